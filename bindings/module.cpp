@@ -1,0 +1,213 @@
+// jitterfly._core: arrays in, arrays out. No logic lives here.
+#include <pybind11/functional.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "build_info.h"
+#include "engine.h"
+#include "peers/event_driven.h"
+
+namespace py = pybind11;
+using jf::Tick;
+using Ticks = py::array_t<Tick, py::array::c_style | py::array::forcecast>;
+using Steps = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
+using Words = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
+
+namespace {
+
+jf::Program make_program(int log2_ranks, const Steps& steps, int rows, Tick send, Tick receive,
+                         Tick transit, Tick combine, Tick work, Tick forward) {
+  if (steps.ndim() != 2 || steps.shape(1) != 5)
+    throw std::invalid_argument("steps must have the shape (n, 5)");
+  jf::Program p;
+  p.log2_ranks = log2_ranks;
+  p.rows = rows;
+  p.costs = {send, receive, transit, combine, work, forward};
+  const auto s = steps.unchecked<2>();
+  for (py::ssize_t i = 0; i < s.shape(0); ++i)
+    p.steps.push_back({s(i, 0), s(i, 1), s(i, 2), s(i, 3), s(i, 4)});
+  p.check();
+  return p;
+}
+
+void set_periodic(jf::Program& p, Tick period, Tick duration, bool stationary,
+                  std::int64_t node_ranks, const std::optional<Ticks>& phases, bool in_compute,
+                  bool in_communication) {
+  jf::Program changed = p;
+  changed.has_noise = true;
+  changed.period = period;
+  changed.duration = duration;
+  changed.stationary = stationary;
+  changed.node_ranks = node_ranks;
+  changed.in_compute = in_compute;
+  changed.in_communication = in_communication;
+  changed.phases.clear();
+  if (phases) changed.phases.assign(phases->data(), phases->data() + phases->size());
+  changed.check();
+  p = std::move(changed);
+}
+
+void set_jitter(jf::Program& p, Tick duration, const Words& survival) {
+  jf::Program changed = p;
+  changed.jitter_duration = duration;
+  changed.survival.assign(survival.data(), survival.data() + survival.size());
+  changed.check();
+  p = std::move(changed);
+}
+
+jf::Request make_request(std::uint64_t seed, std::int64_t first, std::int64_t count,
+                         const std::string& statistics, int threads) {
+  constexpr std::int64_t kRealizations = std::int64_t{1} << 32;
+  if (first < 0 || count < 0 || first > kRealizations || count > kRealizations - first)
+    throw std::invalid_argument("realizations must lie in [0, 2^32)");
+  if (statistics != "max" && statistics != "all")
+    throw std::invalid_argument("statistics must be 'max' or 'all'");
+  if (threads < 0 || threads > 1024) throw std::invalid_argument("threads must be 0 to 1024");
+  return {seed, first, count, statistics == "all", threads};
+}
+
+bool use_gpu(const std::string& backend) {
+  if (backend != "cpu" && backend != "cuda")
+    throw std::invalid_argument("backend must be 'cpu' or 'cuda'");
+  return backend == "cuda";
+}
+
+Ticks simulate(const jf::Program& p, std::uint64_t seed, std::int64_t first, std::int64_t count,
+               const std::string& statistics, const std::string& backend, int threads,
+               const std::optional<py::function>& progress) {
+  const jf::Request request = make_request(seed, first, count, statistics, threads);
+  const bool gpu = use_gpu(backend);
+  std::vector<py::ssize_t> shape{count, p.rows};
+  if (request.full_statistics) shape.push_back(4);
+  Ticks out(shape);
+  Tick* data = out.mutable_data();
+  const jf::Poll poll = [&](std::int64_t done) {
+    const py::gil_scoped_acquire hold;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (progress) (*progress)(done);
+    return true;
+  };
+  {
+    const py::gil_scoped_release release;
+    (gpu ? jf::gpu::simulate : jf::cpu::simulate)(p, request, data, poll);
+  }
+  return out;
+}
+
+Ticks ready_times(const jf::Program& p, std::uint64_t seed, std::int64_t realization) {
+  make_request(seed, realization, 1, "max", 1);
+  Ticks out({static_cast<py::ssize_t>(p.rows), static_cast<py::ssize_t>(p.ranks())});
+  Tick* data = out.mutable_data();
+  const py::gil_scoped_release release;
+  jf::cpu::ready_times(p, seed, realization, data);
+  return out;
+}
+
+Ticks phases(const jf::Program& p, std::uint64_t seed, std::int64_t realization) {
+  if (!p.has_noise) throw std::invalid_argument("the program has no periodic noise");
+  make_request(seed, realization, 1, "max", 1);
+  Ticks out(static_cast<py::ssize_t>(p.ranks()));
+  jf::cpu::phases(p, seed, realization, out.mutable_data());
+  return out;
+}
+
+std::int64_t memory(const jf::Program& p, const std::string& backend, int threads,
+                    std::int64_t count) {
+  const jf::Request request = make_request(0, 0, count, "max", threads);
+  return use_gpu(backend) ? jf::gpu::memory(p, request) : jf::cpu::memory(p, request);
+}
+
+std::vector<std::uint32_t> philox(const std::array<std::uint32_t, 4>& c,
+                                  const std::array<std::uint32_t, 2>& key) {
+  const jf::Words r = jf::philox4x32_10({{c[0], c[1], c[2], c[3]}}, key[0], key[1]);
+  return {r.w, r.w + 4};
+}
+
+Tick advance_periodic(Tick period, Tick duration, bool stationary, Tick phase, Tick t, Tick w) {
+  const jf::Periodic noise{period, duration, stationary, 1, nullptr, true, true};
+  Tick next = noise.first(phase);
+  noise.seek(next, t);
+  return noise.advance(next, t, w);
+}
+
+Tick event_driven(int log2_ranks, Tick send, Tick receive, Tick transit, Tick combine, Tick period,
+                  Tick duration, bool stationary, const Ticks& phases) {
+  if (log2_ranks < 0 || log2_ranks > 30 || phases.size() != py::ssize_t{1} << log2_ranks)
+    throw std::invalid_argument("phases must have one entry per rank");
+  const Tick* data = phases.data();
+  const py::gil_scoped_release release;
+  return jitterfly::event_driven_butterfly(log2_ranks, send, receive, transit, combine, period,
+                                           duration, stationary, data);
+}
+
+py::dict device_dict(const jf::gpu::Device& d) {
+  py::dict r;
+  r["index"] = d.index;
+  r["name"] = d.name;
+  r["capability"] = d.capability;
+  r["memory"] = d.memory;
+  r["shared_memory_per_block"] = d.shared_memory_per_block;
+  r["multiprocessors"] = d.multiprocessors;
+  r["clock_khz"] = d.clock_khz;
+  r["driver_version"] = d.driver_version;
+  r["runtime_version"] = d.runtime_version;
+  return r;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "The engines. Times are int64 ticks of 1 ps; see jitterfly.program for the steps.";
+
+  py::class_<jf::Program>(m, "Program", "An algorithm as steps, with its costs and its noise.")
+      .def(py::init(&make_program), py::kw_only(), py::arg("log2_ranks"), py::arg("steps"),
+           py::arg("rows"), py::arg("send"), py::arg("receive"), py::arg("transit"),
+           py::arg("combine"), py::arg("work"), py::arg("forward"))
+      .def("set_periodic", &set_periodic, py::arg("period"), py::arg("duration"),
+           py::arg("stationary"), py::arg("node_ranks"), py::arg("phases") = py::none(),
+           py::arg("in_compute") = true, py::arg("in_communication") = true)
+      .def("set_jitter", &set_jitter, py::arg("duration"), py::arg("survival"))
+      .def_property_readonly("ranks", &jf::Program::ranks)
+      .def_readonly("rows", &jf::Program::rows);
+
+  m.def("simulate", &simulate, py::arg("program"), py::arg("seed"), py::arg("first"),
+        py::arg("count"), py::arg("statistics") = "max", py::arg("backend") = "cpu",
+        py::arg("threads") = 0, py::arg("progress") = py::none(),
+        "int64 (count, rows), or (count, rows, 4): max, min, hi, lo; sum = hi * 2^32 + lo.");
+  m.def("ready_times", &ready_times, py::arg("program"), py::arg("seed"), py::arg("realization"),
+        "int64 (rows, ranks)");
+  m.def("phases", &phases, py::arg("program"), py::arg("seed"), py::arg("realization"),
+        "int64 (ranks,)");
+  m.def("memory", &memory, py::arg("program"), py::arg("backend"), py::arg("threads") = 0,
+        py::arg("count") = std::int64_t{1} << 31, "Bytes of state held by simulate.");
+  m.def("philox", &philox, py::arg("counter"), py::arg("key"));
+  m.def("advance_periodic", &advance_periodic, py::arg("period"), py::arg("duration"),
+        py::arg("stationary"), py::arg("phase"), py::arg("t"), py::arg("w"));
+  m.def("event_driven", &event_driven, py::arg("log2_ranks"), py::arg("send"), py::arg("receive"),
+        py::arg("transit"), py::arg("combine"), py::arg("period"), py::arg("duration"),
+        py::arg("stationary"), py::arg("phases"), "The benchmark's event-driven peer.");
+
+  m.def("cuda_status", &jf::gpu::status, "'' if a GPU can be used, else why not.");
+  m.def("devices", [] {
+    py::list list;
+    for (const jf::gpu::Device& d : jf::gpu::devices()) list.append(device_dict(d));
+    return list;
+  });
+  m.def("build_info", [] {
+    py::dict d;
+    d["version"] = jf::build::kVersion;
+    d["compiler"] = jf::build::kCompiler;
+    d["cuda"] = jf::build::kCuda;
+    d["cuda_architectures"] = jf::build::kCudaArchitectures;
+    d["cuda_note"] = jf::build::kCudaNote;
+    d["instruction_sets"] = jf::build::kInstructionSets;
+    d["sanitize"] = jf::build::kSanitize;
+    d["instruction_set"] = jf::cpu::instruction_set();
+    d["threads"] = jf::cpu::hardware_threads();
+    return d;
+  });
+}

@@ -1,0 +1,278 @@
+// One tile through the steps of a pass, vectorized over ranks.
+#pragma once
+
+// First: built-in vector types have no namespace, so templates only see overloads for them that
+// are declared before.
+// clang-format off
+#include "simd.h"
+// clang-format on
+#include "../segment.h"
+#include "tile_job.h"
+
+namespace jf {
+
+// Without a name outside its compilation: else the linker would keep one instruction set's for all.
+namespace {
+
+template <class Noise, class Network, bool kBusy>
+class TileRun {
+ public:
+  TileRun(const TileJob& job, const TileScratch& scratch, const Noise& noise, const Network& net)
+      : job_(job), p_(*job.program), map_(job.pass->map), s_(scratch), noise_(noise), net_(net) {
+    base_ = map_.base(job.tile);
+    ranks_ = map_.size();
+    size_ = ranks_ < kLanes ? kLanes : ranks_;
+  }
+
+  void run() {
+    load_state();
+    for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
+      const Step& step = p_.steps[i];
+      seen_ = {broadcast(INT64_MIN), broadcast(INT64_MAX), Lanes{}, Lanes{}};
+      observing_ = step.row >= 0;
+      row_ = step.row;
+      switch (step.kind) {
+        case kCompute:
+          each([&](std::int64_t, Clock<Lanes>& c) {
+            compute(noise_, p_.costs, c);
+            return c.busy;
+          });
+          break;
+        case kEnter:
+          each([&](std::int64_t, Clock<Lanes>& c) {
+            return enter(noise_, p_.costs, (step.flags & kFinal) != 0, c);
+          });
+          break;
+        case kObserve:
+          each([&](std::int64_t, Clock<Lanes>& c) { return c.sent; });
+          break;
+        case kExchange:
+          if (step.flags & kCopy)
+            copy_step(step);
+          else
+            exchange_step(step);
+          break;
+        case kForward:
+          forward_step(step);
+          break;
+      }
+      if (observing_) job_.observations[row_].merge(reduce());
+    }
+    if (job_.pass->store) store_state();
+  }
+
+ private:
+  struct Seen {
+    Lanes max, min, hi, lo;
+  };
+
+  Lanes rank(std::int64_t x) const {
+    if (ranks_ < kLanes) return lane_index() & (ranks_ - 1);
+    return broadcast(base_ + map_.offset(x)) + lane_index();
+  }
+
+  Clock<Lanes> get(std::int64_t x) const {
+    const Lanes sent = load(s_.sent + x);
+    return {sent, kBusy ? load(s_.busy + x) : sent, load(s_.next + x)};
+  }
+
+  void put(std::int64_t x, const Clock<Lanes>& c) const {
+    store(s_.sent + x, c.sent);
+    if (kBusy) store(s_.busy + x, c.busy);
+    store(s_.next + x, c.next);
+  }
+
+  void see(std::int64_t x, Lanes t) {
+    if (!observing_) return;
+    seen_.max = later(seen_.max, t);
+    if (job_.full_statistics) {
+      seen_.min = earlier(seen_.min, t);
+      seen_.hi += t >> 32;
+      seen_.lo += t & 0xffffffff;
+    }
+    if (job_.capture != nullptr) {
+      Tick* row = job_.capture + (static_cast<std::int64_t>(row_) << map_.log2_ranks);
+      for (int k = 0; k < kLanes && k < ranks_; ++k) row[base_ + map_.offset(x) + k] = t[k];
+    }
+  }
+
+  Observation reduce() const {
+    // With fewer ranks than lanes the other lanes repeat them.
+    Observation o = Observation::nothing();
+    for (int k = 0; k < kLanes && k < ranks_; ++k)
+      o.merge({seen_.max[k], seen_.min[k], seen_.hi[k], seen_.lo[k]});
+    return o;
+  }
+
+  template <class F>
+  void each(F&& f) {
+    for (std::int64_t x = 0; x < size_; x += kLanes) {
+      Clock<Lanes> c = get(x);
+      see(x, f(x, c));
+      put(x, c);
+    }
+  }
+
+  // Calls f(x, y, partner of x, partner of y, ...) on pairs of registers that are partners of each
+  // other, or, when partners share a register, on single ones.
+  template <class Pair, class Single>
+  void partners(const Step& step, Pair&& pair, Single&& single) {
+    const int bit = map_.local_bit(step.round);
+    if (bit < kLaneBits) {
+      for (std::int64_t x = 0; x < size_; x += kLanes) single(x, bit);
+      return;
+    }
+    const std::int64_t half = std::int64_t{1} << bit;
+    for (std::int64_t block = 0; block < size_; block += 2 * half)
+      for (std::int64_t x = block; x < block + half; x += kLanes) pair(x, x + half);
+  }
+
+  Lanes delay(Purpose purpose, const Step& step, std::int64_t x) const {
+    if (!Network::on) return Lanes{};
+    return net_.delay(p_.seed, purpose, static_cast<std::uint32_t>(step.draw), rank(x),
+                      job_.realization);
+  }
+
+  Lanes arrival(Purpose purpose, const Step& step, std::int64_t x, Lanes left) const {
+    return left + p_.costs.transit + delay(purpose, step, x);
+  }
+
+  void exchange_step(const Step& step) {
+    const bool final = (step.flags & kFinal) != 0;
+    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) {
+      see(x, exchange(noise_, p_.costs, final, arrival(kOriginalJitter, step, x, partner), c));
+      put(x, c);
+    };
+    partners(
+        step,
+        [&](std::int64_t x, std::int64_t y) {
+          Clock<Lanes> a = get(x), b = get(y);
+          const Lanes from_a = a.sent;
+          one(x, a, b.sent);
+          one(y, b, from_a);
+        },
+        [&](std::int64_t x, int bit) {
+          Clock<Lanes> c = get(x);
+          one(x, c, swap_lanes(c.sent, bit));
+        });
+  }
+
+  void copy_step(const Step& step) {
+    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) {
+      const Lanes original = arrival(kOriginalJitter, step, x, partner);
+      const auto own = own_path(noise_, p_.costs, original, c);
+      const Lanes copy = arrival(kCopyJitter, step, x, swap_lanes(own.after.busy, 0));
+      see(x, settle(noise_, p_.costs, original, copy, own, c));
+      put(x, c);
+    };
+    partners(
+        step,
+        [&](std::int64_t x, std::int64_t y) {
+          Clock<Lanes> a = get(x), b = get(y);
+          const Lanes from_a = a.sent;
+          one(x, a, b.sent);
+          one(y, b, from_a);
+        },
+        [&](std::int64_t x, int bit) {
+          Clock<Lanes> c = get(x);
+          one(x, c, swap_lanes(c.sent, bit));
+        });
+  }
+
+  void forward_step(const Step& step) {
+    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes left, Lanes partner_left) {
+      see(x, take_forward(left, arrival(kForwardJitter, step, x, partner_left), c));
+      put(x, c);
+    };
+    partners(
+        step,
+        [&](std::int64_t x, std::int64_t y) {
+          Clock<Lanes> a = get(x), b = get(y);
+          const Lanes left_a = forward_sent(noise_, p_.costs, a),
+                      left_b = forward_sent(noise_, p_.costs, b);
+          one(x, a, left_a, left_b);
+          one(y, b, left_b, left_a);
+        },
+        [&](std::int64_t x, int bit) {
+          Clock<Lanes> c = get(x);
+          const Lanes left = forward_sent(noise_, p_.costs, c);
+          one(x, c, left, swap_lanes(left, bit));
+        });
+  }
+
+  Lanes phases(std::int64_t x) const;
+  void load_state();
+  void store_state() const;
+
+  const TileJob& job_;
+  const ProgramView& p_;
+  const TileMap map_;
+  const TileScratch& s_;
+  const Noise noise_;
+  const Network net_;
+  std::int64_t base_, ranks_, size_;
+  Seen seen_{};
+  bool observing_ = false;
+  int row_ = -1;
+};
+
+// Phases are drawn again in each pass: cheaper than keeping them in memory.
+template <class Noise, class Network, bool kBusy>
+Lanes TileRun<Noise, Network, kBusy>::phases(std::int64_t x) const {
+  const Lanes ranks = rank(x);
+  if constexpr (requires { noise_.period; }) {
+    if (noise_.phases == nullptr && noise_.node_ranks == 1) {
+      return (Lanes)scale64(uniform64(p_.seed, kPhase, 0, ranks, job_.realization),
+                            static_cast<std::uint64_t>(noise_.period));
+    }
+  }
+  Lanes phase{};
+  for (int k = 0; k < kLanes; ++k) phase[k] = noise_.phase(p_.seed, job_.realization, ranks[k]);
+  return phase;
+}
+
+template <class Noise, class Network, bool kBusy>
+void TileRun<Noise, Network, kBusy>::load_state() {
+  for (std::int64_t x = 0; x < size_; x += kLanes) {
+    Clock<Lanes> c{Lanes{}, Lanes{}, noise_.first(phases(x))};
+    if (job_.pass->load) {
+      Lanes packed{};
+      const std::int64_t at = base_ + map_.offset(x);
+      if (ranks_ < kLanes) {
+        for (int k = 0; k < kLanes; ++k) packed[k] = job_.memory[at + (k & (ranks_ - 1))];
+      } else {
+        __builtin_memcpy(&packed, job_.memory + at, sizeof packed);
+      }
+      c.sent = c.busy = packed & ~kCopyBit;
+      noise_.seek(c.next, c.sent);
+      if (kBusy) {
+        if (job_.pass->busy_in) {
+          for (int k = 0; k < kLanes; ++k) c.busy[k] = job_.second[at + (k & (ranks_ - 1))];
+        } else if (any(packed < 0)) {
+          Clock<Lanes> copied = c;
+          copied.busy = communicate(noise_, copied.next, c.sent, p_.costs.send);
+          c.busy = select(packed < 0, copied.busy, c.busy);
+          c.next = select(packed < 0, copied.next, c.next);
+        }
+      }
+    }
+    put(x, c);
+  }
+}
+
+template <class Noise, class Network, bool kBusy>
+void TileRun<Noise, Network, kBusy>::store_state() const {
+  for (std::int64_t x = 0; x < size_; x += kLanes) {
+    const Clock<Lanes> c = get(x);
+    const std::int64_t at = base_ + map_.offset(x);
+    for (int k = 0; k < kLanes && k < ranks_; ++k) {
+      const bool copied = kBusy && !job_.pass->busy_out && c.busy[k] != c.sent[k];
+      job_.memory[at + k] = c.sent[k] | (copied ? kCopyBit : 0);
+      if (kBusy && job_.pass->busy_out) job_.second[at + k] = c.busy[k];
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace jf

@@ -1,0 +1,35 @@
+// What cpu/engine.cpp hands to the compilations of cpu/tiles_isa.cpp.
+#pragma once
+
+#include "../plan.h"
+
+namespace jf {
+
+// Ranks in the widest register of any compilation.
+constexpr std::int64_t kMaxLanes = 8;
+
+// Room for one tile; each array holds max(tile size, kLanes) ticks, aligned to 64 bytes.
+struct TileScratch {
+  Tick *sent, *busy, *next;
+};
+
+// What a tile is part of. `memory` holds one Tick per rank between passes (see kCopyBit),
+// `second` another one if forwards cost CPU time; `capture` (rows x ranks) takes every ready time,
+// or null.
+struct TileJob {
+  const ProgramView* program;
+  const Pass* pass;
+  std::int64_t tile;
+  std::uint32_t realization;
+  bool full_statistics;
+  Tick *memory, *second, *capture;
+  Observation* observations;  // one per row, merged into
+};
+
+// The compilations for different instruction sets.
+using RunTile = void (*)(const TileJob&, const TileScratch&);
+void run_tile_portable(const TileJob& job, const TileScratch& scratch);
+void run_tile_avx2(const TileJob& job, const TileScratch& scratch);
+void run_tile_avx512(const TileJob& job, const TileScratch& scratch);
+
+}  // namespace jf

@@ -1,0 +1,29 @@
+// Compiled once per instruction set, with JF_ISA naming it; engine.cpp picks one at run time. Only
+// headers whose functions are always inlined belong here: a shared function compiled for AVX-512
+// must not end up in code that runs elsewhere.
+#include "tile.h"
+
+#define JF_PASTE(a, b) a##b
+#define JF_NAME(a, b) JF_PASTE(a, b)
+
+namespace jf {
+namespace {
+
+template <bool kBusy>
+void run(const TileJob& job, const TileScratch& scratch) {
+  with_noise(*job.program,
+             [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+               TileRun<Noise, Network, kBusy>(job, scratch, noise, network).run();
+             });
+}
+
+}  // namespace
+
+void JF_NAME(run_tile_, JF_ISA)(const TileJob& job, const TileScratch& scratch) {
+  if (job.program->has_copies || job.program->costs.forward > 0)
+    run<true>(job, scratch);
+  else
+    run<false>(job, scratch);
+}
+
+}  // namespace jf

@@ -1,0 +1,173 @@
+#include "host_program.h"
+
+#include <algorithm>
+
+namespace jf {
+namespace {
+
+void require(bool ok, const char* what) {
+  if (!ok) throw std::invalid_argument(what);
+}
+
+// One collective's exchanges cut where the recurrence of steps.h stops being exact.
+//
+// With a copy at level l and none at the level before, a rank that still waits for a lower level
+// may be handed level l and skip some: the steps between two such levels belong together. With
+// network jitter copies can overtake each other, so all levels up to the last copy do.
+std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32_t end) {
+  std::vector<Pass> cuts;
+  const bool jitter = !p.survival.empty();
+  std::int32_t start = begin, last_copy_end = begin;
+  for (std::int32_t s = begin; s < end; ++s) {
+    if ((p.steps[s].flags & kCopy) == 0) continue;
+    if (!jitter) {
+      const bool dense = s == last_copy_end;
+      cuts.push_back({dense ? kTilePass : kSegmentPass, start, s + 1, 0, 0, 0, 0, {}});
+      start = s + 1;
+    }
+    last_copy_end = s + 1;
+  }
+  if (jitter && last_copy_end > begin) {
+    cuts.push_back({kSegmentPass, begin, last_copy_end, 0, 0, 0, 0, {}});
+    start = last_copy_end;
+  }
+  if (start < end) cuts.push_back({kTilePass, start, end, 0, 0, 0, 0, {}});
+  return cuts;
+}
+
+// Whether ranks are between two forwards that cost CPU time when step `next` is about to run.
+bool between_forwards(const Program& p, std::int32_t next) {
+  while (next > 0 && p.steps[next - 1].kind == kObserve) --next;
+  return next > 0 && p.steps[next - 1].kind == kForward && p.costs.forward > 0;
+}
+
+TileMap segment_map(const Program& p, const Pass& pass) {
+  const std::int32_t first = p.steps[pass.begin].round, last = p.steps[pass.end - 1].round;
+  // Rank bit 0 belongs to every segment: it is the mirror's.
+  const std::int32_t start = std::max(first, 1);
+  return {p.log2_ranks, 1, start, last + 1 - start};
+}
+
+}  // namespace
+
+bool Program::has_copies() const {
+  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kCopy; });
+}
+
+void Program::check() const {
+  require(log2_ranks >= 0 && log2_ranks <= 30, "log2_ranks must be 0 to 30");
+  require(rows >= 0, "rows must not be negative");
+  const Costs& c = costs;
+  for (Tick t : {c.send, c.receive, c.transit, c.combine, c.work, c.forward})
+    require(t >= 0, "costs must not be negative");
+  if (has_noise) {
+    require(period > 0 && duration >= 0 && duration < period,
+            "periodic noise needs 0 <= duration < period");
+    require(node_ranks >= 1, "node_ranks must be at least 1");
+    require(phases.empty() || static_cast<std::int64_t>(phases.size()) == ranks(),
+            "phases must have one entry per rank");
+    for (Tick t : phases) require(t >= 0 && t < period, "phases must lie in [0, period)");
+  }
+  require(jitter_duration >= 0, "jitter duration must not be negative");
+  require(std::is_sorted(survival.rbegin(), survival.rend()), "survival must fall");
+  bool inside = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& s = steps[i];
+    require(s.kind >= kCompute && s.kind <= kObserve, "unknown kind of step");
+    require(s.row >= -1 && s.row < rows, "a step's row is out of range");
+    const bool pairs = s.kind == kExchange || s.kind == kForward;
+    require(!pairs || (s.round >= 0 && s.round < log2_ranks), "a step's round is out of range");
+    if (s.kind == kEnter) {
+      inside = (s.flags & kFinal) == 0;
+    } else if (s.kind == kExchange) {
+      require(inside, "an exchange needs a collective that was entered");
+      const Step& before = steps[i - 1];
+      require(before.kind == kEnter ? s.round == 0
+                                    : before.kind == kExchange && s.round == before.round + 1,
+              "exchanges must follow each other from round 0");
+      const bool last = s.round == log2_ranks - 1;
+      require(last == ((s.flags & kFinal) != 0), "the last exchange, and no other, is final");
+      require(!last || (s.flags & kCopy) == 0, "no copy is sent at the last level");
+      inside = !last;
+    } else {
+      require(!inside, "a collective must be finished before another step");
+    }
+  }
+  require(!inside, "the last collective is not finished");
+}
+
+ProgramView Program::view(std::uint64_t seed) const {
+  ProgramView v{};
+  v.log2_ranks = log2_ranks;
+  v.rows = rows;
+  v.step_count = static_cast<std::int32_t>(steps.size());
+  v.has_noise = has_noise;
+  v.has_jitter = !survival.empty();
+  v.has_copies = has_copies();
+  v.steps = steps.data();
+  v.costs = costs;
+  v.periodic = {
+      period,     duration,        stationary, node_ranks, phases.empty() ? nullptr : phases.data(),
+      in_compute, in_communication};
+  v.jitter = {jitter_duration, survival.data(), static_cast<std::int32_t>(survival.size())};
+  v.seed = seed;
+  return v;
+}
+
+std::vector<Pass> plan(const Program& p, PlanLimits limits) {
+  const auto count = static_cast<std::int32_t>(p.steps.size());
+  // First by kind: runs of steps that tiles can execute, and segments.
+  std::vector<Pass> runs;
+  const auto append = [&runs](const Pass& pass) {
+    if (!runs.empty() && pass.kind == kTilePass && runs.back().kind == kTilePass)
+      runs.back().end = pass.end;
+    else
+      runs.push_back(pass);
+  };
+  for (std::int32_t s = 0; s < count;) {
+    std::int32_t end = s + 1;
+    if (p.steps[s].kind == kExchange) {
+      while (end < count && p.steps[end].kind == kExchange) ++end;
+      for (const Pass& cut : cut_exchanges(p, s, end)) append(cut);
+    } else {
+      append({kTilePass, s, end, 0, 0, 0, 0, {}});
+    }
+    s = end;
+  }
+  // Then by memory: cut runs where their partners leave the tile.
+  const std::int32_t bits = std::min(limits.tile_bits, p.log2_ranks);
+  const std::int32_t low = std::min(limits.low_bits, bits);
+  std::vector<Pass> passes;
+  for (const Pass& run : runs) {
+    if (run.kind == kSegmentPass) {
+      passes.push_back(run);
+      passes.back().map = segment_map(p, run);
+      continue;
+    }
+    for (std::int32_t s = run.begin; s < run.end;) {
+      TileMap map{p.log2_ranks, low, low, bits - low};
+      bool placed = false;
+      std::int32_t end = s;
+      for (; end < run.end; ++end) {
+        const Step& step = p.steps[end];
+        if ((step.kind != kExchange && step.kind != kForward) || step.round < low) continue;
+        if (!placed) {
+          map.window_start = std::min(step.round, p.log2_ranks - map.window_bits);
+          placed = true;
+        }
+        if (!map.covers(step.round)) break;
+      }
+      passes.push_back({kTilePass, s, end, 0, 0, 0, 0, map});
+      s = end;
+    }
+  }
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    passes[i].load = i > 0;
+    passes[i].store = i + 1 < passes.size();
+    passes[i].busy_in = between_forwards(p, passes[i].begin);
+    passes[i].busy_out = between_forwards(p, passes[i].end);
+  }
+  return passes;
+}
+
+}  // namespace jf

@@ -1,0 +1,106 @@
+// Periodic noise: rank i's CPU is busy in [phase_i + k P, phase_i + k P + D) (MS12 §3; CS14 §2).
+#pragma once
+
+#include "../philox.h"
+
+namespace jf {
+
+// What a rank carries along as `next` is the start of the first interval that has not ended by its
+// time. Steps move it with the rank's clock, so nearly no step has to divide.
+struct Periodic {
+  Tick period, duration;
+  bool stationary;          // k runs over all integers, not only k >= 0
+  std::int64_t node_ranks;  // ranks that share one phase
+  const Tick* phases;       // given by the user, or null: drawn
+  bool in_compute, in_communication;
+
+  JF_HD Tick phase(std::uint64_t seed, std::uint32_t realization, std::int64_t rank) const {
+    if (phases != nullptr) return phases[rank];
+    const auto node = static_cast<std::uint32_t>(node_ranks == 1 ? rank : rank / node_ranks);
+    return static_cast<Tick>(
+        scale64(uniform64(seed, kPhase, 0, node, realization), static_cast<std::uint64_t>(period)));
+  }
+
+  // The interval that a rank looks at from time 0. The one before it has ended by then (D < P).
+  template <class T>
+  JF_HD T first(T phase) const {
+    return stationary ? phase - period : phase;
+  }
+
+  // Moves `next` to where it has to be at time t, whichever way that is.
+  JF_HD void seek(Tick& next, Tick t) const {
+    const Tick past = t - duration - next;  // >= 0: the interval has ended
+    if (past >= 0) {
+      next += (past / period + 1) * period;
+    } else if (past < -period) {
+      // Back, but not before the first interval: next = phase + k P, so next / P tells k.
+      const Tick floor = stationary ? -period : 0;
+      const Tick first = next % period + (next % period < 0 ? period : 0) + floor;
+      const Tick back = (-past - 1) / period * period;
+      next = later(next - back, first);
+    }
+  }
+
+  // The earliest e >= t such that [t, e) holds w of time without noise. `next` must not lie beyond
+  // the interval that t needs (see seek); afterwards it is right for e.
+  JF_HD Tick advance(Tick& next, Tick t, Tick w) const {
+    if (w == 0) return t;
+    if (next + duration <= t) next += ((t - duration - next) / period + 1) * period;
+    if (t >= next) {
+      t = next + duration;
+      next += period;
+    }
+    Tick end = t + w;
+    if (end > next) {  // work that ends exactly where noise begins is not delayed
+      const Tick hits = (end - next - 1) / (period - duration) + 1;
+      end += hits * duration;
+      next += hits * period;
+    }
+    return end;
+  }
+
+  // The same for a register of ranks: without a branch while each rank meets at most one interval
+  // on either side of t, which is nearly always; otherwise rank by rank as above.
+  template <class T>
+  JF_HD T advance(T& next, T t, Tick w) const {
+    if (w == 0) return t;
+    T n = next;
+    n = select(n + duration <= t, n + period, n);
+    const auto inside = t >= n;
+    const T start = select(inside, n + duration, t);
+    const T ahead = select(inside, n + period, n);
+    T end = start + w;
+    const auto hit = end > ahead;
+    end = select(hit, end + duration, end);
+    const T after = select(hit, ahead + period, ahead);
+    if (__builtin_expect(any((n + duration <= t) | (end > after)), 0)) {
+      one_by_one(*this, next, t, w);
+      return t;
+    }
+    next = after;
+    return end;
+  }
+
+  template <class T>
+  JF_HD void seek(T& next, T t) const {
+    if (!any((next + duration <= t) | (next - period + duration > t))) return;
+    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
+      Tick n1 = next[k];
+      seek(n1, Tick{t[k]});
+      next[k] = n1;
+    }
+  }
+
+ private:
+  // Not inlined, or the common path would have to keep its registers in memory.
+  template <class T>
+  __attribute__((noinline)) static void one_by_one(const Periodic& noise, T& next, T& t, Tick w) {
+    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
+      Tick n = next[k];
+      t[k] = noise.advance(n, Tick{t[k]}, w);
+      next[k] = n;
+    }
+  }
+};
+
+}  // namespace jf

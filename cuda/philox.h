@@ -1,0 +1,69 @@
+// Philox4x32-10 (Salmon et al., SC'11), counter based: a draw is a pure function of what it is for.
+#pragma once
+
+#include "ticks.h"
+
+#if defined(__CUDA_ARCH__)
+#include <curand_philox4x32_x.h>
+#endif
+
+namespace jf {
+
+struct Words {
+  std::uint32_t w[4];
+};
+
+// The second word of the counter keeps streams for different purposes apart. The numbers are part
+// of what a seed means: changing one changes every published result.
+enum Purpose : std::uint32_t {
+  kPhase = 1,
+  kOriginalJitter = 16,
+  kCopyJitter = 17,
+  kForwardJitter = 18,
+};
+
+namespace philox {
+constexpr std::uint32_t kM0 = 0xD2511F53u, kM1 = 0xCD9E8D57u;  // multipliers
+constexpr std::uint32_t kW0 = 0x9E3779B9u, kW1 = 0xBB67AE85u;  // key increments
+}  // namespace philox
+
+JF_HD Words philox4x32_10(Words counter, std::uint32_t key0, std::uint32_t key1) {
+#if defined(__CUDA_ARCH__)
+  const uint4 r = curand_Philox4x32_10(
+      make_uint4(counter.w[0], counter.w[1], counter.w[2], counter.w[3]), make_uint2(key0, key1));
+  return {{r.x, r.y, r.z, r.w}};
+#else
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t p0 = std::uint64_t{philox::kM0} * counter.w[0];
+    const std::uint64_t p1 = std::uint64_t{philox::kM1} * counter.w[2];
+    counter = {{static_cast<std::uint32_t>(p1 >> 32) ^ counter.w[1] ^ key0,
+                static_cast<std::uint32_t>(p1),
+                static_cast<std::uint32_t>(p0 >> 32) ^ counter.w[3] ^ key1,
+                static_cast<std::uint32_t>(p0)}};
+    key0 += philox::kW0;
+    key1 += philox::kW1;
+  }
+  return counter;
+#endif
+}
+
+// Draw number `draw` of a stream: 64 bits, so that the maximum of 10^9 of them still has a tail.
+JF_HD std::uint64_t uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw,
+                              std::uint32_t rank, std::uint32_t realization) {
+  const Words r =
+      philox4x32_10({{draw >> 1, purpose, rank, realization}}, static_cast<std::uint32_t>(seed),
+                    static_cast<std::uint32_t>(seed >> 32));
+  return (draw & 1) == 0 ? r.w[0] | std::uint64_t{r.w[1]} << 32
+                         : r.w[2] | std::uint64_t{r.w[3]} << 32;
+}
+
+// floor(u * range / 2^64): uniform on [0, range).
+JF_HD std::uint64_t scale64(std::uint64_t u, std::uint64_t range) {
+#if defined(__CUDA_ARCH__)
+  return __umul64hi(u, range);
+#else
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(u) * range >> 64);
+#endif
+}
+
+}  // namespace jf

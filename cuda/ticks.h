@@ -1,0 +1,39 @@
+// Time, and the few words that let one function be host C++, SIMD host C++ and CUDA.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define JF_HD __host__ __device__ __forceinline__
+#else
+// always_inline also keeps code compiled for AVX-512 from being merged, as a weak symbol, into
+// code that has to run on processors without it (see cpu/tiles_isa.cpp).
+#define JF_HD inline __attribute__((always_inline))
+#endif
+
+namespace jf {
+
+// One tick is 1 ps. int64 holds 106 days, and max, min and + on it are exact, so a result does not
+// depend on the order in which ranks, threads or devices are visited.
+using Tick = std::int64_t;
+
+// A function over T works on one rank (T = Tick) or on a SIMD register of ranks (T = Lanes, see
+// cpu/simd.h): comparisons give a mask, and these are the only operations on masks.
+template <class Mask, class T>
+JF_HD T select(Mask mask, T yes, T no) {
+  return mask ? yes : no;
+}
+
+JF_HD bool any(bool mask) { return mask; }
+
+template <class T>
+JF_HD T later(T a, T b) {
+  return select(a > b, a, b);
+}
+
+template <class T>
+JF_HD T earlier(T a, T b) {
+  return select(b < a, b, a);
+}
+
+}  // namespace jf
