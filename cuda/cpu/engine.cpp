@@ -26,25 +26,37 @@ constexpr PlanLimits kLimits{13, 6};
 // From here on a realization is shared by all threads rather than one given to each.
 constexpr int kTeamBits = 21;
 
-RunTile choose_tile_runner(std::string* name) {
-  const char* wish = std::getenv("JITTERFLY_ISA");
-  const std::string isa = wish == nullptr ? "" : wish;
+struct TileRunner {
+  const char* name;
+  RunTile run;
+};
+
+// Best first; those that this processor has.
+std::vector<TileRunner> tile_runners() {
+  std::vector<TileRunner> runners;
 #if defined(JF_HAVE_AVX512)
-  if ((isa.empty() || isa == "avx512") && __builtin_cpu_supports("avx512f") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw")) {
-    *name = "avx512";
-    return run_tile_avx512;
-  }
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    runners.push_back({"avx512", run_tile_avx512});
 #endif
 #if defined(JF_HAVE_AVX2)
-  if (isa != "portable" && __builtin_cpu_supports("avx2")) {
-    *name = "avx2";
-    return run_tile_avx2;
-  }
+  if (__builtin_cpu_supports("avx2")) runners.push_back({"avx2", run_tile_avx2});
 #endif
-  *name = "portable";
-  return run_tile_portable;
+  runners.push_back({"portable", run_tile_portable});
+  return runners;
+}
+
+TileRunner choose_tile_runner() {
+  const std::vector<TileRunner> runners = tile_runners();
+  const char* wish = std::getenv("JITTERFLY_ISA");
+  if (wish == nullptr || *wish == '\0') return runners.front();
+  std::string names;
+  for (const TileRunner& runner : runners) {
+    if (std::string(wish) == runner.name) return runner;
+    names += (names.empty() ? "" : ", ") + std::string(runner.name);
+  }
+  throw std::invalid_argument("JITTERFLY_ISA must be one of " + names + " here, got '" + wish +
+                              "'");
 }
 
 struct FreeAligned {
@@ -170,8 +182,7 @@ class Run {
         view_(program.view(request.seed)),
         passes_(plan(program, kLimits)),
         sizes_(sizes(program, passes_)) {
-    std::string name;
-    run_tile_ = choose_tile_runner(&name);
+    run_tile_ = choose_tile_runner().run;
     threads_ = request.threads > 0 ? request.threads : hardware_threads();
     team_ = passes_.size() > 1 && (program.log2_ranks >= kTeamBits || request.count < threads_);
     const std::int64_t useful = team_ ? most_tiles() : request.count;
@@ -357,10 +368,6 @@ std::int64_t memory(const Program& program, const Request& request) {
 
 int hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
-std::string instruction_set() {
-  std::string name;
-  choose_tile_runner(&name);
-  return name;
-}
+std::string instruction_set() { return choose_tile_runner().name; }
 
 }  // namespace jf::cpu

@@ -1,0 +1,131 @@
+"""Conventional and redundant butterfly allreduce, executed message by message.
+
+CS14 Algorithm 1 (conventional) and Algorithm 2 (redundant exchanges inside the butterfly, here for
+any set of levels), MS12's forwards after the butterfly, and CS14's compute-communicate cycles.
+
+A heap of events drives one state machine per rank and cycle (collective.py). Events of one instant
+are ordered by `rank in time`: messages arrive, then ranks take original messages, then ranks take
+copies (those at a lower level first), then final data is held and forwarded, stage by stage.
+"""
+
+import heapq
+from dataclasses import dataclass
+from random import Random
+
+from . import philox
+from .collective import Collective
+from .timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Costs:
+    """CPU time of a send, a receive, a combination, a forward; transit of a message (ticks)."""
+
+    send: int = 0
+    receive: int = 0
+    transit: int = 0
+    combine: int = 0
+    work: int = 0
+    forward: int = 0
+
+
+class ButterflyRun:
+    """One realization. `within`: levels with a redundant copy; `after`: forward steps (MS12's T).
+
+    `rows` holds, after `execute()`, the ready times: rows[row][rank] in ticks, the rows in the
+    order start, then per cycle: levels 1 ... K, forward steps 1 ... T, end of the cycle.
+    With `order` (a seed) events of one instant that nothing orders are executed in random order.
+    """
+
+    def __init__(self, log2_ranks, costs, *, within=(), after=0, cycles=1, periodic=None,
+                 jitter=None, seed=0, realization=0, order=None):  # fmt: skip
+        self.levels = log2_ranks
+        self.ranks = 1 << log2_ranks
+        self.costs = costs
+        self.within = frozenset(within)
+        self.after = after
+        self.cycles = cycles
+        self.jitter = jitter
+        self.seed = seed
+        self.realization = realization
+        self.everyone = frozenset(range(self.ranks))
+        self._periodic = periodic
+        self._quiet = Timeline()
+        self._noisy = [
+            periodic.timeline(seed, realization, i) if periodic else self._quiet
+            for i in range(self.ranks)
+        ]
+        self._random = Random(order) if order is not None else None
+        self._heap = []
+        self._sequence = 0
+        self._machines = {}
+        self.rows_per_cycle = log2_ranks + after + 1
+        self.rows = [[None] * self.ranks for _ in range(1 + cycles * self.rows_per_cycle)]
+        self.copies_taken = 0
+        self.levels_skipped = 0
+
+    # What the state machines use.
+
+    def at(self, time, cycle, order, action):
+        """Execute `action(time)` at `time`; `order` sorts the events of one instant."""
+        self._sequence += 1
+        shuffle = self._random.random() if self._random else 0
+        event = (time, cycle, order, shuffle, self._sequence, action)
+        heapq.heappush(self._heap, event)
+
+    def compute(self, rank, t, work):
+        noisy = self._periodic and self._periodic.in_compute
+        return (self._noisy[rank] if noisy else self._quiet).advance(t, work)
+
+    def communicate(self, rank, t, work):
+        noisy = self._periodic and self._periodic.in_communication
+        return (self._noisy[rank] if noisy else self._quiet).advance(t, work)
+
+    def arrival(self, sent, purpose, receiver, cycle, number):
+        """When a message that left its sender's CPU at `sent` is there."""
+        delay = 0
+        if self.jitter:
+            draw = philox.DRAWS_PER_CYCLE * cycle + number
+            delay = self.jitter.delay(self.seed, self.realization, purpose, receiver, draw)
+        return sent + self.costs.transit + delay
+
+    def machine(self, rank, cycle):
+        """The state machine of a rank in a cycle; messages may come before the rank enters."""
+        if (rank, cycle) not in self._machines:
+            self._machines[rank, cycle] = Collective(self, rank, cycle)
+        return self._machines[rank, cycle]
+
+    def record(self, row, rank, time):
+        assert self.rows[row][rank] is None, "a ready time was reached twice"
+        self.rows[row][rank] = time
+
+    def start_cycle(self, rank, cycle, t):
+        if cycle < self.cycles:
+            entry = self.compute(rank, t, self.costs.work)
+            self.machine(rank, cycle).enter_at(entry)
+
+    # What a test uses.
+
+    def execute(self):
+        """Run to the end; returns `rows`."""
+        for rank in range(self.ranks):
+            self.start_cycle(rank, 0, 0)
+        now = 0
+        while self._heap:
+            time, _, _, _, _, action = heapq.heappop(self._heap)
+            assert time >= now, "an event reached back in time"
+            now = time
+            action(time)
+        for row in self.rows:
+            assert None not in row, "a rank never reached a ready time: deadlock"
+        return self.rows
+
+    def completions(self):
+        """Maximum over the ranks of the data held after T = 0 ... after forwards, per cycle."""
+        final = []
+        for cycle in range(self.cycles):
+            first = cycle * self.rows_per_cycle + self.levels  # row of level K; of d[0] when K = 0
+            if self.levels == 0:
+                first = (cycle + 1) * self.rows_per_cycle  # nothing is exchanged: the cycle's end
+            final += [max(self.rows[first + step]) for step in range(self.after + 1)]
+        return final

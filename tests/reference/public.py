@@ -1,0 +1,99 @@
+"""Random cases as a user writes them, each with its meaning in ticks worked out by hand."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from .cases import EngineCase
+from .event_driven import Costs
+from .noise import Jitter, PeriodicNoise, poisson_survival
+
+
+def seconds(ticks):
+    """A time of whole ticks as the float nearest to it."""
+    return float(Fraction(ticks, 10**12))
+
+
+def random_pair(rng, jf):
+    """A `jf.Case` and the `EngineCase` it must mean; times are whole ticks, so nothing rounds."""
+    log2_ranks = rng.choice([0, 1, 2, 3, 4, 5, 6, 7])
+    ranks = 1 << log2_ranks
+    message_bytes = rng.choice([1, 8, 1000])
+    network, message = _random_network(rng, jf, message_bytes)
+    algorithm, within, after, forward = _random_algorithm(rng, jf, log2_ranks)
+    cycles = rng.randint(1, 3)
+    work = rng.choice([0, 1, 10**6, 7_000_123])
+    noise, periodic, jitter = [], None, None
+    if rng.random() < 0.8:
+        source, periodic = _random_periodic(rng, jf, ranks)
+        noise.append(source)
+    transit = message[2]
+    if transit and rng.random() < 0.5:
+        source, jitter = _random_jitter(rng, jf, transit)
+        noise.append(source)
+    rng.shuffle(noise)
+    case = jf.Case(ranks, algorithm=algorithm, network=network, noise=noise,
+                   message_bytes=message_bytes, cycles=cycles, work=seconds(work),
+                   observe=rng.choice(["completion", "rounds"]))  # fmt: skip
+    costs = Costs(*message, work=work, forward=forward)
+    exact = EngineCase(log2_ranks, costs, within, after, cycles, periodic, jitter,
+                       rng.getrandbits(64), rng.getrandbits(32))  # fmt: skip
+    return case, exact
+
+
+def _random_network(rng, jf, n):
+    """A network and (send, receive, transit, combine) in ticks for messages of n bytes."""
+    gamma = rng.choice([0, 1, 100])
+    latency, per_byte = rng.choice([(0, 0), (100_000, 1_000), (1_000_000, 1_000), (7, 3), (1, 0)])
+    if rng.random() < 0.5:
+        network = jf.Hockney(seconds(latency), seconds(per_byte), gamma=seconds(gamma))
+        return network, (0, 0, latency + per_byte * n, gamma * n)
+    overhead, overhead_per_byte = rng.choice([(0, 0), (1_000, 0), (50_000, 7)])
+    network = jf.LogGOPS(L=seconds(latency), o=seconds(overhead), G=seconds(per_byte),
+                         O=seconds(overhead_per_byte), gamma=seconds(gamma))  # fmt: skip
+    cpu = overhead + overhead_per_byte * n
+    return network, (cpu, cpu, latency + per_byte * (n - 1), gamma * n)
+
+
+def _random_algorithm(rng, jf, log2_ranks):
+    within = rng.choice([None, "all", "some"])
+    levels = () if within is None else tuple(range(1, log2_ranks))
+    if within == "some":
+        levels = tuple(level for level in levels if rng.random() < 0.5)
+        within = list(levels)
+    after = rng.choice([0, rng.randint(0, log2_ranks)])
+    forward = rng.choice([0, 1_000, 12_345]) if after else 0
+    algorithm = jf.Butterfly(after=after, within=within, forward_cost=seconds(forward))
+    return algorithm, levels, after, forward
+
+
+def _random_periodic(rng, jf, ranks):
+    period = rng.choice([50_000, 10**6, 10**7, 987_654_321])
+    duration = rng.choice([period // 100, period // 3, period - 1, rng.randint(1, period - 1)])
+    if (period // (period - duration)) > 10**4:
+        duration = period // 2  # or a compute phase would last for seconds
+    start = rng.choice(["fresh", "stationary"])
+    during = rng.choice(["all", "compute", "communication"])
+    options, node_ranks, phases = {}, 1, None
+    match rng.choice(["rank", "machine", "node", "phases"]):
+        case "machine":
+            options, node_ranks = {"synchronized": "machine"}, ranks
+        case "node":
+            node_ranks = 1 << rng.randint(0, ranks.bit_length() - 1)
+            options = {"synchronized": node_ranks}
+        case "phases":
+            phases = tuple(rng.randrange(period) for _ in range(ranks))
+            options = {"phases": np.array([seconds(phase) for phase in phases])}
+    source = jf.PeriodicNoise(seconds(period), seconds(duration), start=start, during=during,
+                              **options)  # fmt: skip
+    where = during in ("all", "compute"), during in ("all", "communication")
+    return source, PeriodicNoise(period, duration, start == "stationary", node_ranks, phases,
+                                 *where)  # fmt: skip
+
+
+def _random_jitter(rng, jf, transit):
+    period = rng.choice([transit * 100, transit * 2, max(1, transit // 3)])
+    duration = rng.choice([1, 1_000, 10**6])
+    during = rng.choice(["all", "communication"])
+    source = jf.NetworkJitter(seconds(period), seconds(duration), during=during)
+    return source, Jitter(duration, poisson_survival(Fraction(transit, period)))

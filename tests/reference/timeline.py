@@ -1,0 +1,60 @@
+"""When a rank's CPU is taken by noise, as a list of intervals that is walked one by one."""
+
+from bisect import bisect_right
+
+
+def periodic_intervals(period, duration, phase, stationary):
+    """Yield the busy intervals [begin, end) of periodic noise in order of time (the model's §2)."""
+    k = -2 if stationary else 0  # two periods back: the first interval ends before time 0
+    while True:
+        begin = phase + k * period
+        yield begin, begin + duration
+        k += 1
+
+
+class Timeline:
+    """One rank's noise: `intervals` yields disjoint half-open intervals in ascending order."""
+
+    def __init__(self, intervals=()):
+        self._source = iter(intervals)
+        self._begins = []
+        self._ends = []
+
+    def _interval(self, index):
+        """Interval number `index`, or None after the last one; generates what is still missing."""
+        while len(self._begins) <= index:
+            interval = next(self._source, None)
+            if interval is None:
+                return None
+            self._begins.append(interval[0])
+            self._ends.append(interval[1])
+        return self._begins[index], self._ends[index]
+
+    def _first_ending_after(self, t):
+        while (not self._ends or self._ends[-1] <= t) and self._interval(len(self._ends)):
+            pass
+        return bisect_right(self._ends, t)
+
+    def advance(self, t, work):
+        """Earliest e >= t with `work` free ticks in [t, e); t itself when there is no work."""
+        if work == 0:
+            return t
+        index = self._first_ending_after(t)
+        while interval := self._interval(index):
+            begin, end = interval
+            free = max(begin - t, 0)  # ticks before this interval begins
+            if work <= free:  # work that ends where noise begins is not delayed
+                break
+            work -= free
+            t = end
+            index += 1
+        return t + work
+
+
+def advance_tick_by_tick(busy, t, work):
+    """The same by asking `busy(tick)` for every single tick: the definition, for small numbers."""
+    while work:
+        if not busy(t):
+            work -= 1
+        t += 1
+    return t

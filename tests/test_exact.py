@@ -1,0 +1,112 @@
+"""The engine against the event-driven reference: every ready time of every rank, to the tick."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference.cases import instant_case, random_case, redundant_case
+from reference.public import random_pair
+
+import jitterfly as jf
+from jitterfly import _core
+
+
+def any_case(number):
+    return random_case(random.Random(f"exact {number}"))
+
+
+def tie_case(number):
+    """Costs of 0 and 1 tick: many events of one instant."""
+    rng = random.Random(f"ties {number}")
+    case = random_case(rng, 6)
+    costs = type(case.costs)(*(rng.randint(0, 1) for _ in range(6)))
+    levels = tuple(level for level in range(1, case.log2_ranks) if rng.random() < 0.7)
+    return replace(case, costs=costs, within=levels)
+
+
+def copy_case(number):
+    return redundant_case(random.Random(f"copies {number}"))
+
+
+def zero_transit_case(number):
+    return instant_case(random.Random(f"instant {number}"))
+
+
+FAMILIES = {
+    "any": (any_case, 260),
+    "ties": (tie_case, 80),
+    "copies": (copy_case, 80),
+    "instant": (zero_transit_case, 150),
+}
+CASES = [(family, number) for family, (_, count) in FAMILIES.items() for number in range(count)]
+
+
+@pytest.mark.parametrize(("family", "number"), CASES)
+def test_engine_equals_reference(family, number):
+    case = FAMILIES[family][0](number)
+    expected = np.array(case.reference().rows, dtype=np.int64)[case.rows]
+    program = case.program(_core)
+    times = _core.ready_times(program, case.seed, case.realization)
+    np.testing.assert_array_equal(times, expected)
+
+    run = program, case.seed, case.realization, 1
+    largest = _core.simulate(*run, "max", "cpu", 1, None)
+    np.testing.assert_array_equal(largest, expected.max(axis=1)[None])
+    statistics = _core.simulate(*run, "all", "cpu", 1, None)
+    assert statistics.shape == (1, len(expected), 4)
+    high, low, upper, lower = statistics[0].T
+    np.testing.assert_array_equal(high, expected.max(axis=1))
+    np.testing.assert_array_equal(low, expected.min(axis=1))
+    np.testing.assert_array_equal(upper * 2**32 + lower, expected.sum(axis=1))
+
+
+def test_the_cases_are_not_trivial():
+    """Copies must be adopted, levels skipped and original messages used, many times each."""
+    taken = skipped = 0
+    for number in range(FAMILIES["copies"][1]):
+        run = copy_case(number).reference()
+        taken += run.copies_taken
+        skipped += run.levels_skipped
+    assert taken > 1000
+    assert skipped > 200
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_reference_does_not_depend_on_the_order_of_simultaneous_events(number):
+    case = (tie_case if number % 2 else zero_transit_case)(number)
+    rows = case.reference().rows
+    assert all(case.reference(order=seed).rows == rows for seed in (1, 2))
+
+
+@pytest.mark.parametrize("number", range(120))
+def test_public_interface_equals_reference(number):
+    """The same through `Case`: networks, noise and algorithms as a user writes them."""
+    case, exact = random_pair(random.Random(f"public {number}"), jf)
+    run = exact.reference()
+    expected = np.array(run.rows, dtype=np.int64)
+    times = jf.ready_times(case, seed=exact.seed, realization=exact.realization)
+    np.testing.assert_array_equal(np.rint(times * 1e12).astype(np.int64), expected)
+
+    result = jf.simulate(case, 1, seed=exact.seed, backend="cpu", first=exact.realization)
+    found = dict(zip(result.observations, result.samples[0], strict=True))
+    if case.observe == "completion":
+        ticks = [round(value * 1e12) for value in found.values()]
+        assert ticks == run.completions()
+        assert list(found) == completion_names(case.cycles, exact.after)
+    else:
+        for label, row in zip(jf.row_labels(case), expected, strict=True):
+            assert round(found[f"{label}: max"] * 1e12) == row.max()
+            assert round(found[f"{label}: min"] * 1e12) == row.min()
+            assert found[f"{label}: mean"] == pytest.approx(row.mean() * 1e-12, abs=0.51e-12)
+        assert len(found) == 3 * len(expected)
+
+
+def completion_names(cycles, after):
+    names = []
+    for cycle in range(1, cycles + 1):
+        for redundancy in range(after + 1):
+            parts = [f"cycle {cycle}"] if cycles > 1 else []
+            parts += [f"T={redundancy}"] if after else []
+            names.append(", ".join(parts) or "completion")
+    return names
