@@ -1,0 +1,91 @@
+// A fiber: a function with its own stack that can be suspended and resumed.
+// ucontext does the switching: about 0.3 us a round trip, plenty here, and the
+// same source works wherever the C library has it.
+#pragma once
+
+#if defined(__APPLE__) && !defined(_XOPEN_SOURCE)
+#define _XOPEN_SOURCE 700  // else <ucontext.h> hides makecontext there
+#define _DARWIN_C_SOURCE
+#endif
+#include <ucontext.h>
+
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <memory>
+
+#ifndef JF_EMU_STACK_BYTES
+#define JF_EMU_STACK_BYTES (256 * 1024)  // only the pages touched cost memory
+#endif
+
+namespace jf_emu {
+
+class Fiber {
+ public:
+  using Function = void (*)(void*);
+
+  // Prepares function(argument) to run at the next resume(). A fiber that was
+  // suspended is abandoned: its stack is reused, no destructor runs.
+  void start(Function function, void* argument) {
+    if (!stack_) stack_.reset(new unsigned char[JF_EMU_STACK_BYTES]);
+    std::memset(stack_.get(), kMark, kMarkBytes);
+    function_ = function;
+    argument_ = argument;
+    finished_ = false;
+    failure_ = nullptr;
+    getcontext(&own_);
+    own_.uc_stack.ss_sp = stack_.get();
+    own_.uc_stack.ss_size = JF_EMU_STACK_BYTES;
+    own_.uc_link = nullptr;
+    makecontext(&own_, &Fiber::enter, 0);
+  }
+
+  // Runs the fiber until it suspends or finishes; rethrows what it threw.
+  void resume() {
+    entering() = this;
+    swapcontext(&caller_, &own_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  // Called inside the fiber: goes back to resume().
+  void suspend() { swapcontext(&own_, &caller_); }
+
+  bool finished() const { return finished_; }
+
+  bool overflowed() const {
+    for (std::size_t i = 0; i < kMarkBytes; ++i) {
+      if (stack_[i] != kMark) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr unsigned char kMark = 0xa7;
+  static constexpr std::size_t kMarkBytes = 64;
+
+  // makecontext passes only ints portably, so the pointer travels beside it.
+  static Fiber*& entering() {
+    static thread_local Fiber* fiber = nullptr;
+    return fiber;
+  }
+
+  static void enter() {
+    Fiber* self = entering();
+    try {
+      self->function_(self->argument_);
+    } catch (...) {
+      self->failure_ = std::current_exception();
+    }
+    self->finished_ = true;
+    self->suspend();
+  }
+
+  std::unique_ptr<unsigned char[]> stack_;
+  ucontext_t own_{}, caller_{};
+  Function function_ = nullptr;
+  void* argument_ = nullptr;
+  bool finished_ = true;
+  std::exception_ptr failure_;
+};
+
+}  // namespace jf_emu
