@@ -1,0 +1,7 @@
+"""`python -m jitterfly`."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

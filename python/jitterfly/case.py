@@ -1,0 +1,178 @@
+"""A case: everything that defines one simulated situation, checked as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
+from .fields import check_choice, check_integer, check_keys, check_power_of_two, shorten
+from .network import MOST_BYTES, Network
+from .noise import Noise, check_sources
+from .steps import COMPUTE, OBSERVE, Costs, Step, Timeline, symmetric_timeline
+from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
+
+MOST_CYCLES = 100_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One situation to simulate: ranks, algorithm, network, noise and cycles.
+
+    A cycle is a compute phase of `work` and then the collective. There is no barrier: a rank
+    starts its next cycle when it has finished this one.
+
+    Parameters
+    ----------
+    ranks : int
+        A power of two, from 1 to 2^30. K = log2(ranks) below.
+    algorithm : Algorithm
+        Such as ``Butterfly(after=3)``.
+    network : Network
+        Such as ``Hockney(alpha=1e-6, beta=1e-9)`` or ``LogGOPS(...)``.
+    noise : list of Noise
+        At most one `PeriodicNoise` and one `NetworkJitter`. Empty: no noise.
+    message_bytes : int
+        Size of every message, bytes, from 0 (LogGOPS: from 1).
+    cycles : int
+        From 1 to 100,000.
+    work : float or str
+        CPU time of a compute phase, seconds.
+    observe : "completion" or "rounds"
+        What is reported of each realization. "completion": the ready time of the last rank, for
+        each cycle and each T = 0 ... after. "rounds": latest, earliest and mean ready time over
+        the ranks, for each row of `ready_times`.
+
+    Raises
+    ------
+    ValueError
+        A field, or a combination of fields, out of range; also a case that may take longer than
+        2^62 ps (53 days) of simulated time. The message names field and range.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> case = jf.Case(8, network=jf.Hockney(alpha="1us", beta="1ns"), cycles=2, work="10us")
+    >>> case.costs
+    Costs(send=0, receive=0, transit=1008000, combine=0)
+    >>> jf.Case(12, network=jf.Hockney(alpha="1us", beta="1ns"))
+    Traceback (most recent call last):
+    ValueError: ranks must be a power of two from 1 to 2^30, got 12
+    """
+
+    ranks: int
+    _: KW_ONLY
+    algorithm: Algorithm = Butterfly()
+    network: Network
+    noise: Sequence[Noise] = ()
+    message_bytes: int = 8
+    cycles: int = 1
+    work: Seconds = Seconds(0.0)
+    observe: Literal["completion", "rounds"] = "completion"
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        put("ranks", check_power_of_two(self.ranks, "ranks", 2**MOST_ROUNDS))
+        _check_type(self.algorithm, "algorithm", Algorithm, "an Algorithm such as Butterfly(...)")
+        _check_type(self.network, "network", Network, "a Network such as Hockney(...)")
+        put("noise", check_sources(self.noise))
+        least = self.network.smallest_message
+        put("message_bytes", check_integer(self.message_bytes, "message_bytes", least, MOST_BYTES))
+        put("cycles", check_integer(self.cycles, "cycles", 1, MOST_CYCLES))
+        to_ticks(self.work, "work")
+        check_choice(self.observe, "observe", ("completion", "rounds"))
+        costs = self.costs
+        self.network.check_gap(self.algorithm.send_gap(self.log2_ranks, costs))
+        for noise in self.noise:
+            noise.check(self.ranks, costs.transit)
+        longest = self.longest_ticks()
+        if longest > LONGEST_TICKS:
+            raise ValueError(
+                f"the simulated time of a case must stay below {LONGEST_SECONDS:.3g} s (2^62 ps), "
+                f"this one may take {longest / TICKS_PER_SECOND:.3g} s: lower work, cycles, "
+                "message_bytes, or the times of network and noise"
+            )
+
+    @property
+    def log2_ranks(self) -> int:
+        """K, the number of rounds of a butterfly."""
+        return self.ranks.bit_length() - 1
+
+    @property
+    def costs(self) -> Costs:
+        """Costs of one message, in ticks of 1 ps."""
+        return self.network.costs(self.message_bytes)
+
+    def cycle_steps(self) -> list[Step]:
+        """The steps of one cycle, the same for each."""
+        collective = self.algorithm.steps(self.log2_ranks)
+        return [Step(COMPUTE), *collective, Step(OBSERVE, label="end")]
+
+    def quiet_timeline(self) -> Timeline:
+        """The first cycle of any rank without noise, in ticks; later ones are shifted copies."""
+        work, forward = to_ticks(self.work), self.algorithm.forward_ticks()
+        return symmetric_timeline(self.cycle_steps(), self.costs, work, forward)
+
+    def longest_ticks(self) -> int:
+        """A bound on any time that occurs under the worst noise, in ticks."""
+
+        def advance(start: int, work: int) -> int:
+            return start + work + sum(noise.longest_delay(work) for noise in self.noise)
+
+        costs = self.costs
+        late = sum(noise.longest_message_delay(costs.transit) for noise in self.noise)
+        slow = costs._replace(transit=costs.transit + late)
+        work, forward = to_ticks(self.work), self.algorithm.forward_ticks()
+        steps = self.cycle_steps()
+        end = symmetric_timeline(steps, slow, work, forward, advance).end
+        # The end is when a rank is free; messages of forwards may still be under way.
+        under_way = slow.transit * len(steps)
+        return self.cycles * (end + under_way) + sum(noise.lookahead() for noise in self.noise)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for TOML and JSON; `from_dict` makes the case again."""
+        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        values["algorithm"] = self.algorithm.to_dict()
+        values["network"] = self.network.to_dict()
+        values["noise"] = [noise.to_dict() for noise in self.noise]
+        return values
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Case:
+        """A case from plain values, such as the ``[case]`` table of a study.
+
+        Raises
+        ------
+        ValueError
+            Unknown, missing or bad keys; the message says where.
+
+        Examples
+        --------
+        >>> network = {"kind": "hockney", "alpha": "100ns", "beta": "1ns"}
+        >>> noise = [{"kind": "periodic", "period": "1ms", "duration": "10us"}]
+        >>> Case.from_dict({"ranks": 8, "network": network, "noise": noise}).costs.transit
+        108000
+        """
+        check_keys(table, [field.name for field in dataclasses.fields(cls)], "case")
+        values = dict(table)
+        for key in ("ranks", "network"):
+            if key not in values:
+                raise ValueError(f"case: key {key!r} is missing")
+        values["network"] = Network.from_dict(values["network"], "network")
+        if "algorithm" in values:
+            values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
+        if "noise" in values:
+            tables = values["noise"]
+            if not isinstance(tables, (list, tuple)):
+                raise ValueError(f"noise must be a list of tables, got {shorten(tables)}")
+            values["noise"] = [Noise.from_dict(t, f"noise[{i}]") for i, t in enumerate(tables)]
+        return cls(**values)
+
+
+def _check_type(value: Any, name: str, kind: type, words: str) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {words}, got {shorten(value)}")

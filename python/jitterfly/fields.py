@@ -1,0 +1,149 @@
+"""Checks that name the field and its range, and the registry of kinds that studies refer to."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+_C = TypeVar("_C", bound="Component")
+
+
+def check_integer(value: Any, name: str, low: int, high: int) -> int:
+    """An int from `low` to `high`; bool, float and text are errors."""
+    ok = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    if not ok or not low <= value <= high:
+        rule = f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}"
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return int(value)
+
+
+def check_power_of_two(value: Any, name: str, high: int) -> int:
+    """A power of two from 1 to `high`, which is one itself."""
+    ok = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    if not ok or not 1 <= value <= high or int(value) & (int(value) - 1):
+        rule = f"{name} must be a power of two from 1 to {show_bound(high)}"
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return int(value)
+
+
+def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(map(repr, allowed))
+        hint = did_you_mean(value, allowed)
+        raise ValueError(f"{name} must be one of {words}, got {shorten(value)}{hint}")
+    return value
+
+
+def check_keys(table: Any, allowed: Collection[str], where: str) -> None:
+    """A table whose keys are all known.
+
+    Raises
+    ------
+    ValueError
+        Names the key, the allowed keys, and the one that was probably meant.
+    """
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{where} must be a table of keys and values, got {shorten(table)}")
+    for key in table:
+        if key not in allowed:
+            hint = did_you_mean(key, allowed)
+            raise ValueError(
+                f"{where}: unknown key {key!r}{hint}; allowed keys: {', '.join(allowed)}"
+            )
+
+
+def did_you_mean(word: Any, allowed: Collection[str]) -> str:
+    """``" (did you mean 'period'?)"``, or nothing when no word is close."""
+    close = difflib.get_close_matches(str(word), list(allowed), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def show_bound(value: int) -> str:
+    """A bound for people: 2^30 rather than 1073741824."""
+    for offset, suffix in ((0, ""), (1, " - 1")):
+        power = value + offset
+        if power >= 2**16 and power & (power - 1) == 0:
+            return f"2^{power.bit_length() - 1}{suffix}"
+    return str(value)
+
+
+def shorten(value: Any) -> str:
+    """`repr` on one line, cut where it would fill the screen."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:60]} ... ({type(value).__name__})"
+
+
+class Component:
+    """An exchangeable part of a case (algorithm, network, noise), chosen by its `kind`.
+
+    A direct subclass is a family; a class below it registers itself by its kind::
+
+        @dataclass(frozen=True)
+        class Hockney(Network, kind="hockney"): ...
+    """
+
+    kind: ClassVar[str]
+    _kinds: ClassVar[dict[str, type[Component]]]
+
+    def __init_subclass__(cls, kind: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if Component in cls.__bases__:
+            cls._kinds = {}
+        if kind is not None:
+            cls.kind = kind
+            cls._kinds[kind] = cls
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values (for TOML and JSON), with `kind`; what is None is left out."""
+        values: dict[str, Any] = {"kind": self.kind}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value = value.tolist()
+            if value is not None:
+                values[field.name] = list(value) if isinstance(value, tuple) else value
+        return values
+
+    @classmethod
+    def from_dict(cls: type[_C], table: Mapping[str, Any], where: str | None = None) -> _C:
+        """Build the member of this family that ``table["kind"]`` names.
+
+        Parameters
+        ----------
+        table : mapping
+            ``kind`` and the fields of that class.
+        where : str, optional
+            Place in the study, for error messages, e.g. ``"noise[0]"``.
+
+        Raises
+        ------
+        ValueError
+            Unknown kind, unknown or missing key, or a value out of range.
+
+        Examples
+        --------
+        >>> from jitterfly.network import Network
+        >>> Network.from_dict({"kind": "hockney", "alpha": "1us", "beta": "1ns"})
+        Hockney(alpha=1e-06, beta=1e-09, gamma=0.0)
+        """
+        place = where or cls.__name__.lower()
+        if not isinstance(table, Mapping):
+            raise ValueError(f"{place} must be a table of keys and values, got {shorten(table)}")
+        if "kind" not in table:
+            raise ValueError(f"{place}: key 'kind' is missing; kinds: {', '.join(cls._kinds)}")
+        member: Any = cls._kinds[check_choice(table["kind"], f"{place}: kind", list(cls._kinds))]
+        fields = dataclasses.fields(member)
+        check_keys(table, ["kind", *(field.name for field in fields)], place)
+        for field in fields:
+            if field.name not in table and field.default is dataclasses.MISSING:
+                raise ValueError(f"{place}: key {field.name!r} is missing")
+        try:
+            built: _C = member(**{key: value for key, value in table.items() if key != "kind"})
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
+        return built

@@ -1,0 +1,59 @@
+"""What this installation is and what it can use."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .memory import available_bytes, show_bytes
+from .version import __version__
+
+
+def info() -> dict[str, Any]:
+    """Versions, build, processors, memory and devices, as plain values.
+
+    Returns
+    -------
+    dict
+        "jitterfly", "python", "numpy", "platform": text. "processors": int. "memory": bytes
+        available, or None. "build": of the engine. "cuda": "" when usable, else why not.
+        "devices": one dict for each GPU.
+    """
+    return {
+        "jitterfly": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "platform": platform.platform(),
+        "processors": processors(),
+        "memory": available_bytes(),
+        "build": dict(_core.build_info()),
+        "cuda": _core.cuda_status(),
+        "devices": [dict(device) for device in _core.devices()],
+    }
+
+
+def info_lines() -> list[str]:
+    """The same for people, one line each."""
+    found = info()
+    memory = found["memory"]
+    lines = [f"{key}: {found[key]}" for key in ("jitterfly", "python", "numpy", "platform")]
+    lines.append(f"processors: {found['processors']}")
+    lines.append(f"memory available: {'unknown' if memory is None else show_bytes(memory)}")
+    lines += [f"build {key}: {value}" for key, value in found["build"].items()]
+    lines.append(f"cuda: {found['cuda'] or 'usable'}")
+    for number, device in enumerate(found["devices"]):
+        words = [show_bytes(v) if k == "memory" else f"{k} {v}" for k, v in device.items()
+                 if k != "name"]  # fmt: skip
+        lines.append(f"device {number}: {device.get('name', '?')}, {', '.join(words)}")
+    return lines
+
+
+def processors() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

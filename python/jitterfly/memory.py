@@ -1,0 +1,97 @@
+"""How much memory there is, asked before it is taken: a clear error beats a killed process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_ROOT = Path("/")
+
+
+def available_bytes(root: Path = _ROOT) -> int | None:
+    """Memory this process may still take, in bytes; None where the system does not say.
+
+    The least of what the machine has to spare and what is left of the control groups (version 1
+    or 2) that the process belongs to.
+    """
+    found = [_machine(root), *_control_groups(root)]
+    known = [value for value in found if value is not None]
+    return min(known) if known else None
+
+
+def check_memory(needed: int, what: str, available: int | None, place: str = "memory") -> None:
+    """Raise ValueError when more is needed than available; the message has both numbers."""
+    if available is not None and needed > available:
+        raise ValueError(
+            f"not enough {place} for {what}: needs {show_bytes(needed)}, "
+            f"available {show_bytes(available)}"
+        )
+
+
+def show_bytes(count: int) -> str:
+    """A number of bytes for people.
+
+    Examples
+    --------
+    >>> show_bytes(24 * 2**30), show_bytes(100)
+    ('24.0 GiB', '100 B')
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.1f} {unit}" if unit != "B" else f"{count} B"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+
+
+def _machine(root: Path) -> int | None:
+    for line in (_read(root / "proc/meminfo") or "").splitlines():
+        words = line.split()
+        if len(words) >= 2 and words[0] == "MemAvailable:" and words[1].isdigit():
+            return int(words[1]) * 1024
+    try:  # not Linux: what is free is not known, what is there is
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _control_groups(root: Path) -> list[int | None]:
+    limits: list[int | None] = []
+    for line in (_read(root / "proc/self/cgroup") or "").splitlines():
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        if controllers == "":
+            base, files = "sys/fs/cgroup", ("memory.max", "memory.current")
+        elif "memory" in controllers.split(","):
+            base = "sys/fs/cgroup/memory"
+            files = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        else:
+            continue
+        top = root / base
+        here = top / path.lstrip("/")
+        # A parent's limit holds as well; inside a container the own path may not be visible.
+        while True:
+            limits.append(_left(here, *files))
+            if here == top or top not in here.parents:
+                break
+            here = here.parent
+    return limits
+
+
+def _left(folder: Path, limit_file: str, usage_file: str) -> int | None:
+    limit = (_read(folder / limit_file) or "").strip()
+    usage = (_read(folder / usage_file) or "").strip()
+    if not limit.isdigit() or not usage.isdigit():
+        return None  # "max": no limit
+    # Cache can be given up for us.
+    stat = dict(
+        line.split() for line in (_read(folder / "memory.stat") or "").splitlines() if " " in line
+    )
+    cache = int(stat.get("inactive_file", stat.get("total_inactive_file", "0")))
+    return max(int(limit) - int(usage) + cache, 0)

@@ -1,0 +1,146 @@
+"""Networks: what a message costs. Each model is one class that gives `Costs`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .fields import Component, check_integer
+from .steps import Costs
+from .units import Seconds, exact, to_ticks
+
+MOST_BYTES = 2**62
+
+
+class Network(Component, ABC):
+    """Base of all networks."""
+
+    smallest_message: ClassVar[int] = 0
+
+    @abstractmethod
+    def costs(self, message_bytes: int) -> Costs:
+        """The costs of one message of so many bytes, in ticks of 1 ps."""
+
+    def check_gap(self, send_gap: int) -> None:
+        """Raise ValueError if sends that start `send_gap` ticks apart are too close together."""
+
+
+@dataclass(frozen=True)
+class Hockney(Network, kind="hockney"):
+    """Latency and bandwidth only: messages take no CPU time, combining does.
+
+    Sending and receiving cost 0, the way ``alpha + beta * n``, combining ``gamma * n`` for
+    messages of n bytes.
+
+    Parameters
+    ----------
+    alpha : float or str
+        Latency, seconds, from 0.
+    beta : float or str
+        Time per byte on the way, seconds per byte, from 0.
+    gamma : float or str
+        CPU time to combine a byte, seconds per byte, from 0.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter that is negative, not finite or not a time.
+
+    Notes
+    -----
+    Matsumoto & Suda 2012: alpha = 1e-6 s (or 1e-7), beta = 1e-9 s/B, gamma = 1e-10 s/B.
+
+    Examples
+    --------
+    >>> Hockney(alpha="100 ns", beta=1e-9, gamma=1e-10).costs(8)
+    Costs(send=0, receive=0, transit=108000, combine=800)
+    """
+
+    alpha: Seconds = Seconds()
+    beta: Seconds = Seconds()
+    gamma: Seconds = Seconds(0.0)
+
+    def costs(self, message_bytes: int) -> Costs:
+        n = message_bytes
+        transit = to_ticks(exact(self.alpha) + exact(self.beta) * n, "alpha + beta * message_bytes")
+        return Costs(0, 0, transit, _combine(self.gamma, n))
+
+
+@dataclass(frozen=True)
+class LogGOPS(Network, kind="loggops"):
+    """The LogGOPS model (Hoefler, Schneider & Lumsdaine 2010), without rendezvous.
+
+    Sending and receiving cost ``o + O * n``, the way ``L + (n - 1) * G``, combining ``gamma * n``
+    for messages of n >= 1 bytes.
+
+    Parameters
+    ----------
+    L : float or str
+        Latency, seconds, from 0.
+    o : float or str
+        CPU overhead of a send and of a receive, seconds, from 0.
+    g : float or str
+        Gap between messages, seconds, from 0. Waiting for it is not modelled: a g so large that
+        a send would have to wait is an error of the case.
+    G : float or str
+        Time per further byte on the way, seconds per byte, from 0.
+    O : float or str
+        CPU overhead per byte, seconds per byte, from 0.
+    S : int, optional
+        Largest message, in bytes, that is sent without rendezvous. Rendezvous is not modelled: a
+        larger message is an error. None: no limit.
+    gamma : float or str
+        CPU time to combine a byte, seconds per byte, from 0.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter that is negative, not finite or not a time.
+
+    Notes
+    -----
+    Chen & Suda: L = 1e-6 s, o = 1e-9 s, G = 1e-9 s/B, g = O = 0, n = 1, gamma = 1e-10 s/B.
+
+    Examples
+    --------
+    >>> LogGOPS(L="1us", o="1ns", G="1ns", gamma=1e-10).costs(1)
+    Costs(send=1000, receive=1000, transit=1000000, combine=100)
+    """
+
+    smallest_message: ClassVar[int] = 1
+
+    L: Seconds = Seconds()
+    o: Seconds = Seconds()
+    g: Seconds = Seconds(0.0)
+    G: Seconds = Seconds(0.0)
+    O: Seconds = Seconds(0.0)  # noqa: E741 (the model's own letter)
+    S: int | None = None
+    gamma: Seconds = Seconds(0.0)
+
+    def __post_init__(self) -> None:
+        if self.S is not None:
+            object.__setattr__(self, "S", check_integer(self.S, "S", 1, MOST_BYTES))
+
+    def costs(self, message_bytes: int) -> Costs:
+        n = message_bytes
+        if self.S is not None and n > self.S:
+            raise ValueError(
+                f"S must be None or at least message_bytes = {n} (rendezvous is not modelled), "
+                f"got {self.S}"
+            )
+        overhead = to_ticks(exact(self.o) + exact(self.O) * n, "o + O * message_bytes")
+        way = to_ticks(exact(self.L) + exact(self.G) * (n - 1), "L + (message_bytes - 1) * G")
+        return Costs(overhead, overhead, way, _combine(self.gamma, n))
+
+    def check_gap(self, send_gap: int) -> None:
+        gap = to_ticks(self.g, "g")
+        if gap > send_gap:
+            raise ValueError(
+                f"g must be from 0 to {send_gap / 1e12:.6g} s here, the time between two sends of "
+                f"a rank (waiting for the gap is not modelled), got {self.g}"
+            )
+
+
+def _combine(gamma: float, message_bytes: int) -> int:
+    return to_ticks(exact(gamma) * message_bytes, "gamma * message_bytes")

@@ -1,0 +1,81 @@
+"""Jitter of the network: messages that take longer than they should."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import check_choice
+from ..units import TICKS_PER_SECOND, Seconds, to_ticks
+from .source import Noise
+from .survival import poisson_survival
+
+MOST_EVENTS = 1000
+"""Most events that one message may expect: the engine looks along a table of that length."""
+
+
+@dataclass(frozen=True)
+class NetworkJitter(Noise, kind="jitter"):
+    """Events in the network: each message is delayed by Poisson(transit / period) of them.
+
+    Parameters
+    ----------
+    period : float or str
+        Mean time between events, seconds, above 0 and at least a thousandth of the time a
+        message takes.
+    duration : float or str
+        Delay by one event, seconds, from 0.
+    during : "all" or "communication"
+        Both mean the same: there are no messages in the compute phase.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range.
+
+    Notes
+    -----
+    Matsumoto & Suda 2012 say "Poisson with mean waiting time given by the period"; that every
+    message sees its own events is our reading.
+
+    Examples
+    --------
+    >>> NetworkJitter(period=1e-3, duration="10us").survival(transit=1_000_000)[1] >> 40
+    np.uint64(8)
+    """
+
+    period: Seconds = Seconds(positive=True)
+    duration: Seconds = Seconds()
+    during: Literal["all", "communication"] = "all"
+
+    def __post_init__(self) -> None:
+        to_ticks(self.period, "period")
+        to_ticks(self.duration, "duration")
+        if str(self.during) == "compute":
+            raise ValueError(
+                "during must be 'all' or 'communication' for NetworkJitter, got 'compute': "
+                "no messages are sent in the compute phase"
+            )
+        check_choice(self.during, "during", ("all", "communication"))
+
+    def check(self, ranks: int, transit: int) -> None:
+        if transit > MOST_EVENTS * to_ticks(self.period):
+            raise ValueError(
+                f"period must be at least {transit / TICKS_PER_SECOND / MOST_EVENTS:.6g} s "
+                f"(1/{MOST_EVENTS} of the time that a message takes), got {self.period} "
+                "(in NetworkJitter)"
+            )
+
+    def survival(self, transit: int) -> npt.NDArray[np.uint64]:
+        """``round(2**64 * P(events > k))`` for a message that takes `transit` ticks."""
+        return poisson_survival(Fraction(transit, to_ticks(self.period)))
+
+    def apply(self, program: Any, ranks: int, transit: int) -> None:
+        program.set_jitter(duration=to_ticks(self.duration), survival=self.survival(transit))
+
+    def longest_message_delay(self, transit: int) -> int:
+        return len(self.survival(transit)) * to_ticks(self.duration)

@@ -1,0 +1,49 @@
+"""What every noise source offers: it checks itself against a case and enters engine programs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..fields import Component, shorten
+
+
+class Noise(Component, ABC):
+    """Base of all noise sources."""
+
+    @abstractmethod
+    def apply(self, program: Any, ranks: int, transit: int) -> None:
+        """Put this noise into an engine program (``_core.Program``)."""
+
+    def check(self, ranks: int, transit: int) -> None:
+        """Raise ValueError if it does not fit so many ranks, or messages of `transit` ticks."""
+
+    def longest_delay(self, work: int) -> int:
+        """A bound, in ticks, on the delay of `work` ticks of CPU work."""
+        return 0
+
+    def lookahead(self) -> int:
+        """How far beyond the time reached so far the engine may look, in ticks."""
+        return 0
+
+    def longest_message_delay(self, transit: int) -> int:
+        """A bound, in ticks, on the delay of a message that takes `transit` ticks."""
+        return 0
+
+
+def check_sources(values: Any) -> tuple[Noise, ...]:
+    """The noise of a case: any number of sources, but one of a kind."""
+    rule = "noise must be a list of sources such as PeriodicNoise(...)"
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise ValueError(f"{rule}, got {shorten(values)}")
+    sources = tuple(values)
+    kinds = []
+    for source in sources:
+        if not isinstance(source, Noise):
+            raise ValueError(f"{rule}, got {shorten(source)}")
+        if source.kind in kinds:
+            name = type(source).__name__
+            raise ValueError(f"noise must hold at most one {name} in this version")
+        kinds.append(source.kind)
+    return sources

@@ -1,0 +1,132 @@
+"""From a case to the engine's program, and the names of what it observes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .case import Case
+from .steps import DRAWS_PER_CYCLE, EXCHANGE, FORWARD
+from .units import to_ticks
+
+_KIND, _ROUND, _FLAGS, _DRAW, _ROW = range(5)
+
+
+def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
+    """The engine's program of a case.
+
+    Parameters
+    ----------
+    case : Case
+        What to simulate.
+    every_row : bool
+        Number the rows as `row_labels` does, whatever the case observes.
+
+    Returns
+    -------
+    _core.Program
+        The steps of all cycles, costs in ticks, and the noise.
+    """
+    rows = _rows_of_steps(case, every_row or case.observe == "rounds")
+    one = np.array([step[:3] for step in case.cycle_steps()], dtype=np.int32)
+    steps = np.zeros((case.cycles, len(one), 5), dtype=np.int32)
+    steps[:, :, : _FLAGS + 1] = one
+    messages = (one[:, _KIND] == EXCHANGE) | (one[:, _KIND] == FORWARD)
+    cycles = np.arange(case.cycles, dtype=np.int32)[:, None]
+    steps[:, :, _DRAW] = np.where(messages, DRAWS_PER_CYCLE * cycles + one[:, _ROUND], 0)
+    steps[:, :, _ROW] = rows
+    program = _core.Program(
+        log2_ranks=case.log2_ranks,
+        steps=steps.reshape(-1, 5),
+        rows=int(rows.max()) + 1,
+        work=to_ticks(case.work),
+        forward=case.algorithm.forward_ticks(),
+        **case.costs._asdict(),
+    )
+    for noise in case.noise:
+        noise.apply(program, case.ranks, case.costs.transit)
+    return program
+
+
+def _rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
+    """The row that each step goes to, or -1; shape (cycles, steps of one cycle)."""
+    steps = case.cycle_steps()
+    if every_row:
+        seen = np.array([bool(step.label) for step in steps])
+    else:
+        seen = np.array([step.redundancy is not None for step in steps])
+    taken = np.tile(seen, (case.cycles, 1))
+    if every_row:  # later collectives start where the cycle before ended: no row of their own
+        taken[1:] &= np.array([step.label != "start" for step in steps])
+    numbers = np.cumsum(taken.ravel(), dtype=np.int32).reshape(taken.shape) - 1
+    return np.where(taken, numbers, -1).astype(np.int32)
+
+
+def quiet_ticks(case: Case) -> npt.NDArray[np.int64]:
+    """Noise-free ready time of each row that the case observes, in ticks; shape (rows,)."""
+    line = case.quiet_timeline()
+    rows = _rows_of_steps(case, case.observe == "rounds")
+    first = np.array(line.ready, dtype=np.int64)
+    ready = first + np.arange(case.cycles, dtype=np.int64)[:, None] * line.end
+    return ready[rows >= 0]
+
+
+def row_count(case: Case, *, every_row: bool) -> int:
+    """How many rows the engine observes, without making their names."""
+    one = _rows_of_steps(dataclasses.replace(case, cycles=1), every_row).max() + 1
+    return int(one * case.cycles - (case.cycles - 1 if every_row else 0))
+
+
+def row_labels(case: Case) -> list[str]:
+    """Names of the rows of `ready_times`.
+
+    Returns
+    -------
+    list of str
+        "start" of the first collective; then for every cycle "level 1" ... "level K",
+        "forward 1" ... "forward T", and "end". With several cycles: "cycle 2, level 1".
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> jf.row_labels(jf.Case(4, network=jf.Hockney(1e-6, 1e-9), algorithm=jf.Butterfly(after=1)))
+    ['start', 'level 1', 'level 2', 'forward 1', 'end']
+    """
+    labels = [step.label for step in case.cycle_steps() if step.label]
+    if case.cycles == 1:
+        return labels
+    return labels[:1] + [
+        f"cycle {cycle}, {label}" for cycle in range(1, case.cycles + 1) for label in labels[1:]
+    ]
+
+
+def observation_names(case: Case) -> list[str]:
+    """Names of the columns of `Result.samples`.
+
+    Returns
+    -------
+    list of str
+        With ``observe="completion"``: "completion", or "T=3", "cycle 2", "cycle 2, T=3" where
+        there are several T or cycles. With "rounds": "<row>: max", "<row>: min", "<row>: mean"
+        for each row of `row_labels`.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> case = jf.Case(4, network=jf.Hockney(1e-6, 1e-9), algorithm=jf.Butterfly(after=2))
+    >>> observation_names(case)
+    ['T=0', 'T=1', 'T=2']
+    """
+    if case.observe == "rounds":
+        return [f"{row}: {what}" for row in row_labels(case) for what in ("max", "min", "mean")]
+    redundancies = [s.redundancy for s in case.cycle_steps() if s.redundancy is not None]
+    names = []
+    for cycle in range(1, case.cycles + 1):
+        for redundancy in redundancies:
+            parts = [f"cycle {cycle}"] if case.cycles > 1 else []
+            parts += [f"T={redundancy}"] if len(redundancies) > 1 else []
+            names.append(", ".join(parts) or "completion")
+    return names

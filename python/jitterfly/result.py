@@ -1,0 +1,70 @@
+"""What a simulation gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from .case import Case
+from .fields import check_choice
+from .units import from_ticks
+
+_BLOCK = 1 << 16  # realizations reduced at once
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What `simulate` found.
+
+    Attributes
+    ----------
+    case : Case
+    seed, first : int
+        Realization ``first + i`` of this seed is row i of the arrays.
+    backend : "cpu" or "cuda"
+        The backend that was used. Results do not depend on it.
+    observations : list of str
+        What the columns are.
+    ticks : int64 array, shape (realizations, observations)
+        Times in ticks of 1 ps. Exact, but for means over ranks, which are rounded to a tick.
+    noise_free : float64 array, shape (observations,)
+        The same without any noise, in seconds.
+    """
+
+    case: Case
+    seed: int
+    first: int
+    backend: str
+    observations: list[str]
+    ticks: npt.NDArray[np.int64]
+    noise_free: npt.NDArray[np.float64]
+
+    @cached_property
+    def samples(self) -> npt.NDArray[np.float64]:
+        """Times in seconds, float64, shape (realizations, observations)."""
+        return from_ticks(self.ticks)
+
+    def column(self, observation: str) -> npt.NDArray[np.float64]:
+        """The samples of one observation, seconds, shape (realizations,)."""
+        check_choice(observation, "observation", self.observations)
+        return self.samples[:, self.observations.index(observation)]
+
+
+def max_min_mean(raw: npt.NDArray[np.int64], log2_ranks: int) -> npt.NDArray[np.int64]:
+    """Latest, earliest and mean ready time from the engine's max, min, hi and lo.
+
+    The sum over all ranks is ``hi * 2^32 + lo``; shape (realizations, rows, 4) becomes
+    (realizations, 3 * rows).
+    """
+    count, rows, _ = raw.shape
+    ticks = np.empty((count, rows, 3), dtype=np.int64)
+    ticks[:, :, :2] = raw[:, :, :2]
+    half = (1 << log2_ranks) >> 1  # rounds to nearest
+    for i in range(0, count, _BLOCK):  # in blocks: the temporaries stay small
+        part = raw[i : i + _BLOCK]
+        high = part[:, :, 2] << (32 - log2_ranks)
+        ticks[i : i + _BLOCK, :, 2] = high + ((part[:, :, 3] + half) >> log2_ranks)
+    return ticks.reshape(count, rows * 3)

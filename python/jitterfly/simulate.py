@@ -1,0 +1,216 @@
+"""Run a case on the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core, memory
+from .case import Case
+from .fields import check_choice, check_integer, shorten
+from .program import compile_case, observation_names, quiet_ticks, row_count
+from .result import Result, max_min_mean
+from .units import from_ticks
+
+MOST_SEED = 2**64 - 1
+MOST_REALIZATIONS = 2**32
+MOST_THREADS = 1024
+
+
+class BackendError(ValueError, RuntimeError):
+    """The backend that was asked for can not be used here; the message says why."""
+
+
+def simulate(
+    case: Case,
+    realizations: int = 1000,
+    seed: int = 0,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    first: int = 0,
+) -> Result:
+    """Simulate many realizations of a case.
+
+    Parameters
+    ----------
+    case : Case
+        What to simulate.
+    realizations : int
+        How many, from 1; first + realizations is at most 2^32.
+    seed : int
+        From 0 to 2^64 - 1. Two cases with the same seed see the same noise, so that differences
+        between their samples are paired.
+    backend : "auto", "cpu" or "cuda"
+        "auto" takes the GPU if there is one with enough memory. The result is the same to the
+        last bit.
+    threads : int, optional
+        Threads of the CPU backend; None is one for each processor. Given together with "auto",
+        the CPU backend is taken. The result does not depend on it.
+    progress : callable, optional
+        Called now and then as ``progress(done, realizations)``, in this thread.
+    first : int
+        Number of the first realization: a simulation may be cut into pieces at will.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    BackendError
+        "cuda" can not be used; it says why. A `ValueError` and a `RuntimeError`.
+    ValueError
+        An argument out of range, or not enough memory; with the numbers.
+    KeyboardInterrupt
+        Ctrl-C, within a fraction of a second.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> case = jf.Case(
+    ...     ranks=256,
+    ...     algorithm=jf.Butterfly(after=8),
+    ...     network=jf.Hockney(alpha="100ns", beta="1ns", gamma=1e-10),
+    ...     noise=[jf.PeriodicNoise(period="1ms", duration="10us")],
+    ... )
+    >>> result = jf.simulate(case, realizations=100, seed=7)
+    >>> result.samples.shape, result.observations[0], result.noise_free[0]
+    ((100, 9), 'T=0', np.float64(8.704e-07))
+    """
+    _check_case(case)
+    realizations = check_integer(realizations, "realizations", 1, MOST_REALIZATIONS)
+    first = check_integer(first, "first", 0, MOST_REALIZATIONS - realizations)
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    check_choice(backend, "backend", ("auto", "cpu", "cuda"))
+    if threads is not None:
+        threads = check_integer(threads, "threads", 1, MOST_THREADS)
+        if backend == "cuda":
+            raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
+
+    rounds = case.observe == "rounds"
+    # Ticks and seconds; with rounds, three of each, and the engine's four. And names of columns.
+    words = 4 + 3 + 3 if rounds else 2
+    held = row_count(case, every_row=rounds) * (realizations * 8 * words + 128 * words)
+    memory.check_memory(
+        held, f"the results of {realizations} realizations", memory.available_bytes()
+    )
+    program = compile_case(case)
+    chosen = _choose_backend(program, backend, threads or 0, realizations, held)
+    report = None if progress is None else lambda done: progress(done, realizations)
+    statistics = "all" if rounds else "max"
+    try:
+        raw = _core.simulate(
+            program, seed, first, realizations, statistics, chosen, threads or 0, report
+        )
+    except MemoryError:
+        raise ValueError(
+            f"not enough memory for {case.ranks} ranks x {realizations} realizations"
+        ) from None
+    return Result(
+        case=case,
+        seed=seed,
+        first=first,
+        backend=chosen,
+        observations=observation_names(case),
+        ticks=max_min_mean(raw, case.log2_ranks) if rounds else raw,
+        noise_free=from_ticks(np.repeat(quiet_ticks(case), 3 if rounds else 1)),
+    )
+
+
+def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[np.float64]:
+    """The ready time of every rank in every round of one realization.
+
+    Parameters
+    ----------
+    case : Case
+        What to simulate.
+    seed, realization : int
+        As in `simulate`: realization `first` + i of that seed is its row i.
+
+    Returns
+    -------
+    float64 array, shape (rows, ranks)
+        Seconds. Row 0 is the start of the first collective, then one row for each level, forward
+        step and end of cycle, as named by `row_labels`; the last one is the completion.
+
+    Raises
+    ------
+    ValueError
+        `seed` not from 0 to 2^64 - 1, `realization` not from 0 to 2^32 - 1, not enough memory.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> jf.ready_times(jf.Case(2, network=jf.Hockney("1us", 0)))
+    array([[0.e+00, 0.e+00],
+           [1.e-06, 1.e-06],
+           [1.e-06, 1.e-06]])
+    """
+    _check_case(case)
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
+    memory.check_memory(needed, f"all ready times of {case.ranks} ranks", memory.available_bytes())
+    return from_ticks(_core.ready_times(compile_case(case, every_row=True), seed, realization))
+
+
+def noise_phases(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[np.float64]:
+    """The phases of the periodic noise in one realization, to check us with another program.
+
+    Parameters
+    ----------
+    case : Case
+        With a `PeriodicNoise`.
+    seed, realization : int
+        As in `ready_times`.
+
+    Returns
+    -------
+    float64 array, shape (ranks,)
+        Seconds, each in [0, period).
+
+    Raises
+    ------
+    ValueError
+        The case has no `PeriodicNoise`; `seed` or `realization` out of range.
+    """
+    _check_case(case)
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    if not any(noise.kind == "periodic" for noise in case.noise):
+        raise ValueError("noise must hold a PeriodicNoise: without it there are no phases")
+    memory.check_memory(
+        case.ranks * 16, f"the phases of {case.ranks} ranks", memory.available_bytes()
+    )
+    return from_ticks(_core.phases(compile_case(case), seed, realization))
+
+
+def _check_case(case: Case) -> None:
+    if not isinstance(case, Case):
+        raise ValueError(f"case must be a Case, got {shorten(case)}")
+
+
+def _choose_backend(
+    program: _core.Program, backend: str, threads: int, realizations: int, held: int
+) -> str:
+    if backend == "cuda" or (backend == "auto" and not threads):
+        problem = _core.cuda_status()
+        if not problem:
+            needed = _core.memory(program, "cuda", 0, realizations)
+            total = _core.devices()[0]["memory"]
+            if backend == "cuda":
+                memory.check_memory(needed, "one realization", total, "device memory")
+            if needed <= total:
+                return "cuda"
+        elif backend == "cuda":
+            raise BackendError(f"backend 'cuda' can not be used here: {problem}")
+    needed = held + _core.memory(program, "cpu", threads, realizations)
+    memory.check_memory(
+        needed, "the realizations in flight and the results", memory.available_bytes()
+    )
+    return "cpu"

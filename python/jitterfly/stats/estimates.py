@@ -1,0 +1,169 @@
+"""Means and quantiles of samples, with confidence intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import check_integer, shorten
+from .distributions import binomial_ranks, student_t
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A value with its confidence interval.
+
+    `value`, `low` and `high` have the shape of one realization. Where the sample is too small
+    for a bound, it is infinite.
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+    confidence: float
+    realizations: int
+
+    @property
+    def too_small(self) -> bool:
+        """Whether the sample is too small for an interval with two ends, anywhere."""
+        return not bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
+
+
+def standard_error(samples: npt.ArrayLike) -> Floats:
+    """Standard error of the mean of samples of shape (realizations, ...), at least 2 of them."""
+    x = check_samples(samples, "samples", 2)
+    return np.asarray(x.std(axis=0, ddof=1) / math.sqrt(len(x)))
+
+
+def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
+    """Mean and its interval.
+
+    Parameters
+    ----------
+    samples : array, shape (realizations, ...)
+        Finite numbers.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        Of shape (...). One realization has no interval: it is infinite.
+
+    Examples
+    --------
+    >>> estimate = mean([1.0, 2.0, 3.0])
+    >>> round(float(estimate.value), 3), round(float(estimate.high), 3)
+    (2.0, 4.484)
+    """
+    x = check_samples(samples, "samples", 1)
+    check_confidence(confidence)
+    center = x.mean(axis=0)
+    reach = half_width(x, confidence)
+    return Estimate(np.asarray(center), center - reach, center + reach, confidence, len(x))
+
+
+def quantiles(
+    samples: npt.ArrayLike, q: Iterable[float] = (0.05, 0.5, 0.95), confidence: float = 0.95
+) -> list[Estimate]:
+    """Quantiles and their intervals, whatever the distribution.
+
+    Parameters
+    ----------
+    samples : array, shape (realizations, ...)
+        Finite numbers.
+    q : list of float
+        Each between 0 and 1. The estimate is the sample that leaves a share q at or below it.
+    confidence : float
+        Between 0 and 1; the interval covers with at least this probability.
+
+    Returns
+    -------
+    list of Estimate
+        One for each q, of shape (...). A bound that so few realizations can not give is infinite
+        (`Estimate.too_small`); `realizations_needed` tells how many it takes.
+
+    Examples
+    --------
+    >>> from jitterfly import stats
+    >>> low, median = stats.quantiles(range(1, 101), [0.01, 0.5])
+    >>> float(median.low), float(median.value), float(median.high)
+    (40.0, 50.0, 61.0)
+    >>> low.too_small, float(low.low), stats.realizations_needed(0.01)
+    (True, -inf, 368)
+    """
+    x = np.sort(check_samples(samples, "samples", 1), axis=0)
+    check_confidence(confidence)
+    nothing = np.full(x.shape[1:], np.inf)
+    found = []
+    for share in q:
+        if not isinstance(share, (int, float, np.floating)) or not 0 < share < 1:
+            raise ValueError(f"q must be between 0 and 1, got {shorten(share)}")
+        # 1e-9 absorbs the rounding of the product
+        at = min(max(math.ceil(len(x) * share - 1e-9), 1), len(x))
+        low, high = binomial_ranks(len(x), float(share), confidence)
+        found.append(
+            Estimate(
+                np.asarray(x[at - 1]),
+                -nothing if low is None else np.asarray(x[low - 1]),
+                nothing if high is None else np.asarray(x[high - 1]),
+                confidence,
+                len(x),
+            )
+        )
+    return found
+
+
+def quantile(samples: npt.ArrayLike, q: float, confidence: float = 0.95) -> Estimate:
+    """One quantile, as `quantiles`."""
+    return quantiles(samples, [q], confidence)[0]
+
+
+def thirty_run_means(samples: npt.ArrayLike, runs: int = 30) -> Floats:
+    """Means of successive groups of 30 realizations: what one published point is a draw of.
+
+    Returns
+    -------
+    float64 array, shape (realizations // runs, ...)
+        Its spread is the scatter of a 30-run mean. Realizations left over are not used.
+
+    Raises
+    ------
+    ValueError
+        Fewer than `runs` samples.
+    """
+    runs = check_integer(runs, "runs", 1, 2**32)
+    x = check_samples(samples, "samples", runs)
+    groups = len(x) // runs
+    means: Floats = x[: groups * runs].reshape(groups, runs, *x.shape[1:]).mean(axis=1)
+    return means
+
+
+def half_width(x: Floats, confidence: float) -> Any:
+    """Half the length of the interval of a mean."""
+    if len(x) < 2:
+        return np.full(x.shape[1:], np.inf)
+    return student_t(confidence, len(x) - 1) * standard_error(x)
+
+
+def check_samples(samples: npt.ArrayLike, name: str, least: int) -> Floats:
+    x = np.asarray(samples)
+    if x.dtype.kind not in "iuf" or x.ndim < 1:
+        raise ValueError(f"{name} must be an array of numbers, got {shorten(samples)}")
+    if len(x) < least:
+        raise ValueError(f"{name} must hold at least {least} realizations, got {len(x)}")
+    if not np.isfinite(x).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity among them")
+    return x.astype(np.float64, copy=False)
+
+
+def check_confidence(confidence: float) -> None:
+    if not isinstance(confidence, (float, np.floating)) or not 0 < confidence < 1:
+        raise ValueError(f"confidence must be above 0 and below 1, got {shorten(confidence)}")

@@ -1,0 +1,117 @@
+"""Comparisons of samples of the same realizations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import check_integer
+from .distributions import student_t
+from .estimates import Estimate, check_confidence, check_samples, half_width
+
+
+@dataclass(frozen=True)
+class SmallestT:
+    """The smallest T that is not distinguishable from the best one (see `smallest_t`)."""
+
+    T: int
+    mean: float
+    best_T: int
+    best_mean: float
+    confidence: float
+    realizations: int
+
+
+def smallest_t(samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1) -> SmallestT:
+    """The smallest T whose mean is not distinguishable from the smallest mean.
+
+    Completion can only fall with T, so the T of the smallest mean is decided by noise. Here T is
+    the smallest one whose paired difference from the best has an interval that reaches 0.
+
+    Parameters
+    ----------
+    samples : array, shape (realizations, number of T)
+        Column T holds completions with T redundant exchanges, of the same realizations.
+    confidence : float
+        Of each paired comparison, between 0 and 1.
+    first : int
+        The smallest T to consider. Matsumoto & Suda 2012 call the best of T >= 1 "the proposed
+        method"; 0 includes the butterfly itself.
+
+    Examples
+    --------
+    >>> smallest_t([[9.0, 4.0, 4.0], [9.0, 5.0, 5.0], [8.0, 6.0, 5.9]]).T
+    1
+    """
+    x = check_samples(samples, "samples", 2)
+    check_confidence(confidence)
+    if x.ndim != 2 or x.shape[1] < 2:
+        raise ValueError(f"samples must have shape (realizations, T + 1), T >= 1, got {x.shape}")
+    first = check_integer(first, "first", 0, x.shape[1] - 1)
+    means = x.mean(axis=0)
+    best = first + int(np.argmin(means[first:]))
+    for t in range(first, best + 1):
+        difference = x[:, t] - x[:, best]
+        if difference.mean() <= half_width(difference, confidence):
+            break
+    return SmallestT(t, float(means[t]), best, float(means[best]), confidence, len(x))
+
+
+def recovery(
+    conventional: npt.ArrayLike,
+    redundant: npt.ArrayLike,
+    noiseless: npt.ArrayLike,
+    confidence: float = 0.95,
+) -> Estimate:
+    """The share of the overhead that redundancy takes away, of paired samples.
+
+    ``(conventional - redundant) / (conventional - noiseless)``, a ratio of means, with Fieller's
+    interval of paired differences.
+
+    Parameters
+    ----------
+    conventional, redundant : array, shape (realizations,)
+        Completions of the same realizations.
+    noiseless : array, shape (realizations,), or float
+        Chen & Suda: with noise in the compute phase only. Or one number.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        Scalars. Infinite bounds: the overhead is not distinguishable from 0.
+
+    Examples
+    --------
+    >>> estimate = recovery([5.0, 7.0, 6.0], [3.0, 4.0, 4.0], 1.0)
+    >>> round(float(estimate.value), 3), round(float(estimate.low), 3)
+    (0.467, 0.289)
+    """
+    c = check_samples(conventional, "conventional", 2)
+    r = check_samples(redundant, "redundant", 2)
+    if np.ndim(noiseless) == 0:
+        noiseless = np.full(c.shape, noiseless)
+    n = check_samples(noiseless, "noiseless", 2)
+    check_confidence(confidence)
+    if c.ndim != 1 or r.shape != c.shape or n.shape != c.shape:
+        raise ValueError(
+            "conventional, redundant and noiseless must be paired, one number for each "
+            f"realization, got shapes {c.shape}, {r.shape}, {n.shape}"
+        )
+    gain, overhead = c - r, c - n
+    a, b = float(gain.mean()), float(overhead.mean())
+    covariance = np.cov(gain, overhead) / len(c) * student_t(confidence, len(c) - 1) ** 2
+    # Ratios rho with (a - rho b)^2 <= t^2 var(gain - rho overhead) / n: between two roots.
+    square = b * b - float(covariance[1, 1])
+    middle = a * b - float(covariance[0, 1])
+    rest = a * a - float(covariance[0, 0])
+    low, high = -math.inf, math.inf
+    if square > 0:
+        root = math.sqrt(max(middle * middle - square * rest, 0.0))
+        low, high = (middle - root) / square, (middle + root) / square
+    value = a / b if b else math.nan
+    return Estimate(np.array(value), np.array(low), np.array(high), confidence, len(c))

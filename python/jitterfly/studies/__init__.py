@@ -1,0 +1,1 @@
+"""Studies: a description of many cases, its run, its records, and what they say."""

@@ -1,0 +1,168 @@
+"""A study's samples arranged for figures and claims: panels of cells along the ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .. import theory
+from . import measures
+from .measures import BestRedundancy, Estimate, Samples
+from .store import Record, Store
+from .study import Study
+
+NOISELESS, CONVENTIONAL, REDUNDANT = "noiseless", "conventional", "redundant"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The cells at one place on the axes: one record for each variant."""
+
+    ranks: int
+    records: dict[str, Record]
+
+    @property
+    def realizations(self) -> int:
+        """Realizations per variant, the same for each."""
+        return next(iter(self.records.values())).cell.realizations
+
+    @property
+    def record(self) -> Record:
+        """The only record, where the study has no variants."""
+        (record,) = self.records.values()
+        return record
+
+    # --- one pass with T = 0 ... K (MS12)
+
+    @cached_property
+    def noise_free(self) -> float:
+        """Completion without noise, seconds: the same for every T."""
+        return float(self.record.noise_free[0])
+
+    @cached_property
+    def redundancy(self) -> BestRedundancy:
+        """The best number of redundant exchanges after the butterfly."""
+        return measures.best_redundancy(self.record.samples)
+
+    @cached_property
+    def slowdown(self) -> dict[str, Samples]:
+        """Completion over noise-free completion: T = 0, and the T with the smallest mean."""
+        samples = self.record.samples / self.noise_free
+        return {CONVENTIONAL: samples[:, 0], REDUNDANT: samples[:, self.redundancy.best]}
+
+    @cached_property
+    def gain(self) -> Estimate:
+        """Mean of the conventional over mean of the redundant scheme, same noise."""
+        return measures.ratio(self.slowdown[CONVENTIONAL], self.slowdown[REDUNDANT])
+
+    # --- variants noiseless, conventional, redundant (CS14)
+
+    @cached_property
+    def overhead(self) -> dict[str, Samples]:
+        """Completion minus noiseless completion, seconds, shape (realizations, cycles)."""
+        quiet = self.records[NOISELESS].samples
+        return {name: self.records[name].samples - quiet for name in (CONVENTIONAL, REDUNDANT)}
+
+    def recovery(self, cycle: int = -1) -> Estimate:
+        """(conventional - redundant) / (conventional - noiseless), of means over realizations."""
+        lost, left = (self.overhead[name][:, cycle] for name in (CONVENTIONAL, REDUNDANT))
+        return measures.ratio(lost - left, lost)
+
+    @cached_property
+    def recoverable(self) -> float | None:
+        """The largest recovery that any redundancy can reach; None where no bound is known.
+
+        One collective from a common start under stationary noise: see `theory.completion_bound`.
+        """
+        try:
+            bound = theory.completion_bound(self.records[CONVENTIONAL].cell.case)
+        except ValueError:
+            return None
+        lost = float(self.overhead[CONVENTIONAL][:, -1].mean())
+        over = float(self.records[CONVENTIONAL].samples[:, -1].mean()) - bound
+        return over / lost if lost > 0 else None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """All places that differ in their ranks only, ascending; `label` tells the other axes."""
+
+    label: str
+    places: list[Place]
+
+    @property
+    def ranks(self) -> np.ndarray:
+        """Shape (places,)."""
+        return np.array([place.ranks for place in self.places])
+
+
+@dataclass(frozen=True)
+class Results:
+    """Study and panels, from the files of a run."""
+
+    study: Study
+    panels: list[Panel]
+
+    @property
+    def count(self) -> str:
+        """Realizations per cell, for a caption."""
+        counts = [place.realizations for panel in self.panels for place in panel.places]
+        low, high = min(counts), max(counts)
+        return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+    @classmethod
+    def of(cls, store: Store) -> Results:
+        """Arrange the records of a store; every cell must be there."""
+        groups: dict[str, dict[int, dict[str, Record]]] = {}
+        for record in store.records:
+            cell = record.cell
+            if not record.whole(cell.realizations):
+                raise ValueError(f"{record.path}: missing or damaged; run the study again")
+            label = ", ".join(text for axis, text in cell.place.items() if axis != "ranks")
+            by_ranks = groups.setdefault(label, {})
+            by_ranks.setdefault(cell.case.ranks, {})[cell.variant] = record
+        return cls(
+            store.study,
+            [
+                Panel(label, [Place(ranks, by_ranks[ranks]) for ranks in sorted(by_ranks)])
+                for label, by_ranks in groups.items()
+            ],
+        )
+
+
+def check_figure(study: Study) -> None:
+    """Raise if the study's cells are not what its figure needs.
+
+    `slowdown` needs every T of MS12 from one pass; `overhead` and `cycles` need CS14's three cases.
+    """
+    cells = study.cells()
+    if len({axis.name for axis in study.axes} - {"ranks"}) > 1:
+        raise ValueError("a figure can show `ranks` and one more axis")
+    if study.figure == "slowdown":
+        good = all(
+            c.case.algorithm.forwards(c.case.log2_ranks) > 0
+            and c.case.cycles == 1
+            and c.case.observe == "completion"
+            for c in cells
+        )
+        if not good or study.variants:
+            raise ValueError(
+                "figure 'slowdown' needs cases of one cycle with algorithm.after from 1 to K, "
+                "observe 'completion', and no variants"
+            )
+        return
+    names = {variant.label for variant in study.variants}
+    needed = {NOISELESS, CONVENTIONAL, REDUNDANT}
+    good = all(
+        c.case.algorithm.forwards(c.case.log2_ranks) == 0 and c.case.observe == "completion"
+        for c in cells
+    )
+    if names != needed or not good:
+        raise ValueError(
+            f"figure {study.figure!r} needs the variants {', '.join(sorted(needed))}, "
+            "algorithm.after 0 and observe 'completion'"
+        )
+    if study.figure == "cycles" and any(c.case.cycles < 3 for c in cells):
+        raise ValueError("figure 'cycles' needs cases of at least 3 cycles")

@@ -1,0 +1,74 @@
+"""Strict reading of TOML tables: a key that nobody asks for is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..fields import did_you_mean
+
+_REQUIRED = object()
+_NAMES = {str: "a string", int: "an integer", dict: "a table", list: "a list"}
+
+
+def unknown_key(key: str, known: Iterable[str], where: str) -> ValueError:
+    """The error for a key that is not known, naming the nearest one that is."""
+    known = sorted(known)
+    hint = did_you_mean(key, known)
+    return ValueError(f"unknown key {key!r} in {where}{hint}; known keys: {', '.join(known)}")
+
+
+class Table:
+    """One TOML table under its name in the file (`where`), for errors that name the field."""
+
+    def __init__(self, data: Mapping[str, Any], where: str):
+        if not isinstance(data, Mapping):
+            raise ValueError(f"{where} must be a table, got {data!r}")
+        self.data = dict(data)
+        self.where = where
+        self.asked: set[str] = set()
+
+    def take(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:
+        """The value of `key`, which must be of type `kind` (a bool is no integer here)."""
+        self.asked.add(key)
+        if key not in self.data:
+            if default is _REQUIRED:
+                raise ValueError(f"{self.where} lacks the key {key!r}")
+            return default
+        value = self.data[key]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise ValueError(f"{self.where}.{key} must be {_NAMES[kind]}, got {value!r}")
+        return value
+
+    def take_number(self, key: str, lowest: float, default: Any = _REQUIRED) -> Any:
+        """A finite number of at least `lowest`."""
+        self.asked.add(key)
+        if key not in self.data and default is not _REQUIRED:
+            return default
+        value = self.data.get(key)
+        good = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not good or not lowest <= value < float("inf"):
+            raise ValueError(
+                f"{self.where}.{key} must be a number of at least {lowest:g}, got {value!r}"
+            )
+        return value
+
+    def finish(self) -> None:
+        """Raise if the table holds a key that was never asked for."""
+        for key in self.data:
+            if key not in self.asked:
+                raise unknown_key(key, self.asked, self.where)
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """`base` with the values of `over` in place of its own, table by table.
+
+    A key that `base` lacks is an error: an override that overrides nothing is a misspelling.
+    """
+    merged = dict(base)
+    for key, value in over.items():
+        if key not in base:
+            raise unknown_key(key, base, where)
+        both = isinstance(value, Mapping) and isinstance(base[key], Mapping)
+        merged[key] = merge(base[key], value, f"{where}.{key}") if both else value
+    return merged

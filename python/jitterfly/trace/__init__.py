@@ -1,0 +1,1 @@
+"""Pictures of one realization, from an event-by-event replay of it."""

@@ -1,0 +1,169 @@
+"""Times: seconds for people, whole ticks of 1 ps for the engine.
+
+A time may be written as a number of seconds or as a string with a unit. It is turned into ticks
+through its decimal value (the digits that Python prints for it), never through binary fractions,
+so that ``1e-7 + 8 * 1e-9`` seconds are 108,000 ticks on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+TICKS_PER_SECOND = 10**12
+LONGEST_TICKS = 2**62  # half of int64: one addition of two times can not overflow
+LONGEST_SECONDS = LONGEST_TICKS / TICKS_PER_SECOND
+
+Time = float | str
+"""What is accepted where a time is asked for: seconds, or a string such as ``"10us"``."""
+
+_EXPONENTS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}
+_TEXT = re.compile(
+    r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)\s*(s|ms|us|µs|μs|ns|ps)?\s*"
+)
+_UNITS = "s, ms, us, µs, ns, ps"
+_REQUIRED: Any = object()
+
+
+def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) -> float:
+    """Read a time.
+
+    Parameters
+    ----------
+    value : float or str
+        Seconds, or a number with a unit: s (the default), ms, us, µs, ns, ps.
+    name : str
+        What the time is, for the error message.
+    positive : bool
+        Refuse 0.
+
+    Returns
+    -------
+    float
+        Seconds, from 0 to 2^62 ps (about 53 days).
+
+    Raises
+    ------
+    ValueError
+        Not a time, not finite, negative, or too long.
+
+    Examples
+    --------
+    >>> parse_seconds("10us"), parse_seconds("0.01 ms"), parse_seconds("1e-5")
+    (1e-05, 1e-05, 1e-05)
+    """
+    rule = f"{name} must be a time {'above 0' if positive else 'from 0'} to {LONGEST_SECONDS:.3g} s"
+    if isinstance(value, str):
+        match = _TEXT.fullmatch(value)
+        if match is None:
+            raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {value!r}")
+        seconds = _to_float(Fraction(match[1]) * Fraction(10) ** _EXPONENTS[match[2] or "s"])
+    elif isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {value!r}")
+    else:
+        seconds = _to_float(value)
+    if not 0 <= seconds <= LONGEST_SECONDS or (positive and seconds == 0):
+        raise ValueError(f"{rule}, got {value!r}")
+    return seconds + 0.0  # -0.0 becomes 0.0
+
+
+def _to_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def exact(seconds: float) -> Fraction:
+    """The decimal value of a float, as Python prints it, as an exact fraction."""
+    return Fraction(repr(float(seconds)))
+
+
+def to_ticks(seconds: float | Fraction, name: str = "time") -> int:
+    """Round a time to the nearest tick of 1 ps (half to even).
+
+    Raises
+    ------
+    ValueError
+        A positive time that would become 0 ticks, and so have no effect.
+
+    Examples
+    --------
+    >>> to_ticks(exact(1e-7) + 8 * exact(1e-9))
+    108000
+    """
+    value = seconds if isinstance(seconds, Fraction) else exact(seconds)
+    ticks = round(value * TICKS_PER_SECOND)
+    if ticks == 0 and value > 0:
+        raise ValueError(
+            f"{name} must be 0 or more than 0.5 ps (times are kept in ticks of 1 ps), "
+            f"got {float(value):.3g} s"
+        )
+    return ticks
+
+
+def from_ticks(ticks: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Ticks to seconds: the nearest float64, any shape."""
+    return np.asarray(ticks, dtype=np.int64) / float(TICKS_PER_SECOND)
+
+
+def show_seconds(seconds: float, digits: int = 4) -> str:
+    """A time for people, e.g. in a table or on an axis.
+
+    Examples
+    --------
+    >>> show_seconds(1.08e-07), show_seconds(0.0), show_seconds(12.5)
+    ('108 ns', '0 s', '12.5 s')
+    """
+    if not math.isfinite(seconds) or seconds == 0:
+        return f"{seconds:.{digits}g} s"
+    for unit in ("s", "ms", "us", "ns"):
+        scale = 10.0 ** -_EXPONENTS[unit]
+        if abs(seconds) * scale >= 1 - 10.0**-digits:
+            return f"{seconds * scale:.{digits}g} {unit}"
+    return f"{seconds * 1e12:.{digits}g} ps"
+
+
+class Seconds:
+    """A field of a dataclass that takes a `Time` and holds seconds as a float.
+
+    A descriptor, so that a type checker knows both: what may be passed, and what is read.
+
+    Parameters
+    ----------
+    default : float or str, optional
+        Without it the field is required.
+    positive : bool
+        Refuse 0.
+    """
+
+    def __init__(self, default: Time = _REQUIRED, *, positive: bool = False) -> None:
+        self._default = default
+        self._positive = positive
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+        self._owner = owner.__name__
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> float:
+        if instance is not None:
+            value: float = instance.__dict__[self._name]
+            return value
+        if self._default is _REQUIRED:  # this is how dataclass asks whether there is a default
+            raise AttributeError(self._name)
+        return parse_seconds(self._default, self._name)
+
+    def __set__(self, instance: object, value: Time) -> None:
+        try:
+            instance.__dict__[self._name] = parse_seconds(
+                value, self._name, positive=self._positive
+            )
+        except ValueError as error:
+            raise ValueError(f"{error} (in {self._owner})") from None

@@ -1,0 +1,373 @@
+"""The public interface: shapes, names, units, and that parts fit together as documented."""
+
+import _thread
+import json
+import pickle
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly import _core
+from jitterfly.info import info_lines
+from jitterfly.units import from_ticks
+
+HOCKNEY = jf.Hockney(alpha="100ns", beta="1ns", gamma=1e-10)
+LOGGOPS = jf.LogGOPS(L="1us", o="1ns", G="1ns", gamma=1e-10)
+PERIODIC = jf.PeriodicNoise(period="1ms", duration="10us")
+
+
+def example(**changes):
+    """The case of the README."""
+    options = {
+        "ranks": 64,
+        "algorithm": jf.Butterfly(after=6),
+        "network": HOCKNEY,
+        "noise": [PERIODIC, jf.NetworkJitter(period=1e-3, duration=1e-5)],
+    }
+    return jf.Case(**options | changes)
+
+
+def test_result():
+    result = jf.simulate(example(), realizations=20, seed=7, backend="cpu")
+    assert result.samples.shape == result.ticks.shape == (20, 7)
+    assert (result.samples.dtype, result.ticks.dtype) == (np.float64, np.int64)
+    assert (result.samples == from_ticks(result.ticks)).all()
+    assert result.observations == [f"T={t}" for t in range(7)]
+    assert (result.seed, result.first, result.backend) == (7, 0, "cpu")
+    assert result.case == example()
+    assert (result.samples >= result.noise_free).all()
+    assert (np.diff(result.ticks, axis=1) <= 0).all()  # more forwards are never later
+    assert (result.column("T=3") == result.samples[:, 3]).all()
+    with pytest.raises(ValueError, match="observation must be one of 'T=0', 'T=1'"):
+        result.column("T=9")
+
+
+@pytest.mark.parametrize(
+    ("after", "cycles", "names"),
+    [
+        (0, 1, ["completion"]),
+        (1, 1, ["T=0", "T=1"]),
+        (0, 2, ["cycle 1", "cycle 2"]),
+        (1, 2, ["cycle 1, T=0", "cycle 1, T=1", "cycle 2, T=0", "cycle 2, T=1"]),
+        ("all", 1, ["T=0", "T=1", "T=2"]),
+    ],
+)
+def test_completion_names(after, cycles, names):
+    case = example(ranks=4, algorithm=jf.Butterfly(after=after), cycles=cycles)
+    result = jf.simulate(case, 3)
+    assert result.observations == names
+    assert result.ticks.shape == (3, len(names))
+    assert result.noise_free.shape == (len(names),)
+
+
+def test_row_labels():
+    algorithm = jf.Butterfly(after=1)
+    assert jf.row_labels(example(ranks=1, algorithm=jf.Butterfly())) == ["start", "end"]
+    assert jf.row_labels(example(ranks=4, algorithm=algorithm, cycles=2)) == [
+        "start",
+        *("cycle 1, level 1", "cycle 1, level 2", "cycle 1, forward 1", "cycle 1, end"),
+        *("cycle 2, level 1", "cycle 2, level 2", "cycle 2, forward 1", "cycle 2, end"),
+    ]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 32])
+@pytest.mark.parametrize("cycles", [1, 3])
+@pytest.mark.parametrize("within", [None, "all"])
+def test_views_agree(ranks, cycles, within):
+    """Completions, rounds and ready times are views of the same realizations."""
+    algorithm = jf.Butterfly(after="all", within=within, forward_cost="3ns" if ranks > 1 else 0)
+    case = example(ranks=ranks, algorithm=algorithm, network=LOGGOPS, cycles=cycles, work="90us")
+    labels = jf.row_labels(case)
+    times = np.array([jf.ready_times(case, 5, first) for first in range(4)])
+    assert times.shape == (4, len(labels), ranks)
+
+    rounds = jf.simulate(replace(case, observe="rounds"), 4, seed=5)
+    kinds = ("max", "min", "mean")
+    assert rounds.observations == [f"{row}: {kind}" for row in labels for kind in kinds]
+    seen = rounds.samples.reshape(4, len(labels), 3)
+    np.testing.assert_array_equal(seen[:, :, 0], times.max(axis=2))
+    np.testing.assert_array_equal(seen[:, :, 1], times.min(axis=2))
+    np.testing.assert_allclose(seen[:, :, 2], times.mean(axis=2), rtol=1e-13, atol=0.6e-12)
+
+    completions = jf.simulate(case, 4, seed=5)
+    last = -1 - algorithm.forwards(case.log2_ranks)  # row of T = 0, counted from "end"
+    rows = np.arange(len(labels))[last - 1 : -1]
+    np.testing.assert_array_equal(
+        completions.samples[:, last:], times[:, rows].max(axis=2) if ranks > 1 else times[:, -1]
+    )
+
+
+def test_end_is_the_last_forward():
+    times = jf.ready_times(example(), seed=3)
+    np.testing.assert_array_equal(times[-1], times[-2])
+    assert (times[0] == 0).all()
+
+
+CASES = {
+    "one rank": example(ranks=1, algorithm=jf.Butterfly()),
+    "after": example(),
+    "within": example(algorithm=jf.Butterfly(within="all"), network=LOGGOPS, message_bytes=1),
+    "sparse": example(algorithm=jf.Butterfly(within=[2, 5]), network=LOGGOPS),
+    "slow sends": example(
+        algorithm=jf.Butterfly(within=[1, 3], after=2),
+        network=jf.LogGOPS("1ns", "1us", gamma="7ns"),
+    ),
+    "forward cost": example(algorithm=jf.Butterfly(after=3, forward_cost="1us")),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("observe", ["completion", "rounds"])
+def test_noise_free(name, observe):
+    """Without noise the engine gives `Result.noise_free`, which is worked out in Python."""
+    case = replace(CASES[name], cycles=3, work="5us", observe=observe)
+    result = jf.simulate(replace(case, noise=[]), 2)
+    np.testing.assert_array_equal(result.samples, [result.noise_free] * 2)
+    np.testing.assert_array_equal(jf.simulate(case, 1).noise_free, result.noise_free)
+
+
+@pytest.mark.parametrize("name", ["one rank", "after", "within", "sparse"])
+def test_closed_form(name):
+    case = replace(CASES[name], cycles=3, work="5us", noise=[])
+    result = jf.simulate(case, 1)
+    per_cycle = len(result.noise_free) // 3
+    for cycle in (1, 2, 3):
+        expected = jf.theory.noise_free_completion(case, cycle)
+        np.testing.assert_array_equal(result.noise_free[(cycle - 1) * per_cycle :][:1], expected)
+
+
+@pytest.mark.parametrize("name", ["slow sends", "forward cost"])
+def test_no_closed_form(name):
+    with pytest.raises(ValueError, match="for this closed form"):
+        jf.theory.noise_free_completion(replace(CASES[name], cycles=3), 2)
+
+
+def test_papers_noise_free_values():
+    case = example(ranks=2**10, noise=[], algorithm=jf.Butterfly(after=10))
+    alpha, beta, gamma, n = 1e-7, 1e-9, 1e-10, 8
+    expected = 10 * (alpha + beta * n + gamma * n)  # Matsumoto & Suda 2012, any T
+    assert jf.simulate(case, 1).noise_free == pytest.approx([expected] * 11, rel=1e-12)
+    case = example(ranks=2**10, noise=[], algorithm=jf.Butterfly(), network=LOGGOPS)
+    case = replace(case, message_bytes=1)
+    expected = 10 * (1e-9 + 1e-6 + 1e-9 + 1e-10)  # Chen & Suda
+    assert jf.simulate(case, 1).noise_free == pytest.approx([expected], rel=1e-12)
+
+
+def test_phases_reproduce_a_realization():
+    """Phases that were drawn, given back as explicit ones, give the same times."""
+    case = example(noise=[replace(PERIODIC, start="stationary")], network=LOGGOPS)
+    phases = jf.noise_phases(case, seed=9, realization=4)
+    assert phases.shape == (64,)
+    assert ((phases >= 0) & (phases < 1e-3)).all()
+    explicit = replace(case, noise=[replace(case.noise[0], phases=phases)])
+    np.testing.assert_array_equal(jf.noise_phases(explicit, seed=1), phases)
+    again = jf.ready_times(explicit, seed=1, realization=0)
+    np.testing.assert_array_equal(again, jf.ready_times(case, seed=9, realization=4))
+
+
+@pytest.mark.parametrize(("synchronized", "different"), [(False, 64), ("machine", 1), (16, 4)])
+def test_synchronized_phases(synchronized, different):
+    case = example(noise=[replace(PERIODIC, synchronized=synchronized)])
+    phases = jf.noise_phases(case, seed=2)
+    assert len(np.unique(phases)) == different
+    assert (phases.reshape(different, -1) == phases.reshape(different, -1)[:, :1]).all()
+
+
+def test_noise_does_not_depend_on_the_case():
+    """Common random numbers: another algorithm or network sees the same phases."""
+    few = jf.noise_phases(example(), seed=2, realization=3)
+    many = example(ranks=256, algorithm=jf.Butterfly(within="all"), network=LOGGOPS)
+    np.testing.assert_array_equal(jf.noise_phases(many, 2, 3)[:64], few)
+
+
+def test_pieces_make_the_whole():
+    whole = jf.simulate(example(), 15, seed=1)
+    pieces = jf.simulate(example(), 10, seed=1), jf.simulate(example(), 5, seed=1, first=10)
+    np.testing.assert_array_equal(whole.ticks, np.concatenate([p.ticks for p in pieces]))
+
+
+def test_unused_freedom():
+    """No noise is left of a duration of 0, nor of jitter on messages that take no time."""
+    nothing = [jf.PeriodicNoise(1e-3, 0), jf.NetworkJitter(1e-3, 0)]
+    result = jf.simulate(example(noise=nothing), 5)
+    assert (result.samples == result.noise_free).all()
+    instant = example(network=jf.Hockney(0, 0), noise=[jf.NetworkJitter(1e-3, 1e-5)])
+    assert (jf.simulate(instant, 5).samples == 0).all()
+
+
+def test_noise_in_the_compute_phase_only():
+    case = example(noise=[replace(PERIODIC, during="compute")], work="2ms")
+    result = jf.simulate(case, 5)
+    times = jf.ready_times(case)
+    assert (times[0] > 2e-3).all()
+    no_work = jf.simulate(replace(case, work=0), 5)
+    assert (no_work.samples == no_work.noise_free).all()
+    assert (result.samples > result.noise_free).all()
+
+
+def test_bound_holds():
+    """Completion stays above the bound that no redundancy can beat: z > -5 over 2000 draws."""
+    noise = replace(PERIODIC, start="stationary")
+    for within in (None, "all"):
+        case = example(
+            ranks=256, noise=[noise], network=LOGGOPS, algorithm=jf.Butterfly(within=within)
+        )
+        samples = jf.simulate(case, 2000, seed=3).samples[:, 0]
+        bound = jf.theory.completion_bound(case)
+        assert bound > jf.theory.noise_free_completion(case)
+        assert samples.mean() - bound > -5 * jf.stats.standard_error(samples)
+
+
+@pytest.mark.parametrize("count", [1, 2, 1000])
+@pytest.mark.parametrize("share", [1e-9, 1e-6, 9e-4, 0.01, 0.5])
+def test_largest_residual(count, share):
+    """Against the integral of 1 - P(residual <= x)^count."""
+    x = (np.arange(200_000) + 0.5) / 200_000
+    expected = share * np.mean(-np.expm1(count * np.log1p(-share * (1 - x))))
+    assert jf.theory.largest_residual(count, 1, share) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"cycles": 2}, "cycles must be 1"),
+        ({"work": 1e-6}, "work must be 0"),
+        ({"ranks": 1}, "ranks must be at least 2"),
+        ({"network": HOCKNEY}, "the network's send cost must be above 0"),
+        ({"noise": []}, "noise must hold a PeriodicNoise"),
+        ({"noise": [PERIODIC]}, "start must be 'stationary'"),
+    ],
+)
+def test_bound_does_not_apply(changes, text):
+    noise = [replace(PERIODIC, start="stationary")]
+    case = example(algorithm=jf.Butterfly(), network=LOGGOPS, noise=noise)
+    jf.theory.completion_bound(case)
+    with pytest.raises(ValueError, match=f"^{text} for this bound to apply$"):
+        jf.theory.completion_bound(replace(case, **changes))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_dicts(name):
+    case = replace(CASES[name], work="5us")
+    text = json.dumps(case.to_dict(), allow_nan=False)
+    again = jf.Case.from_dict(json.loads(text))
+    assert again == case
+    assert hash(again) == hash(case)
+    assert pickle.loads(pickle.dumps(case)) == case
+
+
+def test_dict_of_phases():
+    noise = replace(PERIODIC, phases=np.linspace(0, 9e-4, 64))
+    case = example(noise=[noise])
+    assert jf.Case.from_dict(json.loads(json.dumps(case.to_dict()))) == case
+    assert case != example(noise=[PERIODIC])
+    assert case != example(noise=[replace(noise, phases=noise.phases[::-1])])
+
+
+def test_phases_are_a_copy():
+    phases = np.zeros(64)
+    noise = replace(PERIODIC, phases=phases)
+    phases[0] = 5
+    assert noise.phases[0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        noise.phases[0] = 1
+
+
+def test_times_as_text():
+    assert jf.Hockney(alpha="100 ns", beta="1e-9") == jf.Hockney(alpha=1e-7, beta=1e-9)
+    assert example(work="0.01 ms").work == 1e-5
+
+
+def test_progress():
+    calls = []
+    thread = threading.get_ident()
+
+    def progress(done, total):
+        assert threading.get_ident() == thread
+        calls.append((done, total))
+
+    jf.simulate(example(), 5000, progress=progress)
+    done = [d for d, _ in calls]
+    assert done == sorted(done)
+    assert calls[-1] == (5000, 5000)
+
+
+def test_progress_may_stop():
+    class StopError(Exception):
+        pass
+
+    def progress(done, total):
+        raise StopError
+
+    with pytest.raises(StopError):
+        jf.simulate(example(), 5000, progress=progress)
+
+
+def test_ctrl_c():
+    """A long call stops promptly (here: within 2 s, on a busy machine)."""
+    pressed = []
+
+    def press():
+        pressed.append(time.monotonic())
+        _thread.interrupt_main()
+
+    timer = threading.Timer(0.2, press)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        jf.simulate(example(ranks=2**16, algorithm=jf.Butterfly()), 10**6, backend="cpu")
+    assert time.monotonic() - pressed[0] < 2
+    timer.join()
+
+
+def test_the_interpreter_goes_on():
+    """The GIL is released: another thread counts while the engine works."""
+    ticks = 0
+    stop = threading.Event()
+
+    def count():
+        nonlocal ticks
+        while not stop.wait(0.001):
+            ticks += 1
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    begin = time.monotonic()
+    while time.monotonic() - begin < 0.2:
+        jf.simulate(example(ranks=1024), 2000, threads=1)
+    stop.set()
+    counter.join()
+    assert ticks >= 5
+
+
+def test_cuda_without_a_device():
+    reason = _core.cuda_status()
+    if not reason:
+        pytest.skip("there is a device")
+    with pytest.raises(jf.BackendError) as caught:
+        jf.simulate(example(), backend="cuda")
+    assert reason in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, RuntimeError)
+    assert jf.simulate(example(), 1, backend="auto").backend == "cpu"
+
+
+def test_threads_choose_the_cpu():
+    assert jf.simulate(example(), 1, threads=1).backend == "cpu"
+
+
+def test_info():
+    found = jf.info()
+    assert set(found) >= {"jitterfly", "python", "numpy", "build", "cuda", "devices", "memory"}
+    assert found["cuda"] == _core.cuda_status()
+    text = "\n".join(info_lines())
+    assert jf.__version__ in text
+    assert (found["cuda"] or "usable") in text
+
+
+def test_everything_public_is_there():
+    for name in jf.__all__:
+        assert hasattr(jf, name)

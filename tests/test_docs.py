@@ -1,0 +1,47 @@
+"""Examples in docstrings and in the README run, and say what happens."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import jitterfly
+
+MODULES = ["jitterfly"] + [
+    module.name
+    for module in pkgutil.walk_packages(jitterfly.__path__, "jitterfly.")
+    if not module.name.endswith(("__main__", "_core"))
+]
+README = Path(__file__).parents[1] / "README.md"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+def test_there_are_docstring_examples():
+    finder = doctest.DocTestFinder()
+    tests = [t for name in MODULES for t in finder.find(importlib.import_module(name))]
+    assert sum(len(test.examples) for test in tests) > 50
+
+
+def test_readme_example():
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        scope: dict = {}
+        exec(block.replace("realizations=1000", "realizations=60"), scope)
+        assert scope["result"].samples.shape == (60, 15)
+        assert scope["result"].observations[:2] == ["T=0", "T=1"]
+
+
+def test_readme_names_files_that_exist():
+    links = re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8"))
+    assert links
+    for link in links:
+        assert (README.parent / link).exists(), link

@@ -1,0 +1,202 @@
+"""Intervals cover what they say; comparisons are paired; small samples are called small.
+
+Tests that draw have a fixed seed. Each bound on a count of misses is its 1 - 1e-6 quantile, so a
+correct program fails one of them for one seed in a million.
+"""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from jitterfly import stats
+from jitterfly.stats.distributions import binomial_ranks, student_t
+
+FALSE_ALARM = 1e-6
+
+
+def most_misses(draws, rate):
+    return scipy.stats.binom.isf(FALSE_ALARM, draws, rate)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 29, 30, 199, 200, 1000, 10**7])
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+def test_student(freedom, confidence):
+    expected = scipy.stats.t.ppf(0.5 + confidence / 2, freedom)
+    assert student_t(confidence, freedom) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("count", [1, 5, 30, 72, 1000, 10**6])
+@pytest.mark.parametrize("q", [0.001, 0.05, 0.5, 0.95, 0.999])
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_order_statistics(count, q, confidence):
+    tail = (1 - confidence) / 2
+    low, high = binomial_ranks(count, q, confidence)
+    below = scipy.stats.binom(count, q)
+    # The largest rank that lies above the quantile with at most `tail`, the smallest that lies
+    # below it with at most `tail`.
+    assert low is None or below.cdf(low - 1) <= tail
+    assert below.cdf(low or 0) > tail
+    assert high is None or below.sf(high - 1) <= tail
+    assert below.sf((high or count + 1) - 2) > tail
+
+
+def test_mean():
+    estimate = stats.mean([1.0, 2.0, 4.0, 9.0], 0.9)
+    low, high = scipy.stats.t.interval(0.9, 3, 4.0, scipy.stats.sem([1, 2, 4, 9]))
+    assert (estimate.value, estimate.realizations, estimate.confidence) == (4.0, 4, 0.9)
+    assert (estimate.low, estimate.high) == pytest.approx((low, high))
+    assert stats.standard_error([1, 2, 4, 9]) == pytest.approx(scipy.stats.sem([1, 2, 4, 9]))
+
+
+def test_shapes():
+    samples = np.random.default_rng(0).random((50, 3))
+    estimate = stats.mean(samples)
+    assert estimate.value.shape == estimate.low.shape == estimate.high.shape == (3,)
+    for estimate in stats.quantiles(samples, [0.01, 0.5]):
+        assert estimate.value.shape == estimate.low.shape == estimate.high.shape == (3,)
+    column = stats.quantile(samples[:, 1], 0.5)
+    assert (column.low, column.high) == (estimate.low[1], estimate.high[1])
+
+
+def test_one_realization():
+    assert stats.mean([3.0]).too_small
+    assert stats.quantile([3.0], 0.5).too_small
+    assert stats.quantile([3.0], 0.5).value == 3.0
+
+
+@pytest.mark.parametrize("q", [0.05, 0.5, 0.95, 0.999])
+def test_too_small(q):
+    needed = stats.realizations_needed(q)
+    samples = np.arange(needed, dtype=float)
+    assert not stats.quantile(samples, q).too_small
+    estimate = stats.quantile(samples[:-1], q)
+    assert estimate.too_small
+    # Only the end that is missing is infinite.
+    assert math.isinf(estimate.high) == (q >= 0.5)
+    assert math.isinf(estimate.low) == (q <= 0.5)
+
+
+@pytest.mark.parametrize("q", [0.05, 0.5, 0.95])
+def test_quantiles_cover(q):
+    draws, confidence = 2000, 0.9
+    samples = np.random.default_rng(11).pareto(1.5, size=(100, draws))
+    estimate = stats.quantile(samples, q, confidence)
+    true = scipy.stats.lomax(1.5).ppf(q)
+    misses = np.count_nonzero((estimate.low > true) | (true > estimate.high))
+    assert misses <= most_misses(draws, 1 - confidence)
+    assert misses > 0
+
+
+def test_means_cover():
+    draws, confidence = 2000, 0.9
+    estimate = stats.mean(np.random.default_rng(12).normal(5, 2, size=(20, draws)), confidence)
+    misses = np.count_nonzero((estimate.low > 5) | (estimate.high < 5))
+    assert misses <= most_misses(draws, 1 - confidence)
+    assert draws - misses <= most_misses(draws, confidence)
+
+
+def test_recovery_covers():
+    draws, confidence = 1000, 0.9
+    rng = np.random.default_rng(13)
+    misses = 0
+    for _ in range(draws):
+        shared = rng.exponential(1.0, 200)
+        noiseless = 10 + shared
+        conventional = noiseless + rng.normal(4.0, 1.0, 200)
+        redundant = conventional - rng.normal(1.6, 0.5, 200)
+        estimate = stats.recovery(conventional, redundant, noiseless, confidence)
+        misses += not estimate.low <= 0.4 <= estimate.high
+        assert estimate.low < estimate.value < estimate.high
+    assert misses <= most_misses(draws, 1 - confidence)
+    assert draws - misses <= most_misses(draws, confidence)
+
+
+def test_recovery_is_paired():
+    # The share is the same in every realization, so it is known exactly, however much they vary.
+    overhead = np.random.default_rng(1).exponential(1.0, 50)
+    estimate = stats.recovery(3 + overhead, 3 + 0.75 * overhead, 3.0)
+    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((0.25, 0.25, 0.25))
+
+
+def test_recovery_without_overhead():
+    nothing = np.ones(10)
+    estimate = stats.recovery(nothing, nothing, nothing)
+    assert estimate.too_small
+    assert math.isnan(estimate.value)
+    noise = np.random.default_rng(2).normal(0, 1, 10)
+    unclear = stats.recovery(nothing + noise, nothing, nothing)
+    assert (unclear.low, unclear.high) == (-math.inf, math.inf)
+
+
+def columns(*differences, count=400):
+    """Samples whose column T lies `differences[T]` above the last, on average."""
+    rng = np.random.default_rng(3)
+    base = rng.exponential(1.0, count)
+    steps = [base + d * rng.exponential(1.0, count) for d in differences]
+    return np.stack(steps, axis=1)
+
+
+def test_smallest_t():
+    found = stats.smallest_t(columns(3.0, 1.0, 0.5, 0.0, 0.0, 0.0))
+    assert found.T == 3  # equal ones are not distinguishable, and the smallest of them is told
+    assert found.mean == found.best_mean
+    assert (found.realizations, found.confidence) == (400, 0.95)
+
+
+def test_smallest_t_does_not_follow_a_rare_event():
+    samples = columns(3.0, 0.0, 0.0)
+    samples[17, 1] += 0.01  # one realization alone does not tell T = 1 from T = 2
+    found = stats.smallest_t(samples)
+    assert (found.T, found.best_T) == (1, 2)
+    assert found.mean > found.best_mean
+
+
+def test_smallest_t_is_paired():
+    # A difference far below the scatter of the completions, but the same in every realization.
+    found = stats.smallest_t(columns(1.0, 1e-3, 0.0))
+    assert found.T == 2
+
+
+def test_smallest_t_from_0():
+    samples = columns(0.0, 0.0, 0.0)
+    assert stats.smallest_t(samples).T == 1
+    assert stats.smallest_t(samples, first=0).T == 0
+
+
+def test_thirty_run_means():
+    samples = np.arange(95.0)
+    assert stats.thirty_run_means(samples).tolist() == [14.5, 44.5, 74.5]
+    assert stats.thirty_run_means(np.zeros((60, 4))).shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: stats.mean([]), "samples must hold at least 1 realizations, got 0"),
+        (lambda: stats.mean(3.0), "samples must be an array of numbers"),
+        (lambda: stats.mean(["a"]), "samples must be an array of numbers"),
+        (lambda: stats.mean([True]), "samples must be an array of numbers"),
+        (lambda: stats.mean([1.0, math.nan]), "samples must be finite"),
+        (lambda: stats.mean([1.0, 2.0], 95), "confidence must be above 0 and below 1, got 95"),
+        (lambda: stats.mean([1.0, 2.0], math.nan), "confidence must be above 0 and below 1"),
+        (lambda: stats.standard_error([1.0]), "samples must hold at least 2"),
+        (lambda: stats.quantile([1.0], 1.0), "q must be between 0 and 1, got 1.0"),
+        (lambda: stats.quantile([1.0], "x"), "q must be between 0 and 1, got 'x'"),
+        (lambda: stats.realizations_needed(0.0), "q must be between 0 and 1"),
+        (lambda: stats.realizations_needed(0.5, 1.0), "confidence must be above 0 and below 1"),
+        (lambda: stats.smallest_t([1.0, 2.0]), "samples must have shape (realizations, T + 1)"),
+        (lambda: stats.smallest_t(np.zeros((3, 1))), "samples must have shape"),
+        (lambda: stats.smallest_t(np.zeros((1, 3))), "samples must hold at least 2"),
+        (lambda: stats.smallest_t(np.zeros((3, 3)), first=3), "first must be an integer from 0"),
+        (lambda: stats.recovery([1, 2], [1, 2, 3], 0.0), "conventional, redundant and noiseless"),
+        (lambda: stats.recovery([1], [1], 0.0), "conventional must hold at least 2"),
+        (lambda: stats.thirty_run_means(np.zeros(29)), "samples must hold at least 30"),
+        (lambda: stats.thirty_run_means(np.zeros(9), 0), "runs must be an integer from 1"),
+    ],
+)
+def test_refused(call, text):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        call()
+    assert str(caught.value).startswith(text)

@@ -1,0 +1,111 @@
+"""Times: what is read, what is refused, and how seconds become ticks."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from jitterfly.units import (
+    LONGEST_SECONDS,
+    exact,
+    from_ticks,
+    parse_seconds,
+    show_seconds,
+    to_ticks,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("10us", 1e-5),
+        ("10 us", 1e-5),
+        ("10µs", 1e-5),  # the micro sign
+        ("10μs", 1e-5),  # the Greek letter
+        ("1e-5", 1e-5),
+        ("0.01 ms", 1e-5),
+        (".5s", 0.5),
+        ("2.", 2.0),
+        ("+3ns", 3e-9),
+        (" 1E3 ps ", 1e-9),
+        ("0", 0.0),
+    ],
+)
+def test_text(text, seconds):
+    assert parse_seconds(text) == seconds
+
+
+@pytest.mark.parametrize("value", [1, 0, 0.25, np.float64(0.25), np.float32(0.25), np.int64(3)])
+def test_numbers(value):
+    seconds = parse_seconds(value)
+    assert type(seconds) is float
+    assert seconds == value
+
+
+def test_minus_zero_is_zero():
+    assert math.copysign(1, parse_seconds(-0.0)) == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(math.nan, math.inf, -math.inf, -1, -1e-30, 1e9, 10**400, True, np.True_, None, [], 1j),
+        *("", "us", "ten us", "10 min", "10us us", "1,5", "nan", "inf", "-1us", "1e9999", "٣"),
+    ],
+)
+def test_refused(value):
+    with pytest.raises(ValueError, match=r"^delay must be a time from 0 to 4\.61e\+06 s"):
+        parse_seconds(value, "delay")
+
+
+def test_positive():
+    with pytest.raises(ValueError, match=r"^period must be a time above 0 to"):
+        parse_seconds(0, "period", positive=True)
+
+
+def test_ticks_follow_the_decimal_digits():
+    assert to_ticks(1e-6) == 1_000_000
+    assert to_ticks(0.00666667) == 6_666_670_000
+    assert to_ticks(exact(1e-7) + exact(1e-9) * 8) == 108_000
+    # 0.1 + 0.2 in binary is 0.30000000000000004; in decimal digits it is not.
+    assert exact(0.1) + exact(0.2) == Fraction(3, 10)
+
+
+def test_ticks_round_to_nearest():
+    assert [to_ticks(x * 1e-12) for x in (0.0, 0.6, 1.4, 1.6)] == [0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("seconds", [1e-13, 5e-13, 1e-300])
+def test_positive_time_of_no_ticks(seconds):
+    with pytest.raises(ValueError, match=r"^alpha must be 0 or more than 0\.5 ps"):
+        to_ticks(seconds, "alpha")
+
+
+def test_ticks_and_back():
+    rng = np.random.default_rng(1)
+    ticks = np.concatenate([rng.integers(0, 10**9, 1000), rng.integers(0, 2**52, 1000)])
+    seconds = from_ticks(ticks)
+    assert seconds.dtype == np.float64
+    assert [to_ticks(x) for x in seconds] == ticks.tolist()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (1e-5, "10 us"),
+        (1.08e-7, "108 ns"),
+        (5e-12, "5 ps"),
+        (0.0123456, "12.35 ms"),
+        (90.0, "90 s"),
+        (math.inf, "inf s"),
+        (-2e-6, "-2 us"),
+    ],
+)
+def test_show(seconds, text):
+    assert show_seconds(seconds) == text
+
+
+def test_longest():
+    assert parse_seconds(LONGEST_SECONDS) == LONGEST_SECONDS

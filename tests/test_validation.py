@@ -1,0 +1,426 @@
+"""Every bad input is one ValueError that names the field and what is allowed."""
+
+import math
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly import memory
+
+HOCKNEY = jf.Hockney(alpha=1e-6, beta=1e-9, gamma=1e-10)
+LOGGOPS = jf.LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
+
+
+def case(**changes):
+    return jf.Case(**{"ranks": 16, "network": HOCKNEY} | changes)
+
+
+def butterfly(ranks=16, **options):
+    return case(ranks=ranks, algorithm=jf.Butterfly(**options))
+
+
+def noisy(**options):
+    return case(noise=[jf.PeriodicNoise(**{"period": 1e-3, "duration": 1e-5} | options)])
+
+
+def jittery(**options):
+    return case(noise=[jf.NetworkJitter(**{"period": 1e-3, "duration": 1e-5} | options)])
+
+
+def check(make, *parts):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (the parts are what is matched)
+        make()
+    message = str(caught.value)
+    assert message.startswith(parts[0]), message
+    for part in parts[1:]:
+        assert part in message
+    assert "\n" not in message
+    assert len(message) < 300
+
+
+JUNK = [math.nan, math.inf, -1, True, "junk", None, [1], 1.5]
+
+
+@pytest.mark.parametrize("value", [12, 0, -4, 2**31, 3, 4.0, *JUNK])
+def test_ranks(value):
+    check(lambda: case(ranks=value), "ranks must be a power of two from 1 to 2^30", "got ")
+
+
+@pytest.mark.parametrize("value", [-1, *JUNK])
+def test_message_bytes(value):
+    check(lambda: case(message_bytes=value), "message_bytes must be an integer from 0 to 2^62")
+
+
+def test_message_bytes_of_loggops():
+    check(lambda: case(network=LOGGOPS, message_bytes=0), "message_bytes", "from 1 to 2^62, got 0")
+
+
+@pytest.mark.parametrize("value", [0, 100_001, *JUNK])
+def test_cycles(value):
+    check(lambda: case(cycles=value), "cycles must be an integer from 1 to 100000", "got ")
+
+
+TIMES = {
+    "work": lambda x: case(work=x),
+    "alpha": lambda x: jf.Hockney(alpha=x, beta=0),
+    "beta": lambda x: jf.Hockney(alpha=0, beta=x),
+    "gamma": lambda x: jf.Hockney(alpha=0, beta=0, gamma=x),
+    "L": lambda x: jf.LogGOPS(L=x, o=0),
+    "o": lambda x: jf.LogGOPS(L=0, o=x),
+    "g": lambda x: jf.LogGOPS(L=0, o=0, g=x),
+    "G": lambda x: jf.LogGOPS(L=0, o=0, G=x),
+    "O": lambda x: jf.LogGOPS(L=0, o=0, O=x),
+    "duration": lambda x: noisy(duration=x),
+    "forward_cost": lambda x: jf.Butterfly(after=1, forward_cost=x),
+}
+
+
+@pytest.mark.parametrize("field", TIMES)
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1e-6, True, "10 parsecs", None, 1e9])
+def test_times(field, value):
+    check(lambda: TIMES[field](value), f"{field} must be a time from 0 to 4.61e+06 s", "got ")
+
+
+@pytest.mark.parametrize("make", [noisy, jittery])
+@pytest.mark.parametrize("value", [math.nan, 0, -1e-6, True, "x"])
+def test_periods(make, value):
+    check(lambda: make(period=value), "period must be a time above 0", "got ", "(in ")
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: case(network=jf.Hockney(1e-13, 0)), "alpha + beta * message_bytes"),
+        (lambda: case(network=jf.Hockney(1, 0, 1e-14)), "gamma * message_bytes"),
+        (lambda: case(network=jf.LogGOPS(1e-13, 0)), "L + (message_bytes - 1) * G"),
+        (lambda: case(network=jf.LogGOPS(1, 1e-13)), "o + O * message_bytes"),
+        (lambda: case(network=jf.LogGOPS(1, 1, g=1e-13)), "g"),
+        (lambda: case(work=1e-13), "work"),
+        (lambda: noisy(period=1e-13, duration=0), "period"),
+        (lambda: noisy(duration=1e-13), "duration"),
+        (lambda: jittery(period=1e-13), "period"),
+        (lambda: jittery(duration=1e-13), "duration"),
+        (lambda: jf.Butterfly(after=1, forward_cost=1e-13), "forward_cost"),
+    ],
+)
+def test_positive_times_of_no_ticks(make, field):
+    check(make, f"{field} must be 0 or more than 0.5 ps", "got ")
+
+
+@pytest.mark.parametrize("value", [1e-3, 2e-3, "1.0 ms", 0.99999999999e-3])
+def test_duration_not_below_period(value):
+    check(lambda: noisy(duration=value), "duration must be shorter than period = 0.001 s")
+
+
+@pytest.mark.parametrize("value", ["Fresh", "", None, 1, True])
+def test_start(value):
+    check(lambda: noisy(start=value), "start must be one of 'fresh', 'stationary', got ")
+
+
+@pytest.mark.parametrize("value", ["comm", None, 0])
+def test_during(value):
+    check(lambda: noisy(during=value), "during must be one of 'all', 'compute', 'communication'")
+    check(lambda: jittery(during=value), "during must be one of 'all', 'communication'")
+
+
+def test_jitter_during_compute():
+    check(lambda: jittery(during="compute"), "during must be 'all' or 'communication'")
+
+
+def test_jitter_too_dense():
+    check(lambda: jittery(period=1e-9), "period must be at least 1.008e-09 s", "got 1e-09")
+
+
+@pytest.mark.parametrize("value", [True, 0, 3, -2, "node", 1.5, None, 2**31])
+def test_synchronized(value):
+    rule = "synchronized must be False, 'machine' or the ranks per node, a power of two, got "
+    check(lambda: noisy(synchronized=value), rule)
+
+
+def test_synchronized_beyond_ranks():
+    check(lambda: noisy(synchronized=32), "synchronized must be", "from 1 to 16", "got 32")
+
+
+@pytest.mark.parametrize(
+    "phases",
+    [
+        np.full(16, 1e-3),
+        np.full(16, -1e-9),
+        np.full(16, np.nan),
+        np.zeros((4, 4)),
+        np.zeros(16, dtype=bool),
+        ["a"] * 16,
+        3.0,
+        np.full(16, 0.9999999999999e-3),
+    ],
+)
+def test_phases(phases):
+    check(lambda: noisy(phases=phases), "phases must be an array of times from 0 to below period")
+
+
+def test_phases_of_wrong_shape():
+    check(lambda: noisy(phases=np.zeros(8)), "phases must have shape (16,)", "got (8,)")
+
+
+def test_phases_and_synchronized():
+    check(lambda: noisy(phases=np.zeros(16), synchronized=2), "synchronized must be False")
+
+
+@pytest.mark.parametrize("value", [-1, 31, True, 1.5, None, [1]])
+def test_after(value):
+    check(lambda: jf.Butterfly(after=value), "after must be an integer from 0 to 30", "got ")
+
+
+def test_after_text():
+    check(lambda: jf.Butterfly(after="al"), "after must be 'all' or an integer from 0 to K")
+
+
+def test_after_beyond_rounds():
+    check(lambda: butterfly(after=5), "after must be from 0 to 4", "got 5")
+    check(lambda: butterfly(ranks=1, after=1), "after must be from 0 to 0", "got 1")
+
+
+@pytest.mark.parametrize("value", ["every", 3, [2, 2], True, {2: 1}, b"\x01"])
+def test_within(value):
+    check(lambda: jf.Butterfly(within=value), "within must be None, 'all' or a list of distinct")
+
+
+@pytest.mark.parametrize("value", [0, -1, 30, True, 1.0, "1", None])
+def test_within_levels(value):
+    check(lambda: jf.Butterfly(within=[value]), "within levels must be an integer from 1 to 29")
+
+
+def test_within_beyond_levels():
+    check(lambda: butterfly(within=[4]), "within levels must be from 1 to 3", "K = 4", "got 4")
+    check(lambda: butterfly(ranks=2, within=[1]), "within levels must be left out", "got 1")
+
+
+def test_forward_cost_without_forwards():
+    check(lambda: jf.Butterfly(forward_cost=1e-9), "forward_cost must be 0 when after is 0")
+
+
+@pytest.mark.parametrize("value", [0, -1, True, 1.5, "8"])
+def test_s(value):
+    check(lambda: jf.LogGOPS(L=0, o=0, S=value), "S must be an integer from 1 to 2^62", "got ")
+
+
+def test_rendezvous():
+    network = jf.LogGOPS(L=0, o=0, S=7)
+    check(lambda: case(network=network), "S must be None or at least message_bytes = 8", "got 7")
+    case(network=jf.LogGOPS(L=0, o=0, S=8))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "longest"),
+    [
+        (jf.Butterfly(), "0.000202"),  # send, receive, combine
+        (jf.Butterfly(within="all"), "0.0001"),  # the copy is sent at once
+        (jf.Butterfly(after=1), "0.000202"),
+        (jf.Butterfly(after=2), "0"),  # forwards may follow each other at once
+        (jf.Butterfly(after=2, forward_cost="5us"), "5e-06"),
+    ],
+)
+def test_gap(algorithm, longest):
+    def make(g):
+        network = jf.LogGOPS(L=0, o="100us", g=g, gamma="250ns")
+        return case(network=network, algorithm=algorithm)
+
+    make(longest)
+    check(lambda: make(float(longest) + 1e-9), f"g must be from 0 to {longest} s here", "got ")
+
+
+def test_gap_of_one_rank():
+    case(ranks=1, network=jf.LogGOPS(L=0, o=0, g=1.0))
+
+
+@pytest.mark.parametrize("value", [None, "butterfly", jf.Butterfly, HOCKNEY])
+def test_algorithm(value):
+    check(lambda: case(algorithm=value), "algorithm must be an Algorithm such as Butterfly(...)")
+
+
+@pytest.mark.parametrize("value", [None, "hockney", jf.Hockney, jf.Butterfly()])
+def test_network(value):
+    check(lambda: case(network=value), "network must be a Network such as Hockney(...)")
+
+
+@pytest.mark.parametrize("value", [None, "x", jf.PeriodicNoise(1, 0), [1], {"period": 1}])
+def test_noise(value):
+    check(lambda: case(noise=value), "noise must be a list of sources")
+
+
+def test_one_noise_of_a_kind():
+    periodic, jitter = jf.PeriodicNoise(1, 0), jf.NetworkJitter(1, 0)
+    case(noise=[periodic, jitter])
+    check(lambda: case(noise=[periodic, periodic]), "noise must hold at most one PeriodicNoise")
+    check(lambda: case(noise=[jitter, jitter]), "noise must hold at most one NetworkJitter")
+
+
+@pytest.mark.parametrize("value", ["max", None, 1])
+def test_observe(value):
+    check(lambda: case(observe=value), "observe must be one of 'completion', 'rounds', got ")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: case(network=jf.Hockney(2e6, 0)),
+        lambda: case(work=4e6, cycles=2),
+        lambda: case(message_bytes=2**62),
+        lambda: noisy(period=4e6, duration=3e6),
+        lambda: case(work=1e3, noise=[jf.PeriodicNoise("1ms", 0.000999999)]),
+        lambda: jittery(duration=4e6),
+    ],
+)
+def test_too_long(make):
+    check(make, "the simulated time of a case must stay below 4.61e+06 s (2^62 ps)")
+
+
+def test_frozen():
+    with pytest.raises(FrozenInstanceError):
+        case().ranks = 8
+    with pytest.raises(FrozenInstanceError):
+        HOCKNEY.alpha = 1.0
+
+
+def test_replace_checks_again():
+    check(lambda: replace(butterfly(after=4), ranks=8), "after must be from 0 to 3")
+
+
+# Tables, as studies have them.
+
+TABLE = {
+    "ranks": 16,
+    "network": {"kind": "hockney", "alpha": "1us", "beta": "1ns"},
+    "noise": [{"kind": "periodic", "period": "1ms", "duration": "10us"}],
+}
+
+
+def with_noise(**changes):
+    return TABLE | {"noise": [TABLE["noise"][0] | changes]}
+
+
+@pytest.mark.parametrize(
+    ("table", "parts"),
+    [
+        (TABLE | {"rank": 8}, ["case: unknown key 'rank' (did you mean 'ranks'?)", "cycles"]),
+        (with_noise(perod=1), ["noise[0]: unknown key 'perod' (did you mean 'period'?)", "start"]),
+        (with_noise(kind="periodc"), ["noise[0]: kind must be one of", "did you mean 'periodic'"]),
+        (with_noise(duration="1s"), ["noise[0]: duration must be shorter than period"]),
+        (TABLE | {"noise": [{"kind": "jitter"}]}, ["noise[0]: key 'period' is missing"]),
+        (TABLE | {"noise": [3]}, ["noise[0] must be a table"]),
+        (TABLE | {"noise": {"kind": "jitter"}}, ["noise must be a list of tables"]),
+        (TABLE | {"network": {"alpha": 1}}, ["network: key 'kind' is missing", "loggops"]),
+        (TABLE | {"network": {"kind": []}}, ["network: kind must be one of"]),
+        (TABLE | {"network": "hockney"}, ["network must be a table"]),
+        (TABLE | {"algorithm": {"kind": "ring"}}, ["algorithm: kind must be one of 'butterfly'"]),
+        (TABLE | {"ranks": 12}, ["ranks must be a power of two"]),
+        ({"ranks": 8}, ["case: key 'network' is missing"]),
+        ({}, ["case: key 'ranks' is missing"]),
+        (None, ["case must be a table"]),
+        (TABLE | {3: 4}, ["case: unknown key 3"]),
+    ],
+)
+def test_tables(table, parts):
+    check(lambda: jf.Case.from_dict(table), *parts)
+
+
+# Arguments of the functions that run.
+
+ARGUMENTS = {
+    "realizations": ([0, -1, 2**32 + 1, *JUNK], "an integer from 1 to 2^32"),
+    "first": ([-1, 2**32, *JUNK], "an integer from 0 to 4294966296"),
+    "seed": ([-1, 2**64, *JUNK], "an integer from 0 to 2^64 - 1"),
+    "backend": (["gpu", None, 1], "one of 'auto', 'cpu', 'cuda'"),
+    "threads": ([0, -1, 10**6, 1.5, True, "2"], "an integer from 1 to 1024"),
+    "progress": ([3, "yes"], "None or callable"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [(name, value, rule) for name, (values, rule) in ARGUMENTS.items() for value in values],
+)
+def test_simulate(name, value, rule):
+    check(lambda: jf.simulate(case(), **{name: value}), f"{name} must be {rule}")
+
+
+def test_realizations_end_at_2_to_the_32():
+    jf.simulate(case(), realizations=1, first=2**32 - 1)
+    check(lambda: jf.simulate(case(), 2, first=2**32 - 1), "first must be", "to 4294967294")
+
+
+@pytest.mark.parametrize("run", [jf.ready_times, jf.noise_phases])
+def test_single_realizations(run):
+    quiet = noisy()
+    check(lambda: run(quiet, seed=-1), "seed must be an integer from 0 to 2^64 - 1, got -1")
+    check(lambda: run(quiet, seed=0, realization=2**32), "realization must be an integer from 0 to")
+    check(lambda: run("case"), "case must be a Case, got 'case'")
+
+
+def test_not_a_case():
+    check(lambda: jf.simulate({"ranks": 8}), "case must be a Case")
+
+
+def test_phases_without_noise():
+    check(lambda: jf.noise_phases(case()), "noise must hold a PeriodicNoise")
+
+
+def test_threads_are_the_cpus():
+    check(lambda: jf.simulate(case(), backend="cuda", threads=2), "threads must be None")
+
+
+def test_results_beyond_memory():
+    many = replace(case(observe="rounds"), cycles=10_000)
+    text = "not enough memory for the results of 4294967296 realizations: needs "
+    check(lambda: jf.simulate(many, realizations=2**32), text, "TiB, available ")
+
+
+def test_ranks_beyond_memory(monkeypatch):
+    monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: 2**20)
+    big = case(ranks=2**20, algorithm=jf.Butterfly(within="all"))
+    check(lambda: jf.simulate(big, 1), "not enough memory for", "available 1.0 MiB")
+    check(lambda: jf.ready_times(big), "not enough memory for all ready times of 1048576 ranks")
+    check(lambda: jf.noise_phases(noisy_of(big)), "not enough memory for the phases of 1048576")
+
+
+def noisy_of(quiet):
+    return replace(quiet, noise=[jf.PeriodicNoise(1e-3, 1e-5)])
+
+
+def _write(root, files):
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("files", "available"),
+    [
+        ({"proc/self/cgroup": ""}, 8 << 30),
+        ({"sys/fs/cgroup/a/memory.max": "max\n", "sys/fs/cgroup/a/memory.current": "5\n"}, 8 << 30),
+        (
+            {
+                "sys/fs/cgroup/a/memory.max": "1000000\n",
+                "sys/fs/cgroup/a/memory.current": "700000\n",
+                "sys/fs/cgroup/a/memory.stat": "anon 1\ninactive_file 50000\n",
+            },
+            350_000,
+        ),
+        ({"sys/fs/cgroup/memory.max": "9000", "sys/fs/cgroup/memory.current": "2000"}, 7000),
+        ({"sys/fs/cgroup/memory.max": "9000", "sys/fs/cgroup/memory.current": "9500"}, 0),
+        (
+            {
+                "proc/self/cgroup": "4:memory,hugetlb:/b\n3:cpu:/c\n",
+                "sys/fs/cgroup/memory/b/memory.limit_in_bytes": "5000",
+                "sys/fs/cgroup/memory/b/memory.usage_in_bytes": "1000",
+            },
+            4000,
+        ),
+    ],
+)
+def test_available_memory(tmp_path, files, available):
+    machine = {"proc/meminfo": "MemTotal: 9 kB\nMemAvailable: 8388608 kB\n"}
+    _write(tmp_path, machine | {"proc/self/cgroup": "0::/a\n"} | files)
+    assert memory.available_bytes(tmp_path) == available
