@@ -75,12 +75,16 @@ Buffer<T> allocate(std::int64_t count) {
 struct Sizes {
   std::int64_t memory = 0, second = 0;  // ticks between passes
   std::int64_t tile = 0;                // ranks of the largest tile
-  std::int64_t segment = 0, segment_copies = 0;
+  std::int64_t segment = 0;             // ranks of the largest segment
+  std::int64_t segment_copies = 0;      // ticks for its copies
   bool busy = false;
 
-  std::int64_t shared_bytes() const { return 8 * (memory + second); }
-  std::int64_t thread_bytes() const {
-    return tile * (busy ? 24 : 16) + segment * 17 + segment_copies * 8;
+  std::int64_t tile_bytes() const { return tile * (busy ? 24 : 16); }
+  // Rounded so that the next segment's ticks are aligned.
+  std::int64_t segment_bytes() const { return (segment * 17 + segment_copies * 8 + 63) / 64 * 64; }
+  // A segment is never in work between two forwards, so they share memory.
+  std::int64_t state_bytes(std::int64_t segments) const {
+    return 8 * memory + std::max(8 * second, segments * segment_bytes());
   }
 };
 
@@ -107,32 +111,36 @@ Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
 
 // Memory of one thread.
 struct Scratch {
-  explicit Scratch(const Sizes& s, int rows)
-      : ticks(allocate<Tick>(s.tile * (s.busy ? 3 : 2))),
-        segment(allocate<Tick>(s.segment * 2 + s.segment_copies)),
-        reached(allocate<std::uint8_t>(s.segment)),
-        rows(static_cast<std::size_t>(rows)) {
+  Scratch(const Sizes& s, int rows)
+      : ticks(allocate<Tick>(s.tile * (s.busy ? 3 : 2))), rows(static_cast<std::size_t>(rows)) {
     tile.sent = ticks.get();
     tile.next = tile.sent + s.tile;
     tile.busy = s.busy ? tile.next + s.tile : tile.sent;
-    seg = {segment.get(), segment.get() + s.segment, segment.get() + 2 * s.segment, reached.get()};
   }
 
-  Buffer<Tick> ticks, segment;
-  Buffer<std::uint8_t> reached;
+  Buffer<Tick> ticks;
   TileScratch tile;
-  SegmentScratch seg;
   std::vector<Observation> rows;
 };
 
-// Memory between passes of one realization.
+// Memory of one realization: between passes, and for as many segments as are worked on at once.
 struct State {
-  explicit State(const Sizes& s)
-      : memory(allocate<Tick>(s.memory)), second(allocate<Tick>(s.second)) {
-    has_second = s.second > 0;
+  State(const Sizes& s, std::int64_t segments)
+      : sizes(s),
+        memory(allocate<Tick>(s.memory)),
+        arena(allocate<std::uint8_t>(s.state_bytes(segments) - 8 * s.memory)) {}
+
+  Tick* second() const { return sizes.second > 0 ? reinterpret_cast<Tick*>(arena.get()) : nullptr; }
+  SegmentScratch segment(std::int64_t slot) const {
+    auto* ticks = reinterpret_cast<Tick*>(arena.get() + slot * sizes.segment_bytes());
+    Tick* copies = ticks + 2 * sizes.segment;
+    return {ticks, ticks + sizes.segment, copies,
+            reinterpret_cast<std::uint8_t*>(copies + sizes.segment_copies)};
   }
-  Buffer<Tick> memory, second;
-  bool has_second;
+
+  const Sizes& sizes;
+  Buffer<Tick> memory;
+  Buffer<std::uint8_t> arena;
 };
 
 void run_segment(const TileJob& job, const SegmentScratch& scratch) {
@@ -187,10 +195,15 @@ class Run {
     team_ = passes_.size() > 1 && (program.log2_ranks >= kTeamBits || request.count < threads_);
     const std::int64_t useful = team_ ? most_tiles() : request.count;
     threads_ = static_cast<int>(std::clamp<std::int64_t>(useful, 1, threads_));
+    // A team works on as many segments at once as together hold half the ranks; wide ones are
+    // taken in turn, or they would need more memory than everything else.
+    const std::int64_t half = program.ranks() / 2;
+    if (team_ && sizes_.segment > 0)
+      segments_ = std::clamp<std::int64_t>(half / sizes_.segment, 1, threads_);
   }
 
   std::int64_t bytes() const {
-    return sizes_.shared_bytes() * (team_ ? 1 : threads_) + sizes_.thread_bytes() * threads_;
+    return sizes_.state_bytes(segments_) * (team_ ? 1 : threads_) + sizes_.tile_bytes() * threads_;
   }
 
   void simulate(Tick* out, const Poll& poll) {
@@ -200,7 +213,7 @@ class Run {
     std::vector<std::unique_ptr<State>> states;
     for (int t = 0; t < threads_; ++t) {
       scratch.push_back(std::make_unique<Scratch>(sizes_, program_.rows));
-      if (t == 0 || !team_) states.push_back(std::make_unique<State>(sizes_));
+      if (t == 0 || !team_) states.push_back(std::make_unique<State>(sizes_, segments_));
     }
     std::barrier<> barrier(team_ ? threads_ : 1);
     active_ = threads_;
@@ -237,11 +250,11 @@ class Run {
 
   void capture(std::int64_t realization, Tick* out) {
     Scratch scratch(sizes_, program_.rows);
-    State state(sizes_);
+    State state(sizes_, 1);
     clear(scratch);
     for (const Pass& pass : passes_)
       for (std::int64_t tile = 0; tile < pass.map.tiles(); ++tile)
-        run_pass(pass, tile, realization, scratch, state, out);
+        run_pass(pass, tile, realization, scratch, state, 0, out);
   }
 
  private:
@@ -256,20 +269,20 @@ class Run {
   }
 
   void run_pass(const Pass& pass, std::int64_t tile, std::int64_t realization, Scratch& scratch,
-                State& state, Tick* capture = nullptr) const {
+                const State& state, std::int64_t slot, Tick* capture = nullptr) const {
     const TileJob job{&view_,
                       &pass,
                       tile,
                       static_cast<std::uint32_t>(realization),
                       request_.full_statistics,
                       state.memory.get(),
-                      state.has_second ? state.second.get() : nullptr,
+                      state.second(),
                       capture,
                       scratch.rows.data()};
     if (pass.kind == kTilePass)
       run_tile_(job, scratch.tile);
     else
-      run_segment(job, scratch.seg);
+      run_segment(job, state.segment(slot));
   }
 
   void write(std::int64_t index, const std::vector<Observation>& rows) const {
@@ -289,7 +302,7 @@ class Run {
       clear(scratch);
       for (const Pass& pass : passes_)
         for (std::int64_t tile = 0; tile < pass.map.tiles() && !stop_; ++tile)
-          run_pass(pass, tile, request_.first + i, scratch, state);
+          run_pass(pass, tile, request_.first + i, scratch, state, 0);
       if (stop_) return;
       write(i, scratch.rows);
       ++done_;
@@ -303,8 +316,11 @@ class Run {
       clear(mine);
       for (const Pass& pass : passes_) {
         const std::int64_t tiles = pass.map.tiles();
-        for (std::int64_t tile = thread; tile < tiles && !stop_; tile += threads_)
-          run_pass(pass, tile, request_.first + i, mine, state);
+        const std::int64_t at_once = pass.kind == kSegmentPass ? segments_ : threads_;
+        if (thread < at_once) {
+          for (std::int64_t tile = thread; tile < tiles && !stop_; tile += at_once)
+            run_pass(pass, tile, request_.first + i, mine, state, thread);
+        }
         barrier.arrive_and_wait();  // the next pass reads what all tiles of this one wrote
       }
       if (thread == 0 && !stop_) {
@@ -334,6 +350,7 @@ class Run {
   RunTile run_tile_;
   int threads_;
   bool team_;
+  std::int64_t segments_ = 1;  // worked on at once in one realization
   Tick* out_ = nullptr;
   std::atomic<std::int64_t> claimed_{0}, done_{0};
   std::atomic<bool> stop_{false};
