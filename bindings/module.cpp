@@ -76,6 +76,16 @@ bool use_gpu(const std::string& backend) {
   return backend == "cuda";
 }
 
+// Looks after signals, and tells `progress` how many realizations are done.
+jf::Poll make_poll(const std::optional<py::function>& progress = std::nullopt) {
+  return [progress](std::int64_t done) {
+    const py::gil_scoped_acquire hold;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (progress) (*progress)(done);
+    return true;
+  };
+}
+
 Ticks simulate(const jf::Program& p, std::uint64_t seed, std::int64_t first, std::int64_t count,
                const std::string& statistics, const std::string& backend, int threads,
                const std::optional<py::function>& progress) {
@@ -85,12 +95,7 @@ Ticks simulate(const jf::Program& p, std::uint64_t seed, std::int64_t first, std
   if (request.full_statistics) shape.push_back(4);
   Ticks out(shape);
   Tick* data = out.mutable_data();
-  const jf::Poll poll = [&](std::int64_t done) {
-    const py::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (progress) (*progress)(done);
-    return true;
-  };
+  const jf::Poll poll = make_poll(progress);
   {
     const py::gil_scoped_release release;
     (gpu ? jf::gpu::simulate : jf::cpu::simulate)(p, request, data, poll);
@@ -102,8 +107,11 @@ Ticks ready_times(const jf::Program& p, std::uint64_t seed, std::int64_t realiza
   make_request(seed, realization, 1, "max", 1);
   Ticks out({static_cast<py::ssize_t>(p.rows), static_cast<py::ssize_t>(p.ranks())});
   Tick* data = out.mutable_data();
-  const py::gil_scoped_release release;
-  jf::cpu::ready_times(p, seed, realization, data);
+  const jf::Poll poll = make_poll();
+  {
+    const py::gil_scoped_release release;
+    jf::cpu::ready_times(p, seed, realization, data, poll);
+  }
   return out;
 }
 
@@ -111,7 +119,12 @@ Ticks phases(const jf::Program& p, std::uint64_t seed, std::int64_t realization)
   if (!p.has_noise) throw std::invalid_argument("the program has no periodic noise");
   make_request(seed, realization, 1, "max", 1);
   Ticks out(static_cast<py::ssize_t>(p.ranks()));
-  jf::cpu::phases(p, seed, realization, out.mutable_data());
+  Tick* data = out.mutable_data();
+  const jf::Poll poll = make_poll();
+  {
+    const py::gil_scoped_release release;
+    jf::cpu::phases(p, seed, realization, data, poll);
+  }
   return out;
 }
 

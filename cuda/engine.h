@@ -26,8 +26,11 @@ namespace cpu {
 // out: count x rows x words_per_row. Throws Cancelled if poll says so.
 void simulate(const Program& program, const Request& request, Tick* out, const Poll& poll);
 // out: rows x ranks, every observed ready time of one realization.
-void ready_times(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out);
-void phases(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out);
+void ready_times(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out,
+                 const Poll& poll);
+// out: one phase a rank.
+void phases(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out,
+            const Poll& poll);
 // Bytes of state that simulate will hold, results aside.
 std::int64_t memory(const Program& program, const Request& request);
 int hardware_threads();

@@ -115,6 +115,8 @@ ProgramView Program::view(std::uint64_t seed) const {
 }
 
 std::vector<Pass> plan(const Program& p, PlanLimits limits) {
+  require(limits.low_bits > 0 && limits.low_bits < limits.tile_bits,
+          "a tile needs low bits and a window");
   const auto count = static_cast<std::int32_t>(p.steps.size());
   // First by kind: runs of steps that tiles can execute, and segments.
   std::vector<Pass> runs;

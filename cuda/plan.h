@@ -47,7 +47,7 @@ enum PassKind : std::int32_t {
 struct Pass {
   std::int32_t kind, begin, end;   // steps [begin, end)
   std::int32_t load, store;        // state comes from / goes to memory (not: fresh / done)
-  std::int32_t busy_in, busy_out;  // the state has a second Tick, see below
+  std::int32_t busy_in, busy_out;  // the state has a second Tick, see kCopyBit
   TileMap map;
 };
 

@@ -37,6 +37,12 @@ struct Segment {
   JF_HD std::int64_t size() const { return pass.map.size(); }
   JF_HD std::int64_t rank_of(std::int64_t x) const { return base + pass.map.offset(x); }
 
+  JF_HD std::int64_t levels_copied() const {
+    std::int64_t n = 0;
+    for (int i = pass.begin; i < pass.end; ++i) n += (p.steps[i].flags & kCopy) != 0;
+    return n;
+  }
+
   // Takes rank x as the pass before left it.
   JF_HD void load(std::int64_t x, Tick packed) const {
     s.sent[x] = packed & ~kCopyBit;

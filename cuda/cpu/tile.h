@@ -200,7 +200,6 @@ class TileRun {
         });
   }
 
-  Lanes phases(std::int64_t x) const;
   void load_state();
   void store_state() const;
 
@@ -218,23 +217,10 @@ class TileRun {
 
 // Phases are drawn again in each pass: cheaper than keeping them in memory.
 template <class Noise, class Network, bool kBusy>
-Lanes TileRun<Noise, Network, kBusy>::phases(std::int64_t x) const {
-  const Lanes ranks = rank(x);
-  if constexpr (requires { noise_.period; }) {
-    if (noise_.phases == nullptr && noise_.node_ranks == 1) {
-      return (Lanes)scale64(uniform64(p_.seed, kPhase, 0, ranks, job_.realization),
-                            static_cast<std::uint64_t>(noise_.period));
-    }
-  }
-  Lanes phase{};
-  for (int k = 0; k < kLanes; ++k) phase[k] = noise_.phase(p_.seed, job_.realization, ranks[k]);
-  return phase;
-}
-
-template <class Noise, class Network, bool kBusy>
 void TileRun<Noise, Network, kBusy>::load_state() {
   for (std::int64_t x = 0; x < size_; x += kLanes) {
-    Clock<Lanes> c{Lanes{}, Lanes{}, noise_.first(phases(x))};
+    Clock<Lanes> c{Lanes{}, Lanes{},
+                   noise_.first(noise_.phase(p_.seed, job_.realization, rank(x)))};
     if (job_.pass->load) {
       Lanes packed{};
       const std::int64_t at = base_ + map_.offset(x);

@@ -21,6 +21,18 @@ struct Periodic {
         scale64(uniform64(seed, kPhase, 0, node, realization), static_cast<std::uint64_t>(period)));
   }
 
+  template <class T>
+  JF_HD T phase(std::uint64_t seed, std::uint32_t realization, T ranks) const {
+    if (phases == nullptr && node_ranks == 1) {
+      return (T)scale64(uniform64(seed, kPhase, 0, ranks, realization),
+                        static_cast<std::uint64_t>(period));
+    }
+    T drawn = ranks;
+    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
+      drawn[k] = phase(seed, realization, std::int64_t{ranks[k]});
+    return drawn;
+  }
+
   // The interval that a rank looks at from time 0. The one before it has ended by then (D < P).
   template <class T>
   JF_HD T first(T phase) const {

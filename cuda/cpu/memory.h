@@ -1,0 +1,99 @@
+// What the CPU engine holds: per thread, and per realization in flight.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "../host_program.h"
+#include "../segment.h"
+#include "tile_job.h"
+
+namespace jf::cpu {
+
+struct FreeAligned {
+  void operator()(void* p) const { ::operator delete[](p, std::align_val_t{64}); }
+};
+template <class T>
+using Buffer = std::unique_ptr<T[], FreeAligned>;
+
+template <class T>
+Buffer<T> allocate(std::int64_t count) {
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+  return Buffer<T>(static_cast<T*>(::operator new[](bytes, std::align_val_t{64})));
+}
+
+// How much of everything one realization needs.
+struct Sizes {
+  std::int64_t memory = 0, second = 0;  // ticks between passes
+  std::int64_t tile = 0;                // ranks of the largest tile
+  std::int64_t segment = 0;             // ranks of the largest segment
+  std::int64_t segment_copies = 0;      // ticks for its copies
+  bool busy = false;
+
+  std::int64_t tile_bytes() const { return tile * (busy ? 24 : 16); }
+  // Rounded so that the next segment's ticks are aligned.
+  std::int64_t segment_bytes() const { return (segment * 17 + segment_copies * 8 + 63) / 64 * 64; }
+  // A segment is never in work between two forwards, so they share memory.
+  std::int64_t state_bytes(std::int64_t segments) const {
+    return 8 * memory + std::max(8 * second, segments * segment_bytes());
+  }
+};
+
+inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
+  Sizes s;
+  s.busy = p.has_busy();
+  if (passes.size() > 1) {
+    s.memory = p.ranks();
+    if (p.costs.forward > 0) s.second = p.ranks();
+  }
+  for (const Pass& pass : passes) {
+    const std::int64_t size = pass.map.size();
+    if (pass.kind == kTilePass) {
+      s.tile = std::max<std::int64_t>({s.tile, size, kMaxLanes});
+    } else {
+      std::int64_t copies = 0;
+      for (int i = pass.begin; i < pass.end; ++i) copies += (p.steps[i].flags & kCopy) != 0;
+      s.segment = std::max(s.segment, size);
+      s.segment_copies = std::max(s.segment_copies, copies * size);
+    }
+  }
+  return s;
+}
+
+// Memory of one thread.
+struct Scratch {
+  Scratch(const Sizes& s, int rows)
+      : ticks(allocate<Tick>(s.tile * (s.busy ? 3 : 2))), rows(static_cast<std::size_t>(rows)) {
+    tile.sent = ticks.get();
+    tile.next = tile.sent + s.tile;
+    tile.busy = s.busy ? tile.next + s.tile : tile.sent;
+  }
+
+  Buffer<Tick> ticks;
+  TileScratch tile;
+  std::vector<Observation> rows;
+};
+
+// Memory of one realization: between passes, and for as many segments as are worked on at once.
+struct State {
+  State(const Sizes& s, std::int64_t segments)
+      : sizes(s),
+        memory(allocate<Tick>(s.memory)),
+        arena(allocate<std::uint8_t>(s.state_bytes(segments) - 8 * s.memory)) {}
+
+  Tick* second() const { return sizes.second > 0 ? reinterpret_cast<Tick*>(arena.get()) : nullptr; }
+  SegmentScratch segment(std::int64_t slot) const {
+    auto* ticks = reinterpret_cast<Tick*>(arena.get() + slot * sizes.segment_bytes());
+    Tick* copies = ticks + 2 * sizes.segment;
+    return {ticks, ticks + sizes.segment, copies,
+            reinterpret_cast<std::uint8_t*>(copies + sizes.segment_copies)};
+  }
+
+  const Sizes& sizes;
+  Buffer<Tick> memory;
+  Buffer<std::uint8_t> arena;
+};
+
+}  // namespace jf::cpu

@@ -1,0 +1,54 @@
+// One segment (segment.h) to its fixed point, on one thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+
+#include "../segment.h"
+#include "tile_job.h"
+
+namespace jf::cpu {
+
+// Sweeps all levels once. Returns whether a guess changed; gives up soon after `stop` is set.
+template <class Noise, class Network, class See>
+bool sweep_all(const Segment<Noise, Network>& segment, const Tick* memory,
+               const std::atomic<bool>& stop, See&& see) {
+  constexpr std::int64_t kPatience = 1
+                                     << 14;  // groups between looks at `stop`: about a millisecond
+  bool changed = false;
+  for (std::int64_t x = 0; x < segment.size(); ++x) segment.load(x, memory[segment.rank_of(x)]);
+  for (int i = segment.pass.begin; i < segment.pass.end; ++i) {
+    for (std::int64_t g = 0, n = segment.groups(i); g < n; ++g) {
+      changed |= segment.sweep(i, g, see);
+      if (g % kPatience == 0 && stop.load(std::memory_order_relaxed)) return false;
+    }
+  }
+  return changed;
+}
+
+inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
+                        const std::atomic<bool>& stop) {
+  with_noise(
+      *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+        const ProgramView& p = *job.program;
+        const Segment<Noise, Network> segment{
+            p, *job.pass, noise, network, job.realization, job.pass->map.base(job.tile), scratch};
+        const std::int64_t size = segment.size();
+        bool observed = false;
+        for (int i = job.pass->begin; i < job.pass->end; ++i) observed |= p.steps[i].row >= 0;
+        std::fill(scratch.copies, scratch.copies + segment.levels_copied() * size, kNever);
+        while (sweep_all(segment, job.memory, stop, [](int, std::int64_t, Tick) {})) {
+        }
+        if (observed) {
+          sweep_all(segment, job.memory, stop, [&](int row, std::int64_t rank, Tick t) {
+            if (row < 0) return;
+            job.observations[row].see(t);
+            if (job.capture != nullptr)
+              job.capture[(static_cast<std::int64_t>(row) << p.log2_ranks) + rank] = t;
+          });
+        }
+        for (std::int64_t x = 0; x < size; ++x) job.memory[segment.rank_of(x)] = segment.store(x);
+      });
+}
+
+}  // namespace jf::cpu

@@ -1,0 +1,46 @@
+// Which compilation of the tiles runs: the best that this processor has, or the one asked for.
+#pragma once
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tile_job.h"
+
+namespace jf::cpu {
+
+struct TileRunner {
+  const char* name;
+  RunTile run;
+};
+
+// Best first; those that this processor has.
+inline std::vector<TileRunner> tile_runners() {
+  std::vector<TileRunner> runners;
+#if defined(JF_HAVE_AVX512)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    runners.push_back({"avx512", run_tile_avx512});
+#endif
+#if defined(JF_HAVE_AVX2)
+  if (__builtin_cpu_supports("avx2")) runners.push_back({"avx2", run_tile_avx2});
+#endif
+  runners.push_back({"portable", run_tile_portable});
+  return runners;
+}
+
+inline TileRunner choose_tile_runner() {
+  const std::vector<TileRunner> runners = tile_runners();
+  const char* wish = std::getenv("JITTERFLY_ISA");
+  if (wish == nullptr || *wish == '\0') return runners.front();
+  std::string names;
+  for (const TileRunner& runner : runners) {
+    if (std::string(wish) == runner.name) return runner;
+    names += (names.empty() ? "" : ", ") + std::string(runner.name);
+  }
+  throw std::invalid_argument("JITTERFLY_ISA must be one of " + names + " here, got '" + wish +
+                              "'");
+}
+
+}  // namespace jf::cpu
