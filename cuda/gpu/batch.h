@@ -1,0 +1,99 @@
+// How many realizations a device works on at a time, and what memory they take there.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "../host_program.h"
+#include "pass_job.h"
+
+namespace jf::gpu {
+
+// A batch is enough realizations to fill a large GPU, few enough that Ctrl-C and progress are
+// prompt and that no launch has more blocks than a grid may have.
+constexpr std::int64_t kBatchRankSteps = std::int64_t{1} << 34;
+constexpr std::int64_t kBatchRows = std::int64_t{1} << 26;
+constexpr std::int64_t kSegmentWork = 32;  // a segment's step costs as much as so many of a tile
+// Memory that a rank may take, and blocks that keep a large GPU busy with segments.
+constexpr std::int64_t kRankBytes = 24, kMostSegments = 4096;
+
+struct BatchPlan {
+  std::vector<Pass> passes;
+  std::int64_t batch = 0;
+  // Of one realization:
+  std::int64_t ranks, rows, memory = 0, second = 0;  // the latter two: ticks between passes
+  std::int64_t partials = 1;                         // observations of a row before they are merged
+
+  BatchPlan(const Program& program, PlanLimits limits)
+      : passes(plan(program, limits)), ranks(program.ranks()), rows(program.rows) {
+    if (passes.size() > 1) {
+      memory = ranks;
+      if (program.costs.forward > 0) second = ranks;
+    }
+    for (const Pass& pass : passes) {
+      if (pass.kind == kTilePass) partials = std::max(partials, pass.map.tiles());
+      const std::int64_t steps = ranks * (pass.end - pass.begin);
+      work_ += pass.kind == kTilePass ? steps : kSegmentWork * steps;
+      copies_.push_back(0);
+      for (int i = pass.begin; i < pass.end; ++i)
+        copies_.back() += (program.steps[i].flags & kCopy) != 0;
+    }
+  }
+
+  // Levels copied in a pass.
+  std::int64_t copies(std::size_t pass) const { return copies_[pass]; }
+
+  // Segments of a batch that are in work at a time: one a realization, more where these are small.
+  std::int64_t segments(std::size_t pass, std::int64_t of_batch) const {
+    const TileMap& map = passes[pass].map;
+    const std::int64_t room = kRankBytes * ranks - 8 * (memory + second);
+    const std::int64_t each = map.size() * (8 * segment_ticks(pass) + 1);
+    const std::int64_t most = std::max<std::int64_t>(1, std::min(map.tiles(), room / each));
+    return std::min(most * of_batch, kMostSegments);
+  }
+  // Memory of all segments in work: ticks, and bytes.
+  std::int64_t arena_ticks(std::int64_t of_batch) const {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < passes.size(); ++i)
+      most = std::max(most, arena_ranks(i, of_batch) * segment_ticks(i));
+    return most;
+  }
+  std::int64_t arena_bytes(std::int64_t of_batch) const {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < passes.size(); ++i) most = std::max(most, arena_ranks(i, of_batch));
+    return most;
+  }
+
+  std::int64_t totals(std::int64_t of_batch) const { return partials > 1 ? rows * of_batch : 0; }
+
+  // Bytes of device memory that a batch takes.
+  std::int64_t bytes(std::int64_t of_batch) const {
+    constexpr std::int64_t kEach = sizeof(Observation);
+    return 8 * ((memory + second + rows) * of_batch + arena_ticks(of_batch)) +
+           arena_bytes(of_batch) + kEach * (rows * partials * of_batch + totals(of_batch));
+  }
+
+  // Chooses the batch for `count` realizations in `room` bytes.
+  void fit(std::int64_t count, std::int64_t room) {
+    batch =
+        std::min({count, kBatchRankSteps / work_, kBatchRows / std::max<std::int64_t>(rows, 1)});
+    batch = std::max<std::int64_t>(batch, 1);
+    while (batch > 1 && bytes(batch) > room) batch /= 2;
+    if (bytes(batch) > room) {
+      throw std::runtime_error("one realization needs " + std::to_string(bytes(batch)) +
+                               " bytes of GPU memory, " + std::to_string(room) + " are available");
+    }
+  }
+
+ private:
+  std::int64_t segment_ticks(std::size_t pass) const { return 2 + copies_[pass]; }
+  std::int64_t arena_ranks(std::size_t pass, std::int64_t of_batch) const {
+    if (passes[pass].kind != kSegmentPass) return 0;
+    return segments(pass, of_batch) * passes[pass].map.size();
+  }
+
+  std::int64_t work_ = 1;
+  std::vector<std::int64_t> copies_;
+};
+
+}  // namespace jf::gpu

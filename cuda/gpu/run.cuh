@@ -1,0 +1,114 @@
+// The passes of all batches. Device is the GPU as engine.cu sees it or, in the tests, a CPU that
+// emulates one: it allocates, launches kernels one after another, and merges and copies results.
+#pragma once
+
+#include "../engine.h"
+#include "batch.h"
+#include "segment_kernel.cuh"
+#include "tile_kernel.cuh"
+
+namespace jf::gpu {
+
+template <class Device>
+class Run {
+ public:
+  Run(Device& device, const Program& program, const Request& request, const BatchPlan& plan)
+      : device_(device),
+        request_(request),
+        plan_(plan),
+        steps_(device.upload(program.steps)),
+        phases_(device.upload(program.phases)),
+        survival_(device.upload(program.survival)),
+        memory_(device.template allocate<Tick>(plan.memory * plan.batch)),
+        second_(device.template allocate<Tick>(plan.second * plan.batch)),
+        partials_(device.template allocate<Observation>(plan.rows * plan.partials * plan.batch)),
+        totals_(device.template allocate<Observation>(plan.totals(plan.batch))),
+        maxima_(device.template allocate<Tick>(plan.rows * plan.batch)),
+        arena_ticks_(device.template allocate<Tick>(plan.arena_ticks(plan.batch))),
+        arena_bytes_(device.template allocate<std::uint8_t>(plan.arena_bytes(plan.batch))),
+        view_(program.view(request.seed)) {
+    view_.steps = steps_.data();
+    if (!program.phases.empty()) view_.periodic.phases = phases_.data();
+    view_.jitter.survival = survival_.data();
+  }
+
+  void simulate(Tick* out, const Poll& poll) {
+    for (std::int64_t done = 0; done < request_.count;) {
+      const std::int64_t now = std::min(plan_.batch, request_.count - done);
+      run_batch(request_.first + done, now, out + done * plan_.rows * words_per_row(request_));
+      done += now;
+      if (poll && !poll(done)) throw Cancelled();
+    }
+  }
+
+ private:
+  template <class T>
+  using Array = typename Device::template Array<T>;
+
+  void run_batch(std::int64_t first, std::int64_t count, Tick* out) {
+    const std::int64_t rows = plan_.rows * count;
+    device_.fill(partials_.data(), rows * plan_.partials, Observation::nothing());
+    for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
+      const PassJob job{view_,
+                        plan_.passes[i],
+                        static_cast<std::uint32_t>(first),
+                        request_.full_statistics,
+                        count,
+                        plan_.ranks,
+                        memory_.data(),
+                        second_.data(),
+                        partials_.data(),
+                        plan_.partials};
+      if (job.pass.kind == kTilePass)
+        run_tiles(job);
+      else
+        run_segments(job, i);
+    }
+    const Observation* merged = partials_.data();
+    if (plan_.partials > 1) {
+      device_.merge(partials_.data(), rows, plan_.partials, totals_.data());
+      merged = totals_.data();
+    }
+    static_assert(sizeof(Observation) == 4 * sizeof(Tick));
+    if (request_.full_statistics) {
+      device_.download(reinterpret_cast<const Tick*>(merged), 4 * rows, out);
+    } else {
+      device_.maxima(merged, rows, maxima_.data());
+      device_.download(maxima_.data(), rows, out);
+    }
+  }
+
+  void run_tiles(const PassJob& job) {
+    const TileShape shape = tile_shape(job.pass.map.bits());
+    const std::int64_t grid = (job.tiles() + shape.tiles_per_block - 1) / shape.tiles_per_block;
+    with_noise(view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+      const auto kernel = shape.ranks_per_thread == 1 ? &tile_kernel<1, Noise, Network>
+                                                      : &tile_kernel<kMany, Noise, Network>;
+      device_.launch(kernel, grid, shape.block, shape.shared_bytes(), job, noise, network,
+                     shape.thread_bits);
+    });
+  }
+
+  void run_segments(const PassJob& job, std::size_t pass) {
+    const std::int64_t grid = std::min(job.tiles(), plan_.segments(pass, plan_.batch));
+    const SegmentArena arena{arena_ticks_.data(), arena_bytes_.data(), plan_.copies(pass)};
+    with_noise(view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+      device_.launch(&segment_kernel<Noise, Network>, grid, kSegmentBlock, 0, job, noise, network,
+                     arena);
+    });
+  }
+
+  Device& device_;
+  const Request request_;
+  const BatchPlan plan_;
+  Array<Step> steps_;
+  Array<Tick> phases_;
+  Array<std::uint64_t> survival_;
+  Array<Tick> memory_, second_;
+  Array<Observation> partials_, totals_;
+  Array<Tick> maxima_, arena_ticks_;
+  Array<std::uint8_t> arena_bytes_;
+  ProgramView view_;
+};
+
+}  // namespace jf::gpu

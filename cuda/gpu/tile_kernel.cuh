@@ -1,0 +1,153 @@
+// One pass over tiles: a block holds a tile (or several small ones) in registers and runs the
+// steps; see plan.h. The arithmetic is that of steps.h.
+#pragma once
+
+#include "../segment.h"
+#include "../steps.h"
+#include "block.cuh"
+#include "pass_job.h"
+
+namespace jf::gpu {
+
+template <int kRanks, class Noise, class Network>
+struct TileThread {
+  const PassJob& job;
+  const Noise& noise;
+  const Network& network;
+  BlockTile<kRanks> block;
+  std::int64_t realization, tile, base;  // tile: within the realization
+  bool active;                           // else: past the last tile; runs along, writes nothing
+  Clock<Tick> c[kRanks];
+
+  JF_DEVICE std::int64_t rank(int e) const { return base + job.pass.map.offset(block.local(e)); }
+  JF_DEVICE std::uint32_t drawn() const {
+    return job.first_realization + static_cast<std::uint32_t>(realization);
+  }
+
+  JF_DEVICE void load() {
+    const Costs& costs = job.program.costs;
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e) {
+      Clock<Tick>& r = c[e];
+      r = {0, 0, noise.first(noise.phase(job.program.seed, drawn(), rank(e)))};
+      if (!job.pass.load) continue;
+      const std::int64_t at = realization * job.rank_stride + rank(e);
+      const Tick packed = job.memory[at];
+      r.sent = r.busy = packed & ~kCopyBit;
+      noise.seek(r.next, r.sent);
+      if (job.pass.busy_in)
+        r.busy = job.second[at];
+      else if (packed < 0)
+        r.busy = communicate(noise, r.next, r.sent, costs.send);
+    }
+  }
+
+  JF_DEVICE void store() const {
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e) {
+      const std::int64_t at = realization * job.rank_stride + rank(e);
+      const bool copied = !job.pass.busy_out && c[e].busy != c[e].sent;
+      job.memory[at] = c[e].sent | (copied ? kCopyBit : 0);
+      if (job.pass.busy_out) job.second[at] = c[e].busy;
+    }
+  }
+
+  JF_DEVICE Tick arrival(Purpose purpose, const Step& step, int e, Tick left) const {
+    return left + job.program.costs.transit +
+           network.delay(job.program.seed, purpose, static_cast<std::uint32_t>(step.draw),
+                         Tick{rank(e)}, drawn());
+  }
+
+  JF_DEVICE void exchange_step(const Step& step, Tick (&ready)[kRanks]) {
+    const Costs& costs = job.program.costs;
+    const bool final = (step.flags & kFinal) != 0;
+    Tick sent[kRanks], from[kRanks];
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e) sent[e] = c[e].sent;
+    block.partner(sent, job.pass.map.local_bit(step.round), from);
+    if ((step.flags & kCopy) == 0) {
+#pragma unroll
+      for (int e = 0; e < kRanks; ++e)
+        ready[e] = exchange(noise, costs, final, arrival(kOriginalJitter, step, e, from[e]), c[e]);
+      return;
+    }
+    OwnPath<Tick> own[kRanks];
+    Tick copy_sent[kRanks], copy[kRanks];
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e) {
+      from[e] = arrival(kOriginalJitter, step, e, from[e]);
+      own[e] = own_path(noise, costs, from[e], c[e]);
+      copy_sent[e] = own[e].after.busy;
+    }
+    block.partner(copy_sent, 0, copy);
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e)
+      ready[e] =
+          settle(noise, costs, from[e], arrival(kCopyJitter, step, e, copy[e]), own[e], c[e]);
+  }
+
+  JF_DEVICE void forward_step(const Step& step, Tick (&ready)[kRanks]) {
+    Tick left[kRanks], from[kRanks];
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e) left[e] = forward_sent(noise, job.program.costs, c[e]);
+    block.partner(left, job.pass.map.local_bit(step.round), from);
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e)
+      ready[e] = take_forward(left[e], arrival(kForwardJitter, step, e, from[e]), c[e]);
+  }
+
+  JF_DEVICE void run_step(const Step& step, Tick (&ready)[kRanks]) {
+    const Costs& costs = job.program.costs;
+    switch (step.kind) {
+      case kExchange:
+        return exchange_step(step, ready);
+      case kForward:
+        return forward_step(step, ready);
+      default:
+#pragma unroll
+        for (int e = 0; e < kRanks; ++e) {
+          if (step.kind == kCompute) compute(noise, costs, c[e]);
+          ready[e] = c[e].sent;
+          if (step.kind == kEnter) ready[e] = enter(noise, costs, (step.flags & kFinal) != 0, c[e]);
+        }
+    }
+  }
+
+  JF_DEVICE void observe(int row, const Tick (&ready)[kRanks]) const {
+    Observation o = Observation::nothing();
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e) o.see(ready[e]);
+    o = block.reduce(o, job.full_statistics != 0);
+    if (active && block.thread() == 0) job.partial(realization, row, tile).merge(o);
+  }
+};
+
+template <int kRanks, class Noise, class Network>
+__global__ void __launch_bounds__(kRanks == 1 ? kSmallBlock : (1 << kTileBits) / kRanks)
+    tile_kernel(const PassJob job, const Noise noise, const Network network, int thread_bits) {
+  JF_SHARED(Tick, shared);
+  const std::int64_t tiles_here = blockDim.x >> thread_bits;
+  const std::int64_t slot = blockIdx.x * tiles_here + (threadIdx.x >> thread_bits);
+  const std::int64_t last = job.tiles() - 1, index = slot < last ? slot : last;
+  const std::int64_t realization = index / job.pass.map.tiles();
+  const std::int64_t tile = index % job.pass.map.tiles();
+  TileThread<kRanks, Noise, Network> thread{job,
+                                            noise,
+                                            network,
+                                            {thread_bits, shared},
+                                            realization,
+                                            tile,
+                                            job.pass.map.base(tile),
+                                            slot <= last,
+                                            {}};
+  thread.load();
+  for (int i = job.pass.begin; i < job.pass.end; ++i) {
+    const Step step = job.program.steps[i];
+    Tick ready[kRanks];
+    thread.run_step(step, ready);
+    if (step.row >= 0) thread.observe(step.row, ready);
+  }
+  if (job.pass.store && thread.active) thread.store();
+}
+
+}  // namespace jf::gpu
