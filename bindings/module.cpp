@@ -204,6 +204,8 @@ PYBIND11_MODULE(_core, m) {
         py::arg("transit"), py::arg("combine"), py::arg("period"), py::arg("duration"),
         py::arg("stationary"), py::arg("phases"), "The benchmark's event-driven peer.");
 
+  m.def("gpu_memory_available", &jf::gpu::available_memory,
+        "Bytes of GPU memory that simulate may take now; 0 without a device.");
   m.def("cuda_status", &jf::gpu::status, "'' if a GPU can be used, else why not.");
   m.def("devices", [] {
     py::list list;

@@ -50,6 +50,8 @@ struct Device {
 std::string status();  // "" if a device can be used, else why not
 std::vector<Device> devices();
 void simulate(const Program& program, const Request& request, Tick* out, const Poll& poll);
+std::int64_t available_memory();  // bytes that a run may take now; 0 without a device
+// Bytes that simulate takes; more than available if not even one realization fits.
 std::int64_t memory(const Program& program, const Request& request);
 
 }  // namespace gpu

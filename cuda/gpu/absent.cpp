@@ -12,6 +12,7 @@ std::vector<Device> devices() { return {}; }
 void simulate(const Program&, const Request&, Tick*, const Poll&) {
   throw std::runtime_error(status());
 }
+std::int64_t available_memory() { return 0; }
 std::int64_t memory(const Program&, const Request&) { throw std::runtime_error(status()); }
 
 }  // namespace jf::gpu

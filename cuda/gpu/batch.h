@@ -12,6 +12,7 @@ namespace jf::gpu {
 // A batch is enough realizations to fill a large GPU, few enough that Ctrl-C and progress are
 // prompt and that no launch has more blocks than a grid may have.
 constexpr std::int64_t kBatchRankSteps = std::int64_t{1} << 34;
+constexpr std::int64_t kFirstBatch = std::int64_t{1} << 30;  // rank-steps; batches grow from there
 constexpr std::int64_t kBatchRows = std::int64_t{1} << 26;
 constexpr std::int64_t kSegmentWork = 32;  // a segment's step costs as much as so many of a tile
 // Memory that a rank may take, and blocks that keep a large GPU busy with segments.
@@ -40,20 +41,24 @@ struct BatchPlan {
     }
   }
 
+  // Steps of ranks that one realization takes, in terms of tiles.
+  std::int64_t work() const { return work_; }
+
   // Levels copied in a pass.
   std::int64_t copies(std::size_t pass) const { return copies_[pass]; }
 
   // Segments of a batch that are in work at a time: one a realization, more where these are small.
   std::int64_t segments(std::size_t pass, std::int64_t of_batch) const {
     const TileMap& map = passes[pass].map;
-    const std::int64_t room = kRankBytes * ranks - 8 * (memory + second);
+    const std::int64_t room = kRankBytes * ranks - 8 * memory;
     const std::int64_t each = map.size() * (8 * segment_ticks(pass) + 1);
     const std::int64_t most = std::max<std::int64_t>(1, std::min(map.tiles(), room / each));
     return std::min(most * of_batch, kMostSegments);
   }
-  // Memory of all segments in work: ticks, and bytes.
+  // Memory of all segments in work: ticks, and bytes. No segment is in work between two forwards,
+  // so `second` lies in the same ticks.
   std::int64_t arena_ticks(std::int64_t of_batch) const {
-    std::int64_t most = 0;
+    std::int64_t most = second * of_batch;
     for (std::size_t i = 0; i < passes.size(); ++i)
       most = std::max(most, arena_ranks(i, of_batch) * segment_ticks(i));
     return most;
@@ -69,8 +74,8 @@ struct BatchPlan {
   // Bytes of device memory that a batch takes.
   std::int64_t bytes(std::int64_t of_batch) const {
     constexpr std::int64_t kEach = sizeof(Observation);
-    return 8 * ((memory + second + rows) * of_batch + arena_ticks(of_batch)) +
-           arena_bytes(of_batch) + kEach * (rows * partials * of_batch + totals(of_batch));
+    return 8 * ((memory + rows) * of_batch + arena_ticks(of_batch)) + arena_bytes(of_batch) +
+           kEach * (rows * partials * of_batch + totals(of_batch));
   }
 
   // Chooses the batch for `count` realizations in `room` bytes.

@@ -19,12 +19,12 @@ JF_DEVICE Tick shuffle_xor(Tick v, int mask) {
   return __shfl_xor_sync(kAllLanes, static_cast<long long>(v), mask);
 }
 
-// Rank x of a tile is kRanks' element x >> thread_bits of thread x mod 2^thread_bits: low bits of
+// Rank x of a tile is rank x >> thread_bits of thread x mod 2^thread_bits: low bits of
 // the rank are lanes, then warps, then registers. A block of more threads holds several tiles.
-template <int kRanks>
+template <int kPerThread>
 struct BlockTile {
   int thread_bits;
-  Tick* shared;  // kRanks * blockDim.x
+  Tick* shared;  // kPerThread * blockDim.x
 
   JF_DEVICE int thread() const { return threadIdx.x & ((1 << thread_bits) - 1); }
   JF_DEVICE std::int64_t local(int e) const {
@@ -32,29 +32,30 @@ struct BlockTile {
   }
 
   // out[e] = the value of the rank whose index differs in `bit`. All threads of the block call it.
-  JF_DEVICE void partner(const Tick (&v)[kRanks], int bit, Tick (&out)[kRanks]) const {
-    if constexpr (kRanks > 1) {
+  JF_DEVICE void partner(const Tick (&v)[kPerThread], int bit, Tick (&out)[kPerThread]) const {
+    if constexpr (kPerThread > 1) {
       if (bit >= thread_bits) {
         const int stride = 1 << (bit - thread_bits);
 #pragma unroll
-        for (int d = 1; d < kRanks; d *= 2) {
+        for (int d = 1; d < kPerThread; d *= 2) {
           if (d != stride) continue;
 #pragma unroll
-          for (int e = 0; e < kRanks; ++e) out[e] = v[e ^ d];
+          for (int e = 0; e < kPerThread; ++e) out[e] = v[e ^ d];
         }
         return;
       }
     }
     if (bit < kWarpBits) {
 #pragma unroll
-      for (int e = 0; e < kRanks; ++e) out[e] = shuffle_xor(v[e], 1 << bit);
+      for (int e = 0; e < kPerThread; ++e) out[e] = shuffle_xor(v[e], 1 << bit);
       return;
     }
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e) shared[e * blockDim.x + threadIdx.x] = v[e];
+    for (int e = 0; e < kPerThread; ++e) shared[e * blockDim.x + threadIdx.x] = v[e];
     __syncthreads();
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e) out[e] = shared[e * blockDim.x + (threadIdx.x ^ (1u << bit))];
+    for (int e = 0; e < kPerThread; ++e)
+      out[e] = shared[e * blockDim.x + (threadIdx.x ^ (1u << bit))];
     __syncthreads();  // before anyone writes again
   }
 

@@ -1,6 +1,7 @@
 // The CUDA engine: the runtime and Thrust behind the passes of run.cuh.
 #include <thrust/execution_policy.h>
 #include <thrust/fill.h>
+#include <thrust/functional.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/discard_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -94,34 +95,29 @@ class Gpu {
   void maxima(const Observation* from, std::int64_t count, Tick* to) const {
     thrust::transform(policy(), from, from + count, to, MaximumOf());
   }
+  void wait() const { JF_CUDA_TRY(cudaStreamSynchronize(stream_)); }
   // Waits for everything before, and for the copy.
   void download(const Tick* from, std::int64_t count, Tick* to) const {
     JF_CUDA_TRY(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(Tick),
                                 cudaMemcpyDeviceToHost, stream_));
-    JF_CUDA_TRY(cudaStreamSynchronize(stream_));
+    wait();
   }
 
  private:
   cudaStream_t stream_{};
 };
 
-BatchPlan plan_batch(const Program& program, const Request& request) {
-  BatchPlan plan(program, kLimits);
-  std::size_t free = 0, total = 0;
-  JF_CUDA_TRY(cudaMemGetInfo(&free, &total));
-  plan.fit(request.count, static_cast<std::int64_t>(free / 10 * 8));
-  return plan;
-}
-
 }  // namespace
 
 std::string status() {
-  int count = 0;
+  int count = 0, driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+    return "no usable GPU: no NVIDIA driver found";
   cudaError_t code = cudaGetDeviceCount(&count);
   if (code == cudaSuccess && count > 0) {
     // Finds out whether this build has code for the device, and whether others may use it.
     cudaFuncAttributes attributes{};
-    code = cudaFuncGetAttributes(&attributes, &tile_kernel<1, NoNoise, NoJitter>);
+    code = cudaFuncGetAttributes(&attributes, &tile_kernel<1, true, NoNoise, NoJitter>);
   }
   if (code != cudaSuccess) {
     (void)cudaGetLastError();
@@ -156,14 +152,26 @@ void simulate(const Program& program, const Request& request, Tick* out, const P
   if (!why.empty()) throw std::runtime_error(why);
   if (request.count == 0) return;
   Gpu gpu;
-  Run<Gpu>(gpu, program, request, plan_batch(program, request)).simulate(out, poll);
+  BatchPlan plan(program, kLimits);
+  plan.fit(request.count, available_memory());
+  Run<Gpu>(gpu, program, request, plan).simulate(out, poll);
+}
+
+std::int64_t available_memory() {
+  if (!status().empty()) return 0;
+  std::size_t free = 0, total = 0;
+  JF_CUDA_TRY(cudaMemGetInfo(&free, &total));
+  return static_cast<std::int64_t>(free / 10 * 8);
 }
 
 std::int64_t memory(const Program& program, const Request& request) {
   const std::string why = status();
   if (!why.empty()) throw std::runtime_error(why);
   if (request.count == 0) return 0;
-  const BatchPlan plan = plan_batch(program, request);
+  BatchPlan plan(program, kLimits);
+  const std::int64_t least = plan.bytes(1), room = available_memory();
+  if (least > room) return least;
+  plan.fit(request.count, room);
   return plan.bytes(plan.batch);
 }
 

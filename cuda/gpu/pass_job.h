@@ -14,8 +14,8 @@ struct PassJob {
   std::int64_t rank_stride;      // ticks of a realization in `memory`
   Tick *memory, *second;         // state between passes; second only if forwards cost CPU time
   Observation* partials;         // [realization][row][partial], merged into
-  std::int64_t
-      partial_count;  // one for each tile, a power of two; segments, often more, share them
+  // One for each tile, a power of two; segments, of which there may be more, share them.
+  std::int64_t partial_count;
 
   JF_HD std::int64_t tiles() const { return pass.map.tiles() * realizations; }
   JF_HD Observation& partial(std::int64_t realization, int row, std::int64_t tile) const {
@@ -26,8 +26,9 @@ struct PassJob {
 
 // How tiles of 2^bits ranks are laid on threads: 8 ranks a thread from 2^9 on, one below, where
 // several tiles share a block. 2^12 ranks and their exchange buffer of 32 KiB fit any GPU.
-constexpr int kTileBits = 12, kManyBits = 9, kMany = 8, kManyLog2 = 3;
-constexpr int kSmallBlock = 256, kSmallBlockBits = 8;
+constexpr int kTileBits = 12, kWideTileBits = 9;
+constexpr int kPerThreadBits = 3, kPerThread = 1 << kPerThreadBits;
+constexpr int kSmallBlock = 256;
 constexpr PlanLimits kLimits{kTileBits, 5};
 
 struct TileShape {
@@ -37,7 +38,10 @@ struct TileShape {
 };
 
 inline TileShape tile_shape(int bits) {
-  if (bits >= kManyBits) return {kMany, bits - kManyLog2, 1 << (bits - kManyLog2), 1};
+  if (bits >= kWideTileBits) {
+    const int thread_bits = bits - kPerThreadBits;
+    return {kPerThread, thread_bits, 1 << thread_bits, 1};
+  }
   return {1, bits, kSmallBlock, kSmallBlock >> bits};
 }
 

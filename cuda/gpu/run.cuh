@@ -2,6 +2,8 @@
 // emulates one: it allocates, launches kernels one after another, and merges and copies results.
 #pragma once
 
+#include <chrono>
+
 #include "../engine.h"
 #include "batch.h"
 #include "segment_kernel.cuh"
@@ -20,7 +22,6 @@ class Run {
         phases_(device.upload(program.phases)),
         survival_(device.upload(program.survival)),
         memory_(device.template allocate<Tick>(plan.memory * plan.batch)),
-        second_(device.template allocate<Tick>(plan.second * plan.batch)),
         partials_(device.template allocate<Observation>(plan.rows * plan.partials * plan.batch)),
         totals_(device.template allocate<Observation>(plan.totals(plan.batch))),
         maxima_(device.template allocate<Tick>(plan.rows * plan.batch)),
@@ -33,9 +34,16 @@ class Run {
   }
 
   void simulate(Tick* out, const Poll& poll) {
+    // Batches grow while they are quick: a slow GPU, too, has to be prompt when it is stopped.
+    using Clock = std::chrono::steady_clock;
+    std::int64_t size = std::clamp<std::int64_t>(kFirstBatch / plan_.work(), 1, plan_.batch);
     for (std::int64_t done = 0; done < request_.count;) {
-      const std::int64_t now = std::min(plan_.batch, request_.count - done);
-      run_batch(request_.first + done, now, out + done * plan_.rows * words_per_row(request_));
+      const std::int64_t now = std::min(size, request_.count - done);
+      const auto start = Clock::now();
+      run_batch(done, now, out + done * plan_.rows * words_per_row(request_), poll);
+      const std::chrono::duration<double> took = Clock::now() - start;
+      if (took.count() < 0.1) size = std::min(2 * size, plan_.batch);
+      if (took.count() > 0.3) size = std::max<std::int64_t>(size / 2, 1);
       done += now;
       if (poll && !poll(done)) throw Cancelled();
     }
@@ -45,24 +53,29 @@ class Run {
   template <class T>
   using Array = typename Device::template Array<T>;
 
-  void run_batch(std::int64_t first, std::int64_t count, Tick* out) {
+  void run_batch(std::int64_t done, std::int64_t count, Tick* out, const Poll& poll) {
+    const bool long_passes = count == 1 && plan_.work() > kFirstBatch;
     const std::int64_t rows = plan_.rows * count;
     device_.fill(partials_.data(), rows * plan_.partials, Observation::nothing());
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassJob job{view_,
                         plan_.passes[i],
-                        static_cast<std::uint32_t>(first),
+                        static_cast<std::uint32_t>(request_.first + done),
                         request_.full_statistics,
                         count,
                         plan_.ranks,
                         memory_.data(),
-                        second_.data(),
+                        plan_.second > 0 ? arena_ticks_.data() : nullptr,
                         partials_.data(),
                         plan_.partials};
       if (job.pass.kind == kTilePass)
         run_tiles(job);
       else
         run_segments(job, i);
+      if (long_passes) {
+        device_.wait();
+        if (poll && !poll(done)) throw Cancelled();
+      }
     }
     const Observation* merged = partials_.data();
     if (plan_.partials > 1) {
@@ -82,8 +95,9 @@ class Run {
     const TileShape shape = tile_shape(job.pass.map.bits());
     const std::int64_t grid = (job.tiles() + shape.tiles_per_block - 1) / shape.tiles_per_block;
     with_noise(view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-      const auto kernel = shape.ranks_per_thread == 1 ? &tile_kernel<1, Noise, Network>
-                                                      : &tile_kernel<kMany, Noise, Network>;
+      const auto kernel = shape.ranks_per_thread == 1 ? &tile_kernel<1, true, Noise, Network>
+                          : view_.has_copies ? &tile_kernel<kPerThread, true, Noise, Network>
+                                             : &tile_kernel<kPerThread, false, Noise, Network>;
       device_.launch(kernel, grid, shape.block, shape.shared_bytes(), job, noise, network,
                      shape.thread_bits);
     });
@@ -104,7 +118,7 @@ class Run {
   Array<Step> steps_;
   Array<Tick> phases_;
   Array<std::uint64_t> survival_;
-  Array<Tick> memory_, second_;
+  Array<Tick> memory_;
   Array<Observation> partials_, totals_;
   Array<Tick> maxima_, arena_ticks_;
   Array<std::uint8_t> arena_bytes_;

@@ -1,5 +1,6 @@
 // One pass over tiles: a block holds a tile (or several small ones) in registers and runs the
-// steps; see plan.h. The arithmetic is that of steps.h.
+// steps; see plan.h. The arithmetic is that of steps.h. Without kCopies there is no step with a
+// copy: its own path and adopted path of 8 ranks would take registers from everything else.
 #pragma once
 
 #include "../segment.h"
@@ -9,28 +10,29 @@
 
 namespace jf::gpu {
 
-template <int kRanks, class Noise, class Network>
+template <int kPerThread, bool kCopies, class Noise, class Network>
 struct TileThread {
   const PassJob& job;
   const Noise& noise;
   const Network& network;
-  BlockTile<kRanks> block;
+  BlockTile<kPerThread> block;
   std::int64_t realization, tile, base;  // tile: within the realization
   bool active;                           // else: past the last tile; runs along, writes nothing
-  Clock<Tick> c[kRanks];
+  Clock<Tick> c[kPerThread];
 
   JF_DEVICE std::int64_t rank(int e) const { return base + job.pass.map.offset(block.local(e)); }
-  JF_DEVICE std::uint32_t drawn() const {
+  // Of all, not of this launch.
+  JF_DEVICE std::uint32_t number() const {
     return job.first_realization + static_cast<std::uint32_t>(realization);
   }
 
   JF_DEVICE void load() {
     const Costs& costs = job.program.costs;
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e) {
+    for (int e = 0; e < kPerThread; ++e) {
       Clock<Tick>& r = c[e];
-      r = {0, 0, noise.first(noise.phase(job.program.seed, drawn(), rank(e)))};
-      if (!job.pass.load) continue;
+      r = {0, 0, noise.first(noise.phase(job.program.seed, number(), rank(e)))};
+      if (!job.pass.load || !active) continue;
       const std::int64_t at = realization * job.rank_stride + rank(e);
       const Tick packed = job.memory[at];
       r.sent = r.busy = packed & ~kCopyBit;
@@ -44,7 +46,7 @@ struct TileThread {
 
   JF_DEVICE void store() const {
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e) {
+    for (int e = 0; e < kPerThread; ++e) {
       const std::int64_t at = realization * job.rank_stride + rank(e);
       const bool copied = !job.pass.busy_out && c[e].busy != c[e].sent;
       job.memory[at] = c[e].sent | (copied ? kCopyBit : 0);
@@ -55,48 +57,50 @@ struct TileThread {
   JF_DEVICE Tick arrival(Purpose purpose, const Step& step, int e, Tick left) const {
     return left + job.program.costs.transit +
            network.delay(job.program.seed, purpose, static_cast<std::uint32_t>(step.draw),
-                         Tick{rank(e)}, drawn());
+                         Tick{rank(e)}, number());
   }
 
-  JF_DEVICE void exchange_step(const Step& step, Tick (&ready)[kRanks]) {
+  JF_DEVICE void exchange_step(const Step& step, Tick (&ready)[kPerThread]) {
     const Costs& costs = job.program.costs;
     const bool final = (step.flags & kFinal) != 0;
-    Tick sent[kRanks], from[kRanks];
+    Tick sent[kPerThread], from[kPerThread];
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e) sent[e] = c[e].sent;
+    for (int e = 0; e < kPerThread; ++e) sent[e] = c[e].sent;
     block.partner(sent, job.pass.map.local_bit(step.round), from);
-    if ((step.flags & kCopy) == 0) {
+    if (kCopies && (step.flags & kCopy) != 0) return copy_step(step, from, ready);
 #pragma unroll
-      for (int e = 0; e < kRanks; ++e)
-        ready[e] = exchange(noise, costs, final, arrival(kOriginalJitter, step, e, from[e]), c[e]);
-      return;
-    }
-    OwnPath<Tick> own[kRanks];
-    Tick copy_sent[kRanks], copy[kRanks];
+    for (int e = 0; e < kPerThread; ++e)
+      ready[e] = exchange(noise, costs, final, arrival(kOriginalJitter, step, e, from[e]), c[e]);
+  }
+
+  JF_DEVICE void copy_step(const Step& step, Tick (&from)[kPerThread], Tick (&ready)[kPerThread]) {
+    const Costs& costs = job.program.costs;
+    OwnPath<Tick> own[kPerThread];
+    Tick copy_sent[kPerThread], copy[kPerThread];
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e) {
+    for (int e = 0; e < kPerThread; ++e) {
       from[e] = arrival(kOriginalJitter, step, e, from[e]);
       own[e] = own_path(noise, costs, from[e], c[e]);
       copy_sent[e] = own[e].after.busy;
     }
     block.partner(copy_sent, 0, copy);
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e)
+    for (int e = 0; e < kPerThread; ++e)
       ready[e] =
           settle(noise, costs, from[e], arrival(kCopyJitter, step, e, copy[e]), own[e], c[e]);
   }
 
-  JF_DEVICE void forward_step(const Step& step, Tick (&ready)[kRanks]) {
-    Tick left[kRanks], from[kRanks];
+  JF_DEVICE void forward_step(const Step& step, Tick (&ready)[kPerThread]) {
+    Tick left[kPerThread], from[kPerThread];
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e) left[e] = forward_sent(noise, job.program.costs, c[e]);
+    for (int e = 0; e < kPerThread; ++e) left[e] = forward_sent(noise, job.program.costs, c[e]);
     block.partner(left, job.pass.map.local_bit(step.round), from);
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e)
+    for (int e = 0; e < kPerThread; ++e)
       ready[e] = take_forward(left[e], arrival(kForwardJitter, step, e, from[e]), c[e]);
   }
 
-  JF_DEVICE void run_step(const Step& step, Tick (&ready)[kRanks]) {
+  JF_DEVICE void run_step(const Step& step, Tick (&ready)[kPerThread]) {
     const Costs& costs = job.program.costs;
     switch (step.kind) {
       case kExchange:
@@ -105,7 +109,7 @@ struct TileThread {
         return forward_step(step, ready);
       default:
 #pragma unroll
-        for (int e = 0; e < kRanks; ++e) {
+        for (int e = 0; e < kPerThread; ++e) {
           if (step.kind == kCompute) compute(noise, costs, c[e]);
           ready[e] = c[e].sent;
           if (step.kind == kEnter) ready[e] = enter(noise, costs, (step.flags & kFinal) != 0, c[e]);
@@ -113,17 +117,17 @@ struct TileThread {
     }
   }
 
-  JF_DEVICE void observe(int row, const Tick (&ready)[kRanks]) const {
+  JF_DEVICE void observe(int row, const Tick (&ready)[kPerThread]) const {
     Observation o = Observation::nothing();
 #pragma unroll
-    for (int e = 0; e < kRanks; ++e) o.see(ready[e]);
+    for (int e = 0; e < kPerThread; ++e) o.see(ready[e]);
     o = block.reduce(o, job.full_statistics != 0);
     if (active && block.thread() == 0) job.partial(realization, row, tile).merge(o);
   }
 };
 
-template <int kRanks, class Noise, class Network>
-__global__ void __launch_bounds__(kRanks == 1 ? kSmallBlock : (1 << kTileBits) / kRanks)
+template <int kPerThread, bool kCopies, class Noise, class Network>
+__global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : (1 << kTileBits) / kPerThread)
     tile_kernel(const PassJob job, const Noise noise, const Network network, int thread_bits) {
   JF_SHARED(Tick, shared);
   const std::int64_t tiles_here = blockDim.x >> thread_bits;
@@ -131,19 +135,19 @@ __global__ void __launch_bounds__(kRanks == 1 ? kSmallBlock : (1 << kTileBits) /
   const std::int64_t last = job.tiles() - 1, index = slot < last ? slot : last;
   const std::int64_t realization = index / job.pass.map.tiles();
   const std::int64_t tile = index % job.pass.map.tiles();
-  TileThread<kRanks, Noise, Network> thread{job,
-                                            noise,
-                                            network,
-                                            {thread_bits, shared},
-                                            realization,
-                                            tile,
-                                            job.pass.map.base(tile),
-                                            slot <= last,
-                                            {}};
+  TileThread<kPerThread, kCopies, Noise, Network> thread{job,
+                                                         noise,
+                                                         network,
+                                                         {thread_bits, shared},
+                                                         realization,
+                                                         tile,
+                                                         job.pass.map.base(tile),
+                                                         slot <= last,
+                                                         {}};
   thread.load();
   for (int i = job.pass.begin; i < job.pass.end; ++i) {
     const Step step = job.program.steps[i];
-    Tick ready[kRanks];
+    Tick ready[kPerThread];
     thread.run_step(step, ready);
     if (step.row >= 0) thread.observe(step.row, ready);
   }

@@ -61,6 +61,7 @@ class EmulatedGpu {
   void maxima(const jf::Observation* from, std::int64_t count, Tick* to) {
     std::transform(from, from + count, to, [](const jf::Observation& o) { return o.max; });
   }
+  void wait() {}
   void download(const Tick* from, std::int64_t count, Tick* to) { std::copy_n(from, count, to); }
 
  private:
