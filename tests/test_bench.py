@@ -13,6 +13,7 @@ from jitterfly import bench
 from jitterfly.bench import measure as bench_measure
 from jitterfly.bench import peers as bench_peers
 from jitterfly.bench import summary as bench_report
+from jitterfly.program import rank_rounds
 
 HOCKNEY = jf.Hockney(alpha="1us", beta="1ns", gamma=1e-10)
 LOGGOPS = jf.LogGOPS(L="1us", o="100ns", G="1ns", gamma="5ns")
@@ -36,28 +37,34 @@ def test_peers_equal_the_engine(peer, noise, network, ranks):
     np.testing.assert_array_equal(peer(bench_peers.PeerWork.from_case(case), phases), ticks)
 
 
-def test_a_peer_that_is_wrong_is_found(monkeypatch):
+def test_a_peer_that_is_wrong_is_found(monkeypatch, capsys):
     case = bench_measure.programs(16, bench_measure.NOISES["periodic"])["butterfly"]
-    assert bench_measure.disagreement(case, 4) == ""
+    bench_measure.check_peers(case, 4)
 
     def event_driven(work, phases):
         return np.zeros(len(phases), dtype=np.int64)
 
     monkeypatch.setattr(bench_peers, "event_driven", event_driven)
-    assert bench_measure.disagreement(case, 4) == "event_driven"
+    with pytest.raises(bench_measure.DisagreementError, match="event_driven program does not"):
+        bench_measure.check_peers(case, 4)
+    assert bench.main(["--ranks", "16", "--repeats", "1", "--seconds", "0.001"]) == 1
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert found.err.count("\n") == 1
+    assert "event_driven program does not give the engine's results at 16 ranks" in found.err
 
 
 def test_rank_rounds_count_exchanges_and_forwards():
-    counts = {
-        name: bench_measure.rank_rounds(case)
-        for name, case in bench_measure.programs(16, []).items()
-    }
+    counts = {name: rank_rounds(case) for name, case in bench_measure.programs(16, []).items()}
     assert counts == {
         "butterfly": 16 * 4,
         "MS12, all T": 16 * 8,
         "CS14, full set": 16 * 4,
         "CS14, 10 cycles": 16 * 40,
     }
+    every = jf.Case(16, network=HOCKNEY, algorithm=jf.Butterfly(after="all"), cycles=3)
+    assert rank_rounds(every) == 16 * 8 * 3
+    assert rank_rounds(jf.Case(1, network=HOCKNEY, cycles=3)) == 3
 
 
 def test_report_and_json(tmp_path, capsys):
@@ -82,8 +89,26 @@ def test_report_and_json(tmp_path, capsys):
         assert len(row["seconds"]) == 2
     text = capsys.readouterr().out
     assert text == bench_report.report(result) + "\n"
-    for word in ("NumPy", "event-driven", "goal:", "equal the engine"):
+    for word in ("NumPy", "event-driven", "goal:", "equal the engine", "times as fast as"):
         assert word in text
+
+
+def test_progress_on_a_terminal(monkeypatch, capsys):
+    words = ["--ranks", "4", "--repeats", "2", "--seconds", "0.001", "--no-peers", "--no-programs"]
+    assert bench.main(words) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert bench.main(words) == 0
+    what = "butterfly, periodic noise"
+    assert capsys.readouterr().err.splitlines() == [
+        f"{what}: {step}" for step in ("warming up", "repeat 1 of 2", "repeat 2 of 2")
+    ]
+
+
+def test_peers_beyond_memory(monkeypatch):
+    monkeypatch.setattr(bench, "available_bytes", lambda: 2**20)
+    with pytest.raises(ValueError, match=r"not enough memory for the other programs \(--no-peers"):
+        bench.main(["--ranks", "2^14"])
 
 
 def test_share_of_the_instruction_limit():
@@ -100,7 +125,8 @@ def test_share_of_the_instruction_limit():
     ("words", "message"),
     [
         (["--ranks", "12"], "ranks must be a power of two"),
-        (["--ranks", "2^31"], "ranks must be a power of two"),
+        (["--ranks", "2^31"], r"ranks must be .* from 4 to 2\^30 .* got '2\^31'"),
+        (["--ranks", "9" * 5000], "ranks must be a power of two from 4 to 2"),
         (["--ranks", "2"], "ranks must be a power of two from 4 to 2"),
         (["--ranks", "many"], "ranks must be a power of two"),
         (["--repeats", "0"], "repeats must be an integer from 1"),

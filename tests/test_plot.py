@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import jitterfly as jf
-from jitterfly.claims import CLAIMS
+from jitterfly.analysis import measures, report
+from jitterfly.analysis.results import CONVENTIONAL, REDUNDANT, Panel
+from jitterfly.claims import CLAIMS, ms12
+from jitterfly.claims.report import report as claims_report
 from jitterfly.cli import main
-from jitterfly.studies import measures
-from jitterfly.studies.results import CONVENTIONAL, REDUNDANT, Results
-from jitterfly.studies.run import run
+from jitterfly.cli.study import run_study
 from jitterfly.studies.store import Store
 from jitterfly.studies.study import parse_study
 from jitterfly.trace.replay import Replay
@@ -22,7 +23,6 @@ figure = "slowdown"
 claims = ["M4", "M6"]
 realizations = { max = 60 }
 [case]
-ranks = 4
 algorithm = { kind = "butterfly", after = "all" }
 network = { kind = "hockney", alpha = "1us", beta = 0, gamma = "1ns" }
 noise = [{ kind = "periodic", period = "100us", duration = "30us" }]
@@ -40,7 +40,6 @@ figure = "overhead"
 claims = ["C1", "C3"]
 realizations = { max = 60 }
 [case]
-ranks = 4
 cycles = 4
 network = { kind = "loggops", L = "1us", o = "10ns" }
 algorithm = { kind = "butterfly" }
@@ -56,11 +55,11 @@ log2 = [1, 6]
 
 
 def make(text, path):
-    return run(parse_study(text), path)
+    return run_study(parse_study(text), path)
 
 
 def test_slowdown_and_its_claims(tmp_path):
-    results = Results.of(make(MS12, tmp_path / "out"))
+    results = make(MS12, tmp_path / "out")
     assert [panel.label for panel in results.panels] == ["one", "two"]
     place = results.panels[0].places[-1]
     case = place.record.cell.case
@@ -73,7 +72,7 @@ def test_slowdown_and_its_claims(tmp_path):
     assert 1 <= place.redundancy.enough <= place.redundancy.best == best
     for claim in ("M4", "M6"):
         found = CLAIMS[claim].check(results)
-        assert len(found) == 8
+        assert len(found) == 6
         assert {one.where for one in found} == {"one", "two"}
         assert all(one.verdict in ("holds", "DOES NOT HOLD", "cannot tell") for one in found)
 
@@ -82,9 +81,8 @@ def test_slowdown_and_its_claims(tmp_path):
 def test_overhead_and_its_claims(tmp_path, figure):
     claims = {"overhead": ["C1", "C3"], "cycles": ["C2", "C3"]}[figure]
     text = CS14.replace('"overhead"', f'"{figure}"').replace('["C1", "C3"]', str(claims))
-    store = make(text, tmp_path / "out")
-    assert (store.path / "cs14.png").stat().st_size > 10_000
-    results = Results.of(store)
+    results = make(text, tmp_path / "out")
+    assert (tmp_path / "out" / "cs14.png").stat().st_size > 10_000
     place = results.panels[0].places[-1]
     conventional, redundant, quiet = (
         place.records[name].samples for name in ("conventional", "redundant", "noiseless")
@@ -99,11 +97,44 @@ def test_overhead_and_its_claims(tmp_path, figure):
 
 def test_recovery_stays_below_the_bound(tmp_path):
     text = CS14.replace("cycles = 4", "cycles = 1").replace("max = 60", "max = 4000")
-    store = make(text.replace("claims", "# "), tmp_path / "out")
-    places = Results.of(store).panels[0].places
+    places = make(text.replace("claims", "# "), tmp_path / "out").panels[0].places
     for place in places[2:]:
         assert place.recoverable is not None
         assert place.recovery().low < place.recoverable < 1
+
+
+def test_the_rise_is_judged_by_means_above_2_to_14(tmp_path):
+    """Three verdicts from three sets of means; the steepest step is told, and decides nothing."""
+
+    class Fake:
+        def __init__(self, ranks, slowdown):
+            self.ranks, self.slowdown = ranks, dict.fromkeys(("conventional", REDUNDANT), slowdown)
+
+    def verdict(end, spread):
+        noise = np.linspace(-spread, spread, 100)
+        places = [Fake(2**k, level + noise) for k, level in ((13, 1), (14, 9), (15, 9), (16, end))]
+        return ms12._rise(Panel("", places), "part")
+
+    assert [verdict(*pair).holds for pair in ((90, 0.1), (12, 0.1), (37, 8))] == [True, False, None]
+    assert "mean from 2^13 to 2^14, 9 times (1 -> 9)" in verdict(12, 0.1).text
+    assert "mean slowdown 9 -> 12 from 2^14 to 2^16" in verdict(12, 0.1).text
+
+
+def test_findings_name_their_part_and_their_size(tmp_path):
+    told = claims_report(make(MS12, tmp_path / "a"))
+    for part in ('"far better', '"rises steeply', '"up to about 10', '"as Fig. 12"', '"weaker"'):
+        assert part in told
+    table = report.table(make(MS12, tmp_path / "a"))
+    assert "Every mean has its 95 % interval" in table
+    assert "The best T is chosen by the samples" in table
+    told = " ".join(claims_report(make(CS14, tmp_path / "b")).split())
+    assert told.count("2^6 ranks (CS14: 2^23, --full)") == 3
+
+
+def test_titles_are_no_formulas_and_need_no_font(tmp_path):
+    text = MS12.replace('"after"', '"$\\\\frac{$ 雑音"').replace("points.one", 'points."$x^$"')
+    assert make(text, tmp_path / "out").study.title == "$\\frac{$ 雑音"
+    assert (tmp_path / "out" / "ms12.png").exists()
 
 
 def test_measures():
@@ -121,11 +152,11 @@ def test_measures():
 
 @pytest.mark.parametrize("realizations", [1, 2, 29])
 def test_few_realizations_still_draw(tmp_path, realizations):
-    store = run(parse_study(MS12), tmp_path / "a", realizations=realizations)
-    assert (store.path / "ms12.png").exists()
-    assert Store.open(store.path).records[0].samples.shape == (realizations, 2)
-    store = run(parse_study(CS14), tmp_path / "b", realizations=realizations)
-    assert (store.path / "cs14.png").exists()
+    run_study(parse_study(MS12), tmp_path / "a", realizations=realizations)
+    assert (tmp_path / "a" / "ms12.png").exists()
+    assert Store.open(tmp_path / "a").records[0].samples.shape == (realizations, 2)
+    run_study(parse_study(CS14), tmp_path / "b", realizations=realizations)
+    assert (tmp_path / "b" / "cs14.png").exists()
 
 
 def random_case(draw):
@@ -192,6 +223,12 @@ def test_trace_of_a_study(tmp_path, capsys):
     assert "copies adopted" in capsys.readouterr().out
     assert main(["trace", str(study), "--out", str(out)]) == 0  # the first cell
     assert "copies" not in capsys.readouterr().out
+
+
+def test_trace_by_itself_shows_adopted_copies(tmp_path, capsys):
+    assert main(["trace", "--out", str(tmp_path / "trace.png")]) == 0
+    adopted = capsys.readouterr().out.partition(" copies adopted")[0].split()[-3]
+    assert int(adopted) > 0
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -60,6 +60,56 @@ def test_shapes():
     assert (column.low, column.high) == (estimate.low[1], estimate.high[1])
 
 
+def test_single_numbers_are_floats():
+    samples = [1.0, 2.0, 4.0]
+    for estimate in (
+        stats.mean(samples),
+        stats.mean([1.0]),
+        stats.quantile(samples, 0.5),
+        stats.difference(samples, samples),
+        stats.ratio(samples, samples),
+        stats.recovery(samples, [1.0, 1.0, 2.0], 0.5),
+    ):
+        assert {type(x) for x in (estimate.value, estimate.low, estimate.high)} == {float}
+    assert type(stats.standard_error(samples)) is float
+
+
+def test_estimates_as_text():
+    assert str(stats.mean([1.0, 2.0, 3.0])) == "2 [-0.4841, 4.484]"
+    assert f"{stats.mean([1.0, 2.0, 3.0]):.2f}" == "2.00 [-0.48, 4.48]"
+    assert str(stats.mean([[1.0, 2.0]])) == "1 [-inf, inf], 2 [-inf, inf]"
+    assert str(stats.mean(np.zeros((2, 100)))).endswith("0 [0, 0], ...")
+
+
+def test_difference_is_paired():
+    shared = np.random.default_rng(4).exponential(1.0, 50)
+    estimate = stats.difference(shared + 0.25, shared)
+    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((0.25, 0.25, 0.25))
+    columns = np.stack([shared, 2 * shared], axis=1)
+    assert stats.difference(columns, columns / 2).value.shape == (2,)
+
+
+def test_ratio_covers():
+    draws, confidence = 1000, 0.9
+    rng = np.random.default_rng(14)
+    misses = 0
+    for _ in range(draws):
+        bottom = 5 + rng.exponential(1.0, 200)
+        top = 2 * bottom + rng.normal(0.0, 1.0, 200)
+        estimate = stats.ratio(top, bottom, confidence)
+        misses += not estimate.low <= 2 <= estimate.high
+    assert misses <= most_misses(draws, 1 - confidence)
+    assert draws - misses <= most_misses(draws, confidence)
+
+
+def test_ratio_of_little():
+    one = stats.ratio([3.0], [2.0])
+    assert (one.value, one.low, one.high) == (1.5, -math.inf, math.inf)
+    unclear = stats.ratio([1.0, 2.0], [1.0, -1.0])
+    assert math.isnan(unclear.value)
+    assert unclear.too_small
+
+
 def test_one_realization():
     assert stats.mean([3.0]).too_small
     assert stats.quantile([3.0], 0.5).too_small
@@ -177,6 +227,12 @@ def test_thirty_run_means():
         (lambda: stats.mean([]), "samples must hold at least 1 realizations, got 0"),
         (lambda: stats.mean(3.0), "samples must be an array of numbers"),
         (lambda: stats.mean(["a"]), "samples must be an array of numbers"),
+        (lambda: stats.mean(None), "samples must be an array of numbers"),
+        (lambda: stats.mean([[0], [1, 2]]), "samples must be an array of numbers, got [[0], [1"),
+        (lambda: stats.ratio([1, 2], [1, 2, 3]), "numerator and denominator must be paired"),
+        (lambda: stats.ratio(np.ones((2, 2)), np.ones((2, 2))), "numerator and denominator must"),
+        (lambda: stats.ratio([1, 2], [1, 2], 2), "confidence must be above 0"),
+        (lambda: stats.difference([1, 2], [1]), "minuend and subtrahend must be paired"),
         (lambda: stats.mean([True]), "samples must be an array of numbers"),
         (lambda: stats.mean([1.0, math.nan]), "samples must be finite"),
         (lambda: stats.mean([1.0, 2.0], 95), "confidence must be above 0 and below 1, got 95"),

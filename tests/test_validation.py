@@ -8,6 +8,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly import memory
+from jitterfly.simulate import check_backend
 
 HOCKNEY = jf.Hockney(alpha=1e-6, beta=1e-9, gamma=1e-10)
 LOGGOPS = jf.LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
@@ -41,9 +42,11 @@ def check(make, *parts):
 
 
 JUNK = [math.nan, math.inf, -1, True, "junk", None, [1], 1.5]
+DIGITS = pytest.param(10**5000, id="many digits")  # more than Python prints
+LONG = [np.zeros(1000), "x" * 500, list(range(1000)), DIGITS]
 
 
-@pytest.mark.parametrize("value", [12, 0, -4, 2**31, 3, 4.0, *JUNK])
+@pytest.mark.parametrize("value", [12, 0, -4, 2**31, 3, 4.0, *JUNK, *LONG])
 def test_ranks(value):
     check(lambda: case(ranks=value), "ranks must be a power of two from 1 to 2^30", "got ")
 
@@ -78,7 +81,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize("field", TIMES)
-@pytest.mark.parametrize("value", [math.nan, math.inf, -1e-6, True, "10 parsecs", None, 1e9])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1e-6, True, "10 parsecs", None, 1e9, *LONG])
 def test_times(field, value):
     check(lambda: TIMES[field](value), f"{field} must be a time from 0 to 4.61e+06 s", "got ")
 
@@ -98,15 +101,19 @@ def test_periods(make, value):
         (lambda: case(network=jf.LogGOPS(1, 1e-13)), "o + O * message_bytes"),
         (lambda: case(network=jf.LogGOPS(1, 1, g=1e-13)), "g"),
         (lambda: case(work=1e-13), "work"),
-        (lambda: noisy(period=1e-13, duration=0), "period"),
         (lambda: noisy(duration=1e-13), "duration"),
-        (lambda: jittery(period=1e-13), "period"),
         (lambda: jittery(duration=1e-13), "duration"),
         (lambda: jf.Butterfly(after=1, forward_cost=1e-13), "forward_cost"),
     ],
 )
 def test_positive_times_of_no_ticks(make, field):
     check(make, f"{field} must be 0 or more than 0.5 ps", "got ")
+
+
+@pytest.mark.parametrize("make", [noisy, jittery])
+def test_period_of_no_ticks(make):
+    rule = "period must be more than 0.5 ps"  # and not "0 or more", since 0 is refused too
+    check(lambda: make(period=1e-13, duration=0), rule, "got 1e-13 s")
 
 
 @pytest.mark.parametrize("value", [1e-3, 2e-3, "1.0 ms", 0.99999999999e-3])
@@ -153,6 +160,8 @@ def test_synchronized_beyond_ranks():
         np.zeros(16, dtype=bool),
         ["a"] * 16,
         3.0,
+        [[0], [1, 2]],
+        "x" * 500,
         np.full(16, 0.9999999999999e-3),
     ],
 )
@@ -168,26 +177,26 @@ def test_phases_and_synchronized():
     check(lambda: noisy(phases=np.zeros(16), synchronized=2), "synchronized must be False")
 
 
-@pytest.mark.parametrize("value", [-1, 31, True, 1.5, None, [1]])
+@pytest.mark.parametrize("value", [-1, 31, *JUNK, *LONG])
 def test_after(value):
-    check(lambda: jf.Butterfly(after=value), "after must be an integer from 0 to 30", "got ")
-
-
-def test_after_text():
-    check(lambda: jf.Butterfly(after="al"), "after must be 'all' or an integer from 0 to K")
+    rule = "after must be 'all' or an integer from 0 to 30 (K for 2^K ranks), got "
+    check(lambda: jf.Butterfly(after=value), rule)
 
 
 def test_after_beyond_rounds():
-    check(lambda: butterfly(after=5), "after must be from 0 to 4", "got 5")
-    check(lambda: butterfly(ranks=1, after=1), "after must be from 0 to 0", "got 1")
+    rule = "after must be 'all' or an integer from 0 to"
+    check(lambda: butterfly(after=5), f"{rule} 4", "got 5")
+    check(lambda: butterfly(ranks=1, after=1), f"{rule} 0", "got 1")
 
 
-@pytest.mark.parametrize("value", ["every", 3, [2, 2], True, {2: 1}, b"\x01"])
+@pytest.mark.parametrize(
+    "value", ["every", 3, [2, 2], True, {2: 1}, b"\x01", np.array(3), "x" * 500, DIGITS, 1.5]
+)
 def test_within(value):
     check(lambda: jf.Butterfly(within=value), "within must be None, 'all' or a list of distinct")
 
 
-@pytest.mark.parametrize("value", [0, -1, 30, True, 1.0, "1", None])
+@pytest.mark.parametrize("value", [0, -1, 30, True, 1.0, "1", None, [1], "x" * 500])
 def test_within_levels(value):
     check(lambda: jf.Butterfly(within=[value]), "within levels must be an integer from 1 to 29")
 
@@ -245,7 +254,9 @@ def test_network(value):
     check(lambda: case(network=value), "network must be a Network such as Hockney(...)")
 
 
-@pytest.mark.parametrize("value", [None, "x", jf.PeriodicNoise(1, 0), [1], {"period": 1}])
+@pytest.mark.parametrize(
+    "value", [None, "x", jf.PeriodicNoise(1, 0), [1], {"period": 1}, np.array(3), np.zeros(1000)]
+)
 def test_noise(value):
     check(lambda: case(noise=value), "noise must be a list of sources")
 
@@ -285,7 +296,7 @@ def test_frozen():
 
 
 def test_replace_checks_again():
-    check(lambda: replace(butterfly(after=4), ranks=8), "after must be from 0 to 3")
+    check(lambda: replace(butterfly(after=4), ranks=8), "after must be", "from 0 to 3")
 
 
 # Tables, as studies have them.
@@ -359,8 +370,35 @@ def test_single_realizations(run):
     check(lambda: run("case"), "case must be a Case, got 'case'")
 
 
-def test_not_a_case():
-    check(lambda: jf.simulate({"ranks": 8}), "case must be a Case")
+@pytest.mark.parametrize(
+    "use",
+    [
+        jf.simulate,
+        jf.ready_times,
+        jf.noise_phases,
+        jf.row_labels,
+        jf.theory.round_time,
+        jf.theory.noise_free_completion,
+        jf.theory.completion_bound,
+    ],
+)
+@pytest.mark.parametrize("value", [None, {"ranks": 8}, np.zeros(1000)])
+def test_not_a_case(use, value):
+    check(lambda: use(value), "case must be a Case, got ")
+
+
+def test_many_words_to_choose_from():
+    result = jf.simulate(case(cycles=100), 1)
+    check(lambda: result.column("cycle 0"), "observation must be one of 'cycle 1'", "(100 in all)")
+
+
+@pytest.mark.parametrize("backend", ["auto", "cpu"])
+def test_check_backend(backend):
+    check_backend(backend)
+    check_backend(backend, 1024)
+    check(lambda: check_backend("gpu"), "backend must be one of 'auto', 'cpu', 'cuda'")
+    check(lambda: check_backend(backend, 1025), "threads must be an integer from 1 to 1024")
+    check(lambda: check_backend("cuda", 2), "threads must be None with backend 'cuda'")
 
 
 def test_phases_without_noise():

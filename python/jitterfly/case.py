@@ -173,6 +173,13 @@ class Case:
         return cls(**values)
 
 
+def check_case(value: Any) -> Case:
+    """A case, where one is asked for."""
+    _check_type(value, "case", Case, "a Case")
+    case: Case = value
+    return case
+
+
 def _check_type(value: Any, name: str, kind: type, words: str) -> None:
     if not isinstance(value, kind):
         raise ValueError(f"{name} must be {words}, got {shorten(value)}")

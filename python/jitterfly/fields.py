@@ -8,8 +8,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import numpy.typing as npt
+
+MOST_REALIZATIONS = 2**32
+"""Realizations are numbered from 0 to below this."""
+MOST_SEED = 2**64 - 1
+MOST_THREADS = 1024
 
 _C = TypeVar("_C", bound="Component")
+_WORDS_SHOWN = 12
 
 
 def check_integer(value: Any, name: str, low: int, high: int) -> int:
@@ -33,10 +40,22 @@ def check_power_of_two(value: Any, name: str, high: int) -> int:
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
-        words = ", ".join(map(repr, allowed))
+        words = ", ".join(map(repr, allowed[:_WORDS_SHOWN]))
+        words += f", ... ({len(allowed)} in all)" if len(allowed) > _WORDS_SHOWN else ""
         hint = did_you_mean(value, allowed)
         raise ValueError(f"{name} must be one of {words}, got {shorten(value)}{hint}")
     return value
+
+
+def check_numbers(value: Any, rule: str) -> npt.NDArray[Any]:
+    """An array of integers or floats, of any shape; else ValueError with `rule`."""
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):  # rows of different lengths
+        raise ValueError(f"{rule}, got {shorten(value)}") from None
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return array
 
 
 def check_keys(table: Any, allowed: Collection[str], where: str) -> None:
@@ -53,13 +72,15 @@ def check_keys(table: Any, allowed: Collection[str], where: str) -> None:
         if key not in allowed:
             hint = did_you_mean(key, allowed)
             raise ValueError(
-                f"{where}: unknown key {key!r}{hint}; allowed keys: {', '.join(allowed)}"
+                f"{where}: unknown key {shorten(key)}{hint}; allowed keys: {', '.join(allowed)}"
             )
 
 
 def did_you_mean(word: Any, allowed: Collection[str]) -> str:
     """``" (did you mean 'period'?)"``, or nothing when no word is close."""
-    close = difflib.get_close_matches(str(word), list(allowed), n=1)
+    if not isinstance(word, str):
+        return ""
+    close = difflib.get_close_matches(word[:40], list(allowed)[:1000], n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
@@ -74,8 +95,32 @@ def show_bound(value: int) -> str:
 
 def shorten(value: Any) -> str:
     """`repr` on one line, cut where it would fill the screen."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # such as an integer of too many digits
+        return f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:60]} ... ({type(value).__name__})"
+
+
+def summary(value: Any) -> str:
+    """A dataclass on one line: the fields that differ from their defaults, long ones cut.
+
+    Examples
+    --------
+    >>> from jitterfly import Butterfly
+    >>> summary(Butterfly(after=3))
+    'Butterfly(after=3)'
+    """
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(summary, value))}]"
+    if not dataclasses.is_dataclass(value):
+        return shorten(value)
+    words = []
+    for field in dataclasses.fields(value):
+        found = getattr(value, field.name)
+        if isinstance(found, np.ndarray) or found != field.default:
+            words.append(f"{field.name}={summary(found)}")
+    return f"{type(value).__name__}({', '.join(words)})"
 
 
 class Component:

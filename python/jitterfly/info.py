@@ -22,6 +22,11 @@ def info() -> dict[str, Any]:
         "jitterfly", "python", "numpy", "platform": text. "processors": int. "memory": bytes
         available, or None. "build": of the engine. "cuda": "" when usable, else why not.
         "devices": one dict for each GPU.
+
+    Notes
+    -----
+    In "build", "instruction_sets" are those that the CPU engine was built for, "instruction_set"
+    is the one in use here: the best that the processor has, or what JITTERFLY_ISA names.
     """
     return {
         "jitterfly": __version__,
@@ -43,7 +48,11 @@ def info_lines() -> list[str]:
     lines = [f"{key}: {found[key]}" for key in ("jitterfly", "python", "numpy", "platform")]
     lines.append(f"processors: {found['processors']}")
     lines.append(f"memory available: {'unknown' if memory is None else show_bytes(memory)}")
-    lines += [f"build {key}: {value}" for key, value in found["build"].items()]
+    build = found["build"]
+    lines.append(f"instruction set in use: {build.pop('instruction_set')}")
+    threads = build.pop("threads")
+    lines.append(f"threads by default: {threads}")
+    lines += [f"build {key}: {value or 'none'}" for key, value in build.items()]
     lines.append(f"cuda: {found['cuda'] or 'usable'}")
     for number, device in enumerate(found["devices"]):
         words = [show_bytes(v) if k == "memory" else f"{k} {v}" for k, v in device.items()

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .case import Case
+from .case import Case, check_case
 from .steps import DRAWS_PER_CYCLE, EXCHANGE, FORWARD
 from .units import to_ticks
 
@@ -80,6 +80,16 @@ def row_count(case: Case, *, every_row: bool) -> int:
     return int(one * case.cycles - (case.cycles - 1 if every_row else 0))
 
 
+def rank_rounds(case: Case) -> int:
+    """The size of one realization: ranks times rounds of all cycles.
+
+    A round is an exchange or a forward; a redundant copy belongs to the exchange that it goes
+    with, compute phases do not count. A cycle counts as one round at least.
+    """
+    rounds = sum(step.kind in (EXCHANGE, FORWARD) for step in case.cycle_steps())
+    return case.ranks * case.cycles * max(rounds, 1)
+
+
 def row_labels(case: Case) -> list[str]:
     """Names of the rows of `ready_times`.
 
@@ -95,7 +105,7 @@ def row_labels(case: Case) -> list[str]:
     >>> jf.row_labels(jf.Case(4, network=jf.Hockney(1e-6, 1e-9), algorithm=jf.Butterfly(after=1)))
     ['start', 'level 1', 'level 2', 'forward 1', 'end']
     """
-    labels = [step.label for step in case.cycle_steps() if step.label]
+    labels = [step.label for step in check_case(case).cycle_steps() if step.label]
     if case.cycles == 1:
         return labels
     return labels[:1] + [

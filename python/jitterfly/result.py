@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .case import Case
-from .fields import check_choice
+from .fields import check_choice, summary
 from .units import from_ticks
 
 _BLOCK = 1 << 16  # realizations reduced at once
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """What `simulate` found.
 
@@ -46,6 +46,14 @@ class Result:
     def samples(self) -> npt.NDArray[np.float64]:
         """Times in seconds, float64, shape (realizations, observations)."""
         return from_ticks(self.ticks)
+
+    def __repr__(self) -> str:
+        names = self.observations
+        shown = repr(names[0]) if len(names) == 1 else f"{names[0]!r} ... {names[-1]!r}"
+        return (
+            f"Result({summary(self.case)}, realizations={len(self.ticks)}, first={self.first}, "
+            f"observations={len(names)} ({shown}), seed={self.seed}, backend={self.backend!r})"
+        )
 
     def column(self, observation: str) -> npt.NDArray[np.float64]:
         """The samples of one observation, seconds, shape (realizations,)."""

@@ -8,19 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core, memory
-from .case import Case
-from .fields import check_choice, check_integer, shorten
+from .backends import BackendError, check_backend, choose_backend
+from .case import Case, check_case
+from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer, shorten
 from .program import compile_case, observation_names, quiet_ticks, row_count
 from .result import Result, max_min_mean
 from .units import from_ticks
 
-MOST_SEED = 2**64 - 1
-MOST_REALIZATIONS = 2**32
-MOST_THREADS = 1024
-
-
-class BackendError(ValueError, RuntimeError):
-    """The backend that was asked for can not be used here; the message says why."""
+__all__ = [
+    "MOST_REALIZATIONS",
+    "MOST_SEED",
+    "MOST_THREADS",
+    "BackendError",
+    "check_backend",
+    "noise_phases",
+    "ready_times",
+    "simulate",
+]
 
 
 def simulate(
@@ -61,7 +65,7 @@ def simulate(
     Raises
     ------
     BackendError
-        "cuda" can not be used; it says why. A `ValueError` and a `RuntimeError`.
+        "cuda" can not be used, or failed; it says why. A `ValueError` and a `RuntimeError`.
     ValueError
         An argument out of range, or not enough memory; with the numbers.
     KeyboardInterrupt
@@ -80,15 +84,11 @@ def simulate(
     >>> result.samples.shape, result.observations[0], result.noise_free[0]
     ((100, 9), 'T=0', np.float64(8.704e-07))
     """
-    _check_case(case)
+    check_case(case)
     realizations = check_integer(realizations, "realizations", 1, MOST_REALIZATIONS)
     first = check_integer(first, "first", 0, MOST_REALIZATIONS - realizations)
     seed = check_integer(seed, "seed", 0, MOST_SEED)
-    check_choice(backend, "backend", ("auto", "cpu", "cuda"))
-    if threads is not None:
-        threads = check_integer(threads, "threads", 1, MOST_THREADS)
-        if backend == "cuda":
-            raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
+    check_backend(backend, threads)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
 
@@ -100,17 +100,35 @@ def simulate(
         held, f"the results of {realizations} realizations", memory.available_bytes()
     )
     program = compile_case(case)
-    chosen = _choose_backend(program, backend, threads or 0, realizations, held)
-    report = None if progress is None else lambda done: progress(done, realizations)
+    threads = int(threads or 0)
+    chosen = choose_backend(program, backend, threads, realizations, held)
+    theirs: list[Exception] = []  # errors of `progress`, which come through the engine
+
+    def report(done: int) -> None:
+        try:
+            progress(done, realizations)  # type: ignore[misc]
+        except Exception as error:
+            theirs.append(error)
+            raise
+
     statistics = "all" if rounds else "max"
     try:
         raw = _core.simulate(
-            program, seed, first, realizations, statistics, chosen, threads or 0, report
+            program,
+            seed,
+            first,
+            realizations,
+            statistics,
+            chosen,
+            threads,
+            None if progress is None else report,
         )
     except MemoryError:
-        raise ValueError(
-            f"not enough memory for {case.ranks} ranks x {realizations} realizations"
-        ) from None
+        raise _no_memory(f"{case.ranks} ranks x {realizations} realizations") from None
+    except RuntimeError as error:
+        if chosen != "cuda" or error in theirs:
+            raise
+        raise BackendError(f"backend 'cuda' failed: {error}") from None
     return Result(
         case=case,
         seed=seed,
@@ -151,12 +169,16 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
            [1.e-06, 1.e-06],
            [1.e-06, 1.e-06]])
     """
-    _check_case(case)
+    check_case(case)
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
     needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
     memory.check_memory(needed, f"all ready times of {case.ranks} ranks", memory.available_bytes())
-    return from_ticks(_core.ready_times(compile_case(case, every_row=True), seed, realization))
+    program = compile_case(case, every_row=True)
+    try:
+        return from_ticks(_core.ready_times(program, seed, realization))
+    except MemoryError:
+        raise _no_memory(f"all ready times of {case.ranks} ranks") from None
 
 
 def noise_phases(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[np.float64]:
@@ -179,7 +201,7 @@ def noise_phases(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray
     ValueError
         The case has no `PeriodicNoise`; `seed` or `realization` out of range.
     """
-    _check_case(case)
+    check_case(case)
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
     if not any(noise.kind == "periodic" for noise in case.noise):
@@ -187,30 +209,11 @@ def noise_phases(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray
     memory.check_memory(
         case.ranks * 16, f"the phases of {case.ranks} ranks", memory.available_bytes()
     )
-    return from_ticks(_core.phases(compile_case(case), seed, realization))
+    try:
+        return from_ticks(_core.phases(compile_case(case), seed, realization))
+    except MemoryError:
+        raise _no_memory(f"the phases of {case.ranks} ranks") from None
 
 
-def _check_case(case: Case) -> None:
-    if not isinstance(case, Case):
-        raise ValueError(f"case must be a Case, got {shorten(case)}")
-
-
-def _choose_backend(
-    program: _core.Program, backend: str, threads: int, realizations: int, held: int
-) -> str:
-    if backend == "cuda" or (backend == "auto" and not threads):
-        problem = _core.cuda_status()
-        if not problem:
-            needed = _core.memory(program, "cuda", 0, realizations)
-            total = _core.devices()[0]["memory"]
-            if backend == "cuda":
-                memory.check_memory(needed, "one realization", total, "device memory")
-            if needed <= total:
-                return "cuda"
-        elif backend == "cuda":
-            raise BackendError(f"backend 'cuda' can not be used here: {problem}")
-    needed = held + _core.memory(program, "cpu", threads, realizations)
-    memory.check_memory(
-        needed, "the realizations in flight and the results", memory.available_bytes()
-    )
-    return "cpu"
+def _no_memory(what: str) -> ValueError:
+    return ValueError(f"not enough memory for {what}")

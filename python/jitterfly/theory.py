@@ -9,8 +9,8 @@ import math
 from typing import Any
 
 from .algorithms import Butterfly
-from .case import Case
-from .fields import check_integer
+from .case import Case, check_case
+from .fields import check_integer, shorten
 from .units import Time, from_ticks, parse_seconds, to_ticks
 
 
@@ -23,7 +23,7 @@ def round_time(case: Case) -> float:
     >>> round_time(jf.Case(8, network=jf.Hockney(1e-7, 1e-9, 1e-10)))
     1.088e-07
     """
-    return float(from_ticks(sum(case.costs)))
+    return float(from_ticks(sum(check_case(case).costs)))
 
 
 def noise_free_completion(case: Case, cycle: int = 1) -> float:
@@ -39,10 +39,12 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
         algorithm is no butterfly, copies take longer to send than a message takes to arrive, or
         forwards cost CPU time and delay the next cycle. `Result.noise_free` has the value.
     """
-    cycle = check_integer(cycle, "cycle", 1, case.cycles)
+    cycle = check_integer(cycle, "cycle", 1, check_case(case).cycles)
     algorithm, costs = case.algorithm, case.costs
     if not isinstance(algorithm, Butterfly):
-        raise ValueError(f"algorithm must be a Butterfly for this closed form, got {algorithm}")
+        raise ValueError(
+            f"algorithm must be a Butterfly for this closed form, got {shorten(algorithm)}"
+        )
     if algorithm.levels(case.log2_ranks) and costs.send > costs.transit:
         raise ValueError("within must be None for this closed form: a send outlasts the transit")
     if algorithm.forward_cost and cycle > 1:
@@ -116,7 +118,8 @@ def completion_bound(case: Case) -> float:
     >>> round(completion_bound(case) * 1e6, 3), round(noise_free_completion(case) * 1e6, 3)
     (19.044, 10.02)
     """
-    noise: Any = next((source for source in case.noise if source.kind == "periodic"), None)
+    sources = check_case(case).noise
+    noise: Any = next((source for source in sources if source.kind == "periodic"), None)
     conditions = {
         "cycles must be 1": case.cycles == 1,
         "work must be 0": case.work == 0,

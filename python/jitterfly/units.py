@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .fields import shorten
+
 TICKS_PER_SECOND = 10**12
 LONGEST_TICKS = 2**62  # half of int64: one addition of two times can not overflow
 LONGEST_SECONDS = LONGEST_TICKS / TICKS_PER_SECOND
@@ -27,6 +29,7 @@ _TEXT = re.compile(
     r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)\s*(s|ms|us|µs|μs|ns|ps)?\s*"
 )
 _UNITS = "s, ms, us, µs, ns, ps"
+_LONGEST_TEXT = 1000  # characters; Python refuses to read integers of more than 4300 digits
 _REQUIRED: Any = object()
 
 
@@ -58,19 +61,20 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
     (1e-05, 1e-05, 1e-05)
     """
     rule = f"{name} must be a time {'above 0' if positive else 'from 0'} to {LONGEST_SECONDS:.3g} s"
+    shown = shorten(value)
     if isinstance(value, str):
-        match = _TEXT.fullmatch(value)
+        match = _TEXT.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
         if match is None:
-            raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {value!r}")
+            raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
         seconds = _to_float(Fraction(match[1]) * Fraction(10) ** _EXPONENTS[match[2] or "s"])
     elif isinstance(value, (bool, np.bool_)) or not isinstance(
         value, (int, float, np.integer, np.floating)
     ):
-        raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {value!r}")
+        raise ValueError(f"{rule}, a number or text with a unit ({_UNITS}), got {shown}")
     else:
         seconds = _to_float(value)
     if not 0 <= seconds <= LONGEST_SECONDS or (positive and seconds == 0):
-        raise ValueError(f"{rule}, got {value!r}")
+        raise ValueError(f"{rule}, got {shown}")
     return seconds + 0.0  # -0.0 becomes 0.0
 
 
@@ -86,8 +90,17 @@ def exact(seconds: float) -> Fraction:
     return Fraction(repr(float(seconds)))
 
 
-def to_ticks(seconds: float | Fraction, name: str = "time") -> int:
+def to_ticks(seconds: float | Fraction, name: str = "time", *, positive: bool = False) -> int:
     """Round a time to the nearest tick of 1 ps (half to even).
+
+    Parameters
+    ----------
+    seconds : float or Fraction
+        From 0.
+    name : str
+        What the time is, for the error message.
+    positive : bool
+        Whether 0 is refused where the time is given, for the error message.
 
     Raises
     ------
@@ -103,8 +116,8 @@ def to_ticks(seconds: float | Fraction, name: str = "time") -> int:
     ticks = round(value * TICKS_PER_SECOND)
     if ticks == 0 and value > 0:
         raise ValueError(
-            f"{name} must be 0 or more than 0.5 ps (times are kept in ticks of 1 ps), "
-            f"got {float(value):.3g} s"
+            f"{name} must be {'' if positive else '0 or '}more than 0.5 ps "
+            f"(times are kept in ticks of 1 ps), got {float(value):.3g} s"
         )
     return ticks
 
@@ -151,6 +164,9 @@ class Seconds:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
         self._owner = owner.__name__
+        # What help() shows for a parameter: what may be passed.
+        owner.__annotations__[name] = "float | str"
+        self.__doc__ = "Seconds, as float."
 
     def __get__(self, instance: object | None, owner: type | None = None) -> float:
         if instance is not None:

@@ -46,13 +46,7 @@ class Butterfly(Algorithm, kind="butterfly"):
     forward_cost: Seconds = Seconds(0.0)
 
     def __post_init__(self) -> None:
-        if self.after != "all":
-            if isinstance(self.after, str):
-                raise ValueError(
-                    f"after must be 'all' or an integer from 0 to K (2^K ranks), got {self.after!r}"
-                )
-            after = check_integer(self.after, "after", 0, MOST_ROUNDS)
-            object.__setattr__(self, "after", after)
+        object.__setattr__(self, "after", _check_after(self.after))
         object.__setattr__(self, "within", _check_levels(self.within))
         to_ticks(self.forward_cost, "forward_cost")
         if self.forward_cost > 0 and self.after == 0:
@@ -63,7 +57,8 @@ class Butterfly(Algorithm, kind="butterfly"):
             return log2_ranks
         if self.after > log2_ranks:
             raise ValueError(
-                f"after must be from 0 to {log2_ranks} (K for 2^K ranks), got {self.after}"
+                f"after must be 'all' or an integer from 0 to {log2_ranks} (K for 2^K ranks), "
+                f"got {self.after}"
             )
         return self.after
 
@@ -107,13 +102,26 @@ class Butterfly(Algorithm, kind="butterfly"):
         return to_ticks(self.forward_cost, "forward_cost")
 
 
+def _check_after(after: Any) -> int | Literal["all"]:
+    if isinstance(after, str) and after == "all":
+        return "all"
+    try:
+        return check_integer(after, "after", 0, MOST_ROUNDS)
+    except ValueError:
+        rule = f"after must be 'all' or an integer from 0 to {MOST_ROUNDS} (K for 2^K ranks)"
+        raise ValueError(f"{rule}, got {shorten(after)}") from None
+
+
 def _check_levels(within: Any) -> tuple[int, ...] | Literal["all"] | None:
     if within is None or (isinstance(within, str) and within == "all"):
         return within  # type: ignore[return-value]
     rule = "within must be None, 'all' or a list of distinct levels from 1 to K - 1 (2^K ranks)"
-    if isinstance(within, (str, bytes, dict)) or not isinstance(within, Iterable):
+    if isinstance(within, (str, bytes, dict)):
         raise ValueError(f"{rule}, got {shorten(within)}")
-    levels = [check_integer(level, "within levels", 1, MOST_ROUNDS - 1) for level in within]
+    try:
+        levels = [check_integer(level, "within levels", 1, MOST_ROUNDS - 1) for level in within]
+    except TypeError:  # nothing to go through
+        raise ValueError(f"{rule}, got {shorten(within)}") from None
     if len(set(levels)) != len(levels):
         raise ValueError(f"{rule}, got {shorten(within)}")
     return tuple(sorted(levels)) or None

@@ -8,17 +8,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
-
 from .. import _core
-from ..fields import check_integer, check_power_of_two
+from ..fields import check_integer, check_power_of_two, shorten
+from ..info import processors
+from ..memory import available_bytes, check_memory
 from . import measure as bm
+from .machine import machine
+from .peers import BYTES_PER_RANK
 from .summary import GOAL_RANKS, core_share, goal, gpu_limit, ratios, report
 
 _HELP = """Speed of the engine with noise generation included, beside other programs that do the
@@ -46,23 +48,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark with these options and print its report.
 
+    Returns
+    -------
+    int
+        The exit code: 0, or 1 if a peer does not give the engine's results.
+
     Raises
     ------
     ValueError
         An option that is unknown or out of range; the message names it.
-    RuntimeError
-        A peer does not give the engine's results.
     """
     parser = _Parser(prog="jitterfly bench", description=_HELP, allow_abbrev=False)
     add_arguments(parser)
     args = parser.parse_args(arguments)
     path = _writable(args.json)
-    result = run(_ranks(args.ranks), args.repeats, args.seconds, peers=not args.no_peers,
-                 others=not args.no_programs, instructions=args.instructions)  # fmt: skip
+    try:
+        result = run(_ranks(args.ranks), args.repeats, args.seconds, peers=not args.no_peers,
+                     others=not args.no_programs, instructions=args.instructions,
+                     tell=_tell if sys.stderr.isatty() else None)  # fmt: skip
+    except bm.DisagreementError as error:
+        print(f"jitterfly: error: {error}", file=sys.stderr)
+        return 1
     print(report(result))
     if path:
         path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return 0
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -78,6 +92,7 @@ def run(
     peers: bool = True,
     others: bool = True,
     instructions: float | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
     """Measure, and return everything as plain values (tests/bench/README.md says what is what).
 
@@ -93,16 +108,17 @@ def run(
         Whether to measure the other programs, and the engine's other programs of steps.
     instructions : float, optional
         Instructions of a GPU thread per rank-round, counted by a profiler; above 0.
+    tell : callable, optional
+        Called with a line of text now and then: how far it is.
 
     Raises
     ------
     ValueError
-        An argument out of range.
-    RuntimeError
-        A peer does not give the engine's results.
+        An argument out of range, or not enough memory for the peers.
+    DisagreementError
+        A peer does not give the engine's results. A `RuntimeError`.
     """
-    if check_power_of_two(ranks, "ranks", 2**30) < 4:
-        raise ValueError(f"ranks must be a power of two from 4 to 2^30, got {ranks}")
+    ranks = _check_ranks(ranks)
     check_integer(repeats, "repeats", 1, 10_000)
     if not 0 < seconds <= 600:
         raise ValueError(f"seconds must be a number above 0 to 600, got {seconds}")
@@ -110,16 +126,17 @@ def run(
         raise ValueError(f"instructions must be a number above 0 to 1e9, got {instructions}")
     case = bm.programs(ranks, bm.NOISES["periodic"])["butterfly"]
     ways: list[tuple[str, str, int | None]] = [("jitterfly, cpu", "cpu", 1)]
-    ways += [("jitterfly, cpu", "cpu", bm.cores())] if bm.cores() > 1 else []
+    ways += [("jitterfly, cpu", "cpu", processors())] if processors() > 1 else []
     ways += [("jitterfly, cuda", "cuda", None)] if bm.has_cuda() else []
     checked = 0
     if peers:
+        check_memory(ranks * BYTES_PER_RANK, "the other programs (--no-peers leaves them out)",
+                     available_bytes())  # fmt: skip
         checked = 8 if ranks <= 2**16 else 1
-        if wrong := bm.disagreement(case, checked):
-            raise RuntimeError(f"{wrong} does not give the engine's results at {ranks} ranks")
+        bm.check_peers(case, checked)
     contest = [bm.engine(n, "butterfly", "periodic", case, b, t) for n, b, t in ways]
     contest += bm.peers(case) if peers else []
-    bm.measure(contest, repeats, seconds)
+    bm.measure(contest, repeats, seconds, "butterfly, periodic noise", tell)
     more = [
         bm.engine(name, program, label, other, backend, threads)
         for name, backend, threads in (ways if others else [])
@@ -128,38 +145,42 @@ def run(
         for program, other in bm.programs(ranks, noise).items()
         if (program, label) != ("butterfly", "periodic")
     ]
-    bm.measure(more, repeats, seconds)
+    bm.measure(more, repeats, seconds, "other programs and noise", tell)
     devices = _core.devices() if bm.has_cuda() else []
     return {
         "format": 1,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "machine": {
-            "cpu": _processor(), "cores": bm.cores(), "system": platform.platform(),
-            "python": platform.python_version(), "numpy": np.__version__,
-            "build": _core.build_info(), "devices": devices,
-            "cuda": _core.cuda_status() or "usable",
-        },
+        "machine": machine(),
         "ranks": ranks,
         "repeats": repeats,
         "realizations_checked": checked,
         "rows": [contestant.row() for contestant in contest + more],
-        "ratios": {
-            f"{c.name} ({c.threads or 'all'})": ratios(contest[0], c) for c in contest[1:]
-        },
+        "ratios": {c.label: ratios(contest[0], c) for c in contest[1:]},
         "core_share": core_share(contest[0]),
         "goal": goal(contest[0], ranks),
         "gpu_limit": gpu_limit(contest, devices, instructions),
-    }  # fmt: skip
+    }
+
+
+def _check_ranks(value: Any, shown: str | None = None) -> int:
+    try:
+        if check_power_of_two(value, "ranks", 2**30) >= 4:
+            return int(value)
+    except ValueError:
+        pass
+    raise ValueError(
+        "ranks must be a power of two from 4 to 2^30 (4096 or 2^12) for a benchmark, "
+        f"got {shown or shorten(value)}"
+    )
 
 
 def _ranks(text: str) -> int:
     """`4096` or `2^12`."""
-    base, _, power = str(text).partition("^")
-    if not (base == "2" and power.isdecimal() and int(power) < 64) and not str(text).isdecimal():
-        raise ValueError(
-            f"ranks must be a power of two from 4 to 2^30 (4096 or 2^12), got {text!r}"
-        )
-    return 2 ** int(power) if power else int(base)
+    base, _, power = text.partition("^")
+    value: Any = int(text) if text.isdecimal() and len(text) < 20 else text
+    if base == "2" and power.isdecimal() and len(power) < 3:
+        value = 2 ** int(power)
+    return _check_ranks(value, shorten(text))
 
 
 def _writable(name: str | None) -> Path | None:
@@ -169,12 +190,3 @@ def _writable(name: str | None) -> Path | None:
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ValueError(f"json must name a file that can be written, got {name!r}")
     return path
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()

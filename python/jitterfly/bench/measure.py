@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from ..algorithms import Butterfly
 from ..case import Case
 from ..network import Hockney, LogGOPS
 from ..noise import NetworkJitter, Noise, PeriodicNoise
+from ..program import rank_rounds
 from ..simulate import noise_phases, simulate
 from ..units import TICKS_PER_SECOND
 from . import peers as bench_peers
@@ -49,18 +49,8 @@ def programs(ranks: int, noise: Sequence[Noise]) -> dict[str, Case]:
     }
 
 
-def rank_rounds(case: Case) -> int:
-    """Rank-rounds of a realization: each exchange (with its copy) and each forward is a round."""
-    last = case.log2_ranks
-    after = case.algorithm.after if isinstance(case.algorithm, Butterfly) else 0
-    return case.ranks * (last + after) * case.cycles
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+class DisagreementError(RuntimeError):
+    """A peer does not do the work of the engine, so comparing their speed means nothing."""
 
 
 @dataclass
@@ -79,6 +69,12 @@ class Contestant:
     realizations: int = 1
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """Name and threads, for people."""
+        many = self.threads and self.threads > 1
+        return f"{self.name}, {self.threads} thread{'s' * many}" if self.threads else self.name
 
     def time(self) -> tuple[float, float]:
         """Seconds that one run takes, by the clock and of all CPU cores together."""
@@ -149,16 +145,18 @@ def peers(case: Case) -> list[Contestant]:
     ]
 
 
-def disagreement(case: Case, realizations: int) -> str:
-    """Which peer does not give the engine's result to the tick, for the engine's phases; or ""."""
+def check_peers(case: Case, realizations: int) -> None:
+    """Raise `DisagreementError` unless peers give the engine's result to the tick, same phases."""
     ours = simulate(case, realizations, seed=SEED, backend="cpu").ticks[:, 0]
     seconds = np.stack([noise_phases(case, SEED, r) for r in range(realizations)])
     phases = np.rint(seconds * TICKS_PER_SECOND).astype(np.int64)
     work = bench_peers.PeerWork.from_case(case)
     for peer in (bench_peers.vectorized, bench_peers.event_driven):
         if not np.array_equal(peer(work, phases), ours):
-            return peer.__name__
-    return ""
+            raise DisagreementError(
+                f"the benchmark's {peer.__name__} program does not give the engine's results at "
+                f"{case.ranks} ranks: speeds can not be compared"
+            )
 
 
 def has_cuda() -> bool:
@@ -166,12 +164,21 @@ def has_cuda() -> bool:
     return not _core.cuda_status()
 
 
-def measure(contestants: Sequence[Contestant], repeats: int, length: float) -> None:
+def measure(
+    contestants: Sequence[Contestant],
+    repeats: int,
+    length: float,
+    what: str = "",
+    tell: Callable[[str], object] | None = None,
+) -> None:
     """Time everyone in turn (A B C A B C ...), so that a change of the machine hits all alike."""
+    tell = tell if tell and contestants else lambda line: None
+    tell(f"{what}: warming up")
     for contestant in contestants:
         contestant.calibrate(length)
-    for _ in range(repeats):
+    for repeat in range(repeats):
         for contestant in contestants:
             seconds, cpu = contestant.time()
             contestant.seconds.append(seconds)
             contestant.cpu_seconds.append(cpu)
+        tell(f"{what}: repeat {repeat + 1} of {repeats}")

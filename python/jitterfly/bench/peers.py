@@ -23,6 +23,9 @@ BATCH_RANKS = 2**15
 """Ranks of a NumPy batch, all realizations together: its arrays of 256 kB stay in the cache.
 Fastest of 2^12 ... 2^18 where it was tried, by 7 % to 100 %."""
 
+BYTES_PER_RANK = 128
+"""Memory that a peer takes for a realization, by far at most, when one is a batch."""
+
 
 class PeerWork(NamedTuple):
     """What the peers compute, in ticks of 1 ps."""

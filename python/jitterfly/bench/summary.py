@@ -33,11 +33,10 @@ def report(result: dict[str, Any]) -> str:
         core = f"{rate['median'] / threads:.3g}" if threads else "-"
         names = row["name"], row["program"], row["noise"], threads or "-"
         lines.append(LINE.format(*names, *values, core))
+    if result["ratios"]:
+        lines.append("one thread of jitterfly is so many times as fast as (median, range):")
     for name, ratio in result["ratios"].items():
-        lines.append(
-            f"jitterfly on one core : {name} = {ratio['median']:.3g} "
-            f"({ratio['min']:.3g} to {ratio['max']:.3g})"
-        )
+        lines.append(f"  {name}: {ratio['median']:.3g} ({ratio['min']:.3g} to {ratio['max']:.3g})")
     if checked := result["realizations_checked"]:
         lines.append(f"both peers equal the engine to the tick ({checked} realizations)")
     if (share := result["core_share"]) < 0.95:

@@ -13,7 +13,7 @@ from . import cs14, ms12
 from .finding import Finding
 
 if TYPE_CHECKING:
-    from ..studies.results import Results
+    from ..analysis.results import Results
 
 __all__ = ["CLAIMS", "Claim", "Finding"]
 

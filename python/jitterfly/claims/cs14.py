@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..studies import measures
-from ..studies.measures import Estimate
-from ..studies.results import CONVENTIONAL, REDUNDANT
+from ..analysis import measures
+from ..analysis.measures import Estimate
+from ..analysis.results import CONVENTIONAL, REDUNDANT
+from ..analysis.show import show, show_ranks
 from ..units import show_seconds
-from .finding import Finding, show_ranks
+from .finding import Finding
 
 if TYPE_CHECKING:
-    from ..studies.results import Panel, Results
+    from ..analysis.results import Panel, Place, Results
 
+_LARGEST = 2**23  # ranks: the right end of CS14's Fig. 8, and its Fig. 9
 _STRONG = 10.0  # "grows strongly": at least this factor over the ranks shown
 _MUCH = 0.25  # "much of it": at least a quarter
 _BAND = (0.3, 0.5)  # "about 0.4"
@@ -25,6 +27,13 @@ _STRAIGHT = 0.05  # "linear": the line misses no mean by more than this share of
 def fig8(results: Results) -> list[Finding]:
     """C1: growth of the overhead with ranks, and the recovered share at the largest size."""
     return [found for panel in results.panels for found in (_growth(panel), _recovered(panel))]
+
+
+def _at(place: Place) -> str:
+    """The size that a finding is about, and whether CS14 goes further."""
+    ranks = f"{show_ranks(place.ranks)} ranks"
+    beyond = f" (CS14: {show_ranks(_LARGEST)}, --full)" if place.ranks < _LARGEST else ""
+    return ranks + beyond
 
 
 def _growth(panel: Panel) -> Finding:
@@ -39,9 +48,8 @@ def _growth(panel: Panel) -> Finding:
         panel.label,
         True if growth.low > _STRONG else False if growth.high < _STRONG else None,
         f"overhead {show_seconds(means[first].value, 3)} at "
-        f"{show_ranks(panel.places[first].ranks)} ranks -> {show_seconds(means[last].value, 3)} at "
-        f"{show_ranks(panel.places[last].ranks)}: {growth:.4g} times "
-        f"({_STRONG:g} counts as strong)",
+        f"{show_ranks(panel.places[first].ranks)} -> {show_seconds(means[last].value, 3)} at "
+        f"{_at(panel.places[last])}: {growth:.4g} times ({_STRONG:g} counts as strong)",
     )
 
 
@@ -51,7 +59,7 @@ def _recovered(panel: Panel) -> Finding:
     return Finding(
         panel.label,
         True if share.low > _MUCH else False if share.high < _MUCH else None,
-        f"recovered at {show_ranks(last.ranks)} ranks: {share:.2f} ({_MUCH:g} counts as much)",
+        f"recovered at {_at(last)}: {share:.2f} ({_MUCH:g} counts as much)",
     )
 
 
@@ -72,7 +80,7 @@ def _line(panel: Panel, name: str) -> list[Finding]:
     cycles = np.arange(1, len(means) + 1, dtype=float)
     slope, _, away = measures.line_fit(cycles[1:], means[1:])
     share = away / means[-1]
-    who = f"{name}, {show_ranks(place.ranks)} ranks"
+    who = f"{name}, {_at(place)}"
     later = (samples[:, -1] - samples[:, 0]) / (len(means) - 1)
     first = measures.ratio(samples[:, 0], later)
     return [
@@ -114,14 +122,15 @@ def recovery(results: Results) -> list[Finding]:
             shares = [(f"cycle {c + 1}", last.recovery(c)) for c in range(count)]
         known = [(at, e.value) for at, e in shares if np.isfinite(e.low)]
         ends = [pick(known, key=lambda pair: pair[1]) for pick in (min, max)] if known else []
-        span = " to ".join(f"{value:.2f} ({at})" for at, value in ends) or "nowhere resolved"
+        span = (
+            " to ".join(f"{show(value, '.2f')} ({at})" for at, value in ends) or "nowhere resolved"
+        )
         found.append(
             Finding(
                 panel.label,
                 True if inside else False if outside else None,
-                f"recovery at {show_ranks(last.ranks)} ranks: {share:.2f} ({low:g} ... {high:g} "
-                f"counts as about 0.4); over all {'ranks' if len(panel.places) > 1 else 'cycles'}: "
-                f"{span}",
+                f"recovery at {_at(last)}: {share:.2f} ({low:g} ... {high:g} counts as about 0.4); "
+                f"over all {'ranks' if len(panel.places) > 1 else 'cycles'}: {span}",
             )
         )
     return found

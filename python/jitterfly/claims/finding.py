@@ -19,8 +19,3 @@ class Finding(NamedTuple):
     def verdict(self) -> str:
         """In a word or two."""
         return {True: "holds", False: "DOES NOT HOLD", None: "cannot tell"}[self.holds]
-
-
-def show_ranks(ranks: int) -> str:
-    """`2^14`."""
-    return f"2^{ranks.bit_length() - 1}"

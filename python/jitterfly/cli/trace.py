@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..case import Case
-from ..fields import check_integer
+from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
+from ..trace.limits import MOST_RANKS, check_size
+from .options import integer, pairs, value
 
 _CASE = ("ranks", "within", "after", "network", "noise", "jitter", "bytes", "cycles", "work")
 _NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
@@ -27,12 +29,14 @@ def add_parser(commands: Any) -> None:
         "--at",
         action="append",
         metavar="AXIS=LABEL",
-        help="cell of the study, e.g. ranks=16 or variant=redundant; may be given several times; "
+        help="cell of the study, e.g. ranks=16 or variant=redundant; once for each axis; "
         "an axis that is left out is at its first point",
     )
-    trace.add_argument("--ranks", metavar="N", help="2 to 128 (default 16)")
-    trace.add_argument("--within", metavar="LEVELS", help="all, none, or levels such as 1,3")
-    trace.add_argument("--after", metavar="T", help="redundant exchanges after the butterfly")
+    trace.add_argument("--ranks", metavar="N", help=f"1 to {MOST_RANKS} (default 16)")
+    trace.add_argument(
+        "--within", metavar="LEVELS", help="levels copied: all (default), none, or such as 1,3"
+    )
+    trace.add_argument("--after", metavar="T", help="redundant exchanges after the butterfly (0)")
     trace.add_argument("--network", metavar="K=V,...", help=f"default {_NETWORK}")
     trace.add_argument("--noise", metavar="K=V,...", help=f"periodic noise or none ({_NOISE})")
     trace.add_argument("--jitter", metavar="K=V,...", help="network jitter (none)")
@@ -41,15 +45,16 @@ def add_parser(commands: Any) -> None:
     trace.add_argument("--work", metavar="TIME", help="compute phase of each cycle (default 0)")
     trace.add_argument("--seed", metavar="N", help="default: the study's, or 0")
     trace.add_argument(
-        "--realization", metavar="N", default="0", help="number, or `worst` of the first 1000"
+        "--realization",
+        metavar="N",
+        default="worst",
+        help="its number, or `worst` (default): the slowest of the first 1000",
     )
     trace.add_argument("--out", type=Path, default=Path("trace.png"), metavar="FILE")
     trace.set_defaults(run=_run)
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ..trace import picture as trace
-
     given = [name for name in _CASE if getattr(chosen, name) is not None]
     seed = 0
     if chosen.study is not None:
@@ -61,55 +66,56 @@ def _run(chosen: argparse.Namespace) -> None:
     else:
         case = _from_options(chosen)
     if chosen.seed is not None:
-        seed = check_integer(_value(chosen.seed), "--seed", 0, 2**64 - 1)
-    if not chosen.out.parent.is_dir():
-        raise ValueError(f"--out: the directory {chosen.out.parent} does not exist")
-    if chosen.realization == "worst":
-        realization = trace.worst_realization(case, seed)
-    else:
-        realization = check_integer(_value(chosen.realization), "--realization", 0, 2**32 - 1)
-    print(trace.draw(case, chosen.out, seed=seed, realization=realization))
+        seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
+    realization = chosen.realization
+    if realization != "worst":
+        realization = integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+
+    from ..plots.draw import check_path
+    from ..trace import picture
+
+    check_path(chosen.out)
+    check_size(case)
+    if realization == "worst":
+        realization = picture.worst_realization(case, seed)
+    print(picture.draw(case, chosen.out, seed=seed, realization=realization))
     print(f"written: {chosen.out}")
 
 
-def _value(text: str) -> Any:
-    """An integer where it looks like one; times stay text, with their units."""
-    try:
-        return int(text)
-    except ValueError:
-        return text
-
-
-def _pairs(text: str, option: str) -> dict[str, Any]:
-    pairs = [part.partition("=") for part in text.split(",")]
-    if not all(key.strip() and equals for key, equals, _ in pairs):
-        raise ValueError(f"--{option} must look like key=value,key=value; got {text!r}")
-    return {key.strip(): _value(value.strip()) for key, _, value in pairs}
+def _given(chosen: argparse.Namespace, name: str, default: str) -> str:
+    text = getattr(chosen, name)
+    return default if text is None else text
 
 
 def _from_options(chosen: argparse.Namespace) -> Case:
-    algorithm: dict[str, Any] = {"kind": "butterfly"}
-    if chosen.after is not None:
-        algorithm["after"] = _value(chosen.after)
-    within = chosen.within or "none"
+    ranks = check_power_of_two(value(_given(chosen, "ranks", "16")), "--ranks", MOST_RANKS)
+    algorithm: dict[str, Any] = {"kind": "butterfly", "after": value(_given(chosen, "after", "0"))}
+    # Two ranks have no level inside the butterfly.
+    within = _given(chosen, "within", "all" if ranks > 2 else "none")
     if within == "all":
         algorithm["within"] = "all"
     elif within != "none":
-        algorithm["within"] = [_value(level) for level in within.split(",")]
+        levels = [value(level) for level in within.split(",")]
+        if not all(isinstance(level, int) for level in levels):
+            raise ValueError(
+                f"--within must be all, none, or levels such as 1,3; got {shorten(within)}"
+            )
+        algorithm["within"] = levels
     noise = []
     if chosen.noise != "none":
-        noise.append({"kind": "periodic"} | _pairs(chosen.noise or _NOISE, "noise"))
+        noise.append({"kind": "periodic"} | pairs(_given(chosen, "noise", _NOISE), "noise"))
     if chosen.jitter is not None:
-        noise.append({"kind": "jitter"} | _pairs(chosen.jitter, "jitter"))
+        noise.append({"kind": "jitter"} | pairs(chosen.jitter, "jitter"))
+    network = {"kind": "loggops"} | pairs(_given(chosen, "network", _NETWORK), "network")
     table: dict[str, Any] = {
-        "ranks": _value(chosen.ranks or "16"),
+        "ranks": ranks,
         "algorithm": algorithm,
-        "network": {"kind": "loggops"} | _pairs(chosen.network or _NETWORK, "network"),
+        "network": network,
         "noise": noise,
     }
     for option, field in (("bytes", "message_bytes"), ("cycles", "cycles"), ("work", "work")):
         if getattr(chosen, option) is not None:
-            table[field] = _value(getattr(chosen, option))
+            table[field] = value(getattr(chosen, option))
     return Case.from_dict(table)
 
 
@@ -120,16 +126,19 @@ def _from_study(path: Path, at: list[str]) -> tuple[Case, int]:
     labels = {axis.name: [point.label for point in axis.points] for axis in study.axes}
     if study.variants:
         labels["variant"] = [point.label for point in study.variants]
-    wanted = {}
+    wanted: dict[str, str] = {}
     for text in at:
         name, equals, label = text.partition("=")
         if not equals or name not in labels:
             names = ", ".join(labels)
-            raise ValueError(f"--at must be AXIS=LABEL, AXIS one of {names}; got {text!r}")
+            raise ValueError(f"--at must be AXIS=LABEL, AXIS one of {names}; got {shorten(text)}")
+        if name in wanted:
+            raise ValueError(f"--at gives {name} twice: {wanted[name]!r} and {shorten(label)}")
         matches = [known for known in labels[name] if known == label]
         matches = matches or [known for known in labels[name] if known.startswith(label)]
         if len(matches) != 1:
-            raise ValueError(f"--at {name} must be one of {', '.join(labels[name])}; got {label!r}")
+            known = ", ".join(labels[name])
+            raise ValueError(f"--at {name} must be one of {known}; got {shorten(label)}")
         wanted[name] = matches[0]
     for cell in study.cells():
         place = {**cell.place, "variant": cell.variant}

@@ -30,7 +30,9 @@ class NetworkJitter(Noise, kind="jitter"):
     duration : float or str
         Delay by one event, seconds, from 0.
     during : "all" or "communication"
-        Both mean the same: there are no messages in the compute phase.
+        Both give the same: jitter delays messages, and there are none in the compute phase.
+        That the parameter exists lets a study restrict all its noise by one word; "compute",
+        which would leave nothing of this source, is an error.
 
     Raises
     ------
@@ -53,7 +55,7 @@ class NetworkJitter(Noise, kind="jitter"):
     during: Literal["all", "communication"] = "all"
 
     def __post_init__(self) -> None:
-        to_ticks(self.period, "period")
+        to_ticks(self.period, "period", positive=True)
         to_ticks(self.duration, "duration")
         if str(self.during) == "compute":
             raise ValueError(

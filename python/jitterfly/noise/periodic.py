@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_choice, check_power_of_two, shorten
+from ..fields import check_choice, check_numbers, check_power_of_two, shorten
 from ..units import TICKS_PER_SECOND, Seconds, to_ticks
 from .source import Noise
 
@@ -57,7 +57,7 @@ class PeriodicNoise(Noise, kind="periodic"):
     during: Literal["all", "compute", "communication"] = "all"
 
     def __post_init__(self) -> None:
-        period = to_ticks(self.period, "period")
+        period = to_ticks(self.period, "period", positive=True)
         if to_ticks(self.duration, "duration") >= period:
             raise ValueError(
                 f"duration must be shorter than period = {self.period} s, "
@@ -130,8 +130,8 @@ def _check_synchronized(value: Any) -> int | Literal["machine"] | bool:
 
 def _check_phases(values: Any, period: float) -> npt.NDArray[np.float64]:
     rule = f"phases must be an array of times from 0 to below period = {period} s, one per rank"
-    raw = np.asarray(values)
-    if raw.dtype.kind not in "iuf" or raw.ndim != 1:
+    raw = check_numbers(values, rule)
+    if raw.ndim != 1:
         raise ValueError(f"{rule}, got {shorten(values)}")
     phases = raw.astype(np.float64)  # a copy of our own, that nobody changes
     bad = ~((phases >= 0) & (phases < period))

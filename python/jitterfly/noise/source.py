@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..fields import Component, shorten
@@ -35,10 +35,13 @@ class Noise(Component, ABC):
 def check_sources(values: Any) -> tuple[Noise, ...]:
     """The noise of a case: any number of sources, but one of a kind."""
     rule = "noise must be a list of sources such as PeriodicNoise(...)"
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes, Mapping)):
         raise ValueError(f"{rule}, got {shorten(values)}")
-    sources = tuple(values)
-    kinds = []
+    try:
+        sources = tuple(values)
+    except TypeError:  # nothing to go through
+        raise ValueError(f"{rule}, got {shorten(values)}") from None
+    kinds: list[str] = []
     for source in sources:
         if not isinstance(source, Noise):
             raise ValueError(f"{rule}, got {shorten(source)}")

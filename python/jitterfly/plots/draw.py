@@ -1,13 +1,18 @@
-"""Pictures of a study from the files of its run."""
+"""Pictures of a study's results."""
 
 from __future__ import annotations
 
 import importlib
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from ..studies.results import Results
-from ..studies.store import Store
-from . import FIGURES
+from ..analysis.figures import FIGURES
+from ..analysis.results import Results
+from ..fields import check_choice
+from ..files import replacing
 
 MISSING = "matplotlib is not installed (pip install 'jitterfly[plot]')"
 
@@ -21,35 +26,46 @@ def can_draw() -> bool:
     return True
 
 
-def draw(store: Store, path: Path | None = None) -> Path:
-    """Draw the study's figure.
-
-    Args:
-        store: a finished run.
-        path: where to; the ending decides the format (png, pdf, svg). By default the study's name
-            in the run's directory.
+def draw(results: Results, path: Path) -> None:
+    """Draw the study's figure into `path`, whose ending decides the format (png, pdf, svg).
 
     Raises:
-        ValueError: no matplotlib, cells missing, or an ending that matplotlib does not know.
+        ValueError: no matplotlib, or an ending that matplotlib does not know.
+        OSError: the file can not be written.
     """
+    check_path(path)
+    figure = check_choice(results.study.figure, "figure", FIGURES)
+    module = importlib.import_module(f".{figure}", __package__)
+    with drawing():
+        save(module.draw(results), path)
+
+
+@contextmanager
+def drawing(**settings: Any) -> Iterator[None]:
+    """Our settings of matplotlib, for the block only; a glyph that no font has becomes a box."""
+    import matplotlib as mpl
+
+    from .style import RC
+
+    with mpl.rc_context(RC | settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure, whole or not at all; the ending decides the format."""
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format=path.suffix[1:].lower())
+
+
+def check_path(path: Path) -> None:
+    """Raise ValueError if no picture can be written to `path`: matplotlib, directory, format."""
     if not can_draw():
         raise ValueError(MISSING)
-    module = importlib.import_module(f".{FIGURES[store.study.figure]}", __package__)
-    path = path or store.path / f"{store.study.name}.png"
-    save(module.draw(Results.of(store)), path)
-    return path
-
-
-def save(figure: object, path: Path) -> None:
-    """Write a figure; the ending decides the format."""
-    check_format(path)
-    figure.savefig(path)  # type: ignore[attr-defined]
-
-
-def check_format(path: Path) -> None:
-    """Raise ValueError if pictures can not be written in the format that the ending says."""
     from matplotlib.figure import Figure
 
     known = sorted(Figure().canvas.get_supported_filetypes())
     if path.suffix[1:].lower() not in known:
         raise ValueError(f"{path}: a picture's name must end in one of .{', .'.join(known)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: the directory {path.parent} does not exist")

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ..studies.measures import Estimate
-from ..studies.results import CONVENTIONAL, REDUNDANT, Results
+from ..analysis.measures import Estimate
+from ..analysis.results import CONVENTIONAL, REDUNDANT, Results
 from ..units import show_seconds
 from . import style
 
@@ -29,7 +29,7 @@ def draw(results: Results) -> Figure:
         x = np.log2(panel.ranks)
         for name in NAMES:
             style.draw_series(top, x, [p.overhead[name][:, -1] for p in panel.places], name)
-        top.set_title(panel.label, fontsize=9)
+        top.set_title(panel.label, fontsize=9, parse_math=False)
         draw_recovery(bottom, x, [place.recovery() for place in panel.places])
         bounds = [place.recoverable for place in panel.places]
         if None not in bounds:
@@ -47,28 +47,15 @@ def draw(results: Results) -> Figure:
 def draw_recovery(axes: Axes, x: np.ndarray, shares: list[Estimate]) -> None:
     """Recovery with its interval, where it has one, beside CS14's 0.4."""
     kept = [i for i, share in enumerate(shares) if np.isfinite(share.low)]
-    value, low, high = (np.array([shares[i][part] for i in kept]) for part in range(3))
     axes.axhline(0.4, **_CLAIMED)
-    axes.errorbar(
-        x[kept],
-        value,
-        yerr=[value - low, high - value],
-        color="black",
-        marker="D",
-        markersize=3,
-        linewidth=1.2,
-        elinewidth=1.2,
-        capsize=2,
-    )
+    style.draw_estimates(axes, x[kept], [shares[i] for i in kept])
     axes.set_ylim(-0.1, 1.05)
 
 
 def legend_handles(bounded: bool) -> list[Any]:
     """What the marks mean, those of the recovery panel included."""
     handles = style.legend_handles(NAMES)
-    handles.append(
-        Line2D([], [], color="black", marker="D", markersize=3, label="recovery, 95 % interval")
-    )
+    handles.append(Line2D([], [], label="recovery, 95 % interval", **style.ESTIMATE))
     handles.append(Line2D([], [], label="CS14's recovery of about 0.4", **_CLAIMED))
     if bounded:
         handles.append(Line2D([], [], label="bound that no redundancy can pass", **_BOUND))

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from ..studies.results import CONVENTIONAL, REDUNDANT, Panel, Results
+from ..analysis.results import CONVENTIONAL, REDUNDANT, Panel, Results
 from . import style
 
 
@@ -20,7 +20,7 @@ def draw(results: Results) -> Figure:
         for name in (CONVENTIONAL, REDUNDANT):
             style.draw_series(top, x, [place.slowdown[name] for place in panel.places], name)
         top.set_yscale("log")
-        top.set_title(panel.label, fontsize=9)
+        top.set_title(panel.label, fontsize=9, parse_math=False)
         _gain(middle, x, panel)
         _redundancy(bottom, x, panel)
         style.ranks_axis(bottom, x)
@@ -41,18 +41,7 @@ def draw(results: Results) -> Figure:
 
 
 def _gain(axes: Axes, x: np.ndarray, panel: Panel) -> None:
-    gains = [place.gain for place in panel.places]
-    axes.errorbar(
-        x,
-        [gain.value for gain in gains],
-        yerr=[[g.value - g.low for g in gains], [g.high - g.value for g in gains]],
-        color="black",
-        marker="D",
-        markersize=3,
-        linewidth=1.2,
-        elinewidth=1.2,
-        capsize=2,
-    )
+    style.draw_estimates(axes, x, [place.gain for place in panel.places])
     axes.axhline(1, color=style.GREY, linewidth=0.8)
     axes.set_yscale("log")
 

@@ -17,10 +17,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from ..studies import measures
-from ..studies.results import CONVENTIONAL, NOISELESS, REDUNDANT
+from ..analysis import measures
+from ..analysis.results import CONVENTIONAL, NOISELESS, REDUNDANT
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#555555"
+MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
+ESTIMATE: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 3, "linewidth": 1.2}
 
 RC = {
     "font.size": 9,
@@ -40,9 +42,13 @@ RC = {
 
 @dataclass(frozen=True)
 class Look:
-    """How one algorithm is drawn; `shift` moves its 30-run marks off the other's."""
+    """How one algorithm is drawn; `shift` moves its 30-run marks off the other's.
+
+    `dark` is for the median, which runs inside the band of the same colour.
+    """
 
     color: str
+    dark: str
     marker: str
     line: str
     hatch: str
@@ -50,15 +56,14 @@ class Look:
 
 
 LOOKS = {
-    CONVENTIONAL: Look(BLUE, "o", "-", "", -0.16),
-    REDUNDANT: Look(ORANGE, "s", "--", "////", 0.16),
-    NOISELESS: Look(GREEN, "^", ":", "", 0.0),
+    CONVENTIONAL: Look(BLUE, "#00456D", "o", "-", "", -0.16),
+    REDUNDANT: Look(ORANGE, "#7A5400", "s", "--", "////", 0.16),
+    NOISELESS: Look(GREEN, "#005C43", "^", ":", "", 0.0),
 }
 
 
 def new_figure(rows: list[float], columns: int, **options: Any) -> tuple[Figure, Any]:
     """A figure of rows (relative heights) and columns of axes that share their x axis."""
-    mpl.rcParams.update(RC)
     figure = Figure(figsize=(max(3.6 * columns + 0.8, 6.4), 1.6 * sum(rows) + 1.5))
     axes = figure.subplots(
         len(rows),
@@ -85,7 +90,7 @@ def draw_series(axes: Axes, x: np.ndarray, columns: list[np.ndarray], name: str)
         x, low, high, facecolor=look.color, alpha=0.22, hatch=look.hatch, edgecolor=look.color,
         linewidth=0, zorder=1,
     )  # fmt: skip
-    axes.plot(x, middle, color=look.color, linewidth=0.9, linestyle=":", zorder=2)
+    axes.plot(x, middle, color=look.dark, **MEDIAN, zorder=3)
     means = [measures.mean(column) for column in columns]
     axes.errorbar(
         x,
@@ -118,6 +123,12 @@ def draw_series(axes: Axes, x: np.ndarray, columns: list[np.ndarray], name: str)
     )
 
 
+def draw_estimates(axes: Axes, x: np.ndarray, estimates: list[measures.Estimate]) -> None:
+    """Values with their 95 % intervals, in black: what compares the two algorithms."""
+    axes.errorbar(x, [e.value for e in estimates], yerr=_bars(estimates), **ESTIMATE,
+                  elinewidth=1.2, capsize=2)  # fmt: skip
+
+
 def _bars(estimates: list[measures.Estimate]) -> np.ndarray:
     down = [e.value - e.low for e in estimates]
     up = [e.high - e.value for e in estimates]
@@ -148,7 +159,7 @@ def legend_handles(names: list[str]) -> list[Any]:
             Patch(facecolor=face, hatch=look.hatch, edgecolor=look.color, linewidth=0,
                   label=f"{name}: 5–95 % of realizations")
         )  # fmt: skip
-    handles.append(Line2D([], [], color=GREY, linestyle=":", linewidth=0.9, label="median"))
+    handles.append(Line2D([], [], color=GREY, label="median", **MEDIAN))
     handles.append(
         Line2D([], [], color="#222222", marker="o", markersize=3.6, linewidth=0.7,
                markerfacecolor="white",
@@ -162,7 +173,8 @@ def finish(figure: Figure, title: str, subtitle: str, handles: list[Any]) -> Non
     width, height = figure.get_size_inches()
     columns = 3 if width > 9 else 2
     rows = -(-len(handles) // columns)
-    figure.text(0.5, 1 - 0.1 / height, title, ha="center", va="top", fontsize=11, weight="bold")
+    figure.text(0.5, 1 - 0.1 / height, title, ha="center", va="top", fontsize=11,
+                weight="bold", parse_math=False)  # fmt: skip
     figure.text(0.5, 1 - 0.34 / height, subtitle, ha="center", va="top", fontsize=8.5)
     figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=8, handlelength=3)
     figure.tight_layout(rect=(0, (0.1 + 0.17 * rows) / height, 1, 1 - 0.5 / height))

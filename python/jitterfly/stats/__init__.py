@@ -6,14 +6,16 @@ for any distribution. Nothing is resampled, so the same samples give the same nu
 
 from .distributions import realizations_needed
 from .estimates import Estimate, mean, quantile, quantiles, standard_error, thirty_run_means
-from .paired import SmallestT, recovery, smallest_t
+from .paired import SmallestT, difference, ratio, recovery, smallest_t
 
 __all__ = [
     "Estimate",
     "SmallestT",
+    "difference",
     "mean",
     "quantile",
     "quantiles",
+    "ratio",
     "realizations_needed",
     "recovery",
     "smallest_t",

@@ -10,25 +10,45 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_integer, shorten
+from ..fields import check_integer, check_numbers, shorten
 from .distributions import binomial_ranks, student_t
 
 Floats = npt.NDArray[np.float64]
+_SHOWN = 5  # of an array of estimates
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """A value with its confidence interval.
 
-    `value`, `low` and `high` have the shape of one realization. Where the sample is too small
-    for a bound, it is infinite.
+    `value`, `low` and `high` are floats where a realization is one number, else arrays of the
+    shape of a realization. Where the sample is too small for a bound, it is infinite. A format
+    applies to all three: ``f"{estimate:.2f}"`` is such as ``"0.47 [0.29, 0.64]"``.
+
+    Examples
+    --------
+    >>> print(mean([1.0, 2.0, 3.0]))
+    2 [-0.4841, 4.484]
     """
 
-    value: Floats
-    low: Floats
-    high: Floats
+    value: float | Floats
+    low: float | Floats
+    high: float | Floats
     confidence: float
     realizations: int
+
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
+
+    def __format__(self, spec: str) -> str:
+        spec = spec or ".4g"
+        rows = np.stack([np.ravel(x) for x in (self.value, self.low, self.high)], axis=1)
+        words = [f"{v:{spec}} [{low:{spec}}, {high:{spec}}]" for v, low, high in rows[:_SHOWN]]
+        return ", ".join(words + ["..."] * (len(rows) > _SHOWN))
+
+    def __str__(self) -> str:
+        return format(self, "")
 
     @property
     def too_small(self) -> bool:
@@ -36,10 +56,10 @@ class Estimate:
         return not bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
 
 
-def standard_error(samples: npt.ArrayLike) -> Floats:
+def standard_error(samples: npt.ArrayLike) -> float | Floats:
     """Standard error of the mean of samples of shape (realizations, ...), at least 2 of them."""
     x = check_samples(samples, "samples", 2)
-    return np.asarray(x.std(axis=0, ddof=1) / math.sqrt(len(x)))
+    return plain(x.std(axis=0, ddof=1) / math.sqrt(len(x)))
 
 
 def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
@@ -60,20 +80,23 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
     Examples
     --------
     >>> estimate = mean([1.0, 2.0, 3.0])
-    >>> round(float(estimate.value), 3), round(float(estimate.high), 3)
+    >>> estimate.value, round(estimate.high, 3)
     (2.0, 4.484)
     """
     x = check_samples(samples, "samples", 1)
     check_confidence(confidence)
     center = x.mean(axis=0)
     reach = half_width(x, confidence)
-    return Estimate(np.asarray(center), center - reach, center + reach, confidence, len(x))
+    return Estimate(center, center - reach, center + reach, confidence, len(x))
 
 
 def quantiles(
     samples: npt.ArrayLike, q: Iterable[float] = (0.05, 0.5, 0.95), confidence: float = 0.95
 ) -> list[Estimate]:
     """Quantiles and their intervals, whatever the distribution.
+
+    The interval of a quantile lies between two order statistics of the samples, chosen by the
+    binomial distribution of how many samples fall below the quantile.
 
     Parameters
     ----------
@@ -94,9 +117,9 @@ def quantiles(
     --------
     >>> from jitterfly import stats
     >>> low, median = stats.quantiles(range(1, 101), [0.01, 0.5])
-    >>> float(median.low), float(median.value), float(median.high)
+    >>> median.low, median.value, median.high
     (40.0, 50.0, 61.0)
-    >>> low.too_small, float(low.low), stats.realizations_needed(0.01)
+    >>> low.too_small, low.low, stats.realizations_needed(0.01)
     (True, -inf, 368)
     """
     x = np.sort(check_samples(samples, "samples", 1), axis=0)
@@ -111,9 +134,9 @@ def quantiles(
         low, high = binomial_ranks(len(x), float(share), confidence)
         found.append(
             Estimate(
-                np.asarray(x[at - 1]),
-                -nothing if low is None else np.asarray(x[low - 1]),
-                nothing if high is None else np.asarray(x[high - 1]),
+                x[at - 1],
+                -nothing if low is None else x[low - 1],
+                nothing if high is None else x[high - 1],
                 confidence,
                 len(x),
             )
@@ -153,10 +176,16 @@ def half_width(x: Floats, confidence: float) -> Any:
     return student_t(confidence, len(x) - 1) * standard_error(x)
 
 
+def plain(value: Any) -> float | Floats:
+    """A float where there is one number, else an array."""
+    return float(value) if np.ndim(value) == 0 else np.asarray(value, dtype=np.float64)
+
+
 def check_samples(samples: npt.ArrayLike, name: str, least: int) -> Floats:
-    x = np.asarray(samples)
-    if x.dtype.kind not in "iuf" or x.ndim < 1:
-        raise ValueError(f"{name} must be an array of numbers, got {shorten(samples)}")
+    rule = f"{name} must be an array of numbers"
+    x = check_numbers(samples, rule)
+    if x.ndim < 1:
+        raise ValueError(f"{rule}, got {shorten(samples)}")
     if len(x) < least:
         raise ValueError(f"{name} must hold at least {least} realizations, got {len(x)}")
     if not np.isfinite(x).all():

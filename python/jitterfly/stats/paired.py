@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..fields import check_integer
 from .distributions import student_t
-from .estimates import Estimate, check_confidence, check_samples, half_width
+from .estimates import Estimate, Floats, check_confidence, check_samples, half_width, mean
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,78 @@ def smallest_t(samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1)
     return SmallestT(t, float(means[t]), best, float(means[best]), confidence, len(x))
 
 
+def difference(
+    minuend: npt.ArrayLike, subtrahend: npt.ArrayLike, confidence: float = 0.95
+) -> Estimate:
+    """Mean of ``minuend - subtrahend`` over the same realizations, so that the pairing counts.
+
+    Parameters
+    ----------
+    minuend, subtrahend : array, shape (realizations, ...), the same
+        Finite numbers.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        Of shape (...), Student's interval of the differences.
+
+    Examples
+    --------
+    >>> print(difference([5.0, 7.0, 6.0], [3.0, 4.0, 4.0]))
+    2.333 [0.8991, 3.768]
+    """
+    a = check_samples(minuend, "minuend", 1)
+    b = check_samples(subtrahend, "subtrahend", 1)
+    if a.shape != b.shape:
+        raise ValueError(f"minuend and subtrahend must be paired, got shapes {a.shape}, {b.shape}")
+    return mean(a - b, confidence)
+
+
+def ratio(
+    numerator: npt.ArrayLike, denominator: npt.ArrayLike, confidence: float = 0.95
+) -> Estimate:
+    """Ratio of two means over the same realizations, with Fieller's interval.
+
+    Parameters
+    ----------
+    numerator, denominator : array, shape (realizations,)
+        Finite numbers.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        Of floats. Infinite bounds: one realization, or a denominator whose mean can not be told
+        from 0. NaN: its mean is 0.
+
+    Notes
+    -----
+    E. C. Fieller, *Some problems in interval estimation*, J. R. Stat. Soc. B 16, 1954.
+
+    Examples
+    --------
+    >>> print(ratio([2.0, 3.0, 2.0], [4.0, 6.0, 5.0]))
+    0.4667 [0.289, 0.6225]
+    """
+    top = check_samples(numerator, "numerator", 1)
+    bottom = check_samples(denominator, "denominator", 1)
+    check_confidence(confidence)
+    if top.ndim != 1 or top.shape != bottom.shape:
+        raise ValueError(
+            "numerator and denominator must be paired, one number for each realization, "
+            f"got shapes {top.shape}, {bottom.shape}"
+        )
+    low, high = -math.inf, math.inf
+    if len(top) > 1:
+        low, high = _fieller(top, bottom, confidence)
+    below = float(bottom.mean())
+    value = float(top.mean()) / below if below else math.nan
+    return Estimate(value, low, high, confidence, len(top))
+
+
 def recovery(
     conventional: npt.ArrayLike,
     redundant: npt.ArrayLike,
@@ -83,12 +155,12 @@ def recovery(
     Returns
     -------
     Estimate
-        Scalars. Infinite bounds: the overhead is not distinguishable from 0.
+        Of floats. Infinite bounds: the overhead is not distinguishable from 0.
 
     Examples
     --------
     >>> estimate = recovery([5.0, 7.0, 6.0], [3.0, 4.0, 4.0], 1.0)
-    >>> round(float(estimate.value), 3), round(float(estimate.low), 3)
+    >>> round(estimate.value, 3), round(estimate.low, 3)
     (0.467, 0.289)
     """
     c = check_samples(conventional, "conventional", 2)
@@ -96,22 +168,22 @@ def recovery(
     if np.ndim(noiseless) == 0:
         noiseless = np.full(c.shape, noiseless)
     n = check_samples(noiseless, "noiseless", 2)
-    check_confidence(confidence)
     if c.ndim != 1 or r.shape != c.shape or n.shape != c.shape:
         raise ValueError(
             "conventional, redundant and noiseless must be paired, one number for each "
             f"realization, got shapes {c.shape}, {r.shape}, {n.shape}"
         )
-    gain, overhead = c - r, c - n
-    a, b = float(gain.mean()), float(overhead.mean())
-    covariance = np.cov(gain, overhead) / len(c) * student_t(confidence, len(c) - 1) ** 2
-    # Ratios rho with (a - rho b)^2 <= t^2 var(gain - rho overhead) / n: between two roots.
+    return ratio(c - r, c - n, confidence)
+
+
+def _fieller(top: Floats, bottom: Floats, confidence: float) -> tuple[float, float]:
+    """The ratios rho with ``(a - rho b)^2 <= t^2 var(top - rho bottom) / n``: between two roots."""
+    a, b = float(top.mean()), float(bottom.mean())
+    covariance = np.cov(top, bottom) / len(top) * student_t(confidence, len(top) - 1) ** 2
     square = b * b - float(covariance[1, 1])
     middle = a * b - float(covariance[0, 1])
     rest = a * a - float(covariance[0, 0])
-    low, high = -math.inf, math.inf
-    if square > 0:
-        root = math.sqrt(max(middle * middle - square * rest, 0.0))
-        low, high = (middle - root) / square, (middle + root) / square
-    value = a / b if b else math.nan
-    return Estimate(np.array(value), np.array(low), np.array(high), confidence, len(c))
+    if not square > 0:
+        return -math.inf, math.inf
+    root = math.sqrt(max(middle * middle - square * rest, 0.0))
+    return (middle - root) / square, (middle + root) / square

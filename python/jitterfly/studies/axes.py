@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..fields import shorten
+from .casetable import leaves
 from .schema import Table
 
 
@@ -36,7 +38,7 @@ class Axis:
 def read_settings(value: Any, where: str) -> dict[str, Any]:
     """Fields by path; paths are written as quoted keys, so that nothing is split by TOML."""
     if not isinstance(value, Mapping):
-        raise ValueError(f'{where} must be a table of "path" = value, got {value!r}')
+        raise ValueError(f'{where} must be a table of "path" = value, got {shorten(value)}')
     return dict(value)
 
 
@@ -93,7 +95,7 @@ def read_axis(name: str, data: Any) -> Axis:
     labels = [point.label for point in points]
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
-        raise ValueError(f"{where} has the value {sorted(twice)[0]!r} twice")
+        raise ValueError(f"{where} has the value {shorten(sorted(twice)[0])} twice")
     return Axis(name, points)
 
 
@@ -107,3 +109,13 @@ def check_paths(groups: Mapping[str, tuple[Point, ...]]) -> None:
                 if (path == other or nested) and whose != name:
                     raise ValueError(f"{name} and {whose} both set the field {path!r}")
             owner[path] = name
+
+
+def check_base(base: Mapping[str, Any], groups: Mapping[str, tuple[Point, ...]]) -> None:
+    """Raise if every point of a group sets a field of the base case: its value would be unused."""
+    for leaf in leaves(base):
+        parts = leaf.split(".")
+        above = {".".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+        for name, points in groups.items():
+            if points and all(above & point.settings.keys() for point in points):
+                raise ValueError(f"case: {leaf!r} is set by all of {name}, so leave it out")

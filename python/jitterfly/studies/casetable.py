@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..case import Case
+from ..fields import shorten
 
 
 def set_path(table: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -27,14 +27,16 @@ def set_path(table: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
         if isinstance(here, list):
             if not part.isdigit() or int(part) >= len(here):
                 count = len(here)
-                raise ValueError(f"path {path!r}: {where} is a list of {count}, no entry {part!r}")
+                raise ValueError(
+                    f"path {shorten(path)}: {where} is a list of {count}, no entry {shorten(part)}"
+                )
             key: Any = int(part)
         elif isinstance(here, dict):
             key = part
             if not last:
                 here.setdefault(key, {})
         else:
-            raise ValueError(f"path {path!r}: {where} is a plain value and has no fields")
+            raise ValueError(f"path {shorten(path)}: {where} is a plain value and has no fields")
         if last:
             here[key] = copy.deepcopy(value)
         else:
@@ -42,7 +44,14 @@ def set_path(table: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
     return table
 
 
-def rank_rounds(case: Case) -> int:
-    """Rounds of one realization times ranks: the unit in which budgets are stated."""
-    rounds = case.ranks.bit_length() - 1
-    return case.ranks * case.cycles * max(rounds + case.algorithm.forwards(rounds), 1)
+def leaves(table: Any, path: str = "") -> Iterator[str]:
+    """The paths of all plain values (and empty tables) in a table."""
+    if isinstance(table, Mapping) and table:
+        parts: Any = table.items()
+    elif isinstance(table, list) and any(isinstance(entry, Mapping) for entry in table):
+        parts = enumerate(table)
+    else:
+        yield path
+        return
+    for key, value in parts:
+        yield from leaves(value, f"{path}.{key}" if path else str(key))

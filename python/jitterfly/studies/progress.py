@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import TracebackType
@@ -29,6 +30,15 @@ def show_rate(rate: float) -> str:
     return f"{rate / 1e9:.3g}G"
 
 
+def _size(stream: TextIO) -> dict[str, Any]:
+    """What tqdm needs to know; some terminals (`script`, serial lines) report size 0."""
+    try:
+        known = all(os.get_terminal_size(stream.fileno()))
+    except (OSError, ValueError):
+        known = False
+    return {"dynamic_ncols": True} if known else {"ncols": 80, "nrows": 24, "dynamic_ncols": False}
+
+
 class Progress:
     """Counts cells, realizations and work; work (rank-rounds) decides the time left.
 
@@ -53,8 +63,8 @@ class Progress:
                     total=self.work,
                     file=self.stream,
                     leave=True,
-                    dynamic_ncols=True,
                     bar_format="{percentage:3.0f}%|{bar}| {desc}",
+                    **_size(self.stream),
                 )
 
     def __enter__(self) -> Progress:
@@ -99,18 +109,15 @@ class Progress:
         return time.monotonic() - self.started
 
     def text(self) -> str:
-        """Cells done, realizations per second, time left."""
+        """Cells done, time left, realizations per second: a narrow terminal cuts the end off."""
         elapsed = max(self.elapsed, 1e-9)
-        parts = [
-            f"{self.cells_done}/{self.cells} cells",
-            f"{show_rate(self.realizations / elapsed)} realizations/s",
-        ]
         if 0 < self.work_done < self.work * (1 - 1e-9):
             left = elapsed * (self.work - self.work_done) / self.work_done
-            parts.append(f"{show_time(left)} left")
+            when = f"{show_time(left)} left"
         else:
-            parts.append(show_time(elapsed))
-        return ", ".join(parts)
+            when = show_time(elapsed)
+        rate = show_rate(self.realizations / elapsed)
+        return f"{self.cells_done}/{self.cells} cells, {when}, {rate} realizations/s"
 
     def _line(self) -> None:
         self.last = time.monotonic()

@@ -1,24 +1,22 @@
-"""Run a study: every cell through the engine, its samples to disk, then summary and picture."""
+"""Run a study: every cell through the engine, its samples to disk."""
 
 from __future__ import annotations
 
 import platform
-import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
-from ..plots import draw as plot
+from ..backends import check_backend
+from ..program import rank_rounds
 from ..simulate import simulate
 from ..version import __version__
-from . import report
-from .casetable import rank_rounds
 from .progress import Progress
-from .results import check_figure
 from .store import Store
-from .study import STREAM_VERSION, Study
+from .study import STREAM_VERSION, Cell, Study
 
 
 class Stopped(KeyboardInterrupt):
@@ -45,57 +43,55 @@ def run(
     threads: int | None = None,
     force: bool = False,
     stream: TextIO | None = None,
+    finish: Callable[[Store], object] | None = None,
 ) -> Store:
     """Run what is not done yet of a study into the directory `out`.
 
     Args:
         realizations: per cell, instead of the study's budget.
         seed: instead of the study's.
+        backend, threads: as in `simulate`.
         force: replace another run that is in `out`.
         stream: where progress goes; stderr by default.
-
-    Returns:
-        The store, with every cell, summary.csv and, where matplotlib is installed, the picture.
+        finish: called when every cell is there, while no other run may write into `out`.
 
     Raises:
-        ValueError: a bad study, or `out` holds another run; before anything is simulated.
+        ValueError: a bad study or a bad argument, before `out` is made; `out` holds another run,
+            before anything is simulated.
         OSError: `out` can not be written.
         Stopped: Ctrl-C. Finished cells are on disk; the same call goes on from there.
     """
     if seed is not None:
         study = replace(study, seed=seed)
-    check_figure(study)
+    check_backend(backend, threads)
     meta: dict[str, Any] = {"seed": study.seed, "realizations": realizations}
     meta |= {"versions": versions(), "backend": None, "finished": False}
-    store = Store.create(out, study, meta, force)
-    _check_writable(out)
-    records = store.records
-    work = [rank_rounds(r.cell.case) * r.cell.realizations for r in records]
-    done = 0
+    done = total = 0
     try:
-        with Progress(len(records), float(sum(work)), stream) as progress:
-            for record, cost in zip(records, work, strict=True):
-                if record.whole(record.cell.realizations):
-                    progress.skip(cost)
-                else:
-                    _run_cell(store, record, backend, threads, progress)
-                done += 1
-        store.write_summary(report.summary(store))
-        if plot.can_draw():
-            plot.draw(store)
+        with Store.create(out, study, meta, force) as store:
+            total = len(store.cells)
+            work = [rank_rounds(cell.case) * cell.realizations for cell in store.cells]
+            with Progress(total, float(sum(work)), stream) as progress:
+                for cell, cost in zip(store.cells, work, strict=True):
+                    if store.record(cell).whole():
+                        progress.skip(cost)
+                    else:
+                        _run_cell(store, cell, backend, threads, progress)
+                    done += 1
+            if finish is not None:
+                finish(store)
+            store.meta |= {"finished": True}
+            store.write_meta()
     except KeyboardInterrupt:
         raise Stopped(
-            f"{done} of {len(records)} cells are kept in {out}; the same command goes on from there"
+            f"{done} of {total} cells are kept in {out}; the same command goes on from there"
         ) from None
-    store.meta |= {"finished": True}
-    store.write_meta()
     return store
 
 
 def _run_cell(
-    store: Store, record: Any, backend: str, threads: int | None, progress: Progress
+    store: Store, cell: Cell, backend: str, threads: int | None, progress: Progress
 ) -> None:
-    cell = record.cell
     cost = rank_rounds(cell.case)
     seen = 0
 
@@ -114,14 +110,8 @@ def _run_cell(
             progress=step,
         )
     except ValueError as error:
-        raise ValueError(f"{error} [at {cell.name}]") from None
+        raise store.study.error(f"{error} [at {cell.name}]") from None
     step(cell.realizations, cell.realizations)
-    store.write_record(record, result)
+    store.record(cell).write(result)
     store.meta["backend"] = result.backend
     progress.finish_cell()
-
-
-def _check_writable(out: Path) -> None:
-    """Fail before the long run rather than after it."""
-    with tempfile.TemporaryFile(dir=out / "samples") as file:
-        file.write(bytes(4096))

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ..fields import did_you_mean
+from ..fields import check_keys, shorten
 
 _REQUIRED = object()
 _NAMES = {str: "a string", int: "an integer", dict: "a table", list: "a list"}
-
-
-def unknown_key(key: str, known: Iterable[str], where: str) -> ValueError:
-    """The error for a key that is not known, naming the nearest one that is."""
-    known = sorted(known)
-    hint = did_you_mean(key, known)
-    return ValueError(f"unknown key {key!r} in {where}{hint}; known keys: {', '.join(known)}")
 
 
 class Table:
@@ -23,7 +16,7 @@ class Table:
 
     def __init__(self, data: Mapping[str, Any], where: str):
         if not isinstance(data, Mapping):
-            raise ValueError(f"{where} must be a table, got {data!r}")
+            raise ValueError(f"{where} must be a table, got {shorten(data)}")
         self.data = dict(data)
         self.where = where
         self.asked: set[str] = set()
@@ -37,27 +30,25 @@ class Table:
             return default
         value = self.data[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise ValueError(f"{self.where}.{key} must be {_NAMES[kind]}, got {value!r}")
+            raise ValueError(f"{self.where}.{key} must be {_NAMES[kind]}, got {shorten(value)}")
         return value
 
     def take_number(self, key: str, lowest: float, default: Any = _REQUIRED) -> Any:
-        """A finite number of at least `lowest`."""
+        """A number of at least `lowest` that a float can hold."""
         self.asked.add(key)
         if key not in self.data and default is not _REQUIRED:
             return default
         value = self.data.get(key)
         good = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not good or not lowest <= value < float("inf"):
+        if not good or not lowest <= value < 1e300:  # which leaves NaN out, too
             raise ValueError(
-                f"{self.where}.{key} must be a number of at least {lowest:g}, got {value!r}"
+                f"{self.where}.{key} must be a number of at least {lowest:g}, got {shorten(value)}"
             )
         return value
 
     def finish(self) -> None:
         """Raise if the table holds a key that was never asked for."""
-        for key in self.data:
-            if key not in self.asked:
-                raise unknown_key(key, self.asked, self.where)
+        check_keys(self.data, sorted(self.asked), self.where)
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -65,10 +56,9 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any], where: str) -> dict[
 
     A key that `base` lacks is an error: an override that overrides nothing is a misspelling.
     """
+    check_keys(over, list(base), where)
     merged = dict(base)
     for key, value in over.items():
-        if key not in base:
-            raise unknown_key(key, base, where)
         both = isinstance(value, Mapping) and isinstance(base[key], Mapping)
         merged[key] = merge(base[key], value, f"{where}.{key}") if both else value
     return merged

@@ -1,4 +1,4 @@
-"""A study: a base case, axes over its fields, a budget, a figure and the claims it bears on."""
+"""A study: a base case, axes over its fields, a budget, and the names of its figure and claims."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ..case import Case
-from .axes import Axis, Point, check_paths, read_axis, read_settings
-from .casetable import rank_rounds, set_path
+from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, shorten
+from ..program import rank_rounds
+from .axes import Axis, Point, check_base, check_paths, read_axis, read_settings
+from .casetable import set_path
 from .schema import Table, merge
 
 if sys.version_info >= (3, 11):
@@ -52,8 +54,7 @@ class Cell:
     @property
     def name(self) -> str:
         """For people: `ranks=128, reading=text, redundant`."""
-        parts = [f"{axis}={label}" for axis, label in self.place.items()]
-        return ", ".join([*parts, self.variant] if self.variant else parts) or "base case"
+        return _cell_name(self.place, self.variant)
 
     @property
     def hash(self) -> str:
@@ -64,7 +65,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Study:
-    """What a TOML file in `sweeps/` describes; `text` is that file, word for word."""
+    """What a TOML file in `sweeps/` describes; `text` is that file, word for word.
+
+    `figure` and `claims` are names: who shows results knows which there are. `where` is the file's
+    name, for errors.
+    """
 
     name: str
     title: str
@@ -78,12 +83,17 @@ class Study:
     variants: tuple[Point, ...]
     full: bool
     text: str
+    where: str
+
+    def error(self, what: str) -> ValueError:
+        """An error in this study, with the name of its file."""
+        return ValueError(f"{self.where}: {what}")
 
     def cells(self, realizations: int | None = None) -> list[Cell]:
         """Every cell, each case checked; variants at one place share their number of realizations.
 
         Raises:
-            ValueError: a case refuses its values; the message names the cell.
+            ValueError: a case refuses its values; the message names the file and the cell.
         """
         cells = []
         for points in itertools.product(*(axis.points for axis in self.axes)):
@@ -97,10 +107,9 @@ class Study:
                         for path, value in point.settings.items():
                             table = set_path(table, path, value)
                     built.append((variant.label, Case.from_dict(table)))
-                except ValueError as error:
-                    at = [f"{axis}={label}" for axis, label in place.items()]
-                    at += [variant.label] if variant.label else []
-                    raise ValueError(f"{error} [at {', '.join(at) or 'base case'}]") from None
+                except (ValueError, RecursionError) as error:
+                    at = _cell_name(place, variant.label)
+                    raise self.error(f"{error} [at {at}]") from None
             # Paired differences need the same realizations on both sides: the dearest one decides.
             cost = max(rank_rounds(case) for _, case in built)
             count = self.budget.realizations(cost) if realizations is None else realizations
@@ -108,13 +117,21 @@ class Study:
         return cells
 
 
+def _cell_name(place: Mapping[str, str], variant: str) -> str:
+    parts = [f"{axis}={label}" for axis, label in place.items()]
+    return ", ".join([*parts, variant] if variant else parts) or "base case"
+
+
 def _read_budget(data: Any) -> Budget:
     table = Table(data, "realizations")
     low, high = table.take("min", int, 1), table.take("max", int)
     budget = Budget(low, high, table.take_number("rank_rounds", 1, float("inf")))
     table.finish()
-    if not 1 <= low <= high < 2**32:
-        raise ValueError(f"realizations needs 1 <= min <= max < 2^32, got min {low}, max {high}")
+    if not 1 <= low <= high <= MOST_REALIZATIONS:
+        raise ValueError(
+            "realizations needs 1 <= min <= max <= 2^32, "
+            f"got min {shorten(low)}, max {shorten(high)}"
+        )
     return budget
 
 
@@ -128,13 +145,12 @@ def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study
     Raises:
         ValueError: TOML syntax (with line), unknown or missing keys, values out of range.
     """
-    from ..claims import CLAIMS
-    from ..plots import FIGURES
-
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # tomllib's own, and an integer of thousands of digits
         raise ValueError(f"{where}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{where}: not valid TOML: nested too deeply") from None
     try:
         override = data.pop("full", None)
         if full and override is None:
@@ -161,21 +177,20 @@ def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study
             variants=variants,
             full=full,
             text=text,
+            where=where,
         )
         table.finish()
-        check_paths({f"axes.{a.name}": a.points for a in axes} | {"variants": variants})
+        groups = {f"axes.{axis.name}": axis.points for axis in axes} | {"variants": variants}
+        check_paths(groups)
+        check_base(study.base, groups)
         if not _NAME.fullmatch(study.name):
-            raise ValueError(f"name must be letters, digits, '_', '.', '-'; got {study.name!r}")
-        if not 0 <= study.seed < 2**64:
-            raise ValueError(f"seed must be from 0 to 2^64 - 1, got {study.seed}")
-        if study.figure not in FIGURES:
-            raise ValueError(f"figure must be one of {', '.join(FIGURES)}; got {study.figure!r}")
+            raise ValueError(
+                f"name must be letters, digits, '_', '.', '-'; got {shorten(study.name)}"
+            )
+        check_integer(study.seed, "seed", 0, MOST_SEED)
         for claim in study.claims:
-            if claim not in CLAIMS:
-                raise ValueError(f"claims must be among {', '.join(CLAIMS)}; got {claim!r}")
-            if study.figure not in CLAIMS[claim].figures:
-                kinds = " or ".join(CLAIMS[claim].figures)
-                raise ValueError(f"claims: {claim} is about figure {kinds}, not {study.figure!r}")
+            if not isinstance(claim, str):
+                raise ValueError(f"claims must be a list of names, got {shorten(claim)} in it")
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return study

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import stats
+from .show import show
 
 Samples = npt.NDArray[np.float64]
 
@@ -28,7 +29,8 @@ class Estimate(NamedTuple):
 
     def __format__(self, spec: str) -> str:
         spec = spec or ".3g"
-        return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+        value, low, high = (show(number, spec) for number in self)
+        return f"{value} [{low}, {high}]"
 
 
 def mean(samples: Samples) -> Estimate:

@@ -1,18 +1,22 @@
-"""What a run prints and puts into summary.csv."""
+"""The main numbers of a study as tables: for a terminal, and summary.csv."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-import textwrap
 
-from ..claims import CLAIMS
-from ..claims.finding import show_ranks
+from ..studies.store import Store
 from ..units import show_seconds
 from . import measures
 from .results import CONVENTIONAL, REDUNDANT, Results
-from .store import Store
+from .show import plus_minus, show_number, show_ranks
+
+_MEANS = "Every mean has its 95 % interval; medians and ranges have none."
+_SELECTION = (
+    "The best T is chosen by the samples that its mean and gain are then taken from: that favours\n"
+    "the redundant scheme a little, and so does looking for the largest of many gains."
+)
 
 
 def aligned(header: list[str], rows: list[list[str]]) -> str:
@@ -27,24 +31,15 @@ def aligned(header: list[str], rows: list[list[str]]) -> str:
     )
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-
-
-def _plus_minus(estimate: measures.Estimate) -> str:
-    """The half width to two digits (at least 0.001), the value to the same place."""
-    half = estimate.high - estimate.value
-    if not math.isfinite(half) or half <= 0:
-        return _number(estimate.value) + (" ± 0" if half == 0 else "")
-    places = min(3, max(0, 1 - math.floor(math.log10(half))))
-    return f"{estimate.value:.{places}f} ± {half:.{places}f}"
-
-
 def _spread(samples: measures.Samples, scale: float = 1.0) -> list[str]:
     """Median, 5-95 %, mean: three columns."""
     low, middle, high = (scale * value for value in measures.quantiles(samples))
     mean = measures.mean(samples).scaled(scale)
-    return [_number(middle), f"{_number(low)}-{_number(high)}", _plus_minus(mean)]
+    return [
+        show_number(middle),
+        f"{show_number(low)}-{show_number(high)}",
+        plus_minus(mean.value, mean.high - mean.value),
+    ]
 
 
 def _spread_header() -> list[str]:
@@ -65,7 +60,7 @@ def _slowdown_table(results: Results) -> str:
             best = place.redundancy
             rows.append([*row, f"{place.gain:.3g}", str(best.best), str(best.enough)])
         parts.append(_titled(panel.label, aligned(header, rows)))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, f"{_MEANS}\n{_SELECTION}"])
 
 
 def _titled(label: str, table: str) -> str:
@@ -88,32 +83,13 @@ def _overhead_table(results: Results) -> str:
                 share = place.recovery(cycle)
                 rows.append([*row, f"{share:.2f}" if math.isfinite(share.low) else "-"])
         parts.append(_titled(panel.label, aligned(header, rows)))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, _MEANS])
 
 
 def table(results: Results) -> str:
     """The study's main numbers, aligned."""
     slowdown = results.study.figure == "slowdown"
     return _slowdown_table(results) if slowdown else _overhead_table(results)
-
-
-def claims(results: Results) -> str:
-    """Each claim and, below it, what was found; intervals are 95 %."""
-    lines = []
-    for name in results.study.claims:
-        claim = CLAIMS[name]
-        lines += _wrapped(f"{name} ({claim.source}): {claim.text}.", "    ")
-        where = ""
-        for found in claim.check(results):
-            if found.where != where:
-                where = found.where
-                lines.append(f"  {where}")
-            lines += _wrapped(f"    {found.verdict:14} {found.text}", " " * 19)
-    return "\n".join(lines)
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, 100, subsequent_indent=indent, break_on_hyphens=False) or [""]
 
 
 def summary(store: Store) -> str:
@@ -127,8 +103,8 @@ def summary(store: Store) -> str:
             "mean_low_s", "mean_high_s", "min_s", "p5_s", "p50_s", "p95_s", "max_s",
         ]
     )  # fmt: skip
-    for record in store.records:
-        cell = record.cell
+    for cell in store.cells:
+        record = store.record(cell)
         for column, name in enumerate(record.observations):
             samples = record.samples[:, column]
             found = [float(record.noise_free[column]), *measures.mean(samples)]

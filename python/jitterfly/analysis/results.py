@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from .. import theory
+from ..studies.store import Record, Store
+from ..studies.study import Study
 from . import measures
 from .measures import BestRedundancy, Estimate, Samples
-from .store import Record, Store
-from .study import Study
 
 NOISELESS, CONVENTIONAL, REDUNDANT = "noiseless", "conventional", "redundant"
 
@@ -114,12 +114,11 @@ class Results:
 
     @classmethod
     def of(cls, store: Store) -> Results:
-        """Arrange the records of a store; every cell must be there."""
+        """Arrange the records of a store; `ValueError` if a cell is missing or damaged."""
         groups: dict[str, dict[int, dict[str, Record]]] = {}
         for record in store.records:
             cell = record.cell
-            if not record.whole(cell.realizations):
-                raise ValueError(f"{record.path}: missing or damaged; run the study again")
+            record.check()
             label = ", ".join(text for axis, text in cell.place.items() if axis != "ranks")
             by_ranks = groups.setdefault(label, {})
             by_ranks.setdefault(cell.case.ranks, {})[cell.variant] = record
@@ -130,39 +129,3 @@ class Results:
                 for label, by_ranks in groups.items()
             ],
         )
-
-
-def check_figure(study: Study) -> None:
-    """Raise if the study's cells are not what its figure needs.
-
-    `slowdown` needs every T of MS12 from one pass; `overhead` and `cycles` need CS14's three cases.
-    """
-    cells = study.cells()
-    if len({axis.name for axis in study.axes} - {"ranks"}) > 1:
-        raise ValueError("a figure can show `ranks` and one more axis")
-    if study.figure == "slowdown":
-        good = all(
-            c.case.algorithm.forwards(c.case.log2_ranks) > 0
-            and c.case.cycles == 1
-            and c.case.observe == "completion"
-            for c in cells
-        )
-        if not good or study.variants:
-            raise ValueError(
-                "figure 'slowdown' needs cases of one cycle with algorithm.after from 1 to K, "
-                "observe 'completion', and no variants"
-            )
-        return
-    names = {variant.label for variant in study.variants}
-    needed = {NOISELESS, CONVENTIONAL, REDUNDANT}
-    good = all(
-        c.case.algorithm.forwards(c.case.log2_ranks) == 0 and c.case.observe == "completion"
-        for c in cells
-    )
-    if names != needed or not good:
-        raise ValueError(
-            f"figure {study.figure!r} needs the variants {', '.join(sorted(needed))}, "
-            "algorithm.after 0 and observe 'completion'"
-        )
-    if study.figure == "cycles" and any(c.case.cycles < 3 for c in cells):
-        raise ValueError("figure 'cycles' needs cases of at least 3 cycles")

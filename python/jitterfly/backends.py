@@ -1,0 +1,87 @@
+"""Which engine runs a case: whether it can be used here, and whether its memory is enough."""
+
+from __future__ import annotations
+
+from . import _core, memory
+from .fields import MOST_THREADS, check_choice, check_integer
+
+BACKENDS = ("auto", "cpu", "cuda")
+
+
+class BackendError(ValueError, RuntimeError):
+    """The backend that was asked for can not be used here; the message says why."""
+
+
+def check_backend(backend: str, threads: int | None = None) -> None:
+    """Raise if `simulate` could not take these arguments on this machine, whatever the case.
+
+    Parameters
+    ----------
+    backend : "auto", "cpu" or "cuda"
+    threads : int, optional
+        Of the CPU backend, from 1 to 1024.
+
+    Raises
+    ------
+    BackendError
+        "cuda" can not be used here; the message says why.
+    ValueError
+        An argument out of range; threads together with "cuda".
+    """
+    check_choice(backend, "backend", BACKENDS)
+    if threads is not None:
+        check_integer(threads, "threads", 1, MOST_THREADS)
+        if backend == "cuda":
+            raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
+    if backend == "cuda" and (problem := _core.cuda_status()):
+        raise BackendError(f"backend 'cuda' can not be used here: {problem}")
+
+
+def choose_backend(
+    program: _core.Program, backend: str, threads: int, realizations: int, held: int
+) -> str:
+    """The engine for a program: "cpu" or "cuda".
+
+    Parameters
+    ----------
+    program : _core.Program
+        What to run.
+    backend : "auto", "cpu" or "cuda"
+        As `check_backend` let it through.
+    threads : int
+        0: not given.
+    realizations : int
+        How many.
+    held : int
+        Bytes of the results, which are in the machine's memory with either engine.
+
+    Raises
+    ------
+    BackendError
+        Not enough device memory for one batch, with "cuda"; or the device fails.
+    ValueError
+        Not enough memory for the CPU engine.
+    """
+    if backend == "cuda" or (backend == "auto" and not threads and not _core.cuda_status()):
+        problem = _device_problem(program, realizations)
+        if not problem:
+            return "cuda"
+        if backend == "cuda":
+            raise BackendError(problem)
+    needed = held + _core.memory(program, "cpu", threads, realizations)
+    memory.check_memory(
+        needed, "the realizations in flight and the results", memory.available_bytes()
+    )
+    return "cpu"
+
+
+def _device_problem(program: _core.Program, realizations: int) -> str:
+    """Why the device can not run it now; "" if it can."""
+    try:
+        needed = _core.memory(program, "cuda", 0, realizations)
+        memory.check_memory(
+            needed, "one realization", _core.gpu_memory_available(), "device memory"
+        )
+    except (RuntimeError, ValueError) as error:
+        return f"backend 'cuda' can not be used here: {error}"
+    return ""

@@ -1,0 +1,33 @@
+"""Options as text: numbers, and tables such as `period=10us,duration=3us`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..fields import check_integer, shorten
+
+
+def value(text: str) -> Any:
+    """An integer where it looks like one; times stay text, with their units."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def integer(text: str | None, name: str, low: int, high: int) -> int | None:
+    """The number after the option `--name`; None where it is not given."""
+    return None if text is None else check_integer(value(text), f"--{name}", low, high)
+
+
+def pairs(text: str, name: str) -> dict[str, Any]:
+    """A table from `key=value,key=value`."""
+    table: dict[str, Any] = {}
+    for part in text.split(","):
+        key, equals, entry = (piece.strip() for piece in part.partition("="))
+        if not key or not equals or not entry:
+            raise ValueError(f"--{name} must look like key=value,key=value; got {shorten(text)}")
+        if key in table:
+            raise ValueError(f"--{name} has the key {key!r} twice; got {shorten(text)}")
+        table[key] = value(entry)
+    return table

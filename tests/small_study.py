@@ -1,0 +1,18 @@
+"""A study that runs in a moment, for tests of what is around it."""
+
+STUDY = """
+name = "small"
+title = "A small study"
+figure = "slowdown"
+claims = ["M4"]
+seed = 5
+realizations = { max = 40 }
+
+[case]
+algorithm = { kind = "butterfly", after = "all" }
+network = { kind = "hockney", alpha = "100ns", beta = 1e-9 }
+noise = [{ kind = "periodic", period = "100us", duration = "10us" }]
+
+[axes.ranks]
+log2 = [2, 4]
+"""

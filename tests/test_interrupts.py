@@ -1,0 +1,99 @@
+"""Long calls stop at Ctrl-C, and go on with the threads that the system grants.
+
+Each in a process of its own, as a user's program: a signal that comes late hits nobody else.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+PREPARE = """
+import json, os, resource, signal, threading, time
+import numpy as np
+import jitterfly as jf
+
+HOCKNEY = jf.Hockney(alpha=1e-7, beta=1e-9, gamma=1e-10)
+LOGGOPS = jf.LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
+PERIODIC = jf.PeriodicNoise(period=1e-3, duration=1e-5)
+JITTER = jf.NetworkJitter(period=1e-3, duration=1e-5)
+FULL = jf.Butterfly(within="all")
+
+def draw_for_ever():  # one call is too short to be stopped for sure
+    while True:
+        jf.noise_phases(jf.Case(2**24, network=LOGGOPS, noise=[PERIODIC]))
+"""
+
+STOP = """
+pressed = []
+
+def press():
+    pressed.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+timer = threading.Timer(0.3, press)
+timer.start()
+try:
+    {call}
+    stopped = False
+except KeyboardInterrupt:
+    stopped = True
+now = time.monotonic()
+timer.cancel()
+print(json.dumps([stopped, now - pressed[0] if pressed else None]))
+"""
+
+# Undisturbed they take from half a minute to many hours.
+CALLS = {
+    "many small realizations": "jf.simulate(jf.Case(2**10, algorithm=jf.Butterfly(after=10), "
+    "network=HOCKNEY, noise=[PERIODIC, JITTER]), 10**7, backend='cpu')",
+    "a team on each realization": "jf.simulate(jf.Case(2**21, algorithm=FULL, network=LOGGOPS, "
+    "noise=[PERIODIC], cycles=10), 10**4, backend='cpu')",
+    "sparse copies": "jf.simulate(jf.Case(2**18, algorithm=jf.Butterfly(within=[2, 5]), "
+    "network=LOGGOPS, noise=[PERIODIC]), 10**4, backend='cpu')",
+    "one wide segment": "jf.simulate(jf.Case(2**20, algorithm=FULL, network=LOGGOPS, "
+    "noise=[PERIODIC, JITTER], cycles=10), 1, backend='cpu')",
+    "ready times": "jf.ready_times(jf.Case(2**20, algorithm=FULL, network=LOGGOPS, "
+    "noise=[PERIODIC, JITTER], cycles=4))",
+    "phases": "draw_for_ever()",
+}
+
+
+def run(script):
+    done = subprocess.run(
+        [sys.executable, "-c", PREPARE + script], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_ctrl_c(call):
+    """Within 5 s on a busy machine; a tenth of a second is usual."""
+    stopped, seconds = run(STOP.replace("{call}", CALLS[call]))
+    assert stopped
+    assert seconds < 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_threads_that_the_system_refuses():
+    script = """
+case = jf.Case(2**10, network=HOCKNEY, noise=[PERIODIC])
+expected = jf.simulate(case, 2000, backend="cpu", threads=1).ticks
+most = 0
+
+def progress(done, total):
+    global most
+    most = max(most, len(os.listdir("/proc/self/task")))
+
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + 2**30  # each thread takes 8 MiB for its stack
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+found = jf.simulate(case, 2000, backend="cpu", threads=1024, progress=progress).ticks
+long = jf.simulate(case, 10**5, backend="cpu", threads=1024, progress=progress)
+print(json.dumps([bool(np.array_equal(found, expected)), most]))
+"""
+    same, threads = run(script)
+    assert same
+    assert 1 < threads < 1024
