@@ -34,6 +34,16 @@ JF_HD bool any(Lanes mask) {
 #endif
 }
 
+// any(a > b) || any(c > d), without making masks into registers first.
+JF_HD bool any_greater(Lanes a, Lanes b, Lanes c, Lanes d) {
+#if defined(__AVX512F__)
+  return (_mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b) |
+          _mm512_cmpgt_epi64_mask((__m512i)c, (__m512i)d)) != 0;
+#else
+  return any((a > b) | (c > d));
+#endif
+}
+
 JF_HD Lanes broadcast(Tick t) { return Lanes{} + t; }
 JF_HD Lanes load(const Tick* p) { return *reinterpret_cast<const Lanes*>(p); }
 JF_HD void store(Tick* p, Lanes v) { *reinterpret_cast<Lanes*>(p) = v; }

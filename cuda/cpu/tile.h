@@ -11,6 +11,9 @@
 
 namespace jf {
 
+// For lambdas: a call in the loops over ranks would send their registers through memory.
+#define JF_INLINE __attribute__((always_inline))
+
 // Without a name outside its compilation: else the linker would keep one instruction set's for all.
 namespace {
 
@@ -66,23 +69,23 @@ class TileRun {
     Lanes max, min, hi, lo;
   };
 
-  Lanes rank(std::int64_t x) const {
+  JF_HD Lanes rank(std::int64_t x) const {
     if (ranks_ < kLanes) return lane_index() & (ranks_ - 1);
     return broadcast(base_ + map_.offset(x)) + lane_index();
   }
 
-  Clock<Lanes> get(std::int64_t x) const {
+  JF_HD Clock<Lanes> get(std::int64_t x) const {
     const Lanes sent = load(s_.sent + x);
     return {sent, kBusy ? load(s_.busy + x) : sent, load(s_.next + x)};
   }
 
-  void put(std::int64_t x, const Clock<Lanes>& c) const {
+  JF_HD void put(std::int64_t x, const Clock<Lanes>& c) const {
     store(s_.sent + x, c.sent);
     if (kBusy) store(s_.busy + x, c.busy);
     store(s_.next + x, c.next);
   }
 
-  void see(std::int64_t x, Lanes t) {
+  JF_HD void see(std::int64_t x, Lanes t) {
     if (!observing_) return;
     seen_.max = later(seen_.max, t);
     if (job_.full_statistics) {
@@ -116,7 +119,7 @@ class TileRun {
   // Calls f(x, y, partner of x, partner of y, ...) on pairs of registers that are partners of each
   // other, or, when partners share a register, on single ones.
   template <class Pair, class Single>
-  void partners(const Step& step, Pair&& pair, Single&& single) {
+  JF_HD void partners(const Step& step, Pair&& pair, Single&& single) {
     const int bit = map_.local_bit(step.round);
     if (bit < kLaneBits) {
       for (std::int64_t x = 0; x < size_; x += kLanes) single(x, bit);
@@ -127,38 +130,38 @@ class TileRun {
       for (std::int64_t x = block; x < block + half; x += kLanes) pair(x, x + half);
   }
 
-  Lanes delay(Purpose purpose, const Step& step, std::int64_t x) const {
+  JF_HD Lanes delay(Purpose purpose, const Step& step, std::int64_t x) const {
     if (!Network::on) return Lanes{};
     return net_.delay(p_.seed, purpose, static_cast<std::uint32_t>(step.draw), rank(x),
                       job_.realization);
   }
 
-  Lanes arrival(Purpose purpose, const Step& step, std::int64_t x, Lanes left) const {
+  JF_HD Lanes arrival(Purpose purpose, const Step& step, std::int64_t x, Lanes left) const {
     return left + p_.costs.transit + delay(purpose, step, x);
   }
 
   void exchange_step(const Step& step) {
     const bool final = (step.flags & kFinal) != 0;
-    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) {
+    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
       see(x, exchange(noise_, p_.costs, final, arrival(kOriginalJitter, step, x, partner), c));
       put(x, c);
     };
     partners(
         step,
-        [&](std::int64_t x, std::int64_t y) {
+        [&](std::int64_t x, std::int64_t y) JF_INLINE {
           Clock<Lanes> a = get(x), b = get(y);
           const Lanes from_a = a.sent;
           one(x, a, b.sent);
           one(y, b, from_a);
         },
-        [&](std::int64_t x, int bit) {
+        [&](std::int64_t x, int bit) JF_INLINE {
           Clock<Lanes> c = get(x);
           one(x, c, swap_lanes(c.sent, bit));
         });
   }
 
   void copy_step(const Step& step) {
-    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) {
+    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
       const Lanes original = arrival(kOriginalJitter, step, x, partner);
       const auto own = own_path(noise_, p_.costs, original, c);
       const Lanes copy = arrival(kCopyJitter, step, x, swap_lanes(own.after.busy, 0));
@@ -167,33 +170,34 @@ class TileRun {
     };
     partners(
         step,
-        [&](std::int64_t x, std::int64_t y) {
+        [&](std::int64_t x, std::int64_t y) JF_INLINE {
           Clock<Lanes> a = get(x), b = get(y);
           const Lanes from_a = a.sent;
           one(x, a, b.sent);
           one(y, b, from_a);
         },
-        [&](std::int64_t x, int bit) {
+        [&](std::int64_t x, int bit) JF_INLINE {
           Clock<Lanes> c = get(x);
           one(x, c, swap_lanes(c.sent, bit));
         });
   }
 
   void forward_step(const Step& step) {
-    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes left, Lanes partner_left) {
+    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes left,
+                         Lanes partner_left) JF_INLINE {
       see(x, take_forward(left, arrival(kForwardJitter, step, x, partner_left), c));
       put(x, c);
     };
     partners(
         step,
-        [&](std::int64_t x, std::int64_t y) {
+        [&](std::int64_t x, std::int64_t y) JF_INLINE {
           Clock<Lanes> a = get(x), b = get(y);
           const Lanes left_a = forward_sent(noise_, p_.costs, a),
                       left_b = forward_sent(noise_, p_.costs, b);
           one(x, a, left_a, left_b);
           one(y, b, left_b, left_a);
         },
-        [&](std::int64_t x, int bit) {
+        [&](std::int64_t x, int bit) JF_INLINE {
           Clock<Lanes> c = get(x);
           const Lanes left = forward_sent(noise_, p_.costs, c);
           one(x, c, left, swap_lanes(left, bit));

@@ -58,12 +58,11 @@ struct Periodic {
   JF_HD Tick advance(Tick& next, Tick t, Tick w) const {
     if (w == 0) return t;
     if (next + duration <= t) next += ((t - duration - next) / period + 1) * period;
-    if (t >= next) {
-      t = next + duration;
-      next += period;
-    }
-    Tick end = t + w;
-    if (end > next) {  // work that ends exactly where noise begins is not delayed
+    if (t + w <= next) return t + w;  // work that ends exactly where noise begins is not delayed
+    // Begun before the interval, the work is interrupted by it; begun inside, it waits for its end.
+    Tick end = earlier(t, next) + w + duration;
+    next += period;
+    if (end > next) {
       const Tick hits = (end - next - 1) / (period - duration) + 1;
       end += hits * duration;
       next += hits * period;
@@ -71,25 +70,22 @@ struct Periodic {
     return end;
   }
 
-  // The same for a register of ranks: without a branch while each rank meets at most one interval
-  // on either side of t, which is nearly always; otherwise rank by rank as above.
+  // The same for a register of ranks. Nearly always each rank meets at most the next interval, and
+  // there is no branch; else the interval may just have passed in a wait; else rank by rank.
   template <class T>
   JF_HD T advance(T& next, T t, Tick w) const {
     if (w == 0) return t;
-    T n = next;
-    n = select(n + duration <= t, n + period, n);
-    const auto inside = t >= n;
-    const T start = select(inside, n + duration, t);
-    const T ahead = select(inside, n + period, n);
-    T end = start + w;
-    const auto hit = end > ahead;
-    end = select(hit, end + duration, end);
-    const T after = select(hit, ahead + period, ahead);
-    if (__builtin_expect(any((n + duration <= t) | (end > after)), 0)) {
-      one_by_one(*this, next, t, w);
-      return t;
+    T end = t;
+    if (__builtin_expect(!meet_one(next, t, w, end), 0)) {
+      T passed = select(next + duration <= t, next + period, next);
+      if (!meet_one(passed, t, w, end)) {
+        T slow_next = next, slow_end = end;
+        one_by_one(*this, &slow_next, &slow_end, t, w);
+        passed = slow_next;
+        end = slow_end;
+      }
+      next = passed;
     }
-    next = after;
     return end;
   }
 
@@ -104,13 +100,27 @@ struct Periodic {
   }
 
  private:
-  // Not inlined, or the common path would have to keep its registers in memory.
+  // advance if no rank meets another interval than `next`; else false, and `next` as it was.
   template <class T>
-  __attribute__((noinline)) static void one_by_one(const Periodic& noise, T& next, T& t, Tick w) {
+  JF_HD bool meet_one(T& next, T t, Tick w, T& end) const {
+    const T quiet = t + w;
+    const auto hit = quiet > next;
+    const T moved = select(hit, earlier(t, next) + (w + duration), quiet);
+    const T after = select(hit, next + period, next);
+    const bool one = !any_greater(moved, after, t, next + (duration - 1));
+    end = moved;
+    if (__builtin_expect(one, 1)) next = after;
+    return one;
+  }
+
+  // Not inlined, and only given copies: else the common path would keep its registers in memory.
+  template <class T>
+  __attribute__((noinline)) static void one_by_one(const Periodic& noise, T* next, T* end, T t,
+                                                   Tick w) {
     for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
-      Tick n = next[k];
-      t[k] = noise.advance(n, Tick{t[k]}, w);
-      next[k] = n;
+      Tick n = (*next)[k];
+      (*end)[k] = noise.advance(n, Tick{t[k]}, w);
+      (*next)[k] = n;
     }
   }
 };
