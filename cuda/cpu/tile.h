@@ -140,12 +140,10 @@ class TileRun {
     return left + p_.costs.transit + delay(purpose, step, x);
   }
 
-  void exchange_step(const Step& step) {
-    const bool final = (step.flags & kFinal) != 0;
-    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
-      see(x, exchange(noise_, p_.costs, final, arrival(kOriginalJitter, step, x, partner), c));
-      put(x, c);
-    };
+  // Calls one(x, clock, what the partner sent) on each register, with both partners' clocks as
+  // they were before.
+  template <class One>
+  JF_HD void with_sent(const Step& step, One&& one) {
     partners(
         step,
         [&](std::int64_t x, std::int64_t y) JF_INLINE {
@@ -160,26 +158,22 @@ class TileRun {
         });
   }
 
+  void exchange_step(const Step& step) {
+    const bool final = (step.flags & kFinal) != 0;
+    with_sent(step, [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
+      see(x, exchange(noise_, p_.costs, final, arrival(kOriginalJitter, step, x, partner), c));
+      put(x, c);
+    });
+  }
+
   void copy_step(const Step& step) {
-    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
+    with_sent(step, [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
       const Lanes original = arrival(kOriginalJitter, step, x, partner);
       const auto own = own_path(noise_, p_.costs, original, c);
       const Lanes copy = arrival(kCopyJitter, step, x, swap_lanes(own.after.busy, 0));
       see(x, settle(noise_, p_.costs, original, copy, own, c));
       put(x, c);
-    };
-    partners(
-        step,
-        [&](std::int64_t x, std::int64_t y) JF_INLINE {
-          Clock<Lanes> a = get(x), b = get(y);
-          const Lanes from_a = a.sent;
-          one(x, a, b.sent);
-          one(y, b, from_a);
-        },
-        [&](std::int64_t x, int bit) JF_INLINE {
-          Clock<Lanes> c = get(x);
-          one(x, c, swap_lanes(c.sent, bit));
-        });
+    });
   }
 
   void forward_step(const Step& step) {
