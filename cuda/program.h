@@ -26,6 +26,13 @@ struct Step {
   std::int32_t row;   // where the step's ready times are observed, or -1
 };
 
+// Steps in [begin, end) that send redundant copies.
+JF_HD std::int32_t copies_in(const Step* steps, std::int32_t begin, std::int32_t end) {
+  std::int32_t n = 0;
+  for (std::int32_t i = begin; i < end; ++i) n += (steps[i].flags & kCopy) != 0;
+  return n;
+}
+
 // What one message costs, and what one cycle computes.
 struct Costs {
   Tick send, receive;  // CPU time, delayed by noise

@@ -37,11 +37,7 @@ struct Segment {
   JF_HD std::int64_t size() const { return pass.map.size(); }
   JF_HD std::int64_t rank_of(std::int64_t x) const { return base + pass.map.offset(x); }
 
-  JF_HD std::int64_t levels_copied() const {
-    std::int64_t n = 0;
-    for (int i = pass.begin; i < pass.end; ++i) n += (p.steps[i].flags & kCopy) != 0;
-    return n;
-  }
+  JF_HD std::int64_t levels_copied() const { return copies_in(p.steps, pass.begin, pass.end); }
 
   // Takes rank x as the pass before left it.
   JF_HD void load(std::int64_t x, Tick packed) const {
@@ -97,8 +93,7 @@ JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t group, See&& s
   const Costs& c = p.costs;
   const bool copies_here = (step.flags & kCopy) != 0;
   const int level = step.round;  // before the exchange
-  int slot = 0;
-  for (int i = pass.begin; i < index; ++i) slot += (p.steps[i].flags & kCopy) != 0;
+  const std::int64_t slot = copies_in(p.steps, pass.begin, index);
 
   // Members: bit 0 of the member's number is the mirror's, the highest bit the partner's.
   const int members = step.round == 0 ? 2 : 4, partner = members / 2;
@@ -128,7 +123,7 @@ JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t group, See&& s
     original[m] = arrival(kOriginalJitter, step, x[m], rank[m ^ partner].sent);
     ahead[m] = earliest_ahead(index, x[m]);
     own_way[m] = !(ahead[m].arrival < original[m]);
-    own[m] = own_path(noise, c, original[m], rank[m]);
+    if (copies_here) own[m] = own_path(noise, c, original[m], rank[m]);
   }
   bool changed = false;
   for (int m = 0; m < members; ++m) {
@@ -165,9 +160,8 @@ JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t group, See&& s
       for (int i = index; i <= take.step; ++i) see(p.steps[i].row, rank_of(x[m]), ready);
     } else {
       // The cursor is kept for `sent`, so that busy can be computed from there.
-      const Tick ready =
-          communicate(noise, r.next, later(r.busy, original[m]), c.receive + c.combine);
-      s.sent[x[m]] = communicate(noise, r.next, ready, c.send);
+      const Tick ready = exchange(noise, c, false, original[m], r);
+      s.sent[x[m]] = r.sent;
       s.next[x[m]] = r.next;
       s.reached[x[m]] = static_cast<std::uint8_t>((level + 1) | (copies_here ? kCopied : 0));
       see(step.row, rank_of(x[m]), ready);

@@ -199,16 +199,10 @@ class Run {
         write(i, mine.rows);
         ++done_;
       }
+      if (thread == 0) leave_ = stop_;  // all have to leave at the same realization
       barrier.arrive_and_wait();
-      if (stop_agreed(thread)) return;
+      if (leave_) return;
     }
-  }
-
-  // All threads of a team have to leave at the same realization.
-  bool stop_agreed(int thread) {
-    if (thread == 0) leave_ = stop_.load();
-    barrier_->arrive_and_wait();
-    return leave_;
   }
 
   const Program& program_;

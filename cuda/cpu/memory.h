@@ -53,8 +53,7 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
     if (pass.kind == kTilePass) {
       s.tile = std::max<std::int64_t>({s.tile, size, kMaxLanes});
     } else {
-      std::int64_t copies = 0;
-      for (int i = pass.begin; i < pass.end; ++i) copies += (p.steps[i].flags & kCopy) != 0;
+      const std::int64_t copies = copies_in(p.steps.data(), pass.begin, pass.end);
       s.segment = std::max(s.segment, size);
       s.segment_copies = std::max(s.segment_copies, copies * size);
     }

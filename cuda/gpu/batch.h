@@ -35,9 +35,7 @@ struct BatchPlan {
       if (pass.kind == kTilePass) partials = std::max(partials, pass.map.tiles());
       const std::int64_t steps = ranks * (pass.end - pass.begin);
       work_ += pass.kind == kTilePass ? steps : kSegmentWork * steps;
-      copies_.push_back(0);
-      for (int i = pass.begin; i < pass.end; ++i)
-        copies_.back() += (program.steps[i].flags & kCopy) != 0;
+      copies_.push_back(copies_in(program.steps.data(), pass.begin, pass.end));
     }
   }
 

@@ -33,10 +33,13 @@ class Estimate(NamedTuple):
         return f"{value} [{low}, {high}]"
 
 
+def _estimate(found: stats.Estimate) -> Estimate:
+    return Estimate(float(found.value), float(found.low), float(found.high))
+
+
 def mean(samples: Samples) -> Estimate:
     """Mean over realizations; a single realization has an unbounded interval."""
-    found = stats.mean(samples)
-    return Estimate(float(found.value), float(found.low), float(found.high))
+    return _estimate(stats.mean(samples))
 
 
 def ratio(top: Samples, bottom: Samples) -> Estimate:
@@ -44,13 +47,7 @@ def ratio(top: Samples, bottom: Samples) -> Estimate:
 
     NaN when the mean below the line is 0; unbounded when it can not be told from 0.
     """
-    below = float(bottom.mean())
-    if below == 0 or len(bottom) < 2:
-        value = float(top.mean()) / below if below else np.nan
-        return Estimate(value, -np.inf, np.inf)
-    # `recovery` is the ratio of the differences to its first argument.
-    found = stats.recovery(bottom, bottom - top, 0.0)
-    return Estimate(float(found.value), float(found.low), float(found.high))
+    return _estimate(stats.ratio(top, bottom))
 
 
 def of_independent(top: Estimate, bottom: Estimate) -> Estimate:

@@ -6,7 +6,6 @@ import csv
 import io
 import math
 
-from ..studies.store import Store
 from ..units import show_seconds
 from . import measures
 from .results import CONVENTIONAL, REDUNDANT, Results
@@ -92,9 +91,9 @@ def table(results: Results) -> str:
     return _slowdown_table(results) if slowdown else _overhead_table(results)
 
 
-def summary(store: Store) -> str:
+def summary(results: Results) -> str:
     """summary.csv: a row for each cell and observation; times in seconds."""
-    axes = [axis.name for axis in store.study.axes]
+    axes = [axis.name for axis in results.study.axes]
     stream = io.StringIO()
     out = csv.writer(stream, lineterminator="\n")
     out.writerow(
@@ -103,8 +102,8 @@ def summary(store: Store) -> str:
             "mean_low_s", "mean_high_s", "min_s", "p5_s", "p50_s", "p95_s", "max_s",
         ]
     )  # fmt: skip
-    for cell in store.cells:
-        record = store.record(cell)
+    for record in results.records:
+        cell = record.cell
         for column, name in enumerate(record.observations):
             samples = record.samples[:, column]
             found = [float(record.noise_free[column]), *measures.mean(samples)]

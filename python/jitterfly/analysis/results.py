@@ -100,10 +100,11 @@ class Panel:
 
 @dataclass(frozen=True)
 class Results:
-    """Study and panels, from the files of a run."""
+    """Study and panels, from the files of a run; `records` in the study's order."""
 
     study: Study
     panels: list[Panel]
+    records: list[Record]
 
     @property
     def count(self) -> str:
@@ -116,7 +117,8 @@ class Results:
     def of(cls, store: Store) -> Results:
         """Arrange the records of a store; `ValueError` if a cell is missing or damaged."""
         groups: dict[str, dict[int, dict[str, Record]]] = {}
-        for record in store.records:
+        records = store.records
+        for record in records:
             cell = record.cell
             record.check()
             label = ", ".join(text for axis, text in cell.place.items() if axis != "ranks")
@@ -128,4 +130,5 @@ class Results:
                 Panel(label, [Place(ranks, by_ranks[ranks]) for ranks in sorted(by_ranks)])
                 for label, by_ranks in groups.items()
             ],
+            records,
         )

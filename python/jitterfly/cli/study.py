@@ -55,7 +55,7 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
 
     def finish(store: Any) -> None:
         found.append(Results.of(store))
-        store.write_summary(report.summary(store))
+        store.write_summary(report.summary(found[0]))
         if draw.can_draw():
             draw.draw(found[0], out / f"{study.name}.png")
 
