@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 from jitterfly import stats
-from jitterfly.stats.distributions import binomial_ranks, student_t
+from jitterfly.stats.distributions import binomial_ranks, clopper_pearson, student_t
 
 FALSE_ALARM = 1e-6
 
@@ -20,14 +20,14 @@ def most_misses(draws, rate):
     return scipy.stats.binom.isf(FALSE_ALARM, draws, rate)
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 29, 30, 199, 200, 1000, 10**7])
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 29, 30, 199, 200, 1000, 10**7, 2**32])
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 def test_student(freedom, confidence):
     expected = scipy.stats.t.ppf(0.5 + confidence / 2, freedom)
     assert student_t(confidence, freedom) == pytest.approx(expected, rel=1e-7)
 
 
-@pytest.mark.parametrize("count", [1, 5, 30, 72, 1000, 10**6])
+@pytest.mark.parametrize("count", [1, 5, 30, 72, 1000, 10**6, 2**31 - 1])
 @pytest.mark.parametrize("q", [0.001, 0.05, 0.5, 0.95, 0.999])
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 def test_order_statistics(count, q, confidence):
@@ -40,6 +40,24 @@ def test_order_statistics(count, q, confidence):
     assert below.cdf(low or 0) > tail
     assert high is None or below.sf(high - 1) <= tail
     assert below.sf((high or count + 1) - 2) > tail
+
+
+def test_order_statistics_of_as_many_as_there_may_be():
+    low, high = binomial_ranks(2**32, 0.99, 0.95)
+    away = 1.96 * math.sqrt(2**32 * 0.99 * 0.01)
+    assert low == pytest.approx(2**32 * 0.99 - away, abs=5)
+    assert high == pytest.approx(2**32 * 0.99 + away, abs=5)
+
+
+@pytest.mark.parametrize(("hits", "count"), [(0, 10), (3, 10), (10, 10), (1, 10**6), (0, 0)])
+@pytest.mark.parametrize("confidence", [0.9, 0.9999])
+def test_clopper_pearson(hits, count, confidence):
+    found = clopper_pearson(hits, count, confidence)
+    if not count:
+        assert found == (0, 1)
+        return
+    expected = scipy.stats.binomtest(hits, count).proportion_ci(confidence, "exact")
+    assert found == pytest.approx((expected.low, expected.high), rel=1e-9)
 
 
 def test_mean():
@@ -178,6 +196,93 @@ def test_recovery_without_overhead():
     noise = np.random.default_rng(2).normal(0, 1, 10)
     unclear = stats.recovery(nothing + noise, nothing, nothing)
     assert (unclear.low, unclear.high) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        (0.5, 0, 0.5),
+        (0.9, 0, 0.1),
+        (0.6, 0.2, 0.2),
+        (0.3, 0.7, 0),
+        (0.05, 0.9, 0.05),
+        (0, 0.9, 0.1),
+    ],
+)
+@pytest.mark.parametrize("count", [20, 500])
+def test_win_probability_covers(shares, count):
+    draws, confidence = 1000, 0.9
+    true = shares[0] + shares[1] / 2
+    misses = 0
+    for wins, ties, losses in np.random.default_rng(15).multinomial(count, shares, draws).tolist():
+        estimate = stats.win_probability(wins, ties, losses, confidence)
+        misses += not estimate.low <= true <= estimate.high
+        assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+    assert misses <= most_misses(draws, 1 - confidence)
+
+
+def test_win_probability_is_symmetric():
+    one, other = stats.win_probability(70, 20, 10), stats.win_probability(10, 20, 70)
+    assert (one.low, one.value) == pytest.approx((1 - other.high, 1 - other.value))
+    assert one.high == pytest.approx(1 - other.low)
+    # Newcombe's and Tango's intervals of 60 / 100 +- about 13 / 100, as a probability
+    assert (one.low, one.high) == pytest.approx((0.723, 0.857), abs=0.003)
+
+
+@pytest.mark.parametrize(("wins", "ties", "losses"), [(5, 0, 0), (5, 10**6, 0), (8, 30, 1)])
+def test_no_winner_without_a_sign_test(wins, ties, losses):
+    # The exact sign test of 5 : 0 has p = 0.06, that of 6 : 0 0.03, of 8 : 1 0.04.
+    told = stats.win_probability(wins, ties, losses).low > 0.5
+    assert told == (scipy.stats.binomtest(wins, wins + losses).pvalue < 0.05)
+    assert stats.win_probability(6, ties, 0).low > 0.5
+    assert math.isnan(stats.win_probability(0, 0, 0).value)
+
+
+def test_confidence_set_covers():
+    # Equal means: the first one is as good a best as any, and has to be in the set.
+    draws, confidence = 1000, 0.9
+    rng = np.random.default_rng(16)
+    misses = 0
+    forms = np.hstack([np.eye(5, dtype=int), np.zeros((5, 1), dtype=int)]).tolist()
+    for _ in range(draws):
+        values = (rng.normal(0, 1, (100, 1)) + rng.normal(0, 1, (100, 5))) * 1e6
+        gram = stats.Gram.of(np.rint(values).astype(np.int64))
+        found = stats.confidence_set(gram, forms, confidence)
+        misses += 0 not in found.members
+        assert found.best in found.members
+    assert misses <= most_misses(draws, 1 - confidence)
+    assert misses > 0
+
+
+@pytest.mark.parametrize("count", [2, 20, 400])
+def test_smallest_t_is_the_smallest_of_the_confidence_set(count):
+    forms = [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 0]]
+    for seed in range(20):
+        values = np.random.default_rng(seed).exponential([4e6, 2.2e6, 2.1e6, 2e6], (count, 4))
+        values = np.rint(values).astype(np.int64)
+        found = stats.confidence_set(stats.Gram.of(values), forms)
+        smallest = stats.smallest_t(values)
+        assert (smallest.T, smallest.best_T) == (found.members[0] + 1, found.best + 1)
+
+
+def test_ratio_of_nearly_nothing():
+    # A spread of 1e-9 of the mean: the interval is told to all its digits.
+    rng = np.random.default_rng(17)
+    x, y = 1 + 1e-9 * rng.normal(size=(2, 100))
+    found, difference = stats.ratio(x, y), stats.difference(x, y)
+    assert found.high - found.low == pytest.approx(difference.high - difference.low, rel=1e-3)
+
+
+@pytest.mark.parametrize("events", [1, 5, 40])
+def test_effective_events(events):
+    samples = np.zeros(10_000)
+    samples[:events] = 3.0
+    assert stats.effective_events(samples) == pytest.approx(events, rel=0.02)
+    assert stats.effective_events(1e-30 * samples) == pytest.approx(events, rel=0.02)
+    counted = stats.effective_events(np.array([0.0, 3.0]), np.array([10_000 - events, events]))
+    assert counted == pytest.approx(stats.effective_events(samples))
+    assert stats.effective_events(np.full(5, 7.0)) == 0
+    assert stats.effective_events(np.array([1.0, 2.0])) == 2
 
 
 def columns(*differences, count=400):

@@ -2,23 +2,40 @@
 
 Intervals of means are Student's t; those of quantiles are pairs of order statistics, which hold
 for any distribution. Nothing is resampled, so the same samples give the same numbers.
+
+Samples that are too many to keep become a `Gram` and a `Histogram`, which merge exactly.
 """
 
+from .best import ConfidenceSet, confidence_set
 from .distributions import realizations_needed
 from .estimates import Estimate, mean, quantile, quantiles, standard_error, thirty_run_means
+from .gram import Gram
+from .histogram import Histogram
+from .moments import Moments, mean_of, ratio_of
 from .paired import SmallestT, difference, ratio, recovery, smallest_t
+from .skewness import effective_events
+from .wins import win_probability
 
 __all__ = [
+    "ConfidenceSet",
     "Estimate",
+    "Gram",
+    "Histogram",
+    "Moments",
     "SmallestT",
+    "confidence_set",
     "difference",
+    "effective_events",
     "mean",
+    "mean_of",
     "quantile",
     "quantiles",
     "ratio",
+    "ratio_of",
     "realizations_needed",
     "recovery",
     "smallest_t",
     "standard_error",
     "thirty_run_means",
+    "win_probability",
 ]

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
-from statistics import NormalDist
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
-_EXPANDED = 200  # from here on the expansion below is exact to 1e-9
+from ..fields import shorten
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1)
+def special() -> Any:
+    """`scipy.special`: a quarter of a second that a worker or `--help` need not wait for."""
+    return import_module("scipy.special")
+
+
+@lru_cache(maxsize=1024)
 def student_t(confidence: float, freedom: int) -> float:
     """The t with ``P(|T| <= t) = confidence``, T of Student's distribution.
 
@@ -20,63 +28,72 @@ def student_t(confidence: float, freedom: int) -> float:
     >>> round(student_t(0.95, 2), 4), round(student_t(0.95, 29), 4), round(student_t(0.99, 1), 3)
     (4.3027, 2.0452, 63.657)
     """
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    if freedom >= _EXPANDED:  # Abramowitz & Stegun 26.7.5
-        terms = (
-            z,
-            (z**3 + z) / 4,
-            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        )
-        return float(sum(term / freedom**i for i, term in enumerate(terms)))
-    low, high = 0.0, math.pi / 2  # theta, with t = sqrt(freedom) tan(theta)
-    for _ in range(100):
-        middle = (low + high) / 2
-        if _inside(middle, freedom) < confidence:
-            low = middle
-        else:
-            high = middle
-    return math.sqrt(freedom) * math.tan(low)
+    return -float(special().stdtrit(freedom, (1 - confidence) / 2))
 
 
-def _inside(theta: float, freedom: int) -> float:
-    """P(|T| <= sqrt(freedom) tan(theta)); Abramowitz & Stegun 26.7.3 and 26.7.4."""
-    sine, cosine = math.sin(theta), math.cos(theta)
-    if freedom % 2:
-        term, total = cosine, 0.0
-        for k in range(3, freedom + 1, 2):
-            total += term
-            term *= cosine * cosine * (k - 1) / k
-        return 2 / math.pi * (theta + sine * total)
-    term, total = 1.0, 0.0
-    for k in range(2, freedom + 1, 2):
-        total += term
-        term *= cosine * cosine * (k - 1) / k
-    return sine * total
-
-
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def binomial_ranks(count: int, q: float, confidence: float) -> tuple[int | None, int | None]:
     """Which order statistics (1 = smallest) of `count` samples enclose the q quantile.
 
     Each misses with a probability of at most (1 - confidence) / 2; None where none does.
     """
+    check_share(q)
     tail = (1 - confidence) / 2
-    # The binomial probabilities around the mode, by their ratios; beyond 12 standard deviations
-    # (and 60 counts) nothing is left that a float could tell.
-    spread = int(12 * math.sqrt(count * q * (1 - q))) + 60
-    mode = min(int((count + 1) * q), count)
-    start, stop = max(mode - spread, 0), min(mode + spread, count)
-    k = np.arange(start, stop, dtype=np.float64)
-    logs = np.concatenate(([0.0], np.cumsum(np.log((count - k) / (k + 1) * (q / (1 - q))))))
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
     # Sample `rank` lies above the quantile when fewer than `rank` samples are at or below it.
-    below = np.cumsum(weights)  # P(B <= start + i)
-    above = np.cumsum(weights[::-1])[::-1]  # P(B >= start + i)
-    low = start + int(np.count_nonzero(below <= tail))
-    high = start + int(np.count_nonzero(above > tail))
+    low = _first(count, lambda k: _at_most(k, count, q) > tail)
+    high = _first(count, lambda k: _more_than(k, count, q) <= tail) + 1
     return (low if low >= 1 else None), (high if high <= count else None)
+
+
+def _at_most(k: int, count: int, q: float) -> float:
+    """P(B <= k), B of the binomial distribution (scipy's own takes counts below 2^31 only)."""
+    return float(special().betainc(count - k, k + 1, 1 - q)) if k < count else 1.0
+
+
+def _more_than(k: int, count: int, q: float) -> float:
+    """P(B > k)."""
+    return float(special().betainc(k + 1, count - k, q)) if k < count else 0.0
+
+
+def _first(count: int, holds: Callable[[int], bool]) -> int:
+    """The smallest k from 0 to `count` from which on `holds` is true."""
+    start, stop = 0, count
+    while start < stop:
+        middle = (start + stop) // 2
+        if holds(middle):
+            stop = middle
+        else:
+            start = middle + 1
+    return start
+
+
+def check_share(q: float) -> None:
+    """Raise unless it is between 0 and 1."""
+    if not isinstance(q, (int, float, np.floating)) or not 0 < q < 1:
+        raise ValueError(f"q must be between 0 and 1, got {shorten(q)}")
+
+
+def quantile_rank(count: int, q: float) -> int:
+    """Which order statistic estimates the q quantile: the first with a share q at or below it."""
+    # 1e-9 absorbs the rounding of the product
+    return min(max(math.ceil(count * q - 1e-9), 1), count)
+
+
+def clopper_pearson(hits: int, count: int, confidence: float) -> tuple[float, float]:
+    """Interval of a probability from `hits` in `count` trials, which never covers less.
+
+    C. J. Clopper, E. S. Pearson, *The use of confidence or fiducial limits illustrated in the case
+    of the binomial*, Biometrika 26, 1934.
+
+    Examples
+    --------
+    >>> [round(p, 4) for p in clopper_pearson(0, 10, 0.95)]
+    [0.0, 0.3085]
+    """
+    tail = (1 - confidence) / 2
+    low = special().betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
+    high = 1 - special().betaincinv(count - hits, hits + 1, tail) if hits < count else 1.0
+    return float(low), float(high)
 
 
 def realizations_needed(q: float, confidence: float = 0.95) -> int:
@@ -87,8 +104,7 @@ def realizations_needed(q: float, confidence: float = 0.95) -> int:
     >>> realizations_needed(0.5), realizations_needed(0.95)
     (6, 72)
     """
-    if not 0 < q < 1:
-        raise ValueError(f"q must be between 0 and 1, got {q}")
+    check_share(q)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be above 0 and below 1, got {confidence}")
     return math.ceil(math.log((1 - confidence) / 2) / math.log(max(q, 1 - q)) - 1e-9)

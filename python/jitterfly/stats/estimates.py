@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import check_integer, check_numbers, shorten
-from .distributions import binomial_ranks, student_t
+from .distributions import binomial_ranks, check_share, quantile_rank, student_t
 
 Floats = npt.NDArray[np.float64]
 _SHOWN = 5  # of an array of estimates
@@ -127,10 +127,8 @@ def quantiles(
     nothing = np.full(x.shape[1:], np.inf)
     found = []
     for share in q:
-        if not isinstance(share, (int, float, np.floating)) or not 0 < share < 1:
-            raise ValueError(f"q must be between 0 and 1, got {shorten(share)}")
-        # 1e-9 absorbs the rounding of the product
-        at = min(max(math.ceil(len(x) * share - 1e-9), 1), len(x))
+        check_share(share)
+        at = quantile_rank(len(x), share)
         low, high = binomial_ranks(len(x), float(share), confidence)
         found.append(
             Estimate(

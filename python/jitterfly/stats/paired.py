@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import check_integer
+from .best import comparison_t
 from .distributions import student_t
-from .estimates import Estimate, Floats, check_confidence, check_samples, half_width, mean
+from .estimates import Estimate, Floats, check_confidence, check_samples, mean, standard_error
+from .moments import fieller
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,15 @@ def smallest_t(samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1)
     """The smallest T whose mean is not distinguishable from the smallest mean.
 
     Completion can only fall with T, so the T of the smallest mean is decided by noise. Here T is
-    the smallest one whose paired difference from the best has an interval that reaches 0.
+    the smallest one that paired differences do not tell from the best: the smallest member of
+    its confidence set (`confidence_set`).
 
     Parameters
     ----------
     samples : array, shape (realizations, number of T)
         Column T holds completions with T redundant exchanges, of the same realizations.
     confidence : float
-        Of each paired comparison, between 0 and 1.
+        Of all paired comparisons together, between 0 and 1.
     first : int
         The smallest T to consider. Matsumoto & Suda 2012 call the best of T >= 1 "the proposed
         method"; 0 includes the butterfly itself.
@@ -53,9 +56,10 @@ def smallest_t(samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1)
     first = check_integer(first, "first", 0, x.shape[1] - 1)
     means = x.mean(axis=0)
     best = first + int(np.argmin(means[first:]))
+    reach = comparison_t(x.shape[1] - first, len(x), confidence)
     for t in range(first, best + 1):
         difference = x[:, t] - x[:, best]
-        if difference.mean() <= half_width(difference, confidence):
+        if difference.mean() <= max(reach * float(standard_error(difference)), 0.0):
             break
     return SmallestT(t, float(means[t]), best, float(means[best]), confidence, len(x))
 
@@ -125,10 +129,10 @@ def ratio(
             f"got shapes {top.shape}, {bottom.shape}"
         )
     low, high = -math.inf, math.inf
-    if len(top) > 1:
-        low, high = _fieller(top, bottom, confidence)
     below = float(bottom.mean())
     value = float(top.mean()) / below if below else math.nan
+    if len(top) > 1 and below:
+        low, high = _fieller(top, bottom, value, below, confidence)
     return Estimate(value, low, high, confidence, len(top))
 
 
@@ -176,14 +180,17 @@ def recovery(
     return ratio(c - r, c - n, confidence)
 
 
-def _fieller(top: Floats, bottom: Floats, confidence: float) -> tuple[float, float]:
-    """The ratios rho with ``(a - rho b)^2 <= t^2 var(top - rho bottom) / n``: between two roots."""
-    a, b = float(top.mean()), float(bottom.mean())
-    covariance = np.cov(top, bottom) / len(top) * student_t(confidence, len(top) - 1) ** 2
-    square = b * b - float(covariance[1, 1])
-    middle = a * b - float(covariance[0, 1])
-    rest = a * a - float(covariance[0, 0])
-    if not square > 0:
-        return -math.inf, math.inf
-    root = math.sqrt(max(middle * middle - square * rest, 0.0))
-    return (middle - root) / square, (middle + root) / square
+def _fieller(
+    top: Floats, bottom: Floats, value: float, below: float, confidence: float
+) -> tuple[float, float]:
+    count = len(top)
+    residual = top - value * bottom
+    covariance = np.cov(top, bottom) / count
+    return fieller(
+        value,
+        below,
+        float(residual.var(ddof=1)) / count,
+        float(covariance[0, 1]),
+        float(covariance[1, 1]),
+        student_t(confidence, count - 1),
+    )

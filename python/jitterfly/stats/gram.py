@@ -1,0 +1,168 @@
+"""Exact sums and sums of products of integer samples, which can be merged in any order."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .moments import Moments
+
+_LIMB = 20  # bits
+_ROWS = 1 << 12  # 2 * _LIMB + 12 <= 53: sums of products of limbs are exact in float64
+_WORD = 24  # bytes of a stored integer: 2^63 * 2^63 * 2^32 fits
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """How many samples, their sums and their sums of products, as Python integers.
+
+    Attributes
+    ----------
+    count : int
+        Realizations.
+    sums : object array, shape (columns,)
+    products : object array, shape (columns, columns)
+        Symmetric.
+
+    Examples
+    --------
+    >>> one, other = Gram.of(np.array([[1, 2], [3, 4]])), Gram.of(np.array([[5, -6]]))
+    >>> (one + other).sums.tolist(), (one + other).products.tolist()
+    ([9, 0], [[35, -16], [-16, 56]])
+    """
+
+    count: int
+    sums: npt.NDArray[Any]
+    products: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.int64]) -> Gram:
+        """Of int64 samples, shape (realizations, columns)."""
+        if values.ndim != 2 or values.dtype != np.int64:
+            raise ValueError(
+                f"values must be int64 of shape (realizations, columns), "
+                f"got {values.dtype} of shape {values.shape}"
+            )
+        count, columns = values.shape
+        if not values.size:
+            return cls(count, _zeros(columns), _zeros(columns, columns))
+        # What is left above the smallest value takes few bits. As unsigned: no overflow.
+        base = values.min(axis=0)
+        span = max(int(high) - int(low) for low, high in zip(base, values.max(axis=0), strict=True))
+        limbs = max(-(-span.bit_length() // _LIMB), 1)
+        sums, products = _of_offsets(values, base, limbs)
+        base = base.astype(object)
+        outer = np.outer(base, sums)
+        products = products + outer + outer.T + count * np.outer(base, base)
+        return cls(count, sums + count * base, products)
+
+    def __add__(self, other: Gram) -> Gram:
+        return Gram(
+            self.count + other.count, self.sums + other.sums, self.products + other.products
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Gram)
+            and self.count == other.count
+            and self.sums.tolist() == other.sums.tolist()
+            and self.products.tolist() == other.products.tolist()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def take(self, columns: Sequence[int]) -> Gram:
+        """Of some of the columns, by their numbers."""
+        at = np.array(columns, dtype=np.intp)
+        return Gram(self.count, self.sums[at], self.products[np.ix_(at, at)])
+
+    def moments(self, x: Sequence[int], y: Sequence[int] | None = None) -> Moments:
+        """Exact moments of two integer linear forms of the columns.
+
+        Parameters
+        ----------
+        x, y : sequence of int
+            The coefficient of each column, then a constant. Without `y`: 1 - 1 = 0.
+        """
+        if y is None:
+            y = (0,) * len(x)
+        n = self.count
+        a, p = int(x[-1]), [(i, int(c)) for i, c in enumerate(x[:-1]) if c]
+        b, q = int(y[-1]), [(i, int(c)) for i, c in enumerate(y[:-1]) if c]
+
+        def total(form: list[tuple[int, int]]) -> int:
+            return int(sum(c * self.sums[i] for i, c in form))
+
+        def product(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> int:
+            return int(sum(c * d * self.products[i, j] for i, c in one for j, d in other))
+
+        sx, sy = total(p), total(q)
+        return Moments(
+            count=n,
+            x=sx + n * a,
+            y=sy + n * b,
+            xx=product(p, p) + 2 * a * sx + n * a * a,
+            yy=product(q, q) + 2 * b * sy + n * b * b,
+            xy=product(p, q) + a * sy + b * sx + n * a * b,
+        )
+
+    def to_bytes(self) -> bytes:
+        """The upper triangle, as integers of 24 bytes, after the count and the columns."""
+        columns = len(self.sums)
+        numbers = [*self.sums, *self.products[np.triu_indices(columns)]]
+        words = (int(number).to_bytes(_WORD, "little", signed=True) for number in numbers)
+        return struct.pack("<QI", self.count, columns) + b"".join(words)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Gram:
+        """What `to_bytes` made."""
+        count, columns = struct.unpack_from("<QI", data)
+        numbers = [
+            int.from_bytes(data[i : i + _WORD], "little", signed=True)
+            for i in range(12, len(data), _WORD)
+        ]
+        if len(numbers) != columns + columns * (columns + 1) // 2:
+            raise ValueError(f"not the bytes of a Gram of {columns} columns")
+        sums, products = _zeros(columns), _zeros(columns, columns)
+        sums[:] = numbers[:columns]
+        rows, others = np.triu_indices(columns)
+        products[rows, others] = numbers[columns:]
+        products[others, rows] = numbers[columns:]
+        return cls(count, sums, products)
+
+
+def _zeros(*shape: int) -> npt.NDArray[Any]:
+    return np.full(shape, 0, dtype=object)
+
+
+def _of_offsets(
+    values: npt.NDArray[np.int64], base: npt.NDArray[np.int64], limbs: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Sums and products of ``values - base``, which has that many limbs."""
+    columns = values.shape[1]
+    width = limbs * columns
+    parts = np.empty((min(_ROWS, len(values)), width + 1))
+    parts[:, width] = 1.0  # its products are the sums
+    total = _zeros(width + 1, width + 1)
+    mask = np.uint64((1 << _LIMB) - 1)
+    for start in range(0, len(values), _ROWS):
+        offsets = (values[start : start + _ROWS] - base).view(np.uint64)
+        block = parts[: len(offsets)]
+        for i in range(limbs):
+            limb = offsets >> np.uint64(i * _LIMB) if i else offsets
+            block[:, i * columns : (i + 1) * columns] = limb & mask if i + 1 < limbs else limb
+        total += (block.T @ block).astype(np.int64)
+    shifts = [1 << (i * _LIMB) for i in range(limbs)]
+    sums, products = _zeros(columns), _zeros(columns, columns)
+    for i, shift in enumerate(shifts):
+        rows = slice(i * columns, (i + 1) * columns)
+        sums = sums + total[rows, width] * shift
+        for j, other in enumerate(shifts):
+            others = slice(j * columns, (j + 1) * columns)
+            products = products + total[rows, others] * (shift * other)
+    return sums, products
