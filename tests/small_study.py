@@ -10,9 +10,15 @@ realizations = { max = 40 }
 
 [case]
 algorithm = { kind = "butterfly", after = "all" }
-network = { kind = "hockney", alpha = "100ns", beta = 1e-9 }
+network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-8 }
 noise = [{ kind = "periodic", period = "100us", duration = "10us" }]
 
 [axes.ranks]
 log2 = [2, 4]
+
+[observables]
+slowdown = { kind = "slowdown", T = 0 }
+slowdown_redundant = { kind = "slowdown", T = "best" }
+gain = { kind = "gain", of = { T = "best" }, over = { T = 0 } }
+optimal_T = { kind = "optimal_T" }
 """

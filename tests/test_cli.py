@@ -2,10 +2,9 @@
 
 import csv
 import json
-import signal
+import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from small_study import STUDY
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.studies.progress import Progress, show_rate, show_time
-from jitterfly.studies.store import Store
 
 
 @pytest.fixture
@@ -49,25 +46,25 @@ def test_run_writes_what_the_api_gives(study, tmp_path, capsys):
     assert "M4 (MS12 Fig. 12)" in printed.out
     assert f"written to {out}" in printed.out
     assert "3/3 cells" in printed.err
-    store = Store.open(out)
-    assert [record.cell.case.ranks for record in store.records] == [4, 8, 16]
-    for record in store.records:
-        result = jf.simulate(record.cell.case, realizations=40, seed=5)
-        np.testing.assert_array_equal(record.samples, result.samples)
-        assert record.observations == result.observations
-        np.testing.assert_array_equal(record.noise_free, result.noise_free)
-    meta = json.loads((out / "meta.json").read_text())
+    store = jf.Store.open(out)
+    assert [place.cells[0].case.ranks for place in store.places] == [4, 8, 16]
+    for place in store.places:
+        result = jf.simulate(place.cells[0].case, realizations=40, seed=5)
+        ticks = store.ticks(place, 40)
+        np.testing.assert_array_equal(ticks.values, result.ticks)
+        assert [column.name for column in ticks.columns] == result.observations
+    meta = json.loads((out / "store.json").read_text())
     assert meta["seed"] == 5
-    assert meta["backend"] in ("cpu", "cuda")
-    assert meta["finished"] is True
+    assert meta["backend"] in (["cpu"], ["cuda"])
     assert meta["versions"]["jitterfly"] == jf.__version__
     assert (out / "study.toml").read_text() == STUDY
     assert (out / "small.png").read_bytes().startswith(b"\x89PNG")
     rows = list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
-    assert len(rows) == 3 + 4 + 5
-    last = rows[-1]
-    assert (last["ranks"], last["observation"], last["realizations"]) == ("16", "T=4", "40")
-    assert float(last["mean_s"]) == pytest.approx(store.records[-1].samples[:, 4].mean())
+    wanted = {"ranks": "16", "observable": "slowdown", "statistic": "mean"}
+    (row,) = [row for row in rows if wanted.items() <= row.items()]
+    mean = store.observed(store.places[-1], "slowdown").mean()
+    assert (float(row["value"]), float(row["low"])) == pytest.approx((mean.value, mean.low))
+    assert row["realizations"] == "40"
     assert not list(out.rglob("*.tmp"))
 
 
@@ -75,7 +72,7 @@ def test_again_simulates_nothing(study, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     assert run("run", study, "--out", out) == 0
     first = capsys.readouterr().out
-    monkeypatch.setattr("jitterfly.studies.run.simulate", None)
+    monkeypatch.setattr("jitterfly.sweep.worker.simulate", None)
     assert run("run", study, "--out", out) == 0
     assert capsys.readouterr().out == first
     assert run("plot", out, "--out", tmp_path / "again.svg") == 0
@@ -87,28 +84,81 @@ def test_another_run_is_refused_unless_forced(study, tmp_path, capsys):
     assert run("run", study, "--out", out) == 0
     capsys.readouterr()
     assert "seed 5, not 6" in check_error(capsys, "run", study, "--out", out, "--seed", "6")
-    error = check_error(capsys, "run", study, "--out", out, "--realizations", "3")
-    assert "other numbers of realizations" in error
-    assert Store.open(out).study.seed == 5
+    assert jf.Store.open(out).study.seed == 5
     assert run("run", study, "--out", out, "--seed", "6", "--force") == 0
-    store = Store.open(out)
+    store = jf.Store.open(out)
     assert store.study.seed == 6
-    case = store.records[0].cell.case
+    place = store.places[0]
     np.testing.assert_array_equal(
-        store.records[0].samples, jf.simulate(case, realizations=40, seed=6).samples
+        store.ticks(place, 40).values, jf.simulate(place.cells[0].case, 40, seed=6).ticks
     )
 
 
-def test_damaged_record_is_made_again(study, tmp_path, capsys):
+def test_more_realizations_extend(study, tmp_path, monkeypatch):
     out = tmp_path / "out"
     assert run("run", study, "--out", out) == 0
-    record = Store.open(out).records[1]
-    whole = record.samples
-    record.path.write_bytes(record.path.read_bytes()[:100])
+    counts = []
+    monkeypatch.setattr(
+        "jitterfly.sweep.worker.simulate",
+        lambda *args, **keys: counts.append(keys["realizations"]) or jf.simulate(*args, **keys),
+    )
+    assert run("run", study, "--out", out, "--realizations", "100") == 0
+    assert sum(counts) == 3 * 60
+    store = jf.Store.open(out)
+    place = store.places[1]
+    result = jf.simulate(place.cells[0].case, 100, seed=5)
+    np.testing.assert_array_equal(store.ticks(place, 100).values, result.ticks)
+
+
+def test_target_and_status(study, tmp_path, capsys):
+    out = tmp_path / "out"
+    target = "mean of gain +- 500 %"
+    assert run("run", study, "--out", out, "--realizations", "400", "--target", target) == 0
     capsys.readouterr()
-    assert "damaged" in check_error(capsys, "plot", out)
-    assert run("run", study, "--out", out) == 0
-    np.testing.assert_array_equal(Store.open(out).records[1].samples, whole)
+    assert run("status", out) == 0
+    printed = capsys.readouterr().out
+    assert "3 of 3 cells finished" in printed
+    assert "mean of gain: met" in printed or "mean of gain: not met" in printed
+    assert run("status", out, "--open") == 0
+    assert "3 of 3 cells finished" in capsys.readouterr().out
+
+
+def test_shards_merge_and_export(study, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run("run", study, "--out", tmp_path / "whole") == 0
+    for shard in ("1/2", "2/2"):
+        assert run("run", study, "--out", out, "--shard", shard) == 0
+    assert "jitterfly merge" in capsys.readouterr().out
+    assert run("merge", out) == 0
+    assert "3 of 3 cells finished" in capsys.readouterr().out
+    assert (out / "summary.csv").read_bytes() == (tmp_path / "whole/summary.csv").read_bytes()
+    for name in ("x.csv", "x.nc", "x.parquet", "x.zarr"):
+        assert run("export", out, tmp_path / name) == 0
+        assert (tmp_path / name).exists()
+    capsys.readouterr()
+    assert ".parquet; got 'x.docx'" in check_error(capsys, "export", out, tmp_path / "x.docx")
+    assert "no shard" in check_error(capsys, "merge", tmp_path / "nothing")
+
+
+def test_compare(study, tmp_path, capsys):
+    a, b = tmp_path / "a", tmp_path / "b"
+    assert run("run", study, "--out", a) == 0
+    study.write_text(STUDY.replace("100ns", "10us"))
+    assert run("run", study, "--out", b) == 0
+    capsys.readouterr()
+    assert run("compare", a, a) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("no winner") == 3
+    assert run("compare", a, b) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith(" A")]
+    assert len(rows) == 3
+    assert "no variant 'x'" in check_error(capsys, "compare", f"{a}:x", b)
+    assert "no observable 'x'" in check_error(capsys, "compare", a, b, "--observable", "x")
+    assert "must be a time" in check_error(capsys, "compare", a, b, "--observable", "gain")
+    assert "holds no run" in check_error(capsys, "compare", a, tmp_path)
+    assert run("run", study, "--out", tmp_path / "c", "--seed", "6") == 0
+    capsys.readouterr()
+    assert "seed 5 and B has seed 6" in check_error(capsys, "compare", a, tmp_path / "c")
 
 
 def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
@@ -132,6 +182,17 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["run", "STUDY", "--ou", "x"], "unrecognized arguments: --ou"),
         (["run", "STUDY", "--out", "/proc/nowhere/x"], "/proc/nowhere"),
         (["run"], "required: STUDY.toml"),
+        (["run", "STUDY", "--shard", "3/2"], "shard must be i/n with 1 <= i <= n"),
+        (["run", "STUDY", "--workers", "0"], "--workers must be an integer from 1"),
+        (["run", "STUDY", "--workers", "gpu"], "--workers must be"),
+        (["run", "STUDY", "--workers", "mpi"], "mpiexec -n N python -m mpi4py.futures"),
+        (["run", "STUDY", "--target", "mean of nothing ± 1 %"], "nothing"),
+        (["run", "STUDY", "--target", "gain 1 %"], "target"),
+        (["status", "nowhere"], "nowhere holds no run"),
+        (["export", "nowhere", "x.csv"], "nowhere holds no run"),
+        (["compare", "nowhere", "nowhere"], "nowhere holds no run"),
+        (["merge", "nowhere", "x"], "x"),
+        (["reproduce", "--quick", "--only", "fig99"], "fig99"),
         ([], "required: command"),
         (["plot", "nowhere"], "nowhere holds no run"),
         (["run", "STUDY", "--threads", "1025"], "--threads must be an integer from 1 to 1024"),
@@ -180,16 +241,45 @@ def test_bad_cell_stops_before_anything_runs(study, tmp_path, capsys, monkeypatc
     assert not (tmp_path / "out").exists()
 
 
-def test_full_disk(study, tmp_path, capsys, monkeypatch):
-    def no_space(*_args, **_kwargs):
-        raise OSError(28, "No space left on device")
+def test_cells_that_fail_at_the_end(study, tmp_path, capsys, monkeypatch):
+    def fail(case, **keys):
+        if case.ranks == 8:
+            raise ValueError("no memory for this")
+        return jf.simulate(case, **keys)
 
-    monkeypatch.setattr("numpy.savez_compressed", no_space)
-    assert run("run", study, "--out", tmp_path / "out") == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert "No space left on device" in last
-    assert f"{tmp_path / 'out' / 'samples'}/ranks=4_" in last
-    assert not list((tmp_path / "out" / "samples").iterdir())
+    monkeypatch.setattr("jitterfly.sweep.worker.simulate", fail)
+    out = tmp_path / "out"
+    assert run("run", study, "--out", out, "--on-error", "finish") == 1
+    errors = capsys.readouterr().err
+    assert "1 of 3 places failed" in errors
+    assert "ranks=8: no memory for this" in errors
+    assert "Traceback" not in errors
+    store = jf.Store.open(out)
+    assert [store.available(place) for place in store.places] == [40, 0, 40]
+    assert "no memory" in check_last(capsys, "run", study, "--out", tmp_path / "other")
+
+
+def check_last(capsys, *arguments):
+    """The error line of a command that has shown progress before."""
+    assert run(*arguments) == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_full_disk(study, tmp_path, capsys, monkeypatch):
+    write = os.write
+
+    def no_space(file, data):
+        if len(data) > 200:
+            write(file, data[:100])
+            raise OSError(28, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr("os.write", no_space)
+    error = check_last(capsys, "run", study, "--out", tmp_path / "out")
+    assert "No space left on device" in error
+    assert f"{tmp_path / 'out' / 'records'}/" in error
+    monkeypatch.undo()
+    assert run("run", study, "--out", tmp_path / "out") == 0
 
 
 def test_info_and_version(capsys):
@@ -201,14 +291,14 @@ def test_info_and_version(capsys):
     assert capsys.readouterr().out == f"jitterfly {jf.__version__}\n"
 
 
-@pytest.mark.parametrize("module", ["parser", "study", "terminal"])
+@pytest.mark.parametrize("module", ["parser", "run", "terminal"])
 def test_interrupted_while_loading(monkeypatch, capsys, module):
     class Interrupt:
         def find_spec(self, name, *_):
             if name == f"jitterfly.cli.{module}":
                 raise KeyboardInterrupt
 
-    for name in ("parser", "study", "terminal"):
+    for name in ("parser", "run", "terminal"):
         monkeypatch.delitem(sys.modules, f"jitterfly.cli.{name}", raising=False)
         monkeypatch.delattr(f"jitterfly.cli.{name}", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
@@ -221,41 +311,3 @@ def test_module_is_the_command():
         [sys.executable, "-m", "jitterfly", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"jitterfly {jf.__version__}\n"
-
-
-def test_interrupt_keeps_finished_cells(study, tmp_path):
-    long = STUDY.replace("max = 40", "min = 40, max = 40").replace("[2, 4]", "[2, 22]")
-    study.write_text(long.replace("max = 40", "max = 3000", 1))
-    out = tmp_path / "out"
-    command = [sys.executable, "-m", "jitterfly", "run", str(study), "--out", str(out)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        deadline = time.monotonic() + 60
-        while len(list(out.glob("samples/*.npz"))) < 5 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        printed, errors = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert printed == ""
-    last = errors.splitlines()[-1]
-    assert last.startswith("jitterfly: stopped: ")
-    assert "of 21 cells are kept" in last
-    assert "Traceback" not in errors
-    kept = int(last.split()[2])
-    records = Store(out, Store.open(out).study, json.loads((out / "meta.json").read_text())).records
-    assert [record.whole() for record in records] == [True] * kept + [False] * (21 - kept)
-
-
-def test_progress_says_what_it_should(capsys):
-    assert [show_time(s) for s in (3.2, 185, 7800)] == ["3 s", "3 min 05 s", "2 h 10 min"]
-    assert [show_rate(r) for r in (870, 12345, 4.5e6)] == ["870", "12.3k", "4.5M"]
-    with Progress(4, 100.0, sys.stderr) as progress:
-        progress.skip(20.0)
-        progress.step(10, 40.0)
-        assert progress.text().startswith("1/4 cells, ")
-        assert " left, " in progress.text()
-        progress.step(10, 40.0)
-        assert " left" not in progress.text()
-    assert capsys.readouterr().err.count("\n") == 1

@@ -76,6 +76,55 @@ def test_ctrl_c(call):
     assert seconds < 5
 
 
+STUDY = """
+import multiprocessing
+from pathlib import Path
+from jitterfly.studies.study import parse_study
+from jitterfly.sweep import run
+
+TEXT = '''
+name = "long"
+realizations = { min = 10000000, max = 10000000 }
+[case]
+ranks = 1024
+algorithm = { kind = "butterfly", after = 10 }
+network = { kind = "hockney", alpha = 1e-7, beta = 1e-9, gamma = 1e-10 }
+noise = [{ kind = "periodic", period = 1e-3, duration = 1e-5 }]
+'''
+OUT = Path("{out}")
+"""
+STOP_STUDY = """
+pressed = []
+
+def press():
+    while not list(OUT.glob("records/*")):
+        time.sleep(0.01)
+    time.sleep({later})
+    pressed.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=press, daemon=True).start()
+told = ""
+try:
+    run(parse_study(TEXT), OUT, backend="cpu", workers={workers})
+except KeyboardInterrupt as stop:
+    told = str(stop)
+print(json.dumps([told, time.monotonic() - pressed[0], len(multiprocessing.active_children())]))
+"""
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("later", [0.0, 0.7])
+def test_ctrl_c_in_a_study(tmp_path, workers, later):
+    """As prompt; it says what is kept, and leaves no worker behind."""
+    stop = STOP_STUDY.replace("{workers}", repr(workers)).replace("{later}", str(later))
+    told, seconds, left = run(STUDY.replace("{out}", str(tmp_path / "out")) + stop)
+    assert told.startswith("0 of 1 cells are finished, and what was run of the others is kept in ")
+    assert told.endswith("the same command goes on from there")
+    assert seconds < 5
+    assert left == 0
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_threads_that_the_system_refuses():
     script = """

@@ -270,7 +270,9 @@ def test_one_noise_of_a_kind():
 
 @pytest.mark.parametrize("value", ["max", None, 1])
 def test_observe(value):
-    check(lambda: case(observe=value), "observe must be one of 'completion', 'rounds', got ")
+    check(
+        lambda: case(observe=value), "observe must be one of 'completion', 'spread', 'rounds', got "
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,30 +18,49 @@ from .case import Case
 from .info import info
 from .network import Hockney, LogGOPS, Network
 from .noise import NetworkJitter, Noise, PeriodicNoise
+from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
 from .program import row_labels
 from .result import Result
 from .simulate import BackendError, noise_phases, ready_times, simulate
+from .store import Store, export, merge
+from .studies import Axis, Budget, Study, load_study
+from .sweep import run as run_study
 from .units import Time, show_seconds
 from .version import __version__
 
 __all__ = [
     "Algorithm",
+    "Axis",
     "BackendError",
+    "Budget",
     "Butterfly",
     "Case",
+    "Completion",
+    "Gain",
     "Hockney",
     "LogGOPS",
     "Network",
     "NetworkJitter",
     "Noise",
+    "OptimalT",
+    "Overhead",
     "PeriodicNoise",
+    "Recovery",
     "Result",
+    "Slowdown",
+    "Store",
+    "Study",
+    "Target",
     "Time",
     "__version__",
+    "export",
     "info",
+    "load_study",
+    "merge",
     "noise_phases",
     "ready_times",
     "row_labels",
+    "run_study",
     "show_seconds",
     "simulate",
     "stats",

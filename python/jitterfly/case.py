@@ -15,6 +15,7 @@ from .steps import COMPUTE, OBSERVE, Costs, Step, Timeline, symmetric_timeline
 from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
 
 MOST_CYCLES = 100_000
+OBSERVE_CHOICES = ("completion", "spread", "rounds")
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ class Case:
         From 1 to 100,000.
     work : float or str
         CPU time of a compute phase, seconds.
-    observe : "completion" or "rounds"
+    observe : "completion", "spread" or "rounds"
         What is reported of each realization. "completion": the ready time of the last rank, for
-        each cycle and each T = 0 ... after. "rounds": latest, earliest and mean ready time over
-        the ranks, for each row of `ready_times`.
+        each cycle and each T = 0 ... after. "spread": the same times as latest, earliest and mean
+        over the ranks. "rounds": those three for each row of `ready_times`.
 
     Raises
     ------
@@ -70,7 +71,7 @@ class Case:
     message_bytes: int = 8
     cycles: int = 1
     work: Seconds = Seconds(0.0)
-    observe: Literal["completion", "rounds"] = "completion"
+    observe: Literal["completion", "spread", "rounds"] = "completion"
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -84,7 +85,7 @@ class Case:
         put("message_bytes", check_integer(self.message_bytes, "message_bytes", least, MOST_BYTES))
         put("cycles", check_integer(self.cycles, "cycles", 1, MOST_CYCLES))
         to_ticks(self.work, "work")
-        check_choice(self.observe, "observe", ("completion", "rounds"))
+        check_choice(self.observe, "observe", OBSERVE_CHOICES)
         costs = self.costs
         self.network.check_gap(self.algorithm.send_gap(self.log2_ranks, costs))
         for noise in self.noise:
@@ -119,9 +120,12 @@ class Case:
 
     def longest_ticks(self) -> int:
         """A bound on any time that occurs under the worst noise, in ticks."""
+        delays: dict[int, int] = {}  # a cycle asks for the same few again and again
 
         def advance(start: int, work: int) -> int:
-            return start + work + sum(noise.longest_delay(work) for noise in self.noise)
+            if work not in delays:
+                delays[work] = sum(noise.longest_delay(work) for noise in self.noise)
+            return start + work + delays[work]
 
         costs = self.costs
         late = sum(noise.longest_message_delay(costs.transit) for noise in self.noise)

@@ -1,4 +1,4 @@
-"""Files that appear under their name whole or not at all."""
+"""Files that are whole: replaced at once, or extended by all of a block or by nothing."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except OSError as error:
-        what = error.strerror or str(error)
-        raise OSError(error.errno, what, str(path)) from None
+        raise naming(error, path) from None
     finally:
         with suppress(OSError):  # the directory is gone or closed to us: said above, if it matters
             temporary.unlink(missing_ok=True)
@@ -34,5 +33,44 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a small file at once."""
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # else a power cut may keep the new name and lose what is in it
+
+
+def append_whole(path: Path, content: bytes | bytearray | memoryview, at: int) -> None:
+    """Make `content` the end of a file, from byte `at` on; what was behind `at` is cut off.
+
+    One call of the system writes it, so a process that is killed leaves all of it, or a part that
+    a check sum tells. After any error the file ends at `at`, as before.
+
+    Raises:
+        OSError: with `path` in it, such as a full disk.
+    """
+    new = not path.exists()
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise naming(error, path) from None
+    try:
+        if os.fstat(file).st_size > at:
+            os.ftruncate(file, at)
+        rest = memoryview(content)
+        while rest:  # short only at 2 GiB, on a signal, or just before the disk is full
+            rest = rest[os.write(file, rest) :]
+    except BaseException as error:
+        with suppress(OSError):
+            os.ftruncate(file, at)
+            if new:
+                path.unlink()
+        if isinstance(error, OSError):
+            raise naming(error, path) from None
+        raise
+    finally:
+        os.close(file)
+
+
+def naming(error: OSError, path: Path) -> OSError:
+    """The same error with the name of a file in it."""
+    return OSError(error.errno, error.strerror or str(error), str(path))

@@ -18,6 +18,11 @@ class Network(Component, ABC):
 
     smallest_message: ClassVar[int] = 0
 
+    @property
+    def largest_message(self) -> int:
+        """The largest message that the model knows, bytes."""
+        return MOST_BYTES
+
     @abstractmethod
     def costs(self, message_bytes: int) -> Costs:
         """The costs of one message of so many bytes, in ticks of 1 ps."""
@@ -121,6 +126,10 @@ class LogGOPS(Network, kind="loggops"):
     def __post_init__(self) -> None:
         if self.S is not None:
             object.__setattr__(self, "S", check_integer(self.S, "S", 1, MOST_BYTES))
+
+    @property
+    def largest_message(self) -> int:
+        return MOST_BYTES if self.S is None else self.S
 
     def costs(self, message_bytes: int) -> Costs:
         n = message_bytes

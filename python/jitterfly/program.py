@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -120,8 +121,8 @@ def observation_names(case: Case) -> list[str]:
     -------
     list of str
         With ``observe="completion"``: "completion", or "T=3", "cycle 2", "cycle 2, T=3" where
-        there are several T or cycles. With "rounds": "<row>: max", "<row>: min", "<row>: mean"
-        for each row of `row_labels`.
+        there are several T or cycles. With "spread": "<name>: max", "<name>: min", "<name>: mean"
+        for each of them. With "rounds": the same for each row of `row_labels`.
 
     Examples
     --------
@@ -131,12 +132,29 @@ def observation_names(case: Case) -> list[str]:
     ['T=0', 'T=1', 'T=2']
     """
     if case.observe == "rounds":
-        return [f"{row}: {what}" for row in row_labels(case) for what in ("max", "min", "mean")]
+        names = row_labels(case)
+    else:
+        names = [completion.name for completion in completions(case)]
+    if case.observe == "completion":
+        return names
+    return [f"{name}: {what}" for name in names for what in ("max", "min", "mean")]
+
+
+class Completion(NamedTuple):
+    """A row of completions: its name, number of redundant exchanges, and cycle (from 1)."""
+
+    name: str
+    T: int
+    cycle: int
+
+
+def completions(case: Case) -> list[Completion]:
+    """The rows that a case observes as "completion" and "spread", in their order."""
     redundancies = [s.redundancy for s in case.cycle_steps() if s.redundancy is not None]
-    names = []
+    rows = []
     for cycle in range(1, case.cycles + 1):
         for redundancy in redundancies:
             parts = [f"cycle {cycle}"] if case.cycles > 1 else []
             parts += [f"T={redundancy}"] if len(redundancies) > 1 else []
-            names.append(", ".join(parts) or "completion")
-    return names
+            rows.append(Completion(", ".join(parts) or "completion", redundancy, cycle))
+    return rows

@@ -92,10 +92,12 @@ def simulate(
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
 
-    rounds = case.observe == "rounds"
-    # Ticks and seconds; with rounds, three of each, and the engine's four. And names of columns.
-    words = 4 + 3 + 3 if rounds else 2
-    held = row_count(case, every_row=rounds) * (realizations * 8 * words + 128 * words)
+    spread = case.observe != "completion"
+    # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.
+    words = 4 + 3 + 3 if spread else 2
+    held = row_count(case, every_row=case.observe == "rounds") * (
+        realizations * 8 * words + 128 * words
+    )
     memory.check_memory(
         held, f"the results of {realizations} realizations", memory.available_bytes()
     )
@@ -111,7 +113,7 @@ def simulate(
             theirs.append(error)
             raise
 
-    statistics = "all" if rounds else "max"
+    statistics = "all" if spread else "max"
     try:
         raw = _core.simulate(
             program,
@@ -135,8 +137,8 @@ def simulate(
         first=first,
         backend=chosen,
         observations=observation_names(case),
-        ticks=max_min_mean(raw, case.log2_ranks) if rounds else raw,
-        noise_free=from_ticks(np.repeat(quiet_ticks(case), 3 if rounds else 1)),
+        ticks=max_min_mean(raw, case.log2_ranks) if spread else raw,
+        noise_free=from_ticks(np.repeat(quiet_ticks(case), 3 if spread else 1)),
     )
 
 

@@ -1,55 +1,114 @@
-"""The kinds of study: what each needs of its cells so that it can be tabled and drawn.
+"""The kinds of figures: what each needs of a study so that it can be drawn.
 
-A kind is a name in FIGURES, a module of that name in `plots/`, and a table in `report.py`.
+A kind is a name in FIGURES and a module of that name in `plots/`.
 """
 
 from __future__ import annotations
 
 from ..fields import check_choice
-from ..studies.study import Cell, Study
-from .results import CONVENTIONAL, NOISELESS, REDUNDANT
+from ..studies import Study
+from . import along
 
-FIGURES = ("slowdown", "overhead", "cycles")
+#: What a study may ask for with `figure`, or `plot --kind`.
+FIGURES = (
+    "slowdown", "overhead", "cycles", "maps", "curves", "distribution", "tail", "thirty",
+)  # fmt: skip
+#: Those that show one observable as well as several.
+OF_ONE = ("maps", "curves", "distribution", "tail", "thirty")
 
 
-def check_figure(study: Study) -> None:
-    """Raise if the study's figure is not known, or its cells are not what the figure needs.
+def figure_of(study: Study) -> str:
+    """The figure that a study asks for; without one, maps over two axes of numbers, or curves."""
+    if study.figure:
+        return str(study.figure)
+    return "maps" if len(along.number_axes(study)) == 2 else "curves"
 
-    `slowdown` needs every T of MS12 from one pass; `overhead` and `cycles` need CS14's three cases.
+
+def check_figure(study: Study, kind: str | None = None, observable: str | None = None) -> None:
+    """Raise if a figure is not known, or the study is not what it needs.
+
+    Args:
+        kind: instead of the study's own.
+        observable: the only one to be shown.
 
     Raises:
         ValueError: with the name of the file.
     """
-    cells = study.cells()
     try:
-        check_choice(study.figure, "figure", FIGURES)
-        if len({axis.name for axis in study.axes} - {"ranks"}) > 1:
-            raise ValueError("a figure can show `ranks` and one more axis")
-        if any(cell.case.observe != "completion" for cell in cells):
-            raise ValueError(f"figure {study.figure!r} needs cases that observe 'completion'")
-        needs = _slowdown_needs if study.figure == "slowdown" else _overhead_needs
-        needs(study, cells)
+        name = check_choice(kind or figure_of(study), "figure", FIGURES)
+        if observable is not None:
+            check_choice(observable, "observable", observables(study))
+            if name not in OF_ONE:
+                raise ValueError(
+                    f"figure {name!r} shows its own observables, so give none; "
+                    f"{', '.join(OF_ONE)} show one"
+                )
+        needs = {
+            "slowdown": _slowdown_needs,
+            "overhead": _overhead_needs,
+            "cycles": _cycles_needs,
+            "maps": _maps_needs,
+        }
+        if name in needs:
+            needs[name](study)
     except ValueError as error:
         raise study.error(str(error)) from None
 
 
-def _slowdown_needs(study: Study, cells: list[Cell]) -> None:
-    cases = [cell.case for cell in cells]
-    good = all(c.algorithm.forwards(c.log2_ranks) > 0 and c.cycles == 1 for c in cases)
-    if not good or study.variants:
-        raise ValueError(
-            "figure 'slowdown' needs cases of one cycle with algorithm.after from 1 to K, "
-            "and no variants"
-        )
+def observables(study: Study) -> list[str]:
+    """The names of all observables, with those of each T or cycle."""
+    return list(dict.fromkeys(name for p in study.places() for name in study.families(p)))
 
 
-def _overhead_needs(study: Study, cells: list[Cell]) -> None:
-    names = {variant.label for variant in study.variants}
-    needed = {NOISELESS, CONVENTIONAL, REDUNDANT}
-    if names != needed or any(c.case.algorithm.forwards(c.case.log2_ranks) for c in cells):
+def kind_of(study: Study, name: str) -> str:
+    """The kind of the observable `name`, which may be one of those for each T or cycle."""
+    known = study.observables
+    for key in sorted(known, key=len, reverse=True):
+        if name == key or name.startswith(f"{key}, "):
+            return str(known[key].kind)
+    return ""
+
+
+def named(study: Study, kind: str) -> list[str]:
+    """Names of the observables of a kind, in the study's order."""
+    return [name for name, observable in study.observables.items() if observable.kind == kind]
+
+
+def _need(study: Study, figure: str, wanted: dict[str, int]) -> None:
+    missing = [kind for kind, count in wanted.items() if len(named(study, kind)) < count]
+    if missing:
+        told = ", ".join(f"{count} of kind {kind!r}" for kind, count in wanted.items())
+        raise ValueError(f"figure {figure!r} needs the observables: {told}; too few {missing[0]}")
+
+
+def _slowdown_needs(study: Study) -> None:
+    _need(study, "slowdown", {"slowdown": 2, "gain": 1, "optimal_T": 1})
+    _along_ranks(study, "slowdown")
+
+
+def _overhead_needs(study: Study) -> None:
+    _need(study, "overhead", {"overhead": 2, "recovery": 1})
+    _along_ranks(study, "overhead")
+
+
+def _cycles_needs(study: Study) -> None:
+    _need(study, "cycles", {"overhead": 2, "recovery": 1})
+    each = [study.observables[name] for kind in ("overhead", "recovery")
+            for name in named(study, kind)]  # fmt: skip
+    cycles = min(cell.case.cycles for place in study.places() for cell in place.cells)
+    if any(one.cycle != "each" for one in each) or cycles < 3:
+        raise ValueError("figure 'cycles' needs cycle = \"each\", and cases of at least 3 cycles")
+
+
+def _along_ranks(study: Study, figure: str) -> None:
+    if all(axis.name != "ranks" for axis in study.axes):
+        raise ValueError(f"figure {figure!r} needs an axis 'ranks'")
+
+
+def _maps_needs(study: Study) -> None:
+    numbers = along.number_axes(study)
+    if len(numbers) < 2:
         raise ValueError(
-            f"figure {study.figure!r} needs the variants {', '.join(sorted(needed))}, "
-            "and algorithm.after 0"
+            "figure 'maps' needs two axes of at least two numbers each, "
+            f"got {', '.join(numbers) or 'none'}; 'curves' needs one"
         )
-    if study.figure == "cycles" and any(c.case.cycles < 3 for c in cells):
-        raise ValueError("figure 'cycles' needs cases of at least 3 cycles")

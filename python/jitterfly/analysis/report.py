@@ -1,21 +1,36 @@
-"""The main numbers of a study as tables: for a terminal, and summary.csv."""
+"""The main numbers of a study as tables, for a terminal or a page."""
 
 from __future__ import annotations
 
-import csv
-import io
-import math
+from typing import NamedTuple
 
-from ..units import show_seconds
-from . import measures
-from .results import CONVENTIONAL, REDUNDANT, Results
-from .show import plus_minus, show_number, show_ranks
+from ..program import quiet_ticks
+from ..units import TICKS_PER_SECOND, show_seconds
+from . import along, figures
+from .facts import Facts
+from .maps import WIDE, grids
+from .results import Panel, Results, Spot
+from .show import plus_minus, short, show_number
 
 _MEANS = "Every mean has its 95 % interval; medians and ranges have none."
+_SMALLEST = "The optimal T is the smallest one whose mean can not be told from the best."
 _SELECTION = (
     "The best T is chosen by the samples that its mean and gain are then taken from: that favours\n"
     "the redundant scheme a little, and so does looking for the largest of many gains."
 )
+_MARKS = (
+    f"Means. ? : interval wider than ± {100 * WIDE:.0f} %, or a gain that may be 1. "
+    "* : target not met."
+)
+_MICRO = 1e6  # times are shown in us
+
+
+class Table(NamedTuple):
+    """A table of text; a header may have two lines. `title` may be empty."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
 
 
 def aligned(header: list[str], rows: list[list[str]]) -> str:
@@ -30,88 +45,145 @@ def aligned(header: list[str], rows: list[list[str]]) -> str:
     )
 
 
-def _spread(samples: measures.Samples, scale: float = 1.0) -> list[str]:
-    """Median, 5-95 %, mean: three columns."""
-    low, middle, high = (scale * value for value in measures.quantiles(samples))
-    mean = measures.mean(samples).scaled(scale)
-    return [
-        show_number(middle),
-        f"{show_number(low)}-{show_number(high)}",
-        plus_minus(mean.value, mean.high - mean.value),
-    ]
-
-
-def _spread_header() -> list[str]:
-    names = ["median", "5-95 %", "mean"]
-    return [f"{who}\n{name}" for who in ("conv.", "red.") for name in names]
-
-
-def _slowdown_table(results: Results) -> str:
-    header = ["ranks", "realiza-\ntions", "noise-\nfree", *_spread_header()]
-    header += ["gain", "best\nT", "enough\nT"]
-    parts = ["Completion over noise-free completion, conventional and redundant (with the best T):"]
-    for panel in results.panels:
-        rows = []
-        for place in panel.places:
-            row = [show_ranks(place.ranks), str(place.realizations), show_seconds(place.noise_free)]
-            for name in (CONVENTIONAL, REDUNDANT):
-                row += _spread(place.slowdown[name])
-            best = place.redundancy
-            rows.append([*row, f"{place.gain:.3g}", str(best.best), str(best.enough)])
-        parts.append(_titled(panel.label, aligned(header, rows)))
-    return "\n\n".join([*parts, f"{_MEANS}\n{_SELECTION}"])
-
-
-def _titled(label: str, table: str) -> str:
-    return f"{label}\n{table}" if label else table
-
-
-def _overhead_table(results: Results) -> str:
-    by_cycle = results.study.figure == "cycles"
-    header = ["cycle" if by_cycle else "ranks", "realiza-\ntions", *_spread_header(), "recovery"]
-    parts = ["Overhead over the noiseless case, conventional and redundant, us:"]
-    for panel in results.panels:
-        rows = []
-        for place in panel.places[-1:] if by_cycle else panel.places:
-            samples = [place.overhead[name] for name in (CONVENTIONAL, REDUNDANT)]
-            for cycle in range(samples[0].shape[1]) if by_cycle else [-1]:
-                first = str(cycle + 1) if by_cycle else show_ranks(place.ranks)
-                row = [first, str(place.realizations)]
-                for one in samples:
-                    row += _spread(one[:, cycle], 1e6)
-                share = place.recovery(cycle)
-                rows.append([*row, f"{share:.2f}" if math.isfinite(share.low) else "-"])
-        parts.append(_titled(panel.label, aligned(header, rows)))
-    return "\n\n".join([*parts, _MEANS])
-
-
 def table(results: Results) -> str:
-    """The study's main numbers, aligned."""
-    slowdown = results.study.figure == "slowdown"
-    return _slowdown_table(results) if slowdown else _overhead_table(results)
+    """The study's main numbers, aligned, and what they mean."""
+    parts = []
+    for one in tables(results):
+        text = aligned(one.header, one.rows)
+        parts.append(f"{one.title}\n{text}" if one.title else text)
+    return "\n\n".join([*parts, "\n".join(notes(results))])
 
 
-def summary(results: Results) -> str:
-    """summary.csv: a row for each cell and observation; times in seconds."""
-    axes = [axis.name for axis in results.study.axes]
-    stream = io.StringIO()
-    out = csv.writer(stream, lineterminator="\n")
-    out.writerow(
-        [
-            *axes, "variant", "cell", "observation", "realizations", "noise_free_s", "mean_s",
-            "mean_low_s", "mean_high_s", "min_s", "p5_s", "p50_s", "p95_s", "max_s",
-        ]
-    )  # fmt: skip
-    for record in results.records:
-        cell = record.cell
-        for column, name in enumerate(record.observations):
-            samples = record.samples[:, column]
-            found = [float(record.noise_free[column]), *measures.mean(samples)]
-            found += [samples.min(), *measures.quantiles(samples), samples.max()]
-            out.writerow(
-                [
-                    *(cell.place[axis] for axis in axes), cell.variant, cell.hash, name,
-                    len(samples), *(f"{value:.12g}" for value in found),
+def tables(results: Results) -> list[Table]:
+    """Maps as matrices; else a row for each place (or each cycle, where there are several)."""
+    if figures.figure_of(results.study) == "maps":
+        return _matrices(results)
+    found = []
+    for panel in results.panels():
+        spots = [spot for spot in panel.spots if spot.facts]
+        if not spots:
+            continue
+        indices = _indices(results.names)
+        if indices:
+            found.append(_by_index(results, panel.label, spots[-1], indices))
+        else:
+            found.append(_by_place(results, panel, spots))
+    return found
+
+
+def notes(results: Results) -> list[str]:
+    """What has to be said about the tables."""
+    told = [_MARKS if figures.figure_of(results.study) == "maps" else _MEANS]
+    if any(f.T is not None for spot in results.spots for f in spot.facts.values()):
+        told += [_SMALLEST, _SELECTION]
+    return [*told, *([results.state] if results.state else [])]
+
+
+def _by_place(results: Results, panel: Panel, spots: list[Spot]) -> Table:
+    names = [name for name in results.names if any(name in spot.facts for spot in spots)]
+    slow = any(figures.kind_of(results.study, name) == "slowdown" for name in names)
+    first = along.axis_title(results.study, results.axis) if results.axis else ""
+    targets = bool(results.study.targets)
+    header = [first, "realiza-\ntions", *(["noise-\nfree"] if slow else [])]
+    header += [column for name in names for column in _header(spots, name)]
+    rows = []
+    for spot in spots:
+        row = [_position(results, spot), f"{spot.realizations:,}"]
+        row += [_quiet(spot)] if slow else []
+        for name in names:
+            row += _cells(spot.facts.get(name), len(_header(spots, name)))
+        rows.append([*row, *(["no" if spot.unmet else "yes"] if targets else [])])
+    return Table(panel.label, [*header, *(["target\nmet"] if targets else [])], rows)
+
+
+def _by_index(results: Results, label: str, spot: Spot, indices: dict[str, list[str]]) -> Table:
+    """One place, with a row for each cycle or T."""
+    bases = list(dict.fromkeys(base for at in indices.values() for base in at))
+    samples = {base: next(n for n in results.names if n.startswith(f"{base}, ")) for base in bases}
+    header = ["", "realiza-\ntions"]
+    for base in bases:
+        header += [h.replace(_title(samples[base]), _title(base), 1)
+                   for h in _header([spot], samples[base])]  # fmt: skip
+    rows = []
+    for index in indices:
+        row = [index, f"{spot.realizations:,}"]
+        for base in bases:
+            row += _cells(spot.facts.get(f"{base}, {index}"), len(_header([spot], samples[base])))
+        rows.append(row)
+    at = _position(results, spot)
+    here = f"{along.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
+    return Table(", ".join(part for part in (label, here) if part), header, rows)
+
+
+def _indices(names: list[str]) -> dict[str, list[str]]:
+    """`cycle 3` or `T=3` of each name that ends so, with the names before it."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        base, comma, index = name.partition(", ")
+        if comma and index.startswith(("cycle ", "T=")):
+            found.setdefault(index, []).append(base)
+    return found
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _header(spots: list[Spot], name: str) -> list[str]:
+    facts = next(spot.facts[name] for spot in spots if name in spot.facts)
+    unit = ", us" if facts.unit == "s" else ""
+    if facts.quantiles is None:
+        return [f"{_title(name)}{unit}"]
+    return [f"{_title(name)}{unit}\nmedian", "5-95 %", "mean"]
+
+
+def _cells(facts: Facts | None, columns: int) -> list[str]:
+    """Median, 5-95 %, mean; or the mean alone."""
+    if facts is None:
+        return ["-"] * columns
+    scale = _MICRO if facts.unit == "s" else 1.0
+    value, low, high = (
+        scale * float(e) for e in (facts.mean.value, facts.mean.low, facts.mean.high)
+    )
+    if facts.quantiles is None:
+        if facts.mean.too_small:
+            return ["-"]
+        if facts.is_set:
+            return [f"{value:.0f}"]
+        return [plus_minus(value, (high - low) / 2)]
+    first, middle, last = (show_number(scale * q) for q in facts.quantiles)
+    return [middle, f"{first}-{last}", plus_minus(value, (high - low) / 2)]
+
+
+def _position(results: Results, spot: Spot) -> str:
+    if not results.axis:
+        return ""
+    value = spot.place.coordinates[results.axis]
+    values = along.axis_values(results.study)[results.axis]
+    text = along.Along(values).text(value)
+    return text.replace("$", "").replace("{", "").replace("}", "") if "^{" in text else text
+
+
+def _quiet(spot: Spot) -> str:
+    return show_seconds(float(quiet_ticks(spot.place.cells[0].case)[-1]) / TICKS_PER_SECOND)
+
+
+def _matrices(results: Results) -> list[Table]:
+    x, y = along.number_axes(results.study)[:2]
+    header = f"{along.axis_title(results.study, y)} /\n{along.axis_title(results.study, x)}"
+    found = []
+    for grid in grids(results, x, y, results.names):
+        columns = [text.strip("$").replace("{", "").replace("}", "") for text in grid.x_texts]
+        for name in results.names:
+            rows = []
+            for j in reversed(range(len(grid.y))):
+                marks = zip(grid.values[name][j], grid.unsure[name][j], grid.unmet[name][j],
+                            strict=True)  # fmt: skip
+                cells = [
+                    "" if value != value else short(value) + "?" * bool(u) + "*" * bool(m)
+                    for value, u, m in marks
                 ]
-            )  # fmt: skip
-    return stream.getvalue()
+                rows.append([grid.y_texts[j], *cells])
+            title = ", ".join(part for part in (grid.titles[name], grid.label) if part)
+            found.append(Table(title, [header, *columns], rows))
+    return found

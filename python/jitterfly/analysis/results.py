@@ -1,134 +1,176 @@
-"""A study's samples arranged for figures and claims: panels of cells along the ranks."""
+"""A study's results arranged for tables, figures and claims: spots in panels along an axis."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
+from .. import stats
+from ..observables import Decision, Family, Form, Measure, Observed
+from ..store import Store
+from ..studies import Place, Study
+from . import along
+from .facts import Facts, facts_of
 
-from .. import theory
-from ..studies.store import Record, Store
-from ..studies.study import Study
-from . import measures
-from .measures import BestRedundancy, Estimate, Samples
-
-NOISELESS, CONVENTIONAL, REDUNDANT = "noiseless", "conventional", "redundant"
+CONVENTIONAL, REDUNDANT = "conventional", "redundant"
 
 
-@dataclass(frozen=True)
-class Place:
-    """The cells at one place on the axes: one record for each variant."""
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """What a run knows at one place on the axes of its study."""
 
-    ranks: int
-    records: dict[str, Record]
+    store: Store
+    place: Place
+
+    @cached_property
+    def decision(self) -> Decision:
+        """How many realizations count, and whether the targets are met."""
+        return self.store.decision(self.place)
 
     @property
     def realizations(self) -> int:
-        """Realizations per variant, the same for each."""
-        return next(iter(self.records.values())).cell.realizations
+        """Realizations that every estimate here is taken from; 0 before the first look."""
+        return min(self.decision.realizations, self.store.available(self.place))
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether this place is finished: targets met, or budget spent."""
+        return self.store.complete(self.place)
+
+    @cached_property
+    def unmet(self) -> tuple[str, ...]:
+        """The observables whose target was missed when the budget was spent, or is open still."""
+        return tuple(state.target.observable for state in self.decision.states if not state.met)
 
     @property
-    def record(self) -> Record:
-        """The only record, where the study has no variants."""
-        (record,) = self.records.values()
-        return record
-
-    # --- one pass with T = 0 ... K (MS12)
+    def ranks(self) -> int:
+        """Of its cases, which share it."""
+        return self.place.cells[0].case.ranks
 
     @cached_property
-    def noise_free(self) -> float:
-        """Completion without noise, seconds: the same for every T."""
-        return float(self.record.noise_free[0])
+    def families(self) -> Mapping[str, Family]:
+        """The observables here, by name; one may be missing where there are too few ranks."""
+        return self.store.families(self.place)
 
-    @cached_property
-    def redundancy(self) -> BestRedundancy:
-        """The best number of redundant exchanges after the butterfly."""
-        return measures.best_redundancy(self.record.samples)
-
-    @cached_property
-    def slowdown(self) -> dict[str, Samples]:
-        """Completion over noise-free completion: T = 0, and the T with the smallest mean."""
-        samples = self.record.samples / self.noise_free
-        return {CONVENTIONAL: samples[:, 0], REDUNDANT: samples[:, self.redundancy.best]}
-
-    @cached_property
-    def gain(self) -> Estimate:
-        """Mean of the conventional over mean of the redundant scheme, same noise."""
-        return measures.ratio(self.slowdown[CONVENTIONAL], self.slowdown[REDUNDANT])
-
-    # --- variants noiseless, conventional, redundant (CS14)
-
-    @cached_property
-    def overhead(self) -> dict[str, Samples]:
-        """Completion minus noiseless completion, seconds, shape (realizations, cycles)."""
-        quiet = self.records[NOISELESS].samples
-        return {name: self.records[name].samples - quiet for name in (CONVENTIONAL, REDUNDANT)}
-
-    def recovery(self, cycle: int = -1) -> Estimate:
-        """(conventional - redundant) / (conventional - noiseless), of means over realizations."""
-        lost, left = (self.overhead[name][:, cycle] for name in (CONVENTIONAL, REDUNDANT))
-        return measures.ratio(lost - left, lost)
-
-    @cached_property
-    def recoverable(self) -> float | None:
-        """The largest recovery that any redundancy can reach; None where no bound is known.
-
-        One collective from a common start under stationary noise: see `theory.completion_bound`.
-        """
-        try:
-            bound = theory.completion_bound(self.records[CONVENTIONAL].cell.case)
-        except ValueError:
+    def observed(self, name: str) -> Observed | None:
+        """An observable of all realizations here; None where there is none, or no data yet."""
+        if name not in self.families or not self.realizations:
             return None
-        lost = float(self.overhead[CONVENTIONAL][:, -1].mean())
-        over = float(self.records[CONVENTIONAL].samples[:, -1].mean()) - bound
-        return over / lost if lost > 0 else None
+        return self.store.observed(self.place, name)
+
+    @cached_property
+    def facts(self) -> dict[str, Facts]:
+        """The main numbers of each observable that has data; the samples are not kept."""
+        if not self.realizations:
+            return {}
+        return {
+            name: facts_of(self.store.observed(self.place, name), self.estimate(name))
+            for name in self.families
+        }
+
+    def last(self, name: str) -> Facts | None:
+        """An observable after the last cycle, whether there is one for each cycle or not."""
+        cycles = self.place.cells[0].case.cycles
+        return self.facts.get(name) or self.facts.get(f"{name}, cycle {cycles}")
+
+    def estimate(
+        self, name: str, statistic: str = "mean", confidence: float = 0.95
+    ) -> stats.Estimate:
+        """A statistic; of a target, with the interval that holds after early stopping."""
+        return self.store.estimate(self.place, name, statistic, confidence)
+
+    def ratio(self, top: Form, bottom: Form | int) -> stats.Estimate:
+        """Ratio of the means of two sums of observations here, with its interval.
+
+        Raises:
+            ValueError: there are no data.
+        """
+        if not self.realizations:
+            raise ValueError(f"{self.place.name} has no data yet")
+        family = Family("", "", (Measure("", top, bottom, distribution=False),))
+        return Observed(family, self.store.data(self.place, self.realizations)).mean()
 
 
 @dataclass(frozen=True)
 class Panel:
-    """All places that differ in their ranks only, ascending; `label` tells the other axes."""
+    """All spots that differ in one axis only, ascending; `label` tells the other axes."""
 
     label: str
-    places: list[Place]
+    labels: Mapping[str, str]
+    spots: list[Spot]
 
-    @property
-    def ranks(self) -> np.ndarray:
-        """Shape (places,)."""
-        return np.array([place.ranks for place in self.places])
+    def known(self, name: str) -> list[Spot]:
+        """Spots that have data of an observable."""
+        return [spot for spot in self.spots if name in spot.facts]
 
 
-@dataclass(frozen=True)
 class Results:
-    """Study and panels, from the files of a run; `records` in the study's order."""
+    """What a run has found so far: `spots` in the study's order; it may be unfinished."""
 
-    study: Study
-    panels: list[Panel]
-    records: list[Record]
-
-    @property
-    def count(self) -> str:
-        """Realizations per cell, for a caption."""
-        counts = [place.realizations for panel in self.panels for place in panel.places]
-        low, high = min(counts), max(counts)
-        return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    def __init__(self, store: Store):
+        self.store = store
+        self.spots = [Spot(store, place) for place in store.places]
 
     @classmethod
     def of(cls, store: Store) -> Results:
-        """Arrange the records of a store; `ValueError` if a cell is missing or damaged."""
-        groups: dict[str, dict[int, dict[str, Record]]] = {}
-        records = store.records
-        for record in records:
-            cell = record.cell
-            record.check()
-            label = ", ".join(text for axis, text in cell.place.items() if axis != "ranks")
-            by_ranks = groups.setdefault(label, {})
-            by_ranks.setdefault(cell.case.ranks, {})[cell.variant] = record
-        return cls(
-            store.study,
-            [
-                Panel(label, [Place(ranks, by_ranks[ranks]) for ranks in sorted(by_ranks)])
-                for label, by_ranks in groups.items()
-            ],
-            records,
+        """The results in a store."""
+        return cls(store)
+
+    @property
+    def study(self) -> Study:
+        """What was run."""
+        return self.store.study
+
+    @property
+    def title(self) -> str:
+        """For a picture: the study's title, or else its name."""
+        return self.study.title or self.study.name
+
+    @cached_property
+    def names(self) -> list[str]:
+        """All observables, in the study's order."""
+        return list(dict.fromkeys(name for spot in self.spots for name in spot.families))
+
+    @cached_property
+    def axis(self) -> str:
+        """The axis that curves run along: the ranks, or the longest of numbers ("" without any)."""
+        return along.main_axis(self.study)
+
+    def panels(self, axis: str | None = None) -> list[Panel]:
+        """Spots along an axis (`self.axis` if not given), a panel for each place on the others."""
+        axis = self.axis if axis is None else axis
+        groups: dict[str, list[Spot]] = {}
+        for spot in self.spots:
+            groups.setdefault(self.label(spot, without=(axis,)), []).append(spot)
+        return [
+            Panel(label, dict(spots[0].place.labels), along.ascending(spots, axis))
+            for label, spots in groups.items()
+        ]
+
+    def label(self, spot: Spot, without: tuple[str, ...] = ()) -> str:
+        """A spot's place on all axes but some, for a title."""
+        return ", ".join(
+            along.label_of(self.study, axis, text)
+            for axis, text in spot.place.labels.items()
+            if axis not in without
         )
+
+    @property
+    def count(self) -> str:
+        """Realizations per cell, for a caption: `250 to 100,000`."""
+        counts = [spot.realizations for spot in self.spots]
+        low, high = min(counts), max(counts)
+        return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+    @cached_property
+    def state(self) -> str:
+        """For a caption: what is missing, and how many cells met their targets. May be empty."""
+        told = []
+        unfinished = sum(not spot.complete for spot in self.spots)
+        if unfinished:
+            told.append(f"UNFINISHED: {unfinished} of {len(self.spots)} cells")
+        if self.study.targets:
+            met = sum(not spot.unmet for spot in self.spots)
+            told.append(f"{met} of {len(self.spots)} cells met the target")
+        return "; ".join(told)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+from .. import stats
+from ..units import show_seconds
+
 
 def show(value: float, spec: str) -> str:
     """`format`, but a value that rounds to 0 has no sign.
@@ -23,21 +26,56 @@ def show_number(value: float) -> str:
 
 
 def plus_minus(value: float, half: float) -> str:
-    """A value and the half width of its interval, to two digits of it or to 0.001.
+    """A value and the half width of its interval, to two digits of it or to 0.001; ? : not known.
 
     Examples
     --------
     >>> plus_minus(3.14159, 0.02), plus_minus(1.008, 1e-5), plus_minus(2.5, 0.0)
     ('3.142 ± 0.020', '1.008 ± <0.001', '2.5 ± 0')
     """
-    if not math.isfinite(half) or half <= 0:
-        return show_number(value) + (" ± 0" if half == 0 else "")
+    if not math.isfinite(half):
+        return f"{show_number(value)} ± ?"
+    if half <= 0:
+        return f"{show_number(value)} ± 0"
     if half < 0.0005:
         return f"{show(value, '.3f')} ± <0.001"
     places = min(3, max(0, 1 - math.floor(math.log10(half))))
     return f"{show(value, f'.{places}f')} ± {half:.{places}f}"
 
 
+def interval(estimate: stats.Estimate, spec: str = ".3g", unit: str = "") -> str:
+    """A value and its interval; seconds with a unit of time.
+
+    Examples
+    --------
+    >>> interval(stats.Estimate(10.83, 10.5, 11.16, 0.95, 100))
+    '10.8 [10.5, 11.2]'
+    >>> interval(stats.Estimate(2e-6, 1e-6, 3e-6, 0.95, 100), unit="s")
+    '2 us [1 us, 3 us]'
+    """
+    ends = (estimate.value, estimate.low, estimate.high)
+    if unit == "s":
+        value, low, high = (show_seconds(float(end), 3) for end in ends)
+    else:
+        value, low, high = (show(float(end), spec) for end in ends)
+    return f"{value} [{low}, {high}]"
+
+
 def show_ranks(ranks: int) -> str:
     """`2^14`."""
     return f"2^{ranks.bit_length() - 1}"
+
+
+def short(value: float) -> str:
+    """At most four characters, as far as they go: 1.03 is 1, 1.26 is 1.3, 12.6 is 13.
+
+    Examples
+    --------
+    >>> short(1.03), short(1.26), short(12.6), short(0.0312)
+    ('1', '1.3', '13', '.031')
+    """
+    if abs(value) >= 9.95:
+        return f"{value:.0f}" if abs(value) < 1e4 else f"{value:.0e}".replace("e+0", "e")
+    if abs(value) >= 0.995 or value == 0:
+        return f"{value:.2g}"
+    return f"{value:.2g}".replace("0.", ".", 1)

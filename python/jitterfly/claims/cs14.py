@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..analysis import measures
-from ..analysis.measures import Estimate
+from ..analysis.figures import named
 from ..analysis.results import CONVENTIONAL, REDUNDANT
-from ..analysis.show import show, show_ranks
+from ..analysis.show import interval, show, show_ranks
+from ..stats import Estimate
 from ..units import show_seconds
-from .finding import Finding
+from . import straight
+from .finding import Finding, above, below, between, every
 
 if TYPE_CHECKING:
-    from ..analysis.results import Panel, Place, Results
+    from ..analysis.results import Panel, Results, Spot
 
 _LARGEST = 2**23  # ranks: the right end of CS14's Fig. 8, and its Fig. 9
 _STRONG = 10.0  # "grows strongly": at least this factor over the ranks shown
@@ -26,111 +26,132 @@ _STRAIGHT = 0.05  # "linear": the line misses no mean by more than this share of
 
 def fig8(results: Results) -> list[Finding]:
     """C1: growth of the overhead with ranks, and the recovered share at the largest size."""
-    return [found for panel in results.panels for found in (_growth(panel), _recovered(panel))]
+    overhead = named(results.study, "overhead")[0]
+    recovery = named(results.study, "recovery")[0]
+    return [
+        found
+        for panel in results.panels("ranks")
+        for found in (_growth(panel, overhead), _recovered(panel, recovery))
+    ]
 
 
-def _at(place: Place) -> str:
+def _at(spot: Spot) -> str:
     """The size that a finding is about, and whether CS14 goes further."""
-    ranks = f"{show_ranks(place.ranks)} ranks"
-    beyond = f" (CS14: {show_ranks(_LARGEST)}, --full)" if place.ranks < _LARGEST else ""
+    ranks = f"{show_ranks(spot.ranks)} ranks"
+    beyond = f" (CS14: {show_ranks(_LARGEST)}, --full)" if spot.ranks < _LARGEST else ""
     return ranks + beyond
 
 
-def _growth(panel: Panel) -> Finding:
+def _growth(panel: Panel, overhead: str) -> Finding:
     """From the smallest number of ranks whose overhead can be told from 0."""
-    means = [measures.mean(place.overhead[CONVENTIONAL][:, -1]) for place in panel.places]
-    seen = [i for i, mean in enumerate(means) if mean.low > 0]
+    known = [(spot, facts.mean) for spot in panel.spots if (facts := spot.last(overhead))]
+    seen = [(spot, mean) for spot, mean in known if mean.low > 0]
     if len(seen) < 2:
         return Finding(panel.label, None, "overhead above 0 at fewer than two numbers of ranks")
-    first, last = seen[0], len(means) - 1
-    growth = measures.of_independent(means[last], means[first])
+    (first, start), (last, end) = seen[0], known[-1]
+    growth = measures.of_independent(end, start)
     return Finding(
         panel.label,
-        True if growth.low > _STRONG else False if growth.high < _STRONG else None,
-        f"overhead {show_seconds(means[first].value, 3)} at "
-        f"{show_ranks(panel.places[first].ranks)} -> {show_seconds(means[last].value, 3)} at "
-        f"{_at(panel.places[last])}: {growth:.4g} times ({_STRONG:g} counts as strong)",
+        above(growth, _STRONG),
+        f'"grows strongly": overhead {show_seconds(float(start.value), 3)} at '
+        f"{show_ranks(first.ranks)} -> {show_seconds(float(end.value), 3)} at {_at(last)}: "
+        f"{interval(growth, '.4g')} times ({_STRONG:g} counts as strong)",
     )
 
 
-def _recovered(panel: Panel) -> Finding:
-    last = panel.places[-1]
-    share = last.recovery()
+def _recovered(panel: Panel, recovery: str) -> Finding:
+    known = [spot for spot in panel.spots if spot.last(recovery)]
+    facts = known[-1].last(recovery) if known else None
+    if facts is None:
+        return Finding(panel.label, None, '"much of it is recovered": no data')
     return Finding(
         panel.label,
-        True if share.low > _MUCH else False if share.high < _MUCH else None,
-        f"recovered at {_at(last)}: {share:.2f} ({_MUCH:g} counts as much)",
+        above(facts.mean, _MUCH),
+        f'"much of it is recovered": at {_at(known[-1])} {interval(facts.mean, ".2f")} '
+        f"({_MUCH:g} counts as much)",
     )
 
 
 def fig9(results: Results) -> list[Finding]:
     """C2: a straight line through the mean overhead after cycles 2, 3, ..., and the first cycle."""
+    overheads = dict(zip((CONVENTIONAL, REDUNDANT), named(results.study, "overhead"), strict=False))
     return [
         found
-        for panel in results.panels
-        for name in (CONVENTIONAL, REDUNDANT)
-        for found in _line(panel, name)
+        for panel in results.panels("ranks")
+        for who, name in overheads.items()
+        for found in _line(panel, who, name)
     ]
 
 
-def _line(panel: Panel, name: str) -> list[Finding]:
-    place = panel.places[-1]
-    samples = place.overhead[name]
-    means = samples.mean(axis=0)
-    cycles = np.arange(1, len(means) + 1, dtype=float)
-    slope, _, away = measures.line_fit(cycles[1:], means[1:])
-    share = away / means[-1]
-    who = f"{name}, {_at(place)}"
-    later = (samples[:, -1] - samples[:, 0]) / (len(means) - 1)
-    first = measures.ratio(samples[:, 0], later)
+def _line(panel: Panel, who: str, name: str) -> list[Finding]:
+    spot = panel.spots[-1]
+    cycles = spot.place.cells[0].case.cycles
+    if not spot.realizations:
+        return [Finding(panel.label, None, f"{who}: no data")]
+    forms = []
+    for cycle in range(1, cycles + 1):
+        form = spot.families[f"{name}, cycle {cycle}"].members[0].numerator
+        forms.append(form)
+    misses = [straight.miss(spot, forms, cycle) for cycle in range(1, cycles)]
+    worst = max(misses, key=lambda miss: abs(float(miss.value)))
+    slope = straight.slope(spot, forms)
+    first = straight.first_over_later(spot, forms)
+    at = f"{who}, {_at(spot)}"
     return [
         Finding(
             panel.label,
-            bool(share < _STRAIGHT),
-            f"{who}: {show_seconds(slope, 3)} per cycle; the line through cycles 2 ... "
-            f"{len(means)} misses no mean by more than {100 * share:.1f} % of the last "
+            every([between(miss, -_STRAIGHT, _STRAIGHT) for miss in misses]),
+            f'"linear": {at}: {show_seconds(slope, 3)} per cycle; of the last mean, the line '
+            f"through cycles 2 ... {cycles} misses at most {_percent(worst)} "
             f"({100 * _STRAIGHT:g} % counts as linear)",
         ),
         Finding(
             panel.label,
-            _a_little_more(first),
-            f"{who}: first cycle {first:.2f} times a later one (up to {_LITTLE:g} counts as a "
-            "little more)",
+            every([above(first, 1.0), _upto(first, _LITTLE)]),
+            f'"first a little more": {at}: {interval(first, ".2f")} times a later one (up to '
+            f"{_LITTLE:g} counts as a little)",
         ),
     ]
 
 
-def _a_little_more(first: Estimate) -> bool | None:
-    if first.low > 1 and first.high <= _LITTLE:
-        return True
-    return False if first.high <= 1 or first.low > _LITTLE else None
+def _upto(found: Estimate, limit: float) -> bool | None:
+    return True if found.high <= limit else below(found, limit)
+
+
+def _percent(share: Estimate) -> str:
+    value, low, high = (
+        show(100 * float(end), ".1f") for end in (share.value, share.low, share.high)
+    )
+    return f"{value} % [{low}, {high}]"
 
 
 def recovery(results: Results) -> list[Finding]:
     """C3: recovery at the largest size of each setting, and its range over ranks or cycles."""
+    name = named(results.study, "recovery")[0]
     found = []
-    for panel in results.panels:
-        last = panel.places[-1]
-        share = last.recovery()
-        low, high = _BAND
-        inside = share.low >= low and share.high <= high
-        outside = share.high < low or share.low > high
-        if len(panel.places) > 1:
-            shares = [(show_ranks(place.ranks), place.recovery()) for place in panel.places]
+    for panel in results.panels("ranks"):
+        known = [spot for spot in panel.spots if spot.last(name)]
+        if not known:
+            found.append(Finding(panel.label, None, "no data"))
+            continue
+        last = known[-1]
+        if len(known) > 1:
+            shares = [(show_ranks(s.ranks), f.mean) for s in known if (f := s.last(name))]
         else:
-            count = last.overhead[CONVENTIONAL].shape[1]
-            shares = [(f"cycle {c + 1}", last.recovery(c)) for c in range(count)]
-        known = [(at, e.value) for at, e in shares if np.isfinite(e.low)]
-        ends = [pick(known, key=lambda pair: pair[1]) for pick in (min, max)] if known else []
-        span = (
-            " to ".join(f"{show(value, '.2f')} ({at})" for at, value in ends) or "nowhere resolved"
-        )
+            shares = [(at.rpartition(", ")[2], f.mean) for at, f in last.facts.items()
+                      if at.startswith(f"{name}, cycle ")]  # fmt: skip
+        told = [(at, float(e.value)) for at, e in shares if not e.too_small]
+        ends = [pick(told, key=lambda pair: pair[1]) for pick in (min, max)] if told else []
+        span = " to ".join(f"{show(value, '.2f')} ({at})" for at, value in ends)
+        share = last.last(name).mean
+        low, high = _BAND
         found.append(
             Finding(
                 panel.label,
-                True if inside else False if outside else None,
-                f"recovery at {_at(last)}: {share:.2f} ({low:g} ... {high:g} counts as about 0.4); "
-                f"over all {'ranks' if len(panel.places) > 1 else 'cycles'}: {span}",
+                between(share, low, high),
+                f"recovery at {_at(last)}: {interval(share, '.2f')} ({low:g} ... {high:g} counts "
+                f"as about 0.4); over all {'ranks' if len(known) > 1 else 'cycles'}: "
+                f"{span or 'nowhere resolved'}",
             )
         )
     return found

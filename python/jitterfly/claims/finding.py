@@ -1,8 +1,13 @@
-"""The form of what was found."""
+"""The form of what was found, and when an interval decides."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from ..stats import Estimate
+
+REPRODUCED, DIFFERS, CANNOT_TELL = VERDICTS = ("reproduced", "differs", "cannot tell")
 
 
 class Finding(NamedTuple):
@@ -17,5 +22,34 @@ class Finding(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """In a word or two."""
-        return {True: "holds", False: "DOES NOT HOLD", None: "cannot tell"}[self.holds]
+        """One of VERDICTS."""
+        return {True: REPRODUCED, False: DIFFERS, None: CANNOT_TELL}[self.holds]
+
+
+def verdict(findings: Sequence[Finding]) -> str:
+    """On a whole claim: it differs if any part does, and is reproduced if every part is."""
+    return Finding("", every([found.holds for found in findings]), "").verdict
+
+
+def every(parts: Sequence[bool | None]) -> bool | None:
+    """Whether all parts hold; without any part nothing can be told."""
+    if False in parts:
+        return False
+    return None if None in parts or not parts else True
+
+
+def above(found: Estimate, limit: float) -> bool | None:
+    """Whether a value is larger than a limit, if its interval says so."""
+    return True if found.low > limit else False if found.high <= limit else None
+
+
+def below(found: Estimate, limit: float) -> bool | None:
+    """Whether a value is smaller than a limit, if its interval says so."""
+    return True if found.high < limit else False if found.low >= limit else None
+
+
+def between(found: Estimate, low: float, high: float) -> bool | None:
+    """Whether a value is from `low` to `high`, if its interval says so."""
+    if found.low >= low and found.high <= high:
+        return True
+    return False if found.high < low or found.low > high else None

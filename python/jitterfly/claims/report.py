@@ -1,40 +1,68 @@
-"""The claims of a study and what was found, as text."""
+"""The claims of a study and what was found, as data and as text."""
 
 from __future__ import annotations
 
 import textwrap
+from typing import NamedTuple
 
 from ..analysis.results import Results
 from ..fields import check_choice
-from ..studies.study import Study
-from . import CLAIMS
+from ..studies import Study
+from . import CLAIMS, Claim, Finding, verdict
+
+
+class Judged(NamedTuple):
+    """A claim, the verdict on the whole, and the findings on its parts."""
+
+    name: str
+    claim: Claim
+    verdict: str
+    findings: list[Finding]
 
 
 def check_claims(study: Study) -> None:
-    """Raise ValueError if a claim is not known, or is about another kind of study."""
+    """Raise ValueError if a claim is not known, or the study lacks what it speaks of."""
     try:
         for name in study.claims:
             check_choice(name, "claims: each", list(CLAIMS))
-            figures = CLAIMS[name].figures
-            if study.figure not in figures:
-                kinds = " or ".join(figures)
-                raise ValueError(f"claims: {name} is about figure {kinds}, not {study.figure!r}")
+            missing = CLAIMS[name].missing(study)
+            if missing:
+                raise ValueError(f"claims: {name} needs {missing}")
+            if name == "C2" and not all(
+                observable.cycle == "each"
+                for observable in study.observables.values()
+                if observable.kind == "overhead"
+            ):
+                raise ValueError('claims: C2 needs overheads with cycle = "each"')
     except ValueError as error:
         raise study.error(str(error)) from None
+
+
+def judge(results: Results) -> list[Judged]:
+    """What was found of each claim of the study; an unfinished run decides nothing."""
+    judged = []
+    for name in results.study.claims:
+        findings = CLAIMS[name].check(results)
+        if not all(spot.complete for spot in results.spots):
+            findings = [found._replace(holds=None) for found in findings]
+        judged.append(Judged(name, CLAIMS[name], verdict(findings), findings))
+    return judged
 
 
 def report(results: Results) -> str:
     """Each claim and, below it, what was found; intervals are 95 %."""
     lines = []
-    for name in results.study.claims:
-        claim = CLAIMS[name]
-        lines += _wrapped(f"{name} ({claim.source}): {claim.text}.", "    ")
+    for one in judge(results):
+        head = f"{one.name} ({one.claim.source}): {one.claim.text}: {one.verdict.upper()}."
+        lines += _wrapped(head, "    ")
         where = ""
-        for found in claim.check(results):
+        for found in one.findings:
             if found.where != where:
                 where = found.where
                 lines.append(f"  {where}")
-            lines += _wrapped(f"    {found.verdict:14} {found.text}", " " * 19)
+            lines += _wrapped(f"    {found.verdict:12} {found.text}", " " * 17)
+    if lines and not all(spot.complete for spot in results.spots):
+        lines.append("The run is not finished, so nothing is decided yet.")
     return "\n".join(lines)
 
 

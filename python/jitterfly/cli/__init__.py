@@ -7,7 +7,11 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code: 0, 2 after an error (one line), 130 after Ctrl-C."""
+    """Run one command.
+
+    Returns its exit code: 0, 2 after an error (one line), 1 where some cells of a study failed and
+    the others were finished, 130 after Ctrl-C.
+    """
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
         from .parser import parse
@@ -29,8 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("not enough memory; fewer realizations or ranks need less")
     except ValueError as error:
         return _fail(str(error))
+    except RuntimeError as error:
+        return _fail(str(error), 1 if getattr(error, "failed", None) else 2)
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, code: int = 2) -> int:
     print(f"jitterfly: error: {' '.join(message.split())}", file=sys.stderr)
-    return 2
+    return code

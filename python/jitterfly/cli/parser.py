@@ -6,12 +6,14 @@ import argparse
 from collections.abc import Sequence
 
 from ..version import __version__
-from . import study, trace
+from . import reproduce, results, run, trace
 
 _EXAMPLES = """\
 examples:
   jitterfly run sweeps/ms12_fig12.toml
-  jitterfly run sweeps/cs14_fig8.toml --seed 3 --out /tmp/fig8
+  jitterfly run sweeps/cs14_fig8.toml --seed 3 --out fig8 --workers gpus
+  jitterfly compare results/cs14_fig8:conventional results/cs14_fig8:redundant
+  jitterfly reproduce --quick
   jitterfly trace --ranks 16 --within all --out trace.png
 """
 
@@ -47,7 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"jitterfly {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
-    study.add_parsers(commands)
+    run.add_parser(commands)
+    results.add_parsers(commands)
+    reproduce.add_parser(commands)
     info = commands.add_parser("info", help="devices, build, versions")
     info.set_defaults(run=_info)
     trace.add_parser(commands)

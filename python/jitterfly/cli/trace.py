@@ -140,8 +140,8 @@ def _from_study(path: Path, at: list[str]) -> tuple[Case, int]:
             known = ", ".join(labels[name])
             raise ValueError(f"--at {name} must be one of {known}; got {shorten(label)}")
         wanted[name] = matches[0]
-    for cell in study.cells():
-        place = {**cell.place, "variant": cell.variant}
-        if all(place[name] == label for name, label in wanted.items()):
-            return cell.case, study.seed
+    for place in study.places():
+        if all(place.labels.get(name, label) == label for name, label in wanted.items()):
+            cells = {cell.variant: cell.case for cell in place.cells}
+            return cells[wanted.get("variant", next(iter(cells)))], study.seed
     raise AssertionError("every combination of labels is a cell")

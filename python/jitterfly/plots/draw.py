@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..analysis.figures import FIGURES
+from ..analysis.figures import check_figure, figure_of
 from ..analysis.results import Results
-from ..fields import check_choice
 from ..files import replacing
 
 MISSING = "matplotlib is not installed (pip install 'jitterfly[plot]')"
@@ -26,18 +25,28 @@ def can_draw() -> bool:
     return True
 
 
-def draw(results: Results, path: Path) -> None:
-    """Draw the study's figure into `path`, whose ending decides the format (png, pdf, svg).
+def draw(
+    results: Results, path: Path, kind: str | None = None, observable: str | None = None
+) -> None:
+    """Draw a figure into `path`, whose ending decides the format (png, pdf, svg).
+
+    Args:
+        kind: one of FIGURES; without it the study's own, or what suits its axes.
+        observable: the only one that is shown, for kinds that can show several.
 
     Raises:
-        ValueError: no matplotlib, or an ending that matplotlib does not know.
+        ValueError: no matplotlib, an ending that matplotlib does not know, a kind that does not
+            suit the study, or no data yet.
         OSError: the file can not be written.
     """
     check_path(path)
-    figure = check_choice(results.study.figure, "figure", FIGURES)
-    module = importlib.import_module(f".{figure}", __package__)
+    study = results.study
+    check_figure(study, kind, observable)
+    if not any(spot.realizations for spot in results.spots):
+        raise study.error("nothing to draw: no cell has any data yet")
+    module = importlib.import_module(f".{kind or figure_of(study)}", __package__)
     with drawing():
-        save(module.draw(results), path)
+        save(module.draw(results, observable), path)
 
 
 @contextmanager
@@ -55,7 +64,10 @@ def drawing(**settings: Any) -> Iterator[None]:
 def save(figure: Any, path: Path) -> None:
     """Write a figure, whole or not at all; the ending decides the format."""
     with replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:].lower())
+        suffix = path.suffix[1:].lower()
+        # No date: the same picture is the same file.
+        metadata = {"Date": None} if suffix == "svg" else None
+        figure.savefig(temporary, format=suffix, metadata=metadata)
 
 
 def check_path(path: Path) -> None:

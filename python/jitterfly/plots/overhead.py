@@ -2,60 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
-from ..analysis.measures import Estimate
+from ..analysis.along import Along
+from ..analysis.figures import named
 from ..analysis.results import CONVENTIONAL, REDUNDANT, Results
-from ..units import show_seconds
-from . import style
+from ..stats import Estimate
+from . import series, style
 
-NAMES = [CONVENTIONAL, REDUNDANT]
+NAMES = (CONVENTIONAL, REDUNDANT)
 _CLAIMED = {"color": style.GREEN, "linewidth": 1.2, "linestyle": "-."}
 _BOUND = {"color": style.GREY, "linewidth": 1.2, "linestyle": (0, (1, 1))}
 
 
-def draw(results: Results) -> Figure:
+def draw(results: Results, observable: str | None = None) -> Figure:
     """One column per panel: overhead after the last cycle (top), recovery (bottom)."""
-    figure, axes = style.new_figure([2.2, 1.3], len(results.panels))
+    study = results.study
+    shown = dict(zip(NAMES, named(study, "overhead"), strict=False))
+    recovery = named(study, "recovery")[0]
+    panels = results.panels("ranks")[: style.MOST_COLUMNS]
+    figure, axes = style.new_figure([2.2, 1.3], len(panels))
     bounded = False
-    for column, panel in enumerate(results.panels):
+    for column, panel in enumerate(panels):
         top, bottom = axes[:, column]
-        x = np.log2(panel.ranks)
-        for name in NAMES:
-            style.draw_series(top, x, [p.overhead[name][:, -1] for p in panel.places], name)
-        top.set_title(panel.label, fontsize=9, parse_math=False)
-        draw_recovery(bottom, x, [place.recovery() for place in panel.places])
-        bounds = [place.recoverable for place in panel.places]
-        if None not in bounds:
+        along = Along([spot.ranks for spot in panel.spots])
+        x = along.positions
+        for name, of in shown.items():
+            facts = [spot.last(of) for spot in panel.spots]
+            series.draw_series(top, x, facts, style.LOOKS[name])
+        style.panel_title(top, panel.label)
+        shares = [spot.last(recovery) for spot in panel.spots]
+        draw_recovery(bottom, x, [share.mean if share else None for share in shares])
+        bounds = [share.bound if share else None for share in shares]
+        if any(bound is not None for bound in bounds):
             bounded = True
-            bottom.plot(x, bounds, **_BOUND)
-        style.ranks_axis(bottom, x)
-        bottom.set_xlabel("ranks")
+            bottom.plot(x, [np.nan if b is None else b for b in bounds], **_BOUND)
+        style.place_axis(bottom, along, "ranks")
     label_axes(axes)
-    cycles = results.panels[0].places[0].overhead[CONVENTIONAL].shape[1]
+    cycles = results.spots[0].place.cells[0].case.cycles
     text = f"{cycles} cycle{'s' if cycles > 1 else ''}, {subtitle(results)}"
-    style.finish(figure, results.study.title, text, legend_handles(bounded))
+    style.finish(figure, results.title, text, legend_handles(bounded))
     return figure
 
 
-def draw_recovery(axes: Axes, x: np.ndarray, shares: list[Estimate]) -> None:
+def draw_recovery(axes: Axes, x: Sequence[float], shares: Sequence[Estimate | None]) -> None:
     """Recovery with its interval, where it has one, beside CS14's 0.4."""
-    kept = [i for i, share in enumerate(shares) if np.isfinite(share.low)]
     axes.axhline(0.4, **_CLAIMED)
-    style.draw_estimates(axes, x[kept], [shares[i] for i in kept])
+    kept = [share if share and not share.too_small else None for share in shares]
+    series.draw_estimates(axes, x, kept)
     axes.set_ylim(-0.1, 1.05)
 
 
 def legend_handles(bounded: bool) -> list[Any]:
     """What the marks mean, those of the recovery panel included."""
-    handles = style.legend_handles(NAMES)
-    handles.append(Line2D([], [], label="recovery, 95 % interval", **style.ESTIMATE))
+    handles = series.legend_handles({name: style.LOOKS[name] for name in NAMES})
+    handles.append(Line2D([], [], label="recovery, 95 % interval", **series.ESTIMATE))
     handles.append(Line2D([], [], label="CS14's recovery of about 0.4", **_CLAIMED))
     if bounded:
         handles.append(Line2D([], [], label="bound that no redundancy can pass", **_BOUND))
@@ -67,10 +75,11 @@ def label_axes(axes: np.ndarray) -> None:
     axes[0, 0].set_ylabel("overhead over noiseless")
     axes[0, 0].set_ylim(bottom=0)
     axes[0, 0].yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    axes[0, 0].yaxis.set_major_formatter(FuncFormatter(lambda y, _: show_seconds(y, 3)))
+    style.unit_axis(axes[0, 0], "s")
     axes[1, 0].set_ylabel("recovery\n(share of overhead)")
 
 
 def subtitle(results: Results) -> str:
     """How many realizations are behind the figure."""
-    return f"{results.count} realizations per cell, the same noise for every algorithm"
+    text = f"{results.count} realizations per cell, the same noise for every algorithm"
+    return text + (f"; {results.state}" if results.state else "")

@@ -1,28 +1,28 @@
-"""What all figures share: colours, marks and the series drawn from samples.
+"""What all figures share: settings, colours, the frame of axes, title and legend.
 
-Colours are Okabe and Ito's, told apart by the colour-blind; the two algorithms also differ in
-lightness, marker, line and hatch, so that a grey print reads the same.
+Colours are Okabe and Ito's, told apart by the colour-blind; series also differ in lightness,
+marker, line and hatch, so that a grey print reads the same.
 """
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from ..analysis import measures
-from ..analysis.results import CONVENTIONAL, NOISELESS, REDUNDANT
+from ..analysis.along import Along
+from ..analysis.results import CONVENTIONAL, REDUNDANT
+from ..units import show_seconds
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#555555"
-MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
-ESTIMATE: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 3, "linewidth": 1.2}
+INK = "#222222"
+MOST_COLUMNS = 6  # panels side by side
 
 RC = {
     "font.size": 9,
@@ -37,12 +37,13 @@ RC = {
     "hatch.linewidth": 0.5,
     "legend.frameon": False,
     "savefig.dpi": 160,
+    "svg.hashsalt": "jitterfly",  # the same picture is the same file
 }
 
 
 @dataclass(frozen=True)
 class Look:
-    """How one algorithm is drawn; `shift` moves its 30-run marks off the other's.
+    """How one series is drawn; `shift` (in ticks) moves its 30-run marks off the others'.
 
     `dark` is for the median, which runs inside the band of the same colour.
     """
@@ -50,131 +51,99 @@ class Look:
     color: str
     dark: str
     marker: str
-    line: str
+    line: Any
     hatch: str
     shift: float
 
 
-LOOKS = {
-    CONVENTIONAL: Look(BLUE, "#00456D", "o", "-", "", -0.16),
-    REDUNDANT: Look(ORANGE, "#7A5400", "s", "--", "////", 0.16),
-    NOISELESS: Look(GREEN, "#005C43", "^", ":", "", 0.0),
-}
+_CONVENTIONAL = Look(BLUE, "#00456D", "o", "-", "", -0.16)
+_REDUNDANT = Look(ORANGE, "#7A5400", "s", "--", "////", 0.16)
+LOOKS = {CONVENTIONAL: _CONVENTIONAL, REDUNDANT: _REDUNDANT}
+SERIES = [
+    _CONVENTIONAL,
+    _REDUNDANT,
+    Look(GREEN, "#005C43", "^", ":", "\\\\\\\\", 0.0),
+    Look("#CC79A7", "#7D3A5F", "v", "-.", "....", 0.08),
+    Look("#56B4E9", "#1F6E99", "D", (0, (6, 1, 1, 1, 1, 1)), "||||", -0.08),
+    Look("#333333", "#000000", "X", (0, (1, 0.8)), "xxxx", 0.22),
+]
 
 
 def new_figure(rows: list[float], columns: int, **options: Any) -> tuple[Figure, Any]:
     """A figure of rows (relative heights) and columns of axes that share their x axis."""
     figure = Figure(figsize=(max(3.6 * columns + 0.8, 6.4), 1.6 * sum(rows) + 1.5))
+    options = {"sharex": True, "sharey": "row"} | options
     axes = figure.subplots(
-        len(rows),
-        columns,
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-        gridspec_kw={"height_ratios": rows},
-        **options,
+        len(rows), columns, squeeze=False, gridspec_kw={"height_ratios": rows}, **options
     )
     return figure, axes
 
 
-def draw_series(axes: Axes, x: np.ndarray, columns: list[np.ndarray], name: str) -> None:
-    """5-95 % band, median, mean with its 95 % interval, and a 30-run mean with its range.
-
-    Args:
-        x: positions, shape (points,).
-        columns: samples at each position.
-    """
-    look = LOOKS[name]
-    low, middle, high = np.array([measures.quantiles(column) for column in columns]).T
-    axes.fill_between(
-        x, low, high, facecolor=look.color, alpha=0.22, hatch=look.hatch, edgecolor=look.color,
-        linewidth=0, zorder=1,
-    )  # fmt: skip
-    axes.plot(x, middle, color=look.dark, **MEDIAN, zorder=3)
-    means = [measures.mean(column) for column in columns]
-    axes.errorbar(
-        x,
-        [m.value for m in means],
-        yerr=_bars(means),
-        color=look.color,
-        linestyle=look.line,
-        linewidth=1.7,
-        marker=look.marker,
-        markersize=4,
-        elinewidth=1.7,
-        zorder=4,
-    )
-    few = [measures.few_run_mean(column) for column in columns]
-    # The one 30-run mean that is shown may lie outside the range of most others.
-    axes.vlines(
-        x + look.shift, [f.low for f in few], [f.high for f in few], color="#222222",
-        linewidth=0.7, zorder=3,
-    )  # fmt: skip
-    axes.plot(
-        x + look.shift,
-        [f.value for f in few],
-        linestyle="none",
-        marker=look.marker,
-        markersize=3.6,
-        markerfacecolor="white",
-        markeredgecolor="#222222",
-        markeredgewidth=0.7,
-        zorder=5,
-    )
-
-
-def draw_estimates(axes: Axes, x: np.ndarray, estimates: list[measures.Estimate]) -> None:
-    """Values with their 95 % intervals, in black: what compares the two algorithms."""
-    axes.errorbar(x, [e.value for e in estimates], yerr=_bars(estimates), **ESTIMATE,
-                  elinewidth=1.2, capsize=2)  # fmt: skip
-
-
-def _bars(estimates: list[measures.Estimate]) -> np.ndarray:
-    down = [e.value - e.low for e in estimates]
-    up = [e.high - e.value for e in estimates]
-    return np.nan_to_num(np.array([down, up]), posinf=0.0)
-
-
-def ranks_axis(axes: Axes, exponents: np.ndarray) -> None:
-    """Ticks 2^k, not more than about nine."""
-    step = -(-len(exponents) // 9)
-    axes.xaxis.set_major_locator(FixedLocator(list(exponents[::step])))
+def place_axis(axes: Axes, along: Along, name: str) -> None:
+    """The x axis: ticks where the values of a study's axis are."""
+    positions, texts = along.ticks
+    axes.xaxis.set_major_locator(FixedLocator(positions))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda k, _: f"$2^{{{round(k)}}}$"))
+    known = dict(zip(positions, texts, strict=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: known.get(x, "")))
+    axes.set_xlabel(name, parse_math=False)
+    if along.scale == "text":
+        axes.set_xlim(-0.5, len(positions) - 0.5)
+        for label in axes.get_xticklabels():
+            label.set(rotation=20, ha="right", parse_math=False)
 
 
-def legend_handles(names: list[str]) -> list[Any]:
-    """What the marks of `draw_series` mean, algorithm by algorithm."""
-    handles: list[Any] = []
-    for name in names:
-        look = LOOKS[name]
-        handles.append(
-            Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker, linewidth=1.7,
-                   markersize=4, label=f"{name}: mean, 95 % interval")
-        )  # fmt: skip
-    for name in names:
-        look = LOOKS[name]
-        face = (*mpl.colors.to_rgb(look.color), 0.22)
-        handles.append(
-            Patch(facecolor=face, hatch=look.hatch, edgecolor=look.color, linewidth=0,
-                  label=f"{name}: 5–95 % of realizations")
-        )  # fmt: skip
-    handles.append(Line2D([], [], color=GREY, label="median", **MEDIAN))
-    handles.append(
-        Line2D([], [], color="#222222", marker="o", markersize=3.6, linewidth=0.7,
-               markerfacecolor="white",
-               label=f"a {measures.RUNS}-run mean, and the 5–95 % range of such means")
-    )  # fmt: skip
-    return handles
+def log_axis(axes: Axes, unit: str = "", which: str = "y") -> None:
+    """A logarithmic axis whose ticks are plain numbers, or times."""
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    (axes.set_yscale if which == "y" else axes.set_xscale)("log")
+    low, high = axes.get_ylim() if which == "y" else axes.get_xlim()
+    span = high / low if low > 0 else np.inf
+    subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if span < 8 else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=subs if span < 3000 else (1.0,), numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: in_unit(value, unit)))
+    axis.set_minor_locator(NullLocator())
 
 
-def finish(figure: Figure, title: str, subtitle: str, handles: list[Any]) -> None:
+def unit_axis(axes: Axes, unit: str) -> None:
+    """A linear y axis in an observable's unit."""
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: in_unit(value, unit)))
+
+
+def value_axis(axes: Axes, unit: str) -> None:
+    """An x axis of values: logarithmic where they are positive and span more than a factor of 8."""
+    values = np.concatenate([line.get_xdata(orig=False) for line in axes.lines] or [np.ones(1)])
+    values = np.asarray(values, dtype=float)
+    values = values[np.isfinite(values)]
+    if len(values) and values.min() > 0 and values.max() / values.min() > 8:
+        log_axis(axes, unit, "x")
+    else:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: in_unit(value, unit)))
+
+
+def in_unit(value: float, unit: str) -> str:
+    """A number at a tick: a time with its unit."""
+    return show_seconds(value, 3) if unit == "s" else f"{value:g}"
+
+
+def panel_title(axes: Axes, label: str) -> None:
+    """A text of the study above a panel; no formula, whatever is in it."""
+    axes.set_title(label, fontsize=9, parse_math=False)
+
+
+def finish(figure: Figure, title: str, subtitle: str, handles: Sequence[Any]) -> None:
     """Title above the axes, one legend below them."""
     width, height = figure.get_size_inches()
     columns = 3 if width > 9 else 2
     rows = -(-len(handles) // columns)
-    figure.text(0.5, 1 - 0.1 / height, title, ha="center", va="top", fontsize=11,
+    size = min(11.0, 130 * width / max(len(title), 1))  # a bold letter is about 0.65 em wide
+    figure.text(0.5, 1 - 0.1 / height, title, ha="center", va="top", fontsize=size,
                 weight="bold", parse_math=False)  # fmt: skip
-    figure.text(0.5, 1 - 0.34 / height, subtitle, ha="center", va="top", fontsize=8.5)
-    figure.legend(handles=handles, loc="lower center", ncols=columns, fontsize=8, handlelength=3)
-    figure.tight_layout(rect=(0, (0.1 + 0.17 * rows) / height, 1, 1 - 0.5 / height))
+    lines = textwrap.wrap(subtitle, round(14 * width))
+    figure.text(0.5, 1 - 0.34 / height, "\n".join(lines), ha="center", va="top", fontsize=8.5,
+                parse_math=False)  # fmt: skip
+    if handles:
+        figure.legend(handles=list(handles), loc="lower center", ncols=columns, fontsize=8,
+                      handlelength=3)  # fmt: skip
+    top = 0.4 + 0.15 * len(lines)
+    figure.tight_layout(rect=(0, (0.1 + 0.17 * rows) / height, 1, 1 - top / height))

@@ -1,1 +1,8 @@
-"""Studies: a description of many cases, its run, its records, and what they say."""
+"""Studies: a description of many cases, of what is observed of them, and how precisely."""
+
+from .axes import Axis
+from .budget import Budget
+from .place import Cell, Place
+from .study import Study, load_study, parse_study
+
+__all__ = ["Axis", "Budget", "Cell", "Place", "Study", "load_study", "parse_study"]

@@ -2,120 +2,181 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..fields import shorten
-from .casetable import leaves
-from .schema import Table
+from . import derived
+from .casetable import Frozen, freeze
+from .points import Point, check_path, label_of, listed, log2_values, named_points, zip_points
+from .tables import Table
+
+_MARKS = ("=", ",", "\n")  # parts of the names of cells
 
 
-@dataclass(frozen=True)
-class Point:
-    """One value of an axis: its label and the fields it sets, by path."""
-
-    label: str
-    settings: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Axis:
     """A named, ordered list of points; the cells of a study are the product of its axes.
 
-    In TOML, exactly one of:
-        log2 = [2, 18]                          powers of two, first and last exponent
-        values = [...]                          any values
-        zip = {"noise.0.period" = [...], ...}   several fields that change together
-        points.NAME = {"noise.0.period" = ...}  named settings
-    `log2` and `values` set the field `path`, which is the axis's name where it is left out.
+    Parameters
+    ----------
+    name : str
+        Such as "ranks".
+    values : list, optional
+        Values of the field `path`.
+    path : str, optional
+        Which field, such as "noise.0.duration"; the axis's name where it is left out.
+    log2 : [first, last], optional
+        Powers of two instead of `values`, by their first and last exponent.
+    zip : table of path = list, optional
+        Several fields that change together.
+    points : table of name = {path = value, ...}, optional
+        Named settings.
+
+    Exactly one of values, log2, zip, points. A derived axis is made by `Axis.derived`.
+
+    Raises
+    ------
+    ValueError
+        An empty axis, a value given twice, lists of different lengths; names the axis.
+
+    Examples
+    --------
+    >>> [point.label for point in Axis("ranks", log2=[2, 4]).points]
+    ['4', '8', '16']
+    >>> Axis("D", ["1us", "10us"], path="noise.0.duration").points[1].settings
+    {'noise.0.duration': '10us'}
     """
 
     name: str
     points: tuple[Point, ...]
+    path: str
+    rule: str
+    by: tuple[str, ...]
+
+    def __init__(
+        self,
+        name: str,
+        values: Iterable[Any] | None = None,
+        *,
+        path: str | None = None,
+        log2: Sequence[int] | None = None,
+        zip: Mapping[str, Iterable[Any]] | None = None,
+        points: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        where = check_axis_name(name)
+        given = {"log2": log2, "values": values, "zip": zip, "points": points}
+        kinds = [kind for kind, value in given.items() if value is not None]
+        if len(kinds) != 1:
+            told = " and ".join(kinds) or "none"
+            raise ValueError(f"{where} must have one of {', '.join(given)}; got {told}")
+        if path is not None and kinds[0] in ("zip", "points"):
+            raise ValueError(f"{where}.path goes with values or log2, not with {kinds[0]}")
+        if zip is not None:
+            made = zip_points(zip, f"{where}.zip")
+        elif points is not None:
+            made = named_points(points, f"{where}.points")
+        else:
+            path = check_path(name if path is None else path, f"{where}.path")
+            found = log2_values(log2, where) if log2 is not None else listed(values, where)
+            found = freeze(found, f"{where}.values")
+            made = [Point(label_of(value), Frozen({path: value})) for value in found]
+        self._put(name, made, path=path or "")
+
+    @classmethod
+    def derived(
+        cls, rule: str, by: str | Sequence[str], values: Iterable[float], name: str | None = None
+    ) -> Axis:
+        """An axis over a ratio of two times, reached by solving for a field.
+
+        Parameters
+        ----------
+        rule : str
+            Two of T_comm (one round without noise), D and P (duration and period of the noise), W
+            (the compute phase), such as "T_comm / D" or "D / P".
+        by : str or list of str
+            The field that is solved for, which belongs to one of the two: message_bytes (the
+            nearest whole number), noise.0.duration, noise.0.period, work. A list: all of them.
+        values : list of float
+            The ratios, above 0.
+        name : str, optional
+            The name of the axis; `rule` where it is left out.
+
+        Examples
+        --------
+        >>> Axis.derived("T_comm / D", by="message_bytes", values=[0.01, 0.1]).name
+        'T_comm / D'
+        """
+        name = rule if name is None else name
+        where = check_axis_name(name)
+        fields = (by,) if isinstance(by, str) else tuple(listed(by, where, "by"))
+        derived.check_rule(rule, fields, where)
+        made = []
+        for value in freeze(listed(values, where), f"{where}.values"):
+            good = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not good or not value > 0 or not math.isfinite(value):
+                raise ValueError(f"{where}.values must be numbers above 0, got {shorten(value)}")
+            made.append(Point(str(value), Frozen(), value))
+        axis = cls.__new__(cls)
+        axis._put(name, made, rule=" ".join(rule.split()), by=fields)
+        return axis
+
+    def _put(
+        self, name: str, points: Iterable[Point], path: str = "", rule: str = "", by: Any = ()
+    ) -> None:
+        points = tuple(points)
+        if not points:
+            raise ValueError(f"axes.{name} is empty: give it at least one value")
+        labels = [point.label for point in points]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise ValueError(f"axes.{name} has the value {shorten(twice[0])} twice")
+        for key, value in (("name", name), ("points", points), ("path", path)):
+            object.__setattr__(self, key, value)
+        object.__setattr__(self, "rule", rule)
+        object.__setattr__(self, "by", by)
+
+    def apply(self, table: dict[str, Any], point: Point) -> None:
+        """Set what `point` stands for in the table of a case."""
+        if point.value is not None:
+            derived.apply(table, self.rule, self.by, point.value, f"axes.{self.name}")
+        point.apply(table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table of this axis in TOML."""
+        if self.rule:
+            by: Any = self.by[0] if len(self.by) == 1 else self.by
+            values = [point.value for point in self.points]
+            return {"derived": self.rule, "by": by, "values": values}
+        if self.path:
+            values = [point.settings[self.path] for point in self.points]
+            return {"values": values} | ({} if self.path == self.name else {"path": self.path})
+        return {"points": {point.label: point.settings for point in self.points}}
 
 
-def read_settings(value: Any, where: str) -> dict[str, Any]:
-    """Fields by path; paths are written as quoted keys, so that nothing is split by TOML."""
-    if not isinstance(value, Mapping):
-        raise ValueError(f'{where} must be a table of "path" = value, got {shorten(value)}')
-    return dict(value)
-
-
-def _zip_points(columns: Any, where: str) -> tuple[Point, ...]:
-    columns = read_settings(columns, where)
-    if not columns or not all(isinstance(column, list) for column in columns.values()):
-        raise ValueError(f"{where} must hold at least one list of values")
-    lengths = {path: len(column) for path, column in columns.items()}
-    if len(set(lengths.values())) != 1:
-        told = ", ".join(f"{path}: {length}" for path, length in lengths.items())
-        raise ValueError(f"{where} must hold lists of one length, got {told}")
-    rows = zip(*columns.values(), strict=True)
-    return tuple(
-        Point(", ".join(str(v) for v in row), dict(zip(columns, row, strict=True))) for row in rows
-    )
-
-
-def _log2_values(bounds: list[Any], where: str) -> list[int]:
-    whole = [b for b in bounds if isinstance(b, int) and not isinstance(b, bool)]
-    if len(bounds) != 2 or len(whole) != 2 or not 0 <= whole[0] <= whole[1] <= 30:
-        raise ValueError(f"{where}.log2 must be [first, last] with 0 <= first <= last <= 30")
-    return [1 << exponent for exponent in range(whole[0], whole[1] + 1)]
+def check_axis_name(name: Any) -> str:
+    """`axes.NAME`, if that is a name."""
+    if not isinstance(name, str) or not name.strip() or any(mark in name for mark in _MARKS):
+        raise ValueError(
+            f"the name of an axis must be text without '=' and ',', got {shorten(name)}"
+        )
+    return f"axes.{name}"
 
 
 def read_axis(name: str, data: Any) -> Axis:
     """The axis `name` of a study's TOML."""
-    where = f"axes.{name}"
-    table = Table(data, where)
-    kinds = [kind for kind in ("log2", "values", "zip", "points") if kind in table.data]
-    if len(kinds) > 1:
-        raise ValueError(f"{where} must have one of log2, values, zip, points; got {kinds}")
-    log2 = table.take("log2", list, None)
-    values = table.take("values", list, None)
-    columns = table.take("zip", dict, None)
-    named = table.take("points", dict, None)
-    path = table.take("path", str, name) if log2 is not None or values is not None else name
-    if not kinds:
-        table.asked.add("path")
+    table = Table(data, f"axes.{name}")
+    keys = ("path", "log2", "values", "zip", "points", "derived", "by")
+    given = {key: table.data[key] for key in keys if key in table.data}
+    table.asked.update(keys)
     table.finish()
-    if not kinds:
-        raise ValueError(f"{where} must have one of log2, values, zip, points; got none")
-    if columns is not None:
-        points = _zip_points(columns, f"{where}.zip")
-    elif named is not None:
-        points = tuple(
-            Point(label, read_settings(settings, f"{where}.points.{label}"))
-            for label, settings in named.items()
-        )
-    else:
-        values = _log2_values(log2, where) if log2 is not None else values
-        points = tuple(Point(str(value), {path: value}) for value in values)
-    if not points:
-        raise ValueError(f"{where} is empty: give it at least one value")
-    labels = [point.label for point in points]
-    twice = {label for label in labels if labels.count(label) > 1}
-    if twice:
-        raise ValueError(f"{where} has the value {shorten(sorted(twice)[0])} twice")
-    return Axis(name, points)
-
-
-def check_paths(groups: Mapping[str, tuple[Point, ...]]) -> None:
-    """Raise if a field is set by two groups of points (axes, variants): one would be lost."""
-    owner: dict[str, str] = {}
-    for name, points in groups.items():
-        for path in {path for point in points for path in point.settings}:
-            for other, whose in owner.items():
-                nested = path.startswith(f"{other}.") or other.startswith(f"{path}.")
-                if (path == other or nested) and whose != name:
-                    raise ValueError(f"{name} and {whose} both set the field {path!r}")
-            owner[path] = name
-
-
-def check_base(base: Mapping[str, Any], groups: Mapping[str, tuple[Point, ...]]) -> None:
-    """Raise if every point of a group sets a field of the base case: its value would be unused."""
-    for leaf in leaves(base):
-        parts = leaf.split(".")
-        above = {".".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
-        for name, points in groups.items():
-            if points and all(above & point.settings.keys() for point in points):
-                raise ValueError(f"case: {leaf!r} is set by all of {name}, so leave it out")
+    if "derived" not in given and "by" not in given:
+        return Axis(name, **given)
+    missing = [key for key in ("derived", "by", "values") if key not in given]
+    unfit = sorted(set(given) - {"derived", "by", "values"})
+    if missing or unfit:
+        told = f"lacks {missing[0]!r}" if missing else f"has {unfit[0]!r}, too"
+        raise ValueError(f"axes.{name} must have derived, by and values; it {told}")
+    return Axis.derived(given["derived"], given["by"], given["values"], name)

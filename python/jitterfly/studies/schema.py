@@ -1,64 +1,161 @@
-"""Strict reading of TOML tables: a key that nobody asks for is an error."""
+"""A study as TOML and as Python has it: what is accepted for each field, and how it is written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..fields import check_keys, shorten
+from ..case import Case
+from ..fields import Component, shorten
+from ..observables import Completion, Observable, Slowdown, read_observable
+from ..observables.target import Target
+from .axes import Axis, read_axis
+from .budget import Budget
+from .casetable import Frozen, freeze, without
+from .check import covered
+from .points import Point, read_settings
+from .tables import STUDY, Table, merge
 
-_REQUIRED = object()
-_NAMES = {str: "a string", int: "an integer", dict: "a table", list: "a list"}
-
-
-class Table:
-    """One TOML table under its name in the file (`where`), for errors that name the field."""
-
-    def __init__(self, data: Mapping[str, Any], where: str):
-        if not isinstance(data, Mapping):
-            raise ValueError(f"{where} must be a table, got {shorten(data)}")
-        self.data = dict(data)
-        self.where = where
-        self.asked: set[str] = set()
-
-    def take(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:
-        """The value of `key`, which must be of type `kind` (a bool is no integer here)."""
-        self.asked.add(key)
-        if key not in self.data:
-            if default is _REQUIRED:
-                raise ValueError(f"{self.where} lacks the key {key!r}")
-            return default
-        value = self.data[key]
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise ValueError(f"{self.where}.{key} must be {_NAMES[kind]}, got {shorten(value)}")
-        return value
-
-    def take_number(self, key: str, lowest: float, default: Any = _REQUIRED) -> Any:
-        """A number of at least `lowest` that a float can hold."""
-        self.asked.add(key)
-        if key not in self.data and default is not _REQUIRED:
-            return default
-        value = self.data.get(key)
-        good = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not good or not lowest <= value < 1e300:  # which leaves NaN out, too
-            raise ValueError(
-                f"{self.where}.{key} must be a number of at least {lowest:g}, got {shorten(value)}"
-            )
-        return value
-
-    def finish(self) -> None:
-        """Raise if the table holds a key that was never asked for."""
-        check_keys(self.data, sorted(self.asked), self.where)
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
-def merge(base: Mapping[str, Any], over: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """`base` with the values of `over` in place of its own, table by table.
+def read_sequence(values: Any, name: str) -> tuple[Any, ...]:
+    """A list; not text, not a table."""
+    if isinstance(values, (str, bytes, Mapping)):
+        raise ValueError(f"{name} must be a list, got {shorten(values)}")
+    try:
+        return tuple(values)
+    except TypeError:  # nothing to go through
+        raise ValueError(f"{name} must be a list, got {shorten(values)}") from None
 
-    A key that `base` lacks is an error: an override that overrides nothing is a misspelling.
+
+def read_variants(value: Any) -> tuple[Point, ...]:
+    """Variants by name, each with the fields that it sets by path."""
+    if not isinstance(value, Mapping):
+        points = read_sequence(value, "variants")
+        if all(isinstance(point, Point) for point in points):
+            return points
+        raise ValueError(f"variants must be a table of names, got {shorten(value)}")
+    return tuple(
+        Point(str(name), read_settings(settings, f"variants.{name}"))
+        for name, settings in value.items()
+    )
+
+
+def read_observables(value: Any, variants: tuple[Point, ...]) -> Frozen:
+    """Observables by name; where there are none, completion and slowdown of each variant."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"observables must be a table of names, got {shorten(value)}")
+    if value:
+        return Frozen({str(name): read_observable(name, one) for name, one in value.items()})
+    made: dict[str, Observable] = {}
+    for variant in [point.label for point in variants] or [""]:
+        for kind in (Completion, Slowdown):
+            made[f"{kind.kind} {variant}".rstrip()] = kind(variant)
+    return Frozen(made)
+
+
+def read_target(value: Any) -> Target:
+    """A target, from text too."""
+    try:
+        return value if isinstance(value, Target) else Target.parse(value)
+    except ValueError as error:
+        raise ValueError(f"targets: {error}") from None
+
+
+def read_base(value: Any, groups: Mapping[str, Any]) -> Frozen:
+    """The base case as a table.
+
+    A `Case`, and a network or noise in a table, must hold all values even where axes replace them:
+    those are left out.
     """
-    check_keys(over, list(base), where)
-    merged = dict(base)
-    for key, value in over.items():
-        both = isinstance(value, Mapping) and isinstance(base[key], Mapping)
-        merged[key] = merge(base[key], value, f"{where}.{key}") if both else value
-    return merged
+    if not isinstance(value, (Case, Mapping)):
+        raise ValueError(f"case must be a Case or a table, got {shorten(value)}")
+    whole = isinstance(value, Case)
+    table = freeze(value.to_dict() if isinstance(value, Case) else value, "case")
+    unused = {
+        path
+        for path in covered(table, groups)
+        if whole or any(isinstance(part, Component) for part in _along(value, path))
+    }
+    if whole and table["observe"] == "completion":
+        unused.add("observe")
+    return without(table, unused)
+
+
+def _along(table: Any, path: str) -> Iterator[Any]:
+    """What lies on the way to a field."""
+    for part in path.split("."):
+        if isinstance(table, Mapping):
+            table = table[part]
+        elif isinstance(table, (list, tuple)):
+            table = table[int(part)]
+        yield table
+
+
+def read_study(text: str, full: bool) -> dict[str, Any]:
+    """The arguments of `Study` that a TOML text holds."""
+    try:
+        data = tomllib.loads(text)
+    except ValueError as error:  # tomllib's own, and an integer of thousands of digits
+        raise ValueError(f"not valid TOML: {error}") from None
+    except RecursionError:
+        raise ValueError("not valid TOML: nested too deeply") from None
+    override = data.pop("full", None)
+    if full and override is None:
+        raise ValueError("this study has no [full] table, so --full would change nothing")
+    if override is not None:
+        merged = merge(data, Table(override, "full").data, "full")
+        data = merged if full else data
+    table = Table(data, STUDY)
+    values = {
+        "name": table.take("name", str),
+        "title": table.take("title", str, ""),
+        "source": table.take("source", str, ""),
+        "figure": table.take("figure", str, ""),
+        "claims": table.take("claims", list, []),
+        "seed": table.take("seed", int, 0),
+        "case": table.take("case", dict),
+        "axes": [read_axis(name, axis) for name, axis in table.take("axes", dict, {}).items()],
+        "variants": table.take("variants", dict, {}),
+        "observables": table.take("observables", dict, {}),
+        "targets": table.take("targets", list, []),
+        "budget": _read_budget(table.take("realizations", dict, None)),
+    }
+    table.finish()
+    return values
+
+
+def _read_budget(data: Any) -> Budget | None:
+    if data is None:
+        return None  # the study says what it means that there is none
+    table = Table(data, "realizations")
+    table.asked.update(("min", "max", "rank_rounds", "raw_bytes"))
+    table.finish()
+    return Budget(**data)
+
+
+def to_toml(study: Any, *, run: bool = True) -> str:
+    """A study as TOML; without `run`, leaving out how it is run: seed, targets and budget."""
+    table: dict[str, Any] = {"name": study.name}
+    for key in ("title", "source", "figure", "claims"):
+        if getattr(study, key):
+            table[key] = getattr(study, key)
+    if run:
+        table |= {"seed": study.seed}
+        table |= {"targets": [str(target) for target in study.targets]} if study.targets else {}
+        table |= {"realizations": study.budget.to_dict()}
+    table["case"] = study.case
+    axes: tuple[Axis, ...] = study.axes
+    parts = {
+        "axes": {axis.name: axis.to_dict() for axis in axes},
+        "variants": {point.label: point.settings for point in study.variants},
+        "observables": {name: one.to_dict() for name, one in study.observables.items()},
+    }
+    import tomli_w  # only studies made in Python need it
+
+    return tomli_w.dumps(table | {key: value for key, value in parts.items() if value})

@@ -1,203 +1,230 @@
-"""A study: a base case, axes over its fields, a budget, and the names of its figure and claims."""
+"""A study: a base case, axes over its fields, what is observed, how precisely, and the budget."""
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
-import re
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..case import Case
-from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, shorten
-from ..program import rank_rounds
-from .axes import Axis, Point, check_base, check_paths, read_axis, read_settings
-from .casetable import set_path
-from .schema import Table, merge
+from ..observables.measure import Family, Measure
+from ..observables.observable import Observable
+from ..observables.target import Target
+from . import check
+from .axes import Axis
+from .budget import Budget
+from .casetable import Frozen
+from .place import STREAM_VERSION, Cell, Place, build_places
+from .points import Point
+from .schema import (
+    read_base,
+    read_observables,
+    read_sequence,
+    read_study,
+    read_target,
+    read_variants,
+    to_toml,
+)
+from .wishes import check_wishes
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-#: Part of every cell's hash: a change of the random streams or of the model makes new cells.
-STREAM_VERSION = 1
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Realizations per cell: as many as `rank_rounds` pays for, between `min` and `max`."""
-
-    min: int
-    max: int
-    rank_rounds: float
-
-    def realizations(self, cost: int) -> int:
-        """Realizations of a cell of which one costs `cost` rank-rounds."""
-        return int(min(self.max, max(self.min, self.rank_rounds / cost)))
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One case of a study: its place on the axes, and its variant ("" where there are none)."""
-
-    place: Mapping[str, str]
-    variant: str
-    case: Case
-    realizations: int
-
-    @property
-    def name(self) -> str:
-        """For people: `ranks=128, reading=text, redundant`."""
-        return _cell_name(self.place, self.variant)
-
-    @property
-    def hash(self) -> str:
-        """16 hex digits that identify the case, whatever file, machine or order of keys."""
-        text = json.dumps([STREAM_VERSION, self.case.to_dict()], sort_keys=True, allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+__all__ = ["STREAM_VERSION", "Budget", "Cell", "Place", "Study", "load_study", "parse_study"]
 
 
 @dataclass(frozen=True)
 class Study:
-    """What a TOML file in `sweeps/` describes; `text` is that file, word for word.
+    """Many cases, what is observed of them, and how precisely.
 
-    `figure` and `claims` are names: who shows results knows which there are. `where` is the file's
-    name, for errors.
+    Everything is checked when it is made: each case, observable and target.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``_``, ``.``, ``-``.
+    case : Case or table
+        The base case; as a table it may lack what the axes set.
+    axes : list of Axis
+        The places of the study are their product.
+    variants : table of name = {path = value, ...}
+        Cases that are compared at each place, on the same noise.
+    observables : table of name = Observable
+        Where there are none: completion and slowdown of each variant.
+    targets : list of Target or str
+        Such as "mean of gain ± 1 % at 95 %". A place runs until all are met, or the budget ends.
+    budget : Budget
+    title, source, figure, claims
+        Texts for the picture, and names of what the source says about it.
+    seed : int
+        Of all noise.
+    made
+        What follows from the rest: leave it out.
+
+    Raises
+    ------
+    ValueError
+        Names the field, and the cell where it is one.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> from jitterfly.observables import Gain
+    >>> study = Study(
+    ...     "mine",
+    ...     case={
+    ...         "network": jf.LogGOPS(L="1us", o="1ns"),
+    ...         "noise": [jf.PeriodicNoise(period="1ms", duration="10us")],
+    ...     },
+    ...     axes=[Axis("ranks", log2=[4, 6]), Axis("D", ["1us", "10us"], path="noise.0.duration")],
+    ...     variants={"conventional": {}, "redundant": {"algorithm.within": "all"}},
+    ...     observables={"gain": Gain(of="redundant", over="conventional")},
+    ...     targets=["mean of gain ± 1 %"],
+    ...     budget=Budget(max=100_000),
+    ... )
+    >>> study.places()[1].name, study.places()[1].coordinates["D"]
+    ('ranks=16, D=10us', 1e-05)
     """
 
     name: str
-    title: str
-    source: str
-    figure: str
-    claims: tuple[str, ...]
-    seed: int
-    budget: Budget
-    base: Mapping[str, Any]
-    axes: tuple[Axis, ...]
-    variants: tuple[Point, ...]
-    full: bool
-    text: str
-    where: str
+    _: KW_ONLY
+    case: Case | Mapping[str, Any]
+    axes: Sequence[Axis] = ()
+    variants: Mapping[str, Mapping[str, Any]] | Sequence[Point] = ()
+    observables: Mapping[str, Observable] = field(default_factory=Frozen)
+    targets: Sequence[Target | str] = ()
+    budget: Budget = None  # type: ignore[assignment]
+    title: str = ""
+    source: str = ""
+    figure: str = ""
+    claims: Sequence[str] = ()
+    seed: int = 0
+    made: Made | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        for name in ("axes", "targets", "claims"):
+            put(name, read_sequence(getattr(self, name), name))
+        check.check_texts(self)
+        put("variants", read_variants(self.variants))
+        put("observables", read_observables(self.observables, self.variants))
+        put("targets", tuple(map(read_target, self.targets)))
+        check.check_names(self)
+        groups = check.groups_of(self)
+        check.check_paths(self, groups)
+        put("case", read_base(self.case, groups))
+        check.check_base(self.case, groups)
+        check.check_budget(self)
+        # The same description with another seed or budget is quick.
+        description = to_toml(self, run=False)
+        if self.made is None or self.made.description != description:
+            put("made", Made(description, build_places(self)))
+        check_wishes(self)
+
+    @property
+    def text(self) -> str:
+        """The file that it was read from, word for word, else TOML that describes it."""
+        return self._made.text or self.to_toml()
+
+    @property
+    def full(self) -> bool:
+        """Whether the table [full] of that file was applied."""
+        return self._made.full
+
+    @property
+    def where(self) -> str:
+        """What it is called in errors: its file."""
+        return self._made.where or f"study {self.name}"
+
+    @property
+    def _made(self) -> Made:
+        assert self.made is not None  # by the constructor
+        return self.made
+
+    def __hash__(self) -> int:
+        return hash((self._made.description, self.seed, self.budget, self.targets))
 
     def error(self, what: str) -> ValueError:
         """An error in this study, with the name of its file."""
         return ValueError(f"{self.where}: {what}")
 
-    def cells(self, realizations: int | None = None) -> list[Cell]:
-        """Every cell, each case checked; variants at one place share their number of realizations.
+    def to_toml(self) -> str:
+        """TOML that `parse_study` reads as the same study."""
+        return to_toml(self)
 
-        Raises:
-            ValueError: a case refuses its values; the message names the file and the cell.
-        """
-        cells = []
-        for points in itertools.product(*(axis.points for axis in self.axes)):
-            labels = [point.label for point in points]
-            place = dict(zip((axis.name for axis in self.axes), labels, strict=True))
-            built = []
-            for variant in self.variants or (Point("", {}),):
-                table = dict(self.base)
-                try:
-                    for point in (*points, variant):
-                        for path, value in point.settings.items():
-                            table = set_path(table, path, value)
-                    built.append((variant.label, Case.from_dict(table)))
-                except (ValueError, RecursionError) as error:
-                    at = _cell_name(place, variant.label)
-                    raise self.error(f"{error} [at {at}]") from None
-            # Paired differences need the same realizations on both sides: the dearest one decides.
-            cost = max(rank_rounds(case) for _, case in built)
-            count = self.budget.realizations(cost) if realizations is None else realizations
-            cells += [Cell(place, label, case, count) for label, case in built]
-        return cells
+    def places(self) -> list[Place]:
+        """Every place, in the order of the axes."""
+        return list(self._places)
+
+    @cached_property
+    def _places(self) -> tuple[Place, ...]:
+        return tuple(self._budgeted(place) for place in self._made.places)
+
+    def _budgeted(self, place: Place) -> Place:
+        limit = self.budget.realizations(place.cost)
+        least = min(self.budget.min, limit) if self.targets else limit
+        raw = self.budget.raw_bytes // (8 * len(place.columns))
+        return replace(place, least=least, limit=limit, raw_limit=raw)
+
+    def families(self, place: Place) -> dict[str, Family]:
+        """Every observable at a place by name; those that it lacks are left out."""
+        if place.index not in self._families:
+            self._families[place.index] = {
+                family.name: family
+                for name, observable in self.observables.items()
+                for family in observable.resolve(name, place.cases)
+            }
+        return self._families[place.index]
+
+    @cached_property
+    def _families(self) -> dict[int, dict[str, Family]]:
+        return {}
+
+    def measures(self, place: Place) -> tuple[Measure, ...]:
+        """All that is measured at a place, each measure once."""
+        found = {m.key: m for family in self.families(place).values() for m in family.members}
+        return tuple(found.values())
 
 
-def _cell_name(place: Mapping[str, str], variant: str) -> str:
-    parts = [f"{axis}={label}" for axis, label in place.items()]
-    return ", ".join([*parts, variant] if variant else parts) or "base case"
+@dataclass(frozen=True)
+class Made:
+    """What follows from a study's description, and the file that it was read from."""
 
-
-def _read_budget(data: Any) -> Budget:
-    table = Table(data, "realizations")
-    low, high = table.take("min", int, 1), table.take("max", int)
-    budget = Budget(low, high, table.take_number("rank_rounds", 1, float("inf")))
-    table.finish()
-    if not 1 <= low <= high <= MOST_REALIZATIONS:
-        raise ValueError(
-            "realizations needs 1 <= min <= max <= 2^32, "
-            f"got min {shorten(low)}, max {shorten(high)}"
-        )
-    return budget
+    description: str
+    places: tuple[Place, ...]
+    text: str = ""
+    full: bool = False
+    where: str = ""
 
 
 def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study:
     """The study that a TOML text describes.
 
-    Args:
-        full: apply the table `[full]`, which holds the sizes meant for a large machine.
-        where: the name of the file, for errors.
+    Parameters
+    ----------
+    text : str
+    full : bool
+        Apply the table ``[full]``, which holds the sizes meant for a large machine.
+    where : str
+        The name of the file, for errors.
 
-    Raises:
-        ValueError: TOML syntax (with line), unknown or missing keys, values out of range.
+    Raises
+    ------
+    ValueError
+        TOML syntax (with line), unknown or missing keys, and what `Study` refuses.
     """
     try:
-        data = tomllib.loads(text)
-    except ValueError as error:  # tomllib's own, and an integer of thousands of digits
-        raise ValueError(f"{where}: not valid TOML: {error}") from None
-    except RecursionError:
-        raise ValueError(f"{where}: not valid TOML: nested too deeply") from None
-    try:
-        override = data.pop("full", None)
-        if full and override is None:
-            raise ValueError("this study has no [full] table, so --full would change nothing")
-        if override is not None:
-            merged = merge(data, Table(override, "full").data, "full")
-            data = merged if full else data
-        table = Table(data, "the study")
-        axes = tuple(read_axis(name, axis) for name, axis in table.take("axes", dict, {}).items())
-        variants = tuple(
-            Point(name, read_settings(settings, f"variants.{name}"))
-            for name, settings in table.take("variants", dict, {}).items()
-        )
-        study = Study(
-            name=table.take("name", str),
-            title=table.take("title", str),
-            source=table.take("source", str, ""),
-            figure=table.take("figure", str),
-            claims=tuple(table.take("claims", list, [])),
-            seed=table.take("seed", int, 0),
-            budget=_read_budget(table.take("realizations", dict)),
-            base=table.take("case", dict),
-            axes=axes,
-            variants=variants,
-            full=full,
-            text=text,
-            where=where,
-        )
-        table.finish()
-        groups = {f"axes.{axis.name}": axis.points for axis in axes} | {"variants": variants}
-        check_paths(groups)
-        check_base(study.base, groups)
-        if not _NAME.fullmatch(study.name):
-            raise ValueError(
-                f"name must be letters, digits, '_', '.', '-'; got {shorten(study.name)}"
-            )
-        check_integer(study.seed, "seed", 0, MOST_SEED)
-        for claim in study.claims:
-            if not isinstance(claim, str):
-                raise ValueError(f"claims must be a list of names, got {shorten(claim)} in it")
+        study = Study(**read_study(text, full))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    return study
+    except RecursionError:
+        raise ValueError(f"{where}: nested too deeply") from None
+    return replace(study, made=replace(study._made, text=text, full=full, where=where))
 
 
 def load_study(path: str | Path, *, full: bool = False) -> Study:
-    """The study in a TOML file; `OSError` when it cannot be read, else as `parse_study`."""
+    """The study in a TOML file; `OSError` when it can not be read, else as `parse_study`."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -18,7 +18,7 @@ def locked(path: Path) -> Iterator[None]:
     """Hold the directory `path`, which is made where needed, as its only writer.
 
     The file stays: taking it away would let two others in at once. Where the file system knows no
-    locks there is none; records are checked one by one whoever wrote them (`Record.check`).
+    locks there is none; records are checked one by one whoever wrote them (see `RecordFile`).
 
     Raises:
         ValueError: another process holds it.

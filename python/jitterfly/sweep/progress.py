@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, TextIO
 
+from .schedule import PlaceRun, worst
+
+_EVERY_BAR = 0.1
 _EVERY = 10.0  # seconds between lines where there is no terminal
 
 
@@ -45,12 +50,16 @@ class Progress:
     Use as a context manager. `stream` is stderr, so that what is printed as a result stays clean.
     """
 
-    def __init__(self, cells: int, work: float, stream: TextIO | None = None):
+    def __init__(self, runs: Sequence[PlaceRun], stream: TextIO | None = None):
         self.stream = stream or sys.stderr
-        self.cells, self.work = cells, max(work, 1.0)
-        self.cells_done = 0
+        self.runs = runs
+        self.cells = sum(len(run.place.cells) for run in runs)
+        self.cells_done = sum(len(run.place.cells) for run in runs if run.done)
         self.realizations = 0
         self.work_done = 0.0
+        self.left = {run.place.index: run.expected() * run.place.work for run in runs}
+        self.work_left = float(sum(self.left.values()))
+        self.finished = {run.place.index for run in runs if run.done}
         self.started = self.last = time.monotonic()
         self.bar: Any = None
         if self.stream.isatty():
@@ -60,7 +69,7 @@ class Progress:
                 pass
             else:
                 self.bar = tqdm(
-                    total=self.work,
+                    total=1.0,
                     file=self.stream,
                     leave=True,
                     bar_format="{percentage:3.0f}%|{bar}| {desc}",
@@ -77,31 +86,26 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         if self.bar is not None:
-            self.bar.set_description_str(self.text())
+            self._draw()
             self.bar.close()
         elif kind is None:
             self._line()
 
-    def skip(self, work: float) -> None:
-        """A cell that was done before: no work is left of it."""
-        self.cells_done += 1
-        self.work -= work
-        if self.bar is not None:
-            self.bar.total = max(self.work, 1.0)
-
-    def step(self, realizations: int, work: float) -> None:
-        """So many more realizations are done."""
-        self.realizations += realizations
-        self.work_done += work
-        if self.bar is not None:
-            self.bar.set_description_str(self.text(), refresh=False)
-            self.bar.update(work)
-        elif time.monotonic() - self.last >= _EVERY:
-            self._line()
-
-    def finish_cell(self) -> None:
-        """One more cell is done and stored."""
-        self.cells_done += 1
+    def step(self, run: PlaceRun, realizations: int) -> None:
+        """So many more realizations of a place are stored."""
+        place = run.place
+        self.realizations += realizations * len(place.cells)
+        self.work_done += float(realizations) * place.work
+        left = run.expected() * place.work
+        self.work_left += left - self.left[place.index]
+        self.left[place.index] = left
+        if run.done and place.index not in self.finished:
+            self.finished.add(place.index)
+            self.cells_done += len(place.cells)
+        now = time.monotonic()
+        if now - self.last >= (_EVERY if self.bar is None else _EVERY_BAR):
+            self.last = now
+            self._line() if self.bar is None else self._draw()
 
     @property
     def elapsed(self) -> float:
@@ -111,14 +115,25 @@ class Progress:
     def text(self) -> str:
         """Cells done, time left, realizations per second: a narrow terminal cuts the end off."""
         elapsed = max(self.elapsed, 1e-9)
-        if 0 < self.work_done < self.work * (1 - 1e-9):
-            left = elapsed * (self.work - self.work_done) / self.work_done
+        if self.work_done > 0 and self.cells_done < self.cells:
+            left = elapsed * max(self.work_left, 0.0) / self.work_done
             when = f"{show_time(left)} left"
         else:
             when = show_time(elapsed)
         rate = show_rate(self.realizations / elapsed)
-        return f"{self.cells_done}/{self.cells} cells, {when}, {rate} realizations/s"
+        told = f"{self.cells_done}/{self.cells} cells, {when}, {rate} realizations/s"
+        far = worst(self.runs)
+        return told if far is None else f"{told}, {_show_worst(*far)}"
+
+    def _draw(self) -> None:
+        done = self.work_done / max(self.work_done + self.work_left, 1e-9)
+        self.bar.n = 1.0 if self.cells_done == self.cells else min(max(done, 0.0), 0.999)
+        self.bar.set_description_str(self.text())
 
     def _line(self) -> None:
-        self.last = time.monotonic()
         print(self.text(), file=self.stream, flush=True)
+
+
+def _show_worst(error: float, what: str) -> str:
+    size = f"{100 * error:.2g} %" if math.isfinite(error) else "not known yet"
+    return f"worst error {size} ({what})"

@@ -1,0 +1,111 @@
+"""Axes of a study as axes of a picture: positions, scale, names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..studies import Study
+
+
+def numeric(values: Sequence[Any]) -> bool:
+    """Whether an axis has numbers as its values, all different."""
+    return all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
+    ) and len(set(values)) == len(values)
+
+
+def axis_values(study: Study) -> dict[str, list[Any]]:
+    """The values of each axis, in the study's order."""
+    values: dict[str, dict[Any, None]] = {axis.name: {} for axis in study.axes}
+    for place in study.places():
+        for name, value in place.coordinates.items():
+            values[name][value] = None
+    return {name: list(found) for name, found in values.items()}
+
+
+def number_axes(study: Study) -> list[str]:
+    """Axes of at least two numbers: the ranks first, then the longest."""
+    found = {
+        name: values
+        for name, values in axis_values(study).items()
+        if len(values) > 1 and numeric(values)
+    }
+    return sorted(found, key=lambda name: (name != "ranks", -len(found[name])))
+
+
+def main_axis(study: Study) -> str:
+    """The axis that curves run along; without numbers, the longest; "" without axes."""
+    numbers = number_axes(study)
+    if numbers:
+        return numbers[0]
+    values = axis_values(study)
+    if "ranks" in values:
+        return "ranks"
+    return max(values, key=lambda name: len(values[name]), default="")
+
+
+def ascending(spots: Sequence[Any], axis: str) -> list[Any]:
+    """Spots in the order of their numbers on an axis; of texts, in the study's order."""
+    if axis and numeric([spot.place.coordinates[axis] for spot in spots]):
+        return sorted(spots, key=lambda spot: spot.place.coordinates[axis])
+    return list(spots)
+
+
+def axis_title(study: Study, name: str) -> str:
+    """What an axis is called in a picture: `T_comm / D`, `duration`."""
+    for axis in study.axes:
+        if axis.name == name and axis.rule:
+            return str(axis.rule)
+    return name.replace("_", " ")
+
+
+def label_of(study: Study, name: str, label: str) -> str:
+    """A value of an axis for a title: a named point by its name, a number with the axis's."""
+    values = axis_values(study)[name]
+    return f"{axis_title(study, name)} = {label}" if numeric(values) else label
+
+
+class Along:
+    """Where the values of an axis are drawn: powers of two, decades, plain numbers, or texts."""
+
+    def __init__(self, values: Sequence[Any]):
+        self.values = list(values)
+        positive = numeric(self.values) and min(self.values) > 0
+        powers = positive and all(isinstance(v, int) and v & (v - 1) == 0 for v in self.values)
+        if not numeric(self.values):
+            self.scale = "text"
+        elif powers:
+            self.scale = "log2"
+        elif positive and max(self.values) / min(self.values) >= 20:
+            self.scale = "log10"
+        else:
+            self.scale = "linear"
+
+    @property
+    def positions(self) -> list[float]:
+        """Where each value is."""
+        return [self.position(value) for value in self.values]
+
+    def position(self, value: Any) -> float:
+        """Where a value is."""
+        if self.scale == "text":
+            return float(self.values.index(value))
+        if self.scale == "log2":
+            return math.log2(value)
+        return math.log10(value) if self.scale == "log10" else float(value)
+
+    def text(self, value: Any) -> str:
+        """A value at its tick."""
+        if self.scale == "text":
+            return str(value)
+        if self.scale == "log2":
+            return f"$2^{{{round(math.log2(value))}}}$"
+        return f"{value:.4g}"
+
+    @property
+    def ticks(self) -> tuple[list[float], list[str]]:
+        """Positions and texts of at most about nine ticks."""
+        shown = self.values if self.scale == "text" else self.values[:: -(-len(self.values) // 9)]
+        return [self.position(value) for value in shown], [self.text(value) for value in shown]

@@ -1,0 +1,126 @@
+"""Which of two runs is faster: paired, place by place, on the same noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import stats
+from ..observables import Completion, Family, Observed
+from ..store import Store
+from ..studies import Place
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: a store, and the variant and observable that are meant ("" where one is)."""
+
+    store: Store
+    variant: str
+    observable: str
+
+    def family(self, place: Place) -> Family:
+        """What is compared at a place.
+
+        Raises:
+            ValueError: no such variant or observable, or a ratio, which has no faster or slower.
+        """
+        if self.observable:
+            families = self.store.families(place)
+            if self.observable not in families:
+                known = ", ".join(families)
+                raise ValueError(
+                    f"{self.store.path}: no observable {self.observable!r} at {place.name}; "
+                    f"there are {known}"
+                )
+            family = families[self.observable]
+        else:
+            family = self._completion(place)
+        if family.pick == "set" or not all(isinstance(m.denominator, int) for m in family.members):
+            raise ValueError(
+                f"--observable must be a time or a slowdown, and {family.name!r} is not"
+            )
+        return family
+
+    def _completion(self, place: Place) -> Family:
+        cells = {cell.variant: cell.case for cell in place.cells}
+        if self.variant not in cells:
+            variants = ", ".join(name for name in cells if name)
+            hint = f"choose one as DIR:VARIANT, from {variants}" if variants else "it has none"
+            raise ValueError(f"{self.store.path}: no variant {self.variant!r}; {hint}")
+        (family,) = Completion(variant=self.variant).resolve("completion", cells)
+        return family
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One place: `ratio` is mean(B) / mean(A), with its interval; `faster` is "A", "B" or ""."""
+
+    labels: tuple[str, ...]
+    realizations: int
+    a: stats.Estimate
+    b: stats.Estimate
+    ratio: stats.Estimate
+    b_wins: stats.Estimate
+    faster: str
+
+
+def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
+    """A verdict for every place that both have realizations of.
+
+    The intervals of the ratios hold together, with `confidence` (Bonferroni over the places), so
+    that the one verdict in twenty that chance decides does not come with every table.
+
+    Raises:
+        ValueError: other seeds (the noise is not the same), or no place in common.
+    """
+    seeds = a.store.study.seed, b.store.study.seed
+    if seeds[0] != seeds[1]:
+        raise ValueError(
+            f"A has seed {seeds[0]} and B has seed {seeds[1]}: they saw other noise and can not be "
+            f"paired; run one again with --seed {seeds[0]}"
+        )
+    theirs = {tuple(place.labels.items()): place for place in b.store.places}
+    pairs = [
+        (place, theirs[tuple(place.labels.items())])
+        for place in a.store.places
+        if tuple(place.labels.items()) in theirs
+    ]
+    pairs = [(p, q) for p, q in pairs if a.store.available(p) > 1 and b.store.available(q) > 1]
+    if not pairs:
+        raise ValueError("A and B have no place on their axes in common that both have run")
+    level = 1 - (1 - confidence) / len(pairs)
+    return [_verdict(a, b, *pair, confidence, level) for pair in pairs]
+
+
+def _samples(side: Side, place: Place) -> np.ndarray:
+    data = side.store.data(place, side.store.available(place))
+    samples = Observed(side.family(place), data).samples
+    if samples is None or len(samples) < 2:
+        raise ValueError(
+            f"{side.store.path}: no single samples are kept at {place.name}; "
+            "raise realizations.raw_bytes of the study"
+        )
+    return np.asarray(samples)
+
+
+def _verdict(
+    a: Side, b: Side, place: Place, other: Place, confidence: float, level: float
+) -> Verdict:
+    x, y = _samples(a, place), _samples(b, other)
+    count = min(len(x), len(y))
+    x, y = x[:count], y[:count]
+    ratio = stats.ratio(y, x, level)
+    faster = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
+    return Verdict(
+        tuple(place.labels.values()),
+        count,
+        stats.mean(x, confidence),
+        stats.mean(y, confidence),
+        ratio,
+        stats.win_probability(
+            int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence
+        ),
+        faster,
+    )

@@ -1,0 +1,86 @@
+"""The main numbers of one observable in one cell: small enough to keep for a whole study."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..observables import Family, Form, Measure, Observed
+from ..stats import Estimate
+from ..units import TICKS_PER_SECOND
+from . import measures
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Mean with interval; median and 5-95 % range; a 30-run mean with the range of such means.
+
+    `quantiles` and `few` are None for what single realizations do not have (a recovery, the best
+    T), and `few` where no samples are kept. `T` is the one that was chosen by the data; with
+    `is_set` the observable is the best T itself. `bound` is the largest recovery that any
+    redundancy can reach, where theory knows it.
+    """
+
+    name: str
+    unit: str
+    realizations: int
+    exact: bool
+    T: int | None
+    mean: Estimate
+    quantiles: tuple[float, float, float] | None
+    few: Estimate | None
+    is_set: bool = False
+    bound: float | None = None
+
+    @property
+    def relative(self) -> float:
+        """Half the interval of the mean over the mean; inf where it is not known."""
+        half = float(self.mean.high - self.mean.low) / 2
+        value = abs(float(self.mean.value))
+        return half / value if value > 0 and math.isfinite(half) else math.inf
+
+
+def has_distribution(observed: Observed) -> bool:
+    """Whether single realizations have a value."""
+    family = observed.family
+    return family.pick != "set" and all(member.distribution for member in family.members)
+
+
+def facts_of(observed: Observed, mean: Estimate) -> Facts:
+    """The numbers of an observable, beside an interval of its mean that allows for early looks."""
+    quantiles = few = None
+    if has_distribution(observed):
+        low, middle, high = (float(observed.quantile(q).value) for q in (0.05, 0.5, 0.95))
+        quantiles = low, middle, high
+        samples = observed.samples
+        if samples is not None:
+            few = measures.few_run_mean(samples)
+    return Facts(
+        observed.name,
+        observed.unit,
+        observed.realizations,
+        observed.exact,
+        observed.T,
+        mean,
+        quantiles,
+        few,
+        observed.is_set,
+        _bound(observed),
+    )
+
+
+def _bound(observed: Observed) -> float | None:
+    """Where a mean completion is bounded below, so is what can be recovered."""
+    floor, measure = observed.family.floor, observed.measure
+    if floor is None or not isinstance(measure.denominator, Form):
+        return None
+    # A recovery is (redundant - conventional) / (noiseless - conventional).
+    conventional = next(column for factor, column in measure.denominator.terms if factor < 0)
+    late = _mean(observed, Form.of(conventional))
+    lost = -_mean(observed, measure.denominator)
+    return (late - floor) / lost if lost > 0 else None
+
+
+def _mean(observed: Observed, form: Form) -> float:
+    family = Family("", "s", (Measure("", form, TICKS_PER_SECOND, "s"),))
+    return float(Observed(family, observed.data).mean().value)

@@ -1,0 +1,68 @@
+"""Distributions of single realizations: their steps, and their tails with bands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import stats
+from ..observables import Observed
+
+Floats = npt.NDArray[np.float64]
+
+#: The quantiles that are named at a tail; p99.99 is the end of every picture.
+NAMED = {"p50": 0.5, "p90": 0.1, "p99": 1e-2, "p99.9": 1e-3, "p99.99": 1e-4}
+_STEPS = 400
+_PER_DECADE = 16
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Quantiles far up: `share` of the realizations is above `value`.
+
+    `low` and `high` are order statistics, infinite where the sample is too small for them;
+    `reach` names the last quantile of NAMED that has both.
+    """
+
+    share: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    realizations: int
+    reach: str
+
+
+def quantiles_of(observed: Observed, shares: Floats) -> list[stats.Estimate]:
+    """Many quantiles at once: of all samples if they are kept, else of the histogram."""
+    samples = observed.samples
+    if observed.exact and samples is not None:
+        return stats.quantiles(samples, [float(share) for share in shares])
+    return [observed.quantile(float(share)) for share in shares]
+
+
+def steps(observed: Observed) -> tuple[Floats, Floats]:
+    """Values and the share of realizations at or below each, as a step function."""
+    count = observed.realizations
+    if count <= _STEPS:
+        at = np.arange(1, count + 1) / count
+        at[-1] = 1 - 0.5 / count  # the largest: no quantile of 1
+    else:
+        at = np.linspace(0, 1, _STEPS + 2)[1:-1]
+    values = np.array([float(e.value) for e in quantiles_of(observed, at)])
+    return values, at
+
+
+def tail(observed: Observed) -> Tail:
+    """The upper half of a distribution, to p99.99 or as far as the sample goes."""
+    count = observed.realizations
+    decades = np.arange(np.log10(0.5), -4 - 1e-9, -1 / _PER_DECADE)
+    share = np.unique(np.concatenate([10.0**decades, list(NAMED.values())]))[::-1]
+    share = share[share >= min(1 / count, 0.5)]
+    found = quantiles_of(observed, 1 - share)
+    value, low, high = (
+        np.array([float(getattr(e, name)) for e in found]) for name in ("value", "low", "high")
+    )
+    known = [name for name, s in NAMED.items() if stats.realizations_needed(1 - s) <= count]
+    return Tail(share, value, low, high, count, known[-1] if known else "")

@@ -1,0 +1,42 @@
+"""The command `jitterfly reproduce`: all figures of MS12 and CS14, each beside its claim."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .run import WORKERS, add_options, options
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="run the studies of both papers; one HTML report of figures, claims and verdicts",
+        description="Runs the studies of MS12 and CS14 and writes DIR/report.html: every figure "
+        "beside its claim, what was found, and a verdict. The same command goes on after a stop.",
+        epilog=WORKERS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    reproduce.add_argument(
+        "--quick", action="store_true", help="sizes for minutes on two cores; else those for a GPU"
+    )
+    reproduce.add_argument("--only", nargs="+", metavar="NAME", help="these studies")
+    reproduce.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="default: results/reproduce, with --quick results/reproduce_quick",
+    )
+    add_options(reproduce)
+    reproduce.set_defaults(run=_reproduce)
+
+
+def _reproduce(chosen: argparse.Namespace) -> None:
+    from ..report.reproduce import reproduce
+
+    name = "reproduce_quick" if chosen.quick else "reproduce"
+    out = chosen.out or Path("results") / name
+    page = reproduce(out, quick=chosen.quick, only=chosen.only, **options(chosen))
+    print(f"written: {page}")

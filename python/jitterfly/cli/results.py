@@ -1,0 +1,136 @@
+"""The commands on what a run left: status, plot, compare, merge, export."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+from .run import check_study, show
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the commands to argparse's."""
+    status = commands.add_parser("status", help="how far a run is, cell by cell")
+    status.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
+    status.add_argument("--open", action="store_true", help="only cells that are not finished")
+    status.set_defaults(run=_status)
+
+    plot = commands.add_parser("plot", help="draw a picture and print the table of a run again")
+    plot.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
+    plot.add_argument("--kind", metavar="KIND", help="default: the study's; see sweeps/README.md")
+    plot.add_argument("--observable", metavar="NAME", help="for kinds that show one")
+    plot.add_argument("--out", type=Path, metavar="FILE", help="png, pdf or svg")
+    plot.set_defaults(run=_plot)
+
+    compare = commands.add_parser(
+        "compare",
+        help="which of two runs or variants is faster, on the same noise",
+        description="Paired over the same realizations, cell by cell: mean(B) / mean(A), how "
+        "often B is faster, and who wins; 'no winner' when the interval holds 1.",
+    )
+    compare.add_argument("a", metavar="A", help="DIR, or DIR:VARIANT")
+    compare.add_argument("b", metavar="B", help="DIR, or DIR:VARIANT")
+    compare.add_argument("--observable", metavar="NAME", help="default: completion, last rank")
+    compare.set_defaults(run=_compare)
+
+    merge = commands.add_parser("merge", help="join shards, or runs on several machines")
+    merge.add_argument("out", type=Path, metavar="OUT")
+    merge.add_argument(
+        "shards", type=Path, nargs="*", metavar="DIR", help="default: OUT/shard-*-of-*"
+    )
+    merge.set_defaults(run=_merge)
+
+    export = commands.add_parser("export", help="statistics as .csv, .parquet, .nc or .zarr")
+    export.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
+    export.add_argument("file", type=Path, metavar="FILE")
+    export.set_defaults(run=_export)
+
+
+def _status(chosen: argparse.Namespace) -> None:
+    from ..analysis.status import status
+    from ..store import Store
+
+    print(status(Store.open(chosen.results), only_open=chosen.open))
+
+
+def _plot(chosen: argparse.Namespace) -> None:
+    from ..analysis.results import Results
+    from ..plots import draw
+    from ..store import Store
+
+    store = Store.open(chosen.results)
+    check_study(store.study)
+    given = [word for word in (chosen.kind, chosen.observable) if word]
+    name = "_".join([store.study.name, *given]).replace("/", "-")
+    path = chosen.out or store.path / f"{name}.png"
+    draw.check_path(path)
+    draw.draw(Results.of(store), path, kind=chosen.kind, observable=chosen.observable)
+    if not given:
+        show(store)
+        print()
+    print(f"written: {path}")
+
+
+def _compare(chosen: argparse.Namespace) -> None:
+    from ..analysis.compare import Side, compare
+    from ..analysis.report import aligned
+    from ..store import Store
+
+    sides = []
+    for text in (chosen.a, chosen.b):
+        folder, _, variant = (text, "", "") if Path(text).is_dir() else text.rpartition(":")
+        sides.append(Side(Store.open(Path(folder or text)), variant, chosen.observable or ""))
+    found = compare(*sides)
+    axes = [axis.name for axis in sides[0].store.study.axes]
+    header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
+    unit = sides[0].family(sides[0].store.places[0]).unit
+    rows = [
+        [
+            *verdict.labels,
+            str(verdict.realizations),
+            _value(verdict.a.value, unit),
+            _value(verdict.b.value, unit),
+            f"{verdict.ratio:.3g}",
+            f"{verdict.b_wins:.2f}",
+            verdict.faster or "no winner",
+        ]
+        for verdict in found
+    ]
+    print(f"A = {chosen.a}\nB = {chosen.b}\n")
+    print(aligned(header, rows))
+    print(
+        "\nThe intervals of B / A hold for all rows together with 95 %; a winner has one without 1."
+        "\nP(B faster) counts ties as half."
+    )
+
+
+def _value(value: float, unit: str) -> str:
+    from ..units import show_seconds
+
+    if not math.isfinite(value):
+        return "-"
+    return show_seconds(value, 4) if unit == "s" else f"{value:.4g}"
+
+
+def _merge(chosen: argparse.Namespace) -> None:
+    from ..store import Store, export, merge
+
+    shards = chosen.shards or sorted(chosen.out.glob("shard-*-of-*"))
+    if not shards:
+        raise ValueError(f"{chosen.out} holds no shard-I-of-N; name the directories to join")
+    merge(chosen.out, shards)
+    store = Store.open(chosen.out)
+    export(store, chosen.out / "summary.csv")
+    done = sum(store.complete(place) for place in store.places)
+    print(f"{len(shards)} joined into {chosen.out}: {done} of {len(store.places)} cells finished")
+    if done == len(store.places):
+        print(f"jitterfly plot {chosen.out} draws the picture and prints the table")
+
+
+def _export(chosen: argparse.Namespace) -> None:
+    from ..store import Store, export
+
+    export(Store.open(chosen.results), chosen.file)
+    print(f"written: {chosen.file}")

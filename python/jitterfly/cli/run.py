@@ -1,0 +1,149 @@
+"""The command `jitterfly run`: from a study to its table, data and picture."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from .options import integer
+
+WORKERS = """\
+workers:
+  default          this process
+  --workers gpus   a process for each GPU
+  --workers sockets, or a number: so many processes that share the processors
+  mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi
+                   one rank hands out the work, the others do it
+  run --shard 2/5  the second fifth of the cells, as a run of its own; `jitterfly merge` joins them.
+                   A Slurm array job sets this by itself (SLURM_ARRAY_TASK_ID, _COUNT)
+All of them give the same samples, to the last bit.
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say how a study is run, not which."""
+    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--threads", metavar="N", help="of the CPU backend (default: all)")
+    parser.add_argument("--workers", metavar="N", help="a number, gpus, sockets or mpi: see below")
+    parser.add_argument(
+        "--on-error",
+        choices=("stop", "finish"),
+        default="stop",
+        help="what a cell that fails does to the others (default: stop them)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace another run that is in DIR")
+
+
+def options(chosen: argparse.Namespace) -> dict[str, Any]:
+    """What `add_options` gave, as arguments of `sweep.run`."""
+    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    if chosen.backend == "cuda" and threads is not None:
+        raise ValueError("--threads is for the CPU backend, and --backend is cuda: give one")
+    workers = chosen.workers
+    if workers is not None and workers not in ("gpus", "sockets", "mpi"):
+        workers = integer(workers, "workers", 1, MOST_THREADS)
+    return {
+        "backend": chosen.backend,
+        "threads": threads,
+        "workers": workers,
+        "on_error": chosen.on_error,
+        "force": chosen.force,
+    }
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    run = commands.add_parser(
+        "run",
+        help="run a study: data, table, claims, picture",
+        epilog=WORKERS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument("study", type=Path, metavar="STUDY.toml")
+    run.add_argument("--realizations", metavar="N", help="per cell, instead of the study's budget")
+    run.add_argument(
+        "--target",
+        action="append",
+        metavar="TEXT",
+        help="how precise, instead of the study's, e.g. 'mean of gain +- 1 %%' or 'p99 of "
+        "completion +- 2 %% at 99 %%'; may be given several times",
+    )
+    run.add_argument("--seed", metavar="N", help="instead of the study's")
+    run.add_argument("--out", type=Path, metavar="DIR", help="default: results/NAME")
+    run.add_argument("--full", action="store_true", help="the study's sizes for a large machine")
+    run.add_argument("--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N")
+    add_options(run)
+    run.set_defaults(run=_run)
+
+
+def check_study(study: Any) -> None:
+    """Raise ValueError if the study can not be run, drawn and judged as it says."""
+    from ..analysis.figures import check_figure
+    from ..claims.report import check_claims
+
+    check_figure(study)
+    check_claims(study)
+
+
+def run_study(study: Any, out: Path, **options: Any) -> Any:
+    """Run a study into `out` up to its summary and picture; arguments and errors as `sweep.run`.
+
+    Returns:
+        The `Store`. A shard has no picture: it has not seen the rest.
+    """
+    from ..analysis.results import Results
+    from ..plots import draw
+    from ..store import export
+    from ..sweep import run
+
+    check_study(study)
+
+    def finish(store: Any) -> None:
+        export(store, store.path / "summary.csv")
+        if draw.can_draw() and options.get("shard") is None:
+            draw.draw(Results.of(store), store.path / f"{study.name}.png")
+
+    return run(study, out, finish=finish, **options)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from ..plots import draw
+    from ..studies import load_study
+    from ..sweep import Shard
+
+    study = load_study(chosen.study, full=chosen.full)
+    out = chosen.out or Path("results") / (f"{study.name}_full" if study.full else study.name)
+    given = {
+        "realizations": integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS),
+        "seed": integer(chosen.seed, "seed", 0, MOST_SEED),
+        "targets": chosen.target,
+        "shard": Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm(),
+    }
+    if not draw.can_draw() and given["shard"] is None:
+        print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
+    store = run_study(study, out, **given, **options(chosen))
+    if given["shard"] is not None:
+        print(f"written to {store.path}; when all are there: jitterfly merge {out}")
+        return 0
+    show(store)
+    names = ["summary.csv", "records/", "store.json", "study.toml"]
+    names += [f"{study.name}.png"] if draw.can_draw() else []
+    print(f"\nwritten to {store.path}: {', '.join(names)}")
+    return 0
+
+
+def show(store: Any) -> None:
+    """The study's table, and its claims beside what was found."""
+    from ..analysis import report
+    from ..analysis.results import Results
+    from ..claims.report import report as claims
+
+    results = Results.of(store)
+    print(f"{results.study.title}\n")
+    print(report.table(results))
+    if results.study.claims:
+        print("\nClaims, and what was found (95 % intervals in brackets):")
+        print(claims(results))

@@ -1,0 +1,43 @@
+"""When a collective is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .measure import Measure
+from .observable import Observable, in_seconds
+from .select import Chosen, Cycle, Rank, Select, Which
+
+
+@dataclass(frozen=True)
+class Completion(Observable, kind="completion"):
+    """The time of completion, seconds.
+
+    Parameters
+    ----------
+    variant, T, cycle, rank
+        Which one: see `Select`.
+
+    Examples
+    --------
+    >>> Completion(T="best").to_dict()
+    {'kind': 'completion', 'T': 'best'}
+    """
+
+    variant: str = ""
+    T: Which = "last"
+    cycle: Cycle = "last"
+    rank: Rank = "last"
+
+    picks: ClassVar[Mapping[str, str]] = {"completion": "smallest numerator"}
+
+    def __post_init__(self) -> None:
+        self.sides()
+
+    def sides(self) -> dict[str, Select]:
+        return {"completion": Select(self.variant, self.T, self.cycle, self.rank)}
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        return in_seconds(name, sides["completion"].form)

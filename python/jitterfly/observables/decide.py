@@ -1,0 +1,193 @@
+"""Whether the targets of a place are met, and how many realizations to look at next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..stats import sequential
+from ..stats.estimates import Estimate
+from .measure import Family
+from .names import quantile_share
+from .observed import Observed
+from .summary import PlaceData
+from .target import Target
+
+LEAST_EVENTS = 30
+"""A mean is believed when its skewness is that of so many equally large events, or less."""
+_MARGIN = 1.15  # more than the data ask for, so that one deciding look is enough as a rule
+_ROUGH_MARGIN = 1.5  # where few realizations tell: of quantiles and rare events
+_TELLING_EVENTS = 8  # from so many on the data can say how many realizations a mean takes
+_TELLING_TAIL = 24  # the same for a quantile: realizations beyond it
+_UNKNOWN = 4  # times as many realizations, where the data can not even say when they can
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a target stands.
+
+    Attributes
+    ----------
+    target : Target
+    met : bool
+    error : float
+        Half the width of the interval (the longer side), relative or absolute as the target.
+        Infinite if it is not known.
+    estimate : Estimate
+        With the interval that holds although the data decided when to stop.
+    why : str
+        Why it is not met; empty if it is.
+    """
+
+    target: Target
+    met: bool
+    error: float
+    estimate: Estimate
+    why: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the looks so far say.
+
+    Attributes
+    ----------
+    look : int
+        Number of the last look; -1 before the first.
+    realizations : int
+        Of that look; before the first one what there is.
+    next : int or None
+        Realizations of the next look. None: finished.
+    states : tuple of State
+        One for each target that the place has.
+    share : float
+        Of the error rate, that the intervals of the targets have.
+    """
+
+    look: int
+    realizations: int
+    next: int | None
+    states: tuple[State, ...]
+    share: float = 1.0
+
+    @property
+    def met(self) -> bool:
+        """Whether it is finished and all targets are met."""
+        return self.next is None and all(state.met for state in self.states)
+
+
+def decide(
+    targets: Sequence[Target],
+    families: Mapping[str, Family],
+    data_at: Callable[[int], PlaceData],
+    available: int,
+    least: int,
+    limit: int,
+    noisy: bool = True,
+) -> Decision:
+    """Go through the looks that the data at hand allow.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        Those whose observable the place does not have are left out. All have to be met at the
+        same look. Without any there is one look, at `limit` (at `least` if all were left out).
+    families : mapping of str to Family
+        The place's observables by name.
+    data_at : callable
+        The data of the first n realizations.
+    available : int
+        Realizations there are, from 0 on without a gap.
+    least, limit : int
+        Realizations to stop at, at the earliest and at the latest.
+    noisy : bool
+        Whether realizations can differ. If so, a mean over too few events is not believed.
+    """
+    here = [target for target in targets if target.observable in families]
+    if not here:
+        aim = least if targets else limit
+        done = available >= aim
+        return Decision(0 if done else -1, min(available, aim), None if done else aim, ())
+    look = sequential.first_look(least, limit)
+    decision = Decision(-1, available, look.realizations, ())
+    while look.realizations <= available:
+        data = data_at(look.realizations)
+        observed = {t.observable: Observed(families[t.observable], data) for t in here}
+        states = tuple(_state(t, observed[t.observable], look, noisy) for t in here)
+        decision = Decision(look.number, look.realizations, None, states, look.share)
+        if look.last or (look.decides and decision.met):
+            return decision
+        ahead = sequential.share(look.decisions + look.decides)
+        ways = [_needed(t, observed[t.observable], ahead, noisy) for t in here]
+        # What is not known yet comes first: a target that needs more may turn out to be another.
+        known = all(known for _, known in ways)
+        needed = max(needed for needed, told in ways if told == known)
+        look = sequential.next_look(look, needed, known, least, limit)
+        decision = replace(decision, next=look.realizations)
+    return decision
+
+
+def _state(target: Target, observed: Observed, look: sequential.Look, noisy: bool) -> State:
+    estimate = _interval(target, observed, look.share)
+    error = _error(target, estimate)
+    why = "" if look.decides else "a pilot only"
+    if not math.isfinite(error):
+        why = f"too few realizations for an interval of {target.statistic}"
+    elif error > _goal(target):
+        why = f"half width {_show(target, error)}"
+    elif _wants_events(target, observed, noisy) and observed.events < LEAST_EVENTS:
+        why = f"the mean rests on about {observed.events:.0f} rare events"
+    return State(target, not why, error, estimate, why)
+
+
+def _interval(target: Target, observed: Observed, share: float) -> Estimate:
+    """At the level of a look; what can be claimed of it is the target's confidence."""
+    level = 1 - (1 - target.confidence) * share
+    found = observed.statistic(target.statistic, level)
+    return replace(found, confidence=target.confidence)
+
+
+def _goal(target: Target) -> float:
+    return target.absolute if target.relative is None else target.relative
+
+
+def _error(target: Target, estimate: Estimate) -> float:
+    value, low, high = float(estimate.value), float(estimate.low), float(estimate.high)
+    half = max(high - value, value - low)
+    if math.isnan(half):
+        return math.inf
+    if target.relative is None or half == 0:
+        return half
+    return half / abs(value) if value else math.inf
+
+
+def _wants_events(target: Target, observed: Observed, noisy: bool) -> bool:
+    return noisy and target.statistic == "mean" and not observed.is_set
+
+
+def _needed(target: Target, observed: Observed, share: float, noisy: bool) -> tuple[float, bool]:
+    """Realizations that meet the target at that share of the error rate, and True.
+
+    As long as the data can not tell: those that may be able to, and False.
+    """
+    n = observed.realizations
+    needed = 0.0
+    if _wants_events(target, observed, noisy):
+        if observed.events < _TELLING_EVENTS:
+            return n * min(2 * _TELLING_EVENTS / max(observed.events, 1), _UNKNOWN), False
+        needed = _ROUGH_MARGIN * n * LEAST_EVENTS / observed.events
+    q = quantile_share(target.statistic)
+    if q is not None and n * min(q, 1 - q) < _TELLING_TAIL:
+        return _TELLING_TAIL / min(q, 1 - q), False
+    error = _error(target, _interval(target, observed, share))
+    if not math.isfinite(error):
+        return float(_UNKNOWN * n), False
+    margin = _MARGIN if q is None else _ROUGH_MARGIN
+    return max(needed, n * margin * (error / _goal(target)) ** 2), True
+
+
+def _show(target: Target, error: float) -> str:
+    if target.relative is not None:
+        return f"{100 * error:.3g} % of {100 * target.relative:.3g} %"
+    return f"{error:.3g} of {target.absolute:.3g}"

@@ -1,0 +1,197 @@
+"""One observable at one place: its statistics with their intervals."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ..stats import best, moments
+from ..stats.distributions import binomial_ranks, quantile_rank
+from ..stats.estimates import Estimate, check_confidence
+from ..stats.gram import Gram
+from ..stats.wins import win_probability
+from .counts import histogram_scale
+from .events import events_of
+from .measure import Family, Form, Measure
+from .names import check_statistic, quantile_share
+from .summary import PlaceData
+
+
+class Observed:
+    """Statistics of an observable over the realizations of one place.
+
+    Values are in the observable's unit. A bound that the sample is too small for is infinite; a
+    statistic that the observable does not have is NaN.
+    """
+
+    def __init__(self, family: Family, data: PlaceData) -> None:
+        self.family = family
+        self.data = data
+        self.name = family.name
+        self.unit = family.unit
+
+    def __repr__(self) -> str:
+        return f"Observed({self.name!r}, realizations={self.realizations}, T={self.T})"
+
+    @property
+    def realizations(self) -> int:
+        """How many it is made of."""
+        return self.data.count
+
+    @property
+    def exact(self) -> bool:
+        """Whether quantiles are samples, and not known to `Histogram.RELATIVE_ERROR` only."""
+        return self.data.exact
+
+    # --- which member
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the observable is the best T itself."""
+        return self.family.pick == "set"
+
+    @cached_property
+    def _rivals(self) -> list[tuple[int, ...]]:
+        """What the members are compared by: the side that has a T."""
+        below = self.family.pick == "smallest denominator"
+        forms = [m.denominator if below else m.numerator for m in self.family.members]
+        return [f.vector(self.family.columns) for f in forms if isinstance(f, Form)]
+
+    @cached_property
+    def _chosen(self) -> int:
+        if len(self.family.members) == 1:
+            return 0
+        totals = [self._gram.moments(rival).x for rival in self._rivals]
+        return totals.index(min(totals))
+
+    @property
+    def measure(self) -> Measure:
+        """The member that is meant."""
+        return self.family.members[self._chosen]
+
+    @property
+    def T(self) -> int | None:
+        """The T of the member that the data chose; None where there was no choice."""
+        return self.family.labels[self._chosen] if self.family.pick != "only" else None
+
+    # --- the data
+
+    @property
+    def _gram(self) -> Gram:
+        return self.data.gram(self.family.columns)
+
+    @cached_property
+    def _moments(self) -> moments.Moments:
+        columns = self.family.columns
+        below = self.measure.denominator
+        return self._gram.moments(
+            self.measure.numerator.vector(columns),
+            below.vector(columns) if isinstance(below, Form) else None,
+        )
+
+    @property
+    def samples(self) -> npt.NDArray[np.float64] | None:
+        """Of the raw realizations, in their order; None where there are none."""
+        return self.data.samples(self.measure) if self._has_distribution else None
+
+    @property
+    def _has_distribution(self) -> bool:
+        return not self.is_set and self.measure.distribution
+
+    @cached_property
+    def events(self) -> float:
+        """How many rare events the mean is made of (see `events_of`)."""
+        ratio = self._moments.x / (self._moments.y or 1)
+        return events_of(self.measure, self.data, ratio)
+
+    # --- statistics
+
+    def mean(self, confidence: float = 0.95) -> Estimate:
+        """Mean with Student's interval; ratio of means with Fieller's.
+
+        Of the best T: the smallest T that can not be told from it, between the ends of the set.
+        """
+        if self.is_set:
+            chosen = self.confidence_set(confidence)
+            low, high = float(min(chosen)), float(max(chosen))
+            return Estimate(low, low, high, confidence, self.realizations)
+        below = self.measure.denominator
+        if isinstance(below, Form):
+            return moments.ratio_of(self._moments, confidence)
+        return moments.mean_of(self._moments, confidence, below)
+
+    def standard_error(self) -> float:
+        """Of the mean; NaN for one realization."""
+        if self.is_set:
+            return math.nan
+        below = self.measure.denominator
+        if isinstance(below, Form):
+            return moments.ratio_error_of(self._moments)
+        return moments.standard_error_of(self._moments, below)
+
+    def confidence_set(self, confidence: float = 0.95) -> tuple[int, ...]:
+        """Every T whose mean can not be told from the smallest."""
+        check_confidence(confidence)
+        found = best.confidence_set(self._gram, self._rivals, confidence)
+        return tuple(self.family.labels[i] for i in found.members)
+
+    def quantile(self, q: float, confidence: float = 0.95) -> Estimate:
+        """Between two order statistics, whatever the distribution."""
+        check_confidence(confidence)
+        n = self.realizations
+        if not self._has_distribution:
+            return self._alone(math.nan, confidence)
+        at, (low, high) = quantile_rank(n, q), binomial_ranks(n, q, confidence)
+        return Estimate(
+            self._order_statistic(at)[1],
+            -math.inf if low is None else self._order_statistic(low)[0],
+            math.inf if high is None else self._order_statistic(high)[2],
+            confidence,
+            n,
+        )
+
+    def _order_statistic(self, rank: int) -> tuple[float, float, float]:
+        """Where the sample of that rank is: low, middle, high."""
+        if self.exact:
+            value = float(self.data.ordered(self.measure)[rank - 1])
+            return value, value, value
+        scale = histogram_scale(self.measure)
+        low, middle, high = self.data.histogram(self.measure).order_statistic(rank)
+        return low / scale, middle / scale, high / scale
+
+    def minimum(self) -> float:
+        """The smallest sample."""
+        return self._order_statistic(1)[1] if self._has_distribution else math.nan
+
+    def maximum(self) -> float:
+        """The largest sample."""
+        n = self.realizations
+        return self._order_statistic(n)[1] if self._has_distribution else math.nan
+
+    def win_probability(self, confidence: float = 0.95) -> Estimate:
+        """P(numerator > denominator), a tie counts half; NaN if there is no such comparison."""
+        check_confidence(confidence)
+        if not self._has_distribution or not self.measure.is_ratio:
+            return self._alone(math.nan, confidence)
+        less, equal, larger = self.data.wins(self.measure)
+        return win_probability(larger, equal, less, confidence)
+
+    def statistic(self, name: str, confidence: float = 0.95) -> Estimate:
+        """By its name; what has no interval has NaN for its ends."""
+        check_statistic(name, "statistic")
+        if name == "mean":
+            return self.mean(confidence)
+        if name == "win probability":
+            return self.win_probability(confidence)
+        share = quantile_share(name)
+        if share is not None:
+            return self.quantile(share, confidence)
+        alone = {"min": self.minimum, "max": self.maximum, "standard error": self.standard_error}
+        return self._alone(alone[name](), confidence)
+
+    def _alone(self, value: float, confidence: float) -> Estimate:
+        """A value without an interval."""
+        return Estimate(value, math.nan, math.nan, confidence, self.realizations)

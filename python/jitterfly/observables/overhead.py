@@ -1,0 +1,50 @@
+"""How much longer a collective takes than without noise, or than another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from .completion import Completion
+from .measure import Measure
+from .observable import in_seconds, read_side
+from .select import NOISE_FREE, Chosen, Select
+
+
+@dataclass(frozen=True)
+class Overhead(Completion, kind="overhead"):
+    """Completion minus another completion of the same realization, seconds.
+
+    Parameters
+    ----------
+    variant, T, cycle, rank
+        Which completion: see `Select`.
+    over : "noise-free", str or table
+        Minus what: the noise-free completion of the same T and cycle; a variant, with the same T
+        and cycle; or a table as `Select` has it.
+
+    Examples
+    --------
+    >>> Overhead("redundant", over="noiseless").to_dict()
+    {'kind': 'overhead', 'variant': 'redundant', 'over': 'noiseless'}
+    """
+
+    over: str | Select = NOISE_FREE
+
+    def __post_init__(self) -> None:
+        if self.over != NOISE_FREE:
+            same = "last" if self.T == "best" else self.T
+            over = read_side(self.over, "over", quiet=True)
+            if isinstance(self.over, str):
+                over = replace(over, T=same)
+            object.__setattr__(self, "over", over)
+        self.check_best()
+
+    def sides(self) -> dict[str, Select]:
+        sides = super().sides()
+        if isinstance(self.over, Select):
+            sides["over"] = self.over.within(self.cycle, self.rank)
+        return sides
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        completion, over = sides["completion"], sides.get("over")
+        return in_seconds(name, completion.form - (over.form if over else completion.quiet))

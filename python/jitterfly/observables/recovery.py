@@ -1,0 +1,74 @@
+"""Which share of the overhead redundancy takes away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .. import theory
+from ..case import Case
+from .measure import Form, Measure
+from .observable import Observable, read_side
+from .select import NOISE_FREE, Chosen, Cycle, Rank, Select
+
+
+@dataclass(frozen=True)
+class Recovery(Observable, kind="recovery"):
+    """``(conventional - redundant) / (conventional - noiseless)``, of means (Chen & Suda).
+
+    Where `theory.completion_bound` applies to the conventional case, no redundancy brings its mean
+    below that; the bound goes with the result.
+
+    Parameters
+    ----------
+    conventional, redundant, noiseless : str or table
+        A variant, or a table of variant, T, cycle, rank as `Select` has it. `noiseless` may be
+        "noise-free": noise in no phase at all.
+    cycle, rank
+        Of all three, where they do not say it themselves: see `Select`.
+    """
+
+    conventional: Any = "conventional"
+    redundant: Any = "redundant"
+    noiseless: Any = "noiseless"
+    cycle: Cycle = "last"
+    rank: Rank = "last"
+
+    unit = ""
+    distribution = False
+    picks: ClassVar[Mapping[str, str]] = {"redundant": "smallest numerator"}
+
+    def __post_init__(self) -> None:
+        Select(cycle=self.cycle, rank=self.rank)
+        for side in ("conventional", "redundant", "noiseless"):
+            read = read_side(getattr(self, side), side, quiet=side == "noiseless")
+            object.__setattr__(self, side, read)
+        self.check_best()
+
+    def sides(self) -> dict[str, Select]:
+        given = {side: getattr(self, side) for side in ("conventional", "redundant", "noiseless")}
+        return {
+            side: select.within(self.cycle, self.rank)
+            for side, select in given.items()
+            if select != NOISE_FREE
+        }
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        conventional, redundant = sides["conventional"].form, sides["redundant"].form
+        if "noiseless" in sides:
+            quiet = sides["noiseless"].form
+        else:
+            quiet = Form((), sides["conventional"].quiet)
+        # Both differences negative, so that the best redundant one has the smallest numerator.
+        above, below = redundant - conventional, quiet - conventional
+        return Measure(name, above, below, distribution=False)
+
+    def floor(self, cases: Mapping[str, Case]) -> float | None:
+        """The smallest mean completion that is possible, seconds, where that is known."""
+        if any(select.rank == "mean" for select in self.sides().values()):
+            return None
+        try:
+            return theory.completion_bound(cases["conventional"])
+        except ValueError:
+            return None

@@ -1,0 +1,30 @@
+"""How many times longer a collective takes than without noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .completion import Completion
+from .measure import Measure
+from .select import Chosen
+
+
+@dataclass(frozen=True)
+class Slowdown(Completion, kind="slowdown"):
+    """Completion over noise-free completion of the same T and cycle.
+
+    Absent where nothing takes any time without noise (one rank).
+
+    Parameters
+    ----------
+    variant, T, cycle, rank
+        Which completion: see `Select`.
+    """
+
+    unit = ""
+
+    def measure(self, name: str, **sides: Chosen) -> Measure | None:
+        completion = sides["completion"]
+        if completion.quiet == 0:
+            return None
+        return Measure(name, completion.form, completion.quiet)

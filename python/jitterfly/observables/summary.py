@@ -1,0 +1,197 @@
+"""What is kept of realizations that are too many to keep raw, and what readers ask of a place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..stats.gram import Gram
+from ..stats.histogram import Histogram
+from .counts import Wins, add_wins, histogram_of, wins_of
+from .measure import Column, Measure, Ticks
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Exact moments, histograms and wins of the realizations of one place.
+
+    Merging is exact and may be done in any order.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    gram : Gram
+        Over the columns.
+    histograms : mapping of str to Histogram
+        By the key of the measure; measures whose realizations have no value have none.
+    wins : mapping of str to Wins
+        By the key of the measure, where a form is measured against another.
+    """
+
+    columns: tuple[Column, ...]
+    gram: Gram
+    histograms: Mapping[str, Histogram]
+    wins: Mapping[str, Wins]
+
+    @classmethod
+    def of(cls, ticks: Ticks, measures: Iterable[Measure]) -> Summary:
+        """Of raw samples."""
+        chosen = {measure.key: measure for measure in measures}
+        return cls(
+            ticks.columns,
+            Gram.of(ticks.values),
+            {k: histogram_of(m, ticks) for k, m in chosen.items() if m.distribution},
+            {k: wins_of(m, ticks) for k, m in chosen.items() if m.is_ratio and m.distribution},
+        )
+
+    @property
+    def count(self) -> int:
+        """Realizations."""
+        return self.gram.count
+
+    def __add__(self, other: Summary) -> Summary:
+        if self.columns != other.columns or self.histograms.keys() != other.histograms.keys():
+            raise ValueError("summaries of other columns or measures can not be merged")
+        return Summary(
+            self.columns,
+            self.gram + other.gram,
+            {key: self.histograms[key] + other.histograms[key] for key in self.histograms},
+            {key: add_wins(self.wins[key], other.wins[key]) for key in self.wins},
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Summary) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """A line of JSON, then the parts that it gives the lengths of."""
+        parts = {"gram": self.gram.to_bytes()}
+        parts |= {key: self.histograms[key].to_bytes() for key in sorted(self.histograms)}
+        head = {
+            "columns": [[column.variant, column.name] for column in self.columns],
+            "parts": [[key, len(part)] for key, part in parts.items()],
+            "wins": {key: list(self.wins[key]) for key in sorted(self.wins)},
+        }
+        return json.dumps(head).encode() + b"\n" + b"".join(parts.values())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Summary:
+        """What `to_bytes` made."""
+        end = data.index(b"\n") + 1
+        head = json.loads(data[:end])
+        parts = {}
+        for key, size in head["parts"]:
+            parts[key] = data[end : end + size]
+            end += size
+        gram = Gram.from_bytes(parts.pop("gram"))
+        return cls(
+            tuple(Column(variant, name) for variant, name in head["columns"]),
+            gram,
+            {key: Histogram.from_bytes(part) for key, part in parts.items()},
+            {key: tuple(wins) for key, wins in head["wins"].items()},
+        )
+
+
+class PlaceData:
+    """What readers ask of one place; everything is computed once, when it is asked for.
+
+    Parameters
+    ----------
+    ticks : Ticks or None
+        Raw samples of the first realizations.
+    rest : Summary or None
+        Of the realizations after them.
+    """
+
+    def __init__(self, ticks: Ticks | None, rest: Summary | None = None) -> None:
+        if ticks is None and rest is None:
+            raise ValueError("a place without any realizations has no data")
+        self.ticks = ticks if ticks is not None and len(ticks) else None
+        self.rest = rest if rest is not None and rest.count else None
+        self._grams: dict[tuple[Column, ...], Gram] = {}
+        self._cache: dict[tuple[str, str], Any] = {}
+
+    @property
+    def count(self) -> int:
+        """Realizations."""
+        raw = 0 if self.ticks is None else len(self.ticks)
+        return raw + (0 if self.rest is None else self.rest.count)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all realizations are there as raw samples."""
+        return self.rest is None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The raw columns of the place."""
+        source = self.ticks if self.ticks is not None else self.rest
+        return () if source is None else source.columns
+
+    def gram(self, columns: Sequence[Column] | None = None) -> Gram:
+        """Exact sums and products over some columns; by default over all."""
+        wanted = self.columns if columns is None else tuple(columns)
+        if wanted not in self._grams:
+            self._grams[wanted] = self._make_gram(wanted)
+        return self._grams[wanted]
+
+    def _make_gram(self, wanted: tuple[Column, ...]) -> Gram:
+        for columns, gram in self._grams.items():
+            if set(wanted) <= set(columns):
+                return gram.take([columns.index(column) for column in wanted])
+        total = None
+        if self.ticks is not None:
+            index = [self.ticks.index[column] for column in wanted]
+            everything = index == list(range(len(self.ticks.columns)))
+            total = Gram.of(self.ticks.values if everything else self.ticks.values[:, index])
+        if self.rest is not None:
+            rest = self.rest.gram.take([self.rest.columns.index(column) for column in wanted])
+            total = rest if total is None else total + rest
+        if total is None:
+            raise ValueError("no realizations")
+        return total
+
+    def histogram(self, measure: Measure) -> Histogram:
+        """Of all realizations; `histogram_scale` is its unit."""
+        return self._once("histogram", measure, self._make_histogram)
+
+    def _make_histogram(self, measure: Measure) -> Histogram:
+        total = Histogram.of(np.zeros(0, np.int64))
+        if self.ticks is not None:
+            total = histogram_of(measure, self.ticks)
+        if self.rest is not None:
+            total = total + self.rest.histograms[measure.key]
+        return total
+
+    def wins(self, measure: Measure) -> Wins:
+        """In how many realizations the numerator was smaller, equal, larger."""
+        return self._once("wins", measure, self._make_wins)
+
+    def _make_wins(self, measure: Measure) -> Wins:
+        total = (0, 0, 0) if self.ticks is None else wins_of(measure, self.ticks)
+        return total if self.rest is None else add_wins(total, self.rest.wins[measure.key])
+
+    def samples(self, measure: Measure) -> npt.NDArray[np.float64] | None:
+        """The measure in every raw realization, in its unit; None without any."""
+        return self._once("samples", measure, lambda m: self.ticks and m(self.ticks))
+
+    def ordered(self, measure: Measure) -> npt.NDArray[np.float64] | None:
+        """`samples`, ascending."""
+
+        def ordered(m: Measure) -> npt.NDArray[np.float64] | None:
+            samples = self.samples(m)
+            return None if samples is None else np.sort(samples)
+
+        return self._once("ordered", measure, ordered)
+
+    def _once(self, what: str, measure: Measure, make: Any) -> Any:
+        key = (what, measure.key)
+        if key not in self._cache:
+            self._cache[key] = make(measure)
+        return self._cache[key]

@@ -1,0 +1,119 @@
+"""How precise a statistic shall become."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from ..fields import shorten
+from ..units import parse_seconds
+from .names import check_statistic
+
+_FORM = "such as 'mean of gain ± 1 % at 95 %' or 'p99 of completion ± 2us'"
+_TEXT = re.compile(
+    r"\s*(?P<statistic>.+?)\s+of\s+(?P<observable>.+?)\s*(?:±|\+/?-)\s*(?P<width>.*?)"
+    r"(?:\s+at\s+(?P<confidence>[^%]*?)\s*%)?\s*"
+)
+_PERCENT = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?\s*%?")
+_NO_TARGET = ("standard error", "min", "max")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A statistic of an observable is wanted within this, with this confidence.
+
+    Attributes
+    ----------
+    statistic : str
+        "mean", a quantile such as "p99", or "win probability".
+    observable : str
+        Its name in the study.
+    relative, absolute : float or None
+        Half the width of the interval: a share of the value, or in the unit of the observable.
+        One of them.
+    confidence : float
+    unit : "s" or ""
+        "s" if `absolute` was written with a unit of time.
+
+    Examples
+    --------
+    >>> target = Target.parse("p99 of completion +- 2 %")
+    >>> target.relative, str(target)
+    (0.02, 'p99 of completion ± 2 % at 95 %')
+    >>> str(Target.parse("mean of completion ± 1us at 99 %"))
+    'mean of completion ± 1e-06 s at 99 %'
+    """
+
+    statistic: str
+    observable: str
+    relative: float | None = None
+    absolute: float | None = None
+    confidence: float = 0.95
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        check_statistic(self.statistic, "target: statistic")
+        if self.statistic in _NO_TARGET:
+            raise ValueError(
+                f"target: statistic must have an interval, got {shorten(self.statistic)}"
+            )
+        if (self.relative is None) == (self.absolute is None):
+            raise ValueError("target: one of relative and absolute must be given")
+        for name in ("relative", "absolute"):
+            width = getattr(self, name)
+            if width is not None and not 0 < width < float("inf"):
+                raise ValueError(f"target: {name} must be above 0, got {shorten(width)}")
+        if not 0 < self.confidence < 1:
+            raise ValueError(
+                f"target: confidence must be above 0 and below 1, got {shorten(self.confidence)}"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """Read ``"STATISTIC of OBSERVABLE ± WIDTH at CONFIDENCE %"``; +- and +/- do as well.
+
+        WIDTH is a percentage, a time with a unit, or a number in the unit of the observable.
+        Without "at" it is 95 %.
+
+        Raises
+        ------
+        ValueError
+            Names the part that can not be read.
+        """
+        match = _TEXT.fullmatch(text) if isinstance(text, str) and len(text) < 1000 else None
+        if match is None:
+            raise ValueError(f"target must be {_FORM}, got {shorten(text)}")
+        confidence = 0.95
+        if match["confidence"] is not None:
+            confidence = float(_number(match["confidence"], "confidence", text) / 100)
+        width, relative, absolute, unit = match["width"], None, None, ""
+        if width.endswith("%"):
+            relative = float(_number(width[:-1].rstrip(), "width", text) / 100)
+        elif _PERCENT.fullmatch(width):
+            absolute = float(_number(width, "width", text))
+        else:
+            absolute, unit = parse_seconds(width, f"target {text!r}: width"), "s"
+        return cls(match["statistic"], match["observable"], relative, absolute, confidence, unit)
+
+    def __str__(self) -> str:
+        if self.relative is not None:
+            width = f"{_percent(self.relative)} %"
+        else:
+            width = f"{self.absolute!r} {self.unit}".rstrip()
+        level = _percent(self.confidence)
+        return f"{self.statistic} of {self.observable} ± {width} at {level} %"
+
+
+def _number(text: str, part: str, target: str) -> Fraction:
+    match = _PERCENT.fullmatch(text)
+    if match is None or text.endswith("%"):
+        raise ValueError(f"target {target!r}: {part} must be a number, got {text!r}")
+    return Fraction(match[1]) * Fraction(10) ** int(match[2] or 0)
+
+
+def _percent(share: float) -> str:
+    """A share in percent, so that it reads back as the same float."""
+    text = format(Decimal(repr(share)) * 100, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text

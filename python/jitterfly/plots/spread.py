@@ -1,0 +1,93 @@
+"""Panels of distributions: an observable per row, a setting per column, cells as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..analysis import along, facts
+from ..analysis.curves import evenly
+from ..analysis.results import Panel, Results
+from ..observables import Observed
+from . import style
+
+_MOST_ROWS, _MOST_LINES = 4, 6
+_LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), "-.", (0, (8, 1.5, 1, 1.5, 1, 1.5)), (0, (2.5, 1.2))]
+
+
+def draw(
+    results: Results,
+    observable: str | None,
+    line: Callable[[Axes, Observed, str, dict[str, Any]], None],
+    finish: Callable[[Axes, str, str], None],
+    ylabel: str,
+    subtitle: str,
+    columns: int,
+) -> Figure:
+    """Let `line` draw each cell and `finish` each panel; legends have so many `columns`."""
+    panels = evenly(results.panels(), style.MOST_COLUMNS)
+    names = [observable] if observable else _names(results, panels)
+    figure, axes = style.new_figure([2.1] * len(names), len(panels), sharex="row", sharey=True)
+    for i, name in enumerate(names):
+        for j, panel in enumerate(panels):
+            _panel(results, axes[i, j], panel, name, line, columns)
+            style.panel_title(axes[i, j], panel.label if i == 0 else "")
+        for j, panel in enumerate(panels):
+            unit = next((s.facts[name].unit for s in panel.known(name)), "")
+            finish(axes[i, j], name.replace("_", " "), unit)
+        axes[i, 0].set_ylabel(ylabel)
+    for more in (results.state, _left_out(results)):
+        subtitle += f"; {more}" if more else ""
+    style.finish(figure, results.title, subtitle, [])
+    return figure
+
+
+def _left_out(results: Results) -> str:
+    count, most = len(results.panels()), style.MOST_COLUMNS
+    return f"{most} of {count} settings" if count > most else ""
+
+
+def _names(results: Results, panels: list[Panel]) -> list[str]:
+    """Observables whose single realizations have a value, the first few."""
+    told = []
+    for name in results.names:
+        spots = [spot for panel in panels for spot in panel.known(name)]
+        if not spots or spots[0].facts[name].quantiles is not None:
+            told.append(name)
+    if not told:
+        raise results.study.error("no observable whose single realizations have a value")
+    return told[:_MOST_ROWS]
+
+
+def _panel(results: Results, axes: Axes, panel: Panel, name: str, line: Any, columns: int) -> None:
+    spots = evenly(panel.known(name), _MOST_LINES)
+    for number, spot in enumerate(spots):
+        observed = spot.observed(name)
+        if observed is None or not facts.has_distribution(observed):
+            axis = "observable must be one whose single realizations have a value"
+            raise results.study.error(f"{axis}, and {name!r} is not")
+        shade = 0.75 * number / max(len(spots) - 1, 1)
+        look = {
+            "color": mpl.colormaps["cividis"](shade), "linestyle": _LINES[number % len(_LINES)],
+            "linewidth": 1.5,
+        }  # fmt: skip
+        line(axes, observed, _label(results, spot), look)
+    if spots:
+        title = along.axis_title(results.study, results.axis) if results.axis else None
+        # Panels leave room below their lines.
+        legend = axes.legend(fontsize=7, title=title, title_fontsize=7, handlelength=2.6,
+                             labelspacing=0.25, borderaxespad=0.1, loc="lower center",
+                             ncols=columns, columnspacing=1.2)  # fmt: skip
+        legend.get_title().set_parse_math(False)
+
+
+def _label(results: Results, spot: Any) -> str:
+    if not results.axis:
+        return "all"
+    value = spot.place.coordinates[results.axis]
+    values = along.axis_values(results.study)[results.axis]
+    return along.Along(values).text(value)

@@ -1,0 +1,51 @@
+"""The late realizations: the share that is later than a value, down to one in 10,000."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from ..analysis.results import Results
+from ..analysis.tails import NAMED, tail
+from ..observables import Observed
+from . import spread, style
+
+
+def draw(results: Results, observable: str | None = None) -> Figure:
+    """A row for each observable, a column for each setting, a line with a band for each cell.
+
+    Bands are 95 % intervals between order statistics. Where the sample is too small for one, the
+    line goes on without: the legend says how far each sample reaches.
+    """
+    subtitle = "bands: 95 % intervals, as far as the sample has them (the legend says how far)"
+    return spread.draw(results, observable, _line, _finish, "share later (quantile)", subtitle, 2)
+
+
+def _line(axes: Axes, observed: Observed, label: str, look: dict[str, Any]) -> None:
+    found = tail(observed)
+    known = np.isfinite(found.low) & np.isfinite(found.high)
+    reach = f"to {found.reach}" if found.reach else "too few for any quantile"
+    axes.plot(found.value[known], found.share[known], drawstyle="steps-post",
+              label=f"{label}: {found.realizations:,}, {reach}", **look)  # fmt: skip
+    axes.fill_betweenx(found.share[known], found.low[known], found.high[known],
+                       color=look["color"], alpha=0.25, linewidth=0, step="pre")  # fmt: skip
+    rest = ~known
+    if known.any() and rest.any():  # so that the thin line begins where the thick one ends
+        rest[np.flatnonzero(known)[-1]] = True
+    axes.plot(found.value[rest], found.share[rest], color=look["color"], linewidth=0.6,
+              drawstyle="steps-post")  # fmt: skip
+
+
+def _finish(axes: Axes, name: str, unit: str) -> None:
+    axes.set_xlabel(name, parse_math=False)
+    style.value_axis(axes, unit)
+    axes.set_yscale("log")
+    axes.set_ylim(4e-6, 0.6)
+    axes.yaxis.set_major_locator(FixedLocator(list(NAMED.values())))
+    axes.yaxis.set_minor_locator(NullLocator())
+    names = {share: f"{share:.4g} ({name})" for name, share in NAMED.items()}
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: names.get(y, "")))

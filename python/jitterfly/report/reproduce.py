@@ -1,0 +1,152 @@
+"""Run the studies of both papers, and keep a report of what is done so far."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..analysis.figures import check_figure
+from ..analysis.results import Results
+from ..claims import CLAIMS
+from ..claims.report import check_claims
+from ..fields import check_choice
+from ..files import write_whole
+from ..plots import draw
+from ..store import Store
+from ..store.export import export
+from ..studies import Study, load_study
+from ..sweep import PlacesFailed, Stopped, run
+from ..sweep.progress import show_time
+from . import times
+from .collect import section
+from .few_runs import few_runs
+from .model import Section
+from .summary import Tally, report
+
+PAGE = "report.html"
+_PACKAGE = Path(__file__).parents[1]
+
+
+def folder() -> Path:
+    """Where the studies are: in the package, or in the checkout that the package is used from.
+
+    Raises:
+        FileNotFoundError: in neither.
+    """
+    places = _PACKAGE / "sweeps", _PACKAGE.parents[1] / "sweeps"
+    for place in places:
+        if any(place.glob("*.toml")):
+            return place
+    raise FileNotFoundError(f"no studies in {' or '.join(map(str, places))}; install jitterfly")
+
+
+def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:
+    """The studies of a reproduction, in the order of the claims; `only` chooses by name.
+
+    Raises:
+        ValueError: a name that there is not, or a study that can not be run, drawn and judged.
+    """
+    known = {path.stem: path for path in sorted(folder().glob("*.toml"))}
+    for name in only or ():
+        check_choice(name, "--only", tuple(known))
+    found = [load_study(known[name], full=not quick) for name in dict.fromkeys(only or known)]
+    if only is None:
+        found = [study for study in found if study.claims]
+    for study in found:
+        check_figure(study)
+        check_claims(study)
+        study.places()
+    order = list(CLAIMS)
+    return sorted(found, key=lambda study: [order.index(name) for name in study.claims])
+
+
+def reproduce(
+    out: str | Path,
+    *,
+    quick: bool,
+    only: Sequence[str] | None = None,
+    stream: TextIO | None = None,
+    **options: Any,
+) -> Path:
+    """Run each study into a directory of its name in `out`, and write `out`/report.html.
+
+    The report is there from the first finished study on, and says what is missing of it. The same
+    call goes on after a stop, and brings the report up to date when nothing is left to run.
+
+    Args:
+        quick: the studies' sizes for a few minutes on two cores; else those of their `[full]`.
+        only: names of studies, instead of all that bear on a claim.
+        stream: where progress goes; stderr by default.
+        options: as of `sweep.run`; with `on_error="finish"` a study that fails in part is reported
+            as it is, and the others follow.
+
+    Returns:
+        The report.
+
+    Raises:
+        ValueError: a bad name or option, or no matplotlib, before anything runs.
+        PlacesFailed: with `on_error="finish"`, at the end.
+        Stopped: Ctrl-C; says which studies the report has.
+    """
+    chosen = studies(quick=quick, only=only)
+    if not draw.can_draw():
+        raise ValueError(draw.MISSING)
+    progress = _Reproduction(Path(out), quick, chosen)
+    return progress.run(stream or sys.stderr, options)
+
+
+class _Reproduction:
+    """The studies, and what is done of them."""
+
+    def __init__(self, out: Path, quick: bool, chosen: list[Study]):
+        self.out, self.chosen = out, chosen
+        self.tally = Tally(quick)
+        self.sections: list[Section] = []
+
+    def run(self, stream: TextIO, options: dict[str, Any]) -> Path:
+        failed: dict[str, str] = {}
+        total = 0
+        for number, study in enumerate(self.chosen, 1):
+            title = f"study {number} of {len(self.chosen)}: {study.title}"
+            print(title, file=stream, flush=True)
+            folder = self.out / study.name
+            finish = partial(self._finish, time.monotonic(), times.recorded(folder))
+            try:
+                run(study, folder, finish=finish, stream=stream, **options)
+            except PlacesFailed as error:
+                failed |= {f"{study.name}, {name}": why for name, why in error.failed.items()}
+                total += len(study.places())
+            except KeyboardInterrupt as stop:
+                raise Stopped(self._kept(str(stop))) from None
+            pending = tuple(one.title for one in self.chosen[number:])
+            page = report(self.tally, self.sections, pending)
+            write_whole(self.out / PAGE, page.encode())
+            print(_verdicts(self.sections[-1]), file=stream, flush=True)
+        if failed:
+            raise PlacesFailed(failed, total, self.out)
+        return self.out / PAGE
+
+    def _finish(self, started: float, before: int, store: Store) -> None:
+        """A study is run: its table, its section of the report."""
+        ran = time.monotonic() - started if times.recorded(store.path) != before else 0.0
+        seconds = times.add(self.out, store.study.name, ran, anew=not before)
+        export(store, store.path / "summary.csv")
+        results = Results.of(store)
+        self.sections.append(section(results, (("time", show_time(seconds)),)))
+        self.tally.add(results, seconds)
+        if self.tally.few_runs is None and store.study.figure == "slowdown":
+            self.tally.few_runs = few_runs(results)
+
+    def _kept(self, what: str) -> str:
+        done = f"{len(self.sections)} of {len(self.chosen)} studies are finished"
+        where = f" ({self.out / PAGE})" if self.sections else ""
+        return f"{done}{where}; of the next one, {what}" if what else f"{done}{where}"
+
+
+def _verdicts(one: Section) -> str:
+    """For a terminal: `  M4 reproduced, C3 cannot tell`."""
+    return "  " + ", ".join(f"{claim.name} {claim.verdict}" for claim in one.claims)

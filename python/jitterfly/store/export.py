@@ -1,0 +1,96 @@
+"""A store as a file for other programs."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..files import TEMPORARY, naming, replacing
+from .dataset import optional, to_xarray
+from .store import Store
+from .table import COLUMNS, axis_names, records, to_csv
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def export(store: Store, path: str | Path, confidence: float = 0.95) -> None:
+    """Write .nc (NetCDF), .zarr, .csv or .parquet; a file that is there is replaced as a whole.
+
+    NetCDF and Zarr hold the dataset of `to_xarray`; CSV and Parquet a long table: the axes, and
+    observable, unit, chosen_T (where the data chose one), statistic, value, low, high, confidence,
+    realizations, exact.
+
+    Raises:
+        ValueError: another ending; a package is missing; what is at `path` is no such file.
+        OSError: it can not be written.
+    """
+    path = Path(path)
+    write = WRITERS.get(path.suffix)
+    if write is None:
+        raise ValueError(f"export must be to {', '.join(WRITERS)}; got {path.name!r}")
+    if path.is_dir() and path.suffix != ".zarr":
+        raise ValueError(f"export must be to a file, and {path} is a directory")
+    if not path.parent.is_dir():  # which the packages report in four ways
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    write(store, path, confidence)
+
+
+def _named(dataset: xarray.Dataset) -> xarray.Dataset:
+    """With names that are no paths: "T_comm per D"."""
+    names = [name for name in dataset.variables if "/" in str(name)]
+    return dataset.rename({name: re.sub(r"\s*/\s*", " per ", str(name)) for name in names})
+
+
+def _netcdf(store: Store, path: Path, confidence: float) -> None:
+    optional("netCDF4")
+    dataset = _named(to_xarray(store, confidence))
+    with replacing(path) as temporary:
+        dataset.to_netcdf(temporary, engine="netcdf4")
+
+
+def _zarr(store: Store, path: Path, confidence: float) -> None:
+    zarr = optional("zarr")
+    # What every version of zarr reads; zarr 2 writes nothing else.
+    format2 = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
+    dataset = _named(to_xarray(store, confidence))
+    if path.exists() and not (path / ".zgroup").exists():
+        raise ValueError(f"{path} is there and is no zarr group; choose another name")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
+    try:
+        dataset.to_zarr(temporary, mode="w", consolidated=True, **format2)
+        if path.exists():  # a directory can not be put in place of another at once
+            shutil.rmtree(path)
+        temporary.rename(path)
+    except OSError as error:
+        raise naming(error, path) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _csv(store: Store, path: Path, confidence: float) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(to_csv(store, confidence), encoding="utf-8")
+
+
+def _parquet(store: Store, path: Path, confidence: float) -> None:
+    pandas = optional("pandas")
+    optional("pyarrow")
+    columns = [*axis_names(store), *COLUMNS]
+    frame = pandas.DataFrame(list(records(store, confidence)), columns=columns)
+    frame = frame.astype({"chosen_T": "Int64", "realizations": "int64", "exact": bool})
+    with replacing(path) as temporary:
+        frame.to_parquet(temporary, engine="pyarrow", index=False)
+
+
+WRITERS: dict[str, Callable[[Store, Path, float], None]] = {
+    ".nc": _netcdf,
+    ".zarr": _zarr,
+    ".csv": _csv,
+    ".parquet": _parquet,
+}

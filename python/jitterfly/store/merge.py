@@ -1,0 +1,133 @@
+"""Joining the stores of shards: what one lacks is copied, what two hold must be the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from ..observables.summary import Summary
+from ..studies.place import Place
+from .meta import META, differences, joined
+from .recordfile import RecordFile
+from .records import RAW, Ints
+from .spans import Span, gaps, way
+from .store import Store
+from .takeover import SHARDS
+
+
+def merge(out: str | Path, sources: Sequence[str | Path] = ()) -> Store:
+    """Make `out` hold the records of all `sources` besides its own; of what it has, nothing goes.
+
+    Args:
+        sources: directories of runs of one study; ``out/shard-*-of-*`` where none are named.
+
+    Raises:
+        ValueError: they are of different studies, seeds or versions, or hold different samples of
+            the same realization: the message says where. Nothing is written then.
+        OSError: a file can not be read or written.
+    """
+    out = Path(out)
+    paths = [Path(path) for path in sources] or sorted(out.glob(SHARDS))
+    if not paths:
+        raise ValueError(f"{out} holds no shards ({SHARDS}) to merge; name the directories")
+    stores = [Store.open(path) for path in paths]
+    if (out / META).exists():
+        stores.append(Store.open(out))
+    for one, other in combinations(stores, 2):
+        if different := differences(one.meta, other.meta):
+            raise ValueError(
+                f"{one.path} and {other.path} hold different runs ({'; '.join(different)})"
+            )
+    study = max(stores, key=lambda store: len(store.meta["cells"])).study
+    meta = stores[0].meta
+    for store in stores[1:]:
+        meta = joined(store.meta, meta)
+    for place, files in _files(Store(out, study, meta), stores):
+        for one, other in combinations(files, 2):
+            _compare(place, one, other)
+    with Store.create(out, study) as merged:
+        for backend in meta["backend"]:
+            merged.note(backend=backend)
+        for _, (own, *others) in _files(merged, [s for s in stores if s.path != out]):
+            for other in others:
+                _copy(other, own)
+    return merged
+
+
+def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list[RecordFile]]]:
+    """Every file of `merged`, before those of the same cell or place in `stores`."""
+    seen = set()
+    for place in merged.places:
+        records = merged.records(place)
+        for own in (*records.cells, records.summaries):
+            code = own.identity.id
+            if code not in seen:
+                seen.add(code)
+                others = [s.files[code] for s in stores if code in s.files]
+                files = [RecordFile(path, own.identity) for path in others if path != own.path]
+                yield place, [own, *files]
+
+
+def _compare(place: Place, one: RecordFile, other: RecordFile) -> None:
+    if one.identity.kind == RAW:
+        for first, end in _common(one.covered, other.covered):
+            _compare_samples(place, one, other, first, end)
+    else:
+        _compare_summaries(place, one, other)
+        _compare_summaries(place, other, one)
+
+
+def _common(some: list[Span], others: list[Span]) -> list[Span]:
+    """Realizations that both hold."""
+    end = max((stop for _, stop in (*some, *others)), default=0)
+    return gaps(gaps(some, 0, end) + gaps(others, 0, end), 0, end)
+
+
+def _compare_samples(
+    place: Place, one: RecordFile, other: RecordFile, first: int, end: int
+) -> None:
+    ours, theirs = _samples(one, first, end), _samples(other, first, end)
+    if not np.array_equal(ours, theirs):
+        row, column = np.argwhere(ours != theirs)[0]
+        raise ValueError(
+            f"{one.path} and {other.path} disagree about {place.name}, "
+            f"{one.identity.columns[column]}, realization {first + row:,}: "
+            f"{ours[row, column]} and {theirs[row, column]} ps"
+        )
+
+
+def _compare_summaries(place: Place, one: RecordFile, other: RecordFile) -> None:
+    """Each summary of `one` with those of `other` that together are of the same realizations."""
+    for number, (first, end) in enumerate(one.spans):
+        steps = way(other.spans, [], first, end)
+        parts = [other.payload(step.record) for step in steps if step.record is not None]
+        if len(parts) == len(steps) and _joined(parts) != _joined([one.payload(number)]):
+            raise ValueError(
+                f"{one.path} and {other.path} disagree about {place.name}, "
+                f"realizations {first:,} to {end - 1:,}"
+            )
+
+
+def _joined(parts: list[bytes]) -> bytes:
+    total = Summary.from_bytes(parts[0])
+    for part in parts[1:]:
+        total = total + Summary.from_bytes(part)
+    return total.to_bytes()
+
+
+def _samples(file: RecordFile, first: int, end: int) -> Ints:
+    values = np.empty((end - first, len(file.identity.columns)), np.int64)
+    file.samples(values, first, end)
+    return values
+
+
+def _copy(source: RecordFile, target: RecordFile) -> None:
+    for number, (first, end) in enumerate(source.spans):
+        if source.identity.kind == RAW:
+            if gaps(target.covered, first, end):
+                target.append_samples(first, _samples(source, first, end))
+        elif any(step.record is None for step in way(target.spans, [], first, end)):
+            target.append_summary(first, end - first, source.payload(number))

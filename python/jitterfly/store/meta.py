@@ -1,0 +1,162 @@
+"""store.json: which study a directory holds, with what was set in place of the study's own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..fields import MOST_SEED
+from ..files import write_whole
+from ..observables.target import Target
+from ..studies.budget import Budget
+from ..studies.place import STREAM_VERSION
+from ..studies.study import Study, parse_study
+from ..version import __version__
+
+FORMAT = 2
+META, STUDY = "store.json", "study.toml"
+_TYPES = {
+    "format": int,
+    "stream": int,
+    "study": str,
+    "seed": int,
+    "full": bool,
+    "budget": dict,
+    "targets": list,
+    "cells": list,
+    "versions": dict,
+    "backend": list,
+}
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    return {
+        "jitterfly": __version__,
+        "stream": str(STREAM_VERSION),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def describe(study: Study) -> dict[str, Any]:
+    """What store.json says of a study before anything has run."""
+    return {
+        "format": FORMAT,
+        "stream": STREAM_VERSION,
+        "study": study.name,
+        "seed": study.seed,
+        "full": study.full,
+        "budget": study.budget.to_dict(),
+        "targets": [str(target) for target in study.targets],
+        "cells": sorted(situations(study)),
+        "versions": versions(),
+        "backend": [],
+    }
+
+
+def situations(study: Study) -> set[str]:
+    """Hashes of a study's cells, whatever is observed of them."""
+    found = set()
+    for place in study.places():
+        for cell in place.cells:
+            table = cell.case.to_dict()
+            table.pop("observe")
+            found.add(digest(table))
+    return found
+
+
+def digest(value: Any) -> str:
+    """16 hex digits that identify plain values, whatever the order of keys."""
+    text = json.dumps(value, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def read_meta(path: Path) -> dict[str, Any]:
+    """store.json of the directory `path`, with the types that are relied on.
+
+    Raises:
+        ValueError: it is damaged, or of another version.
+    """
+    file = path / META
+    try:
+        meta = json.loads(file.read_text(encoding="utf-8"))
+        version = meta["format"]
+        good = version != FORMAT or all(type(meta[k]) is kind for k, kind in _TYPES.items())
+        good = good and type(version) is int
+        good = good and (version != FORMAT or 0 <= meta["seed"] <= MOST_SEED)
+    except (KeyError, TypeError, ValueError, RecursionError):  # ValueError: JSON and UTF-8 as well
+        good = False
+    if not good:
+        raise ValueError(f"{file} is damaged; run again with --force")
+    for key, ours in (("format", FORMAT), ("stream", STREAM_VERSION)):
+        if meta[key] != ours:
+            raise ValueError(
+                f"{path} was written by another version of jitterfly ({key} {meta[key]}, "
+                f"here it is {ours}); choose another --out, or --force to replace it"
+            )
+    return dict(meta)
+
+
+def write_meta(path: Path, meta: Mapping[str, Any]) -> None:
+    """Bring store.json up to date."""
+    write_whole(path / META, (json.dumps(meta, indent=1) + "\n").encode())
+
+
+def write_study(path: Path, study: Study) -> None:
+    """Put the study beside its records, as it was read."""
+    write_whole(path / STUDY, study.text.encode())
+
+
+def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
+    """study.toml of the directory `path`, with the seed, budget and targets of the run."""
+    file = path / STUDY
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{file}: not a text file in UTF-8") from None
+    study = parse_study(text, full=meta["full"], where=str(file))
+    try:
+        study = replace(
+            study,
+            seed=meta["seed"],
+            budget=Budget(**meta["budget"]),
+            targets=tuple(Target.parse(target) for target in meta["targets"]),
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{file} and {META} do not fit ({error}); run the study again") from None
+    if not situations(study) <= set(meta["cells"]):
+        raise ValueError(f"{file} is not what was run last; run it again")
+    return study
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Why the run that `old` describes can not be gone on with as `new`; empty if it can."""
+    told = [
+        f"{key} {old[key]}, not {new[key]}" for key in ("study", "seed") if old[key] != new[key]
+    ]
+    before, now = set(old["cells"]), set(new["cells"])
+    if not (before <= now or now <= before):
+        told.append(f"other cells: {_count(before - now)} that this study does not have")
+    return told
+
+
+def joined(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """`new`, with the cells and backends of `old` kept."""
+    together = {key: _union(old[key], new[key]) for key in ("cells", "backend")}
+    return {**new, **together}
+
+
+def _union(some: Iterable[str], others: Iterable[str]) -> list[str]:
+    return sorted({*some, *others})
+
+
+def _count(cells: set[str]) -> str:
+    return f"{len(cells)} cell{'s' * (len(cells) != 1)}"

@@ -1,0 +1,139 @@
+"""The records of one place: samples of its cells, and summaries beyond what is kept as samples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..observables import PlaceData, Summary
+from ..observables.measure import Ticks
+from ..program import observation_names
+from ..studies.place import STREAM_VERSION, Place
+from .meta import digest
+from .recordfile import RecordFile
+from .records import RAW, SUMMARY, Identity
+from .spans import Span, farthest, gaps, way
+from .takeover import RECORDS
+
+if TYPE_CHECKING:
+    from .store import Store
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9=._^-]+")
+
+
+class PlaceRecords:
+    """Reading and adding to the files of one place of a store."""
+
+    def __init__(self, store: Store, place: Place):
+        self.store, self.place = store, place
+
+    def _file(self, kind: str, code: str, variant: str, columns: tuple[str, ...]) -> RecordFile:
+        store = self.store
+        if code not in store.open_files:
+            path = store.files.get(code)
+            if path is None:
+                name = f"{_readable(self.place.labels, variant)}_{code}.jfr"
+                path = store.path / RECORDS / name
+            identity = Identity(kind, code, store.study.seed, STREAM_VERSION, columns)
+            store.open_files[code] = RecordFile(path, identity)
+        return store.open_files[code]
+
+    @cached_property
+    def cells(self) -> list[RecordFile]:
+        """The file of samples of each cell; cells that are the same share theirs."""
+        return [
+            self._file(RAW, cell.hash, cell.variant, tuple(observation_names(cell.case)))
+            for cell in self.place.cells
+        ]
+
+    @cached_property
+    def summaries(self) -> RecordFile:
+        """The file of summaries of what is observed now."""
+        keys = sorted(measure.key for measure in self.store.study.measures(self.place))
+        cells = [[cell.variant, cell.hash] for cell in self.place.cells]
+        return self._file(SUMMARY, digest(["place", cells, keys]), "summary", ())
+
+    def _columns(self) -> Iterator[tuple[RecordFile, slice]]:
+        """Each cell's file, and where its columns are in `Place.columns`."""
+        at = 0
+        for file in self.cells:
+            width = len(file.identity.columns)
+            yield file, slice(at, at + width)
+            at += width
+
+    def _raw(self, end: int) -> list[Span]:
+        """Realizations below `end` of which there are samples of every cell."""
+        holes = [hole for file in self.cells for hole in gaps(file.covered, 0, end)]
+        return gaps(holes, 0, end)
+
+    def available(self, most: int) -> int:
+        """The most realizations, up to `most`, that `data` can be asked for."""
+        limit = min(most, self.place.raw_limit)
+        raw = self._raw(most)
+        here = raw[0][1] if raw and raw[0][0] == 0 else 0
+        if here < limit:
+            return here
+        return farthest([span for span in self.summaries.spans if span[1] <= most], raw, limit)
+
+    def missing(self, upto: int) -> list[tuple[int, int]]:
+        """See `Store.missing`."""
+        limit = min(upto, self.place.raw_limit)
+        raw = self._raw(upto)
+        holes = gaps(raw, 0, limit)
+        if upto > limit:
+            steps = way(self.summaries.spans, raw, limit, upto)
+            holes += [(s.first, s.end) for s in steps if s.record is None and not s.raw]
+        return [(first, end - first) for first, end in holes]
+
+    def append(self, first: int, ticks: Ticks | None, summary: Summary | None, count: int) -> None:
+        """See `Store.append`."""
+        if ticks is not None:
+            if ticks.columns != self.place.columns or len(ticks.values) != count:
+                raise ValueError(f"{self.place.name}: ticks must have the columns of the place")
+            for file, columns in self._columns():
+                file.append_samples(first, ticks.values[:, columns])
+        if summary is not None:
+            self.summaries.append_summary(first, count, summary.to_bytes())
+
+    def ticks(self, first: int, end: int) -> Ticks:
+        """Samples of realizations `first` ... `end` - 1."""
+        self._refuse(gaps(self._raw(end), first, end))
+        values = np.empty((end - first, len(self.place.columns)), np.int64)
+        for file, columns in self._columns():
+            file.samples(values[:, columns], first, end)
+        return Ticks(self.place.columns, values)
+
+    def data(self, count: int) -> PlaceData:
+        """See `Store.data`."""
+        self._refuse([(first, first + size) for first, size in self.missing(count)])
+        limit = min(count, self.place.raw_limit)
+        ticks = self.ticks(0, limit)
+        rest = None
+        if count > limit:
+            for step in way(self.summaries.spans, self._raw(count), limit, count):
+                part = self._summary(step.record, step.first, step.end)
+                rest = part if rest is None else rest + part
+        return PlaceData(ticks, rest)
+
+    def _summary(self, record: int | None, first: int, end: int) -> Summary:
+        if record is not None:
+            return Summary.from_bytes(self.summaries.payload(record))
+        return Summary.of(self.ticks(first, end), self.store.study.measures(self.place))
+
+    def _refuse(self, holes: list[Span]) -> None:
+        if holes:
+            first, end = holes[0]
+            raise ValueError(
+                f"{self.store.path}: {self.place.name} lacks realizations {first:,} to "
+                f"{end - 1:,}; run the study again to make them"
+            )
+
+
+def _readable(labels: Mapping[str, str], variant: str) -> str:
+    words = [f"{axis}={label}" for axis, label in labels.items()]
+    words += [variant] if variant else []
+    return _UNSAFE.sub("-", "_".join(words))[:100] or "base"

@@ -1,0 +1,199 @@
+"""The directory of one study: records of samples that only grow, and what is asked of them.
+
+    OUT/study.toml      the study, word for word
+    OUT/store.json      format, seed, budget and targets in use, versions, backends
+    OUT/records/*.jfr   samples of a cell, or summaries of a place (see `records`)
+    OUT/.lock           held by the run that writes
+
+A record counts when it is whole, so a run that is stopped at any moment loses at most what was in
+flight, and the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..fields import MOST_REALIZATIONS, check_choice
+from ..observables import PlaceData, Summary
+from ..observables.decide import Decision
+from ..observables.measure import Ticks
+from ..observables.observed import Observed
+from ..stats import Estimate
+from ..studies.place import Place
+from ..studies.study import Study
+from . import meta as metas
+from .lock import locked
+from .looks import last_look
+from .placerecords import PlaceRecords
+from .recordfile import RecordFile
+from .takeover import RECORDS, check_directory, take_over
+
+# What stays in memory after it was read: places, and bytes of their samples.
+_KEPT, _KEPT_BYTES = 16, 2**27
+
+
+class Store:
+    """A study's directory; `meta` is the content of store.json."""
+
+    def __init__(self, path: Path, study: Study, meta: Mapping[str, Any]):
+        self.path, self.study, self.meta = Path(path), study, dict(meta)
+        self.open_files: dict[str, RecordFile] = {}  # by hash: places may share a cell
+        self._records: dict[int, PlaceRecords] = {}
+        self._data: dict[tuple[int, int], PlaceData] = {}
+        self._decisions: dict[int, tuple[int, Decision]] = {}
+
+    @classmethod
+    @contextmanager
+    def create(cls, path: str | Path, study: Study, *, force: bool = False) -> Iterator[Store]:
+        """Hold `path` for a run: it must be empty or hold the same study, smaller or larger.
+
+        A larger budget, more values on an axis, other targets and observables extend what is there.
+
+        Raises:
+            ValueError: another run is writing there; it holds another study or one of another
+                version (unless `force`), or other files.
+            OSError: it can not be written.
+        """
+        path = Path(path)
+        meta = metas.describe(study)
+        check_directory(path, force)
+        with locked(path):
+            meta = take_over(path, meta, force)
+            (path / RECORDS).mkdir(exist_ok=True)
+            metas.write_study(path, study)
+            metas.write_meta(path, meta)
+            yield cls(path, study, meta)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Store:
+        """The store of an earlier run, to read; nothing is written."""
+        path = Path(path)
+        if not (path / metas.META).is_file():
+            raise ValueError(f"{path} holds no run (no {metas.META} in it)")
+        meta = metas.read_meta(path)
+        return cls(path, metas.read_study(path, meta), meta)
+
+    def note(self, *, backend: str) -> None:
+        """Keep on record which backends samples were made by."""
+        if backend not in self.meta["backend"]:
+            self.meta["backend"] = sorted([*self.meta["backend"], backend])
+            metas.write_meta(self.path, self.meta)
+
+    # --- what is there
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """The study's places, in its order."""
+        return self.study.places()
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """Files of records by the hash that ends their name."""
+        found = sorted((self.path / RECORDS).glob("*.jfr"))
+        return {path.stem.rpartition("_")[2]: path for path in found}
+
+    def records(self, place: Place) -> PlaceRecords:
+        """The files of a place."""
+        if place.index not in self._records:
+            self._records[place.index] = PlaceRecords(self, place)
+        return self._records[place.index]
+
+    def available(self, place: Place) -> int:
+        """Realizations from 0 on that are there without a gap."""
+        return self.records(place).available(MOST_REALIZATIONS)
+
+    def missing(self, place: Place, upto: int) -> list[tuple[int, int]]:
+        """What `data` of `upto` realizations lacks: pairs of first realization and how many."""
+        return self.records(place).missing(upto)
+
+    def complete(self, place: Place) -> bool:
+        """Whether nothing is left to run at a place."""
+        return self.decision(place).next is None
+
+    # --- adding
+
+    def append(
+        self, place: Place, first: int, ticks: Ticks | None, summary: Summary | None, count: int
+    ) -> None:
+        """Add the realizations from `first` on: samples up to `raw_limit`, a summary beyond it.
+
+        Samples that are there already are not written again.
+
+        Raises:
+            OSError: a full disk, with the name of the file, which is as it was before.
+        """
+        self.records(place).append(first, ticks, summary, count)
+
+    # --- reading
+
+    def ticks(self, place: Place, count: int) -> Ticks:
+        """Samples of the first `count` realizations, which must be there as samples."""
+        return self.records(place).ticks(0, count)
+
+    def data(self, place: Place, count: int) -> PlaceData:
+        """Samples up to the place's `raw_limit`, and the summary of the rest up to `count`.
+
+        Raises:
+            ValueError: some of them are missing.
+        """
+        key = (place.index, count)
+        if key not in self._data:
+            found = self.records(place).data(count)
+            self._data[key] = found
+            while len(self._data) > 1 and self._too_much():
+                del self._data[next(iter(self._data))]
+        return self._data[key]
+
+    def _too_much(self) -> bool:
+        kept = [data.ticks.values.nbytes for data in self._data.values() if data.ticks]
+        return sum(kept) > _KEPT_BYTES or len(self._data) > _KEPT
+
+    def families(self, place: Place) -> Mapping[str, Any]:
+        """The observables of a place by name."""
+        return self.study.families(place)
+
+    def decision(self, place: Place) -> Decision:
+        """Which targets are met, and how many realizations come next: a function of the data."""
+        available = self.records(place).available(place.limit)
+        known, decision = self._decisions.get(place.index, (-1, None))
+        if decision is None or known != available:
+            decision = last_look(self, place, available)
+            self._decisions[place.index] = available, decision
+        return decision
+
+    def observed(self, place: Place, name: str) -> Observed:
+        """One observable over the realizations of the last look.
+
+        Raises:
+            ValueError: there are none yet, or no such observable at this place.
+        """
+        count = self.decision(place).realizations
+        if not count:
+            raise ValueError(f"{self.path}: {place.name} has no realizations yet; run the study")
+        families = self.families(place)
+        return Observed(
+            families[check_choice(name, "observable", list(families))], self.data(place, count)
+        )
+
+    def estimate(
+        self, place: Place, name: str, statistic: str, confidence: float = 0.95
+    ) -> Estimate:
+        """A statistic of an observable, over the realizations of the last look.
+
+        Where a study has targets, the data decided when to stop: every interval is then one that
+        holds whenever that was (see `stats.sequential`).
+        """
+        level = 1 - (1 - confidence) * self.decision(place).share
+        found = self.observed(place, name).statistic(statistic, level)
+        return replace(found, confidence=confidence)
+
+    def to_xarray(self, confidence: float = 0.95) -> Any:
+        """A labelled `xarray.Dataset`: see `dataset.to_xarray`."""
+        from .dataset import to_xarray
+
+        return to_xarray(self, confidence)

@@ -1,0 +1,88 @@
+"""All numbers of a store as rows: one for each place, observable and statistic."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..observables.measure import Family
+from ..observables.names import STATISTICS
+from ..stats import Estimate
+from ..studies.place import Place
+from .store import Store
+
+COLUMNS = (
+    "observable", "unit", "chosen_T", "statistic", "value", "low", "high", "confidence",
+    "realizations", "exact",
+)  # fmt: skip
+_WINS = "win probability"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A statistic of an observable at a place; `T` where the data chose one."""
+
+    place: Place
+    family: Family
+    T: int | None
+    statistic: str
+    estimate: Estimate
+    exact: bool
+
+    @property
+    def unit(self) -> str:
+        """Of the estimate."""
+        return "" if self.statistic == _WINS else self.family.unit
+
+
+def statistics(store: Store) -> list[str]:
+    """Names of what is told of a store: the usual ones, and those of targets."""
+    names = [*STATISTICS, *(target.statistic for target in store.study.targets)]
+    measures = (m for place in store.places for m in store.study.measures(place))
+    if any(measure.is_ratio and measure.distribution for measure in measures):
+        names.append(_WINS)
+    return list(dict.fromkeys(names))
+
+
+def rows(store: Store, confidence: float = 0.95) -> Iterator[Row]:
+    """Place by place, what there is of it; a place without realizations has no rows."""
+    names = statistics(store)
+    for place in store.places:
+        if not store.decision(place).realizations:
+            continue
+        for name, family in store.families(place).items():
+            observed = store.observed(place, name)
+            for statistic in names:
+                if statistic == _WINS and not observed.measure.is_ratio:
+                    continue
+                estimate = store.estimate(place, name, statistic, confidence)
+                yield Row(place, family, observed.T, statistic, estimate, observed.exact)
+
+
+def records(store: Store, confidence: float = 0.95) -> Iterator[dict[str, Any]]:
+    """The rows as plain values: the coordinates of the place, then COLUMNS."""
+    for row in rows(store, confidence):
+        found = row.estimate
+        values = (
+            row.family.name, row.unit, row.T, row.statistic, found.value, found.low, found.high,
+            found.confidence, found.realizations, row.exact,
+        )  # fmt: skip
+        yield {**row.place.coordinates, **dict(zip(COLUMNS, values, strict=True))}
+
+
+def to_csv(store: Store, confidence: float = 0.95) -> str:
+    """The rows as CSV; an infinite bound is `inf`, what has no interval has empty fields."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*axis_names(store), *COLUMNS])
+    for record in records(store, confidence):
+        writer.writerow(["" if x is None or x != x else x for x in record.values()])
+    return file.getvalue()
+
+
+def axis_names(store: Store) -> list[str]:
+    """Names of the study's axes, in its order."""
+    return list(store.places[0].labels) if store.places else []

@@ -1,0 +1,76 @@
+"""How many realizations a study may spend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..fields import MOST_REALIZATIONS, check_integer, shorten
+
+_FEW = 100  # fewer tell little, and nothing about rare noise
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Realizations per place: as many as `rank_rounds` pays for, between `min` and `max`.
+
+    With targets that is the most; the first look is after `min`.
+
+    Parameters
+    ----------
+    min : int, optional
+        From 1; 100 where it is left out, or `max` if that is less.
+    max : int
+        Up to 2^32.
+    rank_rounds : float
+        Ranks times rounds of the dearest cell of a place, from 1. Infinite: no limit.
+    raw_bytes : int
+        Per place: samples are kept raw up to that many bytes, beyond it as histograms.
+
+    Examples
+    --------
+    >>> Budget(max=100_000, rank_rounds=1e9).realizations(cost=50_000)
+    20000
+    """
+
+    min: int = None  # type: ignore[assignment]
+    max: int = None  # type: ignore[assignment]
+    rank_rounds: float = float("inf")
+    raw_bytes: int = 2**26
+
+    def __post_init__(self) -> None:
+        if self.max is None:
+            raise ValueError("realizations lacks the key 'max': how many a place may have at most")
+        high = check_integer(self.max, "realizations.max", 1, MOST_REALIZATIONS)
+        low = self.min
+        low = min(_FEW, high) if low is None else check_integer(low, "realizations.min", 1, high)
+        rounds = _check_rounds(self.rank_rounds)
+        check_integer(self.raw_bytes, "realizations.raw_bytes", 0, 2**62)
+        for name, value in (("min", low), ("max", high), ("rank_rounds", rounds)):
+            object.__setattr__(self, name, value)
+
+    def realizations(self, cost: int) -> int:
+        """Realizations of a place of which one costs `cost` rank-rounds."""
+        return int(min(self.max, max(self.min, self.rank_rounds / cost)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table [realizations] of a study; what is a default is left out."""
+        table: dict[str, Any] = {"min": self.min, "max": self.max}
+        if self.rank_rounds < float("inf"):
+            table["rank_rounds"] = self.rank_rounds
+        if self.raw_bytes != Budget.raw_bytes:
+            table["raw_bytes"] = self.raw_bytes
+        return table
+
+
+def _check_rounds(value: Any) -> float:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    try:
+        rounds = float(value) if good else 0.0
+    except OverflowError:
+        rounds = 0.0
+    if not rounds >= 1:
+        raise ValueError(
+            f"realizations.rank_rounds must be a number of at least 1, got {shorten(value)}"
+        )
+    return rounds

@@ -1,0 +1,196 @@
+"""Derived axes: a ratio of two times of a case, reached by solving for one of its fields.
+
+A time is a name in `TIMES` here: what it is in the table of a case, and which fields set it.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from ..fields import check_choice, check_integer, shorten
+from ..network import MOST_BYTES, Network
+from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, parse_seconds, show_seconds
+from .casetable import get_path, put
+
+_NOISE = re.compile(r"noise\.[0-9]+\.(duration|period)")
+
+
+class Time(ABC):
+    """A time of a case, as an exact fraction of ticks."""
+
+    @abstractmethod
+    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
+        """Its value; `by` is the field that is solved for, if that says which noise is meant."""
+
+    @abstractmethod
+    def owns(self, path: str) -> bool:
+        """Whether it can be set by the field at `path`."""
+
+    @abstractmethod
+    def reads(self, path: str) -> bool:
+        """Whether its value depends on the field at `path`."""
+
+    def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
+        """The value of the field at `path` for which this time is `wanted`, and its range.
+
+        Returns:
+            The value, and None; or None, and the (lowest, highest) time that can be reached.
+        """
+        if Fraction(1) <= wanted <= LONGEST_TICKS:
+            return round(wanted) / TICKS_PER_SECOND, None
+        return None, (Fraction(1), Fraction(LONGEST_TICKS))
+
+
+class RoundTime(Time):
+    """T_comm: one round without noise, as `theory.round_time`; set by the size of the message."""
+
+    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
+        size = check_integer(table.get("message_bytes", 8), "message_bytes", 0, MOST_BYTES)
+        return Fraction(sum(self._network(table).costs(size)))
+
+    def owns(self, path: str) -> bool:
+        return path == "message_bytes"
+
+    def reads(self, path: str) -> bool:
+        return path == "message_bytes" or path.split(".")[0] == "network"
+
+    def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
+        network = self._network(table)
+        least, most = network.smallest_message, network.largest_message
+
+        def time(size: int) -> int:
+            return sum(network.costs(size))
+
+        far = min(most - least, 10**6)
+        step = Fraction(time(least + far) - time(least), max(far, 1))
+        if step == 0:
+            ends = (Fraction(time(least)),) * 2
+            return (least, None) if wanted == ends[0] else (None, ends)
+        size = least
+        for _ in range(2):  # costs are whole ticks, so the first guess may be a little off
+            size += round((wanted - time(size)) / step)
+            if not least <= size <= most:
+                return None, (Fraction(time(least)), time(least) + step * (most - least))
+        return size, None
+
+    def _network(self, table: Mapping[str, Any]) -> Network:
+        if "network" not in table:
+            raise ValueError("case: key 'network' is missing")
+        return Network.from_dict(table["network"], "network")
+
+
+class NoiseTime(Time):
+    """D or P: a field of the noise that is solved for, else of the periodic noise."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
+        sources = table.get("noise", [])
+        chosen = by.split(".")[1] if _NOISE.fullmatch(by) else None
+        if chosen is None:
+            kinds = [get_path(source, "kind") for source in sources]
+            chosen = str(kinds.index("periodic") if "periodic" in kinds else 0)
+        path = f"noise.{chosen}.{self.field}"
+        value = get_path(table, path)
+        if value is None:
+            raise ValueError(f"{path} is missing")
+        return exact(parse_seconds(value, path, positive=True)) * TICKS_PER_SECOND
+
+    def owns(self, path: str) -> bool:
+        return bool(_NOISE.fullmatch(path)) and path.endswith(f".{self.field}")
+
+    def reads(self, path: str) -> bool:
+        return self.owns(path)
+
+
+class Work(Time):
+    """W: the compute phase."""
+
+    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
+        value = parse_seconds(table.get("work", 0.0), "work", positive=True)
+        return exact(value) * TICKS_PER_SECOND
+
+    def owns(self, path: str) -> bool:
+        return path == "work"
+
+    def reads(self, path: str) -> bool:
+        return path == "work"
+
+
+TIMES: dict[str, Time] = {
+    "T_comm": RoundTime(),
+    "D": NoiseTime("duration"),
+    "P": NoiseTime("period"),
+    "W": Work(),
+}
+
+
+def split_rule(rule: str) -> tuple[str, str]:
+    """The names above and below the line."""
+    above, _, below = (part.strip() for part in rule.partition("/"))
+    return above, below
+
+
+def check_rule(rule: Any, by: Sequence[Any], where: str) -> None:
+    """Raise ValueError unless `rule` is a ratio of two times, one of which each field sets."""
+    if not isinstance(rule, str) or rule.count("/") != 1:
+        raise ValueError(
+            f"{where}.derived must be a ratio such as 'T_comm / D', got {shorten(rule)}"
+        )
+    names = split_rule(rule)
+    for name in names:
+        check_choice(name, f"{where}.derived", list(TIMES))
+    if names[0] == names[1]:
+        raise ValueError(f"{where}.derived must be a ratio of two times, got {shorten(rule)}")
+    if not by:
+        raise ValueError(f"{where}.by is empty: say which field is solved for")
+    owners = [next((n for n in names if isinstance(p, str) and TIMES[n].owns(p)), None) for p in by]
+    for path, owner in zip(by, owners, strict=True):
+        if owner is None:
+            raise ValueError(
+                f"{where}.by must be a field that sets {names[0]} or {names[1]} (T_comm: "
+                "message_bytes, D: noise.0.duration, P: noise.0.period, W: work), "
+                f"got {shorten(path)}"
+            )
+    if len(set(owners)) > 1 or len(set(by)) < len(by):
+        raise ValueError(f"{where}.by must be different fields of one time, got {shorten(by)}")
+
+
+def sets(rule: str, by: str) -> bool:
+    """Whether the field `by` sets the time above the line (else: the one below)."""
+    return TIMES[split_rule(rule)[0]].owns(by)
+
+
+def reads(rule: str, by: Sequence[str], path: str) -> bool:
+    """Whether the ratio depends on the field at `path`, beside the ones that are solved for."""
+    return path not in by and any(TIMES[name].reads(path) for name in split_rule(rule))
+
+
+def apply(table: dict[str, Any], rule: str, by: Sequence[str], value: float, where: str) -> None:
+    """Set the fields `by` such that the ratio `rule` is `value`.
+
+    Raises:
+        ValueError: no value of a field reaches it; the message names axis, value and range.
+    """
+    above, below = split_rule(rule)
+    ratio = exact(value)
+    for path in by:
+        over = sets(rule, path)
+        solved, other = (TIMES[above], TIMES[below]) if over else (TIMES[below], TIMES[above])
+        known = other.read(table, path)
+        wanted = known * ratio if over else known / ratio
+        found, reach = solved.solve(table, path, wanted)
+        if found is None:
+            ends = [end / known if over else known / end for end in reach]
+            told = " to ".join(f"{float(end):.4g}" for end in sorted(ends))
+            here = above if not over else below
+            raise ValueError(
+                f"{where}: {rule} = {value} is out of reach: by {path} it goes from {told}, "
+                f"where {here} is {show_seconds(float(known) / TICKS_PER_SECOND)}"
+            )
+        put(table, path, found)

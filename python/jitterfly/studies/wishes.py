@@ -1,0 +1,66 @@
+"""Whether a study's observables and targets fit its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..fields import did_you_mean
+from ..observables.observable import Observable
+from ..observables.target import Target
+from .place import Place
+from .schema import read_observables
+
+
+def check_wishes(study: Any) -> None:
+    """Raise ValueError for an observable that no place has, or a target that makes no sense."""
+    observables: Mapping[str, Observable] = study.observables
+    targets: Sequence[Target] = study.targets
+    places: Sequence[Place] = study.made.places
+    owner: dict[str, str] = {}  # observables with "each" have several names
+
+    def look(name: str, enough: Callable[[], bool]) -> None:
+        for place in places:
+            for family in observables[name].resolve(name, place.cases):
+                owner[family.name] = name
+            if enough():
+                return
+
+    for name, observable in observables.items():
+        look(name, lambda name=name: name in owner.values())
+        if name not in owner.values() and observables != read_observables({}, study.variants):
+            told = "; ".join(
+                f"{side}: T = {select.T!r}, cycle = {select.cycle!r}"
+                for side, select in observable.sides().items()
+            )
+            raise ValueError(
+                f"observables.{name}: no place has that ({told}), or it takes 0 s without noise"
+            )
+    for target in targets:
+        wanted = target.observable
+        for name in observables:  # a name of one that is made by "each" may need a larger place
+            if wanted not in owner and wanted.startswith(f"{name}, "):
+                look(name, lambda wanted=wanted: wanted in owner)
+        if wanted not in owner:
+            hint = did_you_mean(wanted, owner)
+            raise ValueError(
+                f"targets: {str(target)!r} is about {wanted!r}, and the observables are "
+                f"{_listed(owner)}{hint}"
+            )
+        observable = observables[owner[wanted]]
+        try:
+            observable.check_statistic(target.statistic, wanted)
+            if target.unit and target.unit != observable.unit:
+                raise ValueError(f"{wanted} is not a time, so ± {target.absolute:g} s is no width")
+        except ValueError as error:
+            raise ValueError(f"targets: {str(target)!r}: {error}") from None
+    told = [(target.statistic, target.observable) for target in targets]
+    for pair in told:
+        if told.count(pair) > 1:
+            raise ValueError(f"targets: {pair[0]} of {pair[1]} is there twice")
+
+
+def _listed(names: Iterable[str], most: int = 12) -> str:
+    shown = [repr(name) for name in names]
+    more = f", ... ({len(shown)} in all)" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more

@@ -1,0 +1,156 @@
+"""Run a study: batches of its places through an executor, what comes out into the store."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..backends import BACKENDS, check_backend
+from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer
+from ..observables.target import Target
+from ..store.store import Store
+from ..studies.study import Study
+from . import executors
+from .feed import Feed
+from .progress import Progress
+from .schedule import Pace, PlaceRun
+from .shard import Shard
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C during a run; the message says what was kept."""
+
+
+class PlacesFailed(RuntimeError):
+    """Some places could not be run, all others were; `failed` says why, by name of the place."""
+
+    def __init__(self, failed: dict[str, str], total: int, out: Path):
+        self.failed = failed
+        told = "; ".join(f"{name}: {why}" for name, why in failed.items())
+        super().__init__(f"{len(failed)} of {total} places failed, {out} holds the others: {told}")
+
+
+def run(
+    study: Study,
+    out: str | Path,
+    *,
+    executor: Executor | None = None,
+    workers: str | int | None = None,
+    shard: Shard | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+    realizations: int | None = None,
+    seed: int | None = None,
+    targets: Sequence[str | Target] | None = None,
+    force: bool = False,
+    on_error: str = "stop",
+    stream: TextIO | None = None,
+    finish: Callable[[Store], object] | None = None,
+    batch_seconds: float = 1.0,
+) -> Store:
+    """Run what is not done yet of a study into the directory `out`.
+
+    The samples do not depend on who runs them, nor on how often the run was stopped on the way.
+
+    Args:
+        executor: where batches run; the caller shuts it down.
+        workers: instead of an executor: None (this process, or the other ranks when this is rank
+            0 of `mpiexec -n N python -m mpi4py.futures`), "gpus" (a spawned process for each GPU),
+            "sockets" or a number (spawned processes that share the processors), "mpi".
+        shard: run a part of the places, into a directory of its own in `out`; see `store.merge`.
+        backend, threads: as in `simulate`; threads of each worker.
+        realizations: of each place, instead of the study's budget; with targets the most.
+        seed, targets: instead of the study's.
+        force: replace another run that is in `out`.
+        on_error: at a place that can not be run "stop", or "finish" the others first.
+        stream: where progress goes; stderr by default.
+        finish: called when every place is there, while no other run may write into `out`.
+        batch_seconds: how long a batch should take; what is in flight is lost when a run is killed.
+
+    Raises:
+        ValueError: a bad study or argument, before `out` is made; `out` holds another run, before
+            anything is simulated; with "stop", a place that can not be run.
+        PlacesFailed: with "finish", after all that could be run is in the store.
+        RuntimeError: workers can not start, or an executor given here broke.
+        OSError: `out` can not be written.
+        Stopped: Ctrl-C. What was run is on disk; the same call goes on from there.
+    """
+    check_choice(on_error, "on_error", ("stop", "finish"))
+    if executor is not None and workers is not None:
+        raise ValueError("workers must be None where an executor is given")
+    if executor is None:
+        workers = executors.check_workers(workers, backend, threads)
+    if executor is None and workers != "mpi":
+        check_backend(backend, threads)
+    else:  # elsewhere there may be other devices than here
+        check_choice(backend, "backend", BACKENDS)
+        if threads is not None:
+            check_integer(threads, "threads", 1, MOST_THREADS)
+    study = _overridden(study, realizations, seed, targets)
+    places = study.places()
+    out = Path(out)
+    if shard is not None:
+        places, out = shard.of(places), shard.folder(out)
+    runs: list[PlaceRun] = []
+    try:
+        with Store.create(out, study, force=force) as store:
+            pace = Pace(batch_seconds)
+            runs = [PlaceRun(place, store, pace) for place in places]
+            for one in runs:
+                one.look()
+            with Progress(runs, stream) as progress:
+                feed = Feed(store, runs, progress, on_error)
+                if not all(one.done for one in runs):
+                    with _opened(executor, workers, threads) as chosen:
+                        feed.run(chosen, executors.backend_of(workers, backend), threads)
+            if finish is not None:
+                finish(store)
+    except KeyboardInterrupt:
+        if not runs:
+            raise
+        kept = sum(len(one.place.cells) for one in runs if one.done)
+        total = sum(len(one.place.cells) for one in runs)
+        raise Stopped(
+            f"{kept} of {total} cells are finished, and what was run of the others is kept in "
+            f"{out}; the same command goes on from there"
+        ) from None
+    failed = {one.place.name: one.failed for one in runs if one.failed}
+    if failed:
+        raise PlacesFailed(failed, len(runs), out)
+    return store
+
+
+def _overridden(
+    study: Study,
+    realizations: int | None,
+    seed: int | None,
+    targets: Sequence[str | Target] | None,
+) -> Study:
+    """The study with what is set in place of its own; it checks itself again."""
+    changed: dict[str, Any] = {}
+    if seed is not None:
+        changed["seed"] = seed
+    if targets is not None:
+        changed["targets"] = tuple(
+            Target.parse(target) if isinstance(target, str) else target for target in targets
+        )
+    if realizations is not None:
+        most = check_integer(realizations, "realizations", 1, MOST_REALIZATIONS)
+        least = min(study.budget.min, most) if changed.get("targets", study.targets) else most
+        changed["budget"] = replace(study.budget, min=least, max=most, rank_rounds=float("inf"))
+    return replace(study, **changed) if changed else study
+
+
+@contextlib.contextmanager
+def _opened(
+    executor: Executor | None, workers: str | int | None, threads: int | None
+) -> Iterator[Executor]:
+    if executor is not None:
+        yield executor
+        return
+    with executors.open_executor(workers, threads) as ours:
+        yield ours

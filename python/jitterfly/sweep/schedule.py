@@ -1,0 +1,143 @@
+"""How a place is cut into batches: by time, and where looks, raw samples and summaries end.
+
+Nothing here changes a sample; a cut decides only what travels and is stored together.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from ..observables.decide import Decision
+from ..observables.measure import Measure
+from ..stats.sequential import grid_up
+from ..store.store import Store
+from ..studies.place import Place
+from .worker import Batch, BatchResult
+
+_FIRST_WORK = 2e7  # rank-rounds of the very first batch, per second wanted of it
+_CAUTION = 4.0  # how much less than it seems possible a place's first batch takes
+_GROWTH = 8.0  # most from one batch of a place to its next
+_BATCH_BYTES = 2**25  # samples in one batch: they wait in memory, twice for each worker
+
+
+class Pace:
+    """How fast batches are: what the first one of a place goes by."""
+
+    def __init__(self, batch_seconds: float):
+        self.batch_seconds = batch_seconds
+        self._rate = 0.0  # rank-rounds a second
+
+    def guess(self, work: int) -> float:
+        """Realizations of `work` rank-rounds each for a first batch."""
+        known = self._rate * self.batch_seconds / _CAUTION
+        return (known or _FIRST_WORK * self.batch_seconds) / work
+
+    def learn(self, work: float, seconds: float) -> None:
+        """A batch of `work` rank-rounds took so long."""
+        rate = work / max(seconds, 1e-6)
+        self._rate = (self._rate + rate) / 2 if self._rate else rate
+
+
+class PlaceRun:
+    """One place on its way from look to look."""
+
+    def __init__(self, place: Place, store: Store, pace: Pace):
+        self.place, self.store, self.pace = place, store, pace
+        self.todo: deque[tuple[int, int]] = deque()  # first realization and how many
+        self.running = 0
+        self.failed = ""
+        self.decision: Decision | None = None
+        self.missing = 0  # realizations up to the next look, of which none is in the store
+        self._most = 0.0  # realizations of the next batch
+        self._measures: tuple[Measure, ...] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more is to be run."""
+        return bool(self.failed) or (self.decision is not None and self.decision.next is None)
+
+    def look(self) -> None:
+        """Ask the data what comes next."""
+        self.decision = self.store.decision(self.place)
+        self.todo.clear()
+        if self.decision.next is not None:
+            self.todo.extend(self.store.missing(self.place, self.decision.next))
+            if not self.todo:
+                raise RuntimeError(f"{self.place.name}: nothing to run up to {self.decision.next}")
+        self.missing = sum(count for _, count in self.todo)
+
+    def next_batch(self, seed: int, backend: str, threads: int | None) -> Batch | None:
+        """Cut the next batch off; None while there is nothing to cut it from."""
+        if not self.todo or self.failed:
+            return None
+        first, left = self.todo.popleft()
+        raw = first < self.place.raw_limit
+        end = self.place.raw_limit if raw else grid_up(first + 1)
+        count = min(left, end - first, self._size())
+        if count < left:
+            self.todo.appendleft((first + count, left - count))
+        self.running += 1
+        return Batch(
+            self.place, seed, first, count, None if raw else self._measured(), backend, threads
+        )
+
+    def put_back(self, batch: Batch) -> None:
+        """A batch that was lost."""
+        self.running -= 1
+        self.todo.appendleft((batch.first, batch.count))
+
+    def put(self, batch: Batch, result: BatchResult) -> None:
+        """Store what came out of a batch."""
+        self.running -= 1
+        self.store.append(self.place, batch.first, result.ticks, result.summary, batch.count)
+        self.missing -= batch.count
+        self.pace.learn(batch.count * self.place.work, result.seconds)
+        fitting = batch.count * self.pace.batch_seconds / max(result.seconds, 1e-6)
+        self._most = min(fitting, batch.count * _GROWTH)
+
+    def fail(self, why: str) -> None:
+        """Give the place up."""
+        self.failed = why
+        self.todo.clear()
+
+    def expected(self) -> float:
+        """Realizations that are probably still to be run; nobody knows before the last look."""
+        if self.done:
+            return 0.0
+        if self.decision is None or self.decision.next is None:
+            return float(self.place.least)
+        more, have = 1.0, self.decision.realizations
+        for state in self.decision.states:
+            goal = state.target.relative or state.target.absolute
+            if not state.met and goal and state.error > 0:
+                more = max(more, (state.error / goal) ** 2)
+        final = min(max(have * more, self.decision.next), self.place.limit)
+        return final - self.decision.next + self.missing
+
+    def _size(self) -> int:
+        most = self._most or self.pace.guess(self.place.work)
+        return int(max(1.0, min(most, _BATCH_BYTES / (8 * len(self.place.columns)))))
+
+    def _measured(self) -> tuple[Measure, ...]:
+        if self._measures is None:
+            self._measures = tuple(self.store.study.measures(self.place))
+        return self._measures
+
+
+def worst(runs: Sequence[PlaceRun]) -> tuple[float, str] | None:
+    """The largest relative error that its target does not allow yet, and whose it is."""
+    found: tuple[float, float, str] | None = None
+    for run in runs:
+        if run.done or run.decision is None:
+            continue
+        for state in run.decision.states:
+            if state.met:
+                continue
+            target = state.target
+            error, goal = state.error, target.relative or target.absolute or 1.0
+            value = abs(state.estimate.value)
+            shown = error if target.relative else (error / value if value else float("inf"))
+            if found is None or error / goal > found[0]:
+                found = (error / goal, shown, f"{target.statistic} of {target.observable}")
+    return found and found[1:]

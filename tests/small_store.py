@@ -1,0 +1,124 @@
+"""Stores filled without the engine: what a realization is follows from its number alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterfly.observables import Summary, Ticks
+from jitterfly.stats.sequential import grid_up
+from jitterfly.store.store import Store
+from jitterfly.studies.study import parse_study
+
+STUDY = """
+name = "small"
+title = "A small study"
+source = "Nobody 2024"
+figure = "curves"
+seed = 5
+realizations = { min = 50, max = 200 }
+
+[case]
+algorithm = { kind = "butterfly", after = 1 }
+network = { kind = "hockney", alpha = "100ns", beta = 1e-9 }
+noise = [{ kind = "periodic", period = "100us" }]
+
+[axes.ranks]
+values = [4, 8]
+
+[axes.duration]
+path = "noise.0.duration"
+values = ["1us", "10us"]
+
+[observables.completion]
+kind = "completion"
+T = 0
+
+[observables.gain]
+kind = "gain"
+of = { T = 1 }
+over = { T = 0 }
+"""
+VARIANTS = """
+[variants.plain]
+[variants.slow]
+"network.gamma" = "1ns"
+"""
+TWO = STUDY.replace("T = 0\n", 'T = 0\nvariant = "plain"\n', 1).replace(
+    "of = { T = 1 }\nover = { T = 0 }",
+    'of = { variant = "plain", T = 1 }\nover = { variant = "slow", T = 1 }',
+) + VARIANTS  # fmt: skip
+
+
+def study(text=STUDY, old="", new="", **options):
+    assert old in text
+    return parse_study(text.replace(old, new, 1) if old else text, **options)
+
+
+def ticks(place, first, count):
+    """Samples of a place, such as a simulation would give: the same for every way to cut them."""
+    rows = np.arange(first, first + count, dtype=np.uint64)[:, None]
+    salt = np.array([int(cell.hash, 16) for cell in place.cells for _ in columns(cell, place)])
+    salt = salt.astype(np.uint64) + np.uint64(2) * np.arange(len(salt), dtype=np.uint64)
+    mixed = (rows + np.uint64(1)) * (salt | np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    values = 10**6 + (mixed % np.uint64(10**6)).astype(np.int64) ** 2 // 10**4
+    return Ticks(place.columns, values)
+
+
+def columns(cell, place):
+    return [column for column in place.columns if column.variant == cell.variant]
+
+
+def batches(place, first, count, size):
+    """As a driver cuts them: at `raw_limit`, and beyond it at the sizes of looks."""
+    end = first + count
+    while first < end:
+        raw = first < place.raw_limit
+        stop = min(end, first + size, place.raw_limit if raw else grid_up(first + 1))
+        yield first, stop - first, raw
+        first = stop
+
+
+def put(store, place, first, count, size=64):
+    for start, some, raw in batches(place, first, count, size):
+        found = ticks(place, start, some)
+        summary = None if raw else Summary.of(found, store.study.measures(place))
+        store.append(place, start, found if raw else None, summary, some)
+
+
+def fill(store, places=None, size=64):
+    """Run every place to its end."""
+    for place in places or store.places:
+        while (following := store.decision(place).next) is not None:
+            for first, count in store.missing(place, following):
+                put(store, place, first, count, size)
+    store.note(backend="cpu")
+    return store
+
+
+def make(path, described=None, places=None, size=64):
+    """A finished store of these places, by index."""
+    with Store.create(path, described or study()) as store:
+        chosen = [store.places[i] for i in places] if places is not None else None
+        return fill(store, chosen, size)
+
+
+def numbers(store):
+    """Everything that can be asked of a store, exactly."""
+    found = {}
+    for place in store.places:
+        decision = store.decision(place)
+        found[place.name] = repr(decision)
+        for name in store.families(place):
+            for statistic in ("mean", "p50", "p99", "min", "max"):
+                found[place.name, name, statistic] = repr(store.estimate(place, name, statistic))
+    return found
+
+
+def content(path):
+    """Every file below a directory."""
+    return {
+        file.relative_to(path): (file.read_bytes(), file.stat().st_mtime_ns)
+        for file in sorted(path.rglob("*"))
+        if file.is_file()
+    }

@@ -1,0 +1,155 @@
+"""Studies, comparisons and misbehaving workers for the tests of sweeps."""
+
+import gc
+import os
+import signal
+import struct
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+
+from jitterfly.store.export import export
+from jitterfly.store.store import Store
+from jitterfly.studies.study import parse_study
+from jitterfly.sweep.pool import Pool
+from jitterfly.sweep.worker import run_batch
+
+# Two variants on the same noise; some cells meet the target early, some never; few realizations
+# fit into raw_bytes, so that the others are kept as summaries.
+STUDY = """
+name = "sweep"
+title = "A study of sweeps"
+seed = 7
+targets = ["mean of gain ± 2 % at 95 %", "p95 of redundant ± 3 %"]
+realizations = { min = 64, max = 2500, raw_bytes = 16384 }
+
+[case]
+algorithm = { kind = "butterfly" }
+network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-9 }
+noise = [{ kind = "periodic", period = "10us", start = "stationary" }]
+
+[axes.ranks]
+values = [2, 64]
+
+[axes.duration]
+path = "noise.0.duration"
+values = ["100ns", "2us"]
+
+[variants.conventional]
+
+[variants.redundant]
+"algorithm.after" = 1
+
+[observables.redundant]
+kind = "completion"
+variant = "redundant"
+T = 1
+
+[observables.gain]
+kind = "gain"
+of = { variant = "redundant", T = "best" }
+over = { variant = "conventional" }
+"""
+
+PLAIN = """
+name = "plain"
+title = "A study without targets"
+seed = 3
+realizations = { max = 3000 }
+
+[case]
+algorithm = { kind = "butterfly", after = "all" }
+network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-9 }
+noise = [{ kind = "periodic", period = "100us", duration = "10us" }]
+
+[axes.ranks]
+values = [2, 8, 32, 64]
+"""
+
+
+def contents(path):
+    """All that a store says: samples, sums, histograms, decisions, and the table of statistics."""
+    store = Store.open(path)
+    found = {}
+    for place in store.places:
+        decision = store.decision(place)
+        assert decision.next is None, f"{place.name} is not finished"
+        count = decision.realizations
+        data = store.data(place, count)
+        raw = store.ticks(place, min(count, place.raw_limit)).values
+        sums = data.gram().to_bytes()
+        measures = store.study.measures(place)
+        shapes = [data.histogram(m).to_bytes() for m in measures if m.distribution]
+        found[place.name] = (raw.tobytes(), sums, shapes, repr(decision))
+    export(store, path / "summary.csv")
+    found["table"] = (path / "summary.csv").read_text()
+    return found
+
+
+def samples(path):
+    """Samples of a finished store by name of the place, as far as they are kept raw."""
+    store = Store.open(path)
+    return {
+        place.name: store.ticks(place, min(store.available(place), place.raw_limit)).values
+        for place in store.places
+    }
+
+
+def check_prefix(path, whole):
+    """Raise where a store that was stopped holds something else than the finished one."""
+    store = Store.open(path)
+    for place in store.places:
+        count = min(store.available(place), len(whole[place.name]))
+        if count:
+            ours = store.ticks(place, count).values
+            np.testing.assert_array_equal(ours, whole[place.name][:count])
+
+
+def study(text=STUDY):
+    return parse_study(text)
+
+
+def die_at_eight(batch):
+    """A worker that never survives the place with 8 ranks."""
+    if "ranks=8" in batch.place.name:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run_batch(batch)
+
+
+def die_once(batch):
+    """A worker that is killed once at each place, soon after its beginning."""
+    mark = Path(os.environ["JITTERFLY_TEST_MARKS"]) / str(batch.place.index)
+    if batch.first > 0 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run_batch(batch)
+
+
+def refuse_eight(batch):
+    """A worker that fails at the place with 8 ranks."""
+    if "ranks=8" in batch.place.name:
+        raise ValueError("no luck")
+    return run_batch(batch)
+
+
+def die_while_answering():
+    """A worker that is killed when a part of its answer is on its way."""
+    pipe = next(o for o in gc.get_objects() if isinstance(o, Connection) and not o.closed)
+    os.write(pipe.fileno(), struct.pack("!i", 1000) + b"some of it")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def nothing(_):
+    """The preparation of workers that need none."""
+
+
+class Other(Pool):
+    """A pool that calls something else in place of `run_batch`."""
+
+    def __init__(self, number, function):
+        super().__init__(nothing, range(number))
+        self.function = function
+
+    def submit(self, fn, /, *args, **kwargs):
+        return super().submit(self.function, *args, **kwargs)

@@ -1,0 +1,169 @@
+"""A run that is killed at any instant, all of it at once, goes on to the same bits.
+
+Each run starts from what the killed one before it left, until one comes to its end; that must be
+what a run that nobody disturbed left. Then it starts again from nothing.
+"""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+import sweep_cases
+
+from jitterfly.sweep import run
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc"),
+]
+
+KILLS = 50
+SCRIPT = Path(__file__).with_name("run_study.py")
+_MARK = "JITTERFLY_TEST_OF_KILLING"
+
+MODES = {
+    "one process": ([sys.executable], "none"),
+    "pool": ([sys.executable], "2"),
+    "mpi": (["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures"], "mpi"),
+}
+
+
+class Run:
+    """A run with all processes that it starts."""
+
+    def __init__(self, mode, study, out, seconds):
+        command, workers = MODES[mode]
+        self.mark = uuid.uuid4().hex
+        self.out = out
+        self.before = size(out)
+        environment = os.environ | {
+            _MARK: self.mark,
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        }
+        self.process = subprocess.Popen(
+            [*command, str(SCRIPT), str(study), str(out), workers, str(seconds)],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def members(self):
+        """Every process of this run, however it was started."""
+        mark = f"{_MARK}={self.mark}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                try:
+                    if mark in (entry / "environ").read_bytes():
+                        found.append(int(entry.name))
+                except OSError:  # it is gone, or not ours
+                    continue
+        return found
+
+    def writes(self):
+        """Wait for its first record; whether there was one before it ended."""
+        while size(self.out) <= self.before:
+            if self.process.poll() is not None:
+                return False
+            time.sleep(0.001)
+        return True
+
+    def times(self):
+        """When it began, wrote its first record, and ended."""
+        started = time.monotonic()
+        self.writes()
+        writing = time.monotonic()
+        self.finish()
+        return started, writing, time.monotonic()
+
+    def finish(self):
+        """Let it come to its end."""
+        told, _ = self.process.communicate(timeout=100)
+        assert self.process.returncode == 0, told
+
+    def killed_after(self, seconds):
+        """Whether it was still there to be killed."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return True
+        return False
+
+    def kill(self):
+        """SIGKILL to all, and wait until they are gone."""
+        while members := self.members():
+            for pid in members:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            time.sleep(0.001)
+        self.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    path = tmp_path_factory.mktemp("study") / "sweep.toml"
+    path.write_text(sweep_cases.STUDY)
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What a run that nobody disturbed leaves: samples, and all that it says."""
+    path = tmp_path_factory.mktemp("whole") / "out"
+    run(sweep_cases.study(), path)
+    return sweep_cases.samples(path), sweep_cases.contents(path)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_killed_at_any_instant(mode, study, whole, tmp_path):
+    if mode == "mpi":
+        pytest.importorskip("mpi4py")
+        if not shutil.which("mpiexec", path=MPI_PATH):
+            pytest.skip("no mpiexec")
+    draw = random.Random(f"kill {mode}")
+    first = Run(mode, study, tmp_path / "undisturbed", SECONDS)
+    started, writing, end = first.times()
+    assert sweep_cases.contents(tmp_path / "undisturbed") == whole[1]
+
+    out, ends, kills, states = tmp_path / "out", 0, 0, set()
+    while kills < KILLS or ends == 0:
+        one = Run(mode, study, out, SECONDS)
+        if kills == KILLS:  # to the end
+            killed = False
+        elif draw.random() < 0.2:  # before it writes anything
+            killed = one.killed_after(draw.uniform(0, writing - started))
+        else:
+            killed = one.writes() and one.killed_after(draw.uniform(0, end - writing))
+        kills += killed
+        if killed and (out / "store.json").exists():
+            states.add(size(out))
+            sweep_cases.check_prefix(out, whole[0])
+        elif not killed:
+            one.finish()
+            assert sweep_cases.contents(out) == whole[1]
+            shutil.rmtree(out)
+            ends += 1
+    assert len(states) > KILLS // 3  # many different ones were gone on from
+
+
+def size(out):
+    """Bytes of all records."""
+    return sum(path.stat().st_size for path in out.glob("records/*"))
+
+
+MPI_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+SECONDS = 0.01  # of a batch: there are hundreds

@@ -1,0 +1,338 @@
+"""Observables: what they resolve to, and that they measure what they say."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly import theory
+from jitterfly.observables import (
+    Completion,
+    Form,
+    Gain,
+    Observable,
+    OptimalT,
+    Overhead,
+    Recovery,
+    Select,
+    Slowdown,
+    Ticks,
+)
+from jitterfly.program import completions, observation_names
+from jitterfly.studies import Axis, Budget, Study, parse_study
+
+HOCKNEY = jf.Hockney("100ns", "1ns", 1e-10)
+LOGGOPS = jf.LogGOPS(L="1us", o="10ns", G="1ns")
+PERIODIC = jf.PeriodicNoise("100us", "10us")
+JITTER = jf.NetworkJitter("100us", "10us")
+RUNS = 40
+
+
+def redundant_study(**observables):
+    """MS12: every T of one pass."""
+    case = jf.Case(
+        8, network=HOCKNEY, noise=[PERIODIC, JITTER], algorithm=jf.Butterfly(after="all"), cycles=2
+    )
+    axes = [Axis("ranks", [2, 8])]
+    return Study("after", case=case, axes=axes, observables=observables, budget=Budget(max=RUNS))
+
+
+def cs14_study(*, start="fresh", cycles=3, **observables):
+    """CS14: three variants."""
+    noise = [jf.PeriodicNoise("100us", "10us", start=start)]
+    case = jf.Case(16, network=LOGGOPS, noise=noise, cycles=cycles)
+    variants = {
+        "noiseless": {"noise.0.during": "compute"},
+        "conventional": {},
+        "redundant": {"algorithm.within": "all"},
+    }
+    return Study(
+        "within", case=case, variants=variants, observables=observables, budget=Budget(max=RUNS)
+    )
+
+
+def ticks_of(place, seed=3):
+    """The raw columns of a place, as a run makes them."""
+    parts = [jf.simulate(cell.case, RUNS, seed=seed).ticks for cell in place.cells]
+    return Ticks(place.columns, np.concatenate(parts, axis=1))
+
+
+def seconds_of(place, variant, name, seed=3):
+    return jf.simulate(place.cases[variant], RUNS, seed=seed).column(name)
+
+
+# --- what each kind measures
+
+
+def test_completion_and_slowdown_of_a_T_and_a_cycle():
+    study = redundant_study(
+        late=Completion(), first=Completion(T=1, cycle=1), slow=Slowdown(T=0, cycle=1)
+    )
+    place = study.places()[1]
+    families, ticks = study.families(place), ticks_of(place)
+    for name, column in (("late", "cycle 2, T=3"), ("first", "cycle 1, T=1")):
+        (measure,) = families[name].members
+        assert (families[name].unit, families[name].pick) == ("s", "only")
+        np.testing.assert_array_equal(measure(ticks), seconds_of(place, "", column))
+    (measure,) = families["slow"].members
+    wanted = seconds_of(place, "", "cycle 1, T=0") / theory.noise_free_completion(place.cases[""])
+    np.testing.assert_allclose(measure(ticks), wanted, rtol=1e-15)
+    assert families["slow"].unit == ""
+
+
+def test_overhead_over_noise_free_and_over_a_variant():
+    study = cs14_study(
+        own=Overhead("redundant", cycle=2), over=Overhead("redundant", over="noiseless", cycle=2)
+    )
+    (place,) = study.places()
+    families, ticks = study.families(place), ticks_of(place)
+    found = seconds_of(place, "redundant", "cycle 2")
+    quiet = jf.simulate(place.cases["redundant"], 1).noise_free[1]
+    np.testing.assert_allclose(families["own"].members[0](ticks), found - quiet, atol=1e-15)
+    over = found - seconds_of(place, "noiseless", "cycle 2")
+    np.testing.assert_allclose(families["over"].members[0](ticks), over, atol=1e-15)
+    assert families["over"].unit == "s"
+
+
+def test_gain_is_over_divided_by_of():
+    study = cs14_study(gain=Gain(of="redundant", over="conventional"))
+    (place,) = study.places()
+    (measure,) = study.families(place)["gain"].members
+    wanted = seconds_of(place, "conventional", "cycle 3") / seconds_of(
+        place, "redundant", "cycle 3"
+    )
+    np.testing.assert_allclose(measure(ticks_of(place)), wanted, rtol=1e-15)
+    assert measure.distribution
+
+
+def test_recovery_is_the_share_of_the_overhead():
+    study = cs14_study(recovery=Recovery(), absolute=Recovery(noiseless="noise-free"))
+    (place,) = study.places()
+    ticks = ticks_of(place)
+    noiseless, conventional, redundant = (
+        seconds_of(place, variant, "cycle 3") for variant in place.cases
+    )
+    quiet = jf.simulate(place.cases["conventional"], 1).noise_free[2]
+    for name, base in (("recovery", noiseless), ("absolute", quiet)):
+        (measure,) = study.families(place)[name].members
+        means = [form(ticks).mean() for form in (measure.numerator, measure.denominator)]
+        wanted = (conventional - redundant).mean() / (conventional - base).mean()
+        assert means[0] / means[1] == pytest.approx(wanted, rel=1e-12)
+        assert not measure.distribution
+
+
+def test_the_bound_of_recovery_goes_with_it_where_it_applies():
+    def floor(**changes):
+        study = cs14_study(**changes, recovery=Recovery(noiseless="noise-free"))
+        (place,) = study.places()
+        return study.families(place)["recovery"].floor, place.cases["conventional"]
+
+    found, case = floor(start="stationary", cycles=1)
+    assert found == theory.completion_bound(case)
+    assert floor(start="stationary", cycles=2)[0] is None
+    assert floor(start="fresh", cycles=1)[0] is None
+
+
+# --- T and cycle
+
+
+def test_best_has_one_member_for_each_T_from_1():
+    study = redundant_study(
+        best=Completion(T="best"),
+        gain=Gain(of={"T": "best"}, over={"T": 0}),
+        loss=Gain(of={"T": 0}, over={"T": "best"}),
+        share=Recovery(
+            conventional={"T": 0}, redundant={"T": "best"}, noiseless="noise-free", cycle=1
+        ),
+        T=OptimalT(),
+    )
+    families = study.families(study.places()[1])
+    assert {name: family.pick for name, family in families.items()} == {
+        "best": "smallest numerator",
+        "gain": "smallest denominator",
+        "loss": "smallest numerator",
+        "share": "smallest numerator",
+        "T": "set",
+    }
+    assert all(family.labels == (1, 2, 3) for family in families.values())
+    assert families["gain"].members[2].denominator.columns[0].name == "cycle 2, T=3"
+    assert families["share"].members[0].numerator.terms == (
+        (1, Form.of(study.places()[1].columns[1]).terms[0][1]),
+        (-1, study.places()[1].columns[0]),
+    )
+    # What is asked for several times is measured once: 3 completions, 3 + 3 quotients, 3 shares.
+    assert len(study.measures(study.places()[1])) == 12
+
+
+def test_each_is_an_observable_for_each():
+    study = redundant_study(
+        t=Completion(T="each"),
+        c=Completion(T=0, cycle="each"),
+        both=Slowdown(T="each", cycle="each"),
+        gain=Gain(of={"T": "each"}, over={"T": 0}, cycle="each"),
+    )
+    small, large = (set(study.families(place)) for place in study.places())
+    assert {name for name in large if name[0] in "tc"} == {
+        "t, T=0", "t, T=1", "t, T=2", "t, T=3", "c, cycle 1", "c, cycle 2",
+    }  # fmt: skip
+    both = itertools.product(range(4), (1, 2))
+    assert {name for name in large if name[0] == "b"} == {
+        f"both, T={t}, cycle {c}" for t, c in both
+    }
+    assert {name for name in small if name[0] == "t"} == {"t, T=0", "t, T=1"}
+    assert "gain, T=2, cycle 1" in large - small
+    gain = study.families(study.places()[1])["gain, T=2, cycle 1"].members[0]
+    assert [column.name for column in gain.columns] == ["cycle 1, T=0", "cycle 1, T=2"]
+
+
+def test_each_on_both_sides_goes_together():
+    study = cs14_study(gain=Gain(of="redundant", over="noiseless", cycle="each"))
+    (place,) = study.places()
+    for cycle, (name, family) in enumerate(study.families(place).items(), start=1):
+        assert name == f"gain, cycle {cycle}"
+        assert {column.name for column in family.columns} == {f"cycle {cycle}"}
+
+
+def test_a_place_may_lack_an_observable():
+    study = redundant_study(far=Completion(T=3), near=Completion(T=1), best=Slowdown(T="best"))
+    assert [set(study.families(place)) for place in study.places()] == [
+        {"near", "best"}, {"far", "near", "best"},
+    ]  # fmt: skip
+    case = jf.Case(1, network=HOCKNEY)
+    alone = Study(
+        "alone", case=case, axes=[Axis("ranks", [1, 2])], budget=Budget(max=1)
+    )  # one rank takes no time, so it has no slowdown
+    assert [list(alone.families(place)) for place in alone.places()] == [
+        ["completion"], ["completion", "slowdown"],
+    ]  # fmt: skip
+    Study("one", case=case, budget=Budget(max=1))  # nothing that was asked for is missing
+
+
+# --- the mean over ranks
+
+
+def test_mean_rank_switches_the_variant_to_spread():
+    study = cs14_study(
+        mean=Completion("redundant", rank="mean"),
+        last=Completion("redundant"),
+        gain=Gain(of={"variant": "redundant", "rank": "last"}, over="conventional"),
+    )
+    (place,) = study.places()
+    assert {name: case.observe for name, case in place.cases.items()} == {
+        "noiseless": "completion", "conventional": "completion", "redundant": "spread",
+    }  # fmt: skip
+    ticks, families = ticks_of(place), study.families(place)
+    times = np.array(
+        [jf.ready_times(place.cases["redundant"], 3, i)[-1] for i in range(RUNS)]
+    )  # of the end of the last cycle
+    np.testing.assert_array_equal(families["last"].members[0](ticks), times.max(axis=1))
+    np.testing.assert_allclose(
+        families["mean"].members[0](ticks), times.mean(axis=1), rtol=0, atol=0.51e-12
+    )
+    assert families["gain"].columns[1].name == "cycle 3: max"
+    alone = redundant_study(mean=Overhead(rank="mean", cycle=1))
+    assert alone.places()[0].cells[0].case.observe == "spread"
+    (column,) = alone.families(alone.places()[0])["mean"].columns
+    assert column.name == "cycle 1, T=1: mean"
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 32])
+@pytest.mark.parametrize("cycles", [1, 3])
+@pytest.mark.parametrize("within", [None, "all"])
+def test_spread_is_a_view_of_the_same_times(ranks, cycles, within):
+    algorithm = jf.Butterfly(after="all", within=within)
+    options = {"algorithm": algorithm, "network": LOGGOPS, "cycles": cycles, "work": "90us"}
+    case = jf.Case(ranks, noise=[PERIODIC, JITTER], observe="spread", **options)
+    result = jf.simulate(case, 5, seed=7)
+    rows = completions(case)
+    kinds = ("max", "min", "mean")
+    names = [f"{row.name}: {kind}" for row in rows for kind in kinds]
+    assert result.observations == observation_names(case) == names
+    assert result.ticks.shape == (5, len(names))
+
+    labels = jf.row_labels(case)
+    wanted = []
+    for row in rows:
+        parts = [f"cycle {row.cycle}"] if cycles > 1 else []
+        last = f"level {case.log2_ranks}" if row.T == 0 else f"forward {row.T}"
+        first = "start" if row.cycle == 1 else "end"
+        if ranks == 1:  # nothing is exchanged: complete at the start of the collective
+            label = "start" if row.cycle == 1 else f"cycle {row.cycle}, {first}"
+        else:
+            label = ", ".join([*parts, last])
+        wanted.append(labels.index(label))
+    times = np.array([jf.ready_times(case, 7, i)[wanted] for i in range(5)])
+    seen = result.samples.reshape(5, len(rows), 3)
+    np.testing.assert_array_equal(seen[:, :, 0], times.max(axis=2))
+    np.testing.assert_array_equal(seen[:, :, 1], times.min(axis=2))
+    np.testing.assert_allclose(seen[:, :, 2], times.mean(axis=2), rtol=0, atol=0.51e-12)
+
+    last = jf.simulate(jf.Case(ranks, noise=[PERIODIC, JITTER], **options), 5, seed=7)
+    np.testing.assert_array_equal(result.ticks[:, ::3], last.ticks)
+    np.testing.assert_array_equal(result.noise_free, np.repeat(last.noise_free, 3))
+
+
+def test_spread_without_noise_is_the_closed_form():
+    case = jf.Case(64, network=LOGGOPS, cycles=2, work="3us", observe="spread")
+    result = jf.simulate(case, 2)
+    wanted = np.repeat([theory.noise_free_completion(case, cycle) for cycle in (1, 2)], 3)
+    np.testing.assert_array_equal(result.samples, [wanted, wanted])
+    np.testing.assert_array_equal(result.noise_free, wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("ranks", [4, 2**15])
+def test_spread_is_the_same_on_the_gpu(ranks):
+    algorithm = jf.Butterfly(after=2, within="all")
+    case = jf.Case(
+        ranks, algorithm=algorithm, network=LOGGOPS, noise=[PERIODIC], cycles=2, observe="spread"
+    )
+    cpu, gpu = (jf.simulate(case, 9, seed=1, backend=backend) for backend in ("cpu", "cuda"))
+    np.testing.assert_array_equal(cpu.ticks, gpu.ticks)
+
+
+# --- as tables
+
+
+@pytest.mark.parametrize(
+    "observable",
+    [
+        Completion(),
+        Completion("a", T="each", cycle=2, rank="mean"),
+        Slowdown(T="best"),
+        Overhead("a", over="b"),
+        Overhead("a", T=3, over="b"),
+        Overhead(T="best", over={"T": 0}),
+        Gain(of={"T": "best"}, over={"T": 0}),
+        Gain(of="a", over={"variant": "b", "cycle": 1, "rank": "mean"}, cycle="each"),
+        Recovery(),
+        Recovery("a", {"variant": "b", "T": "best"}, "noise-free", cycle=2, rank="mean"),
+        OptimalT("a", cycle=1),
+    ],
+    ids=str,
+)
+def test_tables_read_back(observable):
+    table = observable.to_dict()
+    assert Observable.from_dict(table) == observable
+    assert hash(Observable.from_dict(table)) == hash(observable)
+
+
+def test_tables_are_short():
+    assert Completion().to_dict() == {"kind": "completion"}
+    assert Gain(of=Select("a"), over="b").to_dict() == {"kind": "gain", "of": "a", "over": "b"}
+    assert Recovery(cycle="each").to_dict() == {
+        "kind": "recovery",
+        "conventional": "conventional",
+        "redundant": "redundant",
+        "noiseless": "noiseless",
+        "cycle": "each",
+    }
+
+
+def test_in_toml():
+    text = redundant_study().to_toml().partition("[observables")[0]
+    text += "[observables]\ngain = { kind = 'gain', of = { T = 'best' }, over = { T = 0 } }\n"
+    gain = Gain(of={"T": "best"}, over={"T": 0})
+    assert parse_study(text).observables == {"gain": gain}
+    assert parse_study(text) == redundant_study(gain=gain)

@@ -1,0 +1,272 @@
+"""Observables: the same from raw samples and from summaries, and from either what numpy says."""
+
+import math
+
+import numpy as np
+import pytest
+
+from jitterfly import stats
+from jitterfly.observables import (
+    STATISTICS,
+    Column,
+    Family,
+    Form,
+    Measure,
+    Observed,
+    PlaceData,
+    Summary,
+    Target,
+    Ticks,
+)
+
+COLUMNS = tuple(Column("", f"T={T}") for T in range(4))
+SECOND = 10**12
+
+
+def completion(T):
+    return Measure(f"completion, T={T}", Form.of(COLUMNS[T]), SECOND, "s")
+
+
+def gain(T):
+    return Measure(f"gain, T={T}", Form.of(COLUMNS[0]), Form.of(COLUMNS[T]))
+
+
+COMPLETION = Family("completion", "s", (completion(0),))
+SLOWDOWN = Family("slowdown", "", (Measure("slowdown", Form.of(COLUMNS[0]), 10**7),))
+BEST = Family("best", "s", tuple(completion(T) for T in (1, 2, 3)), (1, 2, 3), "smallest numerator")
+GAIN = Family("gain", "", tuple(gain(T) for T in (1, 2, 3)), (1, 2, 3), "smallest denominator")
+OPTIMAL = Family("optimal T", "", BEST.members, (1, 2, 3), "set")
+RECOVERY = Family(
+    "recovery",
+    "",
+    (
+        Measure(
+            "recovery",
+            Form.of(COLUMNS[0]) - Form.of(COLUMNS[2]),
+            Form.of(COLUMNS[0]) - 10**7,
+            distribution=False,
+        ),
+    ),
+)
+FAMILIES = (COMPLETION, SLOWDOWN, BEST, GAIN, OPTIMAL, RECOVERY)
+MEASURES = [measure for family in FAMILIES for measure in family.members]
+
+
+def ticks(count=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    base = rng.exponential(3e6, count)[:, None] * [1.0, 0.6, 0.4, 0.4]
+    return Ticks(COLUMNS, 10**7 + np.rint(base + rng.exponential(1e5, (count, 4))).astype(np.int64))
+
+
+RAW = ticks()
+
+
+def raw(family, count=None):
+    return Observed(family, PlaceData(RAW.first(count or len(RAW))))
+
+
+def test_mean_and_quantiles_of_raw_samples():
+    seconds = RAW.values[:, 0] / SECOND
+    observed = raw(COMPLETION)
+    assert observed.exact
+    assert observed.T is None
+    assert np.array_equal(observed.samples, seconds)
+    for found, expected in (
+        (observed.mean(0.9), stats.mean(seconds, 0.9)),
+        (observed.quantile(0.95, 0.99), stats.quantile(seconds, 0.95, 0.99)),
+    ):
+        ends = [found.value, found.low, found.high]
+        assert ends == pytest.approx([expected.value, expected.low, expected.high], rel=1e-12)
+    assert observed.standard_error() == pytest.approx(stats.standard_error(seconds))
+    assert (observed.minimum(), observed.maximum()) == (seconds.min(), seconds.max())
+
+
+def test_gain_of_the_best():
+    observed = raw(GAIN)
+    best = int(RAW.values[:, 1:].mean(axis=0).argmin()) + 1
+    assert best == observed.T
+    top, bottom = RAW.values[:, 0], RAW.values[:, best]
+    expected = stats.ratio(top, bottom)
+    found = observed.mean()
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (expected.value, expected.low, expected.high), rel=1e-12
+    )
+    # To first order, as Fieller's interval for a large sample.
+    assert observed.standard_error() == pytest.approx((found.high - found.low) / 3.92, rel=0.01)
+    assert observed.quantile(0.5).value == np.quantile(top / bottom, 0.5, method="inverted_cdf")
+    wins = observed.win_probability()
+    assert wins.value == pytest.approx(np.mean((top > bottom) + (top == bottom) / 2))
+
+
+def test_optimal_t():
+    observed = raw(OPTIMAL)
+    # T = 2 and 3 have the same mean: neither is told from the other.
+    assert observed.confidence_set() == (2, 3)
+    estimate = observed.mean()
+    assert (estimate.value, estimate.low, estimate.high) == (2, 2, 3)
+    assert stats.smallest_t(RAW.values).T == 2
+    for name in STATISTICS[1:]:
+        assert math.isnan(observed.statistic(name).value)
+    assert observed.samples is None
+
+
+def test_recovery_has_a_mean_only():
+    observed = raw(RECOVERY)
+    conventional, redundant = RAW.values[:, 0], RAW.values[:, 2]
+    expected = stats.recovery(conventional, redundant, 1e7)
+    found = observed.mean()
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (expected.value, expected.low, expected.high), rel=1e-12
+    )
+    for name in ("p50", "min", "max", "win probability"):
+        assert math.isnan(observed.statistic(name).value)
+
+
+@pytest.mark.parametrize("prefix", [0, 1, 1000, 2999])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_summaries_say_the_same(family, prefix):
+    parts = [
+        Summary.of(Ticks(COLUMNS, part), MEASURES)
+        for part in np.split(RAW.values[prefix:], [500]) if len(part)
+    ]  # fmt: skip
+    rest = parts[-1]
+    for part in parts[:-1]:
+        rest = rest + Summary.from_bytes(part.to_bytes())
+    whole, mixed = raw(family), Observed(family, PlaceData(RAW.first(prefix), rest))
+    assert not mixed.exact
+    assert (mixed.realizations, mixed.T) == (whole.realizations, whole.T)
+    for name in ("mean", "standard error"):  # the integers are the same, so are the floats
+        ends = [(e.value, e.low, e.high) for e in (whole.statistic(name), mixed.statistic(name))]
+        np.testing.assert_array_equal(*ends)
+    for name in ("min", "p5", "p50", "p99", "p99.9", "max"):
+        exact, about = whole.statistic(name), mixed.statistic(name)
+        np.testing.assert_allclose(about.value, exact.value, rtol=0.0005)
+        if math.isfinite(exact.low):  # outer edges: never narrower
+            assert about.low <= exact.low
+            assert about.low == pytest.approx(exact.low, rel=0.001)
+        if math.isfinite(exact.high):
+            assert about.high >= exact.high
+            assert about.high == pytest.approx(exact.high, rel=0.001)
+    assert str(whole.win_probability()) == str(mixed.win_probability())
+
+
+def test_summaries_merge_in_any_order():
+    parts = [
+        Summary.of(Ticks(COLUMNS, part), MEASURES) for part in np.split(RAW.values, [10, 1000])
+    ]
+    one = (parts[0] + parts[1]) + parts[2]
+    assert one == parts[2] + (parts[1] + parts[0])
+    assert one == Summary.of(RAW, MEASURES)
+    with pytest.raises(ValueError, match="other columns or measures"):
+        one + Summary.of(RAW, MEASURES[:1])
+
+
+def test_too_small():
+    observed = raw(COMPLETION, 30)
+    assert observed.quantile(0.99).high == math.inf
+    assert observed.quantile(0.99).low > 0
+    assert raw(COMPLETION, 1).mean().too_small
+    assert raw(GAIN, 1).mean().too_small
+    assert math.isnan(raw(COMPLETION, 1).standard_error())
+
+
+def test_events():
+    values = np.full((1000, 4), 10**7, dtype=np.int64)
+    place = PlaceData(Ticks(COLUMNS, values))
+    assert Observed(COMPLETION, place).events == 0
+    values = values.copy()
+    values[:12, 0] += 5 * 10**6
+    for data in (
+        PlaceData(Ticks(COLUMNS, values)),
+        PlaceData(None, Summary.of(Ticks(COLUMNS, values), MEASURES)),
+    ):
+        assert Observed(COMPLETION, data).events == pytest.approx(12, rel=0.05)
+        assert Observed(GAIN, data).events == pytest.approx(12, rel=0.05)
+
+
+def test_events_of_two_sides_that_never_differ():
+    values = RAW.values.copy()
+    values[:, 1:] = values[:, :1]
+    data = PlaceData(Ticks(COLUMNS, values))
+    completion = Observed(COMPLETION, data).events
+    assert Observed(GAIN, data).events == pytest.approx(completion)
+    assert completion > 100
+    values[:3, 1:] -= 1000
+    assert Observed(GAIN, PlaceData(Ticks(COLUMNS, values))).events == pytest.approx(3, rel=0.1)
+
+
+def test_zero_over_zero():
+    both = Ticks(COLUMNS, np.array([[0, 0, 1, 2], [4, 2, 0, 1]], dtype=np.int64))
+    assert gain(1)(both).tolist() == [1.0, 2.0]
+    assert gain(2)(both).tolist() == [0.0, math.inf]
+
+
+def test_keys_do_not_depend_on_how_a_form_is_written():
+    a, b = COLUMNS[:2]
+    one = Measure("one", Form(((1, a), (-1, b))), 7)
+    other = Measure("other", Form(((-2, b), (1, a), (1, b), (0, COLUMNS[2]))), 7)
+    assert one.key == other.key
+    assert len({one.key, Measure("", one.numerator, 8).key, gain(1).key, gain(2).key}) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("mean of gain ± 1 % at 95 %", "mean of gain ± 1 % at 95 %"),
+        ("p99 of completion +- 2%", "p99 of completion ± 2 % at 95 %"),
+        ("mean of completion ± 1us at 99 %", "mean of completion ± 1e-06 s at 99 %"),
+        ("win probability of gain +/- .01 at 99.9%", "win probability of gain ± 0.01 at 99.9 %"),
+        ("p99.99 of gain, T=3 ± 0.3 %", "p99.99 of gain, T=3 ± 0.3 % at 95 %"),
+    ],
+)
+def test_targets(text, canonical):
+    target = Target.parse(text)
+    assert str(target) == canonical
+    assert Target.parse(str(target)) == target
+
+
+@pytest.mark.parametrize("share", [0.01, 0.07, 1e-4, 1 / 3, 0.125, 2.5])
+def test_targets_read_back(share):
+    target = Target("mean", "gain", relative=share, confidence=0.999)
+    assert Target.parse(str(target)) == target
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("mean of gain", "target must be such as 'mean of gain ± 1 % at 95 %'"),
+        (3, "target must be such as"),
+        ("median of gain ± 1 %", "target: statistic must be one of mean, "),
+        ("max of gain ± 1 %", "target: statistic must have an interval, got 'max'"),
+        ("mean of gain ± one %", "target 'mean of gain ± one %': width must be a number"),
+        ("mean of gain ± 1 h", "target 'mean of gain ± 1 h': width must be a time"),
+        ("mean of gain ± 0 %", "target: relative must be above 0, got 0.0"),
+        ("mean of gain ± 1 % at x %", "target 'mean of gain ± 1 % at x %': confidence must be"),
+        ("mean of gain ± 1 % at 100 %", "target: confidence must be above 0 and below 1"),
+    ],
+)
+def test_bad_targets(text, error):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        Target.parse(text)
+    assert str(caught.value).startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: raw(COMPLETION).statistic("median"), "statistic must be one of mean"),
+        (lambda: raw(COMPLETION).statistic("p0"), "statistic must be one of mean"),
+        (lambda: raw(COMPLETION).quantile(1.5), "q must be between 0 and 1, got 1.5"),
+        (lambda: raw(COMPLETION).mean(95), "confidence must be above 0 and below 1, got 95"),
+        (lambda: PlaceData(None), "a place without any realizations"),
+        (lambda: Measure("m", Form.of(COLUMNS[0]), 0), "denominator must be at least 1, got 0"),
+        (lambda: Ticks(COLUMNS, np.zeros((3, 2), np.int64)), "values must have shape"),
+        (lambda: Ticks(COLUMNS, np.zeros((3, 4))), "values must be int64"),
+        (lambda: Family("f", "", (), ()), "f: as many labels as members"),
+        (lambda: Family("f", "", BEST.members, (1, 2, 3)), "f: pick 'only' needs one member"),
+    ],
+)
+def test_refused(call, error):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        call()
+    assert str(caught.value).startswith(error)

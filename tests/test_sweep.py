@@ -1,0 +1,290 @@
+"""The driver: what it runs, resumes, extends, refuses, and says meanwhile."""
+
+import io
+import itertools
+import json
+import signal
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import sweep_cases
+
+import jitterfly as jf
+from jitterfly.observables.decide import Decision
+from jitterfly.stats.sequential import grid_up
+from jitterfly.store.store import Store
+from jitterfly.sweep import Stopped, run
+from jitterfly.sweep.executors import InProcess
+from jitterfly.sweep.progress import Progress, show_rate, show_time
+from jitterfly.sweep.schedule import Pace, PlaceRun
+
+
+class Counting(InProcess):
+    """Remembers the batches."""
+
+    def __init__(self):
+        self.batches = []
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.batches.append(args[0])
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_samples_are_those_of_the_api(tmp_path):
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    store = run(study, tmp_path / "out", batch_seconds=0.01)
+    for place in store.places:
+        (cell,) = place.cells
+        result = jf.simulate(cell.case, realizations=3000, seed=3)
+        ticks = store.ticks(place, 3000)
+        np.testing.assert_array_equal(ticks.values, result.ticks)
+        assert [column.name for column in ticks.columns] == result.observations
+    assert store.meta["backend"] in (["cpu"], ["cuda"])
+    assert Store.open(tmp_path / "out").meta == store.meta
+
+
+def test_again_runs_nothing(tmp_path):
+    run(sweep_cases.study(), tmp_path / "out")
+    before = sweep_cases.contents(tmp_path / "out")
+    executor = Counting()
+    run(sweep_cases.study(), tmp_path / "out", executor=executor)
+    assert not executor.batches
+    assert sweep_cases.contents(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize("text", [sweep_cases.PLAIN, sweep_cases.STUDY])
+def test_a_larger_budget_extends(tmp_path, text):
+    """It ends where a run that had it from the start ends, and makes no realization twice."""
+    small, large = Counting(), Counting()
+    study = sweep_cases.study(text)
+    run(study, tmp_path / "out", realizations=500, executor=small)
+    run(study, tmp_path / "out", realizations=4000, executor=large)
+    made = sorted(
+        (batch.place.name, batch.first, batch.count) for batch in small.batches + large.batches
+    )
+    for (name, first, count), (other, after, _) in itertools.pairwise(made):
+        assert name != other or first + count <= after
+    run(study, tmp_path / "once", realizations=4000)
+    assert sweep_cases.contents(tmp_path / "out") == sweep_cases.contents(tmp_path / "once")
+
+
+def test_what_is_set_instead_of_the_study(tmp_path):
+    study = sweep_cases.study()
+    target = "mean of gain ± 5 % at 99 %"
+    store = run(study, tmp_path / "out", realizations=300, seed=11, targets=[target])
+    again = Store.open(tmp_path / "out")
+    for one in (store, again):
+        assert one.study.seed == 11
+        assert [str(target) for target in one.study.targets] == [target]
+        assert {place.limit for place in one.places} == {300}
+    place = again.places[0]
+    result = jf.simulate(place.cells[0].case, realizations=64, seed=11)
+    ours = again.ticks(place, 64).values[:, : result.ticks.shape[1]]
+    np.testing.assert_array_equal(ours, result.ticks)
+    with pytest.raises(ValueError, match="seed 11, not 12"):
+        run(study, tmp_path / "out", realizations=300, seed=12, targets=[target])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"on_error": "go on"}, "on_error must be one of 'stop', 'finish', got 'go on'"),
+        (
+            {"executor": InProcess(), "workers": 2},
+            "workers must be None where an executor is given",
+        ),
+        ({"backend": "gpu"}, "backend must be one of"),
+        ({"executor": InProcess(), "backend": "gpu"}, "backend must be one of"),
+        ({"threads": 0}, "threads must be"),
+        ({"executor": InProcess(), "threads": 0}, "threads must be"),
+        ({"realizations": 0}, "realizations must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"targets": ["mean of nothing ± 1 %"]}, "nothing"),
+        ({"targets": ["exact"]}, "exact"),
+    ],
+)
+def test_refused_before_anything_is_made(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        run(sweep_cases.study(), tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_end_is_still_under_the_lock(tmp_path):
+    def finish(store):
+        with pytest.raises(ValueError, match="another run is writing into"):
+            run(study, tmp_path / "out")
+        ends.append(all(store.complete(place) for place in store.places))
+
+    ends = []
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    run(study, tmp_path / "out", finish=finish)
+    assert ends == [True]
+
+
+def test_a_place_that_can_not_be_run_is_named(tmp_path, monkeypatch):
+    def simulate(*_, **__):
+        raise ValueError("not enough memory for that")
+
+    monkeypatch.setattr("jitterfly.sweep.worker.simulate", simulate)
+    with pytest.raises(ValueError, match=r"study: conventional: not enough .* \[at ranks=2, dur"):
+        run(sweep_cases.study(), tmp_path / "out")
+
+
+def press_after(batches):
+    """An executor that presses Ctrl-C in a batch."""
+
+    class Pressing(InProcess):
+        left = batches
+
+        def submit(self, fn, /, *args, **kwargs):
+            self.left -= 1
+            if not self.left:
+                signal.raise_signal(signal.SIGINT)
+            return super().submit(fn, *args, **kwargs)
+
+    return Pressing()
+
+
+@pytest.mark.parametrize("batches", [1, 4, 9, 30])
+def test_ctrl_c_keeps_what_was_run(tmp_path, batches):
+    study = sweep_cases.study()
+    with pytest.raises(Stopped, match=r"[0-9] of 8 cells are finished.*goes on from there"):
+        run(study, tmp_path / "out", executor=press_after(batches), batch_seconds=0.005)
+    kept = Store.open(tmp_path / "out")
+    assert sum(kept.available(place) > 0 for place in kept.places) > (batches > 1) - 1
+    run(study, tmp_path / "out")
+    run(study, tmp_path / "once")
+    assert sweep_cases.contents(tmp_path / "out") == sweep_cases.contents(tmp_path / "once")
+
+
+# --- cutting
+
+
+class Fake:
+    """A store of one place that wants so many realizations, and keeps no data."""
+
+    def __init__(self, want, holes):
+        self.want, self.holes = want, holes
+        self.study = SimpleNamespace(measures=lambda place: ())
+
+    def decision(self, place):
+        return Decision(0, 0, self.want, ())
+
+    def missing(self, place, upto):
+        return self.holes
+
+    def append(self, *args):
+        pass
+
+
+def place_of(columns=1, raw_limit=10**9, work=1000):
+    return SimpleNamespace(
+        index=0, name="here", columns=(None,) * columns, raw_limit=raw_limit, work=work
+    )
+
+
+@pytest.mark.parametrize(("seconds", "speed"), [(1.0, 1e-6), (0.01, 1e-6), (1.0, 1e-9)])
+def test_batches_take_the_time_wanted(seconds, speed):
+    run = PlaceRun(place_of(), Fake(10**9, [(0, 10**9)]), Pace(seconds))
+    run.look()
+    counts = []
+    for _ in range(12):
+        batch = run.next_batch(0, "auto", None)
+        counts.append(batch.count)
+        run.put(batch, SimpleNamespace(ticks=None, summary=None, seconds=batch.count * speed))
+    assert counts[-1] == pytest.approx(min(seconds / speed, 2**22), rel=1e-3)
+    assert all(after <= 8 * before for before, after in itertools.pairwise(counts))
+
+
+def test_batches_end_with_the_samples_and_at_looks():
+    run = PlaceRun(place_of(raw_limit=100, work=1), Fake(1000, [(30, 40), (90, 910)]), Pace(1e6))
+    run.look()
+    found = []
+    while batch := run.next_batch(0, "auto", None):
+        found.append((batch.first, batch.first + batch.count))
+        assert (batch.measures is None) == (batch.first < 100)
+    assert found[:2] == [(30, 70), (90, 100)]
+    assert found[2][0] == 100
+    assert found[-1][1] == 1000
+    for (_, end), (first, _) in itertools.pairwise(found[2:]):
+        assert end == first == grid_up(first)
+
+
+def test_a_lost_batch_is_next():
+    run = PlaceRun(place_of(), Fake(1000, [(0, 1000)]), Pace(1e-6))
+    run.look()
+    first, second = (run.next_batch(0, "auto", None) for _ in range(2))
+    run.put_back(first)
+    again = run.next_batch(0, "auto", None)
+    assert (again.first, again.count) == (first.first, first.count)
+    assert run.next_batch(0, "auto", None).first == second.first + second.count
+
+
+# --- progress
+
+
+def test_times_and_rates_for_people():
+    assert [show_time(t) for t in (0.2, 42, 185, 7800)] == [
+        "0 s",
+        "42 s",
+        "3 min 05 s",
+        "2 h 10 min",
+    ]
+    assert [show_rate(r) for r in (0.5, 870, 12340, 4.5e6, 2e9)] == [
+        "0.5",
+        "870",
+        "12.3k",
+        "4.5M",
+        "2G",
+    ]
+
+
+def test_progress_says_how_far_targets_are(tmp_path):
+    told = io.StringIO()
+    texts = []
+
+    class Watching(InProcess):
+        def submit(self, fn, /, *args, **kwargs):
+            texts.append(self.progress.text())
+            return super().submit(fn, *args, **kwargs)
+
+    watching = Watching()
+    before = Progress.__enter__
+
+    def enter(self):
+        watching.progress = self
+        return before(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Progress, "__enter__", enter)
+        run(
+            sweep_cases.study(),
+            tmp_path / "out",
+            executor=watching,
+            stream=told,
+            batch_seconds=0.01,
+        )
+    assert texts[0].startswith("0/8 cells, ")
+    assert any(" left, " in text and " realizations/s, worst error " in text for text in texts)
+    assert any("% (mean of gain)" in text or "% (p95 of redundant)" in text for text in texts)
+    last = told.getvalue().splitlines()[-1]
+    assert last.startswith("8/8 cells, ")
+    assert "worst" not in last
+    assert " left" not in last
+
+
+def test_nothing_is_left_out_of_the_summary_of_a_finished_run(tmp_path):
+    """Also where a thread, not the main one, drives."""
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(
+            run(sweep_cases.study(sweep_cases.PLAIN), tmp_path / "out", stream=io.StringIO())
+        )
+    )
+    thread.start()
+    thread.join()
+    assert all(found[0].complete(place) for place in found[0].places)
+    assert json.loads((tmp_path / "out" / "store.json").read_text())["study"] == "plain"
+    assert len(list((tmp_path / "out" / "records").iterdir())) == 4
