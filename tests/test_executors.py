@@ -114,7 +114,7 @@ def test_finish_the_others(tmp_path, how):
     with sweep_cases.Other(2, how) as pool, pytest.raises(PlacesFailed, match=told) as caught:
         run(study, tmp_path / "out", executor=pool, on_error="finish", finish=ends.append)
     assert list(caught.value.failed) == ["ranks=8"]
-    assert str(caught.value).startswith("1 of 4 places failed")
+    assert str(caught.value).startswith("1 of 4 cells failed")
     (store,) = ends
     done = [place.name for place in store.places if store.complete(place)]
     assert done == ["ranks=2", "ranks=32", "ranks=64"]

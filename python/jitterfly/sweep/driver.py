@@ -31,7 +31,7 @@ class PlacesFailed(RuntimeError):
     def __init__(self, failed: dict[str, str], total: int, out: Path):
         self.failed = failed
         told = "; ".join(f"{name}: {why}" for name, why in failed.items())
-        super().__init__(f"{len(failed)} of {total} places failed, {out} holds the others: {told}")
+        super().__init__(f"{len(failed)} of {total} cells failed, {out} holds the others: {told}")
 
 
 def run(
@@ -112,10 +112,9 @@ def run(
     except KeyboardInterrupt:
         if not runs:
             raise
-        kept = sum(len(one.place.cells) for one in runs if one.done)
-        total = sum(len(one.place.cells) for one in runs)
+        kept = sum(one.done and not one.failed for one in runs)
         raise Stopped(
-            f"{kept} of {total} cells are finished, and what was run of the others is kept in "
+            f"{kept} of {len(runs)} cells are finished, and what was run of the others is kept in "
             f"{out}; the same command goes on from there"
         ) from None
     failed = {one.place.name: one.failed for one in runs if one.failed}

@@ -47,14 +47,15 @@ def _size(stream: TextIO) -> dict[str, Any]:
 class Progress:
     """Counts cells, realizations and work; work (rank-rounds) decides the time left.
 
-    Use as a context manager. `stream` is stderr, so that what is printed as a result stays clean.
+    All variants at one place are a cell here, as in tables: they are looked at together. Use as a
+    context manager. `stream` is stderr, so that what is printed as a result stays clean.
     """
 
     def __init__(self, runs: Sequence[PlaceRun], stream: TextIO | None = None):
         self.stream = stream or sys.stderr
         self.runs = runs
-        self.cells = sum(len(run.place.cells) for run in runs)
-        self.cells_done = sum(len(run.place.cells) for run in runs if run.done)
+        self.cells = len(runs)
+        self.cells_done = sum(run.done for run in runs)
         self.realizations = 0
         self.work_done = 0.0
         self.left = {run.place.index: run.expected() * run.place.work for run in runs}
@@ -101,7 +102,7 @@ class Progress:
         self.left[place.index] = left
         if run.done and place.index not in self.finished:
             self.finished.add(place.index)
-            self.cells_done += len(place.cells)
+            self.cells_done += 1
         now = time.monotonic()
         if now - self.last >= (_EVERY if self.bar is None else _EVERY_BAR):
             self.last = now

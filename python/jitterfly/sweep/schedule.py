@@ -126,7 +126,10 @@ class PlaceRun:
 
 
 def worst(runs: Sequence[PlaceRun]) -> tuple[float, str] | None:
-    """The largest relative error that its target does not allow yet, and whose it is."""
+    """The largest relative error that its target does not allow yet, and whose it is.
+
+    Where all intervals are narrow enough and something else is missing, it is said instead.
+    """
     found: tuple[float, float, str] | None = None
     for run in runs:
         if run.done or run.decision is None:
@@ -138,6 +141,9 @@ def worst(runs: Sequence[PlaceRun]) -> tuple[float, str] | None:
             error, goal = state.error, target.relative or target.absolute or 1.0
             value = abs(state.estimate.value)
             shown = error if target.relative else (error / value if value else float("inf"))
+            what = f"{target.statistic} of {target.observable}"
+            if error <= goal:
+                what += f": {state.why}"
             if found is None or error / goal > found[0]:
-                found = (error / goal, shown, f"{target.statistic} of {target.observable}")
+                found = (error / goal, shown, what)
     return found and found[1:]
