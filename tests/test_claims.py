@@ -106,7 +106,7 @@ def make(text, claims, path):
     study = parse_study(text.replace("[case]", f"claims = [{names}]\n[case]", 1))
     check_claims(study)
     run(study, path)
-    return Results.of(Store.open(path))
+    return Results(Store.open(path))
 
 
 def estimate(value, half=0.0):
@@ -210,7 +210,7 @@ def test_an_unfinished_run_decides_nothing(tmp_path):
     results = make(RANKS, "M4 M6", tmp_path / "out")
     assert any(one.verdict != "cannot tell" for one in judge(results))
     next((tmp_path / "out" / "records").iterdir()).unlink()
-    results = Results.of(Store.open(tmp_path / "out"))
+    results = Results(Store.open(tmp_path / "out"))
     assert {one.verdict for one in judge(results)} == {"cannot tell"}
     assert "not finished" in report(results)
 
@@ -223,7 +223,7 @@ def test_no_data(tmp_path):
         make(text, claims, tmp_path / str(number))
         for file in (tmp_path / str(number) / "records").iterdir():
             file.unlink()
-        judged = judge(Results.of(Store.open(tmp_path / str(number))))
+        judged = judge(Results(Store.open(tmp_path / str(number))))
         assert {one.verdict for one in judged} == {"cannot tell"}
 
 
@@ -244,6 +244,8 @@ def test_claims_that_a_study_can_not_speak_to(tmp_path, claims, message):
 def test_linear_needs_every_cycle(tmp_path):
     with pytest.raises(ValueError, match='C2 needs overheads with cycle = "each"'):
         make(CS14.replace(', cycle = "each"', ""), "C2", tmp_path / "out")
+    with pytest.raises(ValueError, match="C2 needs cases of at least 4 cycles"):
+        make(CS14.replace("cycles = 5", "cycles = 3"), "C2", tmp_path / "out")
 
 
 def test_sources_are_named():

@@ -251,7 +251,7 @@ def test_cells_that_fail_at_the_end(study, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     assert run("run", study, "--out", out, "--on-error", "finish") == 1
     errors = capsys.readouterr().err
-    assert "1 of 3 places failed" in errors
+    assert "1 of 3 cells failed" in errors
     assert "ranks=8: no memory for this" in errors
     assert "Traceback" not in errors
     store = jf.Store.open(out)

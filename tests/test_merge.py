@@ -140,6 +140,18 @@ def test_the_larger_study_stays(out):
     merge(out.with_name("again"), [a, b])
 
 
+def test_cells_that_a_source_has_no_longer_do_not_count(out):
+    """It was larger once, so it has more cells on record than the others hold."""
+    shrunk, other = out.with_name("shrunk"), out.with_name("other")
+    make(shrunk)
+    one_duration = STUDY.replace('"1us", "10us"', '"1us"')
+    make(shrunk, study(one_duration, "[4, 8]", "[4]"))
+    make(other, study(one_duration))
+    merged = merge(out, [shrunk, other])
+    assert len(merged.places) == 2
+    assert all(merged.complete(place) for place in merged.places)
+
+
 def test_sources_are_only_read(out):
     paths = shards(out.with_name("shards"), study(SUMMARIES))
     before = content(out.with_name("shards"))

@@ -258,6 +258,8 @@ def test_bad_targets(text, error):
         (lambda: raw(COMPLETION).statistic("p0"), "statistic must be one of mean"),
         (lambda: raw(COMPLETION).quantile(1.5), "q must be between 0 and 1, got 1.5"),
         (lambda: raw(COMPLETION).mean(95), "confidence must be above 0 and below 1, got 95"),
+        (lambda: Target("mean", "x", relative="1%"), "target: relative must be above 0"),
+        (lambda: Target("mean", "x", 0.1, confidence="1"), "target: confidence must be above 0"),
         (lambda: PlaceData(None), "a place without any realizations"),
         (lambda: Measure("m", Form.of(COLUMNS[0]), 0), "denominator must be at least 1, got 0"),
         (lambda: Ticks(COLUMNS, np.zeros((3, 2), np.int64)), "values must have shape"),

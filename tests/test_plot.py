@@ -97,7 +97,7 @@ CYCLES = CS14.replace('"overhead"\nrea', '"cycles"\nrea').replace(
 
 def make(text, path, **options):
     run(parse_study(text), path, **options)
-    return Results.of(Store.open(path))
+    return Results(Store.open(path))
 
 
 def picture(results, path, **options):
@@ -179,7 +179,7 @@ def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):
     run(parse_study(MAPS), tmp_path / "out")
     for file in sorted((tmp_path / "out" / "records").iterdir())[:7]:
         file.unlink()
-    results = Results.of(Store.open(tmp_path / "out"))
+    results = Results(Store.open(tmp_path / "out"))
     picture(results, tmp_path / "a.png")
     picture(results, tmp_path / "b.png", kind="curves")
     (grid,) = grids(results, "ranks", "duration", results.names)
@@ -191,7 +191,7 @@ def test_nothing_to_draw(tmp_path):
     run(parse_study(MAPS), tmp_path / "out")
     for file in (tmp_path / "out" / "records").iterdir():
         file.unlink()
-    results = Results.of(Store.open(tmp_path / "out"))
+    results = Results(Store.open(tmp_path / "out"))
     with pytest.raises(ValueError, match="no cell has any data yet"):
         draw.draw(results, tmp_path / "a.png")
     assert "UNFINISHED" in report.table(results)

@@ -15,7 +15,7 @@ from jitterfly import theory
 from jitterfly.observables import Completion, Gain, Slowdown, Target
 from jitterfly.program import rank_rounds
 from jitterfly.studies import Axis, Budget, Study, load_study, parse_study
-from jitterfly.studies.casetable import Frozen, freeze, leaves, set_path, without
+from jitterfly.studies.casetable import Frozen, freeze, leaves, put, thaw, without
 
 SWEEPS = Path(__file__).parent.parent / "sweeps"
 
@@ -384,9 +384,11 @@ def test_fig12_is_at_the_ratio_it_says():
 # --- tables
 
 
-def test_set_path_leaves_the_table_alone():
+def test_putting_into_a_thawed_copy_leaves_the_table_alone():
     table = {"noise": [{"period": 1}]}
-    assert set_path(table, "noise.0.period", 2) == {"noise": [{"period": 2}]}
+    copied = thaw(table)
+    put(copied, "noise.0.period", 2)
+    assert copied == {"noise": [{"period": 2}]}
     assert table == {"noise": [{"period": 1}]}
 
 

@@ -112,7 +112,9 @@ def _verdict(
     count = min(len(x), len(y))
     x, y = x[:count], y[:count]
     ratio = stats.ratio(y, x, level)
-    faster = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
+    winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
+    if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
+        winner = "A" if winner == "B" else "B"
     return Verdict(
         tuple(place.labels.values()),
         count,
@@ -122,5 +124,5 @@ def _verdict(
         stats.win_probability(
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence
         ),
-        faster,
+        winner,
     )

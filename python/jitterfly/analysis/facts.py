@@ -40,16 +40,10 @@ class Facts:
         return half / value if value > 0 and math.isfinite(half) else math.inf
 
 
-def has_distribution(observed: Observed) -> bool:
-    """Whether single realizations have a value."""
-    family = observed.family
-    return family.pick != "set" and all(member.distribution for member in family.members)
-
-
 def facts_of(observed: Observed, mean: Estimate) -> Facts:
     """The numbers of an observable, beside an interval of its mean that allows for early looks."""
     quantiles = few = None
-    if has_distribution(observed):
+    if observed.has_distribution:
         low, middle, high = (float(observed.quantile(q).value) for q in (0.05, 0.5, 0.95))
         quantiles = low, middle, high
         samples = observed.samples

@@ -14,7 +14,7 @@ from .show import plus_minus, short, show_number
 
 _MEANS = "Every mean has its 95 % interval; medians and ranges have none."
 _SMALLEST = "The optimal T is the smallest one whose mean can not be told from the best."
-_SELECTION = (
+SELECTION = (
     "The best T is chosen by the samples that its mean and gain are then taken from: that favours\n"
     "the redundant scheme a little, and so does looking for the largest of many gains."
 )
@@ -75,7 +75,7 @@ def notes(results: Results) -> list[str]:
     """What has to be said about the tables."""
     told = [_MARKS if figures.figure_of(results.study) == "maps" else _MEANS]
     if any(f.T is not None for spot in results.spots for f in spot.facts.values()):
-        told += [_SMALLEST, _SELECTION]
+        told += [_SMALLEST, SELECTION]
     return [*told, *([results.state] if results.state else [])]
 
 

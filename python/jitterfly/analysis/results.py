@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .. import stats
@@ -41,6 +41,9 @@ class Spot:
     @cached_property
     def unmet(self) -> tuple[str, ...]:
         """The observables whose target was missed when the budget was spent, or is open still."""
+        if self.decision.look < 0:
+            targets = self.store.study.targets
+            return tuple(t.observable for t in targets if t.observable in self.families)
         return tuple(state.target.observable for state in self.decision.states if not state.met)
 
     @property
@@ -81,7 +84,7 @@ class Spot:
         return self.store.estimate(self.place, name, statistic, confidence)
 
     def ratio(self, top: Form, bottom: Form | int) -> stats.Estimate:
-        """Ratio of the means of two sums of observations here, with its interval.
+        """Ratio of the means of two sums of observations here; its interval allows for early looks.
 
         Raises:
             ValueError: there are no data.
@@ -89,7 +92,9 @@ class Spot:
         if not self.realizations:
             raise ValueError(f"{self.place.name} has no data yet")
         family = Family("", "", (Measure("", top, bottom, distribution=False),))
-        return Observed(family, self.store.data(self.place, self.realizations)).mean()
+        observed = Observed(family, self.store.data(self.place, self.realizations))
+        level = 1 - 0.05 * self.decision.share
+        return replace(observed.mean(level), confidence=0.95)
 
 
 @dataclass(frozen=True)
@@ -111,11 +116,6 @@ class Results:
     def __init__(self, store: Store):
         self.store = store
         self.spots = [Spot(store, place) for place in store.places]
-
-    @classmethod
-    def of(cls, store: Store) -> Results:
-        """The results in a store."""
-        return cls(store)
 
     @property
     def study(self) -> Study:

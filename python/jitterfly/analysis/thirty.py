@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from ..stats import Estimate
 from . import measures
-from .facts import has_distribution
 from .figures import named
 from .results import Results, Spot
 
@@ -86,7 +85,7 @@ def _samples(spot: Spot, name: str) -> bool:
 
 def _thirty(results: Results, spot: Spot, name: str) -> Thirty:
     observed = spot.observed(name)
-    if observed is None or observed.samples is None or not has_distribution(observed):
+    if observed is None or observed.samples is None:
         raise results.study.error(f"no samples of {name!r} are kept at {spot.place.name}")
     means = measures.separate_means(observed.samples)
     label = results.label(spot)

@@ -25,7 +25,8 @@ __all__ = [
 class Claim:
     """A claim: where it stands, what it says, and how a study's results bear on it.
 
-    `needs` are the kinds of observables that a study must have, how many of each; `axes` the axes.
+    `needs` are the kinds of observables that a study must have, how many of each; `axes` the axes;
+    `cycles`, of how many cycles at least, where the overhead after each of them is needed.
     """
 
     source: str
@@ -33,6 +34,7 @@ class Claim:
     needs: tuple[str, ...]
     axes: tuple[str, ...]
     check: Callable[[Results], list[Finding]]
+    cycles: int = 0
 
     def missing(self, study: Study) -> str:
         """What a study lacks to speak to it, or nothing."""
@@ -43,7 +45,17 @@ class Claim:
                 return f"{count} observable{'s' * (count > 1)} of kind {kind!r}"
         names = [axis.name for axis in study.axes] + [axis.rule for axis in study.axes]
         lacking = [axis for axis in self.axes if axis not in names]
-        return f"an axis {lacking[0]!r}" if lacking else ""
+        if lacking:
+            return f"an axis {lacking[0]!r}"
+        return self._missing_cycles(study) if self.cycles else ""
+
+    def _missing_cycles(self, study: Study) -> str:
+        overheads = [one for one in study.observables.values() if one.kind == "overhead"]
+        if any(one.cycle != "each" for one in overheads):
+            return 'overheads with cycle = "each"'
+        cases = (cell.case for place in study.places() for cell in place.cells)
+        few = min(case.cycles for case in cases) < self.cycles
+        return f"cases of at least {self.cycles} cycles" if few else ""
 
 
 _SCHEMES = ("slowdown", "slowdown", "gain")
@@ -118,6 +130,7 @@ CLAIMS = {
         _CYCLES,
         ("ranks",),
         cs14.fig9,
+        cycles=4,  # a line through the second and the third alone misses neither
     ),
     "C3": Claim("CS14 abstract", "recovery is about 0.4", ("recovery",), ("ranks",), cs14.recovery),
 }

@@ -66,7 +66,7 @@ def _plot(chosen: argparse.Namespace) -> None:
     name = "_".join([store.study.name, *given]).replace("/", "-")
     path = chosen.out or store.path / f"{name}.png"
     draw.check_path(path)
-    draw.draw(Results.of(store), path, kind=chosen.kind, observable=chosen.observable)
+    draw.draw(Results(store), path, kind=chosen.kind, observable=chosen.observable)
     if not given:
         show(store)
         print()

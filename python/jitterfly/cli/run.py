@@ -104,7 +104,7 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
     def finish(store: Any) -> None:
         export(store, store.path / "summary.csv")
         if draw.can_draw() and options.get("shard") is None:
-            draw.draw(Results.of(store), store.path / f"{study.name}.png")
+            draw.draw(Results(store), store.path / f"{study.name}.png")
 
     return run(study, out, finish=finish, **options)
 
@@ -141,7 +141,7 @@ def show(store: Any) -> None:
     from ..analysis.results import Results
     from ..claims.report import report as claims
 
-    results = Results.of(store)
+    results = Results(store)
     print(f"{results.study.title}\n")
     print(report.table(results))
     if results.study.claims:

@@ -95,10 +95,11 @@ class Observed:
     @property
     def samples(self) -> npt.NDArray[np.float64] | None:
         """Of the raw realizations, in their order; None where there are none."""
-        return self.data.samples(self.measure) if self._has_distribution else None
+        return self.data.samples(self.measure) if self.has_distribution else None
 
     @property
-    def _has_distribution(self) -> bool:
+    def has_distribution(self) -> bool:
+        """Whether single realizations have a value."""
         return not self.is_set and self.measure.distribution
 
     @cached_property
@@ -142,7 +143,7 @@ class Observed:
         """Between two order statistics, whatever the distribution."""
         check_confidence(confidence)
         n = self.realizations
-        if not self._has_distribution:
+        if not self.has_distribution:
             return self._alone(math.nan, confidence)
         at, (low, high) = quantile_rank(n, q), binomial_ranks(n, q, confidence)
         return Estimate(
@@ -164,17 +165,17 @@ class Observed:
 
     def minimum(self) -> float:
         """The smallest sample."""
-        return self._order_statistic(1)[1] if self._has_distribution else math.nan
+        return self._order_statistic(1)[1] if self.has_distribution else math.nan
 
     def maximum(self) -> float:
         """The largest sample."""
         n = self.realizations
-        return self._order_statistic(n)[1] if self._has_distribution else math.nan
+        return self._order_statistic(n)[1] if self.has_distribution else math.nan
 
     def win_probability(self, confidence: float = 0.95) -> Estimate:
         """P(numerator > denominator), a tie counts half; NaN if there is no such comparison."""
         check_confidence(confidence)
-        if not self._has_distribution or not self.measure.is_ratio:
+        if not self.has_distribution or not self.measure.is_ratio:
             return self._alone(math.nan, confidence)
         less, equal, larger = self.data.wins(self.measure)
         return win_probability(larger, equal, less, confidence)

@@ -63,9 +63,9 @@ class Target:
             raise ValueError("target: one of relative and absolute must be given")
         for name in ("relative", "absolute"):
             width = getattr(self, name)
-            if width is not None and not 0 < width < float("inf"):
+            if width is not None and not (_is_number(width) and 0 < width < float("inf")):
                 raise ValueError(f"target: {name} must be above 0, got {shorten(width)}")
-        if not 0 < self.confidence < 1:
+        if not (_is_number(self.confidence) and 0 < self.confidence < 1):
             raise ValueError(
                 f"target: confidence must be above 0 and below 1, got {shorten(self.confidence)}"
             )
@@ -104,6 +104,10 @@ class Target:
             width = f"{self.absolute!r} {self.unit}".rstrip()
         level = _percent(self.confidence)
         return f"{self.statistic} of {self.observable} ± {width} at {level} %"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _number(text: str, part: str, target: str) -> Fraction:

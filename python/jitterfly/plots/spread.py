@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..analysis import along, facts
+from ..analysis import along
 from ..analysis.curves import evenly
 from ..analysis.results import Panel, Results
 from ..observables import Observed
@@ -67,7 +67,7 @@ def _panel(results: Results, axes: Axes, panel: Panel, name: str, line: Any, col
     spots = evenly(panel.known(name), _MOST_LINES)
     for number, spot in enumerate(spots):
         observed = spot.observed(name)
-        if observed is None or not facts.has_distribution(observed):
+        if observed is None or not observed.has_distribution:
             axis = "observable must be one whose single realizations have a value"
             raise results.study.error(f"{axis}, and {name!r} is not")
         shade = 0.75 * number / max(len(spots) - 1, 1)

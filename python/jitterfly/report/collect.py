@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ..analysis.report import SELECTION
 from ..analysis.results import Results
 from ..claims.report import Judged, judge
 from ..plots import draw
@@ -12,10 +13,6 @@ from .model import Claim, Facts, Part, Picture, Section
 from .numbers import tables
 
 _LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
-_SELECTION = (
-    "The best T is chosen by the samples that its mean and gain are then taken from: that favours "
-    "the redundant scheme a little, and so does looking for the largest of many gains."
-)
 
 
 def section(results: Results, facts: Facts = ()) -> Section:
@@ -30,7 +27,7 @@ def section(results: Results, facts: Facts = ()) -> Section:
         pictures=(picture(results),),
         tables=tables(results),
         facts=(*about(results), *facts),
-        notes=(_SELECTION,) if chosen else (),
+        notes=(SELECTION.replace("\n", " "),) if chosen else (),
     )
 
 

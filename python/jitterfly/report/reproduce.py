@@ -135,7 +135,7 @@ class _Reproduction:
         ran = time.monotonic() - started if times.recorded(store.path) != before else 0.0
         seconds = times.add(self.out, store.study.name, ran, anew=not before)
         export(store, store.path / "summary.csv")
-        results = Results.of(store)
+        results = Results(store)
         self.sections.append(section(results, (("time", show_time(seconds)),)))
         self.tally.add(results, seconds)
         if self.tally.few_runs is None and store.study.figure == "slowdown":

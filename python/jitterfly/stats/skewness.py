@@ -45,6 +45,6 @@ def effective_events(
     squares = away * away
     second = np.average(squares, weights=counts)
     third = np.average(squares * away, weights=counts)
-    if third * third * total <= total * second**3 / total:
+    if third**2 <= second**3:
         return float(total)
-    return float(min(total, total * second**3 / third**2))
+    return float(total * second**3 / third**2)

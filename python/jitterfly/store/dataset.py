@@ -49,9 +49,9 @@ def to_xarray(store: Store, confidence: float = 0.95) -> xarray.Dataset:
     """Estimates with intervals over the study's axes, observables and statistics.
 
     Variables `estimate`, `low`, `high` and `relative_error` have the dimensions (axes...,
-    observable, statistic), `realizations` the axes, `met` and `error` (axes..., target). What a
-    place does not have is NaN, a bound that the sample is too small for is infinite. Times are in
-    seconds: the coordinate `unit` belongs to `observable`.
+    observable, statistic), `realizations` the axes, `met` and `target_error` (axes..., target).
+    What a place does not have is NaN, a bound that the sample is too small for is infinite. Times
+    are in seconds: the coordinate `unit` belongs to `observable`.
 
     Raises:
         ValueError: xarray is not installed; a record was changed while it was read.

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..observables.summary import Summary
 from ..studies.place import Place
-from .meta import META, differences, joined
+from .meta import META, differences, joined, situations
 from .recordfile import RecordFile
 from .records import RAW, Ints
 from .spans import Span, gaps, way
@@ -41,7 +41,8 @@ def merge(out: str | Path, sources: Sequence[str | Path] = ()) -> Store:
             raise ValueError(
                 f"{one.path} and {other.path} hold different runs ({'; '.join(different)})"
             )
-    study = max(stores, key=lambda store: len(store.meta["cells"])).study
+    # Not by the cells on record: of an earlier, larger run there may be some that it has no longer.
+    study = max((store.study for store in stores), key=lambda study: len(situations(study)))
     meta = stores[0].meta
     for store in stores[1:]:
         meta = joined(store.meta, meta)

@@ -80,8 +80,9 @@ class Axis:
             made = named_points(points, f"{where}.points")
         else:
             path = check_path(name if path is None else path, f"{where}.path")
-            found = log2_values(log2, where) if log2 is not None else listed(values, where)
-            found = freeze(found, f"{where}.values")
+            key = f"{where}.values"
+            found = log2_values(log2, where) if log2 is not None else listed(values, key)
+            found = freeze(found, key)
             made = [Point(label_of(value), Frozen({path: value})) for value in found]
         self._put(name, made, path=path or "")
 
@@ -111,10 +112,10 @@ class Axis:
         """
         name = rule if name is None else name
         where = check_axis_name(name)
-        fields = (by,) if isinstance(by, str) else tuple(listed(by, where, "by"))
+        fields = (by,) if isinstance(by, str) else tuple(listed(by, f"{where}.by"))
         derived.check_rule(rule, fields, where)
         made = []
-        for value in freeze(listed(values, where), f"{where}.values"):
+        for value in freeze(listed(values, f"{where}.values"), f"{where}.values"):
             good = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not good or not value > 0 or not math.isfinite(value):
                 raise ValueError(f"{where}.values must be numbers above 0, got {shorten(value)}")

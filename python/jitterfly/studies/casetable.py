@@ -92,13 +92,6 @@ def put(table: dict[str, Any], path: str, value: Any) -> None:
             here = here[key]
 
 
-def set_path(table: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """A copy of `table` with the field at the dotted `path` set, as `put` does."""
-    copied: dict[str, Any] = thaw(table)
-    put(copied, path, value)
-    return copied
-
-
 def get_path(table: Any, path: str) -> Any:
     """What is at the dotted `path`; None where there is nothing."""
     for part in path.split("."):

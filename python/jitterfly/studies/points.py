@@ -45,14 +45,14 @@ def read_settings(value: Any, where: str) -> Frozen:
     return Frozen({path: freeze(entry, f"{where}.{path}") for path, entry in value.items()})
 
 
-def listed(values: Any, where: str, key: str = "values") -> list[Any]:
+def listed(values: Any, where: str) -> list[Any]:
     """The entries of a list, an array, a range; not of text or of a table."""
     if isinstance(values, (str, bytes, Mapping)):
-        raise ValueError(f"{where}.{key} must be a list, got {shorten(values)}")
+        raise ValueError(f"{where} must be a list, got {shorten(values)}")
     try:
         return list(values)
     except TypeError:  # nothing to go through
-        raise ValueError(f"{where}.{key} must be a list, got {shorten(values)}") from None
+        raise ValueError(f"{where} must be a list, got {shorten(values)}") from None
 
 
 def label_of(value: Any) -> str:
@@ -74,7 +74,7 @@ def named_points(points: Any, where: str) -> list[Point]:
 def zip_points(columns: Any, where: str) -> list[Point]:
     if not isinstance(columns, Mapping) or not columns:
         raise ValueError(f'{where} must be a table of "path" = list, got {shorten(columns)}')
-    lists = {check_path(path, where): listed(v, where, path) for path, v in columns.items()}
+    lists = {check_path(path, where): listed(v, f"{where}.{path}") for path, v in columns.items()}
     if len({len(column) for column in lists.values()}) != 1:
         told = ", ".join(f"{path}: {len(column)}" for path, column in lists.items())
         raise ValueError(f"{where} must hold lists of one length, got {told}")
@@ -85,7 +85,7 @@ def zip_points(columns: Any, where: str) -> list[Point]:
 
 
 def log2_values(bounds: Any, where: str) -> list[int]:
-    bounds = listed(bounds, where, "log2")
+    bounds = listed(bounds, f"{where}.log2")
     whole = [b for b in bounds if isinstance(b, (int, np.integer)) and not isinstance(b, bool)]
     if len(bounds) != 2 or len(whole) != 2 or not 0 <= whole[0] <= whole[1] <= 30:
         raise ValueError(

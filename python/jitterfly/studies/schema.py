@@ -14,7 +14,7 @@ from .axes import Axis, read_axis
 from .budget import Budget
 from .casetable import Frozen, freeze, without
 from .check import covered
-from .points import Point, read_settings
+from .points import Point, listed, read_settings
 from .tables import STUDY, Table, merge
 
 if sys.version_info >= (3, 11):
@@ -23,20 +23,10 @@ else:
     import tomli as tomllib
 
 
-def read_sequence(values: Any, name: str) -> tuple[Any, ...]:
-    """A list; not text, not a table."""
-    if isinstance(values, (str, bytes, Mapping)):
-        raise ValueError(f"{name} must be a list, got {shorten(values)}")
-    try:
-        return tuple(values)
-    except TypeError:  # nothing to go through
-        raise ValueError(f"{name} must be a list, got {shorten(values)}") from None
-
-
 def read_variants(value: Any) -> tuple[Point, ...]:
     """Variants by name, each with the fields that it sets by path."""
     if not isinstance(value, Mapping):
-        points = read_sequence(value, "variants")
+        points = tuple(listed(value, "variants"))
         if all(isinstance(point, Point) for point in points):
             return points
         raise ValueError(f"variants must be a table of names, got {shorten(value)}")

@@ -17,11 +17,10 @@ from .axes import Axis
 from .budget import Budget
 from .casetable import Frozen
 from .place import STREAM_VERSION, Cell, Place, build_places
-from .points import Point
+from .points import Point, listed
 from .schema import (
     read_base,
     read_observables,
-    read_sequence,
     read_study,
     read_target,
     read_variants,
@@ -105,7 +104,7 @@ class Study:
             object.__setattr__(self, name, value)
 
         for name in ("axes", "targets", "claims"):
-            put(name, read_sequence(getattr(self, name), name))
+            put(name, tuple(listed(getattr(self, name), name)))
         check.check_texts(self)
         put("variants", read_variants(self.variants))
         put("observables", read_observables(self.observables, self.variants))
