@@ -137,7 +137,7 @@ def test_shards_merge_and_export(study, tmp_path, capsys):
         assert (tmp_path / name).exists()
     capsys.readouterr()
     assert ".parquet; got 'x.docx'" in check_error(capsys, "export", out, tmp_path / "x.docx")
-    assert "no shard" in check_error(capsys, "merge", tmp_path / "nothing")
+    assert "holds no shards" in check_error(capsys, "merge", tmp_path / "nothing")
 
 
 def test_compare(study, tmp_path, capsys):
@@ -183,8 +183,11 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["run", "STUDY", "--out", "/proc/nowhere/x"], "/proc/nowhere"),
         (["run"], "required: STUDY.toml"),
         (["run", "STUDY", "--shard", "3/2"], "shard must be i/n with 1 <= i <= n"),
-        (["run", "STUDY", "--workers", "0"], "--workers must be an integer from 1"),
-        (["run", "STUDY", "--workers", "gpu"], "--workers must be"),
+        (["run", "STUDY", "--workers", "0"], "workers must be an integer from 1"),
+        (
+            ["run", "STUDY", "--workers", "gpu"],
+            "workers must be 'gpus', 'sockets', 'mpi' or",
+        ),
         (["run", "STUDY", "--workers", "mpi"], "mpiexec -n N python -m mpi4py.futures"),
         (["run", "STUDY", "--target", "mean of nothing ± 1 %"], "nothing"),
         (["run", "STUDY", "--target", "gain 1 %"], "target"),

@@ -53,6 +53,19 @@ def test_overlaps_that_agree(out, text):
     assert numbers(merged) == numbers(make(out.with_name("one"), described))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [("± 3 %", "± 4 %", "targets"), ("max = 3000", "max = 4000", "budget")],
+)
+def test_shards_with_other_aims_are_refused(out, old, new, key):
+    """Of two precisions one would be lost."""
+    make(out.with_name("a"), study(TARGETED), (0,), 40)
+    make(out.with_name("b"), study(TARGETED.replace(old, new)), (1,), 40)
+    with pytest.raises(ValueError, match=f"were run with other {key} "):
+        merge(out, [out.with_name("a"), out.with_name("b")])
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("realization", [60, 77, 119])
 def test_samples_that_disagree(out, realization):
     described = study(TWO)

@@ -69,7 +69,8 @@ class Verdict:
 def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
     """A verdict for every place that both have realizations of.
 
-    The intervals of the ratios hold together, with `confidence` (Bonferroni over the places), so
+    The intervals of the ratios hold together, with `confidence` (Bonferroni over the places, and
+    over the looks at which a study with targets could stop), so
     that the one verdict in twenty that chance decides does not come with every table.
 
     Raises:
@@ -90,8 +91,14 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
     pairs = [(p, q) for p, q in pairs if a.store.available(p) > 1 and b.store.available(q) > 1]
     if not pairs:
         raise ValueError("A and B have no place on their axes in common that both have run")
-    level = 1 - (1 - confidence) / len(pairs)
-    return [_verdict(a, b, *pair, confidence, level) for pair in pairs]
+    found = []
+    for p, q in pairs:
+        shares = [side.store.decision(place).share for side, place in ((a, p), (b, q))]
+        sequential = [share for share in shares if share < 1]
+        # Where the data decided when to stop, the looks have spent a part; both may have.
+        share = min(shares) / max(len(sequential), 1)
+        found.append(_verdict(a, b, p, q, confidence, 1 - (1 - confidence) * share / len(pairs)))
+    return found
 
 
 def _samples(side: Side, place: Place) -> np.ndarray:

@@ -15,13 +15,16 @@ _RESAMPLES = 2000
 def of_independent(top: Estimate, bottom: Estimate) -> Estimate:
     """Ratio of two estimates from different cells, their errors added as if independent.
 
-    Cells share their noise (common random numbers), which makes errors alike: the true interval of
-    a ratio is narrower, if anything.
+    Cells that share their noise (common random numbers) tend to err alike, which makes the true
+    interval of a ratio narrower. Infinite where one of them can not be told from 0.
     """
+    count = min(top.realizations, bottom.realizations)
+    if any(e.low <= 0 <= e.high for e in (top, bottom)):
+        value = float(top.value) / float(bottom.value) if bottom.value else np.nan
+        return Estimate(value, -np.inf, np.inf, top.confidence, count)
     value = float(top.value) / float(bottom.value)
     parts = [float(e.high - e.low) / 2 / float(e.value) for e in (top, bottom)]
     half = abs(value) * float(np.hypot(*parts))
-    count = min(top.realizations, bottom.realizations)
     return Estimate(value, value - half, value + half, top.confidence, count)
 
 

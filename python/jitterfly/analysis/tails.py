@@ -34,14 +34,6 @@ class Tail:
     reach: str
 
 
-def quantiles_of(observed: Observed, shares: Floats) -> list[stats.Estimate]:
-    """Many quantiles at once: of all samples if they are kept, else of the histogram."""
-    samples = observed.samples
-    if observed.exact and samples is not None:
-        return stats.quantiles(samples, [float(share) for share in shares])
-    return [observed.quantile(float(share)) for share in shares]
-
-
 def steps(observed: Observed) -> tuple[Floats, Floats]:
     """Values and the share of realizations at or below each, as a step function."""
     count = observed.realizations
@@ -50,19 +42,20 @@ def steps(observed: Observed) -> tuple[Floats, Floats]:
         at[-1] = 1 - 0.5 / count  # the largest: no quantile of 1
     else:
         at = np.linspace(0, 1, _STEPS + 2)[1:-1]
-    values = np.array([float(e.value) for e in quantiles_of(observed, at)])
+    values = np.array([float(observed.quantile(float(share)).value) for share in at])
     return values, at
 
 
-def tail(observed: Observed) -> Tail:
+def tail(observed: Observed, confidence: float = 0.95) -> Tail:
     """The upper half of a distribution, to p99.99 or as far as the sample goes."""
     count = observed.realizations
     decades = np.arange(np.log10(0.5), -4 - 1e-9, -1 / _PER_DECADE)
     share = np.unique(np.concatenate([10.0**decades, list(NAMED.values())]))[::-1]
     share = share[share >= min(1 / count, 0.5)]
-    found = quantiles_of(observed, 1 - share)
+    found = [observed.quantile(float(q), confidence) for q in 1 - share]
     value, low, high = (
         np.array([float(getattr(e, name)) for e in found]) for name in ("value", "low", "high")
     )
-    known = [name for name, s in NAMED.items() if stats.realizations_needed(1 - s) <= count]
+    needed = {name: stats.realizations_needed(1 - s, confidence) for name, s in NAMED.items()}
+    known = [name for name, least in needed.items() if least <= count]
     return Tail(share, value, low, high, count, known[-1] if known else "")

@@ -115,16 +115,12 @@ def _value(value: float, unit: str) -> str:
 
 
 def _merge(chosen: argparse.Namespace) -> None:
-    from ..store import Store, export, merge
+    from ..store import export, merge
 
-    shards = chosen.shards or sorted(chosen.out.glob("shard-*-of-*"))
-    if not shards:
-        raise ValueError(f"{chosen.out} holds no shard-I-of-N; name the directories to join")
-    merge(chosen.out, shards)
-    store = Store.open(chosen.out)
+    store = merge(chosen.out, chosen.shards)
     export(store, chosen.out / "summary.csv")
     done = sum(store.complete(place) for place in store.places)
-    print(f"{len(shards)} joined into {chosen.out}: {done} of {len(store.places)} cells finished")
+    print(f"joined into {chosen.out}: {done} of {len(store.places)} cells finished")
     if done == len(store.places):
         print(f"jitterfly plot {chosen.out} draws the picture and prints the table")
 

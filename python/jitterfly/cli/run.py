@@ -42,13 +42,10 @@ def options(chosen: argparse.Namespace) -> dict[str, Any]:
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     if chosen.backend == "cuda" and threads is not None:
         raise ValueError("--threads is for the CPU backend, and --backend is cuda: give one")
-    workers = chosen.workers
-    if workers is not None and workers not in ("gpus", "sockets", "mpi"):
-        workers = integer(workers, "workers", 1, MOST_THREADS)
     return {
         "backend": chosen.backend,
         "threads": threads,
-        "workers": workers,
+        "workers": chosen.workers,
         "on_error": chosen.on_error,
         "force": chosen.force,
     }

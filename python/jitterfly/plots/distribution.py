@@ -20,7 +20,9 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     return spread.draw(results, observable, _line, _finish, "share at or below", subtitle, 3)
 
 
-def _line(axes: Axes, observed: Observed, label: str, look: dict[str, Any]) -> None:
+def _line(
+    axes: Axes, observed: Observed, label: str, look: dict[str, Any], _confidence: float
+) -> None:
     values, shares = steps(observed)
     axes.step(values, shares, where="post", label=label, **look)
 

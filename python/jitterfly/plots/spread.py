@@ -22,13 +22,17 @@ _LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), "-.", (0, (8, 1.5, 1, 1.5, 1, 1.5)), 
 def draw(
     results: Results,
     observable: str | None,
-    line: Callable[[Axes, Observed, str, dict[str, Any]], None],
+    line: Callable[[Axes, Observed, str, dict[str, Any], float], None],
     finish: Callable[[Axes, str, str], None],
     ylabel: str,
     subtitle: str,
     columns: int,
 ) -> Figure:
-    """Let `line` draw each cell and `finish` each panel; legends have so many `columns`."""
+    """Let `line` draw each cell and `finish` each panel; legends have so many `columns`.
+
+    The last argument of `line` is the confidence of intervals that hold with 95 % although the
+    data may have decided when to stop.
+    """
     panels = evenly(results.panels(), style.MOST_COLUMNS)
     names = [observable] if observable else _names(results, panels)
     figure, axes = style.new_figure([2.1] * len(names), len(panels), sharex="row", sharey=True)
@@ -75,7 +79,7 @@ def _panel(results: Results, axes: Axes, panel: Panel, name: str, line: Any, col
             "color": mpl.colormaps["cividis"](shade), "linestyle": _LINES[number % len(_LINES)],
             "linewidth": 1.5,
         }  # fmt: skip
-        line(axes, observed, _label(results, spot), look)
+        line(axes, observed, _label(results, spot), look, 1 - 0.05 * spot.decision.share)
     if spots:
         title = along.axis_title(results.study, results.axis) if results.axis else None
         # Panels leave room below their lines.

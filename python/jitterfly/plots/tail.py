@@ -25,8 +25,10 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     return spread.draw(results, observable, _line, _finish, "share later (quantile)", subtitle, 2)
 
 
-def _line(axes: Axes, observed: Observed, label: str, look: dict[str, Any]) -> None:
-    found = tail(observed)
+def _line(
+    axes: Axes, observed: Observed, label: str, look: dict[str, Any], confidence: float
+) -> None:
+    found = tail(observed, confidence)
     known = np.isfinite(found.low) & np.isfinite(found.high)
     reach = f"to {found.reach}" if found.reach else "too few for any quantile"
     axes.plot(found.value[known], found.share[known], drawstyle="steps-post",

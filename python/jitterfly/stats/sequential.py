@@ -4,9 +4,10 @@ Declared before the first realization: the sizes at which the data may be looked
 rules. A *pilot* look decides nothing, so it spends nothing: it says how many realizations it may
 take. A *deciding* look stops if every interval is narrow enough; the k-th of them has intervals
 of confidence ``1 - alpha * SHARES[k]``, the one at the limit of the budget has all that is left.
-The shares sum to at most 1, so that the interval that is reported misses with a probability of at
-most alpha (union bound over the deciding looks). Decisions depend on the samples alone: who
-resumes finds the same ones.
+The shares sum to at most 1, so that the interval that is reported misses with a probability of
+about alpha at most: by the union bound over the deciding looks, and "about" since the size of a
+look goes by the widths that were seen before it. A larger budget or a finer target is a plan of
+its own. Decisions depend on the samples alone: who resumes finds the same ones.
 """
 
 from __future__ import annotations

@@ -41,6 +41,8 @@ def merge(out: str | Path, sources: Sequence[str | Path] = ()) -> Store:
             raise ValueError(
                 f"{one.path} and {other.path} hold different runs ({'; '.join(different)})"
             )
+    for store in stores[: len(paths)]:
+        _check_aims(stores[0], store)
     # Not by the cells on record: of an earlier, larger run there may be some that it has no longer.
     study = max((store.study for store in stores), key=lambda study: len(situations(study)))
     meta = stores[0].meta
@@ -56,6 +58,16 @@ def merge(out: str | Path, sources: Sequence[str | Path] = ()) -> Store:
             for other in others:
                 _copy(other, own)
     return merged
+
+
+def _check_aims(one: Store, other: Store) -> None:
+    """Raise unless both were to stop at the same precision and budget: one would be lost."""
+    for key in ("targets", "budget", "full"):
+        if one.meta[key] != other.meta[key]:
+            raise ValueError(
+                f"{one.path} and {other.path} were run with other {key} ({one.meta[key]}, "
+                f"{other.meta[key]}): run one of them again with those of the other"
+            )
 
 
 def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list[RecordFile]]]:

@@ -56,7 +56,8 @@ def rows(store: Store, confidence: float = 0.95) -> Iterator[Row]:
         for name, family in store.families(place).items():
             observed = store.observed(place, name)
             for statistic in names:
-                if statistic == _WINS and not observed.measure.is_ratio:
+                measure = observed.measure
+                if statistic == _WINS and not (measure.is_ratio and measure.distribution):
                     continue
                 estimate = store.estimate(place, name, statistic, confidence)
                 yield Row(place, family, observed.T, statistic, estimate, observed.exact)

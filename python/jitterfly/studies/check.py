@@ -16,7 +16,7 @@ from .casetable import get_path, leaves
 Groups = dict[str, list[list[str]]]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_OBSERVABLE = re.compile(r"[^\W_][\w ./-]*")
+_OBSERVABLE = re.compile(r"[^\W_]([\w ./-]*\w)?")
 _RESERVED = (
     "observable", "statistic", "target", "variant", "unit", "value", "estimate", "low", "high",
     "confidence", "realizations", "exact", "met", "relative_error", "target_error", "chosen_T",

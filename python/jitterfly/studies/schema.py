@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -129,8 +130,8 @@ def _read_budget(data: Any) -> Budget | None:
     return Budget(**data)
 
 
-def to_toml(study: Any, *, run: bool = True) -> str:
-    """A study as TOML; without `run`, leaving out how it is run: seed, targets and budget."""
+def to_table(study: Any, *, run: bool = True) -> dict[str, Any]:
+    """A study as a table; without `run`, leaving out how it is run: seed, targets and budget."""
     table: dict[str, Any] = {"name": study.name}
     for key in ("title", "source", "figure", "claims"):
         if getattr(study, key):
@@ -146,6 +147,17 @@ def to_toml(study: Any, *, run: bool = True) -> str:
         "variants": {point.label: point.settings for point in study.variants},
         "observables": {name: one.to_dict() for name, one in study.observables.items()},
     }
+    return table | {key: value for key, value in parts.items() if value}
+
+
+def describe(study: Any) -> str:
+    """One text for equal studies, whatever their seed, targets and budget."""
+    order = [[axis.name for axis in study.axes], [point.label for point in study.variants]]
+    return json.dumps([order, to_table(study, run=False)], sort_keys=True, default=dict)
+
+
+def to_toml(study: Any) -> str:
+    """A study as TOML."""
     import tomli_w  # only studies made in Python need it
 
-    return tomli_w.dumps(table | {key: value for key, value in parts.items() if value})
+    return tomli_w.dumps(to_table(study))

@@ -19,6 +19,7 @@ from .casetable import Frozen
 from .place import STREAM_VERSION, Cell, Place, build_places
 from .points import Point, listed
 from .schema import (
+    describe,
     read_base,
     read_observables,
     read_study,
@@ -116,7 +117,7 @@ class Study:
         check.check_base(self.case, groups)
         check.check_budget(self)
         # The same description with another seed or budget is quick.
-        description = to_toml(self, run=False)
+        description = describe(self)
         if self.made is None or self.made.description != description:
             put("made", Made(description, build_places(self)))
         check_wishes(self)

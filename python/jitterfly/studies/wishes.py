@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..fields import did_you_mean
+from ..observables.events import LEAST_RAW
 from ..observables.observable import Observable
 from ..observables.target import Target
 from .place import Place
@@ -54,10 +55,28 @@ def check_wishes(study: Any) -> None:
                 raise ValueError(f"{wanted} is not a time, so ± {target.absolute:g} s is no width")
         except ValueError as error:
             raise ValueError(f"targets: {str(target)!r}: {error}") from None
+    if targets:
+        _check_raw(study, {t.observable for t in targets if t.statistic == "mean"})
     told = [(target.statistic, target.observable) for target in targets]
     for pair in told:
         if told.count(pair) > 1:
             raise ValueError(f"targets: {pair[0]} of {pair[1]} is there twice")
+
+
+def _check_raw(study: Any, wanted: set[str]) -> None:
+    """Raise where the rare events behind a mean could not be counted."""
+    for place in study.places():
+        raw = min(LEAST_RAW, place.limit)
+        if place.raw_limit >= raw:
+            continue
+        for name in sorted(wanted & set(study.families(place))):
+            family = study.families(place)[name]
+            if family.pick != "set" and not all(one.distribution for one in family.members):
+                raise ValueError(
+                    f"realizations.raw_bytes must be at least {raw * 8 * len(place.columns)}, so "
+                    f"that the events behind the mean of {name!r} can be counted, got "
+                    f"{study.budget.raw_bytes} [at {place.name}]"
+                )
 
 
 def _listed(names: Iterable[str], most: int = 12) -> str:
