@@ -19,7 +19,7 @@ realizations = { min = 50, max = 200 }
 
 [case]
 algorithm = { kind = "butterfly", after = 1 }
-network = { kind = "hockney", alpha = "100ns", beta = 1e-9 }
+network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = "0.1ns" }
 noise = [{ kind = "periodic", period = "100us" }]
 
 [axes.ranks]

@@ -112,8 +112,12 @@ def test_full_overrides_what_is_there():
         ("p100 of slowdown ± 1 %", "statistic must be one of mean, .*got 'p100'"),
         ("max of slowdown ± 1 %", "statistic must have an interval, got 'max'"),
         ("mean of slowdown", "must be such as 'mean of gain ± 1 % at 95 %'"),
-        ("mean of slowdown ± 0 %", "relative must be above 0"),
-        ("mean of slowdown ± 1 % at 100 %", "confidence must be above 0 and below 1"),
+        ("mean of slowdown ± -2 %", "width must be above 0, got -2 %"),
+        (
+            "mean of slowdown ± 1 % at 101 %",
+            "confidence must be above 0 % and below 100 %, got 101",
+        ),
+        ("mean of completion ± 2", r"completion is a time, .* unit \(s, ms, us, ns\).*, got 2$"),
         ("mean of slowdown ± 1us", "slowdown is not a time, so ± 1e-06 s is no width"),
         ("win probability of slowdown ± 1 %", "no win probability: slowdown compares nothing"),
     ],
@@ -154,11 +158,15 @@ def test_targets_are_a_list_without_repetition():
             "x: T must not be 'best' in both",
         ),
         ("kind = 'gain', of = {T = 1}, over = {T = 0}, rank = 1", "x: rank must be one of 'last'"),
-        ("kind = 'completion', T = 9", "x: no place has that .completion: T = 9, cycle = 'last'"),
+        ("kind = 'completion', T = 9", "x: no place has T = 9: algorithm.after gives T up to 4$"),
         ("kind = 'completion', T = -1", "x: T must be an integer from 0 to 30, or one of 'last'"),
         (
             "kind = 'completion', cycle = 2",
-            "x: no place has that .completion: T = 'last', cycle = 2",
+            "x: no place has cycle = 2: cycles is up to 1$",
+        ),
+        (
+            "kind = 'gain', of = {T = 5}, over = {T = 0}",
+            "x: no place has of.T = 5: algorithm.after gives T up to 4$",
         ),
         ("kind = 'completion', cycle = 0", "x: cycle must be an integer from 1"),
         ("kind = 'completion', variant = 'a'", "x: the study has no variants, got variant 'a'"),
@@ -192,8 +200,74 @@ def test_names_of_observables():
 def test_targets_that_an_observable_has_not(table, target, message):
     text = BASE.replace("seed = 5", f'targets = ["{target} ± 1 %"]')
     refused(f"{text}[observables]\nx = {{ {table} }}\n", message)
-    parse_study(text.replace(target, "mean of x, T=4" if "each" in table else "mean of x")
-                + f"[observables]\nx = {{ {table} }}\n")  # fmt: skip
+    good = f"{text.replace(target, 'mean of x, T=4' if 'each' in table else 'mean of x')}"
+    if "optimal_T" in table:
+        refused(
+            f"{good}[observables]\nx = {{ {table} }}\n", "x .optimal_T. can have no target: a set"
+        )
+    else:
+        parse_study(f"{good}[observables]\nx = {{ {table} }}\n")
+
+
+def test_a_T_that_no_place_has_says_why():
+    text = BASE.replace('after = "all"', "after = 0")
+    for T, told in (("5", "T = 5"), ("'best'", "T = 'best', which is from 1 on")):
+        refused(
+            f"{text}[observables]\nx = {{ kind = 'slowdown', T = {T} }}\n",
+            f"observables.x: no place has {told}: algorithm.after gives T up to 0$",
+        )
+
+
+def test_units_of_targets():
+    """Of a win probability the width is a number whatever the unit of the observable."""
+    for width in ("2us", "1 %"):
+        parse_study(BASE.replace("seed = 5", f'targets = ["mean of completion ± {width}"]'))
+    gain = "[observables.x]\nkind = 'gain'\nof = { T = 1 }\nover = { T = 0 }\n"
+    for target, bad in (("win probability of x ± 0.1", 0), ("win probability of x ± 1us", 1)):
+        text = BASE.replace("seed = 5", f'targets = ["{target}"]') + gain
+        if bad:
+            refused(text, "win probability of x is not a time, so ± 1e-06 s is no width")
+        else:
+            parse_study(text)
+
+
+def test_noise_without_anything_to_hit():
+    text = BASE.replace(", gamma = 1e-10", "")
+    assert text != BASE
+    refused(text, r"noise.0 \(periodic\) can hit nothing in any cell: .*give network.gamma")
+    parse_study(text.replace("[case]", "[case]\nwork = 1e-6"))
+    some = "[axes.g]\npath = 'network.gamma'\nvalues = [0, 1e-10]\n"
+    parse_study(text + some)
+    alone = BASE.replace("log2 = [2, 4]", "values = [1]")
+    refused(alone, r"noise.0 \(periodic\) can hit nothing in any cell: .*one rank exchanges")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'period = "1ms"',
+            'perod = "1ms"',
+            r"noise\[0\]: unknown key 'perod' .did you mean 'period'",
+        ),
+        (', period = "1ms"', "", "noise.0.period is missing"),
+        ('kind = "hockney"', 'kind = "hockney", gama = 1', "network: unknown key 'gama'"),
+        ("[case]", "[case]\nwrk = 1", "case: unknown key 'wrk' .did you mean 'work'"),
+    ],
+)
+def test_misspelled_keys_under_derived_axes(old, new, message):
+    derived = '[axes.d]\nderived = "D / P"\nby = "noise.0.duration"\nvalues = [0.1]\n'
+    text = BASE.partition("[axes.reading")[0].replace(', duration = "10us"', "") + derived
+    parse_study(text)
+    assert old in text
+    refused(text.replace(old, new), message)
+
+
+def test_what_within_may_be_is_said_in_words_of_toml():
+    refused(
+        BASE.replace('after = "all"', 'within = "al"'),
+        "within must be 'all', a list of distinct levels .*, or left out, got 'al'",
+    )
 
 
 @pytest.mark.parametrize(

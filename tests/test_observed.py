@@ -240,9 +240,19 @@ def test_targets_read_back(share):
         ("max of gain ± 1 %", "target: statistic must have an interval, got 'max'"),
         ("mean of gain ± one %", "target 'mean of gain ± one %': width must be a number"),
         ("mean of gain ± 1 h", "target 'mean of gain ± 1 h': width must be a time"),
-        ("mean of gain ± 0 %", "target: relative must be above 0, got 0.0"),
+        ("mean of gain ± 0 %", "target 'mean of gain ± 0 %': width must be above 0, got 0 %"),
+        ("mean of gain ± -2 %", "target 'mean of gain ± -2 %': width must be above 0, got -2 %"),
+        ("mean of gain ± -2", "target 'mean of gain ± -2': width must be above 0, got -2"),
+        ("mean of x ± -2us", "target 'mean of x ± -2us': width must be a time above 0"),
         ("mean of gain ± 1 % at x %", "target 'mean of gain ± 1 % at x %': confidence must be"),
-        ("mean of gain ± 1 % at 100 %", "target: confidence must be above 0 and below 1"),
+        *(
+            (
+                f"mean of gain ± 1 % at {level} %",
+                f"target 'mean of gain ± 1 % at {level} %': confidence must be above 0 % and "
+                f"below 100 %, got {level} %",
+            )
+            for level in (0, 100, 101, -5)
+        ),
     ],
 )
 def test_bad_targets(text, error):

@@ -1,5 +1,6 @@
 """Figures and tables of studies, and the replay of single realizations that the trace draws."""
 
+import importlib
 import random
 
 import numpy as np
@@ -16,7 +17,8 @@ from jitterfly.analysis.show import plus_minus, short
 from jitterfly.analysis.tails import steps, tail
 from jitterfly.analysis.thirty import thirty
 from jitterfly.cli import main
-from jitterfly.plots import draw
+from jitterfly.plots import distribution, draw, maps, ticks
+from jitterfly.plots.curves import draw as draw_curves
 from jitterfly.store import Store
 from jitterfly.studies.study import parse_study
 from jitterfly.sweep import run
@@ -184,7 +186,7 @@ def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):
     picture(results, tmp_path / "b.png", kind="curves")
     (grid,) = grids(results, "ranks", "duration", results.names)
     assert np.isnan(grid.values["gain"]).sum() == 7
-    assert "UNFINISHED: 7 of 18 cells" in report.table(results)
+    assert "UNFINISHED: 11 of 18 cells done" in report.table(results)
 
 
 def test_nothing_to_draw(tmp_path):
@@ -345,6 +347,82 @@ def test_tail_says_how_far_the_sample_reaches(tmp_path):
     samples = np.sort(observed.samples)
     for value, share in zip(values[::20], shares[::20], strict=True):
         assert np.mean(samples <= value) >= share - 1e-9
+
+
+def test_a_large_study_has_a_picture_and_a_table_that_can_be_read(tmp_path):
+    values = ", ".join(f"{0.001 * (i + 1):.3f}" for i in range(150))
+    results = make(MAPS.replace("0.01, 0.1, 0.3", values), tmp_path / "out", realizations=20)
+    with draw.drawing():
+        figure = maps.draw(results)
+    assert max(figure.get_size_inches()) < 32
+    assert not any(axes.texts for axes in figure.axes)  # cells are too small for numbers
+    for axes in figure.axes[:4]:
+        assert len(axes.get_yticks()) <= 40
+    lines = report.table(results).splitlines()
+    assert len(lines) < 200
+    assert sum("... 110 more rows: summary.csv has all" in line for line in lines) == 4
+
+
+def test_a_study_without_title_has_its_name(tmp_path, capsys):
+    results = make(MAPS, tmp_path / "out", realizations=20)
+    assert results.title == "maps"
+    assert main(["status", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith("maps: ")
+    assert main(["plot", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith("maps\n")
+
+
+def test_ticks_have_the_digits_that_tell_them_apart():
+    assert [ticks.in_unit(v, "s", [1.0075e-6, 1.01e-6]) for v in (1.0075e-6, 1.01e-6)] == [
+        "1.0075 us", "1.01 us",
+    ]  # fmt: skip
+    assert ticks.in_unit(1.0, "", [1.0, 1.0000005]) == "1"
+    assert ticks.in_unit(1.0000005, "", [1.0, 1.0000005]) == "1.0000005"
+    assert ticks.in_unit(1e-22, "s", [0.0, 1e-6]) == "0 s"
+    assert len(ticks.bar_ticks(1.0, 9.2, 0.45)) == 2
+    assert ticks.bar_ticks(1.0, 1.3, 0.45) == [1.0, 1.3]
+    for height in (0.45, 1.0, 3.0):
+        for high in (1.4, 5.0, 40.0, 1e7):
+            at = np.log10(ticks.bar_ticks(1.0, high, height)) * height / np.log10(high)
+            assert np.diff(at).min() >= 0.15
+
+
+def test_long_texts_are_broken_into_lines(tmp_path):
+    text = MS12.replace('"after"', '"' + "a long title " * 15 + '"')
+    text = text.replace("points.one", 'points."' + "a long label " * 9 + '"')
+    results = make(text.replace("points.two", 'points."t\\nwo"'), tmp_path / "out", realizations=9)
+    with draw.drawing():
+        figure = importlib.import_module("jitterfly.plots.slowdown").draw(results)
+        figure.canvas.draw()
+        boxes = [axes.title.get_window_extent() for axes in figure.axes[:2]]
+        title = figure.texts[0].get_window_extent()
+    assert boxes[0].x1 < boxes[1].x0
+    assert title.x0 > 0
+    assert title.x1 < figure.bbox.width
+    assert figure.axes[1].get_title() == "t wo"
+
+
+def test_one_realization_is_a_step_and_what_is_left_out_is_told(tmp_path):
+    before, _, after = MS12.partition("[axes.reading")
+    text = before + after[after.index("[axes.ranks") :]
+    results = make(text, tmp_path / "out", realizations=1)
+    values, shares = steps(results.spots[-1].observed("slowdown"))
+    assert values[0] == values[1]
+    assert list(shares) == [0, 1]
+    with draw.drawing():
+        figure = distribution.draw(results)
+    told = figure.texts[1].get_text().replace("\n", " ")
+    assert "1 realization per cell" in told
+    assert "6 of 8 cells" in told
+
+
+def test_optimal_T_has_whole_numbers_and_its_bars_a_name(tmp_path):
+    with draw.drawing():
+        figure = draw_curves(make(MS12, tmp_path / "out"), "optimal_T")
+        figure.canvas.draw()
+    assert all(tick == int(tick) for tick in figure.axes[0].get_yticks())
+    (legend,) = figure.legends
+    assert all("not told from the best" in text.get_text() for text in legend.get_texts())
 
 
 def test_measures():

@@ -1,5 +1,8 @@
 """What the analysis of a store says where signs, missing data or early stops could mislead it."""
 
+import shlex
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -8,8 +11,11 @@ from small_study import STUDY
 from jitterfly import stats
 from jitterfly.analysis.compare import Side, compare
 from jitterfly.analysis.results import Results
+from jitterfly.analysis.show import telling
+from jitterfly.cli import main
 from jitterfly.observables import Overhead
 from jitterfly.store import Store
+from jitterfly.store.table import rows
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 
@@ -65,3 +71,46 @@ def test_a_ratio_has_the_interval_that_allows_for_early_looks(tmp_path):
         ticks = store.ticks(spot.place, spot.realizations)
         plain = stats.ratio(measure.numerator(ticks), measure.denominator(ticks))
         assert found.high - found.low > plain.high - plain.low
+
+
+def test_rows_are_what_the_store_estimates(tmp_path):
+    store = run(parse_study(TARGETED), tmp_path)
+    for row in rows(store, 0.9):
+        wanted = store.estimate(row.place, row.family.name, row.statistic, 0.9)
+        assert str(row.estimate) == str(wanted)
+        assert row.estimate.confidence == 0.9
+    for spot in Results(store).spots:
+        for name, facts in spot.facts.items():
+            assert str(facts.mean) == str(spot.estimate(name))
+            if facts.quantiles:
+                wanted = [spot.estimate(name, f"p{q}").value for q in (5, 50, 95)]
+                assert list(facts.quantiles) == wanted
+
+
+def test_a_winner_is_seen_in_the_numbers():
+    assert telling(stats.Estimate(1 - 4e-6, 1 - 6e-6, 1 - 2e-6, 0.95, 9), 1) == (
+        "0.999996 [0.999994, 0.999998]"
+    )
+    assert telling(stats.Estimate(1.0, 1.0, 1.0, 0.95, 9), 1) == "1 [1, 1]"
+    assert telling(stats.Estimate(2.0, -float("inf"), float("inf"), 0.95, 9), 1) == "2 [-inf, inf]"
+
+
+def test_compare_asks_for_a_variant(tmp_path, capsys):
+    study = replace(
+        parse_study(STUDY), claims=(), figure="", observables={},
+        variants={"one": {}, "two": {"network.gamma": "3ns"}},
+    )  # fmt: skip
+    run(study, tmp_path / "out")
+    out = str(tmp_path / "out")
+    assert main(["compare", out, out]) == 2
+    assert f"choose a variant: {out}:one or {out}:two" in capsys.readouterr().err
+    assert main(["compare", f"{out}:one", f"{out}:two"]) == 0
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+    run(parse_study(STUDY), tmp_path)
+    command = f"{shlex.quote(sys.executable)} -m jitterfly status {shlex.quote(str(tmp_path))}"
+    found = subprocess.run(
+        ["bash", "-c", f"({command}; echo $? >&2) | true"], capture_output=True, text=True
+    )
+    assert found.stderr.split() == ["0"]

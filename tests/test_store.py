@@ -289,7 +289,7 @@ def test_damaged_meta(out, content):
     make(out)
     (out / "store.json").write_text(content, encoding="latin-1")
     for attempt in (lambda: Store.open(out), lambda: make(out)):
-        with pytest.raises(ValueError, match=r"store.json is damaged; run again with --force"):
+        with pytest.raises(ValueError, match=r"store.json is damaged; delete it and run the same"):
             attempt()
     with Store.create(out, study(), force=True) as store:
         fill(store)

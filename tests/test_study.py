@@ -16,6 +16,7 @@ from jitterfly.observables import Completion, Gain, Slowdown, Target
 from jitterfly.program import rank_rounds
 from jitterfly.studies import Axis, Budget, Study, load_study, parse_study
 from jitterfly.studies.casetable import Frozen, freeze, leaves, put, thaw, without
+from jitterfly.studies.place import hash_case
 
 SWEEPS = Path(__file__).parent.parent / "sweeps"
 
@@ -27,7 +28,7 @@ realizations = { min = 10, max = 1000, rank_rounds = 640 }
 
 [case]
 algorithm = { kind = "butterfly", after = "all" }
-network = { kind = "hockney", alpha = "100ns", beta = 1e-9 }
+network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-10 }
 noise = [{ kind = "periodic", period = "1ms", duration = "10us" }]
 
 [axes.ranks]
@@ -44,6 +45,9 @@ axes.ranks.log2 = [2, 6]
 
 NOISE = [jf.PeriodicNoise(period="1ms", duration="10us")]
 LOGGOPS = jf.LogGOPS(L="1us", o="1ns", G="1ns")
+
+
+BUDGET = Budget(max=10)
 
 
 def mine(**changes):
@@ -77,7 +81,7 @@ def test_places_are_the_product_of_the_axes():
     assert places[2].coordinates == {"ranks": 8, "reading": "short"}
     assert places[2].name == "ranks=8, reading=short"
     case = places[1].cells[0].case
-    assert case.network == jf.Hockney(1e-7, 1e-9)
+    assert case.network == jf.Hockney(1e-7, 1e-9, 1e-10)
     assert case.noise == (jf.PeriodicNoise(1e-3, 1e-4),)
     assert case.algorithm == jf.Butterfly(after="all")
     assert len(set(hashes(study))) == 6
@@ -96,10 +100,10 @@ def test_coordinates_are_numbers_where_the_field_is_one():
 
 
 def test_components_are_values():
-    networks = [jf.Hockney(1e-6, 1e-9), LOGGOPS]
+    networks = [jf.Hockney(1e-6, 1e-9, 1e-10), LOGGOPS]
     study = mine(axes=[Axis("network", networks)], case={"ranks": 8, "noise": NOISE})
     assert [place.cells[0].case.network for place in study.places()] == networks
-    assert study.places()[0].labels["network"] == "hockney alpha 1e-06 beta 1e-09 gamma 0.0"
+    assert study.places()[0].labels["network"] == "hockney alpha 1e-06 beta 1e-09 gamma 1e-10"
     assert parse_study(study.to_toml()) == study
 
 
@@ -125,6 +129,51 @@ def test_variants_see_the_same_noise_at_each_place():
     assert place.noisy
     quiet = mine(case=jf.Case(16, network=LOGGOPS), axes=[Axis("ranks", [16])])
     assert not quiet.places()[0].noisy
+
+
+@pytest.mark.parametrize(
+    ("network", "options", "noise", "noisy"),
+    [
+        (jf.Hockney(1e-6, 0), {}, NOISE[0], False),  # no CPU time
+        (jf.Hockney(1e-6, 0), {"work": "1us"}, NOISE[0], True),
+        (jf.Hockney(1e-6, 0), {"algorithm.after": 1, "algorithm.forward_cost": 1e-9}, NOISE[0], 1),
+        (jf.Hockney(1e-6, 0, 1e-10), {}, NOISE[0], True),
+        (LOGGOPS, {}, NOISE[0], True),
+        (LOGGOPS, {"ranks": 1}, NOISE[0], False),  # nobody to send to
+        (LOGGOPS, {}, jf.PeriodicNoise(1, 0), False),
+        (LOGGOPS, {}, jf.PeriodicNoise(1, 1e-6, during="compute"), False),
+        (LOGGOPS, {"work": "1us"}, jf.PeriodicNoise(1, 1e-6, during="compute"), True),
+        (jf.Hockney(1e-6, 0), {"work": 1e-6}, jf.PeriodicNoise(1, 0.1, during="communication"), 0),
+        (LOGGOPS, {}, jf.NetworkJitter(1e-3, 1e-6), True),
+        (LOGGOPS, {"ranks": 1}, jf.NetworkJitter(1e-3, 1e-6), False),
+        (jf.Hockney(0, 0), {}, jf.NetworkJitter(1e-3, 1e-6), False),
+    ],
+)
+def test_noise_that_hits_nothing(network, options, noise, noisy):
+    """Such a cell is not noisy; where no cell of a study is hit, the noise would be ignored."""
+    case = {"network": network, "noise": [noise]}
+    hit = {"network": jf.LogGOPS(L=1e-6, o=1e-9), "work": 1e-6, "ranks": 2}
+    here = {"ranks": 4, "work": 0} | options
+    same = {key: value for key, value in here.items() if key not in hit}
+    points = {"here": {"network": network} | here, "hit": hit | same}
+    axis = Axis("which", points=points)
+    rest = {"noise": [noise]}
+    study = Study("x", case=rest, axes=[axis], observables={"c": Completion()}, budget=BUDGET)
+    assert study.places()[0].noisy == bool(noisy)
+    if not noisy and noise.duration:
+        only = Axis("which", points={"here": here})
+        with pytest.raises(
+            ValueError, match=r"^noise.0 \((periodic|jitter)\) can hit nothing in any"
+        ):
+            Study("x", case=case, axes=[only], observables={"c": Completion()}, budget=BUDGET)
+
+
+def test_places_and_stores_are_shown_in_short():
+    places = parse_study(GOOD).places()
+    assert repr(places[3]) == "Place(3: ranks=8, reading=long; 13 realizations at most)"
+    assert str(mine().places()[0]) == (
+        "Place(0: ranks=16, D=1us, conventional, redundant; 100000 realizations at most)"
+    )
 
 
 def test_a_place_takes_about_a_millisecond():
@@ -254,7 +303,7 @@ def test_hash_knows_the_case_not_how_it_is_written():
         ('"100ns"', "1e-7"),
         ('"100ns"', '" 0.1 µs"'),
         ("beta = 1e-9", 'beta = "1ns"'),
-        ("beta = 1e-9", "gamma = 0, beta = 1e-9"),
+        ("gamma = 1e-10", "gamma = '0.1ns'"),
         ('alpha = "100ns", beta = 1e-9', 'beta = 1e-9, alpha = "100ns"'),
         ('kind = "periodic", period = "1ms"', 'period = "1ms", kind = "periodic"'),
         ("seed = 5", "seed = 6"),
@@ -271,12 +320,19 @@ def test_hash_knows_the_case_not_how_it_is_written():
 def test_hash_is_the_same_from_another_study():
     axes = [Axis("ranks", [8, 4]), Axis("D", [1e-4, 1e-5], path="noise.0.duration")]
     case = jf.Case(
-        64, network=jf.Hockney("100ns", "1ns"), noise=NOISE, algorithm=jf.Butterfly(after="all")
+        64,
+        network=jf.Hockney("100ns", "1ns", 1e-10),
+        noise=NOISE,
+        algorithm=jf.Butterfly(after="all"),
     )
     other = Study("other", case=case, axes=axes, budget=Budget(max=1))
     assert set(hashes(other)) <= set(hashes(parse_study(GOOD)))
     # Fixed for good: records on disk are found by it.
-    assert hashes(parse_study(GOOD))[0] == "e0b353d548c693a1"
+    assert hashes(parse_study(GOOD))[0] == "aee4fcb2f5dbd645"
+    plain = jf.Case(
+        4, network=jf.Hockney("100ns", "1ns"), noise=NOISE, algorithm=jf.Butterfly(after="all")
+    )
+    assert hash_case(plain.to_dict()) == "e0b353d548c693a1"
 
 
 def test_floats_are_hashed_by_their_shortest_text():
@@ -323,7 +379,7 @@ def test_message_bytes_from_the_ratio_of_times():
 def test_the_message_that_gives_the_ratio_is_found(network, sizes):
     """The other way round: from the message to its ratio and back."""
     for size in sizes:
-        case = jf.Case(4, network=network, noise=NOISE, message_bytes=size)
+        case = jf.Case(4, network=network, noise=NOISE, message_bytes=size, work=1e-6)
         ratio = theory.round_time(case) / 1e-5
         axis = Axis.derived("T_comm / D", by="message_bytes", values=[ratio])
         study = Study("back", case=case, axes=[axis], budget=Budget(max=1))

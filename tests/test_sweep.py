@@ -3,7 +3,11 @@
 import io
 import itertools
 import json
+import os
+import re
 import signal
+import subprocess
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -222,7 +226,116 @@ def test_a_lost_batch_is_next():
     assert run.next_batch(0, "auto", None).first == second.first + second.count
 
 
+# --- a study as a file, and stores whose store.json is gone
+
+
+def test_a_study_may_be_a_path(tmp_path):
+    path = tmp_path / "plain.toml"
+    path.write_text(sweep_cases.PLAIN)
+    for study in (path, str(path)):
+        store = jf.run_study(study, tmp_path / "out", realizations=10)
+        assert store.study.where == str(path)
+    assert repr(store) == f"Store('plain' in '{tmp_path / 'out'}': 4 places)"
+    with pytest.raises(ValueError, match=r"study must be a Study or the path of .*, got 3"):
+        jf.run_study(3, tmp_path / "out")
+    with pytest.raises(OSError, match="nowhere"):
+        jf.run_study(tmp_path / "nowhere.toml", tmp_path / "out")
+
+
+def without_meta(tmp_path, lock=False):
+    """A finished store that lost its store.json, and perhaps the lock, in a copy without dots."""
+    out = tmp_path / "out"
+    run(sweep_cases.study(), out)
+    (out / "store.json").unlink()
+    if not lock:
+        (out / ".lock").unlink()
+    return out
+
+
+@pytest.mark.parametrize("lock", [True, False])
+def test_records_without_a_store_json_are_taken_up(tmp_path, lock):
+    run(sweep_cases.study(), tmp_path / "once")
+    out = without_meta(tmp_path, lock)
+    executor = Counting()
+    run(sweep_cases.study(), out, executor=executor)
+    assert not executor.batches
+    assert sweep_cases.contents(out) == sweep_cases.contents(tmp_path / "once")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seed = 7", "seed = 8", r"holds records of another run \(seed 7, not 8\)"),
+        ('"100ns", b', '"101ns", b', r"another run \(cells that this study does not have\)"),
+    ],
+)
+def test_records_without_a_store_json_are_not_of_another_study(tmp_path, old, new, message):
+    out = without_meta(tmp_path)
+    assert old in sweep_cases.STUDY
+    other = sweep_cases.study(sweep_cases.STUDY.replace(old, new))
+    before = {path: path.read_bytes() for path in (out / "records").iterdir()}
+    with pytest.raises(ValueError, match=message):
+        run(other, out)
+    assert {path: path.read_bytes() for path in (out / "records").iterdir()} == before
+    assert not (out / "store.json").exists()
+    run(other, out, force=True)
+
+
 # --- progress
+
+
+def test_nothing_to_do_is_said(tmp_path):
+    for expected in ("realizations/s", "4/4 cells, nothing to do"):
+        told = io.StringIO()
+        run(sweep_cases.study(), tmp_path / "out", stream=told)
+        assert told.getvalue().splitlines()[-1].endswith(expected)
+
+
+def test_the_bar_never_goes_back():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    expected = iter([10.0, 5.0, 500.0, 1.0])
+    place = SimpleNamespace(index=0, cells=(0,), work=1)
+    one = SimpleNamespace(place=place, done=False, decision=None, expected=lambda: next(expected))
+    shown = []
+    with Progress([one], Terminal()) as progress:
+        assert progress.bar is not None
+        for _ in range(3):
+            progress.step(one, 5)
+            progress._draw()
+            shown.append(progress.bar.n)
+        one.done = True
+    assert shown == sorted(shown)
+    assert shown[0] == 0.5
+
+
+@pytest.mark.parametrize("sign", ["±", "+-"])
+def test_targets_in_a_locale_without_unicode(tmp_path, sign):
+    path = tmp_path / "sweep.toml"
+    path.write_text(sweep_cases.STUDY, encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "jitterfly", "run", path, "--out", tmp_path / "out"]
+    target = f"mean of gain {sign} 500 %"
+    subprocess.run(
+        [*command, "--realizations", "64", "--target", target],
+        env=os.environ | plain,
+        check=True,
+        capture_output=True,
+    )
+    (found,) = Store.open(tmp_path / "out").study.targets
+    assert (found.observable, found.relative) == ("gain", 5.0)
+
+
+def test_a_width_is_said_once(tmp_path):
+    from jitterfly.analysis.status import status
+
+    run(sweep_cases.study(), tmp_path / "out", realizations=200, stream=io.StringIO())
+    told = status(Store.open(tmp_path / "out"))
+    assert re.search(r"mean of gain: not met, half width [0-9.]+ % of 2 %", told)
+    assert "(half width" not in told
+    assert re.search(r"not met, too few realizations|: met, ± [0-9.]+ %", told)
 
 
 def test_times_and_rates_for_people():

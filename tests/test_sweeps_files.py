@@ -58,6 +58,8 @@ def test_the_example_of_the_format():
         check_figure(study, "curves")
         assert [axis.name for axis in study.axes] == ["ranks", "alpha", "duration", "machine"]
         assert len(study.places()) == (22 if full else 17) * 12
+        assert all(place.noisy for place in study.places())
+        assert all(case.costs.combine for place in study.places() for case in place.cases.values())
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ class Hockney(Network, kind="hockney"):
     beta : float or str
         Time per byte on the way, seconds per byte, from 0.
     gamma : float or str
-        CPU time to combine a byte, seconds per byte, from 0.
+        CPU time to combine a byte, seconds per byte, from 0. With 0, and no `work` in the case,
+        the CPU does nothing that its noise (`PeriodicNoise`) could hit.
 
     Raises
     ------

@@ -115,7 +115,8 @@ def _check_after(after: Any) -> int | Literal["all"]:
 def _check_levels(within: Any) -> tuple[int, ...] | Literal["all"] | None:
     if within is None or (isinstance(within, str) and within == "all"):
         return within  # type: ignore[return-value]
-    rule = "within must be None, 'all' or a list of distinct levels from 1 to K - 1 (2^K ranks)"
+    words = "a list of distinct levels from 1 to K - 1 (2^K ranks)"
+    rule = f"within must be 'all', {words}, or left out"
     if isinstance(within, (str, bytes, dict)):
         raise ValueError(f"{rule}, got {shorten(within)}")
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..studies import Study
@@ -16,8 +17,9 @@ def numeric(values: Sequence[Any]) -> bool:
     ) and len(set(values)) == len(values)
 
 
+@lru_cache(maxsize=8)
 def axis_values(study: Study) -> dict[str, list[Any]]:
-    """The values of each axis, in the study's order."""
+    """The values of each axis, in the study's order; not to be changed."""
     values: dict[str, dict[Any, None]] = {axis.name: {} for axis in study.axes}
     for place in study.places():
         for name, value in place.coordinates.items():
@@ -58,13 +60,17 @@ def axis_title(study: Study, name: str) -> str:
     for axis in study.axes:
         if axis.name == name and axis.rule:
             return str(axis.rule)
-    return name.replace("_", " ")
+    return name
 
 
 def label_of(study: Study, name: str, label: str) -> str:
     """A value of an axis for a title: a named point by its name, a number with the axis's."""
-    values = axis_values(study)[name]
-    return f"{axis_title(study, name)} = {label}" if numeric(values) else label
+    return f"{axis_title(study, name)} = {label}" if _is_numeric(study, name) else label
+
+
+@lru_cache(maxsize=64)
+def _is_numeric(study: Study, name: str) -> bool:
+    return numeric(axis_values(study)[name])
 
 
 class Along:

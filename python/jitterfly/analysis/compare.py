@@ -47,6 +47,9 @@ class Side:
         cells = {cell.variant: cell.case for cell in place.cells}
         if self.variant not in cells:
             variants = ", ".join(name for name in cells if name)
+            if not self.variant:
+                ways = " or ".join(f"{self.store.path}:{name}" for name in cells)
+                raise ValueError(f"choose a variant: {ways}")
             hint = f"choose one as DIR:VARIANT, from {variants}" if variants else "it has none"
             raise ValueError(f"{self.store.path}: no variant {self.variant!r}; {hint}")
         (family,) = Completion(variant=self.variant).resolve("completion", cells)

@@ -50,15 +50,15 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     groups = alone if by else _by_kind(results, names)
     columns = _columns(results, panels, by)
     shown = evenly(columns, most_columns)
-    note = f"{most_columns} of {len(columns)} settings" if len(columns) > len(shown) else ""
+    notes = [f"{len(shown)} of {len(columns)} settings"] if len(columns) > len(shown) else []
     rows = []
     for group in groups.values():
         picked = evenly(group, MOST_LINES)
-        if len(picked) < len(group) and not note:
-            note = f"{len(picked)} of {len(group)} observables of a kind"
+        if len(picked) < len(group):
+            notes.append(f"{len(picked)} of {len(group)} observables of a kind")
         rows.append([_cell(results, title, column, picked, by) for title, column in shown])
     units = [_unit(row) for row in rows]
-    return Curves(list(groups), units, rows, note)
+    return Curves(list(groups), units, rows, "; ".join(dict.fromkeys(notes)))
 
 
 def evenly(items: Sequence[_T], most: int) -> list[_T]:

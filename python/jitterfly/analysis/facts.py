@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
 
 from ..observables import Family, Form, Measure, Observed
 from ..stats import Estimate
+from ..stats.distributions import quantile_rank
 from ..units import TICKS_PER_SECOND
 from . import measures
+
+Samples = Callable[[], "npt.NDArray[np.float64] | None"]
 
 
 @dataclass(frozen=True)
@@ -28,9 +36,15 @@ class Facts:
     T: int | None
     mean: Estimate
     quantiles: tuple[float, float, float] | None
-    few: Estimate | None
     is_set: bool = False
     bound: float | None = None
+    samples: Samples = field(default=lambda: None, repr=False, compare=False)
+
+    @cached_property
+    def few(self) -> Estimate | None:
+        """A 30-run mean with the range of such means: read again when it is first asked for."""
+        samples = self.samples()
+        return None if samples is None else measures.few_run_mean(samples)
 
     @property
     def relative(self) -> float:
@@ -40,15 +54,12 @@ class Facts:
         return half / value if value > 0 and math.isfinite(half) else math.inf
 
 
-def facts_of(observed: Observed, mean: Estimate) -> Facts:
-    """The numbers of an observable, beside an interval of its mean that allows for early looks."""
-    quantiles = few = None
-    if observed.has_distribution:
-        low, middle, high = (float(observed.quantile(q).value) for q in (0.05, 0.5, 0.95))
-        quantiles = low, middle, high
-        samples = observed.samples
-        if samples is not None:
-            few = measures.few_run_mean(samples)
+def facts_of(observed: Observed, mean: Estimate, samples: Samples) -> Facts:
+    """The numbers of an observable, beside an interval of its mean that allows for early looks.
+
+    Args:
+        samples: reads those of single realizations again; it must not hold them.
+    """
     return Facts(
         observed.name,
         observed.unit,
@@ -56,11 +67,24 @@ def facts_of(observed: Observed, mean: Estimate) -> Facts:
         observed.exact,
         observed.T,
         mean,
-        quantiles,
-        few,
+        _quantiles(observed),
         observed.is_set,
         _bound(observed),
+        samples,
     )
+
+
+def _quantiles(observed: Observed) -> tuple[float, float, float] | None:
+    if not observed.has_distribution:
+        return None
+    ordered = observed.data.ordered(observed.measure) if observed.exact else None
+    low, middle, high = (
+        float(observed.quantile(q).value)
+        if ordered is None
+        else float(ordered[quantile_rank(len(ordered), q) - 1])
+        for q in (0.05, 0.5, 0.95)
+    )
+    return low, middle, high
 
 
 def _bound(observed: Observed) -> float | None:

@@ -78,9 +78,10 @@ def _grid(
     unmet = {name: np.zeros(shape, dtype=bool) for name in names}
     kinds = {name: kind_of(results, name) for name in names}
     units = dict.fromkeys(names, "")
+    rows, columns = ({value: i for i, value in enumerate(axis[1])} for axis in (y, x))
     for spot in spots:
         place = spot.place.coordinates
-        at = y[1].index(place[y[0]]), x[1].index(place[x[0]])
+        at = rows[place[y[0]]], columns[place[x[0]]]
         for name in names:
             facts = spot.facts.get(name)
             if facts is None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..program import quiet_ticks
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import along, figures
+from .columns import MOST_TABLES, first_rows
 from .facts import Facts
 from .maps import WIDE, grids
 from .results import Panel, Results, Spot
@@ -33,24 +34,15 @@ class Table(NamedTuple):
     rows: list[list[str]]
 
 
-def aligned(header: list[str], rows: list[list[str]]) -> str:
-    """A table for a terminal, numbers to the right; a header may have two lines."""
-    heads = [text.rpartition("\n")[::2] for text in header]
-    top, names = ([head[i] for head in heads] for i in range(2))
-    widths = [max(len(row[i]) for row in [top, names, *rows]) for i in range(len(header))]
-    lines = [top] if any(top) else []
-    return "\n".join(
-        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in [*lines, names, ["-" * width for width in widths], *rows]
-    )
-
-
 def table(results: Results) -> str:
-    """The study's main numbers, aligned, and what they mean."""
+    """The study's main numbers, aligned, and what they mean; of a large study the first rows."""
     parts = []
-    for one in tables(results):
-        text = aligned(one.header, one.rows)
+    found = tables(results)
+    for one in found[:MOST_TABLES]:
+        text = first_rows(one.header, one.rows)
         parts.append(f"{one.title}\n{text}" if one.title else text)
+    if len(found) > MOST_TABLES:
+        parts.append(f"... {len(found) - MOST_TABLES:,} more tables: summary.csv has all")
     return "\n\n".join([*parts, "\n".join(notes(results))])
 
 
@@ -159,8 +151,7 @@ def _position(results: Results, spot: Spot) -> str:
     if not results.axis:
         return ""
     value = spot.place.coordinates[results.axis]
-    values = along.axis_values(results.study)[results.axis]
-    text = along.Along(values).text(value)
+    text = results.along.text(value)
     return text.replace("$", "").replace("{", "").replace("}", "") if "^{" in text else text
 
 

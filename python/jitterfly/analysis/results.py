@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+
+import numpy as np
+import numpy.typing as npt
 
 from .. import stats
 from ..observables import Decision, Family, Form, Measure, Observed
@@ -28,7 +31,7 @@ class Spot:
         """How many realizations count, and whether the targets are met."""
         return self.store.decision(self.place)
 
-    @property
+    @cached_property
     def realizations(self) -> int:
         """Realizations that every estimate here is taken from; 0 before the first look."""
         return min(self.decision.realizations, self.store.available(self.place))
@@ -36,7 +39,7 @@ class Spot:
     @cached_property
     def complete(self) -> bool:
         """Whether this place is finished: targets met, or budget spent."""
-        return self.store.complete(self.place)
+        return self.decision.next is None
 
     @cached_property
     def unmet(self) -> tuple[str, ...]:
@@ -67,10 +70,18 @@ class Spot:
         """The main numbers of each observable that has data; the samples are not kept."""
         if not self.realizations:
             return {}
-        return {
-            name: facts_of(self.store.observed(self.place, name), self.estimate(name))
-            for name in self.families
-        }
+        data = self.store.data(self.place, self.decision.realizations)
+        level = 1 - 0.05 * self.decision.share
+        found = {}
+        for name, family in self.families.items():
+            observed = Observed(family, data)
+            mean = replace(observed.mean(level), confidence=0.95)
+            found[name] = facts_of(observed, mean, partial(self._samples, name))
+        return found
+
+    def _samples(self, name: str) -> npt.NDArray[np.float64] | None:
+        observed = self.observed(name)
+        return None if observed is None else observed.samples
 
     def last(self, name: str) -> Facts | None:
         """An observable after the last cycle, whether there is one for each cycle or not."""
@@ -156,7 +167,17 @@ class Results:
             if axis not in without
         )
 
+    @cached_property
+    def along(self) -> along.Along:
+        """All values of `axis`, as they are drawn and told."""
+        return along.Along(along.axis_values(self.study)[self.axis] if self.axis else [""])
+
     @property
+    def counted(self) -> str:
+        """For a caption: `1 realization per cell`."""
+        return f"{self.count} realization{'' if self.count == '1' else 's'} per cell"
+
+    @cached_property
     def count(self) -> str:
         """Realizations per cell, for a caption: `250 to 100,000`."""
         counts = [spot.realizations for spot in self.spots]
@@ -167,9 +188,9 @@ class Results:
     def state(self) -> str:
         """For a caption: what is missing, and how many cells met their targets. May be empty."""
         told = []
-        unfinished = sum(not spot.complete for spot in self.spots)
-        if unfinished:
-            told.append(f"UNFINISHED: {unfinished} of {len(self.spots)} cells")
+        done = sum(spot.complete for spot in self.spots)
+        if done < len(self.spots):
+            told.append(f"UNFINISHED: {done} of {len(self.spots)} cells done")
         if self.study.targets:
             met = sum(not spot.unmet for spot in self.spots)
             told.append(f"{met} of {len(self.spots)} cells met the target")

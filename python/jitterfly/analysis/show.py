@@ -61,6 +61,26 @@ def interval(estimate: stats.Estimate, spec: str = ".3g", unit: str = "") -> str
     return f"{value} [{low}, {high}]"
 
 
+def telling(estimate: stats.Estimate, neutral: float, digits: int = 3) -> str:
+    """A value and its interval, with digits that show on which side of `neutral` it is.
+
+    Examples
+    --------
+    >>> telling(stats.Estimate(1.00004, 1.00001, 1.00007, 0.95, 100), 1)
+    '1.00004 [1.00001, 1.00007]'
+    >>> telling(stats.Estimate(1.5, 1.25, 1.75, 0.95, 100), 1)
+    '1.5 [1.25, 1.75]'
+    """
+    numbers = [float(x) for x in (estimate.value, estimate.low, estimate.high)]
+    different = len({*numbers, neutral})
+    texts = [""] * 3
+    for more in range(digits, 16):
+        texts = [show(x, f".{more}g") for x in numbers]
+        if len({*map(float, texts), neutral}) == different:
+            break
+    return f"{texts[0]} [{texts[1]}, {texts[2]}]"
+
+
 def show_ranks(ranks: int) -> str:
     """`2^14`."""
     return f"2^{ranks.bit_length() - 1}"

@@ -6,24 +6,23 @@ import math
 
 from ..observables import Decision, State
 from ..store import Store
-from .report import aligned
+from .columns import aligned
 
 
 def show_error(state: State) -> str:
     """The half width that was reached: `1.3 %` of the value, or in the observable's unit."""
-    if not math.isfinite(state.error):
-        return "unknown"
     return (
         f"{100 * state.error:.2g} %" if state.target.relative is not None else f"{state.error:.3g}"
     )
 
 
 def show_target(state: State) -> str:
-    """`gain: met, 0.9 %`, or how far it is and why."""
+    """`mean of gain: met, ± 0.9 %`, or why not: `not met, half width 2.65 % of 2 %`."""
     name = f"{state.target.statistic} of {state.target.observable}"
     if state.met:
         return f"{name}: met, ± {show_error(state)}"
-    return f"{name}: not met, ± {show_error(state)}{f' ({state.why})' if state.why else ''}"
+    told = state.why.startswith("half width") or not math.isfinite(state.error)
+    return f"{name}: not met, {state.why if told else f'± {show_error(state)} ({state.why})'}"
 
 
 def _state(decision: Decision, complete: bool) -> str:
@@ -60,7 +59,7 @@ def status(store: Store, *, only_open: bool = False) -> str:
     if not targets:
         header, rows = header[:-1], [row[:-1] for row in rows]
     count = len(store.places)
-    lines = [f"{store.study.title}: {store.path}", ""]
+    lines = [f"{store.study.title or store.study.name}: {store.path}", ""]
     lines += [aligned(header, rows), ""] if rows else []
     lines.append(f"{finished} of {count} cells finished, {total:,} realizations")
     if targets:

@@ -35,15 +35,12 @@ class Tail:
 
 
 def steps(observed: Observed) -> tuple[Floats, Floats]:
-    """Values and the share of realizations at or below each, as a step function."""
-    count = observed.realizations
-    if count <= _STEPS:
-        at = np.arange(1, count + 1) / count
-        at[-1] = 1 - 0.5 / count  # the largest: no quantile of 1
-    else:
-        at = np.linspace(0, 1, _STEPS + 2)[1:-1]
-    values = np.array([float(observed.quantile(float(share)).value) for share in at])
-    return values, at
+    """Values and the share of realizations at or below each, as a step function from 0 to 1."""
+    count = min(observed.realizations, _STEPS)
+    at = np.arange(1, count + 1) / count
+    values = [float(observed.quantile(float(share)).value) for share in at[:-1]]
+    values.append(observed.maximum())
+    return np.array([values[0], *values]), np.array([0.0, *at])
 
 
 def tail(observed: Observed, confidence: float = 0.95) -> Tail:

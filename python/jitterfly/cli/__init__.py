@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,13 +20,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         accept_everything()
         chosen = parse(arguments)
-        return chosen.run(chosen) or 0
+        code = chosen.run(chosen) or 0
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt as stop:
         print(f"jitterfly: stopped{f': {stop}' if str(stop) else ''}", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader (head, less) has seen enough
-        sys.stderr.close()
-        return 1
+    except BrokenPipeError as error:
+        if _is_read():  # it is another pipe: that of a worker
+            return _fail(str(error))
+        return 0  # the reader (head, less) has seen enough, and all else was done before
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return _fail(what)
@@ -35,6 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except RuntimeError as error:
         return _fail(str(error), 1 if getattr(error, "failed", None) else 2)
+
+
+def _is_read() -> bool:
+    """Whether somebody reads the standard output; if not, the rest of it goes nowhere."""
+    try:
+        print(flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _fail(message: str, code: int = 2) -> int:

@@ -74,8 +74,9 @@ def _plot(chosen: argparse.Namespace) -> None:
 
 
 def _compare(chosen: argparse.Namespace) -> None:
+    from ..analysis.columns import aligned
     from ..analysis.compare import Side, compare
-    from ..analysis.report import aligned
+    from ..analysis.show import telling
     from ..store import Store
 
     sides = []
@@ -90,10 +91,9 @@ def _compare(chosen: argparse.Namespace) -> None:
         [
             *verdict.labels,
             str(verdict.realizations),
-            _value(verdict.a.value, unit),
-            _value(verdict.b.value, unit),
-            f"{verdict.ratio:.3g}",
-            f"{verdict.b_wins:.2f}",
+            *_values(verdict.a.value, verdict.b.value, unit),
+            telling(verdict.ratio, 1),
+            telling(verdict.b_wins, 0.5, 2),
             verdict.faster or "no winner",
         ]
         for verdict in found
@@ -106,12 +106,22 @@ def _compare(chosen: argparse.Namespace) -> None:
     )
 
 
-def _value(value: float, unit: str) -> str:
+def _values(a: float, b: float, unit: str) -> tuple[str, str]:
+    """Both with as many digits as they need to differ, from 4 on."""
+    shown = ("", "")
+    for digits in range(4, 16):
+        shown = _value(a, unit, digits), _value(b, unit, digits)
+        if shown[0] != shown[1] or a == b:
+            break
+    return shown
+
+
+def _value(value: float, unit: str, digits: int) -> str:
     from ..units import show_seconds
 
     if not math.isfinite(value):
         return "-"
-    return show_seconds(value, 4) if unit == "s" else f"{value:.4g}"
+    return show_seconds(value, digits) if unit == "s" else f"{value:.{digits}g}"
 
 
 def _merge(chosen: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,14 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
     return run(study, out, finish=finish, **options)
 
 
+def _decoded(text: str) -> str:
+    """An argument in UTF-8 (±), which Python keeps as single bytes where the locale is C."""
+    try:
+        return os.fsencode(text).decode("utf-8")
+    except UnicodeError:
+        return text
+
+
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
     from ..studies import load_study
@@ -116,7 +125,7 @@ def _run(chosen: argparse.Namespace) -> int:
     given = {
         "realizations": integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS),
         "seed": integer(chosen.seed, "seed", 0, MOST_SEED),
-        "targets": chosen.target,
+        "targets": chosen.target and [_decoded(target) for target in chosen.target],
         "shard": Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm(),
     }
     if not draw.can_draw() and given["shard"] is None:
@@ -139,7 +148,7 @@ def show(store: Any) -> None:
     from ..claims.report import report as claims
 
     results = Results(store)
-    print(f"{results.study.title}\n")
+    print(f"{results.title}\n")
     print(report.table(results))
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..fields import check_choice
 from ..units import TICKS_PER_SECOND, Seconds, to_ticks
-from .source import Noise
+from .source import Exposed, Noise
 from .survival import poisson_survival
 
 MOST_EVENTS = 1000
@@ -78,6 +78,9 @@ class NetworkJitter(Noise, kind="jitter"):
 
     def apply(self, program: Any, ranks: int, transit: int) -> None:
         program.set_jitter(duration=to_ticks(self.duration), survival=self.survival(transit))
+
+    def misses(self, exposed: Exposed) -> str:
+        return "" if exposed.transit else "messages take no time; give the network's latency"
 
     def longest_message_delay(self, transit: int) -> int:
         return len(self.survival(transit)) * to_ticks(self.duration)

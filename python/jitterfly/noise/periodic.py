@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..fields import check_choice, check_numbers, check_power_of_two, shorten
 from ..units import TICKS_PER_SECOND, Seconds, to_ticks
-from .source import Noise
+from .source import Exposed, Noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +95,18 @@ class PeriodicNoise(Noise, kind="periodic"):
             phases=None if self.phases is None else _phase_ticks(self.phases),
             in_compute=self.during != "communication",
             in_communication=self.during != "compute",
+        )
+
+    def misses(self, exposed: Exposed) -> str:
+        if self.during == "compute":
+            return "" if exposed.compute else "during = 'compute', and there is no work; give work"
+        if exposed.communication or (exposed.compute and self.during == "all"):
+            return ""
+        if self.during == "all":
+            return "the CPU does no work; give network.gamma (CPU time to combine a byte) or work"
+        return (
+            "the CPU does no work in the communication phase; give network.gamma (CPU time to "
+            "combine a byte)"
         )
 
     def longest_delay(self, work: int) -> int:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..fields import Component, shorten
+
+
+class Exposed(NamedTuple):
+    """What noise can hit in one cycle, in ticks of a rank.
+
+    CPU work of the compute phase and of the collective, and the way of a message (0: there is
+    none).
+    """
+
+    compute: int
+    communication: int
+    transit: int
 
 
 class Noise(Component, ABC):
@@ -18,6 +30,10 @@ class Noise(Component, ABC):
 
     def check(self, ranks: int, transit: int) -> None:
         """Raise ValueError if it does not fit so many ranks, or messages of `transit` ticks."""
+
+    @abstractmethod
+    def misses(self, exposed: Exposed) -> str:
+        """Why it can hit nothing, and what would change that; "" where it can."""
 
     def longest_delay(self, work: int) -> int:
         """A bound, in ticks, on the delay of `work` ticks of CPU work."""

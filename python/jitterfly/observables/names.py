@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 from ..fields import shorten
 
@@ -16,6 +17,7 @@ _WORDS = ("mean", "standard error", "min", "max", "win probability")
 _QUANTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,8})?)")
 
 
+@lru_cache(maxsize=256)
 def quantile_share(name: str) -> float | None:
     """The share of a quantile's name; None if it is none.
 

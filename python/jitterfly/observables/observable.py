@@ -141,6 +141,9 @@ class Observable(Component, ABC):
         if statistic == "win probability" and not self.compares:
             raise ValueError(f"{name} has no win probability: {self.kind} compares nothing")
 
+    def check_target(self, name: str) -> None:
+        """Raise ValueError if nothing of it has a width that a target could ask for."""
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values (for TOML and JSON), with `kind`; what is a default is left out."""
         table: dict[str, Any] = {"kind": self.kind}

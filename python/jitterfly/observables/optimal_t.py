@@ -37,5 +37,11 @@ class OptimalT(Observable, kind="optimal_T"):
     def sides(self) -> dict[str, Select]:
         return {"completion": Select(self.variant, "best", self.cycle, self.rank)}
 
+    def check_target(self, name: str) -> None:
+        raise ValueError(
+            f"{name} ({self.kind}) can have no target: a set of whole numbers has no width; give "
+            "one to a completion or a gain"
+        )
+
     def measure(self, name: str, **sides: Chosen) -> Measure | None:
         return in_seconds(name, sides["completion"].form)

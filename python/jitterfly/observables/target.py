@@ -16,7 +16,7 @@ _TEXT = re.compile(
     r"\s*(?P<statistic>.+?)\s+of\s+(?P<observable>.+?)\s*(?:±|\+/?-)\s*(?P<width>.*?)"
     r"(?:\s+at\s+(?P<confidence>[^%]*?)\s*%)?\s*"
 )
-_PERCENT = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?\s*%?")
+_PERCENT = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,3}))?\s*%?")
 _NO_TARGET = ("standard error", "min", "max")
 
 
@@ -65,6 +65,8 @@ class Target:
             width = getattr(self, name)
             if width is not None and not (_is_number(width) and 0 < width < float("inf")):
                 raise ValueError(f"target: {name} must be above 0, got {shorten(width)}")
+        if self.unit not in ("", "s"):
+            raise ValueError(f"target: unit must be '' or 's', got {shorten(self.unit)}")
         if not (_is_number(self.confidence) and 0 < self.confidence < 1):
             raise ValueError(
                 f"target: confidence must be above 0 and below 1, got {shorten(self.confidence)}"
@@ -87,14 +89,22 @@ class Target:
             raise ValueError(f"target must be {_FORM}, got {shorten(text)}")
         confidence = 0.95
         if match["confidence"] is not None:
-            confidence = float(_number(match["confidence"], "confidence", text) / 100)
+            share = _number(match["confidence"], "confidence", text) / 100
+            confidence = float(share)
+            if not 0 < confidence < 1:
+                raise ValueError(
+                    f"target {text!r}: confidence must be above 0 % and below 100 %, "
+                    f"got {match['confidence']} %"
+                )
         width, relative, absolute, unit = match["width"], None, None, ""
         if width.endswith("%"):
             relative = float(_number(width[:-1].rstrip(), "width", text) / 100)
         elif _PERCENT.fullmatch(width):
             absolute = float(_number(width, "width", text))
         else:
-            absolute, unit = parse_seconds(width, f"target {text!r}: width"), "s"
+            absolute, unit = parse_seconds(width, f"target {text!r}: width", positive=True), "s"
+        if not (absolute if relative is None else relative) > 0:
+            raise ValueError(f"target {text!r}: width must be above 0, got {width}")
         return cls(match["statistic"], match["observable"], relative, absolute, confidence, unit)
 
     def __str__(self) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ..analysis.along import axis_title
-from ..analysis.curves import Cell, curves
+from ..analysis.curves import Cell, Curves, curves
 from ..analysis.results import Results
-from . import series, style
+from . import series, style, ticks
+from .words import wrapped
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:
@@ -27,33 +31,51 @@ def draw(results: Results, observable: str | None = None) -> Figure:
             if i == 0:
                 style.panel_title(axes[i, j], cell.title)
             if i == len(found.rows) - 1:
-                style.place_axis(axes[i, j], cell.x, title)
+                ticks.place_axis(axes[i, j], cell.x, title)
         _scale(list(axes[i]), row, found.units[i])
-        axes[i, 0].set_ylabel(found.names[i], parse_math=False)
-    subtitle = f"{results.count} realizations per cell"
-    for more in (results.state, found.note):
-        subtitle += f"; {more}" if more else ""
-    banded = any(f is not None and f.quantiles for row in found.rows for cell in row
-                 for line in cell.lines.values() for f in line)  # fmt: skip
-    handles = series.legend_handles(looks, bands=banded, few=False)
-    style.finish(figure, results.title, subtitle, handles)
+        axes[i, 0].set_ylabel(wrapped(found.names[i], 1.6 * height, 9, 2), parse_math=False)
+    subtitle = [results.counted, results.state, found.note]
+    style.finish(figure, results.title, subtitle, _handles(found, looks))
     return figure
+
+
+def _handles(found: Curves, looks: dict[str, style.Look]) -> list[Any]:
+    """What the lines mean: those of a best T have no 95 % intervals, but sets of T."""
+    known = [(name, f) for row in found.rows for cell in row for name, line in cell.lines.items()
+             for f in line if f is not None]  # fmt: skip
+    sets = {name for name, f in known if f.is_set}
+    means = {name for name, f in known if not f.is_set}
+    banded = {name for name, f in known if f.quantiles}
+    picked = [{n: look for n, look in looks.items() if n in of} for of in (means, banded, sets)]
+    handles = series.legend_handles(picked[0], bands=False, few=False)
+    handles += series.band_handles(picked[1])
+    for name, look in picked[2].items():
+        handles.append(series.set_handle(look, f"{name}: smallest T not told from the best; bar: "
+                                               "to the largest"))  # fmt: skip
+    return handles
 
 
 def _panel(axes: Axes, cell: Cell, looks: dict[str, style.Look]) -> None:
     for name, facts in cell.lines.items():
         if name not in looks:
             looks[name] = style.SERIES[len(looks) % len(style.SERIES)]
-        series.draw_series(axes, cell.x.positions, facts, looks[name], few=False)
+        x = np.array(cell.x.positions, dtype=float)
+        if any(f is not None and f.is_set for f in facts):
+            if len(cell.lines) > 1 and len(x) > 1:  # whole numbers often fall onto each other
+                x = x + looks[name].shift * float(np.diff(np.unique(x)).min())
+            axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+        series.draw_series(axes, x, facts, looks[name], few=False)
 
 
 def _scale(row: list[Axes], cells: list[Cell], unit: str) -> None:
     """Logarithmic where values are positive and span more than a factor of 8."""
     facts = [f for cell in cells for line in cell.lines.values() for f in line if f is not None]
+    if any(f.is_set for f in facts):
+        return
     values = np.array([v for f in facts for v in (float(f.mean.value), *(f.quantiles or ()))])
     values = values[np.isfinite(values)]
     if len(values) and values.min() > 0 and values.max() / values.min() > 8:
         for axes in row:
-            style.log_axis(axes, unit)
+            ticks.log_axis(axes, unit)
     else:
-        style.unit_axis(row[0], unit)
+        ticks.unit_axis(row[0], unit)

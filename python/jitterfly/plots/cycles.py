@@ -44,7 +44,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         bottom.xaxis.get_major_locator().set_params(integer=True)
     overhead.label_axes(axes)
     exponent = panels[0].spots[-1].ranks.bit_length() - 1
-    text = f"2^{exponent} ranks, {overhead.subtitle(results)}"
+    text = overhead.subtitle(results, len(panels), f"2^{exponent} ranks, ")
     handles = overhead.legend_handles(bounded=False)
     fit = Line2D([], [], **_FIT, label="line through cycles 2 ..., back to 0")
     style.finish(figure, results.title, text, [*handles, fit])

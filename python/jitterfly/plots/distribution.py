@@ -11,12 +11,12 @@ from matplotlib.ticker import PercentFormatter
 from ..analysis.results import Results
 from ..analysis.tails import steps
 from ..observables import Observed
-from . import spread, style
+from . import spread, ticks
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:
     """A row for each observable, a column for each setting, a line for each cell."""
-    subtitle = f"cumulative distribution, {results.count} realizations per cell"
+    subtitle = f"cumulative distribution, {results.counted}"
     return spread.draw(results, observable, _line, _finish, "share at or below", subtitle, 3)
 
 
@@ -29,7 +29,7 @@ def _line(
 
 def _finish(axes: Axes, name: str, unit: str) -> None:
     axes.set_xlabel(name, parse_math=False)
-    style.value_axis(axes, unit)
+    ticks.value_axis(axes, unit)
     axes.set_ylim(-0.24, 1.01)
     axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
     axes.yaxis.set_major_formatter(PercentFormatter(1, 0, " %"))

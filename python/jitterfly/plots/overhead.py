@@ -15,7 +15,7 @@ from ..analysis.along import Along
 from ..analysis.figures import named
 from ..analysis.results import CONVENTIONAL, REDUNDANT, Results
 from ..stats import Estimate
-from . import series, style
+from . import series, style, ticks
 
 NAMES = (CONVENTIONAL, REDUNDANT)
 _CLAIMED = {"color": style.GREEN, "linewidth": 1.2, "linestyle": "-."}
@@ -44,10 +44,10 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         if any(bound is not None for bound in bounds):
             bounded = True
             bottom.plot(x, [np.nan if b is None else b for b in bounds], **_BOUND)
-        style.place_axis(bottom, along, "ranks")
+        ticks.place_axis(bottom, along, "ranks")
     label_axes(axes)
     cycles = results.spots[0].place.cells[0].case.cycles
-    text = f"{cycles} cycle{'s' if cycles > 1 else ''}, {subtitle(results)}"
+    text = subtitle(results, len(panels), f"{cycles} cycle{'s' if cycles > 1 else ''}, ")
     style.finish(figure, results.title, text, legend_handles(bounded))
     return figure
 
@@ -75,11 +75,12 @@ def label_axes(axes: np.ndarray) -> None:
     axes[0, 0].set_ylabel("overhead over noiseless")
     axes[0, 0].set_ylim(bottom=0)
     axes[0, 0].yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    style.unit_axis(axes[0, 0], "s")
+    ticks.unit_axis(axes[0, 0], "s")
     axes[1, 0].set_ylabel("recovery\n(share of overhead)")
 
 
-def subtitle(results: Results) -> str:
-    """How many realizations are behind the figure."""
-    text = f"{results.count} realizations per cell, the same noise for every algorithm"
-    return text + (f"; {results.state}" if results.state else "")
+def subtitle(results: Results, shown: int, start: str) -> list[str]:
+    """How many realizations are behind the figure, and what of the study it shows."""
+    text = f"{start}{results.counted}, the same noise for every algorithm"
+    left = style.left_out(shown, len(results.panels("ranks")), "settings")
+    return [text, results.state, left]

@@ -90,9 +90,7 @@ def _draw_few(axes: Axes, x: Any, facts: Sequence[Facts | None], look: Look) -> 
     )  # fmt: skip
 
 
-def legend_handles(
-    looks: dict[str, Look], *, bands: bool = True, median: bool = True, few: bool = True
-) -> list[Any]:
+def legend_handles(looks: dict[str, Look], *, bands: bool = True, few: bool = True) -> list[Any]:
     """What the marks of `draw_series` mean, series by series."""
     handles: list[Any] = [
         Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker, linewidth=1.7,
@@ -100,13 +98,7 @@ def legend_handles(
         for name, look in looks.items()
     ]  # fmt: skip
     if bands:
-        handles += [
-            Patch(facecolor=(*mpl.colors.to_rgb(look.color), 0.22), hatch=look.hatch,
-                  edgecolor=look.color, linewidth=0, label=f"{name}: 5–95 % of realizations")
-            for name, look in looks.items()
-        ]  # fmt: skip
-    if median and bands:
-        handles.append(Line2D([], [], color=GREY, label="median", **MEDIAN))
+        handles += band_handles(looks)
     if few:
         handles.append(
             Line2D([], [], color=INK, marker="o", markersize=3.6, linewidth=0.7,
@@ -114,3 +106,19 @@ def legend_handles(
                    label=f"a {RUNS}-run mean, and the 5–95 % range of such means")
         )  # fmt: skip
     return handles
+
+
+def band_handles(looks: dict[str, Look]) -> list[Any]:
+    """The bands of these series, and the median inside."""
+    handles: list[Any] = [
+        Patch(facecolor=(*mpl.colors.to_rgb(look.color), 0.22), hatch=look.hatch,
+              edgecolor=look.color, linewidth=0, label=f"{name}: 5–95 % of realizations")
+        for name, look in looks.items()
+    ]  # fmt: skip
+    return handles + [Line2D([], [], color=GREY, label="median", **MEDIAN)] * bool(looks)
+
+
+def set_handle(look: Look, label: str) -> Any:
+    """A series of whole numbers whose bars are sets."""
+    return Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker, linewidth=1.7,
+                  markersize=4, label=label)  # fmt: skip

@@ -11,7 +11,7 @@ from ..analysis.along import Along
 from ..analysis.facts import Facts
 from ..analysis.figures import named
 from ..analysis.results import CONVENTIONAL, REDUNDANT, Results
-from . import series, style
+from . import series, style, ticks
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:
@@ -35,15 +35,17 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         series.draw_estimates(middle, x, [f.mean if f else None for f in facts(gain)])
         middle.axhline(1, color=style.GREY, linewidth=0.8)
         _redundancy(bottom, x, facts(best), facts(shown[REDUNDANT]))
-        style.place_axis(bottom, along, "ranks")
+        ticks.place_axis(bottom, along, "ranks")
     axes[0, 0].set_ylabel("completion / noise-free")
     axes[1, 0].set_ylabel("gain: mean conv. /\nmean redundant")
     axes[2, 0].set_ylabel("redundant\nexchanges T")
     for row in axes[:2]:
         for one in row:
-            style.log_axis(one)
-    subtitle = f"{results.count} realizations per cell; redundant: the T with the smallest mean"
-    subtitle += f"; {results.state}" if results.state else ""
+            ticks.log_axis(one)
+    subtitle = [
+        results.counted, "redundant: the T with the smallest mean", results.state,
+        style.left_out(len(panels), len(results.panels("ranks")), "settings"),
+    ]  # fmt: skip
     handles = series.legend_handles({name: style.LOOKS[name] for name in shown})
     style.finish(figure, results.title, subtitle, handles)
     return figure

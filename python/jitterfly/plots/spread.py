@@ -14,6 +14,7 @@ from ..analysis.curves import evenly
 from ..analysis.results import Panel, Results
 from ..observables import Observed
 from . import style
+from .words import wrapped
 
 _MOST_ROWS, _MOST_LINES = 4, 6
 _LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), "-.", (0, (8, 1.5, 1, 1.5, 1, 1.5)), (0, (2.5, 1.2))]
@@ -33,8 +34,10 @@ def draw(
     The last argument of `line` is the confidence of intervals that hold with 95 % although the
     data may have decided when to stop.
     """
-    panels = evenly(results.panels(), style.MOST_COLUMNS)
-    names = [observable] if observable else _names(results, panels)
+    everything = results.panels()
+    panels = evenly(everything, style.MOST_COLUMNS)
+    known = [observable] if observable else _names(results, panels)
+    names = known[:_MOST_ROWS]
     figure, axes = style.new_figure([2.1] * len(names), len(panels), sharex="row", sharey=True)
     for i, name in enumerate(names):
         for j, panel in enumerate(panels):
@@ -44,15 +47,14 @@ def draw(
             unit = next((s.facts[name].unit for s in panel.known(name)), "")
             finish(axes[i, j], name.replace("_", " "), unit)
         axes[i, 0].set_ylabel(ylabel)
-    for more in (results.state, _left_out(results)):
-        subtitle += f"; {more}" if more else ""
-    style.finish(figure, results.title, subtitle, [])
+    shown = sum(min(len(panel.spots), _MOST_LINES) for panel in panels)
+    left = [
+        style.left_out(len(names), len(known), "observables"),
+        style.left_out(len(panels), len(everything), "settings"),
+        style.left_out(shown, len(results.spots), "cells"),
+    ]
+    style.finish(figure, results.title, [subtitle, results.state, *left], [])
     return figure
-
-
-def _left_out(results: Results) -> str:
-    count, most = len(results.panels()), style.MOST_COLUMNS
-    return f"{most} of {count} settings" if count > most else ""
 
 
 def _names(results: Results, panels: list[Panel]) -> list[str]:
@@ -64,7 +66,7 @@ def _names(results: Results, panels: list[Panel]) -> list[str]:
             told.append(name)
     if not told:
         raise results.study.error("no observable whose single realizations have a value")
-    return told[:_MOST_ROWS]
+    return told
 
 
 def _panel(results: Results, axes: Axes, panel: Panel, name: str, line: Any, columns: int) -> None:
@@ -87,11 +89,13 @@ def _panel(results: Results, axes: Axes, panel: Panel, name: str, line: Any, col
                              labelspacing=0.25, borderaxespad=0.1, loc="lower center",
                              ncols=columns, columnspacing=1.2)  # fmt: skip
         legend.get_title().set_parse_math(False)
+        for text in legend.get_texts() if results.axis and results.along.scale == "text" else ():
+            text.set_parse_math(False)
 
 
 def _label(results: Results, spot: Any) -> str:
     if not results.axis:
         return "all"
     value = spot.place.coordinates[results.axis]
-    values = along.axis_values(results.study)[results.axis]
-    return along.Along(values).text(value)
+    text = results.along.text(value)
+    return wrapped(text, 2.2, 7, 2) if results.along.scale == "text" else text

@@ -11,14 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from ..analysis.along import Along
 from ..analysis.results import CONVENTIONAL, REDUNDANT
-from ..units import show_seconds
+from .words import lines_of, wrapped
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#555555"
 INK = "#222222"
@@ -79,71 +76,63 @@ def new_figure(rows: list[float], columns: int, **options: Any) -> tuple[Figure,
     return figure, axes
 
 
-def place_axis(axes: Axes, along: Along, name: str) -> None:
-    """The x axis: ticks where the values of a study's axis are."""
-    positions, texts = along.ticks
-    axes.xaxis.set_major_locator(FixedLocator(positions))
-    axes.xaxis.set_minor_locator(NullLocator())
-    known = dict(zip(positions, texts, strict=True))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: known.get(x, "")))
-    axes.set_xlabel(name, parse_math=False)
-    if along.scale == "text":
-        axes.set_xlim(-0.5, len(positions) - 0.5)
-        for label in axes.get_xticklabels():
-            label.set(rotation=20, ha="right", parse_math=False)
-
-
-def log_axis(axes: Axes, unit: str = "", which: str = "y") -> None:
-    """A logarithmic axis whose ticks are plain numbers, or times."""
-    axis = axes.yaxis if which == "y" else axes.xaxis
-    (axes.set_yscale if which == "y" else axes.set_xscale)("log")
-    low, high = axes.get_ylim() if which == "y" else axes.get_xlim()
-    span = high / low if low > 0 else np.inf
-    subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if span < 8 else (1.0, 2.0, 5.0)
-    axis.set_major_locator(LogLocator(subs=subs if span < 3000 else (1.0,), numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: in_unit(value, unit)))
-    axis.set_minor_locator(NullLocator())
-
-
-def unit_axis(axes: Axes, unit: str) -> None:
-    """A linear y axis in an observable's unit."""
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: in_unit(value, unit)))
-
-
-def value_axis(axes: Axes, unit: str) -> None:
-    """An x axis of values: logarithmic where they are positive and span more than a factor of 8."""
-    values = np.concatenate([line.get_xdata(orig=False) for line in axes.lines] or [np.ones(1)])
-    values = np.asarray(values, dtype=float)
-    values = values[np.isfinite(values)]
-    if len(values) and values.min() > 0 and values.max() / values.min() > 8:
-        log_axis(axes, unit, "x")
-    else:
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: in_unit(value, unit)))
-
-
-def in_unit(value: float, unit: str) -> str:
-    """A number at a tick: a time with its unit."""
-    return show_seconds(value, 3) if unit == "s" else f"{value:g}"
-
-
 def panel_title(axes: Axes, label: str) -> None:
     """A text of the study above a panel; no formula, whatever is in it."""
-    axes.set_title(label, fontsize=9, parse_math=False)
+    width = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols
+    axes.set_title(wrapped(label, 0.85 * width, 9), fontsize=9, parse_math=False)
 
 
-def finish(figure: Figure, title: str, subtitle: str, handles: Sequence[Any]) -> None:
-    """Title above the axes, one legend below them."""
+def left_out(shown: int, count: int, what: str) -> str:
+    """For a subtitle: `6 of 42 cells`; empty where all are shown."""
+    return f"{shown:,} of {count:,} {what}" if shown < count else ""
+
+
+def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequence[Any]) -> None:
+    """Title above the axes, one legend below them; what is empty of the subtitle is left out."""
     width, height = figure.get_size_inches()
-    columns = 3 if width > 9 else 2
-    rows = -(-len(handles) // columns)
-    size = min(11.0, 130 * width / max(len(title), 1))  # a bold letter is about 0.65 em wide
-    figure.text(0.5, 1 - 0.1 / height, title, ha="center", va="top", fontsize=size,
+    columns = max(1, min(3 if width > 9 else 2, len(handles)))
+    for handle in handles:
+        handle.set_label(wrapped(handle.get_label(), width / columns - 0.65, 8, 3))
+    legend = _legend_height([lines_of(handle.get_label()) for handle in handles], columns)
+    usual = 0.17 * -(-len(handles) // columns)
+    heading = wrapped(title, 0.97 * width, 12, 4)  # bold letters are wider
+    lines = textwrap.wrap("; ".join(filter(None, subtitle)), round(14 * width))
+    # Lines that most pictures lack do not take from the room of the axes.
+    height += 0.17 * (lines_of(heading) - 1) + 0.15 * _title_lines(figure)
+    height += legend - usual + 0.15 * max(len(lines) - 2, 0)
+    figure.set_size_inches(width, height)
+    figure.text(0.5, 1 - 0.1 / height, heading, ha="center", va="top", fontsize=11,
                 weight="bold", parse_math=False)  # fmt: skip
-    lines = textwrap.wrap(subtitle, round(14 * width))
-    figure.text(0.5, 1 - 0.34 / height, "\n".join(lines), ha="center", va="top", fontsize=8.5,
+    top = 0.17 + 0.17 * lines_of(heading)
+    figure.text(0.5, 1 - top / height, "\n".join(lines), ha="center", va="top", fontsize=8.5,
                 parse_math=False)  # fmt: skip
     if handles:
-        figure.legend(handles=list(handles), loc="lower center", ncols=columns, fontsize=8,
-                      handlelength=3)  # fmt: skip
-    top = 0.4 + 0.15 * len(lines)
-    figure.tight_layout(rect=(0, (0.1 + 0.17 * rows) / height, 1, 1 - top / height))
+        shown = figure.legend(handles=list(handles), loc="lower center", ncols=columns, fontsize=8,
+                              handlelength=3)  # fmt: skip
+        for text in shown.get_texts():
+            text.set_parse_math(False)
+    top += 0.06 + 0.15 * len(lines)
+    bottom = 0.1 + legend
+    figure.tight_layout(rect=(0, bottom / height, 1, 1 - top / height))
+
+
+def _legend_height(lines: list[int], columns: int) -> float:
+    """In inches, of a legend whose entries have so many lines: it is filled column by column."""
+    size, larger = divmod(len(lines), columns)
+    start, heights = 0, [0.0]
+    for column in range(columns):
+        end = start + size + (column < larger)
+        heights.append(sum(0.04 + 0.13 * count for count in lines[start:end]))
+        start = end
+    return max(heights)
+
+
+def _title_lines(figure: Figure) -> int:
+    """Lines of panel titles beyond the first, row by row."""
+    rows: dict[int, int] = {}
+    for axes in figure.axes:
+        spec = axes.get_subplotspec()
+        if spec is not None and axes.get_visible():
+            row = spec.rowspan.start
+            rows[row] = max(rows.get(row, 0), lines_of(axes.get_title()) - 1)
+    return sum(rows.values())

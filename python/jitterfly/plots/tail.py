@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from ..analysis.results import Results
 from ..analysis.tails import NAMED, tail
 from ..observables import Observed
-from . import spread, style
+from . import spread, ticks
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:
@@ -44,7 +44,7 @@ def _line(
 
 def _finish(axes: Axes, name: str, unit: str) -> None:
     axes.set_xlabel(name, parse_math=False)
-    style.value_axis(axes, unit)
+    ticks.value_axis(axes, unit)
     axes.set_yscale("log")
     axes.set_ylim(4e-6, 0.6)
     axes.yaxis.set_major_locator(FixedLocator(list(NAMED.values())))

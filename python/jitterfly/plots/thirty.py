@@ -10,7 +10,8 @@ from matplotlib.lines import Line2D
 from ..analysis.measures import RUNS
 from ..analysis.results import Results
 from ..analysis.thirty import LEAST_MEANS, Thirty, thirty
-from . import style
+from . import style, ticks
+from .words import wrapped
 
 _MOST_DOTS = 2000
 
@@ -21,7 +22,8 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     if not cells:
         least = LEAST_MEANS * RUNS
         raise results.study.error(f"figure 'thirty' needs cells with {least} samples or more")
-    figure = Figure(figsize=(7.6, 0.85 * len(cells) + 1.8))
+    high = 1.15 if any("\n" in _text(cell) for cell in cells) else 0.85
+    figure = Figure(figsize=(7.6, high * len(cells) + 1.8))
     axes = figure.subplots()
     for row, cell in enumerate(reversed(cells)):
         _strip(axes, row, cell)
@@ -29,7 +31,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     axes.spines["left"].set_visible(False)
     axes.set_ylim(-0.35, len(cells) - 0.1)
     if len({cell.unit for cell in cells}) == 1:
-        style.value_axis(axes, cells[0].unit)
+        ticks.value_axis(axes, cells[0].unit)
     axes.set_xlabel("mean")
     handles = [
         Line2D([], [], color=style.BLUE, marker="o", markersize=3, linestyle="none",
@@ -37,7 +39,9 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         Line2D([], [], color="black", marker="D", markersize=4, linewidth=2,
                label="mean of all realizations, 95 % interval"),
     ]  # fmt: skip
-    text = f"on the right: the largest of the {RUNS}-run means over the smallest"
+    count = len({cell.cell for cell in cells})
+    left = style.left_out(count, len(results.spots), "cells, where these means scatter most")
+    text = [left, f"on the right: the largest of the {RUNS}-run means over the smallest"]
     style.finish(figure, results.title, text, handles)
     return figure
 
@@ -55,9 +59,21 @@ def _strip(axes: Axes, row: int, cell: Thirty) -> None:
         capsize=3,
     )  # fmt: skip
     across = axes.get_yaxis_transform()
+    axes.text(
+        0.0,
+        row + 0.56,
+        _text(cell),
+        transform=across,
+        fontsize=7.5,
+        va="bottom",
+        parse_math=False,
+    )
+    axes.text(1.0, row + 0.27, f"{cell.apart:.2g}×", transform=across, fontsize=9, va="center")
+    axes.axhline(row - 0.3, color="#dddddd", linewidth=0.6)
+
+
+def _text(cell: Thirty) -> str:
     name = cell.observable.replace("_", " ")
     text = f"{name}, {cell.cell}: {len(cell.means):,} means of {RUNS} runs, "
     text += f"{cell.realizations:,} in all"
-    axes.text(0.0, row + 0.56, text, transform=across, fontsize=7.5, va="bottom", parse_math=False)
-    axes.text(1.0, row + 0.27, f"{cell.apart:.2g}×", transform=across, fontsize=9, va="center")
-    axes.axhline(row - 0.3, color="#dddddd", linewidth=0.6)
+    return wrapped(text, 6.2, 7.5, 2)

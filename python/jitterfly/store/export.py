@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shutil
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,15 +42,29 @@ def export(store: Store, path: str | Path, confidence: float = 0.95) -> None:
     write(store, path, confidence)
 
 
-def _named(dataset: xarray.Dataset) -> xarray.Dataset:
-    """With names that are no paths: "T_comm per D"."""
-    names = [name for name in dataset.variables if "/" in str(name)]
-    return dataset.rename({name: re.sub(r"\s*/\s*", " per ", str(name)) for name in names})
+def _named(dataset: xarray.Dataset, path: Path) -> xarray.Dataset:
+    """With names that files can hold, no paths: "T_comm per D"; `long_name` has the study's."""
+    names = {str(name): _clean(str(name)) for name in dataset.variables}
+    for name, clean in names.items():
+        others = [other for other in names if names[other] == clean and other != name]
+        if others:
+            raise ValueError(
+                f"{path}: the axes {name!r} and {others[0]!r} would both be {clean!r} there; "
+                "rename one"
+            )
+    return dataset.rename({name: clean for name, clean in names.items() if name != clean})
+
+
+def _clean(name: str) -> str:
+    """Letters and digits of any script, and what NetCDF allows beside them."""
+    name = re.sub(r"\s*/\s*", " per ", unicodedata.normalize("NFC", name))
+    name = re.sub(r"[^\w .@+-]+", "", name).strip()
+    return name if re.match(r"\w", name) else f"_{name}"
 
 
 def _netcdf(store: Store, path: Path, confidence: float) -> None:
     optional("netCDF4")
-    dataset = _named(to_xarray(store, confidence))
+    dataset = _named(to_xarray(store, confidence), path)
     with replacing(path) as temporary:
         dataset.to_netcdf(temporary, engine="netcdf4")
 
@@ -58,7 +73,7 @@ def _zarr(store: Store, path: Path, confidence: float) -> None:
     zarr = optional("zarr")
     # What every version of zarr reads; zarr 2 writes nothing else.
     format2 = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
-    dataset = _named(to_xarray(store, confidence))
+    dataset = _named(to_xarray(store, confidence), path)
     if path.exists() and not (path / ".zgroup").exists():
         raise ValueError(f"{path} is there and is no zarr group; choose another name")
     temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")

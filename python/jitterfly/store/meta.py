@@ -95,7 +95,10 @@ def read_meta(path: Path) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError, RecursionError):  # ValueError: JSON and UTF-8 as well
         good = False
     if not good:
-        raise ValueError(f"{file} is damaged; run again with --force")
+        raise ValueError(
+            f"{file} is damaged; delete it and run the same study again: the records are kept, "
+            "and the run goes on from them"
+        )
     for key, ours in (("format", FORMAT), ("stream", STREAM_VERSION)):
         if meta[key] != ours:
             raise ValueError(

@@ -126,7 +126,7 @@ def scan(file: BinaryIO, identity: Identity) -> Iterator[Entry | Wrong]:
     end = file.seek(0, 2)
     here = 0
     while here < end:
-        found = _read_head(file, here, end)
+        found = read_head(file, here, end)
         if isinstance(found, str):
             yield Wrong(here, here, found)
             here = _next_magic(file, here + 1, end)
@@ -172,7 +172,7 @@ def _entry(header: dict[str, Any], offset: int, size: int, crc: int) -> Entry:
     return Entry(first, first + header["count"], offset, size, crc, packing, base)
 
 
-def _read_head(file: BinaryIO, at: int, end: int) -> tuple[dict[str, Any], int, int, int] | str:
+def read_head(file: BinaryIO, at: int, end: int) -> tuple[dict[str, Any], int, int, int] | str:
     file.seek(at)
     prefix = file.read(_PREFIX.size)
     if len(prefix) < _PREFIX.size:

@@ -47,12 +47,15 @@ class Store:
         self._data: dict[tuple[int, int], PlaceData] = {}
         self._decisions: dict[int, tuple[int, Decision]] = {}
 
+    def __repr__(self) -> str:
+        return f"Store({self.study.name!r} in {str(self.path)!r}: {len(self.places)} places)"
+
     @classmethod
     @contextmanager
     def create(cls, path: str | Path, study: Study, *, force: bool = False) -> Iterator[Store]:
         """Hold `path` for a run: it must be empty or hold the same study, smaller or larger.
 
-        A larger budget, more values on an axis, other targets and observables extend what is there.
+        A larger budget, more values, other targets and observables extend what is there.
 
         Raises:
             ValueError: another run is writing there; it holds another study or one of another
@@ -63,7 +66,7 @@ class Store:
         meta = metas.describe(study)
         check_directory(path, force)
         with locked(path):
-            meta = take_over(path, meta, force)
+            meta = take_over(path, study, meta, force)
             (path / RECORDS).mkdir(exist_ok=True)
             metas.write_study(path, study)
             metas.write_meta(path, meta)
@@ -185,8 +188,7 @@ class Store:
     ) -> Estimate:
         """A statistic of an observable, over the realizations of the last look.
 
-        Where a study has targets, the data decided when to stop: every interval is then one that
-        holds whenever that was (see `stats.sequential`).
+        With targets the data decided when to stop: every interval holds whenever that was.
         """
         level = 1 - (1 - confidence) * self.decision(place).share
         found = self.observed(place, name).statistic(statistic, level)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..observables.measure import Family
 from ..observables.names import STATISTICS
+from ..observables.observed import Observed
 from ..stats import Estimate
 from ..studies.place import Place
 from .store import Store
@@ -51,16 +52,21 @@ def rows(store: Store, confidence: float = 0.95) -> Iterator[Row]:
     """Place by place, what there is of it; a place without realizations has no rows."""
     names = statistics(store)
     for place in store.places:
-        if not store.decision(place).realizations:
+        decision = store.decision(place)
+        if not decision.realizations:
             continue
-        for name, family in store.families(place).items():
-            observed = store.observed(place, name)
+        data = store.data(place, decision.realizations)
+        level = 1 - (1 - confidence) * decision.share  # as `Store.estimate`
+        for family in store.families(place).values():
+            observed = Observed(family, data)
+            measure, T = observed.measure, observed.T
             for statistic in names:
-                measure = observed.measure
                 if statistic == _WINS and not (measure.is_ratio and measure.distribution):
                     continue
-                estimate = store.estimate(place, name, statistic, confidence)
-                yield Row(place, family, observed.T, statistic, estimate, observed.exact)
+                estimate = observed.statistic(statistic, level)
+                if level != confidence:
+                    estimate = replace(estimate, confidence=confidence)
+                yield Row(place, family, T, statistic, estimate, observed.exact)
 
 
 def records(store: Store, confidence: float = 0.95) -> Iterator[dict[str, Any]]:

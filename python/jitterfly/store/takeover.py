@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ..files import TEMPORARY
+from ..studies.study import Study
 from .lock import LOCK
 from .meta import META, differences, joined, read_meta
+from .orphans import RECORDS, check_orphans, has_records
 
-RECORDS = "records"
+__all__ = ["RECORDS", "SHARDS", "check_directory", "take_over"]
+
 SHARDS = "shard-*-of-*"
 _OLD_META = "meta.json"  # of format 1
 
@@ -26,12 +29,14 @@ def check_directory(path: Path, force: bool) -> None:
             f"{path} was written by another version of jitterfly; "
             "choose another --out, or --force to replace it"
         )
+    if has_records(path):
+        return  # of a run whose store.json is gone: `take_over` compares them
     shards = set(path.glob(SHARDS))
     if any(entry not in shards for entry in path.iterdir()):
         raise ValueError(f"{path} is not empty and holds no run; choose another --out, or --force")
 
 
-def take_over(path: Path, meta: Mapping[str, Any], force: bool) -> dict[str, Any]:
+def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) -> dict[str, Any]:
     """Compare with the run that is in `path`, and clear it away where it must be.
 
     Returns:
@@ -45,6 +50,7 @@ def take_over(path: Path, meta: Mapping[str, Any], force: bool) -> dict[str, Any
         left.unlink()  # of a run that was killed
     try:
         if not (path / META).exists():
+            check_orphans(path, study)
             return dict(meta)
         old = read_meta(path)
         different = differences(old, meta)

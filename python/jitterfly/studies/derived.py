@@ -15,6 +15,7 @@ from ..fields import check_choice, check_integer, shorten
 from ..network import MOST_BYTES, Network
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, parse_seconds, show_seconds
 from .casetable import get_path, put
+from .spelling import check_spelling
 
 _NOISE = re.compile(r"noise\.[0-9]+\.(duration|period)")
 
@@ -182,9 +183,13 @@ def apply(table: dict[str, Any], rule: str, by: Sequence[str], value: float, whe
     for path in by:
         over = sets(rule, path)
         solved, other = (TIMES[above], TIMES[below]) if over else (TIMES[below], TIMES[above])
-        known = other.read(table, path)
-        wanted = known * ratio if over else known / ratio
-        found, reach = solved.solve(table, path, wanted)
+        try:
+            known = other.read(table, path)
+            wanted = known * ratio if over else known / ratio
+            found, reach = solved.solve(table, path, wanted)
+        except ValueError:
+            check_spelling(table)
+            raise
         if found is None:
             ends = [end / known if over else known / end for end in reach]
             told = " to ".join(f"{float(end):.4g}" for end in sorted(ends))

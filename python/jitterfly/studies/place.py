@@ -18,6 +18,7 @@ from ..program import observation_names, rank_rounds
 from . import derived
 from .axes import Axis
 from .casetable import Frozen, get_path, thaw
+from .exposure import check_exposed, delays
 from .points import Point
 
 #: Part of every cell's hash: a change of the random streams or of the model makes new cells.
@@ -90,12 +91,12 @@ class Place:
 
     @property
     def noisy(self) -> bool:
-        """Whether any cell has noise that can delay anything."""
-        return any(
-            noise.longest_delay(1) > 0 or noise.longest_message_delay(cell.case.costs.transit) > 0
-            for cell in self.cells
-            for noise in cell.case.noise
-        )
+        """Whether any cell has noise that can delay anything in it."""
+        return any(delays(noise, cell.case) for cell in self.cells for noise in cell.case.noise)
+
+    def __repr__(self) -> str:
+        variants = "".join(f", {cell.variant}" for cell in self.cells if cell.variant)
+        return f"Place({self.index}: {self.name}{variants}; {self.limit} realizations at most)"
 
 
 def place_name(labels: Mapping[str, str], variant: str = "") -> str:
@@ -114,8 +115,8 @@ def build_places(study: Any) -> tuple[Place, ...]:
     """Every place of a study, each case checked.
 
     Raises:
-        ValueError: a case refuses its values, or two cells are the same; the message names the
-            cell.
+        ValueError: a case refuses its values, two cells are the same (the message names the
+            cell), or noise that can hit nothing anywhere.
     """
     variants = study.variants or (Point("", Frozen()),)
     spread = _spread_variants(study.observables.values(), [variant.label for variant in variants])
@@ -153,6 +154,7 @@ def build_places(study: Any) -> tuple[Place, ...]:
                 f"the places {other} and {place.name} have the same cases: leave one out"
             )
         places.append(place)
+    check_exposed(places)
     return tuple(places)
 
 

@@ -9,6 +9,7 @@ from ..fields import did_you_mean
 from ..observables.events import LEAST_RAW
 from ..observables.observable import Observable
 from ..observables.target import Target
+from .absent import why_absent
 from .place import Place
 from .schema import read_observables
 
@@ -30,13 +31,7 @@ def check_wishes(study: Any) -> None:
     for name, observable in observables.items():
         look(name, lambda name=name: name in owner.values())
         if name not in owner.values() and observables != read_observables({}, study.variants):
-            told = "; ".join(
-                f"{side}: T = {select.T!r}, cycle = {select.cycle!r}"
-                for side, select in observable.sides().items()
-            )
-            raise ValueError(
-                f"observables.{name}: no place has that ({told}), or it takes 0 s without noise"
-            )
+            raise ValueError(f"observables.{name}: {why_absent(observable, places)}")
     for target in targets:
         wanted = target.observable
         for name in observables:  # a name of one that is made by "each" may need a larger place
@@ -51,8 +46,8 @@ def check_wishes(study: Any) -> None:
         observable = observables[owner[wanted]]
         try:
             observable.check_statistic(target.statistic, wanted)
-            if target.unit and target.unit != observable.unit:
-                raise ValueError(f"{wanted} is not a time, so ± {target.absolute:g} s is no width")
+            observable.check_target(wanted)
+            _check_unit(target, wanted, observable.unit)
         except ValueError as error:
             raise ValueError(f"targets: {str(target)!r}: {error}") from None
     if targets:
@@ -61,6 +56,21 @@ def check_wishes(study: Any) -> None:
     for pair in told:
         if told.count(pair) > 1:
             raise ValueError(f"targets: {pair[0]} of {pair[1]} is there twice")
+
+
+def _check_unit(target: Target, name: str, unit: str) -> None:
+    """Raise ValueError for a width of seconds of what is no time, or without a unit of a time."""
+    if target.absolute is None:
+        return
+    if target.statistic == "win probability":
+        name, unit = f"{target.statistic} of {name}", ""
+    if target.unit and not unit:
+        raise ValueError(f"{name} is not a time, so ± {target.absolute:g} s is no width")
+    if unit and not target.unit:
+        raise ValueError(
+            f"{name} is a time, so the width must have a unit (s, ms, us, ns) or be in %, "
+            f"got {target.absolute:g}"
+        )
 
 
 def _check_raw(study: Any, wanted: set[str]) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..backends import BACKENDS, check_backend
-from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer
+from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables.target import Target
 from ..store.store import Store
-from ..studies.study import Study
+from ..studies.study import Study, load_study
 from . import executors
 from .feed import Feed
 from .progress import Progress
@@ -35,7 +35,7 @@ class PlacesFailed(RuntimeError):
 
 
 def run(
-    study: Study,
+    study: Study | str | Path,
     out: str | Path,
     *,
     executor: Executor | None = None,
@@ -57,6 +57,7 @@ def run(
     The samples do not depend on who runs them, nor on how often the run was stopped on the way.
 
     Args:
+        study: a `Study`, or the path of its TOML file (see `load_study`).
         executor: where batches run; the caller shuts it down.
         workers: instead of an executor: None (this process, or the other ranks when this is rank
             0 of `mpiexec -n N python -m mpi4py.futures`), "gpus" (a spawned process for each GPU),
@@ -76,7 +77,7 @@ def run(
             anything is simulated; with "stop", a place that can not be run.
         PlacesFailed: with "finish", after all that could be run is in the store.
         RuntimeError: workers can not start, or an executor given here broke.
-        OSError: `out` can not be written.
+        OSError: `out` can not be written, or the file of the study not be read.
         Stopped: Ctrl-C. What was run is on disk; the same call goes on from there.
     """
     check_choice(on_error, "on_error", ("stop", "finish"))
@@ -90,6 +91,12 @@ def run(
         check_choice(backend, "backend", BACKENDS)
         if threads is not None:
             check_integer(threads, "threads", 1, MOST_THREADS)
+    if isinstance(study, (str, Path)):
+        study = load_study(study)
+    if not isinstance(study, Study):
+        raise ValueError(
+            f"study must be a Study or the path of its TOML file, got {shorten(study)}"
+        )
     study = _overridden(study, realizations, seed, targets)
     places = study.places()
     out = Path(out)

@@ -56,6 +56,8 @@ class Progress:
         self.runs = runs
         self.cells = len(runs)
         self.cells_done = sum(run.done for run in runs)
+        self.nothing_to_do = self.cells_done == self.cells
+        self.shown = 0.0  # of the bar, which never goes back where the data ask for more
         self.realizations = 0
         self.work_done = 0.0
         self.left = {run.place.index: run.expected() * run.place.work for run in runs}
@@ -115,6 +117,8 @@ class Progress:
 
     def text(self) -> str:
         """Cells done, time left, realizations per second: a narrow terminal cuts the end off."""
+        if self.nothing_to_do:
+            return f"{self.cells_done}/{self.cells} cells, nothing to do"
         elapsed = max(self.elapsed, 1e-9)
         if self.work_done > 0 and self.cells_done < self.cells:
             left = elapsed * max(self.work_left, 0.0) / self.work_done
@@ -128,7 +132,8 @@ class Progress:
 
     def _draw(self) -> None:
         done = self.work_done / max(self.work_done + self.work_left, 1e-9)
-        self.bar.n = 1.0 if self.cells_done == self.cells else min(max(done, 0.0), 0.999)
+        self.shown = max(self.shown, min(done, 0.999))
+        self.bar.n = 1.0 if self.cells_done == self.cells else self.shown
         self.bar.set_description_str(self.text())
 
     def _line(self) -> None:
