@@ -77,7 +77,9 @@ class Look:
 
 
 def first_look(least: int, limit: int) -> Look:
-    """The first one: a pilot of half of what has to be simulated anyway."""
+    """The first one: a pilot of half of what has to be simulated anyway, if it can change that."""
+    if least >= limit:
+        return _look(0, limit, True, 0, limit)
     return _look(0, grid_up(max(math.ceil(least / 2), 2)), False, 0, limit)
 
 

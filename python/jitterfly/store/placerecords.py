@@ -99,19 +99,22 @@ class PlaceRecords:
         if summary is not None:
             self.summaries.append_summary(first, count, summary.to_bytes())
 
-    def ticks(self, first: int, end: int) -> Ticks:
-        """Samples of realizations `first` ... `end` - 1."""
+    def ticks(self, first: int, end: int, known: Ticks | None = None) -> Ticks:
+        """Samples of realizations `first` ... `end` - 1; `known` are the first of them."""
         self._refuse(gaps(self._raw(end), first, end))
         values = np.empty((end - first, len(self.place.columns)), np.int64)
+        have = 0 if known is None else len(known)
+        if known is not None:
+            values[:have] = known.values
         for file, columns in self._columns():
-            file.samples(values[:, columns], first, end)
+            file.samples(values[have:, columns], first + have, end)
         return Ticks(self.place.columns, values)
 
-    def data(self, count: int) -> PlaceData:
-        """See `Store.data`."""
+    def data(self, count: int, known: Ticks | None = None) -> PlaceData:
+        """See `Store.data`; `known` are samples from realization 0 on that were read before."""
         self._refuse([(first, first + size) for first, size in self.missing(count)])
         limit = min(count, self.place.raw_limit)
-        ticks = self.ticks(0, limit)
+        ticks = self.ticks(0, limit, known)
         rest = None
         if count > limit:
             for step in way(self.summaries.spans, self._raw(count), limit, count):

@@ -5,8 +5,7 @@
     OUT/records/*.jfr   samples of a cell, or summaries of a place (see `records`)
     OUT/.lock           held by the run that writes
 
-A record counts when it is whole, so a run that is stopped at any moment loses at most what was in
-flight, and the same command goes on from there.
+A record counts when it is whole: a run that is stopped at any moment loses what was in flight.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from .placerecords import PlaceRecords
 from .recordfile import RecordFile
 from .takeover import RECORDS, check_directory, take_over
 
-# What stays in memory after it was read: places, and bytes of their samples.
+# Of what was read, kept in memory: places, bytes of samples.
 _KEPT, _KEPT_BYTES = 16, 2**27
 
 
@@ -146,8 +145,9 @@ class Store:
         """
         key = (place.index, count)
         if key not in self._data:
-            found = self.records(place).data(count)
-            self._data[key] = found
+            read = [d.ticks for (i, n), d in self._data.items() if i == place.index and n <= count]
+            known = max(filter(None, read), key=len, default=None)
+            self._data[key] = self.records(place).data(count, known)
             while len(self._data) > 1 and self._too_much():
                 del self._data[next(iter(self._data))]
         return self._data[key]
@@ -195,7 +195,7 @@ class Store:
         return replace(found, confidence=confidence)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:
-        """A labelled `xarray.Dataset`: see `dataset.to_xarray`."""
+        """See `dataset.to_xarray`."""
         from .dataset import to_xarray
 
         return to_xarray(self, confidence)
