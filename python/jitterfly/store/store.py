@@ -157,7 +157,7 @@ class Store:
         return sum(kept) > _KEPT_BYTES or len(self._data) > _KEPT
 
     def families(self, place: Place) -> Mapping[str, Any]:
-        """The observables of a place by name."""
+        """Of a place, by name."""
         return self.study.families(place)
 
     def decision(self, place: Place) -> Decision:
