@@ -1,6 +1,16 @@
 """A study that runs in a moment, for tests of what is around it."""
 
-STUDY = """
+# What MS12 looks at.
+OBSERVABLES = """
+[observables]
+slowdown = { kind = "slowdown", T = 0 }
+slowdown_redundant = { kind = "slowdown", T = "best" }
+gain = { kind = "gain", of = { T = "best" }, over = { T = 0 } }
+optimal_T = { kind = "optimal_T" }
+"""
+
+STUDY = (
+    """
 name = "small"
 title = "A small study"
 figure = "slowdown"
@@ -15,10 +25,6 @@ noise = [{ kind = "periodic", period = "100us", duration = "10us" }]
 
 [axes.ranks]
 log2 = [2, 4]
-
-[observables]
-slowdown = { kind = "slowdown", T = 0 }
-slowdown_redundant = { kind = "slowdown", T = "best" }
-gain = { kind = "gain", of = { T = "best" }, over = { T = 0 } }
-optimal_T = { kind = "optimal_T" }
 """
+    + OBSERVABLES
+)

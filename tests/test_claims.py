@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from small_study import OBSERVABLES
 
 from jitterfly.analysis.results import Results
 from jitterfly.claims import CLAIMS, VERDICTS, Finding, cells, pairs, verdict
@@ -11,14 +12,6 @@ from jitterfly.stats import Estimate
 from jitterfly.store import Store
 from jitterfly.studies.study import parse_study
 from jitterfly.sweep import run
-
-SLOWDOWN = """
-[observables]
-slowdown = { kind = "slowdown", T = 0 }
-slowdown_redundant = { kind = "slowdown", T = "best" }
-gain = { kind = "gain", of = { T = "best" }, over = { T = 0 } }
-optimal_T = { kind = "optimal_T" }
-"""
 
 CASE = """
 name = "some"
@@ -41,7 +34,7 @@ values = [0.04, 0.3, 2]
 [axes.ranks]
 log2 = [2, 9]
 """
-    + SLOWDOWN
+    + OBSERVABLES
 )
 DURATION = (
     CASE.replace("ALPHA", ALPHA).replace("DURATION", "")
@@ -53,7 +46,7 @@ values = [1e-4, 0.1]
 [axes.ranks]
 log2 = [6, 9]
 """
-    + SLOWDOWN
+    + OBSERVABLES
 )
 LATENCY = (
     CASE.replace("ALPHA", "").replace("DURATION", "")
@@ -68,10 +61,10 @@ values = [1e-6, 1e-7]
 [axes.ranks]
 log2 = [6, 9]
 """
-    + SLOWDOWN
+    + OBSERVABLES
 )
 RANKS = ALONG + '[axes.reading.points.one]\n[axes.reading.points.two]\n"noise.0.duration" = "9us"\n'
-RANKS += "[axes.ranks]\nlog2 = [6, 8]\n" + SLOWDOWN
+RANKS += "[axes.ranks]\nlog2 = [6, 8]\n" + OBSERVABLES
 
 CS14 = """
 name = "cs14"

@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from small_study import OBSERVABLES
 
 import jitterfly as jf
 from jitterfly.analysis import figures, measures, report
@@ -23,14 +24,6 @@ from jitterfly.store import Store
 from jitterfly.studies.study import parse_study
 from jitterfly.sweep import run
 from jitterfly.trace.replay import Replay
-
-OBSERVABLES = """
-[observables]
-slowdown = { kind = "slowdown", T = 0 }
-slowdown_redundant = { kind = "slowdown", T = "best" }
-gain = { kind = "gain", of = { T = "best" }, over = { T = 0 } }
-optimal_T = { kind = "optimal_T" }
-"""
 
 MS12 = (
     """

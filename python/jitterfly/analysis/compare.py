@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import stats
 from ..observables import Completion, Family, Observed
+from ..observables.decide import level_of
 from ..store import Store
 from ..studies import Place
 
@@ -85,12 +86,8 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
             f"A has seed {seeds[0]} and B has seed {seeds[1]}: they saw other noise and can not be "
             f"paired; run one again with --seed {seeds[0]}"
         )
-    theirs = {tuple(place.labels.items()): place for place in b.store.places}
-    pairs = [
-        (place, theirs[tuple(place.labels.items())])
-        for place in a.store.places
-        if tuple(place.labels.items()) in theirs
-    ]
+    here, there = ({_at(p): p for p in side.store.places} for side in (a, b))
+    pairs = [(here[at], there[at]) for at in here if at in there]
     pairs = [(p, q) for p, q in pairs if a.store.available(p) > 1 and b.store.available(q) > 1]
     if not pairs:
         raise ValueError("A and B have no place on their axes in common that both have run")
@@ -100,8 +97,12 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
         sequential = [share for share in shares if share < 1]
         # Where the data decided when to stop, the looks have spent a part; both may have.
         share = min(shares) / max(len(sequential), 1)
-        found.append(_verdict(a, b, p, q, confidence, 1 - (1 - confidence) * share / len(pairs)))
+        found.append(_verdict(a, b, p, q, confidence, level_of(confidence, share / len(pairs))))
     return found
+
+
+def _at(place: Place) -> tuple[tuple[str, str], ...]:
+    return tuple(place.labels.items())
 
 
 def _samples(side: Side, place: Place) -> np.ndarray:

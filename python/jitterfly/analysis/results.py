@@ -71,7 +71,7 @@ class Spot:
         if not self.realizations:
             return {}
         data = self.store.data(self.place, self.decision.realizations)
-        level = 1 - 0.05 * self.decision.share
+        level = self.decision.level()
         found = {}
         for name, family in self.families.items():
             observed = Observed(family, data)
@@ -104,8 +104,7 @@ class Spot:
             raise ValueError(f"{self.place.name} has no data yet")
         family = Family("", "", (Measure("", top, bottom, distribution=False),))
         observed = Observed(family, self.store.data(self.place, self.realizations))
-        level = 1 - 0.05 * self.decision.share
-        return replace(observed.mean(level), confidence=0.95)
+        return replace(observed.mean(self.decision.level()), confidence=0.95)
 
 
 @dataclass(frozen=True)

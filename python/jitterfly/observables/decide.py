@@ -23,6 +23,11 @@ _TELLING_TAIL = 24  # the same for a quantile: realizations beyond it
 _UNKNOWN = 4  # times as many realizations, where the data can not even say when they can
 
 
+def level_of(confidence: float, share: float) -> float:
+    """The level of an interval that may spend a share of the error rate."""
+    return 1 - (1 - confidence) * share
+
+
 @dataclass(frozen=True)
 class State:
     """Where a target stands.
@@ -75,6 +80,10 @@ class Decision:
     def met(self) -> bool:
         """Whether it is finished and all targets are met."""
         return self.next is None and all(state.met for state in self.states)
+
+    def level(self, confidence: float = 0.95) -> float:
+        """Of intervals that hold with `confidence` although the data said when to stop."""
+        return level_of(confidence, self.share)
 
 
 def decide(
@@ -143,8 +152,7 @@ def _state(target: Target, observed: Observed, look: sequential.Look, noisy: boo
 
 def _interval(target: Target, observed: Observed, share: float) -> Estimate:
     """At the level of a look; what can be claimed of it is the target's confidence."""
-    level = 1 - (1 - target.confidence) * share
-    found = observed.statistic(target.statistic, level)
+    found = observed.statistic(target.statistic, level_of(target.confidence, share))
     return replace(found, confidence=target.confidence)
 
 

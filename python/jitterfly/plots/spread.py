@@ -81,7 +81,7 @@ def _panel(results: Results, axes: Axes, panel: Panel, name: str, line: Any, col
             "color": mpl.colormaps["cividis"](shade), "linestyle": _LINES[number % len(_LINES)],
             "linewidth": 1.5,
         }  # fmt: skip
-        line(axes, observed, _label(results, spot), look, 1 - 0.05 * spot.decision.share)
+        line(axes, observed, _label(results, spot), look, spot.decision.level())
     if spots:
         title = along.axis_title(results.study, results.axis) if results.axis else None
         # Panels leave room below their lines.

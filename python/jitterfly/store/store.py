@@ -190,7 +190,7 @@ class Store:
 
         With targets the data decided when to stop: every interval holds whenever that was.
         """
-        level = 1 - (1 - confidence) * self.decision(place).share
+        level = self.decision(place).level(confidence)
         found = self.observed(place, name).statistic(statistic, level)
         return replace(found, confidence=confidence)
 

@@ -56,7 +56,7 @@ def rows(store: Store, confidence: float = 0.95) -> Iterator[Row]:
         if not decision.realizations:
             continue
         data = store.data(place, decision.realizations)
-        level = 1 - (1 - confidence) * decision.share  # as `Store.estimate`
+        level = decision.level(confidence)  # as `Store.estimate`
         for family in store.families(place).values():
             observed = Observed(family, data)
             measure, T = observed.measure, observed.T
