@@ -9,54 +9,31 @@
 
 #include "build_info.h"
 #include "engine.h"
+#include "noise.h"
 #include "peers/event_driven.h"
+#include "record.h"
 
 namespace py = pybind11;
 using jf::Tick;
-using Ticks = py::array_t<Tick, py::array::c_style | py::array::forcecast>;
+using jf::Ticks;
 using Steps = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
-using Words = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
 
 namespace {
 
 jf::Program make_program(int log2_ranks, const Steps& steps, int rows, Tick send, Tick receive,
-                         Tick transit, Tick combine, Tick work, Tick forward) {
+                         Tick transit, Tick combine, Tick work, Tick forward, bool one_rank) {
   if (steps.ndim() != 2 || steps.shape(1) != 5)
     throw std::invalid_argument("steps must have the shape (n, 5)");
   jf::Program p;
   p.log2_ranks = log2_ranks;
   p.rows = rows;
+  p.one_rank = one_rank;
   p.costs = {send, receive, transit, combine, work, forward};
   const auto s = steps.unchecked<2>();
   for (py::ssize_t i = 0; i < s.shape(0); ++i)
     p.steps.push_back({s(i, 0), s(i, 1), s(i, 2), s(i, 3), s(i, 4)});
-  p.check();
+  p.finish();
   return p;
-}
-
-void set_periodic(jf::Program& p, Tick period, Tick duration, bool stationary,
-                  std::int64_t node_ranks, const std::optional<Ticks>& phases, bool in_compute,
-                  bool in_communication) {
-  jf::Program changed = p;
-  changed.has_noise = true;
-  changed.period = period;
-  changed.duration = duration;
-  changed.stationary = stationary;
-  changed.node_ranks = node_ranks;
-  changed.in_compute = in_compute;
-  changed.in_communication = in_communication;
-  changed.phases.clear();
-  if (phases) changed.phases.assign(phases->data(), phases->data() + phases->size());
-  changed.check();
-  p = std::move(changed);
-}
-
-void set_jitter(jf::Program& p, Tick duration, const Words& survival) {
-  jf::Program changed = p;
-  changed.jitter_duration = duration;
-  changed.survival.assign(survival.data(), survival.data() + survival.size());
-  changed.check();
-  p = std::move(changed);
 }
 
 jf::Request make_request(std::uint64_t seed, std::int64_t first, std::int64_t count,
@@ -115,16 +92,36 @@ Ticks ready_times(const jf::Program& p, std::uint64_t seed, std::int64_t realiza
   return out;
 }
 
-Ticks phases(const jf::Program& p, std::uint64_t seed, std::int64_t realization) {
-  if (!p.has_noise) throw std::invalid_argument("the program has no periodic noise");
+Ticks phases(const jf::Program& p, std::uint64_t seed, std::int64_t realization,
+             std::size_t number) {
+  std::size_t source = 0, seen = 0;  // the periodic source of that number
+  for (; source < p.intervals.size(); ++source)
+    if (p.intervals[source].kind == jf::kPeriodicIntervals && seen++ == number) break;
+  if (source == p.intervals.size())
+    throw std::invalid_argument("the program has no such periodic noise");
   make_request(seed, realization, 1, "max", 1);
   Ticks out(static_cast<py::ssize_t>(p.ranks()));
   Tick* data = out.mutable_data();
   const jf::Poll poll = make_poll();
   {
     const py::gil_scoped_release release;
-    jf::cpu::phases(p, seed, realization, data, poll);
+    jf::cpu::phases(p, source, seed, realization, data, poll);
   }
+  return out;
+}
+
+Ticks busy(const jf::Program& p, std::uint64_t seed, std::int64_t realization, std::int64_t rank,
+           Tick until, bool compute) {
+  make_request(seed, realization, 1, "max", 1);
+  if (rank < 0 || rank >= p.ranks()) throw std::invalid_argument("there is no such rank");
+  const jf::Poll poll = make_poll();
+  std::vector<Tick> found;
+  {
+    const py::gil_scoped_release release;
+    found = jf::cpu::busy(p, seed, realization, rank, until, compute, poll);
+  }
+  Ticks out({static_cast<py::ssize_t>(found.size() / 2), py::ssize_t{2}});
+  std::copy(found.begin(), found.end(), out.mutable_data());
   return out;
 }
 
@@ -176,14 +173,14 @@ py::dict device_dict(const jf::gpu::Device& d) {
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The engines. Times are int64 ticks of 1 ps; see jitterfly.program for the steps.";
 
-  py::class_<jf::Program>(m, "Program", "An algorithm as steps, with its costs and its noise.")
+  py::class_<jf::Program> program(m, "Program",
+                                  "An algorithm as steps, with its costs and its noise.");
+  jf::bind_noise(m, program);
+  jf::bind_record(m);
+  program
       .def(py::init(&make_program), py::kw_only(), py::arg("log2_ranks"), py::arg("steps"),
            py::arg("rows"), py::arg("send"), py::arg("receive"), py::arg("transit"),
-           py::arg("combine"), py::arg("work"), py::arg("forward"))
-      .def("set_periodic", &set_periodic, py::arg("period"), py::arg("duration"),
-           py::arg("stationary"), py::arg("node_ranks"), py::arg("phases") = py::none(),
-           py::arg("in_compute") = true, py::arg("in_communication") = true)
-      .def("set_jitter", &set_jitter, py::arg("duration"), py::arg("survival"))
+           py::arg("combine"), py::arg("work"), py::arg("forward"), py::arg("one_rank") = false)
       .def_property_readonly("ranks", &jf::Program::ranks)
       .def_readonly("rows", &jf::Program::rows);
 
@@ -194,7 +191,9 @@ PYBIND11_MODULE(_core, m) {
   m.def("ready_times", &ready_times, py::arg("program"), py::arg("seed"), py::arg("realization"),
         "int64 (rows, ranks)");
   m.def("phases", &phases, py::arg("program"), py::arg("seed"), py::arg("realization"),
-        "int64 (ranks,)");
+        py::arg("number") = 0, "int64 (ranks,) of that periodic source");
+  m.def("busy", &busy, py::arg("program"), py::arg("seed"), py::arg("realization"), py::arg("rank"),
+        py::arg("until"), py::arg("compute"), "int64 (n, 2)");
   m.def("memory", &memory, py::arg("program"), py::arg("backend"), py::arg("threads") = 0,
         py::arg("count") = std::int64_t{1} << 31, "Bytes of state held by simulate.");
   m.def("philox", &philox, py::arg("counter"), py::arg("key"));

@@ -28,9 +28,13 @@ void simulate(const Program& program, const Request& request, Tick* out, const P
 // out: rows x ranks, every observed ready time of one realization.
 void ready_times(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out,
                  const Poll& poll);
-// out: one phase a rank.
-void phases(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out,
-            const Poll& poll);
+// out: one phase a rank, of the periodic noise that is that source of intervals.
+void phases(const Program& program, std::size_t source, std::uint64_t seed,
+            std::int64_t realization, Tick* out, const Poll& poll);
+// Begin and end of the busy intervals of a rank that begin before `until` and end after 0, in the
+// compute or the communication phase: disjoint, in ascending order.
+std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t realization,
+                       std::int64_t rank, Tick until, bool compute, const Poll& poll);
 // Bytes of state that simulate will hold, results aside.
 std::int64_t memory(const Program& program, const Request& request);
 int hardware_threads();

@@ -16,7 +16,7 @@ void require(bool ok, const char* what) {
 // network jitter copies can overtake each other, so all levels up to the last copy do.
 std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32_t end) {
   std::vector<Pass> cuts;
-  const bool jitter = !p.survival.empty();
+  const bool jitter = !p.messages.empty();
   std::int32_t start = begin, last_copy_end = begin;
   for (std::int32_t s = begin; s < end; ++s) {
     if ((p.steps[s].flags & kCopy) == 0) continue;
@@ -54,25 +54,17 @@ bool Program::has_copies() const {
   return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kCopy; });
 }
 
-void Program::check() const {
+void Program::finish() {
   require(log2_ranks >= 0 && log2_ranks <= 30, "log2_ranks must be 0 to 30");
   require(rows >= 0, "rows must not be negative");
   const Costs& c = costs;
   for (Tick t : {c.send, c.receive, c.transit, c.combine, c.work, c.forward})
     require(t >= 0, "costs must not be negative");
-  if (has_noise) {
-    require(period > 0 && duration >= 0 && duration < period,
-            "periodic noise needs 0 <= duration < period");
-    require(node_ranks >= 1, "node_ranks must be at least 1");
-    require(phases.empty() || static_cast<std::int64_t>(phases.size()) == ranks(),
-            "phases must have one entry per rank");
-    for (Tick t : phases) require(t >= 0 && t < period, "phases must lie in [0, period)");
-  }
-  require(jitter_duration >= 0, "jitter duration must not be negative");
-  require(std::is_sorted(survival.rbegin(), survival.rend()), "survival must fall");
-  bool inside = false;
+  bool inside = false, forwarded = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Step& s = steps[i];
+    Step& s = steps[i];
+    forwarded |= s.kind == kForward;
+    if ((s.kind == kCompute || s.kind == kEnter) && forwarded) s.flags |= kAfterForward;
     require(s.kind >= kCompute && s.kind <= kObserve, "unknown kind of step");
     require(s.row >= -1 && s.row < rows, "a step's row is out of range");
     const bool pairs = s.kind == kExchange || s.kind == kForward;
@@ -101,16 +93,30 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.log2_ranks = log2_ranks;
   v.rows = rows;
   v.step_count = static_cast<std::int32_t>(steps.size());
-  v.has_noise = has_noise;
-  v.has_jitter = !survival.empty();
+  v.general = general();
+  v.has_noise = !intervals.empty();
+  v.has_jitter = !messages.empty();
   v.has_copies = has_copies();
   v.steps = steps.data();
   v.costs = costs;
-  v.periodic = {
-      period,     duration,        stationary, node_ranks, phases.empty() ? nullptr : phases.data(),
-      in_compute, in_communication};
-  v.jitter = {jitter_duration, survival.data(), static_cast<std::int32_t>(survival.size())};
+  v.one_rank = one_rank;
   v.seed = seed;
+  v.sources.interval_count = static_cast<std::int32_t>(intervals.size());
+  v.sources.step_count = static_cast<std::int32_t>(delays.size());
+  for (const StepRole role : {kReceiveRole, kSendRole, kComputeRole})
+    for (const StepDelay& d : delays) v.sources.roles |= d.acts(role) << role;
+  v.sources.seed = seed;
+  v.messages.count = static_cast<std::int32_t>(messages.size());
+  v.phases_at = -1;
+  if (!v.general && v.has_noise) {
+    v.periodic = intervals[0].periodic;
+    v.phases_at = intervals[0].phases;
+  }
+  if (!v.general && v.has_jitter) {
+    v.survival_at = messages[0].delay.table;
+    v.jitter = {messages[0].delay.value, nullptr, static_cast<int>(messages[0].delay.count)};
+  }
+  v.point_to(intervals.data(), delays.data(), messages.data(), words.data());
   return v;
 }
 

@@ -5,28 +5,61 @@
 #include <string>
 #include <vector>
 
+#include "noise/host_delay.h"
 #include "plan.h"
 
 namespace jf {
 
-struct Program {
+// What all noise sources have in common.
+struct Scope {
+  std::int64_t node_ranks = 1;  // consecutive ranks that share draws, a power of two
+  bool in_compute = true, in_communication = true;
+  Window window{INT64_MIN, INT64_MAX};
+};
+
+class Program {
+ public:
   std::int32_t log2_ranks = 0, rows = 0;
   std::vector<Step> steps;
   Costs costs{};
-  bool has_noise = false;
-  Tick period = 1, duration = 0;
-  bool stationary = false, in_compute = true, in_communication = true;
-  std::int64_t node_ranks = 1;
-  std::vector<Tick> phases;
-  Tick jitter_duration = 0;
-  std::vector<std::uint64_t> survival;
+  bool one_rank = false;  // rows see rank 0 only
+  // The noise, and the tables that it refers to.
+  std::vector<IntervalSource> intervals;
+  std::vector<StepDelay> delays;
+  std::vector<MessageDelay> messages;
+  std::vector<std::uint64_t> words;
+
+  // All throw std::invalid_argument and leave the program as it was. Sources of a role are numbered
+  // in the order in which they are added: that is what their draws depend on.
+  void add_periodic(Tick period, Tick duration, bool stationary, const std::vector<Tick>& phases,
+                    const Scope& scope);
+  struct Stationary {
+    std::uint64_t share;
+    HostDelay busy, idle;
+  };
+  void add_renewal(const HostDelay& gap, const HostDelay& duration, const Stationary* stationary,
+                   const Scope& scope);
+  void add_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length,
+                 const std::vector<Tick>& offsets, const Scope& scope);
+  void add_step(const HostDelay& delay, bool at_send, const Scope& scope);
+  void add_message(const HostDelay& delay, const Scope& scope);
+  void add_jitter(Tick duration, const std::vector<std::uint64_t>& survival, const Scope& scope);
 
   std::int64_t ranks() const { return std::int64_t{1} << log2_ranks; }
   bool has_copies() const;
   // busy differs from sent, so tiles need room for both.
   bool has_busy() const { return has_copies() || costs.forward > 0; }
-  void check() const;  // throws std::invalid_argument
+  bool general() const;  // see ProgramView
+  std::int64_t cursors_per_rank() const;
+  void finish();  // checks steps and costs, and marks steps; throws std::invalid_argument
   ProgramView view(std::uint64_t seed) const;
+
+ private:
+  IntervalSource source(IntervalKind kind, const Scope& scope) const;
+  std::int32_t scope_bits(const Scope& scope) const;
+  std::int64_t keep(const std::vector<Tick>& values);
+  std::uint32_t number(IntervalKind kind) const;
+  void add_messages(const Delay& delay, const Scope& scope, bool jitter);
 };
 
 struct PlanLimits {

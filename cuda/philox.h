@@ -20,7 +20,22 @@ enum Purpose : std::uint32_t {
   kOriginalJitter = 16,
   kCopyJitter = 17,
   kForwardJitter = 18,
+  // Plus the number of the source among those of its role.
+  kMorePhases = 0x100,
+  kRenewal = 0x200,
+  kRenewalStart = 0x300,
+  kTraceOffset = 0x400,
+  kReceiveDelay = 0x500,
+  kSendDelay = 0x600,
+  kComputeDelay = 0x700,
+  kOriginalDelay = 0x800,
+  kCopyDelay = 0x900,
+  kForwardDelay = 0xA00,
+  kMoreOriginalJitter = 0xB00,
+  kMoreCopyJitter = 0xC00,
+  kMoreForwardJitter = 0xD00,
 };
+constexpr std::uint32_t kMostOfARole = 0x100;
 
 namespace philox {
 constexpr std::uint32_t kM0 = 0xD2511F53u, kM1 = 0xCD9E8D57u;  // multipliers
@@ -47,14 +62,26 @@ JF_HD Words philox4x32_10(Words counter, std::uint32_t key0, std::uint32_t key1)
 #endif
 }
 
+// Both draws of a block, numbers 2 * block and 2 * block + 1.
+template <class U>
+struct Pair {
+  U even, odd;
+};
+
+JF_HD Pair<std::uint64_t> uniform_pair(std::uint64_t seed, std::uint32_t purpose,
+                                       std::uint32_t block, std::uint32_t rank,
+                                       std::uint32_t realization) {
+  const Words r =
+      philox4x32_10({{block, purpose, rank, realization}}, static_cast<std::uint32_t>(seed),
+                    static_cast<std::uint32_t>(seed >> 32));
+  return {r.w[0] | std::uint64_t{r.w[1]} << 32, r.w[2] | std::uint64_t{r.w[3]} << 32};
+}
+
 // Draw number `draw` of a stream: 64 bits, so that the maximum of 10^9 of them still has a tail.
 JF_HD std::uint64_t uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw,
                               std::uint32_t rank, std::uint32_t realization) {
-  const Words r =
-      philox4x32_10({{draw >> 1, purpose, rank, realization}}, static_cast<std::uint32_t>(seed),
-                    static_cast<std::uint32_t>(seed >> 32));
-  return (draw & 1) == 0 ? r.w[0] | std::uint64_t{r.w[1]} << 32
-                         : r.w[2] | std::uint64_t{r.w[3]} << 32;
+  const auto pair = uniform_pair(seed, purpose, draw >> 1, rank, realization);
+  return (draw & 1) == 0 ? pair.even : pair.odd;
 }
 
 // floor(u * range / 2^64): uniform on [0, range).
@@ -65,5 +92,16 @@ JF_HD std::uint64_t scale64(std::uint64_t u, std::uint64_t range) {
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(u) * range >> 64);
 #endif
 }
+
+// Of v > 0.
+JF_HD std::uint64_t floor_log2(std::uint64_t v) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint64_t>(63 - __clzll(static_cast<long long>(v)));
+#else
+  return static_cast<std::uint64_t>(63 - __builtin_clzll(v));
+#endif
+}
+
+JF_HD std::uint64_t gather(const std::uint64_t* table, std::uint64_t index) { return table[index]; }
 
 }  // namespace jf

@@ -6,6 +6,7 @@
 #include "noise/jitter.h"
 #include "noise/none.h"
 #include "noise/periodic.h"
+#include "noise/sources.h"
 
 namespace jf {
 
@@ -16,13 +17,14 @@ enum StepKind : std::int32_t {
   kForward = 3,
   kObserve = 4
 };
-enum StepFlag : std::int32_t { kCopy = 1, kFinal = 2 };
+// kAfterForward: a forward may have made ranks earlier than they were (set by Program).
+enum StepFlag : std::int32_t { kCopy = 1, kFinal = 2, kAfterForward = 4 };
 
 struct Step {
   std::int32_t kind;
   std::int32_t round;  // the partner of rank i is i xor 2^round
   std::int32_t flags;
-  std::int32_t draw;  // number of the jitter draw of this step's messages
+  std::int32_t draw;  // number of the draws of this step; of what it sends next: one more
   std::int32_t row;   // where the step's ready times are observed, or -1
 };
 
@@ -61,17 +63,37 @@ struct Observation {
 // a device. The pointers are owned by Program (see host_program.h) or by the device's copy of it.
 struct ProgramView {
   std::int32_t log2_ranks, rows, step_count, has_noise, has_jitter, has_copies;
+  std::int32_t one_rank;  // rows see rank 0 only
+  std::int32_t general;   // the noise takes `sources` and `messages`, not `periodic` and `jitter`
   const Step* steps;
   Costs costs;
   Periodic periodic;
   Jitter jitter;
+  Sources sources;
+  Messages messages;
   std::uint64_t seed;
+  std::int64_t phases_at, survival_at;  // of the quick sources, in the words; or -1
+
+  // Where the arrays of the noise are: the host's or the device's.
+  JF_HD void point_to(const IntervalSource* intervals, const StepDelay* delays,
+                      const MessageDelay* message_delays, const std::uint64_t* words) {
+    sources.intervals = intervals;
+    sources.steps = delays;
+    sources.words = messages.words = words;
+    messages.delays = message_delays;
+    periodic.phases = phases_at < 0 ? nullptr : reinterpret_cast<const Tick*>(words + phases_at);
+    jitter.survival = words + survival_at;
+  }
 };
 
-// Calls f(cpu noise, network noise) with the sources that the program has, as types. A new source
-// is one more alternative here.
+// Calls f(cpu noise, network noise) with the sources that the program has, as types: the quick ones
+// for nothing else than one periodic source and one jitter, the general ones for everything.
 template <class F>
 auto with_noise(const ProgramView& p, F&& f) {
+  if (p.general) {
+    if (p.has_jitter) return f(p.sources, p.messages);
+    return f(p.sources, NoJitter{});
+  }
   if (p.has_noise) {
     if (p.has_jitter) return f(p.periodic, p.jitter);
     return f(p.periodic, NoJitter{});

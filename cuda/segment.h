@@ -14,8 +14,6 @@
 
 namespace jf {
 
-constexpr Tick kNever = INT64_MAX;
-
 // Working memory of one segment: 16 bytes and a byte a rank, and 8 a rank for each level copied.
 struct SegmentScratch {
   Tick *sent, *next;
@@ -42,8 +40,8 @@ struct Segment {
   // Takes rank x as the pass before left it.
   JF_HD void load(std::int64_t x, Tick packed) const {
     s.sent[x] = packed & ~kCopyBit;
-    s.next[x] = noise.first(noise.phase(p.seed, realization, rank_of(x)));
-    noise.seek(s.next[x], s.sent[x]);
+    s.next[x] = begin_noise(noise, p.seed, realization, Tick{rank_of(x)});
+    seek(noise, s.next[x], s.sent[x], false);
     s.reached[x] =
         static_cast<std::uint8_t>(p.steps[pass.begin].round | (packed < 0 ? kCopied : 0));
   }
@@ -55,7 +53,7 @@ struct Segment {
   JF_HD Tick arrival(Purpose purpose, const Step& step, std::int64_t x, Tick left) const {
     return left + p.costs.transit +
            network.delay(p.seed, purpose, static_cast<std::uint32_t>(step.draw), Tick{rank_of(x)},
-                         realization);
+                         realization, left);
   }
 
   // Groups of ranks that an exchange joins: partners, and their mirrors where these are others.
@@ -112,18 +110,18 @@ JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t group, See&& s
       const std::int64_t low = even & ((std::int64_t{1} << bit) - 1);
       x[m] = (even - low) * 2 + low + (m & 1) + (static_cast<std::int64_t>(m >> 1) << bit);
     }
-    rank[m] = {s.sent[x[m]], s.sent[x[m]], s.next[x[m]]};
+    rank[m] = {s.sent[x[m]], s.sent[x[m]], s.next[x[m]], Tick{rank_of(x[m])}};
     waits[m] = (s.reached[x[m]] & ~kCopied) == level;
   }
   for (int m = 0; m < members; ++m) {
     if (!waits[m]) continue;
     if ((s.reached[x[m]] & kCopied) != 0) {
-      rank[m].busy = communicate(noise, rank[m].next, rank[m].sent, c.send);
+      rank[m].busy = communicate(noise, rank[m].next, rank[m].sent, c.send, rank[m].id);
     }
     original[m] = arrival(kOriginalJitter, step, x[m], rank[m ^ partner].sent);
     ahead[m] = earliest_ahead(index, x[m]);
     own_way[m] = !(ahead[m].arrival < original[m]);
-    if (copies_here) own[m] = own_path(noise, c, original[m], rank[m]);
+    if (copies_here) own[m] = own_path(noise, c, step, original[m], rank[m]);
   }
   bool changed = false;
   for (int m = 0; m < members; ++m) {
@@ -145,7 +143,7 @@ JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t group, See&& s
     }
     Clock<Tick> r = rank[m];
     if (!waits[m]) {  // has skipped this level: its original message of the next round follows
-      r.sent = communicate(noise, r.next, r.sent, c.send);
+      r.sent = send(noise, c, step.draw + 1, r.next, r.sent, r.id);
       s.sent[x[m]] = r.sent;
       s.next[x[m]] = r.next;
       continue;
@@ -153,14 +151,14 @@ JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t group, See&& s
     Choice take = ahead[m];
     if (copy != kNever && copy <= take.arrival) take = {copy, level + 1, index};
     if (take.level != 0 && take.arrival < original[m]) {
-      const Tick ready = communicate(noise, r.next, later(r.busy, take.arrival), c.receive);
-      s.sent[x[m]] = communicate(noise, r.next, ready, c.send);
+      const Tick ready = receive(noise, p.steps[take.step].draw, c.receive, take.arrival, r);
+      s.sent[x[m]] = send(noise, c, step.draw + 1, r.next, ready, r.id);
       s.next[x[m]] = r.next;
       s.reached[x[m]] = static_cast<std::uint8_t>(take.level);
       for (int i = index; i <= take.step; ++i) see(p.steps[i].row, rank_of(x[m]), ready);
     } else {
       // The cursor is kept for `sent`, so that busy can be computed from there.
-      const Tick ready = exchange(noise, c, false, original[m], r);
+      const Tick ready = exchange(noise, c, step, original[m], r);
       s.sent[x[m]] = r.sent;
       s.next[x[m]] = r.next;
       s.reached[x[m]] = static_cast<std::uint8_t>((level + 1) | (copies_here ? kCopied : 0));

@@ -11,39 +11,105 @@ struct Clock {
   T sent;  // its original message of this level has left the CPU; after the butterfly: ready time
   T busy;  // the CPU is free again; == sent unless a copy was sent after the original
   T next;  // the noise source's own, see noise/none.h
+  T id;    // the rank
 };
+
+// What differs between one source alone and any list of them (noise/sources.h).
+template <class Noise>
+constexpr bool is_general = requires { Noise::general; };
+
+template <class Noise>
+JF_HD Noise bind(const Noise& noise, std::uint32_t realization, Cursor* cursors) {
+  if constexpr (is_general<Noise>)
+    return noise.bound(realization, cursors);
+  else
+    return noise;
+}
+
+// `next` of a rank at time 0.
+template <class Noise, class T>
+JF_HD T begin_noise(const Noise& noise, std::uint64_t seed, std::uint32_t realization, T ranks) {
+  if constexpr (is_general<Noise>)
+    return noise.first(ranks);
+  else
+    return noise.first(noise.phase(seed, realization, ranks));
+}
+
+// Puts `next` right for time t. `back`: it may have been made for a later one.
+template <class Noise, class T>
+JF_HD void seek(const Noise& noise, T& next, T t, bool back) {
+  if constexpr (is_general<Noise>)
+    noise.seek(next, back);
+  else
+    noise.seek(next, t);
+}
 
 // CPU time of the communication phase.
 template <class Noise, class T>
-JF_HD T communicate(const Noise& noise, T& next, T t, Tick w) {
-  return noise.in_communication ? noise.advance(next, t, w) : t + w;
+JF_HD T communicate(const Noise& noise, T& next, T t, Tick w, T id) {
+  if constexpr (is_general<Noise>)
+    return noise.advance(next, t, t - t + w, id, false);
+  else
+    return noise.in_communication ? noise.advance(next, t, w) : t + w;
 }
 
-// Compute phase (CS14 §3): the next collective starts when `work` of CPU time is done.
+// The same for a step that may be delayed by itself.
 template <class Noise, class T>
-JF_HD void compute(const Noise& noise, const Costs& c, Clock<T>& rank) {
-  if (noise.in_compute) {
+JF_HD T communicate(const Noise& noise, StepRole role, std::int32_t draw, T& next, T t, Tick w,
+                    T id) {
+  if constexpr (is_general<Noise>)
+    return noise.advance(next, t, noise.lengthen(role, draw, id, t, w), id, false);
+  else
+    return communicate(noise, next, t, w, id);
+}
+
+// Sends the original message of a round.
+template <class Noise, class T>
+JF_HD T send(const Noise& noise, const Costs& c, std::int32_t draw, T& next, T t, T id) {
+  return communicate(noise, kSendRole, draw, next, t, c.send, id);
+}
+
+// Compute phase (CS14 §3): the next collective starts when `work` of CPU time is done. Without work
+// there is none, and no step that could be delayed.
+template <class Noise, class T>
+JF_HD void compute(const Noise& noise, const Costs& c, const Step& step, Clock<T>& rank) {
+  T end = rank.busy + c.work;
+  if constexpr (is_general<Noise>) {
+    noise.seek(rank.next, (step.flags & kAfterForward) != 0);
+    if (c.work > 0) {
+      const T work = noise.lengthen(kComputeRole, step.draw, rank.id, rank.busy, c.work);
+      end = noise.advance(rank.next, rank.busy, work, rank.id, true);
+    }
+  } else if (noise.in_compute) {
     noise.seek(rank.next, rank.busy);
-    rank.sent = rank.busy = noise.advance(rank.next, rank.busy, c.work);
-  } else {
-    rank.sent = rank.busy = rank.busy + c.work;
+    end = noise.advance(rank.next, rank.busy, c.work);
   }
+  rank.sent = rank.busy = end;
 }
 
 // Start of the collective: the message of round 0 is sent. Returns the ready time of level 0.
 template <class Noise, class T>
-JF_HD T enter(const Noise& noise, const Costs& c, bool final, Clock<T>& rank) {
+JF_HD T enter(const Noise& noise, const Costs& c, const Step& step, Clock<T>& rank) {
   const T ready = rank.busy;
-  if (noise.in_communication) noise.seek(rank.next, ready);
-  rank.sent = rank.busy = final ? ready : communicate(noise, rank.next, ready, c.send);
+  if (noise.in_communication) seek(noise, rank.next, ready, (step.flags & kAfterForward) != 0);
+  rank.sent = rank.busy =
+      step.flags & kFinal ? ready : send(noise, c, step.draw, rank.next, ready, rank.id);
   return ready;
+}
+
+// A rank takes the message that brings it a level: one draw a level, whichever message it is.
+template <class Noise, class T>
+JF_HD T receive(const Noise& noise, std::int32_t draw, Tick work, T arrival, Clock<T>& rank) {
+  return communicate(noise, kReceiveRole, draw, rank.next, later(rank.busy, arrival), work,
+                     rank.id);
 }
 
 // Original exchange: combine what arrived at `arrival`, send the next level's message.
 template <class Noise, class T>
-JF_HD T exchange(const Noise& noise, const Costs& c, bool final, T arrival, Clock<T>& rank) {
-  const T own = communicate(noise, rank.next, later(rank.busy, arrival), c.receive + c.combine);
-  rank.sent = rank.busy = final ? own : communicate(noise, rank.next, own, c.send);
+JF_HD T exchange(const Noise& noise, const Costs& c, const Step& step, T arrival, Clock<T>& rank) {
+  const T own = receive(noise, step.draw, c.receive + c.combine, arrival, rank);
+  rank.sent = rank.busy =
+      step.flags & kFinal ? own : send(noise, c, step.draw + 1, rank.next, own, rank.id);
   return own;
 }
 
@@ -56,11 +122,12 @@ struct OwnPath {
 };
 
 template <class Noise, class T>
-JF_HD OwnPath<T> own_path(const Noise& noise, const Costs& c, T arrival, Clock<T> rank) {
+JF_HD OwnPath<T> own_path(const Noise& noise, const Costs& c, const Step& step, T arrival,
+                          Clock<T> rank) {
   OwnPath<T> own;
-  own.ready = communicate(noise, rank.next, later(rank.busy, arrival), c.receive + c.combine);
-  rank.sent = communicate(noise, rank.next, own.ready, c.send);
-  rank.busy = communicate(noise, rank.next, rank.sent, c.send);
+  own.ready = receive(noise, step.draw, c.receive + c.combine, arrival, rank);
+  rank.sent = send(noise, c, step.draw + 1, rank.next, own.ready, rank.id);
+  rank.busy = communicate(noise, rank.next, rank.sent, c.send, rank.id);
   own.after = rank;
   return own;
 }
@@ -68,14 +135,14 @@ JF_HD OwnPath<T> own_path(const Noise& noise, const Costs& c, T arrival, Clock<T
 // Second half: adopt the mirror's copy if it arrived before the original. An adopted copy is not
 // combined, and none is sent back.
 template <class Noise, class T>
-JF_HD T settle(const Noise& noise, const Costs& c, T arrival, T copy_arrival, const OwnPath<T>& own,
-               Clock<T>& rank) {
+JF_HD T settle(const Noise& noise, const Costs& c, const Step& step, T arrival, T copy_arrival,
+               const OwnPath<T>& own, Clock<T>& rank) {
   const auto adopt = copy_arrival < arrival;
   T ready = own.ready;
   Clock<T> after = own.after;
   if (any(adopt)) {
-    const T copied = communicate(noise, rank.next, later(rank.busy, copy_arrival), c.receive);
-    const T sent = communicate(noise, rank.next, copied, c.send);
+    const T copied = receive(noise, step.draw, c.receive, copy_arrival, rank);
+    const T sent = send(noise, c, step.draw + 1, rank.next, copied, rank.id);
     ready = select(adopt, copied, ready);
     after.sent = select(adopt, sent, after.sent);
     after.busy = select(adopt, sent, after.busy);
@@ -90,8 +157,8 @@ template <class Noise, class T>
 JF_HD T forward_sent(const Noise& noise, const Costs& c, const Clock<T>& rank) {
   if (c.forward == 0) return rank.sent;
   T next = rank.next;
-  if (noise.in_communication) noise.seek(next, rank.busy);
-  return communicate(noise, next, rank.busy, c.forward);
+  if (noise.in_communication) seek(noise, next, rank.busy, true);
+  return communicate(noise, next, rank.busy, c.forward, rank.id);
 }
 
 // Second half: keep whichever final result is there first.

@@ -5,7 +5,10 @@
 
 #if defined(__CUDACC__)
 #define JF_HD __host__ __device__ __forceinline__
+#define JF_HD_COLD static __host__ __device__ __noinline__
 #else
+// Not inlined, and of its own in each compilation, for the reason below.
+#define JF_HD_COLD static __attribute__((noinline))
 // always_inline also keeps code compiled for AVX-512 from being merged, as a weak symbol, into
 // code that has to run on processors without it (see cpu/tiles_isa.cpp).
 #define JF_HD inline __attribute__((always_inline))

@@ -59,7 +59,9 @@ class Run {
     out_ = out;
     for (int t = 0; t < threads_; ++t) {
       scratch_.push_back(std::make_unique<Scratch>(sizes_, program_.rows));
-      if (t == 0 || !team_) states_.push_back(std::make_unique<State>(sizes_, segments_));
+      if (t == 0 || !team_)
+        states_.push_back(std::make_unique<State>(
+            sizes_, segments_, static_cast<std::uint32_t>(request_.first + request_.count)));
     }
     start_threads();
     const std::exception_ptr error = watch(poll);
@@ -146,6 +148,7 @@ class Run {
                       state.memory.get(),
                       state.second(),
                       capture_,
+                      state.cursors.get(),
                       scratch.rows.data()};
     if (pass.kind == kTilePass)
       run_tile_(job, scratch.tile);
@@ -242,14 +245,40 @@ void ready_times(const Program& program, std::uint64_t seed, std::int64_t realiz
   Run(program, request, out).simulate(maxima.data(), poll);
 }
 
-void phases(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out,
-            const Poll& poll) {
+void phases(const Program& program, std::size_t source, std::uint64_t seed,
+            std::int64_t realization, Tick* out, const Poll& poll) {
   constexpr std::int64_t kPatience = 1 << 20;
-  const Periodic noise = program.view(seed).periodic;
+  const ProgramView view = program.view(seed);
+  const IntervalSource& noise = program.intervals.at(source);
   for (std::int64_t rank = 0; rank < program.ranks(); ++rank) {
-    out[rank] = noise.phase(seed, static_cast<std::uint32_t>(realization), rank);
+    const Stream stream{seed, static_cast<std::uint32_t>(rank >> noise.scope_bits),
+                        static_cast<std::uint32_t>(realization)};
+    out[rank] = noise.phase(stream, rank, view.sources.words);
     if (rank % kPatience == 0 && poll && !poll(0)) throw Cancelled();
   }
+}
+
+std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t realization,
+                       std::int64_t rank, Tick until, bool compute, const Poll& poll) {
+  constexpr std::size_t kPatience = 1 << 16;
+  const ProgramView view = program.view(seed);
+  std::vector<Cursor> cursors(program.intervals.size(),
+                              Cursor{0, 0, 0, 0, ~static_cast<std::uint32_t>(realization)});
+  const Sources noise = view.sources.bound(static_cast<std::uint32_t>(realization), nullptr);
+  std::vector<Tick> found;
+  Tick bound;
+  for (Tick t = 0; t < until;) {
+    const auto interval = noise.meets(cursors.data(), t, rank, compute, bound);
+    if (interval.begin >= until) break;
+    // Intervals that overlap or touch are one.
+    if (!found.empty() && interval.begin <= found.back())
+      found.back() = interval.end;
+    else if (interval.begin < interval.end)
+      found.insert(found.end(), {interval.begin, interval.end});
+    t = interval.end;
+    if (found.size() % kPatience == 0 && poll && !poll(0)) throw Cancelled();
+  }
+  return found;
 }
 
 std::int64_t memory(const Program& program, const Request& request) {

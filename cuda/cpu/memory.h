@@ -26,24 +26,36 @@ Buffer<T> allocate(std::int64_t count) {
 
 // How much of everything one realization needs.
 struct Sizes {
-  std::int64_t memory = 0, second = 0;  // ticks between passes
-  std::int64_t tile = 0;                // ranks of the largest tile
-  std::int64_t segment = 0;             // ranks of the largest segment
-  std::int64_t segment_copies = 0;      // ticks for its copies
+  std::int64_t memory = 0, second = 0;               // ticks between passes
+  std::int64_t tile = 0;                             // ranks of the largest tile
+  std::int64_t segment = 0;                          // ranks of the largest segment
+  std::int64_t segment_copies = 0;                   // ticks for its copies
+  std::int64_t step_spares = 0, message_spares = 0;  // words a rank of a tile
+  std::int64_t cursors = 0;                          // in the intervals of noise, of all ranks
   bool busy = false;
 
-  std::int64_t tile_bytes() const { return tile * (busy ? 24 : 16); }
+  std::int64_t tile_words() const { return (busy ? 3 : 2) + step_spares + message_spares; }
+  std::int64_t tile_bytes() const { return 8 * tile * tile_words(); }
   // Rounded so that the next segment's ticks are aligned.
   std::int64_t segment_bytes() const { return (segment * 17 + segment_copies * 8 + 63) / 64 * 64; }
   // A segment is never in work between two forwards, so they share memory.
   std::int64_t state_bytes(std::int64_t segments) const {
-    return 8 * memory + std::max(8 * second, segments * segment_bytes());
+    return 8 * memory + cursor_bytes() + arena_bytes(segments);
+  }
+  std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
+  std::int64_t arena_bytes(std::int64_t segments) const {
+    return std::max(8 * second, segments * segment_bytes());
   }
 };
 
 inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
   Sizes s;
   s.busy = p.has_busy();
+  if (p.general()) {
+    s.step_spares = static_cast<std::int64_t>(p.delays.size());
+    s.message_spares = static_cast<std::int64_t>(p.messages.size());
+  }
+  s.cursors = p.cursors_per_rank() * p.ranks();
   if (passes.size() > 1) {
     s.memory = p.ranks();
     if (p.costs.forward > 0) s.second = p.ranks();
@@ -64,10 +76,14 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
 // Memory of one thread.
 struct Scratch {
   Scratch(const Sizes& s, int rows)
-      : ticks(allocate<Tick>(s.tile * (s.busy ? 3 : 2))), rows(static_cast<std::size_t>(rows)) {
+      : ticks(allocate<Tick>(s.tile * s.tile_words())), rows(static_cast<std::size_t>(rows)) {
     tile.sent = ticks.get();
     tile.next = tile.sent + s.tile;
     tile.busy = s.busy ? tile.next + s.tile : tile.sent;
+    Tick* after = tile.next + s.tile * (s.busy ? 2 : 1);
+    tile.step_spares = s.step_spares > 0 ? reinterpret_cast<std::uint64_t*>(after) : nullptr;
+    after += s.tile * s.step_spares;
+    tile.message_spares = s.message_spares > 0 ? reinterpret_cast<std::uint64_t*>(after) : nullptr;
   }
 
   Buffer<Tick> ticks;
@@ -77,10 +93,14 @@ struct Scratch {
 
 // Memory of one realization: between passes, and for as many segments as are worked on at once.
 struct State {
-  State(const Sizes& s, std::int64_t segments)
+  State(const Sizes& s, std::int64_t segments, std::uint32_t nobody)
       : sizes(s),
         memory(allocate<Tick>(s.memory)),
-        arena(allocate<std::uint8_t>(s.state_bytes(segments) - 8 * s.memory)) {}
+        arena(allocate<std::uint8_t>(s.arena_bytes(segments))),
+        cursors(allocate<Cursor>(s.cursors)) {
+    // Of no realization yet: of the one after the last.
+    std::fill_n(cursors.get(), s.cursors, Cursor{0, 0, 0, 0, nobody});
+  }
 
   Tick* second() const { return sizes.second > 0 ? reinterpret_cast<Tick*>(arena.get()) : nullptr; }
   SegmentScratch segment(std::int64_t slot) const {
@@ -93,6 +113,7 @@ struct State {
   const Sizes& sizes;
   Buffer<Tick> memory;
   Buffer<std::uint8_t> arena;
+  Buffer<Cursor> cursors;
 };
 
 }  // namespace jf::cpu

@@ -31,8 +31,9 @@ inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
   with_noise(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
         const ProgramView& p = *job.program;
+        const Noise bound = bind(noise, job.realization, job.cursors);
         const Segment<Noise, Network> segment{
-            p, *job.pass, noise, network, job.realization, job.pass->map.base(job.tile), scratch};
+            p, *job.pass, bound, network, job.realization, job.pass->map.base(job.tile), scratch};
         const std::int64_t size = segment.size();
         bool observed = false;
         for (int i = job.pass->begin; i < job.pass->end; ++i) observed |= p.steps[i].row >= 0;
@@ -42,7 +43,7 @@ inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
         if (observed) {
           sweep_all(segment, job.memory, stop, [&](int row, std::int64_t rank, Tick t) {
             if (row < 0) return;
-            job.observations[row].see(t);
+            if (!p.one_rank || rank == 0) job.observations[row].see(t);
             if (job.capture != nullptr)
               job.capture[(static_cast<std::int64_t>(row) << p.log2_ranks) + rank] = t;
           });

@@ -83,12 +83,12 @@ JF_HD ULanes multiply32(ULanes a, ULanes b) {
 #endif
 }
 
-// uniform64 for one rank a lane. Words live in the low halves; what the multiplications leave in
+// uniform_pair for one rank a lane. Words live in the low halves; what the multiplications leave in
 // the high halves is never read by a later multiplication.
-JF_HD ULanes uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes rank,
-                       std::uint32_t realization) {
+JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,
+                                Lanes rank, std::uint32_t realization) {
   const ULanes zero{};
-  ULanes c0 = zero + (draw >> 1), c1 = zero + purpose, c2 = (ULanes)rank, c3 = zero + realization;
+  ULanes c0 = zero + block, c1 = zero + purpose, c2 = (ULanes)rank, c3 = zero + realization;
   std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
   const ULanes m0 = zero + philox::kM0, m1 = zero + philox::kM1;
 #pragma GCC unroll 10
@@ -101,16 +101,58 @@ JF_HD ULanes uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t 
     k0 += philox::kW0;
     k1 += philox::kW1;
   }
-  const ULanes low = (draw & 1) == 0 ? c0 : c2, high = (draw & 1) == 0 ? c1 : c3;
-  return (low & 0xffffffffu) | high << 32;
+  return {(c0 & 0xffffffffu) | c1 << 32, (c2 & 0xffffffffu) | c3 << 32};
 }
 
-JF_HD ULanes scale64(ULanes u, std::uint64_t range) {
-  const ULanes r0 = ULanes{} + (range & 0xffffffffu), r1 = ULanes{} + (range >> 32), u1 = u >> 32;
-  const ULanes low = multiply32(u, r0);
-  const ULanes middle = multiply32(u1, r0) + (low >> 32);
+JF_HD ULanes uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes rank,
+                       std::uint32_t realization) {
+  const auto pair = uniform_pair(seed, purpose, draw >> 1, rank, realization);
+  return (draw & 1) == 0 ? pair.even : pair.odd;
+}
+
+JF_HD ULanes scale64(ULanes u, ULanes range) {
+  const ULanes r1 = range >> 32, u1 = u >> 32;
+  const ULanes low = multiply32(u, range);
+  const ULanes middle = multiply32(u1, range) + (low >> 32);
   const ULanes carry = multiply32(u, r1) + (middle & 0xffffffffu);
   return multiply32(u1, r1) + (middle >> 32) + (carry >> 32);
+}
+
+JF_HD ULanes scale64(ULanes u, std::uint64_t range) { return scale64(u, ULanes{} + range); }
+
+JF_HD ULanes floor_log2(ULanes v) {
+#if defined(__AVX512CD__)
+  return 63u - (ULanes)_mm512_maskz_lzcnt_epi64(0xff, (__m512i)v);
+#elif defined(__AVX2__)
+  // The exponent of a double, of v without its lowest bits: these decide next to never.
+  const ULanes high = v >> 12, magic = ULanes{} + 0x4330000000000000u;  // 2^52
+  if (!any(high == 0)) {
+    const __m256d exact = _mm256_sub_pd((__m256d)(high | magic), (__m256d)magic);
+    return ((ULanes)exact >> 52) - (1023u - 12u);
+  }
+  ULanes log{};
+  for (int k = 0; k < kLanes; ++k) log[k] = floor_log2(std::uint64_t{v[k]});
+  return log;
+#else
+  ULanes log{};
+  for (int k = 0; k < kLanes; ++k) log[k] = floor_log2(std::uint64_t{v[k]});
+  return log;
+#endif
+}
+
+JF_HD ULanes gather(const std::uint64_t* table, ULanes index) {
+#if defined(__AVX512F__)
+  // Masked: see multiply32.
+  return (ULanes)_mm512_mask_i64gather_epi64(_mm512_setzero_si512(), 0xff, (__m512i)index, table,
+                                             8);
+#elif defined(__AVX2__)
+  return (ULanes)_mm256_i64gather_epi64(reinterpret_cast<const long long*>(table), (__m256i)index,
+                                        8);
+#else
+  ULanes found{};
+  for (int k = 0; k < kLanes; ++k) found[k] = table[index[k]];
+  return found;
+#endif
 }
 
 }  // namespace jf

@@ -21,10 +21,17 @@ template <class Noise, class Network, bool kBusy>
 class TileRun {
  public:
   TileRun(const TileJob& job, const TileScratch& scratch, const Noise& noise, const Network& net)
-      : job_(job), p_(*job.program), map_(job.pass->map), s_(scratch), noise_(noise), net_(net) {
+      : job_(job),
+        p_(*job.program),
+        map_(job.pass->map),
+        s_(scratch),
+        noise_(bind(noise, job.realization, job.cursors)),
+        net_(net) {
     base_ = map_.base(job.tile);
     ranks_ = map_.size();
     size_ = ranks_ < kLanes ? kLanes : ranks_;
+    if constexpr (is_general<Noise>) noise_.spares = spares(scratch.step_spares);
+    if constexpr (is_general<Network>) net_.spares = spares(scratch.message_spares);
   }
 
   void run() {
@@ -32,19 +39,19 @@ class TileRun {
     for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
       const Step& step = p_.steps[i];
       seen_ = {broadcast(INT64_MIN), broadcast(INT64_MAX), Lanes{}, Lanes{}};
-      observing_ = step.row >= 0;
+      observing_ = step.row >= 0 && !(p_.one_rank && base_ != 0);
       row_ = step.row;
+      if constexpr (is_general<Noise>) noise_.spares.filled = continues(i);
+      if constexpr (is_general<Network>) net_.spares.filled = continues(i);
       switch (step.kind) {
         case kCompute:
           each([&](std::int64_t, Clock<Lanes>& c) {
-            compute(noise_, p_.costs, c);
+            compute(noise_, p_.costs, step, c);
             return c.busy;
           });
           break;
         case kEnter:
-          each([&](std::int64_t, Clock<Lanes>& c) {
-            return enter(noise_, p_.costs, (step.flags & kFinal) != 0, c);
-          });
+          each([&](std::int64_t, Clock<Lanes>& c) { return enter(noise_, p_.costs, step, c); });
           break;
         case kObserve:
           each([&](std::int64_t, Clock<Lanes>& c) { return c.sent; });
@@ -69,6 +76,17 @@ class TileRun {
     Lanes max, min, hi, lo;
   };
 
+  Spares spares(std::uint64_t* words) const {
+    return {words, false, map_.low_bits, map_.window_start, map_.window_bits};
+  }
+
+  // The step before has made draws of the same blocks, for all ranks of the tile.
+  bool continues(int i) const {
+    if (i == job_.pass->begin) return false;
+    const int kind = p_.steps[i].kind, before = p_.steps[i - 1].kind;
+    return kind == before || (kind == kExchange && before == kEnter);
+  }
+
   JF_HD Lanes rank(std::int64_t x) const {
     if (ranks_ < kLanes) return lane_index() & (ranks_ - 1);
     return broadcast(base_ + map_.offset(x)) + lane_index();
@@ -76,7 +94,7 @@ class TileRun {
 
   JF_HD Clock<Lanes> get(std::int64_t x) const {
     const Lanes sent = load(s_.sent + x);
-    return {sent, kBusy ? load(s_.busy + x) : sent, load(s_.next + x)};
+    return {sent, kBusy ? load(s_.busy + x) : sent, load(s_.next + x), rank(x)};
   }
 
   JF_HD void put(std::int64_t x, const Clock<Lanes>& c) const {
@@ -86,7 +104,7 @@ class TileRun {
   }
 
   JF_HD void see(std::int64_t x, Lanes t) {
-    if (!observing_) return;
+    if (!observing_ || (p_.one_rank && x != 0)) return;
     seen_.max = later(seen_.max, t);
     if (job_.full_statistics) {
       seen_.min = earlier(seen_.min, t);
@@ -102,7 +120,7 @@ class TileRun {
   Observation reduce() const {
     // With fewer ranks than lanes the other lanes repeat them.
     Observation o = Observation::nothing();
-    for (int k = 0; k < kLanes && k < ranks_; ++k)
+    for (int k = 0; k < kLanes && k < (p_.one_rank ? 1 : ranks_); ++k)
       o.merge({seen_.max[k], seen_.min[k], seen_.hi[k], seen_.lo[k]});
     return o;
   }
@@ -130,14 +148,14 @@ class TileRun {
       for (std::int64_t x = block; x < block + half; x += kLanes) pair(x, x + half);
   }
 
-  JF_HD Lanes delay(Purpose purpose, const Step& step, std::int64_t x) const {
+  JF_HD Lanes delay(Purpose purpose, const Step& step, std::int64_t x, Lanes left) const {
     if (!Network::on) return Lanes{};
     return net_.delay(p_.seed, purpose, static_cast<std::uint32_t>(step.draw), rank(x),
-                      job_.realization);
+                      job_.realization, left);
   }
 
   JF_HD Lanes arrival(Purpose purpose, const Step& step, std::int64_t x, Lanes left) const {
-    return left + p_.costs.transit + delay(purpose, step, x);
+    return left + p_.costs.transit + delay(purpose, step, x, left);
   }
 
   // Calls one(x, clock, what the partner sent) on each register, with both partners' clocks as
@@ -159,9 +177,8 @@ class TileRun {
   }
 
   void exchange_step(const Step& step) {
-    const bool final = (step.flags & kFinal) != 0;
     with_sent(step, [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
-      see(x, exchange(noise_, p_.costs, final, arrival(kOriginalJitter, step, x, partner), c));
+      see(x, exchange(noise_, p_.costs, step, arrival(kOriginalJitter, step, x, partner), c));
       put(x, c);
     });
   }
@@ -169,9 +186,9 @@ class TileRun {
   void copy_step(const Step& step) {
     with_sent(step, [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
       const Lanes original = arrival(kOriginalJitter, step, x, partner);
-      const auto own = own_path(noise_, p_.costs, original, c);
+      const auto own = own_path(noise_, p_.costs, step, original, c);
       const Lanes copy = arrival(kCopyJitter, step, x, swap_lanes(own.after.busy, 0));
-      see(x, settle(noise_, p_.costs, original, copy, own, c));
+      see(x, settle(noise_, p_.costs, step, original, copy, own, c));
       put(x, c);
     });
   }
@@ -205,8 +222,8 @@ class TileRun {
   const ProgramView& p_;
   const TileMap map_;
   const TileScratch& s_;
-  const Noise noise_;
-  const Network net_;
+  Noise noise_;
+  Network net_;
   std::int64_t base_, ranks_, size_;
   Seen seen_{};
   bool observing_ = false;
@@ -217,8 +234,8 @@ class TileRun {
 template <class Noise, class Network, bool kBusy>
 void TileRun<Noise, Network, kBusy>::load_state() {
   for (std::int64_t x = 0; x < size_; x += kLanes) {
-    Clock<Lanes> c{Lanes{}, Lanes{},
-                   noise_.first(noise_.phase(p_.seed, job_.realization, rank(x)))};
+    const Lanes id = rank(x);
+    Clock<Lanes> c{Lanes{}, Lanes{}, begin_noise(noise_, p_.seed, job_.realization, id), id};
     if (job_.pass->load) {
       Lanes packed{};
       const std::int64_t at = base_ + map_.offset(x);
@@ -228,13 +245,13 @@ void TileRun<Noise, Network, kBusy>::load_state() {
         __builtin_memcpy(&packed, job_.memory + at, sizeof packed);
       }
       c.sent = c.busy = packed & ~kCopyBit;
-      noise_.seek(c.next, c.sent);
+      seek(noise_, c.next, c.sent, false);
       if (kBusy) {
         if (job_.pass->busy_in) {
           for (int k = 0; k < kLanes; ++k) c.busy[k] = job_.second[at + (k & (ranks_ - 1))];
         } else if (any(packed < 0)) {
           Clock<Lanes> copied = c;
-          copied.busy = communicate(noise_, copied.next, c.sent, p_.costs.send);
+          copied.busy = communicate(noise_, copied.next, c.sent, p_.costs.send, id);
           c.busy = select(packed < 0, copied.busy, c.busy);
           c.next = select(packed < 0, copied.next, c.next);
         }

@@ -11,6 +11,8 @@ constexpr std::int64_t kMaxLanes = 8;
 // Room for one tile; each array holds max(tile size, kLanes) ticks, aligned to 64 bytes.
 struct TileScratch {
   Tick *sent, *busy, *next;
+  // Second draws of blocks, see noise/sources.h: for each delay of steps, then each of messages.
+  std::uint64_t *step_spares, *message_spares;
 };
 
 // What a tile is part of. `memory` holds one Tick per rank between passes (see kCopyBit),
@@ -23,6 +25,7 @@ struct TileJob {
   std::uint32_t realization;
   bool full_statistics;
   Tick *memory, *second, *capture;
+  Cursor* cursors;            // of all ranks, for noise that needs them
   Observation* observations;  // one per row, merged into
 };
 

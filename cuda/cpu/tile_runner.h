@@ -20,7 +20,8 @@ inline std::vector<TileRunner> tile_runners() {
   std::vector<TileRunner> runners;
 #if defined(JF_HAVE_AVX512)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd"))
     runners.push_back({"avx512", run_tile_avx512});
 #endif
 #if defined(JF_HAVE_AVX2)

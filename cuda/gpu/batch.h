@@ -23,16 +23,22 @@ struct BatchPlan {
   std::int64_t batch = 0;
   // Of one realization:
   std::int64_t ranks, rows, memory = 0, second = 0;  // the latter two: ticks between passes
+  std::int64_t cursors = 0;                          // in the intervals of noise
   std::int64_t partials = 1;                         // observations of a row before they are merged
 
   BatchPlan(const Program& program, PlanLimits limits)
       : passes(plan(program, limits)), ranks(program.ranks()), rows(program.rows) {
+    cursors = program.cursors_per_rank() * ranks;
     if (passes.size() > 1) {
       memory = ranks;
       if (program.costs.forward > 0) second = ranks;
     }
     for (const Pass& pass : passes) {
-      if (pass.kind == kTilePass) partials = std::max(partials, pass.map.tiles());
+      if (pass.kind == kTilePass) {
+        partials = std::max(partials, pass.map.tiles());
+        const TileShape shape = tile_shape(pass.map.bits(), program.general());
+        idle_ = std::max<std::int64_t>(idle_, shape.tiles_per_block - 1);
+      }
       const std::int64_t steps = ranks * (pass.end - pass.begin);
       work_ += pass.kind == kTilePass ? steps : kSegmentWork * steps;
       copies_.push_back(copies_in(program.steps.data(), pass.begin, pass.end));
@@ -67,12 +73,16 @@ struct BatchPlan {
     return most;
   }
 
+  // Those of a batch, and of the threads that a last block has too many of: they run along.
+  std::int64_t all_cursors(std::int64_t of_batch) const { return cursors * (of_batch + idle_); }
+
   std::int64_t totals(std::int64_t of_batch) const { return partials > 1 ? rows * of_batch : 0; }
 
   // Bytes of device memory that a batch takes.
   std::int64_t bytes(std::int64_t of_batch) const {
     constexpr std::int64_t kEach = sizeof(Observation);
     return 8 * ((memory + rows) * of_batch + arena_ticks(of_batch)) + arena_bytes(of_batch) +
+           std::int64_t{sizeof(Cursor)} * all_cursors(of_batch) +
            kEach * (rows * partials * of_batch + totals(of_batch));
   }
 
@@ -95,7 +105,7 @@ struct BatchPlan {
     return segments(pass, of_batch) * passes[pass].map.size();
   }
 
-  std::int64_t work_ = 1;
+  std::int64_t work_ = 1, idle_ = 0;
   std::vector<std::int64_t> copies_;
 };
 

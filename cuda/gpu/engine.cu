@@ -73,7 +73,8 @@ class Gpu {
     return Array<T>(v, stream_);
   }
 
-  void fill(Observation* to, std::int64_t count, const Observation& value) const {
+  template <class T>
+  void fill(T* to, std::int64_t count, const T& value) const {
     thrust::fill_n(policy(), to, count, value);
   }
   template <class... P, class... A>
@@ -152,7 +153,7 @@ void simulate(const Program& program, const Request& request, Tick* out, const P
   if (!why.empty()) throw std::runtime_error(why);
   if (request.count == 0) return;
   Gpu gpu;
-  BatchPlan plan(program, kLimits);
+  BatchPlan plan(program, tile_limits(program.general()));
   plan.fit(request.count, available_memory());
   Run<Gpu>(gpu, program, request, plan).simulate(out, poll);
 }
@@ -168,7 +169,7 @@ std::int64_t memory(const Program& program, const Request& request) {
   const std::string why = status();
   if (!why.empty()) throw std::runtime_error(why);
   if (request.count == 0) return 0;
-  BatchPlan plan(program, kLimits);
+  BatchPlan plan(program, tile_limits(program.general()));
   const std::int64_t least = plan.bytes(1), room = available_memory();
   if (least > room) return least;
   plan.fit(request.count, room);

@@ -19,18 +19,23 @@ class Run {
         request_(request),
         plan_(plan),
         steps_(device.upload(program.steps)),
-        phases_(device.upload(program.phases)),
-        survival_(device.upload(program.survival)),
+        intervals_(device.upload(program.intervals)),
+        delays_(device.upload(program.delays)),
+        messages_(device.upload(program.messages)),
+        words_(device.upload(program.words)),
         memory_(device.template allocate<Tick>(plan.memory * plan.batch)),
         partials_(device.template allocate<Observation>(plan.rows * plan.partials * plan.batch)),
         totals_(device.template allocate<Observation>(plan.totals(plan.batch))),
         maxima_(device.template allocate<Tick>(plan.rows * plan.batch)),
         arena_ticks_(device.template allocate<Tick>(plan.arena_ticks(plan.batch))),
         arena_bytes_(device.template allocate<std::uint8_t>(plan.arena_bytes(plan.batch))),
+        cursors_(device.template allocate<Cursor>(plan.all_cursors(plan.batch))),
         view_(program.view(request.seed)) {
     view_.steps = steps_.data();
-    if (!program.phases.empty()) view_.periodic.phases = phases_.data();
-    view_.jitter.survival = survival_.data();
+    view_.point_to(intervals_.data(), delays_.data(), messages_.data(), words_.data());
+    // Of no realization yet: of the one after the last.
+    const auto nobody = static_cast<std::uint32_t>(request.first + request.count);
+    device.fill(cursors_.data(), plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, nobody});
   }
 
   void simulate(Tick* out, const Poll& poll) {
@@ -66,6 +71,8 @@ class Run {
                         plan_.ranks,
                         memory_.data(),
                         plan_.second > 0 ? arena_ticks_.data() : nullptr,
+                        cursors_.data(),
+                        plan_.cursors,
                         partials_.data(),
                         plan_.partials};
       if (job.pass.kind == kTilePass)
@@ -92,12 +99,13 @@ class Run {
   }
 
   void run_tiles(const PassJob& job) {
-    const TileShape shape = tile_shape(job.pass.map.bits());
+    const TileShape shape = tile_shape(job.pass.map.bits(), view_.general != 0);
     const std::int64_t grid = (job.tiles() + shape.tiles_per_block - 1) / shape.tiles_per_block;
     with_noise(view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+      constexpr int kSeveral = kPerThread<is_general<Noise>>;
       const auto kernel = shape.ranks_per_thread == 1 ? &tile_kernel<1, true, Noise, Network>
-                          : view_.has_copies ? &tile_kernel<kPerThread, true, Noise, Network>
-                                             : &tile_kernel<kPerThread, false, Noise, Network>;
+                          : view_.has_copies ? &tile_kernel<kSeveral, true, Noise, Network>
+                                             : &tile_kernel<kSeveral, false, Noise, Network>;
       device_.launch(kernel, grid, shape.block, shape.shared_bytes(), job, noise, network,
                      shape.thread_bits);
     });
@@ -116,12 +124,15 @@ class Run {
   const Request request_;
   const BatchPlan plan_;
   Array<Step> steps_;
-  Array<Tick> phases_;
-  Array<std::uint64_t> survival_;
+  Array<IntervalSource> intervals_;
+  Array<StepDelay> delays_;
+  Array<MessageDelay> messages_;
+  Array<std::uint64_t> words_;
   Array<Tick> memory_;
   Array<Observation> partials_, totals_;
   Array<Tick> maxima_, arena_ticks_;
   Array<std::uint8_t> arena_bytes_;
+  Array<Cursor> cursors_;
   ProgramView view_;
 };
 

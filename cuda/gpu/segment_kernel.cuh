@@ -40,14 +40,15 @@ __global__ void __launch_bounds__(kSegmentBlock)
   const std::int64_t tiles = job.pass.map.tiles();
   for (std::int64_t index = blockIdx.x; index < job.tiles(); index += gridDim.x) {
     const std::int64_t realization = index / tiles, tile = index % tiles;
-    const Segment<Noise, Network> segment{
-        job.program,
-        job.pass,
-        noise,
-        network,
-        job.first_realization + static_cast<std::uint32_t>(realization),
-        job.pass.map.base(tile),
-        arena.of(blockIdx.x, job.pass.map.size())};
+    const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
+    const Noise bound = bind(noise, number, job.cursors_of(realization));
+    const Segment<Noise, Network> segment{job.program,
+                                          job.pass,
+                                          bound,
+                                          network,
+                                          number,
+                                          job.pass.map.base(tile),
+                                          arena.of(blockIdx.x, job.pass.map.size())};
     Tick* memory = job.memory + realization * job.rank_stride;
     for (std::int64_t x = threadIdx.x; x < segment.size() * arena.copies; x += blockDim.x)
       segment.s.copies[x] = kNever;
@@ -61,8 +62,8 @@ __global__ void __launch_bounds__(kSegmentBlock)
       bool changed = false;
       for (int i = job.pass.begin; i < job.pass.end; ++i) {
         for (std::int64_t g = threadIdx.x; g < segment.groups(i); g += blockDim.x) {
-          changed |= segment.sweep(i, g, [&](int row, std::int64_t, Tick t) {
-            if (!last || row < 0) return;
+          changed |= segment.sweep(i, g, [&](int row, std::int64_t rank, Tick t) {
+            if (!last || row < 0 || (job.program.one_rank && rank != 0)) return;
             merge_atomically(job.partial(realization, row, tile), t, job.full_statistics != 0);
           });
         }

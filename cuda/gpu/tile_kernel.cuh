@@ -13,7 +13,7 @@ namespace jf::gpu {
 template <int kPerThread, bool kCopies, class Noise, class Network>
 struct TileThread {
   const PassJob& job;
-  const Noise& noise;
+  const Noise noise;
   const Network& network;
   BlockTile<kPerThread> block;
   std::int64_t realization, tile, base;  // tile: within the realization
@@ -31,16 +31,17 @@ struct TileThread {
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e) {
       Clock<Tick>& r = c[e];
-      r = {0, 0, noise.first(noise.phase(job.program.seed, number(), rank(e)))};
+      const Tick id = rank(e);
+      r = {0, 0, begin_noise(noise, job.program.seed, number(), id), id};
       if (!job.pass.load || !active) continue;
       const std::int64_t at = realization * job.rank_stride + rank(e);
       const Tick packed = job.memory[at];
       r.sent = r.busy = packed & ~kCopyBit;
-      noise.seek(r.next, r.sent);
+      seek(noise, r.next, r.sent, false);
       if (job.pass.busy_in)
         r.busy = job.second[at];
       else if (packed < 0)
-        r.busy = communicate(noise, r.next, r.sent, costs.send);
+        r.busy = communicate(noise, r.next, r.sent, costs.send, id);
     }
   }
 
@@ -57,12 +58,11 @@ struct TileThread {
   JF_DEVICE Tick arrival(Purpose purpose, const Step& step, int e, Tick left) const {
     return left + job.program.costs.transit +
            network.delay(job.program.seed, purpose, static_cast<std::uint32_t>(step.draw),
-                         Tick{rank(e)}, number());
+                         Tick{rank(e)}, number(), left);
   }
 
   JF_DEVICE void exchange_step(const Step& step, Tick (&ready)[kPerThread]) {
     const Costs& costs = job.program.costs;
-    const bool final = (step.flags & kFinal) != 0;
     Tick sent[kPerThread], from[kPerThread];
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e) sent[e] = c[e].sent;
@@ -70,7 +70,7 @@ struct TileThread {
     if (kCopies && (step.flags & kCopy) != 0) return copy_step(step, from, ready);
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
-      ready[e] = exchange(noise, costs, final, arrival(kOriginalJitter, step, e, from[e]), c[e]);
+      ready[e] = exchange(noise, costs, step, arrival(kOriginalJitter, step, e, from[e]), c[e]);
   }
 
   JF_DEVICE void copy_step(const Step& step, Tick (&from)[kPerThread], Tick (&ready)[kPerThread]) {
@@ -80,14 +80,14 @@ struct TileThread {
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e) {
       from[e] = arrival(kOriginalJitter, step, e, from[e]);
-      own[e] = own_path(noise, costs, from[e], c[e]);
+      own[e] = own_path(noise, costs, step, from[e], c[e]);
       copy_sent[e] = own[e].after.busy;
     }
     block.partner(copy_sent, 0, copy);
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
       ready[e] =
-          settle(noise, costs, from[e], arrival(kCopyJitter, step, e, copy[e]), own[e], c[e]);
+          settle(noise, costs, step, from[e], arrival(kCopyJitter, step, e, copy[e]), own[e], c[e]);
   }
 
   JF_DEVICE void forward_step(const Step& step, Tick (&ready)[kPerThread]) {
@@ -110,9 +110,9 @@ struct TileThread {
       default:
 #pragma unroll
         for (int e = 0; e < kPerThread; ++e) {
-          if (step.kind == kCompute) compute(noise, costs, c[e]);
+          if (step.kind == kCompute) compute(noise, costs, step, c[e]);
           ready[e] = c[e].sent;
-          if (step.kind == kEnter) ready[e] = enter(noise, costs, (step.flags & kFinal) != 0, c[e]);
+          if (step.kind == kEnter) ready[e] = enter(noise, costs, step, c[e]);
         }
     }
   }
@@ -120,14 +120,17 @@ struct TileThread {
   JF_DEVICE void observe(int row, const Tick (&ready)[kPerThread]) const {
     Observation o = Observation::nothing();
 #pragma unroll
-    for (int e = 0; e < kPerThread; ++e) o.see(ready[e]);
+    for (int e = 0; e < kPerThread; ++e)
+      if (!job.program.one_rank || c[e].id == 0) o.see(ready[e]);
     o = block.reduce(o, job.full_statistics != 0);
     if (active && block.thread() == 0) job.partial(realization, row, tile).merge(o);
   }
 };
 
+// One block a multiprocessor is all that general noise needs: where nothing is said, the compiler
+// makes do with 64 registers, and spills.
 template <int kPerThread, bool kCopies, class Noise, class Network>
-__global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : (1 << kTileBits) / kPerThread)
+__global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is_general<Noise>)
     tile_kernel(const PassJob job, const Noise noise, const Network network, int thread_bits) {
   JF_SHARED(Tick, shared);
   const std::int64_t tiles_here = blockDim.x >> thread_bits;
@@ -135,8 +138,11 @@ __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : (1 << kTileBit
   const std::int64_t last = job.tiles() - 1, index = slot < last ? slot : last;
   const std::int64_t realization = index / job.pass.map.tiles();
   const std::int64_t tile = index % job.pass.map.tiles();
+  const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
+  // Threads without a tile of their own must not share cursors with those whose tile they copy.
+  const std::int64_t place = slot <= last ? realization : job.realizations + (slot - last - 1);
   TileThread<kPerThread, kCopies, Noise, Network> thread{job,
-                                                         noise,
+                                                         bind(noise, number, job.cursors_of(place)),
                                                          network,
                                                          {thread_bits, shared},
                                                          realization,

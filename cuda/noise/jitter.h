@@ -20,7 +20,7 @@ struct Jitter {
   }
 
   JF_HD Tick delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Tick rank,
-                   std::uint32_t realization) const {
+                   std::uint32_t realization, Tick) const {
     const auto receiver = static_cast<std::uint32_t>(rank);
     return events(uniform64(seed, purpose, draw, receiver, realization)) * duration;
   }
@@ -28,7 +28,7 @@ struct Jitter {
   // A register of messages: events are rare, so the table is only read when there is one.
   template <class T>
   JF_HD T delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
-                std::uint32_t realization) const {
+                std::uint32_t realization, T) const {
     const auto u = uniform64(seed, purpose, draw, ranks, realization);
     T delays = ranks - ranks;
     if (__builtin_expect(any(u < survival[0]), 0)) {

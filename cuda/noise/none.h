@@ -26,12 +26,13 @@ struct NoNoise {
   }
 };
 
-// Interface of network noise: what a message's transit is lengthened by. `rank` receives it.
+// Interface of network noise: what a message's transit is lengthened by. `rank` receives it,
+// and it left its sender's CPU at the last argument.
 struct NoJitter {
   static constexpr bool on = false;
 
   template <class T>
-  JF_HD T delay(std::uint64_t, std::uint32_t, std::uint32_t, T rank, std::uint32_t) const {
+  JF_HD T delay(std::uint64_t, std::uint32_t, std::uint32_t, T rank, std::uint32_t, T) const {
     return rank - rank;
   }
 };

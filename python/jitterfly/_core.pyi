@@ -6,6 +6,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Ticks = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+class Delay:
+    @staticmethod
+    def constant(value: int) -> Delay: ...
+    @staticmethod
+    def smooth(words: Words) -> Delay: ...
+    @staticmethod
+    def samples(values: Ticks) -> Delay: ...
+    @staticmethod
+    def pieces(edges: Words, top: Ticks, drop: Ticks) -> Delay: ...
+    @staticmethod
+    def counts(value: int, survival: Words) -> Delay: ...
+    def with_last(self, last: int) -> Delay: ...
+    def apply(self, u: Words) -> Ticks: ...
+    def draw(
+        self, seed: int, purpose: int, key: int, realization: int, first: int, count: int
+    ) -> Ticks: ...
+    def largest_of(self, seed: int, purpose: int, draws: int) -> int: ...
+    @property
+    def largest(self) -> int: ...
+
 class Program:
     def __init__(
         self,
@@ -19,18 +42,64 @@ class Program:
         combine: int,
         work: int,
         forward: int,
+        one_rank: bool = False,
     ) -> None: ...
-    def set_periodic(
+    def add_periodic(
         self,
         period: int,
         duration: int,
         stationary: bool,
-        node_ranks: int,
-        phases: npt.NDArray[np.int64] | None = None,
+        node_ranks: int = 1,
+        phases: Ticks | None = None,
         in_compute: bool = True,
         in_communication: bool = True,
+        begin: int = ...,
+        end: int = ...,
     ) -> None: ...
-    def set_jitter(self, duration: int, survival: npt.NDArray[np.uint64]) -> None: ...
+    def add_renewal(
+        self,
+        gap: Delay,
+        duration: Delay,
+        stationary: tuple[int, Delay, Delay] | None = None,
+        node_ranks: int = 1,
+        in_compute: bool = True,
+        in_communication: bool = True,
+        begin: int = ...,
+        end: int = ...,
+    ) -> None: ...
+    def add_trace(
+        self,
+        starts: Ticks,
+        ends: Ticks,
+        length: int,
+        offsets: Ticks | None = None,
+        node_ranks: int = 1,
+        in_compute: bool = True,
+        in_communication: bool = True,
+        begin: int = ...,
+        end: int = ...,
+    ) -> None: ...
+    def add_step(
+        self,
+        delay: Delay,
+        at_send: bool,
+        node_ranks: int = 1,
+        in_compute: bool = True,
+        in_communication: bool = True,
+        begin: int = ...,
+        end: int = ...,
+    ) -> None: ...
+    def add_message(
+        self, delay: Delay, node_ranks: int = 1, begin: int = ..., end: int = ...
+    ) -> None: ...
+    def add_jitter(
+        self,
+        duration: int,
+        survival: Words,
+        node_ranks: int = 1,
+        begin: int = ...,
+        end: int = ...,
+    ) -> None: ...
     @property
     def ranks(self) -> int: ...
     @property
@@ -45,9 +114,12 @@ def simulate(
     backend: str = "cpu",
     threads: int = 0,
     progress: Callable[[int], object] | None = None,
-) -> npt.NDArray[np.int64]: ...
-def ready_times(program: Program, seed: int, realization: int) -> npt.NDArray[np.int64]: ...
-def phases(program: Program, seed: int, realization: int) -> npt.NDArray[np.int64]: ...
+) -> Ticks: ...
+def ready_times(program: Program, seed: int, realization: int) -> Ticks: ...
+def phases(program: Program, seed: int, realization: int, number: int = 0) -> Ticks: ...
+def busy(
+    program: Program, seed: int, realization: int, rank: int, until: int, compute: bool
+) -> Ticks: ...
 def memory(program: Program, backend: str, threads: int = 0, count: int = ...) -> int: ...
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]: ...
 def advance_periodic(
@@ -62,7 +134,7 @@ def event_driven(
     period: int,
     duration: int,
     stationary: bool,
-    phases: npt.NDArray[np.int64],
+    phases: Ticks,
 ) -> int: ...
 def cuda_status() -> str: ...
 def gpu_memory_available() -> int: ...

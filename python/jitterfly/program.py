@@ -13,7 +13,7 @@ from .case import Case, check_case
 from .steps import DRAWS_PER_CYCLE, EXCHANGE, FORWARD
 from .units import to_ticks
 
-_KIND, _ROUND, _FLAGS, _DRAW, _ROW = range(5)
+_ROUND, _FLAGS, _DRAW, _ROW = range(1, 5)
 
 
 def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
@@ -35,9 +35,8 @@ def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
     one = np.array([step[:3] for step in case.cycle_steps()], dtype=np.int32)
     steps = np.zeros((case.cycles, len(one), 5), dtype=np.int32)
     steps[:, :, : _FLAGS + 1] = one
-    messages = (one[:, _KIND] == EXCHANGE) | (one[:, _KIND] == FORWARD)
     cycles = np.arange(case.cycles, dtype=np.int32)[:, None]
-    steps[:, :, _DRAW] = np.where(messages, DRAWS_PER_CYCLE * cycles + one[:, _ROUND], 0)
+    steps[:, :, _DRAW] = DRAWS_PER_CYCLE * cycles + one[:, _ROUND]
     steps[:, :, _ROW] = rows
     program = _core.Program(
         log2_ranks=case.log2_ranks,
@@ -45,6 +44,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
         rows=int(rows.max()) + 1,
         work=to_ticks(case.work),
         forward=case.algorithm.forward_ticks(),
+        **({"one_rank": True} if case.observe == "rank 0" and not every_row else {}),
         **case.costs._asdict(),
     )
     for noise in case.noise:
@@ -120,7 +120,7 @@ def observation_names(case: Case) -> list[str]:
     Returns
     -------
     list of str
-        With ``observe="completion"``: "completion", or "T=3", "cycle 2", "cycle 2, T=3" where
+        With ``observe="completion"`` and "rank 0": "completion", or "T=3", "cycle 2", "cycle 2, T=3" where
         there are several T or cycles. With "spread": "<name>: max", "<name>: min", "<name>: mean"
         for each of them. With "rounds": the same for each row of `row_labels`.
 
@@ -135,7 +135,7 @@ def observation_names(case: Case) -> list[str]:
         names = row_labels(case)
     else:
         names = [completion.name for completion in completions(case)]
-    if case.observe == "completion":
+    if case.observe in ("completion", "rank 0"):
         return names
     return [f"{name}: {what}" for name in names for what in ("max", "min", "mean")]
 

@@ -1,0 +1,164 @@
+#include "noise.h"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace py = pybind11;
+
+namespace jf {
+namespace {
+
+Scope make_scope(std::int64_t node_ranks, bool in_compute, bool in_communication, Tick begin,
+                 Tick end) {
+  return {node_ranks, in_compute, in_communication, {begin, end}};
+}
+
+// Adds to a copy first: an error leaves the program as it was.
+template <class Add>
+void change(Program& p, Add&& add) {
+  Program changed = p;
+  add(changed);
+  p = std::move(changed);
+}
+
+std::vector<Tick> optional_ticks(const std::optional<Ticks>& values) {
+  return values ? to_vector<Tick>(*values) : std::vector<Tick>{};
+}
+
+void add_periodic(Program& p, Tick period, Tick duration, bool stationary, std::int64_t node_ranks,
+                  const std::optional<Ticks>& phases, bool in_compute, bool in_communication,
+                  Tick begin, Tick end) {
+  change(p, [&](Program& q) {
+    q.add_periodic(period, duration, stationary, optional_ticks(phases),
+                   make_scope(node_ranks, in_compute, in_communication, begin, end));
+  });
+}
+
+using Start = std::optional<std::tuple<std::uint64_t, HostDelay, HostDelay>>;
+
+void add_renewal(Program& p, const HostDelay& gap, const HostDelay& duration,
+                 const Start& stationary, std::int64_t node_ranks, bool in_compute,
+                 bool in_communication, Tick begin, Tick end) {
+  std::optional<Program::Stationary> start;
+  if (stationary)
+    start = {std::get<0>(*stationary), std::get<1>(*stationary), std::get<2>(*stationary)};
+  change(p, [&](Program& q) {
+    q.add_renewal(gap, duration, start ? &*start : nullptr,
+                  make_scope(node_ranks, in_compute, in_communication, begin, end));
+  });
+}
+
+void add_trace(Program& p, const Ticks& starts, const Ticks& ends, Tick length,
+               const std::optional<Ticks>& offsets, std::int64_t node_ranks, bool in_compute,
+               bool in_communication, Tick begin, Tick end) {
+  change(p, [&](Program& q) {
+    q.add_trace(to_vector<Tick>(starts), to_vector<Tick>(ends), length, optional_ticks(offsets),
+                make_scope(node_ranks, in_compute, in_communication, begin, end));
+  });
+}
+
+void add_step(Program& p, const HostDelay& delay, bool at_send, std::int64_t node_ranks,
+              bool in_compute, bool in_communication, Tick begin, Tick end) {
+  change(p, [&](Program& q) {
+    q.add_step(delay, at_send, make_scope(node_ranks, in_compute, in_communication, begin, end));
+  });
+}
+
+void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin,
+                 Tick end) {
+  change(p,
+         [&](Program& q) { q.add_message(delay, make_scope(node_ranks, true, true, begin, end)); });
+}
+
+void add_jitter(Program& p, Tick duration, const WordArray& survival, std::int64_t node_ranks,
+                Tick begin, Tick end) {
+  change(p, [&](Program& q) {
+    q.add_jitter(duration, to_vector<std::uint64_t>(survival),
+                 make_scope(node_ranks, true, true, begin, end));
+  });
+}
+
+Ticks apply(const HostDelay& d, const WordArray& u) {
+  Ticks out(u.size());
+  std::transform(u.data(), u.data() + u.size(), out.mutable_data(),
+                 [&d](std::uint64_t v) { return d.of(v); });
+  return out;
+}
+
+Ticks draw(const HostDelay& d, std::uint64_t seed, std::uint32_t purpose, std::uint32_t key,
+           std::uint32_t realization, std::uint32_t first, std::uint32_t count) {
+  Ticks out(static_cast<py::ssize_t>(count));
+  Tick* data = out.mutable_data();
+  for (std::uint32_t i = 0; i < count; ++i)
+    data[i] = d.of(uniform64(seed, purpose, first + i, key, realization));
+  return out;
+}
+
+// Draw 0 of as many keys, and of as many realizations as that takes.
+Tick largest_of(const HostDelay& d, std::uint64_t seed, std::uint32_t purpose,
+                std::uint64_t draws) {
+  Tick largest = 0;
+  for (std::uint64_t i = 0; i < draws; ++i) {
+    if (i % (1 << 22) == 0 && PyErr_CheckSignals() != 0) throw py::error_already_set();
+    const auto pair = uniform_pair(seed, purpose, 0, static_cast<std::uint32_t>(i),
+                                   static_cast<std::uint32_t>(i >> 32));
+    largest = later(largest, d.of(pair.even));
+  }
+  return largest;
+}
+
+}  // namespace
+
+void bind_noise(py::module_& m, py::class_<Program>& program) {
+  py::class_<HostDelay>(m, "Delay", "A delay as integer tables, a function of a 64-bit uniform.")
+      .def_static("constant", &HostDelay::constant, py::arg("value"))
+      .def_static(
+          "smooth",
+          [](const WordArray& w) { return HostDelay::smooth(to_vector<std::uint64_t>(w)); },
+          py::arg("words"))
+      .def_static(
+          "samples", [](const Ticks& v) { return HostDelay::samples(to_vector<Tick>(v)); },
+          py::arg("values"))
+      .def_static(
+          "pieces",
+          [](const WordArray& edges, const Ticks& top, const Ticks& drop) {
+            return HostDelay::pieces(to_vector<std::uint64_t>(edges), to_vector<Tick>(top),
+                                     to_vector<Tick>(drop));
+          },
+          py::arg("edges"), py::arg("top"), py::arg("drop"))
+      .def_static(
+          "counts",
+          [](Tick value, const WordArray& survival) {
+            return HostDelay::counts(value, to_vector<std::uint64_t>(survival));
+          },
+          py::arg("value"), py::arg("survival"))
+      .def("with_last", &HostDelay::with_last, py::arg("last"))
+      .def("apply", &apply, py::arg("u"))
+      .def("draw", &draw, py::arg("seed"), py::arg("purpose"), py::arg("key"),
+           py::arg("realization"), py::arg("first"), py::arg("count"))
+      .def("largest_of", &largest_of, py::arg("seed"), py::arg("purpose"), py::arg("draws"))
+      .def_readonly("largest", &HostDelay::largest);
+
+  const auto node_ranks = py::arg("node_ranks") = 1;
+  const auto compute = py::arg("in_compute") = true;
+  const auto communication = py::arg("in_communication") = true;
+  const auto begin = py::arg("begin") = INT64_MIN;
+  const auto end = py::arg("end") = INT64_MAX;
+  program
+      .def("add_periodic", &add_periodic, py::arg("period"), py::arg("duration"),
+           py::arg("stationary"), node_ranks, py::arg("phases") = py::none(), compute,
+           communication, begin, end)
+      .def("add_renewal", &add_renewal, py::arg("gap"), py::arg("duration"),
+           py::arg("stationary") = py::none(), node_ranks, compute, communication, begin, end)
+      .def("add_trace", &add_trace, py::arg("starts"), py::arg("ends"), py::arg("length"),
+           py::arg("offsets") = py::none(), node_ranks, compute, communication, begin, end)
+      .def("add_step", &add_step, py::arg("delay"), py::arg("at_send"), node_ranks, compute,
+           communication, begin, end)
+      .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end)
+      .def("add_jitter", &add_jitter, py::arg("duration"), py::arg("survival"), node_ranks, begin,
+           end);
+}
+
+}  // namespace jf

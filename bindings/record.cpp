@@ -1,0 +1,78 @@
+// The recorder of detours, as arrays and plain values.
+#include "record.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "record/detours.h"
+
+namespace py = pybind11;
+using jf::record::Count;
+using jf::record::Recorder;
+
+namespace {
+
+py::dict show(const jf::record::Quiet& quiet) {
+  py::dict found;
+  found["bare"] = quiet.bare;
+  found["smallest"] = quiet.smallest;
+  found["work"] = quiet.work;
+  found["ns_per_count"] = quiet.ns_per_count;
+  return found;
+}
+
+py::dict show(const jf::record::Recording& recording) {
+  const auto n = static_cast<py::ssize_t>(recording.detours.size());
+  py::array_t<Count> detours({n, py::ssize_t{2}});
+  auto at = detours.mutable_unchecked<2>();
+  for (py::ssize_t i = 0; i < n; ++i) {
+    at(i, 0) = recording.detours[static_cast<std::size_t>(i)].start;
+    at(i, 1) = recording.detours[static_cast<std::size_t>(i)].taken;
+  }
+  py::list moments;
+  for (const auto& moment : recording.moments)
+    moments.append(py::make_tuple(moment.count, moment.ns, moment.width));
+  py::dict found;
+  found["detours"] = detours;
+  found["begin"] = recording.begin;
+  found["end"] = recording.end;
+  found["iterations"] = recording.iterations;
+  found["smallest"] = recording.smallest;
+  found["write_time"] = recording.write_time;
+  found["full"] = recording.full;
+  found["moved_to"] = recording.moved_to;
+  found["moments"] = moments;
+  found["faults"] = recording.faults;
+  found["preemptions"] = recording.preemptions;
+  return found;
+}
+
+}  // namespace
+
+void jf::bind_record(py::module_& m) {
+  m.attr("counter") = jf::record::kCounter;
+  m.def("read_counter", &jf::record::read_counter);
+  const auto unlocked = py::call_guard<py::gil_scoped_release>();
+  py::class_<Recorder>(m, "Recorder")
+      .def(py::init<int, std::size_t, std::int64_t>(), py::kw_only(), py::arg("cpu"),
+           py::arg("capacity"), py::arg("quantum_ns") = 0, unlocked)
+      .def("quiet",
+           [](Recorder& self) {
+             jf::record::Quiet quiet;
+             {
+               const py::gil_scoped_release release;
+               quiet = self.quiet();
+             }
+             return show(quiet);
+           })
+      .def("go", &Recorder::go, py::kw_only(), py::arg("limit"), py::arg("begin"),
+           py::arg("length"), unlocked)
+      .def("wait", &Recorder::wait, py::arg("seconds"), unlocked)
+      .def("stop", &Recorder::stop, unlocked)
+      .def_property_readonly("count", &Recorder::count)
+      .def("recording", [](Recorder& self) {
+        if (!self.wait(0)) throw std::invalid_argument("it has not ended yet");
+        return show(self.recording());
+      });
+}

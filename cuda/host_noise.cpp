@@ -1,0 +1,206 @@
+// The noise of a program: sources are checked, numbered, and their tables kept.
+#include <algorithm>
+
+#include "host_program.h"
+
+namespace jf {
+namespace {
+
+constexpr Window kAlways{INT64_MIN, INT64_MAX};
+
+void require(bool ok, const char* what) {
+  if (!ok) throw std::invalid_argument(what);
+}
+
+bool plain(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
+
+}  // namespace
+
+std::int32_t Program::scope_bits(const Scope& scope) const {
+  const std::int64_t n = scope.node_ranks;
+  require(n >= 1 && n <= ranks() && (n & (n - 1)) == 0,
+          "node_ranks must be a power of two from 1 to the number of ranks");
+  require(scope.window.begin < scope.window.end, "a window must begin before it ends");
+  return static_cast<std::int32_t>(floor_log2(static_cast<std::uint64_t>(n)));
+}
+
+std::uint32_t Program::number(IntervalKind kind) const {
+  const auto n = std::count_if(intervals.begin(), intervals.end(),
+                               [kind](const IntervalSource& s) { return s.kind == kind; });
+  require(n < std::int64_t{kMostOfARole}, "at most 256 noise sources of a kind");
+  return static_cast<std::uint32_t>(n);
+}
+
+std::int64_t Program::keep(const std::vector<Tick>& values) {
+  if (values.empty()) return -1;
+  const auto at = static_cast<std::int64_t>(words.size());
+  words.insert(words.end(), values.begin(), values.end());
+  return at;
+}
+
+IntervalSource Program::source(IntervalKind kind, const Scope& scope) const {
+  IntervalSource s{};
+  s.kind = kind;
+  s.scope_bits = scope_bits(scope);
+  s.in_compute = scope.in_compute;
+  s.in_communication = scope.in_communication;
+  s.window = scope.window;
+  s.phases = s.trace.offsets = -1;
+  return s;
+}
+
+void Program::add_periodic(Tick period, Tick duration, bool stationary,
+                           const std::vector<Tick>& phases, const Scope& scope) {
+  require(period > 0 && duration >= 0 && duration < period,
+          "periodic noise needs 0 <= duration < period");
+  require(phases.empty() || static_cast<std::int64_t>(phases.size()) == ranks(),
+          "phases must have one entry per rank");
+  for (const Tick t : phases) require(t >= 0 && t < period, "phases must lie in [0, period)");
+  const std::uint32_t j = number(kPeriodicIntervals);
+  IntervalSource s = source(kPeriodicIntervals, scope);
+  s.phase_purpose = j == 0 ? kPhase : kMorePhases + j;
+  s.periodic = {period,
+                duration,
+                stationary,
+                scope.node_ranks,
+                nullptr,
+                scope.in_compute,
+                scope.in_communication};
+  s.phases = keep(phases);
+  intervals.push_back(s);
+}
+
+void Program::add_renewal(const HostDelay& gap, const HostDelay& duration,
+                          const Stationary* stationary, const Scope& scope) {
+  require(gap.largest > 0, "the gaps of renewal noise must not be 0");
+  const std::uint32_t j = number(kRenewalIntervals);
+  IntervalSource s = source(kRenewalIntervals, scope);
+  s.renewal.purpose = kRenewal + j;
+  s.renewal.start_purpose = kRenewalStart + j;
+  s.renewal.gap = gap.append_to(words);
+  s.renewal.duration = duration.append_to(words);
+  s.renewal.stationary = stationary != nullptr;
+  if (stationary != nullptr) {
+    s.renewal.share = stationary->share;
+    s.renewal.busy = stationary->busy.append_to(words);
+    s.renewal.idle = stationary->idle.append_to(words);
+  }
+  intervals.push_back(s);
+}
+
+void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length,
+                        const std::vector<Tick>& offsets, const Scope& scope) {
+  const std::size_t n = begins.size();
+  require(n > 0 && n < (std::size_t{1} << 31) && ends.size() == n,
+          "a trace needs begins and ends of one length, from 1 to below 2^31");
+  require(length > 0 && length < kLongestDelay, "a trace must be shorter than 2^60 ticks");
+  for (std::size_t i = 0; i < n; ++i) {
+    require(begins[i] < ends[i] && begins[i] >= (i == 0 ? 0 : ends[i - 1]) && ends[i] <= length,
+            "the intervals of a trace must be disjoint, in order, and inside its length");
+  }
+  require(begins[0] > 0 || ends[n - 1] < length || n > 1 || ends[0] < length,
+          "a trace must not be busy all the time");
+  Tick taken = 0;
+  for (std::size_t i = 0; i < n; ++i) taken += ends[i] - begins[i];
+  require(taken < length, "a trace must not be busy all the time");
+  require(offsets.empty() || static_cast<std::int64_t>(offsets.size()) == ranks(),
+          "offsets must have one entry per rank");
+  for (const Tick t : offsets) require(t >= 0 && t < length, "offsets must lie in [0, length)");
+  const std::uint32_t j = number(kTraceIntervals);
+  IntervalSource s = source(kTraceIntervals, scope);
+  Trace& trace = s.trace;
+  trace.length = length;
+  trace.count = static_cast<std::int64_t>(n);
+  trace.purpose = kTraceOffset + j;
+  trace.table = static_cast<std::int64_t>(words.size());
+  for (std::size_t i = 0; i < n; ++i)
+    words.insert(words.end(),
+                 {static_cast<std::uint64_t>(begins[i]), static_cast<std::uint64_t>(ends[i])});
+  words.insert(words.end(), {static_cast<std::uint64_t>(begins[0] + length),
+                             static_cast<std::uint64_t>(ends[0] + length)});
+  // As many entries as intervals or more, but no more than ticks.
+  int bits = 1;
+  while ((std::size_t{1} << bits) < n && (Tick{1} << (bits + 1)) < length) ++bits;
+  using Wide = unsigned __int128;
+  const Wide factor = (Wide{1} << (64 + bits)) / static_cast<Wide>(length);
+  trace.guide_bits = bits;
+  trace.guide_factor = factor >> 64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(factor);
+  std::uint64_t i = 0;
+  for (std::uint64_t g = 0; g < std::uint64_t{1} << bits; ++g) {
+    // The smallest time t with floor(t * factor / 2^64) == g.
+    const Wide t = ((Wide{g} << 64) + trace.guide_factor - 1) / trace.guide_factor;
+    while (i < n && static_cast<Wide>(ends[i]) <= t) ++i;
+    words.push_back(i);
+  }
+  trace.offsets = keep(offsets);
+  intervals.push_back(s);
+}
+
+void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope) {
+  require(delays.size() < kMostOfARole, "at most 256 noise sources of a kind");
+  StepDelay d{};
+  d.scope_bits = scope_bits(scope);
+  d.at_send = at_send;
+  d.in_compute = scope.in_compute;
+  d.in_communication = scope.in_communication;
+  d.window = scope.window;
+  d.number = static_cast<std::uint32_t>(delays.size());
+  d.delay = delay.append_to(words);
+  delays.push_back(d);
+}
+
+void Program::add_messages(const Delay& delay, const Scope& scope, bool jitter) {
+  const auto n = std::count_if(messages.begin(), messages.end(), [jitter](const MessageDelay& d) {
+    return plain(d.delay) == jitter;
+  });
+  require(n < std::int64_t{kMostOfARole}, "at most 256 noise sources of a kind");
+  const auto j = static_cast<std::uint32_t>(n);
+  MessageDelay d{delay, scope_bits(scope), scope.window, 0, 0, 0};
+  if (!jitter) {
+    d.original_purpose = kOriginalDelay + j;
+    d.copy_purpose = kCopyDelay + j;
+    d.forward_purpose = kForwardDelay + j;
+  } else if (j == 0) {
+    d.original_purpose = kOriginalJitter;
+    d.copy_purpose = kCopyJitter;
+    d.forward_purpose = kForwardJitter;
+  } else {
+    d.original_purpose = kMoreOriginalJitter + j;
+    d.copy_purpose = kMoreCopyJitter + j;
+    d.forward_purpose = kMoreForwardJitter + j;
+  }
+  messages.push_back(d);
+}
+
+void Program::add_message(const HostDelay& delay, const Scope& scope) {
+  scope_bits(scope);
+  // A number of events at a time is what jitter is; its draws are numbered by themselves.
+  HostDelay other = delay;
+  require(!plain(other.delay), "delays that count events are jitter");
+  add_messages(other.append_to(words), scope, false);
+}
+
+void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& survival,
+                         const Scope& scope) {
+  scope_bits(scope);
+  add_messages(HostDelay::counts(duration, survival).append_to(words), scope, true);
+}
+
+std::int64_t Program::cursors_per_rank() const {
+  return general() ? static_cast<std::int64_t>(intervals.size()) : 0;
+}
+
+// One periodic source and one jitter without any extras have quicker engines of their own.
+bool Program::general() const {
+  if (!delays.empty() || intervals.size() > 1 || messages.size() > 1) return true;
+  const auto always = [](const auto& s) { return s.window.always(); };
+  if (!std::all_of(intervals.begin(), intervals.end(), [&](const IntervalSource& s) {
+        return s.kind == kPeriodicIntervals && always(s);
+      }))
+    return true;
+  return !std::all_of(messages.begin(), messages.end(), [&](const MessageDelay& d) {
+    return plain(d.delay) && d.scope_bits == 0 && always(d);
+  });
+}
+
+}  // namespace jf

@@ -1,0 +1,140 @@
+#include "host_delay.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace jf {
+namespace {
+
+void require(bool ok, const char* what) {
+  if (!ok) throw std::invalid_argument(what);
+}
+
+void require_time(Tick t) {
+  require(t >= 0 && t < kLongestDelay, "delays must be 0 to below 2^60 ticks");
+}
+
+HostDelay make(DelayKind kind, std::vector<std::uint64_t> words, std::size_t count, Tick largest) {
+  require_time(largest);
+  HostDelay d;
+  d.delay.kind = kind;
+  d.delay.certain = 1;
+  d.delay.last = ~std::uint64_t{0};
+  d.delay.count = static_cast<std::int64_t>(count);
+  d.words = std::move(words);
+  d.largest = largest;
+  return d;
+}
+
+// floor(2^64 drop / width), where it is that small; a width of 0 is 2^64.
+std::uint64_t slope_of(std::uint64_t drop, std::uint64_t width) {
+  if (width == 0) return drop;
+  using Wide = unsigned __int128;
+  const Wide slope = (Wide{drop} << 64) / width;
+  return slope >> 64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(slope);
+}
+
+}  // namespace
+
+Stretch stretch_from(std::uint64_t last) {
+  using Wide = unsigned __int128;
+  const std::uint64_t n = last + 1;
+  if (n == 0) return {0, ~std::uint64_t{0}};  // not used: nothing is stretched
+  const std::uint64_t shift = 63 - floor_log2(n);
+  const Wide factor = (Wide{1} << 127) / (n << shift);
+  return {shift, factor >> 64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(factor)};
+}
+
+HostDelay HostDelay::constant(Tick value) {
+  HostDelay d = make(kConstantDelay, {}, 0, value);
+  d.delay.value = value;
+  return d;
+}
+
+HostDelay HostDelay::smooth(std::vector<std::uint64_t> nodes) {
+  require(nodes.size() == 2 * kSmoothNodes, "a smooth delay needs 2 * 3713 nodes");
+  const auto middle = nodes.begin() + kSmoothNodes;
+  require(nodes[0] < std::uint64_t{kLongestDelay}, "delays must be 0 to below 2^60 ticks");
+  require(std::is_sorted(nodes.begin(), middle, std::greater<>()) &&
+              std::is_sorted(middle, nodes.end()) && *(middle - 1) >= nodes.back(),
+          "the nodes of a smooth delay must fall from both sides to the median");
+  const auto largest = static_cast<Tick>(nodes[0]);
+  return make(kSmoothDelay, std::move(nodes), kSmoothNodes, largest);
+}
+
+HostDelay HostDelay::samples(const std::vector<Tick>& values) {
+  require(!values.empty(), "samples must not be empty");
+  require(std::is_sorted(values.rbegin(), values.rend()), "samples must fall");
+  require_time(values.back());
+  return make(kSampledDelay, {values.begin(), values.end()}, values.size(), values.front());
+}
+
+HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::vector<Tick>& top,
+                            const std::vector<Tick>& drop) {
+  const std::size_t n = edges.size();
+  require(n > 0 && n < kMostPieces && top.size() == n && drop.size() == n,
+          "pieces need edges, top and drop of one length, from 1 to below 2^23");
+  constexpr std::uint64_t kNoEdge = ~std::uint64_t{0} >> kGuideShift;
+  require(edges[0] == 0 &&
+              std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) == edges.end(),
+          "edges must rise from 0");
+  int bits = 1;  // of the guide: 4 entries a cell, up to half a megabyte
+  while (bits < 16 && (std::size_t{1} << bits) < 4 * n) ++bits;
+  std::vector<std::uint64_t> words;
+  const std::size_t entries = (std::size_t{1} << bits) + 1;
+  words.reserve(entries + (n << kPieceBits));
+  for (std::size_t g = 0, cell = 0; g < entries; ++g) {
+    const bool end = g + 1 == entries;
+    const auto begins_by = [&](std::size_t c, std::uint64_t v) { return c < n && edges[c] <= v; };
+    while (end ? cell + 1 < n : begins_by(cell + 1, g << (64 - bits))) ++cell;
+    const std::uint64_t last = (g << (64 - bits)) | (~std::uint64_t{0} >> bits);
+    std::uint64_t until = kNoEdge, search = 0;
+    if (!end && begins_by(cell + 1, last)) {
+      const std::uint64_t edge = edges[cell + 1] << bits;
+      until = (edge >> kGuideShift) - 1;
+      search = edge << (64 - kGuideShift) != 0 || begins_by(cell + 2, last);
+    }
+    words.push_back(until << kGuideShift | cell << 1 | search);
+  }
+  for (std::size_t c = 0; c < n; ++c) {
+    require_time(top[c]);
+    require(drop[c] >= 0 && drop[c] <= top[c], "drop must be 0 to top");
+    require(c == 0 || top[c] <= top[c - 1] - drop[c - 1], "pieces must fall");
+    const std::uint64_t end = c + 1 < n ? edges[c + 1] : 0;  // 0: 2^64
+    const std::uint64_t slope = slope_of(static_cast<std::uint64_t>(drop[c]), end - edges[c]);
+    const std::uint64_t at_zero = static_cast<std::uint64_t>(top[c]) + scale64(edges[c], slope);
+    words.insert(words.end(), {end - 1, at_zero, slope, 0});
+  }
+  HostDelay d = make(kPieceDelay, std::move(words), n, top[0]);
+  d.delay.guide_bits = bits;
+  return d;
+}
+
+HostDelay HostDelay::counts(Tick value, std::vector<std::uint64_t> survival) {
+  require_time(value);
+  require(std::is_sorted(survival.rbegin(), survival.rend()), "survival must fall");
+  if (survival.empty()) survival.push_back(0);  // never: the engine looks at the first entry
+  const std::size_t n = survival.size();
+  require(n < 100'000 && value < kLongestDelay / static_cast<Tick>(n + 1),
+          "delays must be 0 to below 2^60 ticks");
+  HostDelay d = make(kCountedDelay, std::move(survival), n, value * static_cast<Tick>(n));
+  d.delay.value = value;
+  return d;
+}
+
+HostDelay HostDelay::with_last(std::uint64_t last) const {
+  HostDelay d = *this;
+  d.delay.last = last;
+  d.delay.certain = last == ~std::uint64_t{0};
+  d.delay.given = stretch_from(last);
+  return d;
+}
+
+Delay HostDelay::append_to(std::vector<std::uint64_t>& program_words) const {
+  Delay placed = delay;
+  placed.table = static_cast<std::int64_t>(program_words.size());
+  program_words.insert(program_words.end(), words.begin(), words.end());
+  return placed;
+}
+
+}  // namespace jf

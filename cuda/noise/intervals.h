@@ -1,0 +1,120 @@
+// One source of busy intervals of the CPU, of any kind, clipped to its window.
+#pragma once
+
+#include "cursor.h"
+#include "periodic.h"
+#include "renewal.h"
+#include "trace.h"
+
+namespace jf {
+
+enum IntervalKind : std::int32_t { kPeriodicIntervals, kRenewalIntervals, kTraceIntervals };
+
+// When a source acts.
+struct Window {
+  Tick begin, end;
+
+  JF_HD bool always() const { return begin == INT64_MIN && end == INT64_MAX; }
+  template <class T>
+  JF_HD auto holds(T t) const {
+    return (t >= begin) & (t < end);
+  }
+};
+
+struct IntervalSource {
+  std::int32_t kind;
+  std::int32_t scope_bits;  // 2^scope_bits consecutive ranks share its draws
+  std::int32_t in_compute, in_communication;
+  Window window;
+  std::uint32_t phase_purpose;
+  std::int64_t phases;  // given ones of periodic noise, where they start in the words; or -1
+  Periodic periodic;
+  Renewal renewal;
+  Trace trace;
+
+  JF_HD bool acts(bool compute) const { return (compute ? in_compute : in_communication) != 0; }
+
+  // A bound before which no rank of a register meets an interval at or after time 0.
+  template <class T>
+  JF_HD T first(std::uint64_t seed, std::uint32_t realization, T ranks,
+                const std::uint64_t* words) const {
+    T bound = ranks - ranks + INT64_MIN;
+    const T key = ranks >> scope_bits;
+    if (kind == kPeriodicIntervals && phases < 0) {
+      const T phase = drawn_phase(seed, realization, key);
+      // The interval before may still last at time 0, if it lasts longer than the phase.
+      bound = phase;
+      if (periodic.stationary)
+        bound = select(phase - periodic.period + periodic.duration > 0, key - key, phase);
+    } else if (kind == kRenewalIntervals) {
+      bound = renewal.first(seed, realization, key, words);
+    } else if (kind == kTraceIntervals && trace.offsets < 0) {
+      bound = trace.first(seed, realization, key, words);
+    }
+    return window.begin > 0 ? later(bound, ranks - ranks + window.begin) : bound;
+  }
+
+  // Of periodic noise.
+  JF_HD Tick phase(const Stream& s, std::int64_t rank, const std::uint64_t* words) const {
+    if (phases >= 0) return static_cast<Tick>(words[phases + rank]);
+    return drawn_phase(s.seed, s.realization, Tick{s.key});
+  }
+
+  // Moves the cursor to the first interval that ends after t; returns it, clipped to the window.
+  // [kNever, kNever): there is none.
+  struct Interval {
+    Tick begin, end;
+  };
+  JF_HD Interval at(Cursor& c, Tick t, std::uint64_t seed, std::uint32_t realization,
+                    std::int64_t rank, const std::uint64_t* words) const {
+    const Tick in_window = later(t, window.begin);
+    if (c.owner != realization || !c.fits(in_window)) {
+      const Stream stream{seed, static_cast<std::uint32_t>(rank >> scope_bits), realization};
+      if (c.owner != realization) start(c, stream, rank, words);
+      seek(c, in_window, stream, words);
+    }
+    if (t >= window.end || c.begin >= window.end) return {kNever, kNever};
+    return {later(c.begin, window.begin), earlier(c.end, window.end)};
+  }
+
+ private:
+  template <class T>
+  JF_HD T drawn_phase(std::uint64_t seed, std::uint32_t realization, T key) const {
+    return (T)scale64(uniform64(seed, phase_purpose, 0, key, realization),
+                      static_cast<std::uint64_t>(periodic.period));
+  }
+
+  JF_HD void start(Cursor& c, const Stream& s, std::int64_t rank,
+                   const std::uint64_t* words) const {
+    c.owner = s.realization;
+    if (kind == kPeriodicIntervals) {
+      put(c, periodic.first(phase(s, rank, words)));
+    } else if (kind == kRenewalIntervals) {
+      renewal.start(c, s, words);
+    } else {
+      trace.start(c, s, rank, words);
+    }
+  }
+
+  JF_HD void seek(Cursor& c, Tick t, const Stream& s, const std::uint64_t* words) const {
+    if (kind == kPeriodicIntervals) {
+      Tick begin = c.begin;
+      periodic.seek(begin, t);
+      put(c, begin);
+    } else if (kind == kRenewalIntervals) {
+      renewal.seek(c, t, s, words);
+    } else {
+      trace.seek(c, t, words);
+    }
+  }
+
+  JF_HD void put(Cursor& c, Tick begin) const {
+    c.begin = begin;
+    c.end = begin + periodic.duration;
+    // Before the first interval there is none.
+    const bool first = begin < (periodic.stationary ? 0 : periodic.period);
+    c.from = first ? INT64_MIN : c.end - periodic.period;
+  }
+};
+
+}  // namespace jf

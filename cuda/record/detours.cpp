@@ -1,0 +1,219 @@
+#include "record/detours.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+namespace jf::record {
+
+namespace {
+
+constexpr std::int64_t kCalibration = 60'000'000;  // ns, of each: its rate is known to 1e-6
+constexpr std::int64_t kWarmUp = 50'000'000;       // ns, for the processor to reach its frequency
+constexpr double kMove = 1'000;      // ns: no thread moves to another CPU and on in less
+constexpr double kWriting = 4'000;   // ns: no writing of a detour takes longer, with cold caches
+constexpr double kSettling = 1'500;  // ns after it, until the loop is as fast as before,
+constexpr double kStumble = 500;     // and iterations of less than so many ns are due to it
+
+// The smallest of the iterations of `ns` nanoseconds. Netgauge stops when 2,500 of them brought
+// nothing smaller; a fixed time is longer, and the same everywhere.
+Count smallest_iteration(std::uint64_t work, std::int64_t ns) {
+  Count smallest = ~Count{0}, previous = read_counter();
+  std::uint64_t x = previous;
+  const std::int64_t end = raw_ns() + ns;
+  do {
+    for (int i = 0; i < 1000; ++i) {
+      if (work) x = do_work(work, x);
+      const Count now = read_counter();
+      smallest = std::min(smallest, now - previous);
+      previous = now;
+      if (work && i > 0 && i % 10 == 0 && raw_ns() > end) break;
+    }
+    previous = read_counter();
+  } while (raw_ns() < end);
+  return smallest;
+}
+
+void pin(int cpu) {
+  cpu_set_t* set = CPU_ALLOC(cpu + 1);
+  const std::size_t size = CPU_ALLOC_SIZE(cpu + 1);
+  CPU_ZERO_S(size, set);
+  CPU_SET_S(cpu, size, set);
+  const int failed = pthread_setaffinity_np(pthread_self(), size, set);
+  CPU_FREE(set);
+  if (failed)
+    throw std::runtime_error("CPU " + std::to_string(cpu) + " can not be had: " + strerror(failed));
+}
+
+rusage usage() {
+  rusage found{};
+  getrusage(RUSAGE_THREAD, &found);
+  return found;
+}
+
+}  // namespace
+
+Recorder::Recorder(int cpu, std::size_t capacity, std::int64_t quantum_ns)
+    : cpu_(cpu), quantum_ns_(quantum_ns) {
+  if (cpu < 0 || capacity == 0) throw std::invalid_argument("cpu from 0, capacity from 1");
+  recording_.detours.resize(capacity);  // writes zeros: all its pages are there before the loop
+  thread_ = std::thread([this] { run(); });
+}
+
+Recorder::~Recorder() {
+  stop();
+  thread_.join();
+}
+
+Quiet Recorder::quiet() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return phase_ != Phase::kPreparing; });
+  if (!failure_.empty()) throw std::runtime_error(failure_);
+  return quiet_;
+}
+
+void Recorder::go(Count limit, Count begin, Count length) {
+  quiet();
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kReady) throw std::invalid_argument("a recorder records once");
+  limit_ = limit;
+  begin_ = begin;
+  length_ = length;
+  phase_ = Phase::kRunning;
+  changed_.notify_all();
+}
+
+bool Recorder::wait(double seconds) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [this] { return phase_ == Phase::kDone; });
+}
+
+void Recorder::stop() {
+  const std::lock_guard lock(mutex_);
+  stop_ = true;
+  changed_.notify_all();
+}
+
+void Recorder::enter(Phase phase) {
+  const std::lock_guard lock(mutex_);
+  phase_ = phase;
+  changed_.notify_all();
+}
+
+void Recorder::run() {
+  // Signals are for the thread that waits; here they would be detours.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  try {
+    pin(cpu_);
+    prepare();
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+    enter(Phase::kDone);
+    return;
+  }
+  {
+    std::unique_lock lock(mutex_);
+    phase_ = Phase::kReady;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return stop_ || phase_ == Phase::kRunning; });
+  }
+  if (!stop_) {
+    loop();
+    const std::int64_t until = raw_ns() + kCalibration;
+    while (raw_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    recording_.moments[3] = read_both();
+  }
+  enter(Phase::kDone);
+}
+
+void Recorder::prepare() {
+  smallest_iteration(0, kWarmUp);
+  Moment* moments = recording_.moments;
+  moments[0] = read_both();
+  quiet_.bare = quiet_.smallest = smallest_iteration(0, kCalibration);
+  moments[1] = read_both();  // again just before the loop: see there
+  quiet_.ns_per_count =
+      double(moments[1].ns - moments[0].ns) / double(moments[1].count - moments[0].count);
+  if (quantum_ns_ <= 0) return;
+  constexpr std::uint64_t kSteps = 1000;
+  const Count step = smallest_iteration(kSteps, kCalibration / 4);
+  const double wanted = double(quantum_ns_) / quiet_.ns_per_count;
+  quiet_.work = std::max<std::uint64_t>(1, std::uint64_t(wanted / double(step) * kSteps + 0.5));
+  // Some ten iterations at least.
+  quiet_.smallest = smallest_iteration(quiet_.work, std::max(kCalibration / 4, 12 * quantum_ns_));
+}
+
+void Recorder::loop() {
+  Recording& r = recording_;
+  Detour* const detours = r.detours.data();
+  const std::size_t capacity = r.detours.size();
+  const std::uint64_t work = quiet_.work;
+  const Count limit = limit_;
+  const Count move = Count(kMove / quiet_.ns_per_count);
+  const Count writing = Count(kWriting / quiet_.ns_per_count);
+  const Count settling = Count(kSettling / quiet_.ns_per_count);
+  const Count stumble = Count(kStumble / quiet_.ns_per_count);
+  const rusage before = usage();
+  r.moments[1] = read_both();
+  while (read_counter() < begin_ && !stop_.load(std::memory_order_relaxed)) {
+  }
+  std::size_t n = 0;
+  std::uint64_t iterations = 0, x = 1;
+  Count smallest = ~Count{0}, settled = 0;
+  // As long as was asked for, also where somebody held the CPU at its begin.
+  const Count begin = read_counter(), end = begin + length_;
+  Count previous = begin;
+  while (previous < end && !stop_.load(std::memory_order_relaxed)) {
+    if (work) x = do_work(work, x);
+    const Count now = read_counter();
+    const Count taken = now - previous;
+    ++iterations;
+    smallest = std::min(smallest, taken);
+    previous = now;
+    if (taken > limit) [[unlikely]] {
+      // Writing is no detour, nor is what it does to the first iterations after it, until the loop
+      // is back in the caches and predicted: else it would go on recording itself.
+      if (now - taken < settled && taken < stumble) {
+        r.write_time += taken;
+        continue;
+      }
+      detours[n++] = {now - taken, taken};
+      recorded_.store(n, std::memory_order_relaxed);
+      if (taken > move) {
+        const int cpu = sched_getcpu();
+        if (cpu != cpu_) r.moved_to = cpu;
+      }
+      if (n == capacity) break;
+      previous = read_counter();
+      const Count own = previous - now;
+      if (own > writing) {  // hit meanwhile
+        detours[n - 1].taken += own;
+      } else {
+        r.write_time += own;
+      }
+      settled = previous + settling;
+    }
+  }
+  asm volatile("" : : "r"(x));
+  r.begin = begin;
+  r.end = previous;
+  r.iterations = iterations;
+  r.smallest = smallest;
+  r.full = n == capacity;
+  r.moments[2] = read_both();
+  const rusage after = usage();
+  r.faults = (after.ru_minflt - before.ru_minflt) + (after.ru_majflt - before.ru_majflt);
+  r.preemptions = after.ru_nivcsw - before.ru_nivcsw;
+  r.detours.resize(n);
+}
+
+}  // namespace jf::record
