@@ -17,11 +17,27 @@ from .algorithms import Algorithm, Butterfly
 from .case import Case
 from .info import info
 from .network import Hockney, LogGOPS, Network
-from .noise import NetworkJitter, Noise, PeriodicNoise
+from .noise import (
+    Bernoulli,
+    Distribution,
+    Empirical,
+    Exponential,
+    Fixed,
+    Gamma,
+    Lognormal,
+    MessageNoise,
+    NetworkJitter,
+    Noise,
+    Pareto,
+    PeriodicNoise,
+    RenewalNoise,
+    StepNoise,
+    TraceNoise,
+)
 from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
 from .program import row_labels
 from .result import Result
-from .simulate import BackendError, noise_phases, ready_times, simulate
+from .simulate import BackendError, noise_intervals, noise_phases, ready_times, simulate
 from .store import Store, export, merge
 from .studies import Axis, Budget, Study, load_study
 from .sweep import run as run_study
@@ -32,31 +48,44 @@ __all__ = [
     "Algorithm",
     "Axis",
     "BackendError",
+    "Bernoulli",
     "Budget",
     "Butterfly",
     "Case",
     "Completion",
+    "Distribution",
+    "Empirical",
+    "Exponential",
+    "Fixed",
     "Gain",
+    "Gamma",
     "Hockney",
     "LogGOPS",
+    "Lognormal",
+    "MessageNoise",
     "Network",
     "NetworkJitter",
     "Noise",
     "OptimalT",
     "Overhead",
+    "Pareto",
     "PeriodicNoise",
     "Recovery",
+    "RenewalNoise",
     "Result",
     "Slowdown",
+    "StepNoise",
     "Store",
     "Study",
     "Target",
     "Time",
+    "TraceNoise",
     "__version__",
     "export",
     "info",
     "load_study",
     "merge",
+    "noise_intervals",
     "noise_phases",
     "ready_times",
     "row_labels",

@@ -11,11 +11,12 @@ from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
 from .fields import check_choice, check_integer, check_keys, check_power_of_two, shorten
 from .network import MOST_BYTES, Network
 from .noise import Noise, check_sources
+from .noise.source import longest_work
 from .steps import COMPUTE, OBSERVE, Costs, Step, Timeline, symmetric_timeline
 from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
 
 MOST_CYCLES = 100_000
-OBSERVE_CHOICES = ("completion", "spread", "rounds")
+OBSERVE_CHOICES = ("completion", "spread", "rounds", "rank 0")
 
 
 @dataclass(frozen=True)
@@ -34,23 +35,28 @@ class Case:
     network : Network
         Such as ``Hockney(alpha=1e-6, beta=1e-9)`` or ``LogGOPS(...)``.
     noise : list of Noise
-        At most one `PeriodicNoise` and one `NetworkJitter`. Empty: no noise.
+        Sources such as ``PeriodicNoise(...)`` and ``StepNoise(...)``, any number of each kind. The
+        CPU is away in the union of their intervals; delays of steps and messages add up. Empty: no
+        noise.
     message_bytes : int
         Size of every message, bytes, from 0 (LogGOPS: from 1).
     cycles : int
         From 1 to 100,000.
     work : float or str
         CPU time of a compute phase, seconds.
-    observe : "completion", "spread" or "rounds"
+    observe : "completion", "spread", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
         each cycle and each T = 0 ... after. "spread": the same times as latest, earliest and mean
-        over the ranks. "rounds": those three for each row of `ready_times`.
+        over the ranks. "rounds": those three for each row of `ready_times`. "rank 0": the times of
+        "completion" when this one rank has the result, which is what theory knows (see
+        `jitterfly.theory`).
 
     Raises
     ------
     ValueError
         A field, or a combination of fields, out of range; also a case that may take longer than
-        2^62 ps (53 days) of simulated time. The message names field and range.
+        2^62 ps (53 days) of simulated time, but for what happens once in 10^12 draws. The message
+        names field and range.
 
     Examples
     --------
@@ -71,7 +77,7 @@ class Case:
     message_bytes: int = 8
     cycles: int = 1
     work: Seconds = Seconds(0.0)
-    observe: Literal["completion", "spread", "rounds"] = "completion"
+    observe: Literal["completion", "spread", "rounds", "rank 0"] = "completion"
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -97,6 +103,8 @@ class Case:
                 f"this one may take {longest / TICKS_PER_SECOND:.3g} s: lower work, cycles, "
                 "message_bytes, or the times of network and noise"
             )
+        for noise in self.noise:
+            noise.check_length(longest)
 
     @property
     def log2_ranks(self) -> int:
@@ -119,13 +127,13 @@ class Case:
         return symmetric_timeline(self.cycle_steps(), self.costs, work, forward)
 
     def longest_ticks(self) -> int:
-        """A bound on any time that occurs under the worst noise, in ticks."""
-        delays: dict[int, int] = {}  # a cycle asks for the same few again and again
+        """A bound on any time that occurs under the worst noise that is likely, in ticks."""
+        taken: dict[int, int] = {}  # a cycle asks for the same few again and again
 
         def advance(start: int, work: int) -> int:
-            if work not in delays:
-                delays[work] = sum(noise.longest_delay(work) for noise in self.noise)
-            return start + work + delays[work]
+            if work not in taken:
+                taken[work] = longest_work(self.noise, work)
+            return start + taken[work]
 
         costs = self.costs
         late = sum(noise.longest_message_delay(costs.transit) for noise in self.noise)
@@ -144,6 +152,10 @@ class Case:
         values["network"] = self.network.to_dict()
         values["noise"] = [noise.to_dict() for noise in self.noise]
         return values
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides the results, as plain values: files by their content, not by name."""
+        return self.to_dict() | {"noise": [noise.identity() for noise in self.noise]}
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Case:

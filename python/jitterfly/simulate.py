@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _core, memory
 from .backends import BackendError, check_backend, choose_backend
 from .case import Case, check_case
 from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer, shorten
 from .program import compile_case, observation_names, quiet_ticks, row_count
+from .realization import check_times, no_memory, noise_intervals, noise_phases, ready_times
 from .result import Result, max_min_mean
 from .units import from_ticks
 
@@ -21,6 +21,7 @@ __all__ = [
     "MOST_THREADS",
     "BackendError",
     "check_backend",
+    "noise_intervals",
     "noise_phases",
     "ready_times",
     "simulate",
@@ -67,7 +68,8 @@ def simulate(
     BackendError
         "cuda" can not be used, or failed; it says why. A `ValueError` and a `RuntimeError`.
     ValueError
-        An argument out of range, or not enough memory; with the numbers.
+        An argument out of range, or not enough memory; with the numbers. Also if a time reached
+        2^62 ps (53 days) after all, under noise with a heavy tail.
     KeyboardInterrupt
         Ctrl-C, within a fraction of a second.
 
@@ -126,11 +128,12 @@ def simulate(
             None if progress is None else report,
         )
     except MemoryError:
-        raise _no_memory(f"{case.ranks} ranks x {realizations} realizations") from None
+        raise no_memory(f"{case.ranks} ranks x {realizations} realizations") from None
     except RuntimeError as error:
         if chosen != "cuda" or error in theirs:
             raise
         raise BackendError(f"backend 'cuda' failed: {error}") from None
+    check_times(raw[..., 0] if spread else raw)
     return Result(
         case=case,
         seed=seed,
@@ -140,82 +143,3 @@ def simulate(
         ticks=max_min_mean(raw, case.log2_ranks) if spread else raw,
         noise_free=from_ticks(np.repeat(quiet_ticks(case), 3 if spread else 1)),
     )
-
-
-def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[np.float64]:
-    """The ready time of every rank in every round of one realization.
-
-    Parameters
-    ----------
-    case : Case
-        What to simulate.
-    seed, realization : int
-        As in `simulate`: realization `first` + i of that seed is its row i.
-
-    Returns
-    -------
-    float64 array, shape (rows, ranks)
-        Seconds. Row 0 is the start of the first collective, then one row for each level, forward
-        step and end of cycle, as named by `row_labels`; the last one is the completion.
-
-    Raises
-    ------
-    ValueError
-        `seed` not from 0 to 2^64 - 1, `realization` not from 0 to 2^32 - 1, not enough memory.
-
-    Examples
-    --------
-    >>> import jitterfly as jf
-    >>> jf.ready_times(jf.Case(2, network=jf.Hockney("1us", 0)))
-    array([[0.e+00, 0.e+00],
-           [1.e-06, 1.e-06],
-           [1.e-06, 1.e-06]])
-    """
-    check_case(case)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
-    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
-    needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
-    memory.check_memory(needed, f"all ready times of {case.ranks} ranks", memory.available_bytes())
-    program = compile_case(case, every_row=True)
-    try:
-        return from_ticks(_core.ready_times(program, seed, realization))
-    except MemoryError:
-        raise _no_memory(f"all ready times of {case.ranks} ranks") from None
-
-
-def noise_phases(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[np.float64]:
-    """The phases of the periodic noise in one realization, to check us with another program.
-
-    Parameters
-    ----------
-    case : Case
-        With a `PeriodicNoise`.
-    seed, realization : int
-        As in `ready_times`.
-
-    Returns
-    -------
-    float64 array, shape (ranks,)
-        Seconds, each in [0, period).
-
-    Raises
-    ------
-    ValueError
-        The case has no `PeriodicNoise`; `seed` or `realization` out of range.
-    """
-    check_case(case)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
-    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
-    if not any(noise.kind == "periodic" for noise in case.noise):
-        raise ValueError("noise must hold a PeriodicNoise: without it there are no phases")
-    memory.check_memory(
-        case.ranks * 16, f"the phases of {case.ranks} ranks", memory.available_bytes()
-    )
-    try:
-        return from_ticks(_core.phases(compile_case(case), seed, realization))
-    except MemoryError:
-        raise _no_memory(f"the phases of {case.ranks} ranks") from None
-
-
-def _no_memory(what: str) -> ValueError:
-    return ValueError(f"not enough memory for {what}")

@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_choice
 from ..units import TICKS_PER_SECOND, Seconds, to_ticks
+from . import scope
+from .optional import OptionalSeconds
 from .source import Exposed, Noise
 from .survival import poisson_survival
 
@@ -33,6 +34,12 @@ class NetworkJitter(Noise, kind="jitter"):
         Both give the same: jitter delays messages, and there are none in the compute phase.
         That the parameter exists lets a study restrict all its noise by one word; "compute",
         which would leave nothing of this source, is an error.
+    shared : False, "machine" or int
+        Which receivers share the events of a round: none, all, or nodes of so many consecutive
+        ranks (a power of two up to the number of ranks).
+    begin, end : float or str
+        Only messages that leave their sender's CPU from `begin` to before `end` are delayed,
+        seconds; all without them.
 
     Raises
     ------
@@ -53,18 +60,19 @@ class NetworkJitter(Noise, kind="jitter"):
     period: Seconds = Seconds(positive=True)
     duration: Seconds = Seconds()
     during: Literal["all", "communication"] = "all"
+    shared: scope.Shared = False
+    begin: Seconds = Seconds(0.0)
+    end: OptionalSeconds = OptionalSeconds()
 
     def __post_init__(self) -> None:
         to_ticks(self.period, "period", positive=True)
         to_ticks(self.duration, "duration")
-        if str(self.during) == "compute":
-            raise ValueError(
-                "during must be 'all' or 'communication' for NetworkJitter, got 'compute': "
-                "no messages are sent in the compute phase"
-            )
-        check_choice(self.during, "during", ("all", "communication"))
+        scope.check_message_phase(self.during, "NetworkJitter")
+        scope.check_window(self.begin, self.end)
+        object.__setattr__(self, "shared", scope.check_shared(self.shared))
 
     def check(self, ranks: int, transit: int) -> None:
+        scope.check_nodes(self.shared, ranks)
         if transit > MOST_EVENTS * to_ticks(self.period):
             raise ValueError(
                 f"period must be at least {transit / TICKS_PER_SECOND / MOST_EVENTS:.6g} s "
@@ -77,7 +85,12 @@ class NetworkJitter(Noise, kind="jitter"):
         return poisson_survival(Fraction(transit, to_ticks(self.period)))
 
     def apply(self, program: Any, ranks: int, transit: int) -> None:
-        program.set_jitter(duration=to_ticks(self.duration), survival=self.survival(transit))
+        program.add_jitter(
+            duration=to_ticks(self.duration),
+            survival=self.survival(transit),
+            node_ranks=scope.node_ranks(self.shared, ranks),
+            **scope.window(self.begin, self.end),
+        )
 
     def misses(self, exposed: Exposed) -> str:
         return "" if exposed.transit else "messages take no time; give the network's latency"

@@ -8,13 +8,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_choice, check_numbers, check_power_of_two, shorten
-from ..units import TICKS_PER_SECOND, Seconds, to_ticks
-from .source import Exposed, Noise
+from ..fields import check_choice
+from ..units import Seconds, to_ticks
+from . import scope
+from .optional import OptionalSeconds
+from .ranks import check_times_of_ranks, ticks_of_ranks
+from .source import ComparedByValue, Exposed, Noise
 
 
 @dataclass(frozen=True, eq=False)
-class PeriodicNoise(Noise, kind="periodic"):
+class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     """Periodic interruptions of the CPU: busy in ``[phase + k * period, + duration)``.
 
     Work stands still inside these half-open intervals; waiting absorbs them.
@@ -37,6 +40,8 @@ class PeriodicNoise(Noise, kind="periodic"):
     during : "all", "compute" or "communication"
         The phase of the cycle whose CPU work is exposed. "compute" alone is Chen & Suda's
         noiseless case.
+    begin, end : float or str
+        Intervals are cut to the time from `begin` to before `end`, seconds; all of it without them.
 
     Raises
     ------
@@ -55,6 +60,8 @@ class PeriodicNoise(Noise, kind="periodic"):
     synchronized: int | Literal["machine"] | bool = False
     phases: npt.NDArray[np.float64] | None = None
     during: Literal["all", "compute", "communication"] = "all"
+    begin: Seconds = Seconds(0.0)
+    end: OptionalSeconds = OptionalSeconds()
 
     def __post_init__(self) -> None:
         period = to_ticks(self.period, "period", positive=True)
@@ -65,49 +72,45 @@ class PeriodicNoise(Noise, kind="periodic"):
             )
         check_choice(self.start, "start", ("fresh", "stationary"))
         check_choice(self.during, "during", ("all", "compute", "communication"))
-        object.__setattr__(self, "synchronized", _check_synchronized(self.synchronized))
+        scope.check_window(self.begin, self.end)
+        shared = scope.check_shared(self.synchronized, "synchronized")
+        object.__setattr__(self, "synchronized", shared)
         if self.phases is not None:
             if self.synchronized is not False:
                 raise ValueError("synchronized must be False when phases are given")
-            object.__setattr__(self, "phases", _check_phases(self.phases, self.period))
+            phases = check_times_of_ranks(self.phases, "phases", "period", self.period)
+            object.__setattr__(self, "phases", phases)
 
     def check(self, ranks: int, transit: int) -> None:
         if self.phases is not None and self.phases.shape != (ranks,):
             raise ValueError(
                 f"phases must have shape ({ranks},), one for each rank, got {self.phases.shape}"
             )
-        if self.node_ranks(ranks) > ranks:
-            raise ValueError(
-                f"synchronized must be False, 'machine' or ranks per node from 1 to {ranks} "
-                f"(ranks), got {self.synchronized}"
-            )
+        scope.check_nodes(self.synchronized, ranks, "synchronized")
 
     def node_ranks(self, ranks: int) -> int:
         """How many consecutive ranks share a phase, of so many."""
-        return ranks if self.synchronized == "machine" else int(self.synchronized or 1)
+        return scope.node_ranks(self.synchronized, ranks)
 
     def apply(self, program: Any, ranks: int, transit: int) -> None:
-        program.set_periodic(
+        program.add_periodic(
             period=to_ticks(self.period),
             duration=to_ticks(self.duration),
             stationary=self.start == "stationary",
             node_ranks=self.node_ranks(ranks),
-            phases=None if self.phases is None else _phase_ticks(self.phases),
-            in_compute=self.during != "communication",
-            in_communication=self.during != "compute",
+            phases=None if self.phases is None else ticks_of_ranks(self.phases),
+            **scope.phases(self.during),
+            **scope.window(self.begin, self.end),
         )
 
     def misses(self, exposed: Exposed) -> str:
-        if self.during == "compute":
-            return "" if exposed.compute else "during = 'compute', and there is no work; give work"
-        if exposed.communication or (exposed.compute and self.during == "all"):
-            return ""
-        if self.during == "all":
-            return "the CPU does no work; give network.gamma (CPU time to combine a byte) or work"
-        return (
-            "the CPU does no work in the communication phase; give network.gamma (CPU time to "
-            "combine a byte)"
-        )
+        return scope.no_work(self.during, exposed)
+
+    def share(self) -> float:
+        return to_ticks(self.duration) / to_ticks(self.period)
+
+    def intervals_in(self, ticks: int) -> float:
+        return ticks / to_ticks(self.period) if self.duration else 0.0
 
     def longest_delay(self, work: int) -> int:
         if work == 0:
@@ -117,43 +120,3 @@ class PeriodicNoise(Noise, kind="periodic"):
 
     def lookahead(self) -> int:
         return 2 * to_ticks(self.period)
-
-    def _key(self) -> tuple[object, ...]:
-        phases = None if self.phases is None else self.phases.tobytes()
-        synchronized = str(self.synchronized)  # False and 0 must not be the same
-        return self.period, self.duration, self.start, synchronized, phases, self.during
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PeriodicNoise) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-
-def _check_synchronized(value: Any) -> int | Literal["machine"] | bool:
-    if value is False or (isinstance(value, str) and value == "machine"):
-        return value  # type: ignore[return-value]
-    rule = "synchronized must be False, 'machine' or the ranks per node, a power of two"
-    try:
-        return check_power_of_two(value, "synchronized", 2**30)
-    except ValueError:
-        raise ValueError(f"{rule}, got {shorten(value)}") from None
-
-
-def _check_phases(values: Any, period: float) -> npt.NDArray[np.float64]:
-    rule = f"phases must be an array of times from 0 to below period = {period} s, one per rank"
-    raw = check_numbers(values, rule)
-    if raw.ndim != 1:
-        raise ValueError(f"{rule}, got {shorten(values)}")
-    phases = raw.astype(np.float64)  # a copy of our own, that nobody changes
-    bad = ~((phases >= 0) & (phases < period))
-    bad |= _phase_ticks(np.where(bad, 0.0, phases)) >= to_ticks(period)
-    if bad.any():
-        rank = int(np.argmax(bad))
-        raise ValueError(f"{rule}, got {phases[rank]} for rank {rank}")
-    phases.setflags(write=False)
-    return phases
-
-
-def _phase_ticks(phases: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    return np.rint(phases * TICKS_PER_SECOND).astype(np.int64)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..fields import Component, shorten
 
+MOST_OF_A_KIND = 256
+_DEFAULTS = {"begin": 0.0, "shared": False}  # fields that cases did not always have
+
 
 class Exposed(NamedTuple):
-    """What noise can hit in one cycle, in ticks of a rank.
+    """What noise can hit in one cycle.
 
-    CPU work of the compute phase and of the collective, and the way of a message (0: there is
-    none).
+    In ticks of a rank: CPU work of the compute phase and of the collective, and the way of a
+    message (0: there is none). And how many messages of the butterfly a rank takes.
     """
 
     compute: int
     communication: int
     transit: int
+    exchanges: int = 0
 
 
 class Noise(Component, ABC):
@@ -31,12 +38,30 @@ class Noise(Component, ABC):
     def check(self, ranks: int, transit: int) -> None:
         """Raise ValueError if it does not fit so many ranks, or messages of `transit` ticks."""
 
+    def check_length(self, longest: int) -> None:
+        """Raise ValueError if it does not fit a case that may last for so many ticks."""
+
     @abstractmethod
     def misses(self, exposed: Exposed) -> str:
         """Why it can hit nothing, and what would change that; "" where it can."""
 
+    def share(self) -> float:
+        """Part of the time for which its intervals take the CPU, where they act."""
+        return 0.0
+
+    def intervals_in(self, ticks: int) -> float:
+        """About how many intervals there are in so many ticks."""
+        return 0.0
+
     def longest_delay(self, work: int) -> int:
-        """A bound, in ticks, on the delay of `work` ticks of CPU work."""
+        """How long intervals may delay `work` ticks of CPU work, in ticks.
+
+        A bound, but for what happens once in 10^12 times where durations are drawn.
+        """
+        return 0
+
+    def longest_step_delay(self) -> int:
+        """How many ticks are added to the work of a step; likewise."""
         return 0
 
     def lookahead(self) -> int:
@@ -44,12 +69,50 @@ class Noise(Component, ABC):
         return 0
 
     def longest_message_delay(self, transit: int) -> int:
-        """A bound, in ticks, on the delay of a message that takes `transit` ticks."""
+        """How long a message that takes `transit` ticks is delayed, in ticks; likewise."""
         return 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values (for TOML and JSON), with `kind`; what is None is left out."""
+        values = super().to_dict()
+        return {k: v.to_dict() if isinstance(v, Component) else v for k, v in values.items()}
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides the results, as plain values."""
+        values = _content(self.to_dict())
+        for name, default in _DEFAULTS.items():
+            if name in values and values[name] == default:
+                del values[name]
+        return {name: _content(value) for name, value in values.items()}
+
+
+def _content(value: Any) -> Any:
+    """A table without the name of a file, which its content identifies."""
+    if isinstance(value, Mapping) and "sha256" in value:
+        return {name: entry for name, entry in value.items() if name != "file"}
+    return value
+
+
+class ComparedByValue:
+    """Equal where all fields are, with arrays among them; a base of dataclasses with eq=False."""
+
+    def _key(self) -> tuple[object, ...]:
+        values = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        return tuple(v.tobytes() if isinstance(v, np.ndarray) else (type(v), v) for v in values)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._key() == other._key()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
 
 def check_sources(values: Any) -> tuple[Noise, ...]:
-    """The noise of a case: any number of sources, but one of a kind."""
+    """The noise of a case: any number of sources of any kinds.
+
+    Raises:
+        ValueError: something else is among them, or they leave the CPU no time.
+    """
     rule = "noise must be a list of sources such as PeriodicNoise(...)"
     if isinstance(values, (str, bytes, Mapping)):
         raise ValueError(f"{rule}, got {shorten(values)}")
@@ -57,12 +120,34 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
         sources = tuple(values)
     except TypeError:  # nothing to go through
         raise ValueError(f"{rule}, got {shorten(values)}") from None
-    kinds: list[str] = []
+    kinds: dict[str, int] = {}
     for source in sources:
         if not isinstance(source, Noise):
             raise ValueError(f"{rule}, got {shorten(source)}")
-        if source.kind in kinds:
+        kinds[source.kind] = kinds.get(source.kind, 0) + 1
+        if kinds[source.kind] > MOST_OF_A_KIND:
             name = type(source).__name__
-            raise ValueError(f"noise must hold at most one {name} in this version")
-        kinds.append(source.kind)
+            raise ValueError(f"noise must hold at most {MOST_OF_A_KIND} of {name}")
+    _check_share(sources)
     return sources
+
+
+def _check_share(sources: Sequence[Noise]) -> None:
+    """Raise ValueError if intervals may take all of the CPU, so that no work would ever end."""
+    for phase in ("compute", "communication"):
+        acting = [s.share() for s in sources if getattr(s, "during", "all") in ("all", phase)]
+        shares = [share for share in acting if share > 0]
+        if len(shares) > 1 and sum(shares) >= 1:
+            told = " + ".join(f"{share:.3g}" for share in shares)
+            raise ValueError(
+                f"noise: its sources must take less than all of the CPU together, they take {told} "
+                f"of the {phase} phase"
+            )
+
+
+def longest_work(sources: Sequence[Noise], work: int) -> int:
+    """How long `work` ticks of CPU work may take under all sources, if they are independent."""
+    total = work + sum(source.longest_step_delay() for source in sources)
+    for source in sources:
+        total += source.longest_delay(total)
+    return total

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..fields import MOST_SEED
 from ..files import write_whole
+from ..noise.files import copy_name, files_from, files_of
 from ..observables.target import Target
 from ..studies.budget import Budget
 from ..studies.place import STREAM_VERSION
@@ -22,6 +23,7 @@ from ..version import __version__
 
 FORMAT = 2
 META, STUDY = "store.json", "study.toml"
+FILES = "files"  # copies of the files that the study names
 _TYPES = {
     "format": int,
     "stream": int,
@@ -67,7 +69,7 @@ def situations(study: Study) -> set[str]:
     found = set()
     for place in study.places():
         for cell in place.cells:
-            table = cell.case.to_dict()
+            table = cell.case.identity()
             table.pop("observe")
             found.add(digest(table))
     return found
@@ -114,7 +116,17 @@ def write_meta(path: Path, meta: Mapping[str, Any]) -> None:
 
 
 def write_study(path: Path, study: Study) -> None:
-    """Put the study beside its records, as it was read."""
+    """Put the study beside its records, as it was read, with copies of the files it names."""
+    named: dict[str, Path] = {}
+    for place in study.places():
+        for cell in place.cells:
+            for noise in cell.case.noise:
+                named |= files_of(noise)
+    for file, source in named.items():
+        copy, content = path / FILES / copy_name(file), source.read_bytes()
+        if not copy.exists() or copy.read_bytes() != content:
+            copy.parent.mkdir(exist_ok=True)
+            write_whole(copy, content)
     write_whole(path / STUDY, study.text.encode())
 
 
@@ -125,7 +137,8 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{file}: not a text file in UTF-8") from None
-    study = parse_study(text, full=meta["full"], where=str(file))
+    with files_from(path.absolute(), path.absolute() / FILES):
+        study = parse_study(text, full=meta["full"], where=str(file))
     try:
         study = replace(
             study,

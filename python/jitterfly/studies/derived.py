@@ -1,134 +1,15 @@
-"""Derived axes: a ratio of two times of a case, reached by solving for one of its fields.
-
-A time is a name in `TIMES` here: what it is in the table of a case, and which fields set it.
-"""
+"""Derived axes: a ratio of two times of a case, reached by solving for one of its fields."""
 
 from __future__ import annotations
 
-import re
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any
 
-from ..fields import check_choice, check_integer, shorten
-from ..network import MOST_BYTES, Network
-from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, parse_seconds, show_seconds
-from .casetable import get_path, put
+from ..fields import check_choice, shorten
+from ..units import TICKS_PER_SECOND, exact, show_seconds
+from .casetable import put
 from .spelling import check_spelling
-
-_NOISE = re.compile(r"noise\.[0-9]+\.(duration|period)")
-
-
-class Time(ABC):
-    """A time of a case, as an exact fraction of ticks."""
-
-    @abstractmethod
-    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
-        """Its value; `by` is the field that is solved for, if that says which noise is meant."""
-
-    @abstractmethod
-    def owns(self, path: str) -> bool:
-        """Whether it can be set by the field at `path`."""
-
-    @abstractmethod
-    def reads(self, path: str) -> bool:
-        """Whether its value depends on the field at `path`."""
-
-    def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
-        """The value of the field at `path` for which this time is `wanted`, and its range.
-
-        Returns:
-            The value, and None; or None, and the (lowest, highest) time that can be reached.
-        """
-        if Fraction(1) <= wanted <= LONGEST_TICKS:
-            return round(wanted) / TICKS_PER_SECOND, None
-        return None, (Fraction(1), Fraction(LONGEST_TICKS))
-
-
-class RoundTime(Time):
-    """T_comm: one round without noise, as `theory.round_time`; set by the size of the message."""
-
-    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
-        size = check_integer(table.get("message_bytes", 8), "message_bytes", 0, MOST_BYTES)
-        return Fraction(sum(self._network(table).costs(size)))
-
-    def owns(self, path: str) -> bool:
-        return path == "message_bytes"
-
-    def reads(self, path: str) -> bool:
-        return path == "message_bytes" or path.split(".")[0] == "network"
-
-    def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
-        network = self._network(table)
-        least, most = network.smallest_message, network.largest_message
-
-        def time(size: int) -> int:
-            return sum(network.costs(size))
-
-        far = min(most - least, 10**6)
-        step = Fraction(time(least + far) - time(least), max(far, 1))
-        if step == 0:
-            ends = (Fraction(time(least)),) * 2
-            return (least, None) if wanted == ends[0] else (None, ends)
-        size = least
-        for _ in range(2):  # costs are whole ticks, so the first guess may be a little off
-            size += round((wanted - time(size)) / step)
-            if not least <= size <= most:
-                return None, (Fraction(time(least)), time(least) + step * (most - least))
-        return size, None
-
-    def _network(self, table: Mapping[str, Any]) -> Network:
-        if "network" not in table:
-            raise ValueError("case: key 'network' is missing")
-        return Network.from_dict(table["network"], "network")
-
-
-class NoiseTime(Time):
-    """D or P: a field of the noise that is solved for, else of the periodic noise."""
-
-    def __init__(self, field: str) -> None:
-        self.field = field
-
-    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
-        sources = table.get("noise", [])
-        chosen = by.split(".")[1] if _NOISE.fullmatch(by) else None
-        if chosen is None:
-            kinds = [get_path(source, "kind") for source in sources]
-            chosen = str(kinds.index("periodic") if "periodic" in kinds else 0)
-        path = f"noise.{chosen}.{self.field}"
-        value = get_path(table, path)
-        if value is None:
-            raise ValueError(f"{path} is missing")
-        return exact(parse_seconds(value, path, positive=True)) * TICKS_PER_SECOND
-
-    def owns(self, path: str) -> bool:
-        return bool(_NOISE.fullmatch(path)) and path.endswith(f".{self.field}")
-
-    def reads(self, path: str) -> bool:
-        return self.owns(path)
-
-
-class Work(Time):
-    """W: the compute phase."""
-
-    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
-        value = parse_seconds(table.get("work", 0.0), "work", positive=True)
-        return exact(value) * TICKS_PER_SECOND
-
-    def owns(self, path: str) -> bool:
-        return path == "work"
-
-    def reads(self, path: str) -> bool:
-        return path == "work"
-
-
-TIMES: dict[str, Time] = {
-    "T_comm": RoundTime(),
-    "D": NoiseTime("duration"),
-    "P": NoiseTime("period"),
-    "W": Work(),
-}
+from .times import TIMES
 
 
 def split_rule(rule: str) -> tuple[str, str]:
@@ -155,7 +36,7 @@ def check_rule(rule: Any, by: Sequence[Any], where: str) -> None:
         if owner is None:
             raise ValueError(
                 f"{where}.by must be a field that sets {names[0]} or {names[1]} (T_comm: "
-                "message_bytes, D: noise.0.duration, P: noise.0.period, W: work), "
+                "message_bytes, D: noise.0.duration or delay, P: noise.0.period or gap, W: work), "
                 f"got {shorten(path)}"
             )
     if len(set(owners)) > 1 or len(set(by)) < len(by):

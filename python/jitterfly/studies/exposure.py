@@ -25,14 +25,20 @@ def exposed(case: Case) -> Exposed:
 
     steps = case.cycle_steps()
     symmetric_timeline(steps, case.costs, 0, case.algorithm.forward_ticks(), count)
-    messages = any(step.kind in (EXCHANGE, FORWARD) for step in steps)
-    return Exposed(to_ticks(case.work), total, case.costs.transit if messages else 0)
+    exchanges = sum(step.kind == EXCHANGE for step in steps)
+    messages = exchanges or any(step.kind == FORWARD for step in steps)
+    transit = case.costs.transit if messages else 0
+    return Exposed(to_ticks(case.work), total, transit, exchanges)
 
 
 def delays(noise: Noise, case: Case) -> bool:
     """Whether this noise of the case can delay anything in it."""
     there = exposed(case)
-    longest = max(noise.longest_delay(1), noise.longest_message_delay(there.transit))
+    longest = max(
+        noise.longest_delay(1),
+        noise.longest_step_delay(),
+        noise.longest_message_delay(there.transit),
+    )
     return longest > 0 and not noise.misses(there)
 
 

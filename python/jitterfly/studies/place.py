@@ -106,7 +106,7 @@ def place_name(labels: Mapping[str, str], variant: str = "") -> str:
 
 
 def hash_case(table: Mapping[str, Any]) -> str:
-    """16 hex digits that identify a case, given as `Case.to_dict` has it."""
+    """16 hex digits that identify a case, given as `Case.identity` has it."""
     text = json.dumps([STREAM_VERSION, table], sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -141,7 +141,7 @@ def build_places(study: Any) -> tuple[Place, ...]:
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{error} [at {place_name(labels, variant.label)}]") from None
             table = case.to_dict()
-            cells.append(Cell(variant.label, case, hash_case(table)))
+            cells.append(Cell(variant.label, case, hash_case(case.identity())))
             if variant is variants[0]:
                 spots = Frozen(
                     {axis.name: _coordinate(axis, at[axis.name], table) for axis in study.axes}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..case import Case
+from ..noise.files import current_folders, files_from
 from ..observables.measure import Family, Measure
 from ..observables.observable import Observable
 from ..observables.target import Target
@@ -119,7 +120,9 @@ class Study:
         # The same description with another seed or budget is quick.
         description = describe(self)
         if self.made is None or self.made.description != description:
-            put("made", Made(description, build_places(self)))
+            folders = self.made.folders if self.made else current_folders()
+            with files_from(*folders):
+                put("made", Made(description, build_places(self), folders=folders))
         check_wishes(self)
 
     @property
@@ -196,6 +199,7 @@ class Made:
     text: str = ""
     full: bool = False
     where: str = ""
+    folders: tuple[Path, Path | None] = (Path(), None)  # of the files that noise is read from
 
 
 def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study:
@@ -229,4 +233,5 @@ def load_study(path: str | Path, *, full: bool = False) -> Study:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not a text file in UTF-8") from None
-    return parse_study(text, full=full, where=str(path))
+    with files_from(Path(path).absolute().parent):
+        return parse_study(text, full=full, where=str(path))

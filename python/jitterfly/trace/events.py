@@ -10,6 +10,7 @@ from ..case import Case
 from ..steps import Costs
 
 ORIGINAL, COPY, FORWARD = "original", "copy", "forward"
+COMPUTE, RECEIVE, SEND, PASS_ON = "compute", "receive", "send", "pass on"
 
 
 @dataclass
@@ -35,8 +36,13 @@ class Machine(Protocol):
     costs: Costs
     messages: list[Message]
 
-    def advance(self, rank: int, time: int, work: int, computing: bool = False) -> int:
-        """When `work` is done on a rank that starts it at `time`."""
+    def work(
+        self, rank: int, time: int, work: int, step: str = PASS_ON, cycle: int = 0, level: int = 1
+    ) -> int:
+        """When the `work` of a step is done on a rank that starts it at `time`.
+
+        `level`: what the message brings that is taken or sent.
+        """
 
     def send(
         self, kind: str, cycle: int, level: int, source: int, target: int, sent: int
@@ -61,7 +67,8 @@ class Collective:
                 self._send_original(rank, start[rank], 1)
 
     def _send_original(self, rank: int, time: int, level: int) -> None:
-        self.busy[rank] = self.machine.advance(rank, time, self.machine.costs.send)
+        work = self.machine.costs.send
+        self.busy[rank] = self.machine.work(rank, time, work, SEND, self.cycle, level)
         self._send(ORIGINAL, level, rank, rank ^ (1 << (level - 1)))
         heapq.heappush(self.events, (self.busy[rank], -1, rank))
 
@@ -105,7 +112,7 @@ class Collective:
         costs = self.machine.costs
         before, level = self.level[rank], message.level
         work = costs.receive + (0 if message.kind == COPY else costs.combine)
-        done = self.machine.advance(rank, now, work)
+        done = self.machine.work(rank, now, work, RECEIVE, self.cycle, level)
         self.level[rank], self.busy[rank] = level, done
         for passed in range(before + 1, level + 1):
             self.ready[passed][rank] = done
@@ -115,6 +122,6 @@ class Collective:
         elif level < self.rounds:
             self._send_original(rank, done, level + 1)
             if level in self.copied:
-                self.busy[rank] = self.machine.advance(rank, self.busy[rank], costs.send)
+                self.busy[rank] = self.machine.work(rank, self.busy[rank], costs.send)
                 self._send(COPY, level, rank, rank ^ 1)
                 heapq.heappush(self.events, (self.busy[rank], -1, rank))

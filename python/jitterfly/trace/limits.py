@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..case import Case
-from ..units import to_ticks
 
 MOST_RANKS = 128
 MOST_MESSAGES = 20_000  # also the most noise intervals: beyond, nobody could tell them apart
@@ -33,12 +32,9 @@ def check_size(case: Case) -> None:
 
 def check_intervals(case: Case, end: int) -> None:
     """Raise ValueError if there are too many noise intervals up to the tick `end`."""
-    count = sum(
-        case.ranks * (end // to_ticks(noise.period)) for noise in case.noise
-        if noise.kind == "periodic"
-    )  # fmt: skip
+    count = sum(case.ranks * noise.intervals_in(end) for noise in case.noise)
     if count > MOST_MESSAGES:
         raise ValueError(
-            f"a trace shows at most {MOST_MESSAGES} noise intervals, these are about {count}: "
+            f"a trace shows at most {MOST_MESSAGES} noise intervals, these are about {count:.0f}: "
             "lower ranks, cycles or work, or take a longer period"
         )

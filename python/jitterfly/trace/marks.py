@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..case import Case
 from .events import COPY, FORWARD, ORIGINAL, Message
 from .replay import Replay
+
+DELAYED = "#B07AA1"
+
+
+def _interrupting(case: Case) -> list[Any]:
+    """The sources that have intervals."""
+    return [noise for noise in case.noise if noise.share() > 0]
+
+
+def phases_drawn(case: Case) -> list[bool]:
+    """In which phases of the cycle the intervals are to be drawn: computing, or not, or both."""
+    during = {noise.during for noise in _interrupting(case)}
+    if during <= {"all"} or during == {"communication"}:
+        return [False] if during else []
+    return [True] if during == {"compute"} else [True, False]
 
 
 def look_of(message: Message) -> dict[str, Any]:
@@ -64,10 +80,14 @@ def legend(replay: Replay) -> list[Any]:
         if key in there:
             look = look_of(Message(key[0], 1, 0, 0, 0, 0, key[1]))
             handles.append(Line2D([], [], label=label, **look))
-    if replay.periodic is not None:
-        during = replay.periodic.during
-        label = "noise" if during == "all" else f"noise (during {during} only)"
+    during = {noise.during for noise in _interrupting(replay.case)}
+    if during:
+        label = "noise (some in one phase only)"
+        if len(during) == 1:
+            label = "noise" if during == {"all"} else f"noise (during {during.pop()} only)"
         handles.append(Patch(facecolor="#777777", edgecolor="#333333", label=label))
+    if replay.delayed:
+        handles.append(Patch(facecolor=DELAYED, label="step delay"))
     if replay.compute:
         handles.append(Patch(facecolor="#cfe8dd", label="compute phase"))
     handles.append(Line2D([], [], color="black", marker="|", linestyle="none", label="level ready"))

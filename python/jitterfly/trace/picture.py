@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,10 @@ import numpy as np
 from ..case import Case
 from ..plots import draw as plot
 from ..simulate import simulate
-from ..units import from_ticks, show_seconds, to_ticks
+from ..units import from_ticks, show_seconds
 from .events import COPY, FORWARD
 from .limits import check_intervals, check_size, noise_free
-from .marks import draw_bars, draw_messages, legend
+from .marks import DELAYED, draw_bars, draw_messages, legend, phases_drawn
 from .replay import Replay
 
 _SEARCHED = 1000
@@ -73,6 +72,7 @@ def _figure(replay: Replay) -> Any:
     draw_bars(axes, replay.compute, scale, thick * 0.55, facecolor="#cfe8dd", zorder=1.5)
     draw_bars(axes, _noise(replay, end), scale, thick, facecolor="#777777", edgecolor="#333333",
                linewidth=0.4, zorder=2)  # fmt: skip
+    draw_bars(axes, replay.delayed, scale, thick * 0.8, facecolor=DELAYED, zorder=2.2)
     draw_messages(axes, replay.messages, scale)
     marks = replay.ready[:-1]
     spots = np.tile(np.arange(case.ranks), (len(marks), 1))
@@ -103,17 +103,9 @@ def _unit(ticks: int) -> tuple[float, str]:
 
 def _noise(replay: Replay, end: int) -> list[tuple[int, int, int]]:
     """(rank, begin, end) of every noise interval from 0 to `end`, cut to it."""
-    noise = replay.periodic
-    if noise is None or replay.phases is None or not to_ticks(noise.duration):
-        return []
-    period, duration = to_ticks(noise.period), to_ticks(noise.duration)
-    bars = []
-    for rank, phase in enumerate(int(p) for p in replay.phases):
-        first = -1 if noise.start == "stationary" else 0
-        for k in itertools.count(first):
-            begin, stop = phase + k * period, phase + k * period + duration
-            if begin >= end:
-                break
-            if stop > 0:
-                bars.append((rank, max(begin, 0), min(stop, end)))
-    return bars
+    return [
+        (rank, max(begin, 0), min(stop, end))
+        for rank in range(replay.case.ranks)
+        for computing in phases_drawn(replay.case)
+        for begin, stop in replay.noise.intervals(rank, end, computing=computing)
+    ]

@@ -11,23 +11,20 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
 from ..case import Case
 from ..program import row_labels
-from ..simulate import noise_phases, ready_times
-from ..steps import DRAWS_PER_CYCLE
+from ..realization import ready_times
 from ..units import TICKS_PER_SECOND, to_ticks
-from .events import COPY, FORWARD, ORIGINAL, Collective, Message
-
-_PURPOSES = {ORIGINAL: 16, COPY: 17, FORWARD: 18}
+from .drawn import DrawnNoise
+from .events import COMPUTE, FORWARD, PASS_ON, Collective, Message
 
 
 @dataclass
 class Replay:
     """One realization: ticks of 1 ps everywhere.
 
-    `ready` has shape (rows, ranks), rows as `row_labels`; `compute` holds (rank, begin, end) of the
-    compute phases.
+    `ready` has shape (rows, ranks), rows as `row_labels`; `compute` and `delayed` hold (rank,
+    begin, end) of the compute phases, and of what was added to the work of single steps.
     """
 
     case: Case
@@ -35,19 +32,13 @@ class Replay:
     realization: int
     messages: list[Message] = field(default_factory=list)
     compute: list[tuple[int, int, int]] = field(default_factory=list)
+    delayed: list[tuple[int, int, int]] = field(default_factory=list)
     ready: npt.NDArray[np.int64] = field(init=False)
-    phases: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         case = self.case
         self.costs = case.costs
-        self.periodic = next((n for n in case.noise if n.kind == "periodic"), None)
-        jitter = next((n for n in case.noise if n.kind == "jitter"), None)
-        self.survival = [int(x) for x in jitter.survival(self.costs.transit)] if jitter else []
-        self.delay = to_ticks(jitter.duration) if jitter else 0
-        if self.periodic is not None:
-            phases = noise_phases(case, self.seed, self.realization)
-            self.phases = np.rint(phases * TICKS_PER_SECOND).astype(np.int64)
+        self.noise = DrawnNoise(case, self.seed, self.realization)
         self.rows: list[list[int]] = []
         now = [0] * case.ranks
         for cycle in range(case.cycles):
@@ -58,22 +49,22 @@ class Replay:
         if not np.array_equal(self.ready, engine.astype(np.int64)):
             raise RuntimeError("the replay of a realization differs from the engine: please report")
 
-    def advance(self, rank: int, time: int, work: int, computing: bool = False) -> int:
-        """When `work` is done on a rank that starts it at `time`."""
-        noise = self.periodic
-        hidden = "communication" if computing else "compute"
-        if noise is None or self.phases is None or noise.during == hidden:
-            return time + work
-        period, duration = to_ticks(noise.period), to_ticks(noise.duration)
-        phase = int(self.phases[rank])
-        stationary = noise.start == "stationary"
-        return _core.advance_periodic(period, duration, stationary, phase, time, work)
+    def work(
+        self, rank: int, time: int, work: int, step: str = PASS_ON, cycle: int = 0, level: int = 1
+    ) -> int:
+        """When the `work` of a step is done on a rank that starts it at `time`."""
+        added = self.noise.step_delay(step, rank, time, cycle, level - 1)
+        end = self.noise.advance(rank, time, work + added, computing=step == COMPUTE)
+        if added:
+            self.delayed.append((rank, end - added, end))
+        return end
 
     def _cycle(self, cycle: int, now: list[int]) -> list[int]:
         case, ranks = self.case, range(self.case.ranks)
         work = to_ticks(case.work)
-        start = [self.advance(i, now[i], work, computing=True) for i in ranks]
+        start = now
         if work:
+            start = [self.work(i, now[i], work, COMPUTE, cycle) for i in ranks]
             self.compute += [(i, now[i], start[i]) for i in ranks]
         if cycle == 0:
             self.rows.append(start)
@@ -82,7 +73,7 @@ class Replay:
         final, busy = list(levels[-1]), list(levels[-1])
         cost = case.algorithm.forward_ticks()
         for m in range(1, case.algorithm.forwards(case.log2_ranks) + 1):
-            sent = [self.advance(i, busy[i], cost) for i in ranks]
+            sent = [self.work(i, busy[i], cost) for i in ranks]
             for i in ranks:
                 source = i ^ (1 << (m - 1))
                 message = self.send(FORWARD, cycle, m, source, i, sent[source])
@@ -98,14 +89,8 @@ class Replay:
         self, kind: str, cycle: int, level: int, source: int, target: int, sent: int
     ) -> Message:
         """Put a message on its way; draws are numbered by its receiver and the round."""
-        draw = DRAWS_PER_CYCLE * cycle + level - 1
-        arrival = sent + self.costs.transit
-        if self.survival:
-            counter = (draw >> 1, _PURPOSES[kind], target, self.realization)
-            words = _core.philox(counter, (self.seed & 0xFFFFFFFF, self.seed >> 32))
-            low, high = words[2:] if draw & 1 else words[:2]
-            uniform = int(low) | int(high) << 32
-            arrival += self.delay * sum(uniform < threshold for threshold in self.survival)
+        late = self.noise.message_delay(kind, target, sent, cycle, level - 1)
+        arrival = sent + self.costs.transit + late
         message = Message(kind, level, source, target, sent, arrival)
         self.messages.append(message)
         return message

@@ -1,0 +1,25 @@
+"""Distributions of delays, durations and gaps: one module each.
+
+A new one is a module beside these and a line here, which is also what registers its `kind`.
+"""
+
+from .bernoulli import Bernoulli
+from .distribution import Distribution, Drawn
+from .empirical import Empirical
+from .exponential import Exponential
+from .fixed import Fixed
+from .gamma import Gamma
+from .lognormal import Lognormal
+from .pareto import Pareto
+
+__all__ = [
+    "Bernoulli",
+    "Distribution",
+    "Drawn",
+    "Empirical",
+    "Exponential",
+    "Fixed",
+    "Gamma",
+    "Lognormal",
+    "Pareto",
+]

@@ -1,0 +1,47 @@
+"""Always the same time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...units import Seconds, show_seconds, to_ticks
+from . import tables
+from .distribution import Distribution, check_tail, levels, times
+
+
+@dataclass(frozen=True)
+class Fixed(Distribution, kind="fixed"):
+    """Always `value`, in seconds from 0.
+
+    Examples
+    --------
+    >>> Fixed("10us").expected(), Fixed("10us").survival([9e-6, 10e-6])
+    (1e-05, array([1., 0.]))
+    """
+
+    value: Seconds = Seconds()
+
+    def __post_init__(self) -> None:
+        check_tail(to_ticks(self.value, "value"), "Fixed")
+
+    @property
+    def name(self) -> str:
+        return show_seconds(self.value)
+
+    def expected(self) -> float:
+        return self.value
+
+    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return (times(t) < self.value).astype(np.float64)
+
+    def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        return np.full(levels(q).shape, self.value)
+
+    def make_table(self) -> tables.Table:
+        return tables.constant(to_ticks(self.value))
+
+    def make_residual(self) -> tables.Table:
+        return tables.bins([0], [to_ticks(self.value)], [1])  # uniform

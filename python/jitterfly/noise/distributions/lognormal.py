@@ -1,0 +1,91 @@
+"""The lognormal distribution: products of many factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from ...units import Seconds, show_seconds, to_ticks
+from ..optional import OptionalSeconds
+from . import tables
+from .distribution import (
+    Distribution,
+    as_ticks,
+    check_longest,
+    check_number,
+    check_tail,
+    cut,
+    levels,
+    times,
+)
+
+
+@dataclass(frozen=True)
+class Lognormal(Distribution, kind="lognormal"):
+    """``log(X / median)`` is normal with mean 0 and standard deviation `sigma`.
+
+    Parameters
+    ----------
+    median : float or str
+        Seconds, above 0.
+    sigma : float
+        Above 0, up to 100.
+    longest : float or str, optional
+        Longer times are cut to this, seconds, above `median`.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range, or `longest` is needed, as the tail is too long.
+
+    Examples
+    --------
+    >>> round(Lognormal(median="10us", sigma=1).expected() * 1e6, 4)
+    16.4872
+    """
+
+    median: Seconds = Seconds(positive=True)
+    sigma: float
+    longest: OptionalSeconds = OptionalSeconds()
+
+    def __post_init__(self) -> None:
+        to_ticks(self.median, "median", positive=True)
+        object.__setattr__(self, "sigma", check_number(self.sigma, "sigma", 0, 100, "Lognormal"))
+        check_longest(self.longest, self.median, "median", "Lognormal")
+        if self.longest is None:
+            with np.errstate(over="ignore"):
+                rarest = as_ticks(self.median) * np.exp(-self.sigma * ndtri(tables.RAREST))
+            check_tail(rarest, "Lognormal", longest=True)
+
+    @property
+    def name(self) -> str:
+        most = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
+        return f"lognormal, median {show_seconds(self.median)}, sigma {self.sigma:g}{most}"
+
+    def expected(self) -> float:
+        mean = self.median * np.exp(self.sigma**2 / 2)
+        if self.longest is None:
+            return float(mean)
+        far = np.log(self.longest / self.median) / self.sigma
+        return float(mean * ndtr(far - self.sigma) + self.longest * ndtr(-far))
+
+    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        array = times(t)
+        with np.errstate(divide="ignore"):
+            z = np.log(np.maximum(array, 0) / self.median) / self.sigma
+        free = ndtr(-z)
+        return free if self.longest is None else np.where(array < self.longest, free, 0.0)
+
+    def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        free = self.median * np.exp(self.sigma * ndtri(levels(q)))
+        return np.minimum(free, np.inf if self.longest is None else self.longest)
+
+    def make_table(self) -> tables.Table:
+        median, sigma = as_ticks(self.median), self.sigma
+        return tables.smooth(
+            lambda s: cut(median * np.exp(-sigma * ndtri(s)), self.longest),
+            lambda p: cut(median * np.exp(sigma * ndtri(p)), self.longest),
+        )

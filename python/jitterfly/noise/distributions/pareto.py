@@ -1,0 +1,93 @@
+"""Pareto's distribution: a heavy tail (AGV05, section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...units import Seconds, show_seconds, to_ticks
+from ..optional import OptionalSeconds
+from . import tables
+from .distribution import (
+    Distribution,
+    as_ticks,
+    check_longest,
+    check_number,
+    check_tail,
+    cut,
+    levels,
+    times,
+)
+
+
+@dataclass(frozen=True)
+class Pareto(Distribution, kind="pareto"):
+    """``P(X > t) = (scale / t)**shape`` for t from `scale` on.
+
+    Parameters
+    ----------
+    scale : float or str
+        The shortest time, seconds, above 0.
+    shape : float
+        Above 0, up to 1000; up to 1 there is no mean without `longest`.
+    longest : float or str, optional
+        Longer times are cut to this, seconds, above `scale`. Needed where the tail would be longer
+        than any time that is simulated: below a shape of about 1.6 for a scale of 1 us.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range, or `longest` is needed.
+
+    Examples
+    --------
+    >>> Pareto(scale="1us", shape=2).expected()
+    2e-06
+    >>> Pareto(scale="1us", shape=1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: the rarest delay (of probability 2^-64) must be below 1.153e+06 s, got ...
+    """
+
+    scale: Seconds = Seconds(positive=True)
+    shape: float
+    longest: OptionalSeconds = OptionalSeconds()
+
+    def __post_init__(self) -> None:
+        to_ticks(self.scale, "scale", positive=True)
+        shape = check_number(self.shape, "shape", 0, 1000, "Pareto")
+        object.__setattr__(self, "shape", shape)
+        check_longest(self.longest, self.scale, "scale", "Pareto")
+        if self.longest is None:
+            with np.errstate(over="ignore"):
+                rarest = as_ticks(self.scale) * np.power(tables.RAREST, -1 / shape)
+            check_tail(rarest, "Pareto", longest=True)
+
+    @property
+    def name(self) -> str:
+        most = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
+        return f"Pareto, from {show_seconds(self.scale)}, shape {self.shape:g}{most}"
+
+    def expected(self) -> float:
+        a, least = self.shape, self.scale
+        if self.longest is None:
+            return least * a / (a - 1) if a > 1 else np.inf
+        far = np.log(self.longest / least)  # scale * (1 + integral of x^-a from 1 to longest/scale)
+        return float(least * (1 + (far if a == 1 else np.expm1((1 - a) * far) / (1 - a))))
+
+    def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        array = times(t)
+        free = np.power(self.scale / np.maximum(array, self.scale), self.shape)
+        return free if self.longest is None else np.where(array < self.longest, free, 0.0)
+
+    def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        free = self.scale * np.exp(-np.log1p(-levels(q)) / self.shape)
+        return np.minimum(free, np.inf if self.longest is None else self.longest)
+
+    def make_table(self) -> tables.Table:
+        scale, power = as_ticks(self.scale), -1 / self.shape
+        return tables.smooth(
+            lambda s: cut(scale * np.power(s, power), self.longest),
+            lambda p: cut(scale * np.exp(power * np.log1p(-p)), self.longest),
+        )

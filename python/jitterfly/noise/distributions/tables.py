@@ -1,0 +1,186 @@
+"""Delays as integer tables: the inverse survival function, for the engine to draw from.
+
+A 64-bit uniform decides, small ones being the rare, long delays; tails are dense down to 2^-64 (the
+model's §6). Values are rounded to 24 significant bits before they become ticks: then the last bit
+of a library's log or gamma function decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import _core
+
+TWO_64 = 2**64
+MOST = TWO_64 - 1
+LARGEST = 2**60
+"""Delays in a table stay below so many ticks (13 days), so that a sum of some is still a time."""
+RAREST = 2.0**-65
+"""The survival probability that stands for the longest delay: half a step of the uniform."""
+CELLS = 58 * 64
+"""Cells of a smooth table on either side of the median: 64 for each power of two."""
+
+Floats = npt.NDArray[np.float64]
+Line = tuple[Floats, Floats]
+"""A survival function as a line: falling times in ticks, and the rising P(X > time)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One of the kinds of table that `_core.Delay` knows, and the arrays it is made from.
+
+    kind and arrays: "constant" (value), "smooth" (words), "samples" (values), "pieces" (edges, top,
+    drop). `last` is the largest uniform with any delay; from 2^64 - 1 down.
+    """
+
+    kind: str
+    arrays: tuple[Any, ...]
+    last: int = MOST
+
+    @property
+    def largest(self) -> int:
+        """The longest delay, in ticks."""
+        if self.kind == "constant":
+            return int(self.arrays[0])
+        return int(self.arrays[1 if self.kind == "pieces" else 0][0])
+
+    def delay(self) -> _core.Delay:
+        """The table in the engine."""
+        made = getattr(_core.Delay, self.kind)(*self.arrays)
+        return made if self.last == MOST else made.with_last(self.last)
+
+    def with_chance(self, chance: Fraction) -> Table:
+        """A delay with this probability only, from 0 to 1; else none."""
+        if chance == 0:
+            return constant(0)
+        return replace(self, last=last_uniform(chance))
+
+    def line(self) -> Line:
+        """The survival function that the table has, down to time 0."""
+        times, above = _LINES[self.kind](*self.arrays)
+        chance = (self.last + 1) / TWO_64
+        times, above = np.append(times, 0.0), np.append(above, 1.0)
+        return np.asarray(times, dtype=np.float64), above * chance
+
+    def mean(self) -> float:
+        """Mean of the table, in ticks."""
+        return float(areas(self.line()).sum())
+
+    def at(self, survival: float) -> int:
+        """About the delay that is exceeded with this probability, in ticks: it may be longer."""
+        times, above = self.line()
+        return int(times[max(np.searchsorted(above, survival) - 1, 0)])
+
+
+def last_uniform(chance: Fraction) -> int:
+    """The largest uniform below `chance` (above 0) of all."""
+    steps = -(-chance.numerator * TWO_64 // chance.denominator)
+    return min(max(steps - 1, 0), MOST)
+
+
+def constant(ticks: int) -> Table:
+    """Always the same delay."""
+    return Table("constant", (ticks,))
+
+
+def node_probabilities() -> Floats:
+    """Probability of each node of a smooth table, counted from its end: 2^-65 ... 1/2."""
+    cell = np.arange(CELLS + 1)
+    power = np.maximum(cell // 64 - 1, 0)
+    edge = np.ldexp((cell - 64 * power).astype(np.float64), power)
+    return np.ldexp(np.maximum(edge, 0.5), -64)
+
+
+def smooth(upper: Callable[[Floats], Floats], lower: Callable[[Floats], Floats]) -> Table:
+    """A table of a continuous distribution.
+
+    Parameters
+    ----------
+    upper, lower : functions of an array of probabilities
+        Delay in ticks that is exceeded with such a probability, and that is not.
+
+    Notes
+    -----
+    Between nodes it is linear in the uniform; they lie so dense that the relative error of a delay
+    is h^2 x^2 |Q''| / (8 Q) with h = 1/64 (Q(x): inverse of either function): below 7e-5 for the
+    exponential distribution, and for Pareto's with shape 1. Beyond 2^-58 from an end nodes are
+    sparser.
+    """
+    probabilities = node_probabilities()
+    with np.errstate(over="ignore", under="ignore"):
+        tail, body = round_ticks(upper(probabilities)), round_ticks(lower(probabilities))
+    # Both are monotone but for errors of the last bit.
+    tail = np.maximum.accumulate(tail[::-1])[::-1]
+    body = np.minimum(np.maximum.accumulate(body), tail[-1])
+    body[-1] = tail[-1]
+    return Table("smooth", (np.concatenate([tail, body]).astype(np.uint64),))
+
+
+def samples(values: npt.NDArray[np.int64]) -> Table:
+    """A table of equally likely delays, in ticks."""
+    return Table("samples", (np.sort(values)[::-1].copy(),))
+
+
+def bins(low: list[int], high: list[int], counts: list[int]) -> Table:
+    """A table of a histogram: rising bins in ticks, uniform inside each."""
+    kept = [entry for entry in zip(low, high, counts, strict=True) if entry[2]][::-1]
+    total = sum(count for _, _, count in kept)
+    edges, above = [], 0
+    for _, _, count in kept:
+        edges.append(_rounded(above * TWO_64 // total))
+        above += count
+    top = np.array([high for _, high, _ in kept], dtype=np.int64)
+    drop = top - np.array([low for low, _, _ in kept], dtype=np.int64)
+    return Table("pieces", (np.array(edges, dtype=np.uint64), top, drop))
+
+
+def _rounded(edge: int) -> int:
+    # Edges of so few bits are found without a search; in the tail they stay exact.
+    return edge if edge < 2**52 else edge >> 24 << 24
+
+
+def round_ticks(ticks: Floats) -> npt.NDArray[np.int64]:
+    """Round to 24 significant bits, then to whole ticks."""
+    fraction, exponent = np.frexp(ticks)
+    return np.rint(np.ldexp(np.rint(fraction * 2**24), exponent - 24)).astype(np.int64)
+
+
+def areas(line: Line) -> Floats:
+    """Area below each stretch of a survival function; their sum is the mean."""
+    times, above = line
+    return (times[:-1] - times[1:]) * (above[:-1] + above[1:]) / 2
+
+
+def _constant_line(ticks: int) -> Line:
+    return np.array([ticks, ticks]), np.array([0.0, 1.0])
+
+
+def _smooth_line(words: npt.NDArray[np.uint64]) -> Line:
+    tail, body = words[: CELLS + 1], words[CELLS + 1 :]
+    edges = node_probabilities()
+    edges[0] = 0.0
+    return np.concatenate([tail, body[-2::-1]]), np.concatenate([edges, 1 - edges[-2::-1]])
+
+
+def _samples_line(values: npt.NDArray[np.int64]) -> Line:
+    steps = np.arange(len(values) + 1) / len(values)
+    return np.repeat(values, 2), np.repeat(steps, 2)[1:-1]
+
+
+def _pieces_line(edges: Any, top: Any, drop: Any) -> Line:
+    steps = np.append(np.ldexp(edges.astype(np.float64), -64), 1.0)
+    return np.stack([top, top - drop], axis=1).ravel(), np.repeat(steps, 2)[1:-1]
+
+
+_LINES: dict[str, Callable[..., Line]] = {
+    "constant": _constant_line,
+    "smooth": _smooth_line,
+    "samples": _samples_line,
+    "pieces": _pieces_line,
+}

@@ -1,0 +1,132 @@
+"""Files that noise is read from: where they are, and which content they must have.
+
+What identifies a case is the content (its SHA-256), not the name: a study that is resumed, merged
+or moved sees the same noise, or stops.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..fields import Component, check_integer, shorten
+
+if TYPE_CHECKING:
+    from ..measured import Measured
+
+_Folders = tuple[Path, Path | None]
+_FOLDERS: ContextVar[_Folders] = ContextVar("folders", default=(Path(), None))
+_FOUND: dict[tuple[str, str | None], Path] = {}
+
+
+@contextmanager
+def files_from(folder: Path, copies: Path | None = None) -> Iterator[None]:
+    """Within it, names of files are relative to `folder`; `copies` holds some (`copy_name`)."""
+    token = _FOLDERS.set((folder, copies))
+    try:
+        yield
+    finally:
+        _FOLDERS.reset(token)
+
+
+def current_folders() -> _Folders:
+    """What `files_from` was last told."""
+    return _FOLDERS.get()
+
+
+def copy_name(file: str) -> str:
+    """What a copy of the file that a study calls `file` is named: ``alps-0f3c9a1b.out``."""
+    path = Path(file)
+    return f"{path.stem}-{hashlib.sha256(file.encode()).hexdigest()[:8]}{path.suffix}"
+
+
+def files_of(part: Any) -> dict[str, Path]:
+    """The files that a noise source, or a distribution, reads: by name, where they are."""
+    found = {part.file: part._path} if getattr(part, "file", None) else {}
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if isinstance(value, Component):
+            found |= files_of(value)
+    return found
+
+
+def find(file: Any, sha256: Any) -> tuple[Path, str]:
+    """A file, and the SHA-256 of its content as 64 hex digits.
+
+    Raises:
+        ValueError: it can not be read, or `sha256` is given and is another.
+    """
+    if not isinstance(file, str) or not file or "\0" in file:
+        raise ValueError(f"file must be the path of a file with noise, got {shorten(file)}")
+    if sha256 is not None and not (isinstance(sha256, str) and len(sha256) == 64):
+        raise ValueError(f"sha256 must be the 64 hex digits of a SHA-256, got {shorten(sha256)}")
+    path = _locate(file)
+    if not path.exists():  # a noise source that is changed a little elsewhere keeps its file
+        path = _FOUND.get((file, sha256), path)
+    found = _check_content(path, file, sha256)
+    _FOUND[file, found] = path
+    return path, found
+
+
+def _locate(file: str) -> Path:
+    folder, copies = _FOLDERS.get()
+    if copies is not None and (copies / copy_name(file)).is_file():
+        return (copies / copy_name(file)).absolute()
+    return (folder / Path(file).expanduser()).absolute()
+
+
+def _check_content(path: Path, file: str, expected: str | None) -> str:
+    try:
+        stat = path.stat()
+        found = _digest(path, stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        raise ValueError(
+            f"file: {file} can not be read ({error.strerror}; looked for at {path})"
+        ) from None
+    if expected is not None and found != expected:
+        raise ValueError(f"file: {file} has changed: its sha256 is {found}, it must be {expected}")
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _digest(path: Path, changed: int, size: int) -> str:
+    """Of a file as it was at that time."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@lru_cache(maxsize=16)
+def read(path: Path, sha256: str) -> Measured:
+    """What is in a file with this content."""
+    from ..measured import load  # only noise from files needs all formats
+
+    _check_content(path, str(path), sha256)
+    return load(path)
+
+
+def choose(measured: Measured, part: Any, file: str, *, all_parts: bool = False) -> list[Any]:
+    """The parts of a measurement that are meant: one, or all if that is allowed and said.
+
+    Raises:
+        ValueError: there are several and `part` is None, or it is none of them.
+    """
+    parts = list(measured.parts)
+    if part is None and len(parts) == 1:
+        return parts
+    if all_parts and isinstance(part, str) and part == "all":
+        return parts
+    named = [getattr(one, "cpu", "") for one in parts]
+    told = ", ".join(f"{i}: CPU {cpu}" for i, cpu in enumerate(named[:8]) if cpu)
+    told = f" ({told}{', ...' if len(parts) > 8 else ''})" if told else ""
+    way = " or part = 'all'" if all_parts else ""
+    if part is None:
+        raise ValueError(
+            f"file: {file} has {len(parts)} parts{told}; say which with part = 0 to "
+            f"{len(parts) - 1}{way}"
+        )
+    return [parts[check_integer(part, "part", 0, len(parts) - 1)]]

@@ -1,0 +1,80 @@
+"""Delays of single messages on their way through the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..units import Seconds
+from . import scope
+from .distributions import Drawn, Fixed
+from .distributions.distribution import check_probability
+from .distributions.tables import Table
+from .optional import OptionalSeconds
+from .source import Exposed, Noise
+from .step import thinned
+
+
+@dataclass(frozen=True)
+class MessageNoise(Noise, kind="message"):
+    """The way of each message, original, copy or forward, takes longer by an independent draw.
+
+    Parameters
+    ----------
+    delay : Distribution, float or str
+        How much longer; seconds alone are a fixed delay.
+    probability : float
+        That a message is delayed at all, from 0 to 1.
+    shared : False, "machine" or int
+        Which receivers share the draw of a round: none, all, or nodes of so many consecutive ranks
+        (a power of two up to the number of ranks).
+    during : "all" or "communication"
+        Both give the same, as for `NetworkJitter`.
+    begin, end : float or str
+        Only messages that leave their sender's CPU from `begin` to before `end` are delayed,
+        seconds; all without them.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; size of nodes when the case is made.
+
+    Examples
+    --------
+    >>> from jitterfly import Exponential
+    >>> MessageNoise(delay=Exponential("1us"), probability=0.01).delay.name
+    'exponential, mean 1 us'
+    """
+
+    delay: Drawn = Drawn(Fixed)
+    probability: float = 1.0
+    shared: scope.Shared = False
+    during: Literal["all", "communication"] = "all"
+    begin: Seconds = Seconds(0.0)
+    end: OptionalSeconds = OptionalSeconds()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probability", check_probability(self.probability, "MessageNoise"))
+        scope.check_message_phase(self.during, "MessageNoise")
+        scope.check_window(self.begin, self.end)
+        object.__setattr__(self, "shared", scope.check_shared(self.shared))
+
+    def check(self, ranks: int, transit: int) -> None:
+        scope.check_nodes(self.shared, ranks)
+
+    def table(self) -> Table:
+        """The delay of a message, as integers."""
+        return thinned(self.delay, self.probability)
+
+    def apply(self, program: Any, ranks: int, transit: int) -> None:
+        program.add_message(
+            delay=self.table().delay(),
+            node_ranks=scope.node_ranks(self.shared, ranks),
+            **scope.window(self.begin, self.end),
+        )
+
+    def misses(self, exposed: Exposed) -> str:
+        return "" if exposed.exchanges else "no messages are exchanged; take more ranks"
+
+    def longest_message_delay(self, transit: int) -> int:
+        return 0 if self.probability == 0 else self.delay.likely_ticks()

@@ -1,0 +1,139 @@
+"""Renewal noise: idle gaps and interruptions by turns, of random lengths."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..fields import check_choice
+from ..units import TICKS_PER_SECOND, Seconds
+from . import scope
+from .distributions import Drawn, Exponential, Fixed
+from .distributions.tables import TWO_64
+from .optional import OptionalSeconds
+from .source import Exposed, Noise
+
+_MOST_INTERVALS = 2**31  # of a rank: their draws are numbered
+
+
+@dataclass(frozen=True)
+class RenewalNoise(Noise, kind="renewal"):
+    """Interruptions of the CPU: idle for a gap, busy for a duration, and so on, all drawn anew.
+
+    Work stands still inside the busy intervals; waiting absorbs them.
+
+    Parameters
+    ----------
+    gap : Distribution, float or str
+        From the end of an interval to the begin of the next. Seconds alone are the mean of
+        exponential gaps: then interruptions are a Poisson process of the idle time.
+    duration : Distribution, float or str
+        Of an interval; seconds alone are a fixed duration.
+    start : "fresh" or "stationary"
+        "fresh": idle at time 0, and the first interval begins after a whole gap. "stationary": as
+        found at a random moment, inside an interval with probability E[duration] / (E[duration] +
+        E[gap]), and what is left of it (or of the gap) has its equilibrium distribution.
+    shared : False, "machine" or int
+        Which ranks share their intervals: none, all, or nodes of so many consecutive ranks (a power
+        of two up to the number of ranks).
+    during : "all", "compute" or "communication"
+        The phase of the cycle whose CPU work is exposed.
+    begin, end : float or str
+        Intervals are cut to the time from `begin` to before `end`, seconds; all of it without them.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range, gaps of 0, or a stationary start with an infinite mean; size of
+        nodes, and more than 2^31 intervals of a rank, when the case is made.
+
+    Notes
+    -----
+    Cox, Renewal Theory (1962), ch. 5 and 7: equilibrium and alternating renewal processes.
+
+    Examples
+    --------
+    >>> from jitterfly import Pareto
+    >>> noise = RenewalNoise(gap="1ms", duration=Pareto(scale="5us", shape=2))
+    >>> noise.gap, round(noise.share(), 4)
+    (Exponential(mean=0.001), 0.0099)
+    """
+
+    gap: Drawn = Drawn(Exponential)
+    duration: Drawn = Drawn(Fixed)
+    start: Literal["fresh", "stationary"] = "fresh"
+    shared: scope.Shared = False
+    during: Literal["all", "compute", "communication"] = "all"
+    begin: Seconds = Seconds(0.0)
+    end: OptionalSeconds = OptionalSeconds()
+
+    def __post_init__(self) -> None:
+        check_choice(self.start, "start", ("fresh", "stationary"))
+        check_choice(self.during, "during", ("all", "compute", "communication"))
+        scope.check_window(self.begin, self.end)
+        object.__setattr__(self, "shared", scope.check_shared(self.shared))
+        if self.gap.longest_ticks() == 0 or self.gap.expected() == 0:
+            raise ValueError("gap must have a mean above 0, else the CPU is never idle")
+        if self.start == "stationary":
+            for name in ("gap", "duration"):
+                if not math.isfinite(getattr(self, name).expected()):
+                    raise ValueError(
+                        f"{name} must have a finite mean where start is 'stationary': give longest"
+                    )
+
+    def check(self, ranks: int, transit: int) -> None:
+        scope.check_nodes(self.shared, ranks)
+
+    def check_length(self, longest: int) -> None:
+        if self.intervals_in(longest) > _MOST_INTERVALS / 2:
+            every = (self.gap.mean_ticks() + self.duration.mean_ticks()) / TICKS_PER_SECOND
+            raise ValueError(
+                f"gap and duration must be longer: the case may last {longest / 1e12:.3g} s, and a "
+                f"rank has an interval every {every:.3g} s (in RenewalNoise)"
+            )
+
+    def apply(self, program: Any, ranks: int, transit: int) -> None:
+        program.add_renewal(
+            gap=self.gap.table(),
+            duration=self.duration.table(),
+            stationary=self.stationary(),
+            node_ranks=scope.node_ranks(self.shared, ranks),
+            **scope.phases(self.during),
+            **scope.window(self.begin, self.end),
+        )
+
+    def stationary(self) -> tuple[int, Any, Any] | None:
+        """How the engine starts it: 2^64 P(busy at 0), what is left of an interval, of a gap."""
+        if self.start == "fresh":
+            return None
+        # A duration of 0 is never met, so what would be left of it does not matter.
+        busy = self.duration if self.duration.mean_ticks() > 0 else self.gap
+        return self.busy_threshold(), busy.residual().delay(), self.gap.residual().delay()
+
+    def busy_threshold(self) -> int:
+        """``2**64 * P(busy at time 0)``, of the means of the tables."""
+        busy, idle = self.duration.mean_ticks(), self.gap.mean_ticks()
+        # 24 significant bits, as in tables: the order of a sum of floats decides nothing.
+        scaled, power = math.frexp(busy / (busy + idle))
+        return min(round(scaled * 2**24) * TWO_64 >> (24 - power), TWO_64 - 1)
+
+    def misses(self, exposed: Exposed) -> str:
+        return scope.no_work(self.during, exposed)
+
+    def share(self) -> float:
+        busy, idle = self.duration.expected(), self.gap.expected()
+        return 1.0 if math.isinf(busy) else busy / (busy + idle)
+
+    def intervals_in(self, ticks: int) -> float:
+        return ticks / (self.gap.mean_ticks() + self.duration.mean_ticks())
+
+    def longest_delay(self, work: int) -> int:
+        if work == 0 or self.duration.longest_ticks() == 0:
+            return 0
+        hits = work / self.gap.mean_ticks()
+        many = hits + 8 * math.sqrt(hits) + 30  # once in 10^12 times, of a Poisson number
+        return int(many * self.duration.mean_ticks()) + 2 * self.duration.likely_ticks()
+
+    def lookahead(self) -> int:
+        return self.gap.likely_ticks() + self.duration.likely_ticks()

@@ -1,0 +1,114 @@
+"""Delays of single steps: each step of each rank is lengthened by a draw (HM18; AGV05)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..fields import check_choice
+from ..units import Seconds, exact
+from . import scope
+from .distributions import Distribution, Drawn, Fixed
+from .distributions.distribution import check_probability
+from .distributions.tables import Table
+from .optional import OptionalSeconds
+from .source import Exposed, Noise
+
+
+@dataclass(frozen=True)
+class StepNoise(Noise, kind="step"):
+    """The CPU work of each step takes longer by an independent draw.
+
+    A step is taking a message that brings a level, or sending the original message of a round; and
+    the compute phase of a cycle, if there is one (``work`` above 0). A step of the collective is
+    delayed even where it costs no time otherwise.
+
+    Parameters
+    ----------
+    delay : Distribution, float or str
+        How much longer; seconds alone are a fixed delay.
+    probability : float
+        That a step is delayed at all, from 0 to 1.
+    at : "receive" or "send"
+        Which steps of a round: taking a message (the original, or a copy that is adopted), or
+        sending the original. Copies and forwards are sent without a delay of their own. The
+        compute phase is delayed in either case.
+    shared : False, "machine" or int
+        Which ranks share their draws: none, all, or nodes of so many consecutive ranks (a power of
+        two up to the number of ranks).
+    during : "all", "compute" or "communication"
+        The phase of the cycle whose steps are delayed.
+    begin, end : float or str
+        Only steps whose work begins from `begin` to before `end` are delayed, seconds; all without
+        them.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; size of nodes when the case is made.
+
+    Notes
+    -----
+    Horikoshi et al., "Scaling Collectives on Large Clusters of Intel Architecture Processors"
+    (IXPUG 2018): 14 us with a small probability in each step. Agarwal, Garg, Vishnoi, "The Impact
+    of Noise on the Scaling of Collectives" (HiPC 2005).
+
+    Examples
+    --------
+    The model of HM18: 12 steps of 3.45 us.
+
+    >>> import jitterfly as jf
+    >>> noise = StepNoise(delay="14us", probability=0.001)
+    >>> case = jf.Case(4096, network=jf.Hockney(alpha="3.45us", beta=0), noise=[noise])
+    >>> jf.simulate(case, realizations=10).samples.max() <= 12 * (3.45e-6 + 14e-6)
+    np.True_
+    """
+
+    delay: Drawn = Drawn(Fixed)
+    probability: float = 1.0
+    at: Literal["receive", "send"] = "receive"
+    shared: scope.Shared = False
+    during: Literal["all", "compute", "communication"] = "all"
+    begin: Seconds = Seconds(0.0)
+    end: OptionalSeconds = OptionalSeconds()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probability", check_probability(self.probability, "StepNoise"))
+        check_choice(self.at, "at", ("receive", "send"))
+        check_choice(self.during, "during", ("all", "compute", "communication"))
+        scope.check_window(self.begin, self.end)
+        object.__setattr__(self, "shared", scope.check_shared(self.shared))
+
+    def check(self, ranks: int, transit: int) -> None:
+        scope.check_nodes(self.shared, ranks)
+
+    def table(self) -> Table:
+        """The delay of a step, as integers."""
+        return thinned(self.delay, self.probability)
+
+    def apply(self, program: Any, ranks: int, transit: int) -> None:
+        # Also where nothing is ever delayed: the draws of the sources after it stay the same.
+        program.add_step(
+            delay=self.table().delay(),
+            at_send=self.at == "send",
+            node_ranks=scope.node_ranks(self.shared, ranks),
+            **scope.phases(self.during),
+            **scope.window(self.begin, self.end),
+        )
+
+    def misses(self, exposed: Exposed) -> str:
+        communication = exposed.exchanges and self.during != "compute"
+        if communication or (exposed.compute and self.during != "communication"):
+            return ""
+        if self.during == "compute":
+            return "during = 'compute', and there is no work; give work"
+        return "no messages are exchanged; take more ranks"
+
+    def longest_step_delay(self) -> int:
+        return 0 if self.probability == 0 else self.delay.likely_ticks()
+
+
+def thinned(delay: Distribution, probability: float) -> Table:
+    """The table of a delay that is there with a probability only."""
+    chance = delay.chance() * exact(probability)
+    return delay.integers() if chance == delay.chance() else delay.integers().with_chance(chance)

@@ -1,0 +1,174 @@
+"""Trace replay: the CPU is away as it was when it was measured (HSL10, LogGOPSim)."""
+
+from __future__ import annotations
+
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import check_choice, shorten
+from ..units import Seconds, from_ticks, parse_seconds, to_ticks
+from . import files, intervals, scope
+from .optional import OptionalSeconds
+from .ranks import check_times_of_ranks, ticks_of_ranks
+from .source import ComparedByValue, Exposed, Noise
+
+if TYPE_CHECKING:
+    from ..measured import Detours
+
+
+@dataclass(frozen=True, eq=False)
+class TraceNoise(ComparedByValue, Noise, kind="trace"):
+    """Interruptions of the CPU as they were measured, over and over again.
+
+    With a trace of some length and a rank's offset, the rank is busy at time t if the trace is busy
+    at ``(t + offset) mod length``.
+
+    Parameters
+    ----------
+    file : str
+        A file with detours that `jitterfly.measured.load` reads. In a study it is relative to the
+        study's file.
+    part : int, optional
+        Which part (CPU, run) of a file that has several, from 0.
+    starts, durations : array of float, shape (detours,)
+        Instead of a file: sorted intervals ``[start, start + duration)`` that do not overlap,
+        seconds.
+    length : float or str
+        How long that was observed, seconds; not before the end of the last detour.
+    trace : Detours
+        Instead of both; becomes `starts`, `durations` and `length`.
+    offset : "random", float, str, or array of float, shape (ranks,)
+        Where in the trace each rank begins: anywhere, drawn for each rank; or there, seconds, below
+        the length.
+    shared : False, "machine" or int
+        Which ranks share a drawn offset: none, all, or nodes of so many consecutive ranks (a power
+        of two up to the number of ranks).
+    during : "all", "compute" or "communication"
+        The phase of the cycle whose CPU work is exposed.
+    begin, end : float or str
+        Intervals are cut to the time from `begin` to before `end`, seconds; all of it without them.
+    sha256 : str, optional
+        What the content of the file must be; found out where it is left out.
+
+    Raises
+    ------
+    ValueError
+        Not one of file, lists and trace; a value out of range; the file can not be read, has
+        changed, or holds something else; shape of `offset` and size of nodes when the case is made.
+
+    Notes
+    -----
+    Hoefler, Schneider, Lumsdaine, "Characterizing the Influence of System Noise on Large-Scale
+    Applications by Simulation" (SC'10), section IV: a trace from a random offset on each rank.
+
+    Examples
+    --------
+    >>> noise = TraceNoise(starts=[1e-3, 4e-3], durations=[1e-5, 3e-5], length="10ms")
+    >>> noise.share()
+    0.004
+    """
+
+    file: str | None = None
+    part: int | None = None
+    starts: npt.NDArray[np.float64] | None = None
+    durations: npt.NDArray[np.float64] | None = None
+    length: OptionalSeconds = OptionalSeconds()
+    offset: npt.NDArray[np.float64] | float | str = "random"
+    shared: scope.Shared = False
+    during: Literal["all", "compute", "communication"] = "all"
+    begin: Seconds = Seconds(0.0)
+    end: OptionalSeconds = OptionalSeconds()
+    sha256: str | None = None
+    trace: InitVar[Detours | None] = None
+
+    def __post_init__(self, trace: Detours | None) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        intervals.check_ways(self, trace)
+        check_choice(self.during, "during", ("all", "compute", "communication"))
+        scope.check_window(self.begin, self.end)
+        put("shared", scope.check_shared(self.shared))
+        if self.file is not None:
+            path, sha256 = files.find(self.file, self.sha256)
+            put("_path", path)  # no field: where it lies does not identify it
+            put("sha256", sha256)
+        elif trace is not None:
+            put("starts", from_ticks(trace.starts))
+            put("durations", from_ticks(trace.durations))
+            put("length", float(from_ticks(trace.length)))
+        if self.file is None:
+            put("starts", intervals.frozen(self.starts, "starts"))
+            put("durations", intervals.frozen(self.durations, "durations"))
+        put("offset", self._checked_offset())
+
+    def replayed(self) -> intervals.Trace:
+        """The intervals in ticks; touching ones are one."""
+        if self.file is not None:
+            path: Any = self._path  # type: ignore[attr-defined]
+            return intervals.of_file(path, str(self.sha256), self.part, self.file)
+        assert self.starts is not None
+        assert self.durations is not None
+        return intervals.of_lists(self.starts, self.durations, self.length)
+
+    def _checked_offset(self) -> npt.NDArray[np.float64] | float | str:
+        trace = self.replayed()
+        if isinstance(self.offset, str) and self.offset == "random":
+            return self.offset
+        if self.shared is not False:
+            raise ValueError("shared must be False when offset is given (in TraceNoise)")
+        seconds = float(from_ticks(trace.length))
+        if isinstance(self.offset, (str, int, float, np.integer, np.floating)):
+            rule = "offset must be 'random', a time below the length of the trace, or one per rank"
+            try:
+                given = parse_seconds(self.offset, "offset")
+            except ValueError:
+                raise ValueError(f"{rule}, got {shorten(self.offset)}") from None
+            if to_ticks(given, "offset") >= trace.length:
+                raise ValueError(f"{rule}; that is {seconds} s, got {given}")
+            return given
+        return check_times_of_ranks(self.offset, "offset", "length", seconds)
+
+    def check(self, ranks: int, transit: int) -> None:
+        scope.check_nodes(self.shared, ranks)
+        if isinstance(self.offset, np.ndarray) and self.offset.shape != (ranks,):
+            raise ValueError(
+                f"offset must have shape ({ranks},), one for each rank, got {self.offset.shape}"
+            )
+
+    def offsets(self, ranks: int) -> npt.NDArray[np.int64] | None:
+        """The offset of each rank in ticks; None where they are drawn."""
+        if isinstance(self.offset, str):
+            return None
+        return ticks_of_ranks(np.broadcast_to(np.asarray(self.offset), (ranks,)))
+
+    def apply(self, program: Any, ranks: int, transit: int) -> None:
+        program.add_trace(
+            **self.replayed()._asdict(),
+            offsets=self.offsets(ranks),
+            node_ranks=scope.node_ranks(self.shared, ranks),
+            **scope.phases(self.during),
+            **scope.window(self.begin, self.end),
+        )
+
+    def misses(self, exposed: Exposed) -> str:
+        return scope.no_work(self.during, exposed)
+
+    def share(self) -> float:
+        return self.replayed().share()
+
+    def intervals_in(self, ticks: int) -> float:
+        trace = self.replayed()
+        return len(trace.starts) * ticks / trace.length
+
+    def longest_delay(self, work: int) -> int:
+        if work == 0:
+            return 0
+        busy, length = self.replayed().busy(), self.replayed().length
+        return busy * (2 + work // (length - busy))
+
+    def lookahead(self) -> int:
+        return 2 * self.replayed().length

@@ -1,0 +1,178 @@
+"""One realization in detail: ready times, and the noise that was drawn for it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core, memory
+from .case import Case, check_case
+from .fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer
+from .program import compile_case, row_count
+from .units import LONGEST_SECONDS, LONGEST_TICKS, Time, from_ticks, parse_seconds, to_ticks
+
+
+def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[np.float64]:
+    """The ready time of every rank in every round of one realization.
+
+    Parameters
+    ----------
+    case : Case
+        What to simulate.
+    seed, realization : int
+        As in `simulate`: realization `first` + i of that seed is its row i.
+
+    Returns
+    -------
+    float64 array, shape (rows, ranks)
+        Seconds. Row 0 is the start of the first collective, then one row for each level, forward
+        step and end of cycle, as named by `row_labels`; the last one is the completion.
+
+    Raises
+    ------
+    ValueError
+        `seed` not from 0 to 2^64 - 1, `realization` not from 0 to 2^32 - 1, not enough memory.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> jf.ready_times(jf.Case(2, network=jf.Hockney("1us", 0)))
+    array([[0.e+00, 0.e+00],
+           [1.e-06, 1.e-06],
+           [1.e-06, 1.e-06]])
+    """
+    check_case(case)
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
+    memory.check_memory(needed, f"all ready times of {case.ranks} ranks", memory.available_bytes())
+    program = compile_case(case, every_row=True)
+    try:
+        raw = _core.ready_times(program, seed, realization)
+    except MemoryError:
+        raise no_memory(f"all ready times of {case.ranks} ranks") from None
+    check_times(raw[None])
+    return from_ticks(raw)
+
+
+def noise_phases(
+    case: Case, seed: int = 0, realization: int = 0, source: int | None = None
+) -> npt.NDArray[np.float64]:
+    """The phases of periodic noise in one realization, to check us with another program.
+
+    Parameters
+    ----------
+    case : Case
+        With a `PeriodicNoise`.
+    seed, realization : int
+        As in `ready_times`.
+    source : int, optional
+        Where the source is in ``case.noise``, from 0; needed if there are several `PeriodicNoise`.
+
+    Returns
+    -------
+    float64 array, shape (ranks,)
+        Seconds, each in [0, period).
+
+    Raises
+    ------
+    ValueError
+        The case has no `PeriodicNoise`, or `source` is none of them; `seed` or `realization` out of
+        range.
+    """
+    check_case(case)
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    number = _periodic_number(case, source)
+    memory.check_memory(
+        case.ranks * 16, f"the phases of {case.ranks} ranks", memory.available_bytes()
+    )
+    try:
+        return from_ticks(_core.phases(compile_case(case), seed, realization, number))
+    except MemoryError:
+        raise no_memory(f"the phases of {case.ranks} ranks") from None
+
+
+def _periodic_number(case: Case, source: int | None) -> int:
+    """Which of the periodic sources a source of the case is, from 0."""
+    places = [i for i, noise in enumerate(case.noise) if noise.kind == "periodic"]
+    if not places:
+        raise ValueError("noise must hold a PeriodicNoise: without it there are no phases")
+    if source is None and len(places) == 1:
+        return 0
+    told = " or ".join(map(str, places))
+    if source is None:
+        raise ValueError(f"source must say which PeriodicNoise of noise is meant: {told}")
+    if check_integer(source, "source", 0, len(case.noise) - 1) not in places:
+        raise ValueError(f"source must be that of a PeriodicNoise, {told}, got {source}")
+    return places.index(source)
+
+
+def noise_intervals(
+    case: Case,
+    rank: int,
+    until: Time,
+    seed: int = 0,
+    realization: int = 0,
+    phase: Literal["communication", "compute"] = "communication",
+) -> npt.NDArray[np.float64]:
+    """When noise takes the CPU of a rank in one realization, to check us with another program.
+
+    Parameters
+    ----------
+    case : Case
+        With `PeriodicNoise`, `RenewalNoise` or `TraceNoise`; others have no intervals.
+    rank : int
+        From 0.
+    until : float or str
+        Intervals that begin before this are given, seconds.
+    seed, realization : int
+        As in `ready_times`.
+    phase : "communication" or "compute"
+        The phase of the cycle: sources may act in one of them only.
+
+    Returns
+    -------
+    float64 array, shape (intervals, 2)
+        Begin and end in seconds, sorted: the union of all sources, from time 0 on.
+
+    Raises
+    ------
+    ValueError
+        An argument out of range.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> noise = [jf.PeriodicNoise(period="1ms", duration="10us", phases=[0, 5e-4])]
+    >>> case = jf.Case(2, network=jf.Hockney("1us", 0, gamma="1ns"), noise=noise)
+    >>> jf.noise_intervals(case, rank=1, until="2ms")
+    array([[0.0005 , 0.00051],
+           [0.0015 , 0.00151]])
+    """
+    check_case(case)
+    rank = check_integer(rank, "rank", 0, case.ranks - 1)
+    end = to_ticks(parse_seconds(until, "until"), "until")
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    check_choice(phase, "phase", ("communication", "compute"))
+    found = _core.busy(compile_case(case), seed, realization, rank, end, phase == "compute")
+    return from_ticks(found)
+
+
+def check_times(ticks: npt.NDArray[np.int64]) -> None:
+    """Raise ValueError for times that the engine could not hold; axis 0: realizations."""
+    beyond = (ticks >= LONGEST_TICKS).reshape(len(ticks), -1).any(axis=1)
+    if beyond.any():
+        raise ValueError(
+            f"the simulated time exceeded {LONGEST_SECONDS:.3g} s (2^62 ps) in "
+            f"{int(beyond.sum())} of {len(ticks)} realizations: noise has too heavy a tail, or "
+            "takes too much of the CPU; cut the tail with longest, or lower work and cycles"
+        )
+
+
+def no_memory(what: str) -> ValueError:
+    """The error for what does not fit into memory."""
+    return ValueError(f"not enough memory for {what}")

@@ -1,0 +1,126 @@
+"""Delays as functions of a 64-bit uniform, in plain Python integers.
+
+Written from the definition of the tables, not from the engine: every quantity below is exact. Small
+uniforms are the rare, long delays. `last` is the largest uniform that gives any delay at all;
+uniforms up to it are stretched to all 64 bits before a table is asked.
+"""
+
+from dataclasses import dataclass, replace
+
+TWO_64 = 1 << 64
+MOST = TWO_64 - 1
+SPLITS = 64  # cells between two powers of two, and below 64
+CELLS = 58 * SPLITS  # of one side: below 64, and for each of the powers 2^6 ... 2^62
+
+
+def fraction64(part, whole):
+    """About ``part / whole * 2^64`` for part < whole < 2^64, the way the engine rounds it."""
+    shift = 64 - whole.bit_length()
+    inverse = min((1 << 127) // (whole << shift), MOST)
+    return 2 * ((part << shift) * inverse >> 64)
+
+
+def scale64(a, b):
+    return a * b >> 64
+
+
+def cell_edge(cell):
+    """The smallest number of a cell of a side; cell number CELLS: the end, 2^63."""
+    if cell < SPLITS:
+        return cell
+    power, step = divmod(cell - SPLITS, SPLITS)
+    return (SPLITS + step) << power
+
+
+def cell_of(y):
+    """The cell that holds y < 2^63, and how far into it y is, in units of 2^-64."""
+    power = max(y.bit_length() - 7, 0)  # the cell is 2^power wide
+    cell = y if y < SPLITS else power * SPLITS + (y >> power)
+    begin = cell_edge(cell)
+    return cell, (y - begin << 64) >> power
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Base: `value(v)` is the delay at the stretched uniform v."""
+
+    last: int = MOST
+
+    def __call__(self, u):
+        """The delay in ticks, for a uniform from 0 to 2^64 - 1."""
+        if u > self.last:
+            return 0
+        return self.value(u if self.last == MOST else fraction64(u, self.last + 1))
+
+    def with_last(self, last):
+        return replace(self, last=last)
+
+    @property
+    def largest(self):
+        """The longest delay: that of the uniform 0."""
+        return self(0)
+
+
+@dataclass(frozen=True)
+class Constant(Delay):
+    ticks: int = 0
+
+    def value(self, v):
+        return self.ticks
+
+
+@dataclass(frozen=True)
+class Smooth(Delay):
+    """Nodes at `cell_edge` of the survival function (tail), then of the distribution (body)."""
+
+    words: tuple[int, ...] = ()
+
+    def value(self, v):
+        tail = v < TWO_64 // 2
+        nodes = self.words[: CELLS + 1] if tail else self.words[CELLS + 1 :]
+        cell, within = cell_of(v if tail else MOST - v)
+        here, beyond = nodes[cell], nodes[cell + 1]
+        if tail:
+            return here - scale64(within, here - beyond)
+        return here + scale64(within, beyond - here)
+
+
+@dataclass(frozen=True)
+class Samples(Delay):
+    """Equally likely values, from the longest to the shortest."""
+
+    values: tuple[int, ...] = ()
+
+    def value(self, v):
+        return self.values[scale64(v, len(self.values))]
+
+
+@dataclass(frozen=True)
+class Pieces(Delay):
+    """Piecewise linear: from top[c] at edges[c] down by drop[c] towards the next edge."""
+
+    edges: tuple[int, ...] = ()
+    top: tuple[int, ...] = ()
+    drop: tuple[int, ...] = ()
+
+    def value(self, v):
+        cell = max(c for c, edge in enumerate(self.edges) if edge <= v)
+        begin, end = (*self.edges, TWO_64)[cell : cell + 2]
+        slope = min(self.drop[cell] * TWO_64 // (end - begin), TWO_64 - 1)
+        return self.top[cell] + scale64(begin, slope) - scale64(v, slope)
+
+
+@dataclass(frozen=True)
+class Counts(Delay):
+    """As many times `ticks` as there are entries of `survival` above the uniform."""
+
+    ticks: int = 0
+    survival: tuple[int, ...] = ()
+
+    def value(self, v):
+        return self.ticks * sum(v < threshold for threshold in self.survival)
+
+
+def last_of(probability):
+    """The largest uniform with a delay, for a probability (a Fraction) above 0."""
+    return min(max(-(-probability.numerator * TWO_64 // probability.denominator) - 1, 0), MOST)
