@@ -1,0 +1,50 @@
+"""The command `jitterfly noise show`: a picture of a measurement, and what is in it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+_ENDINGS = (".noise", ".out", ".txt", ".csv", ".tsv", ".dat", ".log")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "show",
+        help="draw a noise file, or what another tool measured",
+        description="Draw a noise file, or a file that `jitterfly noise import` reads: timeline, "
+        "durations and periods of detours; histograms; tables of collectives.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="X.png",
+        help="picture; its ending decides the format (default: FILE's name, in this directory)",
+    )
+    parser.add_argument("--format", metavar="NAME", help="of FILE, where it is not recognised")
+    parser.add_argument("--cpu", metavar="CPU", help="only this one, of a file of several")
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    from ...measured import load, wording
+    from ...measured.describe import describe
+    from ...plots.draw import check_path
+
+    name = chosen.file.stem if chosen.file.suffix in _ENDINGS else chosen.file.name
+    out = chosen.out or Path(f"{name}.png")
+    check_path(out)
+    measured = load(chosen.file, format=chosen.format, cpu=chosen.cpu)
+    facts = describe(measured)
+
+    from ...plots.noise import draw_measured
+
+    draw_measured(measured, out, facts)
+    print(f"{chosen.file}: {measured.format}")
+    print("\n".join(wording.lines(measured, facts)))
+    for note in measured.notes:
+        print(f"note: {note}")
+    print(f"written: {out}")

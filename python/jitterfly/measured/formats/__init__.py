@@ -1,0 +1,106 @@
+"""Formats of measurements, one module each, and the list of them.
+
+A format is a module with
+
+NAME : str
+    What ``--format`` calls it.
+TITLE : str
+    What it is, for people.
+OPTIONS : tuple of str
+    The fields of `Options` that it takes; others are errors.
+recognise(head: str) -> bool
+    Whether a file that begins with `head` (up to 64 KiB) is of this format. Cheap, never raises.
+read(text: Text, options: Options) -> Measured
+    The measurement. Raises FormatError (`text.error(line, what)`), and no other error.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ...fields import check_choice
+from ..data import Measured
+from .errors import FormatError
+from .options import Options
+from .text import Text, open_text
+
+#: In the order in which they are asked; the plain ones, which take much, at the end.
+_MODULES = (
+    "rtla_hist",
+    "rtla_top",
+    "timerlat_trace",
+    "osnoise_trace",
+    "cyclictest",
+    "osu",
+    "imb",
+    "dissemination",
+    "netgauge_latency",
+    "netgauge_loggp",
+    "netgauge",
+    "sysjitter",
+    "hwlatdetect",
+    "fwq",
+    "ftq",
+    "csv_events",
+)
+
+__all__ = ["FormatError", "Measured", "Options", "Text", "find", "formats", "open_text", "read"]
+
+
+def formats() -> dict[str, Any]:
+    """All formats, by name, in the order in which they are asked."""
+    modules = (import_module(f"{__name__}.{name}") for name in _MODULES)
+    return {module.NAME: module for module in modules}
+
+
+def find(text: Text) -> str:
+    """The name of the format of a file.
+
+    Raises
+    ------
+    FormatError
+        None of them.
+    """
+    if not text.data.strip():
+        raise text.error(None, "is empty")
+    known = formats()
+    for name, module in known.items():
+        if module.recognise(text.head):
+            return name
+    raise text.error(
+        None,
+        f"its format is none that is known; --format says which it is: {', '.join(known)}",
+    )
+
+
+def read(text: Text, name: str | None = None, options: Options | None = None) -> Measured:
+    """Read a measurement.
+
+    Parameters
+    ----------
+    text : Text
+        From `open_text`.
+    name : str, optional
+        The format; without it, the one that is recognised.
+    options : Options, optional
+        What the file does not say.
+
+    Raises
+    ------
+    FormatError
+        Names the line.
+    ValueError
+        An unknown format, or an option that it does not take.
+    """
+    known = formats()
+    chosen = known[find(text) if name is None else check_choice(name, "format", list(known))]
+    options = options or Options()
+    for option in options.given():
+        if option not in chosen.OPTIONS:
+            takes = ", ".join(chosen.OPTIONS) or "none"
+            raise text.error(
+                None, f"the format {chosen.NAME} does not take {option} (its options: {takes})"
+            )
+    measured: Measured = chosen.read(text, options)
+    return measured

@@ -1,0 +1,182 @@
+"""Plain tables of detours: columns start and duration (or end), with or without a header.
+
+The separator is a comma, semicolon, tab or blank. Units stand in the header, as in `start_ns`,
+`duration (us)` or `end[ms]`, or come from ``--unit``. A column `cpu` tells runs apart; others are
+left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+
+from ...fields import shorten
+from ...units import TICKS_PER_SECOND
+from ..checks import Ticks
+from ..data import Detours, Measured
+from ..tidy import clock_quantum, quantum_note, tidy
+from .layout import NUMBER, Layout, layout_of, words_of
+from .numbers import to_integers
+from .options import Options
+from .series import UNITS, clock_of
+from .text import Text
+
+NAME = "csv"
+TITLE = "table of detours (columns start and duration)"
+OPTIONS = ("unit", "clock_hz")
+
+_AT_ONCE = 100_000
+_MOST_CPUS = 4096
+_LONGEST_NAME = 40
+_LATE = float(2**61)  # ticks
+_DAY = 86_400 * TICKS_PER_SECOND
+
+
+def recognise(head: str) -> bool:
+    return layout_of(head) is not None
+
+
+def read(text: Text, options: Options) -> Measured:
+    layout = layout_of(text.head)
+    if layout is None:
+        raise text.error(
+            None,
+            "must be a table with the columns start and duration, named in its first line, or "
+            "with two columns of numbers",
+        )
+    scales = {name: _scale(text, options, layout, name) for name in ("start", "duration", "end")}
+    base = _base(text, layout, scales["start"])
+    values, cpus = _columns(text, layout, scales, base)
+    starts = values["start"]
+    if "duration" in layout.columns:
+        durations = values["duration"]
+    else:
+        durations = values["end"] - starts
+        if (durations < 0).any():
+            raise text.error(None, f"end is before start in row {int(np.argmax(durations < 0))}")
+    parts: list[Detours] = []
+    notes = ["times since long ago, such as 1970, count from the first detour now"] if base else []
+    if len(starts) == 0:
+        raise text.error(None, "has no detours")
+    if base:
+        starts = starts - starts.min()
+    names, which = np.unique(np.array(cpus or [""] * len(starts)), return_inverse=True)
+    if len(names) > _MOST_CPUS:
+        raise text.error(None, f"must have {_MOST_CPUS} CPUs at most, got {len(names)}")
+    order = np.argsort(which, kind="stable")
+    for cpu, mine in zip(
+        names.tolist(), np.split(order, np.cumsum(np.bincount(which))[:-1]), strict=True
+    ):
+        quantum = clock_quantum(durations[mine] / TICKS_PER_SECOND)
+        try:
+            part, said = tidy(
+                starts[mine],
+                durations[mine],
+                resolution=None if quantum is None else round(quantum * TICKS_PER_SECOND),
+                cpu=cpu,
+            )
+        except ValueError as error:
+            raise text.error(None, str(error)) from None
+        said += [] if quantum is None else [quantum_note(quantum)]
+        notes += [f"CPU {cpu}: {note}" if cpu else note for note in said]
+        parts.append(part)
+    notes.append("the length observed is not in the file; it is taken to end with the last detour")
+    return Measured(tuple(parts), NAME, {"tool": "table of detours"}, tuple(notes))
+
+
+def _scale(text: Text, options: Options, layout: Layout, name: str) -> Fraction:
+    if name not in layout.columns:
+        return Fraction(0)
+    unit = layout.units.get(name)
+    if unit is not None and options.unit not in (None, unit):
+        raise text.error(None, f"says that its {name} is in {unit}, but --unit is {options.unit}")
+    if unit == "cycles" and options.clock_hz is None:
+        raise text.error(None, f"its {name} is in cycles; give --clock-hz, their rate")
+    chosen = unit or options.unit
+    if chosen is None and options.clock_hz is None:
+        raise text.error(
+            None,
+            f"does not say the unit of its {name}: give --unit ({', '.join(UNITS)} or cycles), or "
+            f"name the column {name}_ns",
+        )
+    clock = None if unit not in (None, "cycles") else options.clock_hz
+    if chosen == "cycles" and clock is None:
+        raise text.error(None, "--unit cycles needs --clock-hz, their rate")
+    scale = clock_of(text, Options(unit=chosen, clock_hz=clock), [])
+    assert scale is not None
+    return scale
+
+
+def _rows(text: Text, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+    """Line numbers and the words of the lines that hold numbers."""
+    header = layout.header
+    for number, line in enumerate(text.lines, 1):
+        if not line.strip() or line[:1] == "#":
+            continue
+        if header:
+            header = False
+            continue
+        words = words_of(line, layout.separator)
+        if len(words) != layout.width:
+            raise text.error(
+                number, f"must have {layout.width} columns, got {len(words)}: {shorten(line)}"
+            )
+        yield number, words
+
+
+def _base(text: Text, layout: Layout, scale: Fraction) -> int:
+    """A time a day before the first, where times are too large to be counted from 0; else 0."""
+    first = next(_rows(text, layout), None)
+    word = first[1][layout.columns["start"]].replace(",", ".") if first else ""
+    if not NUMBER.fullmatch(word) or "e" in word.lower() or float(word) * float(scale) < _LATE:
+        return 0
+    return int(word.partition(".")[0]) - int(_DAY / scale)
+
+
+def _columns(
+    text: Text, layout: Layout, scales: dict[str, Fraction], base: int
+) -> tuple[dict[str, Ticks], list[str]]:
+    """Columns of times in ticks, and the names of CPUs where there is such a column."""
+    wanted = [name for name in ("start", "duration", "end") if name in layout.columns]
+    pieces: dict[str, list[Ticks]] = {name: [] for name in wanted}
+    cpus: list[str] = []
+    every = _rows(text, layout)
+    while rows := list(islice(every, _AT_ONCE)):
+        for name in wanted:
+            words = [(number, row[layout.columns[name]]) for number, row in rows]
+            since = 0 if name == "duration" else base
+            pieces[name].append(_times(text, name, words, scales[name], since))
+        if "cpu" in layout.columns:
+            cpus.extend(_cpu(text, number, row[layout.columns["cpu"]]) for number, row in rows)
+    empty = np.empty(0, dtype=np.int64)
+    return {name: np.concatenate([empty, *pieces[name]]) for name in wanted}, cpus
+
+
+def _cpu(text: Text, line: int, word: str) -> str:
+    name = word.strip("\"'")
+    if not 0 < len(name) <= _LONGEST_NAME:
+        raise text.error(line, f"must have the name of a CPU, got {shorten(word)}")
+    return name
+
+
+def _times(text: Text, name: str, rows: list[tuple[int, str]], scale: Fraction, base: int) -> Ticks:
+    words = [word.replace(",", ".") for _, word in rows]
+    try:
+        if all(map(NUMBER.fullmatch, words)):
+            return to_integers(np.array(words, dtype=bytes), scale, base)
+    except (ValueError, OverflowError):
+        pass
+    for (number, _), word in zip(rows, words, strict=True):
+        try:
+            if NUMBER.fullmatch(word):
+                to_integers(np.array([word], dtype=bytes), scale, base)
+                continue
+        except (ValueError, OverflowError):
+            pass
+        raise text.error(
+            number, f"{name} must be a time from 0 to 2^62 ps (53 days), got {shorten(word)}"
+        )
+    raise text.error(None, f"{name} must be times")

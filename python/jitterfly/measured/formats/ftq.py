@@ -1,0 +1,133 @@
+"""Fixed time quantum (FTQ): how many iterations fitted into each quantum of time.
+
+Lines of a time (where the quantum began, in ns) and a count, as Sottile & Minnich's ftq prints
+them; Netgauge's prints the number of the quantum and the count, older ones the counts alone. The
+quantum that did the most, for its length, tells how long an iteration takes; what the others lack
+is time that was lost.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import PurePath
+
+import numpy as np
+
+from ...units import TICKS_PER_SECOND, exact, show_seconds
+from ..checks import Ticks
+from ..data import Detours, Measured
+from .numbers import line_at, table
+from .options import Options
+from .series import clock_of, comments, data_ranges, single_column
+from .text import Text
+
+NAME = "ftq"
+TITLE = "fixed time quantum (FTQ): iterations in each quantum"
+OPTIONS = ("clock_hz", "unit", "quantum")
+
+_NETGAUGE = "Fixed Time Quantum Benchmark"
+_OCTAVE = re.compile(r"^#.{0,40}(pwelch|octave)", re.M)
+_CYCLE = re.compile(r"Compute-Cycle Duration: (\d{1,12}) usec")
+_THREAD = re.compile(r"_(\d{1,6})(_counts)?\.dat$")
+_CORE = re.compile(r"^#\s?core (\d{1,6})\s{0,9}$", re.M)
+_LEAST = 3
+_GRAIN = 2  # iterations: what is lost less than these may be rounding
+
+
+def recognise(head: str) -> bool:
+    if _NETGAUGE in head or _OCTAVE.search(head[:8192]):
+        return True
+    values = single_column(head)
+    return len(values) >= 100 and bool(2 * np.median(values) > values.min() + values.max())
+
+
+def read(text: Text, options: Options) -> Measured:
+    ranges = data_ranges(text)
+    if not ranges:
+        raise text.error(None, "has no samples")
+    first = text.data[ranges[0][0] : ranges[0][0] + 4096].split(b"\n")
+    width = len(next(line for line in first if line.strip()).split())
+    if width not in (1, 2):
+        raise text.error(line_at(text, ranges[0][0]), f"must have 1 or 2 columns, got {width}")
+    netgauge = _NETGAUGE in text.head
+    scales: list[Fraction | int] = [1] * width
+    timed = width == 2 and not netgauge
+    if timed:
+        if options.quantum is not None:
+            raise text.error(None, "says when each quantum began; leave out --quantum")
+        scales[0] = _time_scale(text, options)
+    what = "a time and a count" if timed else "a number and a count" if netgauge else "a count"
+    pieces = [table(text, begin, end, scales, what) for begin, end in ranges]
+    columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+    counts = columns[-1]
+    if len(counts) <= _LEAST:
+        raise text.error(None, f"must have more than {_LEAST} samples, got {len(counts)}")
+    if timed:
+        begins = columns[0] - columns[0][0]
+        if not (np.diff(begins) > 0).all():
+            at = int(np.argmin(np.diff(begins) > 0)) + 1
+            raise text.error(None, f"the times must rise; sample {at} (from 0) does not")
+        counts = counts[:-1]  # it is not known how long the last one was
+    else:
+        ticks = round(_quantum(text, options) * TICKS_PER_SECOND)
+        if not 1 <= ticks * len(counts) < 2**61:
+            raise text.error(None, "lasts longer than 26 days; is the quantum right?")
+        begins = np.arange(len(counts) + 1, dtype=np.int64) * ticks
+    return _measured(text, begins, counts, netgauge)
+
+
+def _measured(text: Text, begins: Ticks, counts: Ticks, netgauge: bool) -> Measured:
+    lengths = np.diff(begins)
+    iteration = float((lengths / np.maximum(counts, 1)).min())
+    if counts.max() == 0:
+        raise text.error(None, "has no quantum with a count above 0")
+    lost = np.clip(np.rint(lengths - counts * iteration), 0, lengths).astype(np.int64)
+    kept = lost >= max(1.0, _GRAIN * iteration)
+    thread = _CORE.search(text.head) or _THREAD.search(PurePath(text.name).name)
+    detours = Detours(
+        begins[:-1][kept],
+        lost[kept],
+        int(begins[-1]),
+        threshold=int(_GRAIN * iteration),
+        cpu=thread[1] if thread else "",
+    )
+    one = show_seconds(iteration / TICKS_PER_SECOND, 3)
+    quantum = show_seconds(float(np.median(lengths)) / TICKS_PER_SECOND)
+    notes = (
+        f"the best quantum did an iteration in {one}; what others lack is taken for lost, so a "
+        "clock that slows down counts as noise",
+        f"less than {_GRAIN} iterations is rounding, and left out",
+        "where in its quantum time was lost is not known (it is put at the beginning), and several "
+        "detours in one are one",
+    )
+    source = {"tool": "Netgauge FTQ" if netgauge else "FTQ", "quantum": quantum}
+    return Measured((detours,), NAME, source, notes)
+
+
+def _time_scale(text: Text, options: Options) -> Fraction:
+    nanoseconds = _OCTAVE.search(text.head[:8192]) is not None
+    if nanoseconds and not options.given():
+        return Fraction(TICKS_PER_SECOND, 10**9)
+    scale = clock_of(text, options, [] if nanoseconds else comments(text))
+    if scale is None:
+        raise text.error(
+            None,
+            "does not say the unit of its times: give --clock-hz, the rate of the time-stamp "
+            "counter, or --unit ns",
+        )
+    return scale
+
+
+def _quantum(text: Text, options: Options) -> Fraction:
+    for name in ("clock_hz", "unit"):
+        if getattr(options, name) is not None:
+            raise text.error(None, f"has no times; leave out {name} and give --quantum")
+    said = _CYCLE.search(text.head)
+    if options.quantum is not None:
+        return exact(options.quantum)
+    if said is None:
+        raise text.error(
+            None, "has counts only: give --quantum, how long each was measured, such as 1ms"
+        )
+    return Fraction(int(said[1]), 10**6)

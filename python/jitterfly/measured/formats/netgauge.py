@@ -1,0 +1,182 @@
+"""Netgauge's selfish detour benchmark, and the bare list of it that LogGOPSim reads.
+
+Lines of `start<TAB>duration` in nanoseconds below a header of comments. A detour is an iteration of
+the loop that took longer than the threshold, a percentage of the shortest iteration, which is
+subtracted from the duration. Sources: Hoefler, Schneider & Lumsdaine 2010; ptrn_noise.c of
+Netgauge; Noise.hpp of LogGOPSim.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from ...units import TICKS_PER_SECOND, show_seconds
+from ..data import Detours, Measured
+from ..tidy import clock_quantum, quantum_note, tidy
+from .numbers import line_of_row, table
+from .options import Options
+from .text import HEAD_BYTES, Text
+
+NAME = "netgauge"
+TITLE = "Netgauge selfish-detour trace (start, duration)"
+OPTIONS: tuple[str, ...] = ()
+
+_BARE = re.compile(r" {0,9}\d{1,18}(\.\d{0,9})? {0,9}\t[ \t]{0,9}\d{1,18}(\.\d{0,9})?\s{0,9}")
+_BARE_LINES = 50
+_COMMENT = re.compile(rb"^#[^\n]*", re.MULTILINE)
+_KEY = re.compile(
+    r"# ?(Benchmark Method|Compute-Cycle Duration|Number of Cycles/Detours|Sysname|Nodename"
+    r"|Release|Version|Machine|Selfish Benchmark|Minimal cycle length \[ns\]"
+    r"|Number of iterations \(recorded\+unrecorded\)|Threshold: \[% minimal cycle length\]"
+    r"|Threshold \[ns\]|CPU overhead due to noise|Measurement period)\s*:?\s*(.*)"
+)
+_TRAILERS = ("CPU overhead due to noise", "Measurement period")
+_SOURCE = {
+    "Benchmark Method": "method",
+    "Nodename": "machine",
+    "Release": "kernel",
+    "Version": "kernel_build",
+}
+_NS = TICKS_PER_SECOND // 10**9
+_MOST_RUNS = 1000
+_LONGEST = 200  # letters of a header's value
+_LINE = "a start and a duration in ns"
+
+
+@dataclass
+class _Run:
+    header: dict[str, tuple[int, str]] = field(default_factory=dict)
+    rows: list[tuple[int, int]] = field(default_factory=list)  # bytes
+
+
+def recognise(head: str) -> bool:
+    if "selfish duration [ns]" in head or "# Selfish Benchmark" in head:
+        return True
+    lines = [line for line in head.split("\n") if line.strip() and not line.startswith("#")]
+    if len(head) >= HEAD_BYTES // 4:  # the last one may be cut off
+        lines = lines[:-1]
+    lines = lines[:_BARE_LINES]
+    if len(lines) < 2 or not all(map(_BARE.fullmatch, lines)):
+        return False
+    starts = [float(line.split("\t")[0]) for line in lines]
+    return all(one < other for one, other in pairwise(starts))
+
+
+def read(text: Text, options: Options) -> Measured:
+    runs = _split(text)
+    parts: list[Detours] = []
+    notes: list[str] = []
+    for run in runs:
+        for detours, said in _detours(text, run):
+            parts.append(detours)
+            notes += [note for note in said if note not in notes]
+    if not parts:
+        raise text.error(None, "has no detours")
+    if len(parts) > 1:
+        notes.insert(0, f"{len(parts)} runs in one file: time begins again; each is a part")
+    header = runs[0].header
+    if "Number of Cycles/Detours" in header:
+        notes.append(
+            "a run begins and ends on a detour and holds a fixed count: its length is chance"
+        )
+    source = {"tool": "Netgauge selfish detour" if header else "list of start, duration in ns"}
+    source |= {
+        name: header[key][1] for key, name in _SOURCE.items() if header.get(key, ("", ""))[1]
+    }
+    machines = {run.header["Nodename"][1] for run in runs if "Nodename" in run.header}
+    if len(machines) > 1:
+        rest = " and others" if len(machines) > 8 else ""
+        notes.append(f"runs of different machines: {', '.join(sorted(machines)[:8])}{rest}")
+    return Measured(tuple(parts), NAME, source, tuple(notes))
+
+
+def _split(text: Text) -> list[_Run]:
+    """Runs: a header and the lines below it, up to the next header."""
+    runs = [_Run()]
+    begin = counted = 0
+    line = 1
+    for match in _COMMENT.finditer(text.data):
+        if text.data[begin : match.start()].strip():
+            runs[-1].rows.append((begin, match.start()))
+        begin = min(match.end() + 1, len(text.data))
+        found = _KEY.match(match[0].decode("utf-8", "replace"))
+        if found is None:
+            continue
+        if runs[-1].rows and found[1] not in _TRAILERS:
+            runs.append(_Run())
+        line += text.data.count(b"\n", counted, match.start())
+        counted = match.start()
+        runs[-1].header[found[1]] = (line, found[2].strip()[:_LONGEST])
+    if text.data[begin:].strip():
+        runs[-1].rows.append((begin, len(text.data)))
+    return [run for run in runs if run.rows]
+
+
+def _detours(text: Text, run: _Run) -> list[tuple[Detours, list[str]]]:
+    columns = [table(text, begin, end, [_NS, _NS], _LINE) for begin, end in run.rows]
+    starts, durations = (np.concatenate(column) for column in zip(*columns, strict=True))
+    back = np.flatnonzero(starts[1:] < starts[:-1]) + 1
+    if len(back) > _MOST_RUNS:
+        raise text.error(
+            line_of_row(text, run.rows, int(back[0])),
+            f"time goes back, here and {len(back) - 1} times more: the lines must be in the order "
+            "of time",
+        )
+    threshold = _threshold(text, run)
+    found = []
+    for begin, end in zip([0, *back], [*back, len(starts)], strict=True):
+        quantum = clock_quantum(durations[begin:end] / TICKS_PER_SECOND)
+        known = {
+            "threshold": threshold,
+            "resolution": None if quantum is None else round(quantum * TICKS_PER_SECOND),
+        }
+        try:
+            detours, notes = tidy(starts[begin:end], durations[begin:end], **known)
+        except ValueError as error:
+            raise text.error(line_of_row(text, run.rows, int(begin)), str(error)) from None
+        if quantum is not None:
+            notes.append(quantum_note(quantum))
+        if threshold:
+            shown = show_seconds(threshold / TICKS_PER_SECOND, 3)
+            notes.append(f"detours shorter than {shown} were not recorded (the tool's threshold)")
+        found.append((detours, notes))
+    if len(found) == 1:
+        found[0][1].extend(_check_period(text, run, found[0][0]))
+    return found
+
+
+def _threshold(text: Text, run: _Run) -> int | None:
+    """Of durations, in ticks: the shortest iteration is subtracted from them."""
+    shortest = _number(text, run, "Minimal cycle length [ns]")
+    percent = _number(text, run, "Threshold: [% minimal cycle length]")
+    limit = _number(text, run, "Threshold [ns]")
+    if shortest is None:
+        return None
+    if limit is None and percent is not None:
+        limit = shortest * percent / 100
+    return None if limit is None else max(0, round((limit - shortest) * _NS))
+
+
+def _check_period(text: Text, run: _Run, detours: Detours) -> list[str]:
+    seconds = _number(text, run, "Measurement period")
+    length = detours.length / TICKS_PER_SECOND
+    if seconds is None or abs(seconds - length) <= 0.01 + 0.01 * seconds:
+        return []
+    return [
+        f"the file says that it measured for {seconds:g} s, but its detours span {length:.4g} s: "
+        "part of it is missing"
+    ]
+
+
+def _number(text: Text, run: _Run, key: str) -> float | None:
+    if key not in run.header:
+        return None
+    line, words = run.header[key]
+    value = text.number(line, (words.split() or [""])[0], key)
+    if not 0 <= value < 1e12:
+        raise text.error(line, f"{key} must be from 0 to 1e12, got {words}")
+    return value

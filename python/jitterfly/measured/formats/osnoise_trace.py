@@ -1,0 +1,190 @@
+"""Trace of the kernel's osnoise tracer and of its tracepoints (Linux, kernel/trace).
+
+The tracer prints a line a period: sums for a CPU. Its tracepoints say when each noise began and
+how long it took: ``sample_threshold`` as the busy loop saw it, the other four by their source.
+Durations of sources are net: an interrupt's time is taken out of the thread it interrupted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ...units import to_ticks
+from ..data import MOST_TICKS, Detours, Measured
+from ..summary import CpuNoise
+from .ktrace import KINDS, Event, cpu_noise, events, ticks
+from .options import Options
+from .text import Text
+
+NAME = "osnoise_trace"
+TITLE = "trace of the kernel's osnoise tracer or tracepoints"
+OPTIONS = ("events", "threshold")
+
+_NOISE = re.compile(
+    r"(?:osnoise:)?(irq|softirq|thread|nmi|sample)_(?:noise|threshold): "
+    r"(?:.* )?start ([0-9]{1,12})\.([0-9]{9}),? duration ([0-9]{1,19}) ns\b"
+)
+_IS_NOISE = re.compile(r"(?:osnoise:)?(?:(?:irq|softirq|thread|nmi)_noise|sample_threshold):")
+_PERIOD = re.compile(r"[0-9]+ +[0-9]+ +[0-9]{1,3}\.[0-9]{5} +[0-9]+(?: +[0-9]+){2,5}")
+_HEAD = re.compile(
+    r"^# tracer: osnoise[ \t]{0,40}$|\] .{0,40}: {1,20}(?:osnoise:)?"
+    r"(?:(?:irq|softirq|thread|nmi)_noise|sample_threshold): ",
+    re.MULTILINE,
+)
+
+Spans = list[list[int]]
+"""Start, end and net duration of each, in ticks: since boot, since boot, in all."""
+
+
+def recognise(head: str) -> bool:
+    """By the tracer's header or a tracepoint; a trace of timerlat may hold these, too."""
+    return "timer_latency" not in head and _HEAD.search(head) is not None
+
+
+def read(text: Text, options: Options) -> Measured:
+    """Detours for each CPU; where there are no tracepoints, the sums of its periods."""
+    noise = _Noise(text)
+    periods: dict[int, list[CpuNoise]] = {}
+    notes: list[str] = []
+    others = 0
+    for event in events(text, notes):
+        if _IS_NOISE.match(event.what):
+            noise.add(event)
+        elif _PERIOD.fullmatch(event.what):
+            periods.setdefault(event.cpu, []).append(_period(text, event))
+        else:
+            others += 1
+    if others:
+        notes.append(f"events of other kinds were left out ({others})")
+    source = {"tool": "osnoise tracer"}
+    if noise.samples or noise.sources:
+        return Measured(noise.parts(options, notes), NAME, source, tuple(notes))
+    if options.given():
+        raise text.error(None, f"sums of periods do not take --{options.given()[0]}")
+    if not periods:
+        raise text.error(len(text.lines), "has no noise and no period of the osnoise tracer")
+    notes.append("sums over periods: a share and a longest noise, no distribution of durations")
+    parts = tuple(_sum(text, periods[cpu]) for cpu in sorted(periods))
+    return Measured(parts, NAME, source, tuple(notes))
+
+
+class _Noise:
+    """Noise so far, by CPU."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.samples: dict[int, Spans] = {}
+        self.sources: dict[int, Spans] = {}
+        self.first = 0
+        self.last = -1
+
+    def add(self, event: Event) -> None:
+        match = _NOISE.match(event.what)
+        if match is None:
+            what = "must have `start SECONDS.NANOSECONDS duration NANOSECONDS ns`"
+            raise self.text.error(event.line, f"{what}, got {event.what[:60]!r}")
+        start, duration = ticks(match[2], match[3]), int(match[4]) * 1000
+        self.first = min(self.first, start) if self.last >= 0 else start
+        self.last = max(self.last, event.time, start + duration)
+        if self.last - self.first >= MOST_TICKS:
+            raise self.text.error(event.line, "lies 2^62 ps (53 days) or more from other events")
+        if duration == 0:
+            return
+        if match[1] == "sample":
+            self.samples.setdefault(event.cpu, []).append([start, start + duration, duration])
+        else:
+            _nest(self.sources.setdefault(event.cpu, []), start, duration)
+
+    def parts(self, options: Options, notes: list[str]) -> tuple[Detours, ...]:
+        use = options.events or ("samples" if self.samples else "sources")
+        found = self.samples if use == "samples" else self.sources
+        if not found:
+            raise self.text.error(None, f"has no events that last: --events {use} finds none")
+        notes += _NOTES[use]
+        if use == "samples" and options.threshold is None:
+            notes.append(
+                "noise below the threshold is missing (5 us unless set, 1 us in newer kernels)"
+            )
+        threshold = None if options.threshold is None else to_ticks(options.threshold)
+        unions = {cpu: _union(found[cpu]) for cpu in sorted(found)}
+        last = max(self.last, *(spans[-1][1] for spans in unions.values()))
+        parts = []
+        for cpu, spans in unions.items():
+            starts = [start - self.first for start, _, _ in spans]
+            durations = [end - start for start, end, _ in spans]
+            length = last - self.first
+            try:
+                part = Detours(starts, durations, length, threshold, cpu=str(cpu))
+            except ValueError as error:
+                raise self.text.error(None, f"noise of CPU {cpu}: {error}") from None
+            parts.append(part)
+        return tuple(parts)
+
+
+_NOTES = {
+    "samples": [
+        "detours are samples above a threshold (sample_threshold), as a busy loop saw them"
+    ],
+    "sources": [
+        "detours are the sources of noise that the kernel knows, each with the ones that "
+        "interrupted it; entry and exit of the kernel are not in them, hardware noise neither"
+    ],
+}
+
+
+def _nest(spans: Spans, start: int, net: int) -> None:
+    """Append a source that just ended.
+
+    Those that ended since it began had interrupted it, and the kernel has taken their time out of
+    it: it ended that much later. One may have begun before it, if the clock was read in between.
+    """
+    first = start
+    while spans and spans[-1][1] > start:
+        inner = spans.pop()
+        net += inner[2]
+        first = min(first, inner[0])
+    spans.append([first, start + net, net])
+
+
+def _union(spans: Spans) -> Spans:
+    merged: Spans = []
+    for start, end, net in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([start, end, net])
+    return merged
+
+
+def _period(text: Text, event: Event) -> CpuNoise:
+    words = event.what.split()
+    return cpu_noise(
+        text,
+        event.line,
+        cpu=str(event.cpu),
+        periods=1,
+        runtime=words[0],
+        noise=words[1],
+        longest=words[3],
+        worst=words[1],
+        counts=dict(zip(KINDS, words[4:], strict=False)),
+    )
+
+
+def _sum(text: Text, rows: list[CpuNoise]) -> CpuNoise:
+    def total(of: Callable[[CpuNoise], int]) -> int:
+        return sum(map(of, rows))
+
+    try:
+        return CpuNoise(
+            runtime=total(lambda row: row.runtime),
+            noise=total(lambda row: row.noise),
+            longest=max(row.longest for row in rows),
+            periods=len(rows),
+            worst=max(row.noise for row in rows),
+            counts={kind: total(lambda row, k=kind: row.counts[k]) for kind in rows[0].counts},
+            cpu=rows[0].cpu,
+        )
+    except (ValueError, KeyError) as error:
+        raise text.error(None, f"the periods of CPU {rows[0].cpu}: {error}") from None

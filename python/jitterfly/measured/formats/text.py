@@ -1,0 +1,94 @@
+"""The text of a file and its line numbers, for all formats."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+
+from ...fields import shorten
+from .errors import FormatError
+
+MOST_BYTES = 2**30
+"""Longer files are refused."""
+HEAD_BYTES = 2**16
+"""A format is recognised by so many bytes at the beginning."""
+
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
+
+
+class Text:
+    """A text file: its bytes with line ends of one letter, its lines, errors that name them.
+
+    Lines count from 1, as in an editor. `name` is what messages call the file.
+    """
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self.name = name
+        self.sha256 = hashlib.sha256(content).hexdigest()
+        for magic, tool in _COMPRESSED.items():
+            if content.startswith(magic):
+                raise self.error(None, f"is compressed with {tool}; unpack it first")
+        if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise self.error(None, "is text in UTF-16; save it as UTF-8")
+        zero = content.find(b"\0")
+        if zero >= 0:
+            raise self.error(None, f"is not text: byte {zero} is 0")
+        content = content.removeprefix(b"\xef\xbb\xbf")
+        if b"\r" in content:
+            content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self.data = content
+
+    @cached_property
+    def head(self) -> str:
+        """The beginning, by which a format is recognised."""
+        return self.data[:HEAD_BYTES].decode("utf-8", "replace")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """All lines without their ends: line n is ``lines[n - 1]``. Costly where it is large."""
+        return self.data.decode("utf-8", "replace").split("\n")
+
+    def error(self, line: int | None, what: str) -> FormatError:
+        """An error to raise; `line` None for the file as a whole."""
+        return FormatError(self.name, line, what)
+
+    def number(self, line: int, word: str, what: str) -> float:
+        """A finite float, or an error that names the line, what it should be, and what it is."""
+        try:
+            value = float(word)
+        except ValueError:
+            value = float("nan")
+        if not abs(value) < float("inf") or "_" in word:
+            raise self.error(line, f"{what} must be a number, got {shorten(word)}")
+        return value
+
+    def integer(self, line: int, word: str, what: str, low: int = 0, high: int = 2**62) -> int:
+        """An integer in a range, or an error that names the line."""
+        try:
+            value = int(word) if len(word) <= 40 and "_" not in word else None
+        except ValueError:
+            value = None
+        if value is None or not low <= value <= high:
+            raise self.error(line, f"{what} must be an integer from {low}, got {shorten(word)}")
+        return value
+
+
+def open_text(path: str | Path) -> Text:
+    """Read a file; also a pipe such as /dev/stdin.
+
+    Raises
+    ------
+    FormatError
+        Longer than 1 GiB, compressed, or not text.
+    OSError
+        It cannot be read.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        first = file.read(HEAD_BYTES)
+        Text(str(path), first)  # what is not text is not read to its end
+        content = first + file.read(MOST_BYTES + 1 - len(first))
+    if len(content) > MOST_BYTES:
+        raise FormatError(str(path), None, "is longer than 1 GiB; import a part of it")
+    return Text(str(path), content)

@@ -1,0 +1,76 @@
+"""A measurement from any file that is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..fields import shorten
+from . import noisefile
+from .data import Measured
+from .formats import Options, Text, open_text, read
+
+
+def load(
+    path: str | Path, *, format: str | None = None, cpu: str | None = None, **options: Any
+) -> Measured:
+    """Read a noise file, or a file of any format that is recognised.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; its `source["file"]` and `source["sha256"]` say which it was.
+    format : str, optional
+        Name of the format, where it is not recognised; see `measured.formats`.
+    cpu : str, optional
+        Only the parts of this CPU, where the file tells them apart.
+    **options
+        Fields of `formats.Options` that the format takes, such as clock_hz, unit, quantum.
+
+    Raises
+    ------
+    ValueError
+        FormatError where the file is malformed (it names the line); an unknown format, option or
+        CPU.
+    OSError
+        The file cannot be read.
+    """
+    return _load(open_text(path), Path(path).name, format, cpu, options)
+
+
+def load_bytes(
+    data: bytes,
+    name: str = "data",
+    *,
+    format: str | None = None,
+    cpu: str | None = None,
+    **options: Any,
+) -> Measured:
+    """`load` of what a file would hold; `name` is what messages call it."""
+    return _load(Text(name, data), name, format, cpu, options)
+
+
+def _load(
+    text: Text, name: str, format: str | None, cpu: str | None, options: dict[str, Any]
+) -> Measured:
+    if noisefile.recognise(text.head) and format in (None, noisefile.NAME):
+        if options:
+            raise text.error(None, f"a noise file does not take {next(iter(options))}")
+        measured = noisefile.parse(text)
+    else:
+        measured = read(text, format, Options(**options))
+        source = {"file": name, "sha256": text.sha256}
+        measured = replace(measured, source={**measured.source, **source})
+    return measured if cpu is None else _only(measured, cpu, text.name)
+
+
+def _only(measured: Measured, cpu: str, name: str) -> Measured:
+    parts = tuple(part for part in measured.parts if getattr(part, "cpu", "") == cpu)
+    if not parts:
+        named = sorted({getattr(part, "cpu", "") for part in measured.parts} - {""})
+        raise ValueError(
+            f"{name}: cpu must be one that the file names ({', '.join(named) or 'it names none'}), "
+            f"got {shorten(cpu)}"
+        )
+    return replace(measured, parts=parts)

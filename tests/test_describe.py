@@ -1,0 +1,201 @@
+"""What is said of a measurement: quantiles with the events behind them, and their intervals."""
+
+import numpy as np
+import pytest
+from reference.chance import FALSE_ALARM
+from scipy import stats
+
+from jitterfly.measured import (
+    CollectiveTable,
+    Detours,
+    Histogram,
+    Latencies,
+    Measured,
+    PerRankSamples,
+)
+from jitterfly.measured.bootstrap import (
+    events_needed,
+    is_carried,
+    mean_interval,
+    rank_interval,
+    rank_of,
+    weighted_mean_interval,
+)
+from jitterfly.measured.describe import describe, describe_part
+from jitterfly.measured.wording import lines
+
+US, MS, S = 10**6, 10**9, 10**12
+
+
+def detours(durations, gap=MS, **known):
+    durations = np.asarray(durations, dtype=np.int64)
+    starts = np.arange(len(durations)) * gap
+    return Detours(starts, durations, max(1, len(durations)) * gap, **known)
+
+
+def quantile(facts, q):
+    return next(found for found in facts["quantiles"] if found["q"] == q)
+
+
+def text(part):
+    return "\n".join(lines(Measured((part,), "x")))
+
+
+def test_of_known_detours():
+    facts = describe_part(detours(np.arange(1, 1001) * US), periods=False)
+    assert facts["count"] == 1000
+    assert facts["seconds"] == 1.0
+    assert facts["rate"] == 1000.0
+    assert facts["share"] == pytest.approx(0.5005)
+    assert facts["mean"] == pytest.approx(500.5e-6)
+    for q, value, events in [(0.5, 500e-6, 501), (0.9, 900e-6, 101), (0.99, 990e-6, 11)]:
+        found = quantile(facts, q)
+        assert (found["value"], found["events"]) == (pytest.approx(value), events)
+        assert found["interval"][0] < value < found["interval"][1]
+    assert facts["largest"] == pytest.approx(1e-3)
+    assert facts["largest_events"] == 1
+
+
+def test_a_quantile_beyond_the_events_is_unknown():
+    facts = describe_part(detours(np.arange(1, 1001) * US), periods=False)
+    assert quantile(facts, 0.999)["value"] is None
+    assert "p99.9  unknown: 1,000 events cannot carry it (3,688 could)" in text(
+        detours(np.arange(1, 1001) * US)
+    )
+    assert quantile(describe_part(detours(np.arange(1, 3689)), periods=False), 0.999)["value"]
+
+
+@pytest.mark.parametrize("q", [0.5, 0.9, 0.99, 0.999])
+def test_events_needed(q):
+    """The fewest with which all are below the quantile with a probability of 2.5 % at most."""
+    needed = events_needed(q)
+    assert q**needed <= 0.025 < q ** (needed - 1)
+    assert is_carried(q, needed)
+    assert not is_carried(q, needed - 1)
+
+
+def test_ties_count_as_events_at_or_above():
+    facts = describe_part(detours([5] * 600 + [9] * 400), periods=False)
+    assert quantile(facts, 0.5)["events"] == 1000
+    assert quantile(facts, 0.9)["events"] == 400
+    assert quantile(facts, 0.9)["interval"] == [9e-12, 9e-12]
+
+
+@pytest.mark.parametrize(("q", "total"), [(0.5, 101), (0.9, 1000), (0.99, 400), (0.5, 7)])
+def test_intervals_of_quantiles_are_those_of_all_resamples(q, total):
+    """P(rank of the resample's quantile <= j) = P(Bin(n, j / n) >= r), summed here by hand."""
+    rank = rank_of(q, total)
+    shares = np.arange(1, total + 1) / total
+    below = stats.binom.sf(rank - 1, total, shares)
+    low, high = rank_interval(q, total)
+    assert low == 1 + np.argmax(below >= 0.025 - 1e-12)
+    assert high == 1 + np.argmax(below >= 0.975 - 1e-12)
+
+
+def test_intervals_of_quantiles_cover():
+    """1000 experiments of 400 events: a binomial with p >= 0.93 (the bootstrap's own error is
+    below 2 % here) has a count that small with probability FALSE_ALARM.
+    """
+    rng = np.random.default_rng(7)
+    low, high = rank_interval(0.9, 400)
+    sample = np.sort(rng.random((1000, 400)), axis=1)
+    covered = np.count_nonzero((sample[:, low - 1] <= 0.9) & (sample[:, high - 1] >= 0.9))
+    assert covered >= stats.binom.ppf(FALSE_ALARM, 1000, 0.93)
+
+
+@pytest.mark.parametrize("total", [50, 2000, 20_000])
+def test_interval_of_the_mean_is_the_bootstrap(total):
+    """Against drawing everything: 1000 resamples leave each bound an error of a few percent.
+
+    The bounds are order statistics of 1000 draws of a nearly normal variable: their standard error
+    is 0.085 standard errors of the mean (a sample quantile at 2.5 %), here and there. 0.6 is 5 of
+    both, so that a false alarm has a probability of 1e-6 a bound.
+    """
+    rng = np.random.default_rng(3)
+    values = rng.pareto(3.5, total)
+    found = mean_interval(values)
+    means = [values[rng.integers(total, size=total)].mean() for _ in range(1000)]
+    error = values.std() / np.sqrt(total)
+    np.testing.assert_allclose(found, np.quantile(means, [0.025, 0.975]), atol=0.6 * error)
+    assert mean_interval(values) == found  # the seed is fixed
+    distinct, counts = np.unique(np.round(values, 2), return_counts=True)
+    weighted = weighted_mean_interval(distinct, counts)
+    np.testing.assert_allclose(weighted, found, atol=0.6 * error + 0.005)
+
+
+def test_detour_histogram():
+    part = Histogram([0, US, 5 * US], [US, 2 * US, 6 * US], [500, 450, 50], observed=S)
+    facts = describe_part(part)
+    assert facts["rate"] == 1000
+    assert facts["mean"] == pytest.approx((500 * 0.5 + 450 * 1.5 + 50 * 5.5) / 1000 * 1e-6)
+    assert facts["share"] == pytest.approx(facts["mean"] * 1000)
+    # Where in a bin an event was is not known: half a microsecond to either side.
+    low, high = facts["mean_interval"]
+    assert low < facts["mean"] - 0.5e-6
+    assert high > facts["mean"] + 0.5e-6
+    found = quantile(facts, 0.9)
+    assert found["value"] == [pytest.approx(1e-6), pytest.approx(2e-6)]
+    assert found["events"] == 500
+    assert facts["largest"] == [pytest.approx(5e-6), pytest.approx(6e-6)]
+    assert "rate 1000 /s" in text(part)
+
+
+def test_overflow_has_no_upper_edge():
+    part = Histogram([0], [US], [900], observed=S, overflow=100)
+    facts = describe_part(part)
+    assert "mean" not in facts
+    assert facts["largest"] == [pytest.approx(1e-6), np.inf]
+    found = quantile(facts, 0.99)
+    assert found["value"] == [pytest.approx(1e-6), np.inf]
+    assert found["events"] == 100
+    assert ">= 1 us" in text(part)
+    assert "100 events beyond the last bin" in text(part)
+
+
+def test_latencies_of_wake_ups_have_no_rate():
+    part = Histogram([0, US], [US, 2 * US], [500, 500], "latency", observed=S)
+    facts = describe_part(part)
+    assert not {"rate", "share", "seconds"} & set(facts)
+    assert "wake-up latencies" in text(part)
+    assert "share" not in text(part)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Detours([], [], 5),
+        Histogram([], [], [], observed=S),
+        Histogram([0], [5], [0], "latency"),
+        Histogram([], [], [], overflow=3),
+        detours([7]),
+        Latencies([1e-6] * 30, 8),
+        Latencies([], 8),
+        PerRankSamples("barrier", 0, 2, np.ones((40, 2))),
+        CollectiveTable("allreduce", [2, 4], [8, 8], [1e-6, 2e-6], p99=[2e-6, 3e-6]),
+    ],
+)
+def test_everything_can_be_described(part):
+    assert lines(Measured((part,), "x"))
+    assert len(lines(Measured((part,) * 9, "x"))) >= 9
+
+
+def test_one_event_has_no_interval():
+    assert "1 detour in" in text(detours([7 * US]))
+    assert "too few events for an interval" in text(detours([7 * US]))
+    assert "p50    unknown: 1 event cannot carry it (6 could)" in text(detours([7 * US]))
+
+
+def test_periods_of_a_tick():
+    rng = np.random.default_rng(5)
+    part = Detours(np.arange(5000) * 4 * MS + rng.integers(0, US, 5000), [US] * 5000, 20 * S)
+    found = describe(Measured((part,), "x"))["parts"][0]["periods"]
+    assert found[0]["seconds"] == pytest.approx(4e-3, rel=1e-3)
+    assert "period 4 ms (250 Hz)" in text(part)
+
+
+def test_facts_are_plain():
+    """They can be written as JSON."""
+    import json
+
+    parts = (detours(np.arange(1, 100) * US, threshold=5, resolution=7, cpu="3"),)
+    assert json.loads(json.dumps(describe(Measured(parts, "x", {"tool": "t"}, ("n",)))))
