@@ -38,5 +38,11 @@ def _reproduce(chosen: argparse.Namespace) -> None:
 
     name = "reproduce_quick" if chosen.quick else "reproduce"
     out = chosen.out or Path("results") / name
-    page = reproduce(out, quick=chosen.quick, only=chosen.only, **options(chosen))
+    page = reproduce(
+        out,
+        quick=chosen.quick,
+        only=chosen.only,
+        with_theory=not chosen.only,
+        **options(chosen),
+    )
     print(f"written: {page}")

@@ -94,13 +94,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """All of it; `pending` are titles of studies that have not been run to their end."""
+    """All of it; `pending` are titles of studies that have not been run to their end.
+
+    `introduction` is said at the head; without it, what a reproduction is.
+    """
 
     title: str
     facts: Facts
     sections: tuple[Section, ...]
     few_runs: Section | None = None
     pending: tuple[str, ...] = ()
+    introduction: str = ""
 
     @property
     def verdicts(self) -> Counter[str]:

@@ -57,7 +57,7 @@ def _header(report: Report) -> Html:
     return tag(
         "header",
         tag("h1", report.title),
-        tag("p", texts.INTRODUCTION, class_="lead"),
+        tag("p", report.introduction or texts.INTRODUCTION, class_="lead"),
         _facts(report.facts),
     )
 

@@ -21,7 +21,7 @@ from ..store.export import export
 from ..studies import Study, load_study
 from ..sweep import PlacesFailed, Stopped, run
 from ..sweep.progress import show_time
-from . import times
+from . import theory, times
 from .collect import section
 from .few_runs import few_runs
 from .model import Section
@@ -69,6 +69,7 @@ def reproduce(
     *,
     quick: bool,
     only: Sequence[str] | None = None,
+    with_theory: bool = False,
     stream: TextIO | None = None,
     **options: Any,
 ) -> Path:
@@ -80,6 +81,7 @@ def reproduce(
     Args:
         quick: the studies' sizes for a few minutes on two cores; else those of their `[full]`.
         only: names of studies, instead of all that bear on a claim.
+        with_theory: add a section on theory at the end.
         stream: where progress goes; stderr by default.
         options: as of `sweep.run`; with `on_error="finish"` a study that fails in part is reported
             as it is, and the others follow.
@@ -96,7 +98,10 @@ def reproduce(
     if not draw.can_draw():
         raise ValueError(draw.MISSING)
     progress = _Reproduction(Path(out), quick, chosen)
-    return progress.run(stream or sys.stderr, options)
+    page = progress.run(stream or sys.stderr, options)
+    if with_theory:
+        progress.add_theory(stream or sys.stderr)
+    return page
 
 
 class _Reproduction:
@@ -129,6 +134,12 @@ class _Reproduction:
         if failed:
             raise PlacesFailed(failed, total, self.out)
         return self.out / PAGE
+
+    def add_theory(self, stream: TextIO) -> None:
+        """The section on theory, after those of the studies."""
+        print("theory beside simulation", file=stream, flush=True)
+        self.sections.append(theory.section(self.out, quick=self.tally.quick))
+        write_whole(self.out / PAGE, report(self.tally, self.sections, ()).encode())
 
     def _finish(self, started: float, before: int, store: Store) -> None:
         """A study is run: its table, its section of the report."""

@@ -1,0 +1,155 @@
+"""The largest of N independent delays as a distribution (AGV05), stable for any N."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import check_integer, shorten
+from ..units import TICKS_PER_SECOND, Seconds, from_ticks, to_ticks
+from .bracket import Bracket
+from .maxima import (
+    MOST_DRAWS,
+    largest_bernoulli,
+    largest_exponential,
+    largest_pareto,
+    largest_residual,
+)
+from .mesh import Mesh
+from .parts import Floats, Part
+
+_STEPS, _POINTS = 2**10, 2**14  # of the grid for means that have no closed form
+
+
+@dataclass(frozen=True)
+class Residual:
+    """What is left at a random moment of a stationary periodic interruption, or 0 outside.
+
+    Parameters
+    ----------
+    period, duration : float or str
+        Seconds, duration < period.
+
+    Examples
+    --------
+    >>> round(Residual("10us", "1us").survival(0.0).item(), 12)
+    0.1
+    """
+
+    period: Seconds = Seconds(positive=True)
+    duration: Seconds = Seconds()
+
+    def __post_init__(self) -> None:
+        if self.duration >= self.period:
+            raise ValueError(
+                f"duration must be shorter than period = {self.period} s, got {self.duration}"
+            )
+
+    def survival(self, t: npt.ArrayLike) -> Floats:
+        """P(residual > t), for t in seconds, any shape."""
+        at = np.asarray(t, dtype=float)
+        share = np.clip(self.duration - at, 0.0, None) / self.period
+        return np.where(at < 0, 1.0, np.minimum(share, 1.0))
+
+    def quantile(self, q: npt.ArrayLike) -> Floats:
+        """The smallest t in seconds with P(residual <= t) >= q."""
+        found: Floats = np.maximum(self.duration - (1 - np.asarray(q, float)) * self.period, 0.0)
+        return found
+
+    def expected(self) -> float:
+        """Mean, seconds."""
+        return self.duration**2 / (2 * self.period)
+
+    def longest_ticks(self) -> int:
+        """`duration`, in ticks."""
+        return to_ticks(self.duration)
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The distribution of the largest of `count` independent delays.
+
+    Parameters
+    ----------
+    count : int
+        N, from 1 to 2^62.
+    delay
+        A distribution such as `Exponential`, or `Residual`.
+    probability : float
+        Each is `delay` with this probability, and else 0.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> largest = Largest(2**20, jf.Exponential(mean="1us"))
+    >>> round(largest.mean() * 1e6, 3), round(float(largest.isf(1e-9)) * 1e6, 3)
+    (14.44, 34.586)
+    """
+
+    count: int
+    delay: Any
+    probability: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_integer(self.count, "count", 1, MOST_DRAWS)
+        if not 0 <= self.probability <= 1:
+            raise ValueError(f"probability must be from 0 to 1, got {shorten(self.probability)}")
+
+    def survival(self, t: npt.ArrayLike) -> Floats:
+        """P(largest > t), for t in seconds, any shape; accurate in relative terms."""
+        one = self.probability * np.asarray(self.delay.survival(t), dtype=float)
+        with np.errstate(divide="ignore"):
+            return np.where(np.asarray(t) < 0, 1.0, -np.expm1(self.count * np.log1p(-one)))
+
+    def cdf(self, t: npt.ArrayLike) -> Floats:
+        """P(largest <= t), for t in seconds, any shape."""
+        one = self.probability * np.asarray(self.delay.survival(t), dtype=float)
+        with np.errstate(divide="ignore"):
+            return np.where(np.asarray(t) < 0, 0.0, np.exp(self.count * np.log1p(-one)))
+
+    def quantile(self, q: npt.ArrayLike) -> Floats:
+        """The smallest t with P(largest <= t) >= q, in seconds, for q in [0, 1)."""
+        with np.errstate(divide="ignore"):
+            return self._quantile(-np.expm1(np.log(np.asarray(q, dtype=float)) / self.count))
+
+    def isf(self, share: npt.ArrayLike) -> Floats:
+        """The smallest t with P(largest > t) <= share, in seconds: for far tails."""
+        with np.errstate(divide="ignore"):
+            return self._quantile(-np.expm1(np.log1p(-np.asarray(share, float)) / self.count))
+
+    def _quantile(self, each: Floats) -> Floats:
+        """The first tick that each of the delays exceeds with at most the probability `each`."""
+        part = Part(self.delay, self.probability)
+        low, high = np.full(each.shape, -1), np.full(each.shape, part.longest)
+        while (low + 1 < high).any():  # by halves: quantile(1 - each) would round far tails off
+            middle = low + (high - low) // 2
+            enough = part.survival(middle) <= each
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return from_ticks(high)
+
+    def mean(self) -> float:
+        """Mean, seconds: a closed form, or the sum of `survival` over a fine grid."""
+        if self.probability == 1 and (known := self._closed_form()) is not None:
+            return known
+        part = Part(self.delay, self.probability)
+        if not part.longest:
+            return 0.0
+        mesh = Mesh.to(part.longest, max(1, part.typical // _STEPS), _POINTS)
+        law = Bracket.of(mesh, part).largest_of(self.count)
+        return sum(law.mean()) / 2 / TICKS_PER_SECOND
+
+    def _closed_form(self) -> float | None:
+        delay, n = self.delay, self.count
+        if isinstance(delay, Residual):
+            return largest_residual(n, delay.period, delay.duration)
+        kind = getattr(delay, "kind", "")
+        if kind == "exponential":
+            return largest_exponential(n, delay.expected())
+        if kind == "pareto" and delay.longest is None:
+            return largest_pareto(n, delay.scale, delay.shape)
+        if kind == "bernoulli":
+            return largest_bernoulli(n, delay.probability, delay.duration)
+        return None
