@@ -11,10 +11,11 @@ from . import along
 
 #: What a study may ask for with `figure`, or `plot --kind`.
 FIGURES = (
-    "slowdown", "overhead", "cycles", "maps", "curves", "distribution", "tail", "thirty",
+    "slowdown", "overhead", "cycles", "maps", "curves", "family", "hm18_table", "distribution",
+    "tail", "thirty",
 )  # fmt: skip
 #: Those that show one observable as well as several.
-OF_ONE = ("maps", "curves", "distribution", "tail", "thirty")
+OF_ONE = ("maps", "curves", "family", "hm18_table", "distribution", "tail", "thirty")
 
 
 def figure_of(study: Study) -> str:
@@ -48,6 +49,8 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
             "overhead": _overhead_needs,
             "cycles": _cycles_needs,
             "maps": _maps_needs,
+            "family": _family_needs,
+            "hm18_table": _probability_needs,
         }
         if name in needs:
             needs[name](study)
@@ -112,3 +115,13 @@ def _maps_needs(study: Study) -> None:
             "figure 'maps' needs two axes of at least two numbers each, "
             f"got {', '.join(numbers) or 'none'}; 'curves' needs one"
         )
+
+
+def _family_needs(study: Study) -> None:
+    if not along.number_axes(study):
+        raise ValueError("figure 'family' needs an axis of at least two numbers")
+
+
+def _probability_needs(study: Study) -> None:
+    if [axis.name for axis in study.axes] != ["probability"]:
+        raise ValueError("figure 'hm18_table' needs one axis, 'probability'")

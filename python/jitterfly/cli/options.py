@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..fields import check_integer, shorten
@@ -31,3 +32,14 @@ def pairs(text: str, name: str) -> dict[str, Any]:
             raise ValueError(f"--{name} has the key {key!r} twice; got {shorten(text)}")
         table[key] = value(entry)
     return table
+
+
+def number(text: str, name: str) -> float:
+    """The finite number after the option `--name`."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise ValueError(f"--{name} must be a number, got {shorten(text)}")
+    return found

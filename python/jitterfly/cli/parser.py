@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from ..version import __version__
-from . import reproduce, results, run, trace
+from . import budget, fit, noise, reproduce, results, run, theory, trace
 
 _EXAMPLES = """\
 examples:
@@ -52,9 +52,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_parser(commands)
     results.add_parsers(commands)
     reproduce.add_parser(commands)
+    theory.add_parser(commands)
     info = commands.add_parser("info", help="devices, build, versions")
     info.set_defaults(run=_info)
     trace.add_parser(commands)
+    noise.add_parser(commands)
+    fit.add_parser(commands)
+    budget.add_parser(commands)
     bench = commands.add_parser("bench", help="speed of the engine", add_help=False)
     bench.set_defaults(run=_bench)
     for command in commands.choices.values():

@@ -1,0 +1,199 @@
+"""Claims of HM18 about a barrier of K = log2(N) steps of L, delayed by D with probability p."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..analysis.figures import named
+from ..analysis.show import interval, show_ranks
+from ..stats import Estimate
+from ..units import show_seconds
+from .finding import Finding, above, between
+
+if TYPE_CHECKING:
+    from ..analysis.results import Results, Spot
+
+_SMALL = 0.01  # "small p": HM18 gives no number; we take at most this
+_MUCH = 1.5  # "costs much": at least this factor of the time without noise, at the most ranks
+
+TABLE = {
+    "barrier": {"estimate": 105e-6, "baseline": 671e-6, "optimized": 94e-6},
+    "16-byte allreduce": {"estimate": 160e-6, "baseline": 485e-6, "optimized": 145e-6},
+}
+"""Seconds on 4096 nodes."""
+TABLE_RANKS = 4096
+
+_CLOCK = 1.4e9
+_NODES = 24
+_CYCLES = {"min": 19_670, "mean": 29_621, "max": 2_474_458}  # of 100,000 barriers
+
+
+def _probability(spot: Spot) -> float:
+    return float(spot.place.coordinates["probability"])
+
+
+def _step_and_delay(spot: Spot) -> tuple[float, float]:
+    """L and D of the study's case, seconds."""
+    case = spot.place.cells[0].case
+    delays = [source.delay.longest_ticks() for source in case.noise if source.kind == "step"]
+    return sum(case.costs) * 1e-12, max(delays, default=0) * 1e-12
+
+
+def fig4(results: Results) -> list[Finding]:
+    """H1: p = 0 is log2(N) L to the tick, and a small p costs much; for last and mean rank."""
+    found = []
+    for name in named(results.study, "completion"):
+        known = [spot for spot in results.spots if name in spot.facts]
+        quiet = [spot for spot in known if _probability(spot) == 0]
+        found.append(_quiet(name, quiet))
+        noisy = [spot for spot in known if 0 < _probability(spot) <= _SMALL]
+        found.append(_costly(name, noisy))
+    return found
+
+
+def _quiet(name: str, spots: list[Spot]) -> Finding:
+    if not spots:
+        return Finding(name, None, '"p = 0 is log2(N) L": no cell with p = 0')
+    misses = []
+    for spot in spots:
+        step, _ = _step_and_delay(spot)
+        mean = spot.facts[name].mean
+        expected = math.log2(spot.ranks) * step
+        misses.append(max(abs(float(end) - expected) for end in (mean.low, mean.high)))
+    sizes = (
+        f"{show_ranks(min(s.ranks for s in spots))} to {show_ranks(max(s.ranks for s in spots))}"
+    )
+    return Finding(
+        name,
+        max(misses) < 1e-12,
+        f'"p = 0 is log2(N) L": {sizes} ranks: the largest difference is '
+        f"{show_seconds(max(misses), 2)} (below a tick of 1 ps counts as equal)",
+    )
+
+
+def _costly(name: str, spots: list[Spot]) -> Finding:
+    part = '"small p already costs much"'
+    if not spots:
+        return Finding(name, None, f"{part}: no cell with p up to {_SMALL:g}")
+    spot = max(spots, key=lambda s: (s.ranks, _probability(s)))
+    step, _ = _step_and_delay(spot)
+    quiet = math.log2(spot.ranks) * step
+    mean = spot.facts[name].mean
+    ratio = Estimate(*(float(x) / quiet for x in (mean.value, mean.low, mean.high)),
+                     mean.confidence, mean.realizations)  # fmt: skip
+    return Finding(
+        name,
+        above(ratio, _MUCH),
+        f"{part}: p = {_probability(spot):g} at {show_ranks(spot.ranks)} ranks takes "
+        f"{interval(ratio, '.3g')} times as long as without noise ({_MUCH:g} counts as much)",
+    )
+
+
+def table(results: Results) -> list[Finding]:
+    """H2: which p of the model gives each number of the table, if any does."""
+    spots = sorted((s for s in results.spots if s.ranks == TABLE_RANKS), key=_probability)
+    return [
+        _explained(spots, name, what, kind, seconds)
+        for name in named(results.study, "completion")
+        for what, numbers in TABLE.items()
+        for kind, seconds in numbers.items()
+    ]
+
+
+def _explained(spots: list[Spot], name: str, what: str, kind: str, seconds: float) -> Finding:
+    known = [spot for spot in spots if name in spot.facts]
+    where = f"{name}, {what}"
+    part = f"{kind} {show_seconds(seconds, 3)}"
+    if len(known) < 2:
+        return Finding(where, None, f"{part}: fewer than two p at {TABLE_RANKS} ranks")
+    step, delay = _step_and_delay(known[0])
+    k = math.log2(TABLE_RANKS)
+    most = k * (step + delay)
+    if seconds > most:
+        return Finding(
+            where,
+            False,
+            f"{part}: no p gives it: with every step hit the model takes K (L + D) = "
+            f"{show_seconds(most, 4)}; {show_seconds(seconds - most, 3)} are left unexplained",
+        )
+    low, value, high = (_root(known, name, end, seconds) for end in ("high", "value", "low"))
+    if value is None:
+        return Finding(where, None, f"{part}: not between the p of this run")
+    told = f"p = {value:.3g}" + (f" [{low:.3g}, {high:.3g}]" if low and high else "")
+    if what == "barrier":
+        return Finding(where, True, f"{part}: {told} gives it")
+    # HM18's L is that of a barrier: another L would give the same number with another p.
+    return Finding(where, None, f"{part}: {told} gives it, if L = {show_seconds(step, 3)} is that "
+                   "of the allreduce too, which the paper does not say")  # fmt: skip
+
+
+def _root(spots: list[Spot], name: str, end: str, seconds: float) -> float | None:
+    """The p at which a curve through the means, or an end of their intervals, takes so long."""
+    p = np.log([max(_probability(spot), 1e-12) for spot in spots])
+    y = np.array([float(getattr(spot.facts[name].mean, end)) for spot in spots])
+    y = np.maximum.accumulate(y) + 1e-15 * np.arange(len(y))
+    if not y[0] <= seconds <= y[-1]:
+        return None
+    curve = import_module("scipy.interpolate").PchipInterpolator(p, y - seconds)
+    roots = curve.roots(extrapolate=False)
+    return math.exp(float(roots[0])) if len(roots) else None
+
+
+def fig3(results: Results) -> list[Finding]:
+    """H3: what the model can say about 24 nodes, which are no power of two: 16 and 32 bound it."""
+    seen = {name: cycles / _CLOCK for name, cycles in _CYCLES.items()}
+    name = named(results.study, "completion")[0]
+    sizes = {
+        ranks: [s for s in results.spots if s.ranks == ranks and name in s.facts]
+        for ranks in (16, 32)
+    }
+    if not all(sizes.values()):
+        return [Finding("", None, "24 nodes lie between 16 and 32 ranks: no cells there")]
+    step, delay = max((_step_and_delay(spot) for spot in sizes[32]), key=lambda pair: pair[1])
+    return [
+        _least(seen["min"], step),
+        _mean(seen["mean"], name, sizes),
+        _most(seen["max"], step, delay),
+    ]
+
+
+def _least(seen: float, step: float) -> Finding:
+    low, high = 4 * step, 5 * step
+    holds = False if seen < low else None
+    return Finding(
+        "",
+        holds,
+        f"min {_CYCLES['min']:,} cycles = {show_seconds(seen, 4)}: without noise 16 ranks take "
+        f"K L = {show_seconds(low, 4)}, 32 take {show_seconds(high, 4)}; {_NODES} are between, and "
+        "how many steps they take the paper does not say",
+    )
+
+
+def _mean(seen: float, name: str, sizes: dict[int, list[Spot]]) -> Finding:
+    ranges = []
+    for ranks, spots in sizes.items():
+        p = _root(sorted((s for s in spots if _probability(s) > 0), key=_probability), name,
+                  "value", seen)  # fmt: skip
+        ranges.append(f"p = {p:.2g} for {ranks}" if p else f"no p of this run for {ranks}")
+    return Finding(
+        "",
+        None,
+        f"mean {_CYCLES['mean']:,} cycles = {show_seconds(seen, 4)}: {name}: {', '.join(ranges)} "
+        "ranks; one mean does not test a model whose p is free",
+    )
+
+
+def _most(seen: float, step: float, delay: float) -> Finding:
+    most = 5 * (step + delay)
+    value = Estimate(seen, seen, seen, 0.95, 1)
+    return Finding(
+        "",
+        between(value, 0.0, most),
+        f"max {_CYCLES['max']:,} cycles = {show_seconds(seen, 4)} of 100,000 barriers: with every "
+        f"step of 32 ranks hit the model takes {show_seconds(most, 4)}; no p reaches the maximum, "
+        f"it takes detours of some {show_seconds(seen - most, 2)} or more, once at least",
+    )

@@ -1,0 +1,137 @@
+"""The command `jitterfly budget`: how much noise keeps a collective under a limit."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .fit import table
+from .options import number, value
+
+_PER_DECADE = 32
+_ROWS = 14  # of the table that is printed
+_BELOW, _ABOVE = 0.05, 20.0  # times D: the ends of the curve
+_EDGE = 1e-5
+
+EPILOG = """\
+example:
+  jitterfly budget --ranks 8192 --latency 120us --step 3.45us --delay 14us
+The answer is the largest p, the probability that a step is delayed by D, with the interval of its
+Monte Carlo error. --rank mean is exact. The curve over D comes from a table that is shipped.
+With --noise FILE, a measured noise file: how much rarer its detours must become.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "budget",
+        help="how much noise keeps a collective under a limit",
+        description="The largest probability of a delay that keeps a latency, and its curve over "
+        "the length of the delay.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--ranks", metavar="N", required=True, help="a power of two")
+    parser.add_argument("--latency", metavar="TIME", required=True, help="the limit")
+    parser.add_argument("--step", metavar="TIME", required=True, help="L, of a step without noise")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--delay", metavar="TIME", help="D, by which a hit delays a step")
+    what.add_argument("--noise", type=Path, metavar="FILE", help="detours as they were measured")
+    parser.add_argument(
+        "--rank", metavar="RANK", default="last", help="whose completion: last (default) or mean"
+    )
+    parser.add_argument(
+        "--statistic", metavar="NAME", default="mean",
+        help="mean (default), p50, p90, p95, p99 or p99.9",
+    )  # fmt: skip
+    parser.add_argument("--confidence", metavar="SHARE", default="0.95")
+    parser.add_argument(
+        "--precision", metavar="SHARE",
+        help="half the interval over p (default 0.03; 0.08 for a quantile)",
+    )  # fmt: skip
+    parser.add_argument("--seed", metavar="N", default="1")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="table and picture go there")
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    options = {
+        "confidence": number(chosen.confidence, "confidence"),
+        "precision": None if chosen.precision is None else number(chosen.precision, "precision"),
+        "seed": value(chosen.seed),
+    }
+    fields = {
+        "ranks": value(chosen.ranks),
+        "latency": chosen.latency,
+        "step": chosen.step,
+        "rank": chosen.rank,
+        "statistic": chosen.statistic,
+    }
+    if chosen.noise is not None:
+        _measured(chosen, fields, options)
+        return
+    from ..inference import Question, budget, tell
+
+    question = Question(delay=chosen.delay, **fields)
+    found = budget(question, **options)
+    print("\n".join(tell.answer(found)))
+    curves = _curves(question, options["confidence"])
+    few = [curve[:: max(len(curve) // _ROWS, 1)] for curve in curves]
+    print("\n" + "\n".join(tell.over_delays(few)))
+    if chosen.out is not None:
+        print(f"\nwritten to {chosen.out}: {', '.join(_write(found, curves, chosen.out))}")
+
+
+def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[str, Any]) -> None:
+    if chosen.out is not None:
+        raise ValueError("--out is for --delay: with --noise there is no curve over D")
+    from ..inference.thinning import thinned
+
+    print("\n".join(thinned(chosen.noise, **fields, **options).lines()))
+
+
+def _curves(question: Any, confidence: float) -> list[list[Any]]:
+    """The answers over D, for the last and the mean rank."""
+    from dataclasses import replace
+    from math import log10
+
+    import numpy as np
+
+    from ..inference import over_delays
+
+    decades = log10(_ABOVE / _BELOW)
+    delays = question.delay * np.geomspace(_BELOW, _ABOVE, round(decades * _PER_DECADE) + 1)
+    if question.statistic != "mean":  # a stair: one hit less from D = limit / hits on
+        edges = (question.latency - question.quiet) / np.arange(1, question.rounds + 1)
+        edges = np.concatenate([edges * (1 - _EDGE), edges * (1 + _EDGE)])
+        inside = (edges > delays[0]) & (edges < delays[-1])
+        delays = np.sort(np.concatenate([delays, edges[inside]]))
+    return [
+        over_delays(replace(question, rank=rank), delays, confidence) for rank in ("last", "mean")
+    ]
+
+
+def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
+    from ..files import write_whole
+    from ..plots import draw
+
+    out.mkdir(parents=True, exist_ok=True)
+    rows: list[tuple[Any, ...]] = [
+        ("rank", "statistic", "ranks", "latency_s", "step_s", "delay_s", "state", "p", "low",
+         "high", "confidence", "how"),
+    ]  # fmt: skip
+    for one in [found, *(one for curve in curves for one in curve)]:
+        asked, p = one.question, one.probability
+        rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
+                     asked.delay, one.state, p.value, p.low, p.high, one.confidence,
+                     one.how))  # fmt: skip
+    write_whole(out / "budget.csv", table(rows).encode())
+    if not draw.can_draw():
+        return ["budget.csv"]
+    from ..plots import budget as picture
+
+    with draw.drawing():
+        draw.save(picture.draw(found, curves), out / "budget.png")
+    return ["budget.csv", "budget.png"]

@@ -1,0 +1,58 @@
+"""Delays of a butterfly in units of the noise's scale, from the engine.
+
+``completion = K * L + scale * extra``: without latency and with a scale of 1 us, the engine's
+completion is the extra time itself. With one seed, `extra` can only grow with the probability.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..algorithms import Butterfly
+from ..case import Case
+from ..network import Hockney
+from ..noise import StepNoise
+from ..noise.distributions import Distribution
+from ..simulate import simulate
+from ..units import TICKS_PER_SECOND
+
+UNIT = 1e-6  # seconds: 10^6 ticks, so that shapes are resolved to 10^-6
+_COLUMN = {"last": 0, "mean": 2}  # of latest, earliest, mean
+
+
+def extra(
+    ranks: int,
+    delay: Distribution,
+    probability: float,
+    realizations: int,
+    *,
+    rank: str = "last",
+    seed: int = 1,
+    first: int = 0,
+) -> npt.NDArray[np.float64]:
+    """Time beyond the noise-free one, in units of the scale of `delay`, shape (realizations,).
+
+    Parameters
+    ----------
+    ranks : int
+        A power of two.
+    delay : Distribution
+        Of one hit, its scale `UNIT`; or of measured delays, in whose microseconds the result is.
+    probability : float
+        That a step is hit, from 0 to 1.
+    rank : "last" or "mean"
+    """
+    if probability == 0 or ranks == 1:
+        return np.zeros(realizations)
+    case = Case(
+        ranks,
+        algorithm=Butterfly(),
+        network=Hockney(0.0, 0.0),
+        noise=[StepNoise(delay, probability=probability, during="communication")],
+        observe="completion" if rank == "last" else "spread",
+    )
+    column = 0 if rank == "last" else _COLUMN[rank]
+    result = simulate(case, realizations, seed=seed, first=first)
+    ticks: npt.NDArray[np.float64] = result.ticks[:, column] / (UNIT * TICKS_PER_SECOND)
+    return ticks

@@ -1,0 +1,173 @@
+"""By which factor measured noise must become rarer for a collective to keep a limit.
+
+A step that takes L meets a detour of the measured rate r with probability 1 - exp(-r L), and is
+then delayed by one of the measured durations. The question is for which smaller (or larger)
+probability the limit is just kept; that many times rarer the detours must become, if they stay as
+long as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..measured import Detours, FormatError, Histogram, load
+from ..noise.distributions import Empirical
+from ..stats.distributions import clopper_pearson, realizations_needed, student_t
+from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
+from . import tell
+from .found import Bounds
+from .question import ALWAYS, AT_MOST, NEVER, STATISTICS, Question
+from .search import crossing
+from .simulated import UNIT, extra
+
+_PILOT = 100  # realizations that plan the rest
+_MOST_STEPS = 2e9
+_STEP = 0.3  # of ln p, over which the pilot tells the slope
+
+
+@dataclass(frozen=True)
+class Thinned:
+    """The answer: p at most, the measured p, and their ratio.
+
+    `events` are the detours measured, `rate` per second of a CPU.
+    """
+
+    question: Question
+    file: str
+    state: str
+    probability: Bounds
+    events: int
+    rate: float
+    realizations: int
+    confidence: float
+
+    @property
+    def measured(self) -> float:
+        """Probability that a step of L meets a detour of the measured rate."""
+        return -math.expm1(-self.rate * float(self.question.step))
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        asked = tell.asked(self.question)
+        step = show_seconds(float(self.question.step), 4)
+        head = (f"{self.file}: {self.events:,} detours, {self.rate:.4g} a second; a step of "
+                f"L = {step} meets one with p = {self.measured:.3g}")  # fmt: skip
+        if self.state == NEVER:
+            quiet = show_seconds(self.question.quiet, 4)
+            return [head, f"impossible: {asked} is less than the time without noise, {quiet}"]
+        if self.state == ALWAYS:
+            return [head, f"always met: {asked} holds even with a detour in every step"]
+        p = self.probability
+        ratio = Bounds(*sorted((self.measured / x for x in p[:3]), reverse=True))
+        least, value, most = sorted(ratio[:3])
+        lines = [head, f"to keep {asked}:",
+                 f"at most p = {p.value:.3g} [{p.low:.3g}, {p.high:.3g}]"]  # fmt: skip
+        if value > 1:
+            told = f"detours must become {value:.3g} [{least:.3g}, {most:.3g}] times rarer"
+        else:
+            told = (f"met as it is: detours may become {1 / value:.3g} [{1 / most:.3g}, "
+                    f"{1 / least:.3g}] times as frequent")  # fmt: skip
+        how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
+               f"{self.realizations:,} realizations; not of the measurement")  # fmt: skip
+        return [*lines, told, how]
+
+
+def thinned(
+    path: Path,
+    ranks: int,
+    latency: Time,
+    step: Time,
+    rank: str = "last",
+    statistic: str = "mean",
+    *,
+    confidence: float = 0.95,
+    precision: float | None = None,
+    seed: int = 1,
+) -> Thinned:
+    """The largest probability of a measured detour in a step that keeps a limit.
+
+    Parameters as of `Question` and `budget`; the mean rank's quantiles have no interval here.
+
+    Raises
+    ------
+    ValueError
+        A value out of range, or a file without detours or without the time observed.
+    """
+    delay = Empirical(file=str(path), part="all")
+    events, rate = _rate(path)
+    parse_seconds(step, "--step", positive=True)
+    longest = delay.longest_ticks() / TICKS_PER_SECOND
+    question = Question(ranks, latency, step, longest, rank, statistic)
+    share = STATISTICS[statistic]
+    if rank == "mean" and share is not None:
+        raise ValueError("--statistic must be mean for --noise with --rank mean")
+    room = float(question.latency) - question.quiet
+
+    def answer(state: str, p: Bounds, count: int = 0) -> Thinned:
+        return Thinned(question, path.name, state, p, events, rate, count, confidence)
+
+    if room <= 0:
+        return answer(NEVER, Bounds(0.0, 0.0, 0.0))
+
+    def evaluated(count: int, first: int) -> Callable[[float], tuple[float, float, float]]:
+        @cache
+        def found(p: float) -> tuple[float, float, float]:
+            sample = UNIT * extra(ranks, delay, p, count, rank=rank, seed=seed, first=first)
+            return _statistic(sample, room, share, confidence)
+
+        return found
+
+    limit = room if share is None else 1 - share
+    low = 1e-9 / ranks
+    pilot = max(_PILOT, 0 if share is None else 2 * realizations_needed(share, confidence))
+    rough = evaluated(pilot, 0)
+    if rough(1.0)[2] < limit:
+        return answer(ALWAYS, Bounds(1.0, 1.0, 1.0), pilot)
+    scale = limit if share is None else 1.0
+    mean = max(float(delay.expected()), 1e-12)
+    start = min(max(room / (ranks * mean), low), 0.5)
+    guess = crossing(lambda p: (rough(p)[0] - limit) / scale, start, 1.0, low, 0.1)
+    ends = [rough(min(guess * math.exp(x), 1.0)) for x in (-_STEP, _STEP)]
+    slope = max((ends[1][0] - ends[0][0]) / (2 * _STEP), 1e-3 * scale)
+    wide = (rough(guess)[2] - rough(guess)[1]) / 2 / slope
+    aim = precision or (0.03 if share is None else 0.08)
+    steps = math.log2(ranks) * ranks
+    count = int(min(max(pilot * (wide / aim) ** 2, pilot), max(_MOST_STEPS / steps, pilot)))
+    final = evaluated(count, pilot)  # fresh: the pilot decided how many
+    value, least, most = (
+        crossing(lambda p, i=i: final(p)[i] - limit, guess, slope, low, aim / 4)  # type: ignore[misc]
+        for i in (0, 2, 1)
+    )
+    return answer(AT_MOST, Bounds(value, min(least, value), max(most, value)), count)
+
+
+def _statistic(
+    sample: Any, room: float, share: float | None, confidence: float
+) -> tuple[float, float, float]:
+    if share is not None:
+        beyond = int((sample > room).sum())
+        return beyond / len(sample), *clopper_pearson(beyond, len(sample), confidence)
+    value = float(sample.mean())
+    error = float(sample.std(ddof=1)) / math.sqrt(len(sample))
+    half = student_t(confidence, len(sample) - 1) * error
+    return value, value - half, value + half
+
+
+def _rate(path: Path) -> tuple[int, float]:
+    """Detours, and how many a second of one CPU."""
+    events, observed = 0, 0
+    for part in load(path).parts:
+        if isinstance(part, Detours):
+            events, observed = events + len(part.starts), observed + part.length
+        elif isinstance(part, Histogram) and part.what == "detour" and part.observed:
+            events, observed = events + part.total, observed + part.observed
+        else:
+            raise FormatError(path.name, None, "no detours with the time observed, so no rate")
+    if not events:
+        raise FormatError(path.name, None, "no detours")
+    return events, events / (observed / TICKS_PER_SECOND)

@@ -1,0 +1,115 @@
+"""A scaling curve, what fits it, and which p and D belong together."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from ..inference import Fit
+from ..inference.found import NO_FIT
+from ..inference.words import amount
+from . import style, ticks
+
+_SMOOTH = 8  # points between powers of two
+
+
+def draw(found: Fit) -> Figure:
+    """Measured and fitted latency; beside them, where p and D are both estimated, their region."""
+    both = not found.probability.fixed and not found.scale.fixed and found.verdict != NO_FIT
+    figure, axes = style.new_figure([2.4], 2 if both else 1, sharex=False, sharey=False)
+    handles = _latencies(axes[0, 0], found)
+    if both:
+        handles += _region(axes[0, 1], found)
+    title = f"{found.curve.name or 'curve'}: {found.verdict}"
+    style.finish(figure, title, [_told(found)], handles)
+    return figure
+
+
+def _told(found: Fit) -> str:
+    parts = [f"L = {amount(found.step.value, 's')}", f"D = {amount(found.scale.value, 's')}"]
+    if found.model.free:
+        parts.append(f"p = {amount(found.probability.value, '')}")
+    return f"{found.model.name}, {found.model.rank} rank: {', '.join(parts)}"
+
+
+def _latencies(axes: Axes, found: Fit) -> list[Line2D]:
+    curve, rounds = found.curve, found.curve.rounds
+    low, high = max(math.floor(rounds.min()) - 1, 1), math.ceil(rounds.max())
+    high = max(high, low + 1)
+    k = np.linspace(low, high, (high - low) * _SMOOTH + 1)
+    looks = [style.SERIES[0], style.SERIES[1]]
+    axes.plot(k, found.latency(k), color=looks[0].color, linewidth=1.8)
+    axes.plot(k, k * found.step.value, color=style.GREY, linestyle=":")
+    handles = [
+        _line(looks[0].color, "-", "model"),
+        _line(style.GREY, ":", "without noise: K L"),
+    ]
+    if math.isfinite(found.model.most):
+        most = k * (found.step.value + found.scale.value)
+        top = 4 * max(float(curve.latency.max()), float(found.latency(k).max()))
+        if most.min() < top:  # far above the curve it would only flatten it
+            axes.plot(k, np.where(most < top, most, np.nan), color=style.GREY, linestyle="-.")
+            handles.append(_line(style.GREY, "-.", "every step hit: K (L + D)"))
+    if curve.low is not None and curve.high is not None:
+        axes.vlines(rounds, curve.low, curve.high, color=style.GREY, linewidth=0.7)
+        handles.append(_line(style.GREY, "-", "smallest to largest measured", 0.7))
+    axes.errorbar(rounds, curve.latency, None if curve.error is None else 2 * curve.error,
+                  fmt="o", color=looks[1].dark, markersize=4.5, capsize=2)  # fmt: skip
+    bars = "" if curve.error is None else ", ± 2 standard errors"
+    handles.append(Line2D([], [], color=looks[1].dark, marker="o", linestyle="",
+                          label=f"measured{bars}"))  # fmt: skip
+    _rank_axis(axes, low, high)
+    values = np.concatenate([curve.latency, found.latency(k)])
+    if values.max() > 8 * values.min() > 0:
+        ticks.log_axis(axes, "s")
+    else:
+        axes.set_ylim(bottom=0)
+        ticks.unit_axis(axes, "s")
+    axes.set_ylabel("latency")
+    return handles
+
+
+def _rank_axis(axes: Axes, low: int, high: int) -> None:
+    every = max(1, math.ceil((high - low + 1) / 9))
+    at = list(range(low, high + 1, every))
+    axes.xaxis.set_major_locator(FixedLocator(at))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(at, [f"$2^{{{k}}}$" for k in at])
+    axes.set_xlabel("ranks")
+
+
+def _region(axes: Axes, found: Fit) -> list[Line2D]:
+    p, least, most = found.region
+    inside = np.isfinite(least) & np.isfinite(most)
+    if not inside.any():
+        axes.set_visible(False)
+        return []
+    floor = 1e-3 * float(np.nanmax(most[inside])) if not found.scale.value else 0.01 * min(
+        found.scale.value, float(np.nanmin(most[inside])))  # fmt: skip
+    look = style.SERIES[2]
+    axes.fill_between(p[inside], np.maximum(least[inside], floor), most[inside],
+                      color=look.color, alpha=0.35, linewidth=0.8)  # fmt: skip
+    axes.plot(p[inside], most[inside], color=look.color, linewidth=1.0)
+    if found.scale.value > 0:
+        axes.plot([found.probability.value], [found.scale.value], marker="*", markersize=11,
+                  color=look.dark)  # fmt: skip
+    ticks.log_axis(axes, "", "x")
+    ticks.log_axis(axes, "s")
+    axes.set_xlabel("p, probability of a hit")
+    axes.set_ylabel(f"D, {found.model.scale}")
+    told = f"{100 * found.confidence:g} % intervals of D, for each p" if found.intervals else (
+        "all that fit as well to 0.1 %")  # fmt: skip
+    return [
+        Patch(color=look.color, alpha=0.35, label=told),
+        Line2D([], [], color=look.dark, marker="*", markersize=9, linestyle="", label="best"),
+    ]
+
+
+def _line(color: str, line: str, label: str, width: float = 1.6) -> Line2D:
+    return Line2D([], [], color=color, linestyle=line, linewidth=width, label=label)
