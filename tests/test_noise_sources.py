@@ -239,7 +239,9 @@ def test_noise_that_hits_nothing():
         study_of(noise)
     study_of(jf.StepNoise("1us"), **quiet)  # taking a message is a step even if it costs nothing
     study_of(jf.MessageNoise("1us"), **quiet)
-    study_of(jf.StepNoise("1us", during="compute"), **quiet)  # and so is a compute phase
+    compute = jf.StepNoise("1us", during="compute")
+    check(lambda: study_of(compute, **quiet), "can hit nothing in any cell", "give work")
+    study_of(compute, work="1us", **quiet)
     for noise in (jf.StepNoise("1us", during="communication"), jf.MessageNoise("1us")):
         alone = {"network": NETWORK, "noise": [noise], "ranks": 1}
         check(lambda t=alone: jf.Study("x", case=t, budget=jf.Budget(max=1)), "take more ranks")

@@ -44,7 +44,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
         rows=int(rows.max()) + 1,
         work=to_ticks(case.work),
         forward=case.algorithm.forward_ticks(),
-        **({"one_rank": True} if case.observe == "rank 0" and not every_row else {}),
+        one_rank=case.observe == "rank 0",
         **case.costs._asdict(),
     )
     for noise in case.noise:

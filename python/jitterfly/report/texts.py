@@ -76,4 +76,14 @@ SOURCES = (
         "Chen & Suda, Evaluation of Impact of Noise on Collective Algorithms in Repeated "
         "Computation Cycle, 2014. Redundant exchanges inside the butterfly.",
     ),
+    (
+        "HM18",
+        "Horikoshi et al., Scaling Collectives on Large Clusters of Intel Architecture Processors, "
+        "IXPUG, 2018. Delays of single steps, barrier and allreduce on Oakforest-PACS.",
+    ),
+    (
+        "AGV05",
+        "Agarwal, Garg & Vishnoi, The Impact of Noise on the Scaling of Collectives: A Theoretical "
+        "Approach, HiPC, 2005. The largest of many phases.",
+    ),
 )
