@@ -1,6 +1,7 @@
 """The engine against the event-driven reference: every ready time of every rank, to the tick."""
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -100,6 +101,23 @@ def test_public_interface_equals_reference(number):
             assert round(found[f"{label}: min"] * 1e12) == row.min()
             assert found[f"{label}: mean"] == pytest.approx(row.mean() * 1e-12, abs=0.51e-12)
         assert len(found) == 3 * len(expected)
+
+
+def test_the_public_cases_are_not_trivial():
+    """Every role in many cases, several times in some, and all of them delay something."""
+    cases, most, seen = Counter(), Counter(), Counter()
+    for number in range(120):
+        _, exact = random_pair(random.Random(f"public {number}"), jf)
+        roles = Counter(source.role for source in exact.sources)
+        cases += Counter(roles.keys())
+        most |= roles
+        run = exact.reference()
+        seen += run.noise.seen
+    assert len(cases) == 6
+    assert min(cases.values()) > 20
+    assert min(most.values()) == 2
+    assert min(seen[what] for what in ("compute", "receive", "send", "message")) > 300
+    assert min(seen["interrupted"], seen["outside"]) > 300
 
 
 def completion_names(cycles, after):

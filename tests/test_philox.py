@@ -131,7 +131,7 @@ def test_uniform_numbers_are_dense_near_zero():
     program = _core.Program(log2_ranks=16, steps=np.array([[1, 0, 2, 0, 0]], dtype=np.int32),
                             rows=1, send=0, receive=0, transit=1, combine=0, work=0,
                             forward=0)  # fmt: skip
-    program.set_periodic(period, 1, False, 1, None, True, True)
+    program.add_periodic(period=period, duration=1, stationary=False, node_ranks=1)
     phases = _core.phases(program, 11, 0)
     smallest = np.sort(phases)[: ranks // 64]  # near zero, where the tail of a maximum comes from
     for values in (phases, smallest):

@@ -1,12 +1,32 @@
 """A literal, event-driven execution of the simulated algorithms in plain Python.
 
 It shares no code and no formula with the engine: ranks are state machines, every message is an
-event, noise is a list of busy intervals that is walked one by one, and the random numbers come from
-a plain Python Philox. It is slow and meant to be read. Times are integer ticks of 1 ps.
+event, busy intervals are walked one by one, and the random numbers come from a plain Python Philox.
+It is slow and meant to be read. Times are integer ticks of 1 ps.
 """
 
 from .event_driven import ButterflyRun, Costs
-from .noise import Jitter, PeriodicNoise
+from .noise import (
+    Jitter,
+    MessageDelay,
+    PeriodicNoise,
+    RenewalNoise,
+    Stationary,
+    StepDelay,
+    TraceNoise,
+)
 from .timeline import Timeline, periodic_intervals
 
-__all__ = ["ButterflyRun", "Costs", "Jitter", "PeriodicNoise", "Timeline", "periodic_intervals"]
+__all__ = [
+    "ButterflyRun",
+    "Costs",
+    "Jitter",
+    "MessageDelay",
+    "PeriodicNoise",
+    "RenewalNoise",
+    "Stationary",
+    "StepDelay",
+    "Timeline",
+    "TraceNoise",
+    "periodic_intervals",
+]

@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from .event_driven import ButterflyRun, Costs
-from .noise import Jitter, PeriodicNoise
+from .hand_over import add_source
+from .noise import Jitter, PeriodicNoise, Source
 
 # The numbers of cuda/steps.h, written down again on purpose: they are the engine's interface.
 COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE = range(5)
@@ -14,7 +15,11 @@ COPY, FINAL = 1, 2
 
 @dataclass(frozen=True)
 class EngineCase:
-    """Everything that one realization depends on. `hidden`: rows that are not observed."""
+    """Everything that one realization depends on.
+
+    `periodic` and `jitter` are the first two of the `sources`, `others` follow. `hidden`: rows that
+    are not observed.
+    """
 
     log2_ranks: int
     costs: Costs
@@ -26,10 +31,17 @@ class EngineCase:
     seed: int = 0
     realization: int = 0
     hidden: frozenset[int] = frozenset()
+    others: tuple[Source, ...] = ()
 
     @property
     def ranks(self):
         return 1 << self.log2_ranks
+
+    @property
+    def sources(self):
+        """All sources of noise, in their order."""
+        first = (source for source in (self.periodic, self.jitter) if source)
+        return (*first, *self.others)
 
     @property
     def rows(self):
@@ -40,8 +52,8 @@ class EngineCase:
     def reference(self, order=None):
         """The executed reference."""
         run = ButterflyRun(self.log2_ranks, self.costs, within=self.within, after=self.after,
-                           cycles=self.cycles, periodic=self.periodic, jitter=self.jitter,
-                           seed=self.seed, realization=self.realization, order=order)  # fmt: skip
+                           cycles=self.cycles, sources=self.sources, seed=self.seed,
+                           realization=self.realization, order=order)  # fmt: skip
         run.execute()
         return run
 
@@ -54,8 +66,9 @@ class EngineCase:
             steps.append((kind, number, flags, draw, numbers.get(row, -1)))
 
         for cycle in range(self.cycles):
-            step(COMPUTE)
-            step(ENTER, flags=0 if self.log2_ranks else FINAL, row=0 if cycle == 0 else None)
+            step(COMPUTE, draw=64 * cycle)
+            flags = 0 if self.log2_ranks else FINAL
+            step(ENTER, flags=flags, draw=64 * cycle, row=0 if cycle == 0 else None)
             for level in range(1, self.log2_ranks + 1):
                 row += 1
                 flags = COPY if level in self.within else 0
@@ -74,13 +87,8 @@ class EngineCase:
         program = core.Program(
             log2_ranks=self.log2_ranks, steps=self.steps(), rows=len(self.rows), **costs
         )
-        if noise := self.periodic:
-            phases = None if noise.phases is None else np.array(noise.phases, dtype=np.int64)
-            program.set_periodic(noise.period, noise.duration, noise.stationary, noise.node_ranks,
-                                 phases, noise.in_compute, noise.in_communication)  # fmt: skip
-        if self.jitter:
-            survival = np.array(self.jitter.survival, dtype=np.uint64)
-            program.set_jitter(self.jitter.duration, survival)
+        for source in self.sources:
+            add_source(core, program, source)
         return program
 
 

@@ -5,8 +5,6 @@ when a forward has already brought the final data (the model's §4: forwards are
 other ranks still wait for this rank's messages).
 """
 
-from . import philox
-
 # Order of the events of one instant (of one cycle). Third entry: lower levels and stages first.
 ENTER = (0,)
 ARRIVE = (1,)
@@ -59,8 +57,8 @@ class Collective:
     def _send_original(self, number):
         """Send the message of a round from `busy` on, to the partner of that round."""
         run, peer = self.run, self.rank ^ 1 << number
-        self.busy = run.communicate(self.rank, self.busy, run.costs.send)
-        there = run.arrival(self.busy, philox.JITTER_ORIGINAL, peer, self.cycle, number)
+        self.busy = run.noise.send(self.rank, self.busy, run.costs.send, self.cycle, number)
+        there = run.arrival(self.busy, "original", peer, self.cycle, number)
         data = self.data[number]
 
         def arrive(now):
@@ -73,8 +71,8 @@ class Collective:
     def _send_copy(self, level):
         """Send all that is held to the mirror, which may adopt `level` from it."""
         run, mirror = self.run, self.rank ^ 1
-        self.busy = run.communicate(self.rank, self.busy, run.costs.send)
-        there = run.arrival(self.busy, philox.JITTER_COPY, mirror, self.cycle, level - 1)
+        self.busy = run.noise.pass_on(self.rank, self.busy, run.costs.send)
+        there = run.arrival(self.busy, "copy", mirror, self.cycle, level - 1)
         data = dict(self.data)
 
         def arrive(now):
@@ -114,7 +112,8 @@ class Collective:
         received = self.originals[level - 1][1]
         mine = self.data[level - 1]
         assert not mine & received, "an input would be combined twice"
-        ready = run.communicate(self.rank, now, run.costs.receive + run.costs.combine)
+        work = run.costs.receive + run.costs.combine
+        ready = run.noise.receive(self.rank, now, work, self.cycle, level - 1)
         self._reach(level, mine | received, ready)
         self.busy = ready
         if level == run.levels:
@@ -127,7 +126,7 @@ class Collective:
     def _take_copy(self, level, now):
         run = self.run
         received = self.copies[level][1]
-        ready = run.communicate(self.rank, now, run.costs.receive)
+        ready = run.noise.receive(self.rank, now, run.costs.receive, self.cycle, level - 1)
         self.busy = ready
         passed = range(self.level + 1, level + 1)
         for reached in passed:  # the copy brings the levels that are skipped, too
@@ -171,8 +170,8 @@ class Collective:
 
     def _forward(self, stage, now, free, data):
         run, peer = self.run, self.rank ^ 1 << stage - 1
-        free = run.communicate(self.rank, free, run.costs.forward)
-        there = run.arrival(free, philox.JITTER_FORWARD, peer, self.cycle, stage - 1)
+        free = run.noise.pass_on(self.rank, free, run.costs.forward)
+        there = run.arrival(free, "forward", peer, self.cycle, stage - 1)
         receiver = run.machine(peer, self.cycle)
         run.at(now, self.cycle, hold_own(stage), lambda t: self._hold(stage, t, free, data))
         adopt = hold_forwarded(stage)

@@ -12,9 +12,8 @@ import heapq
 from dataclasses import dataclass
 from random import Random
 
-from . import philox
 from .collective import Collective
-from .timeline import Timeline
+from .realized import RealizedNoise
 
 
 @dataclass(frozen=True)
@@ -37,24 +36,16 @@ class ButterflyRun:
     With `order` (a seed) events of one instant that nothing orders are executed in random order.
     """
 
-    def __init__(self, log2_ranks, costs, *, within=(), after=0, cycles=1, periodic=None,
-                 jitter=None, seed=0, realization=0, order=None):  # fmt: skip
+    def __init__(self, log2_ranks, costs, *, within=(), after=0, cycles=1, sources=(), seed=0,
+                 realization=0, order=None):  # fmt: skip
         self.levels = log2_ranks
         self.ranks = 1 << log2_ranks
         self.costs = costs
         self.within = frozenset(within)
         self.after = after
         self.cycles = cycles
-        self.jitter = jitter
-        self.seed = seed
-        self.realization = realization
+        self.noise = RealizedNoise(sources, seed, realization)
         self.everyone = frozenset(range(self.ranks))
-        self._periodic = periodic
-        self._quiet = Timeline()
-        self._noisy = [
-            periodic.timeline(seed, realization, i) if periodic else self._quiet
-            for i in range(self.ranks)
-        ]
         self._random = Random(order) if order is not None else None
         self._heap = []
         self._sequence = 0
@@ -73,20 +64,9 @@ class ButterflyRun:
         event = (time, cycle, order, shuffle, self._sequence, action)
         heapq.heappush(self._heap, event)
 
-    def compute(self, rank, t, work):
-        noisy = self._periodic and self._periodic.in_compute
-        return (self._noisy[rank] if noisy else self._quiet).advance(t, work)
-
-    def communicate(self, rank, t, work):
-        noisy = self._periodic and self._periodic.in_communication
-        return (self._noisy[rank] if noisy else self._quiet).advance(t, work)
-
-    def arrival(self, sent, purpose, receiver, cycle, number):
-        """When a message that left its sender's CPU at `sent` is there."""
-        delay = 0
-        if self.jitter:
-            draw = philox.DRAWS_PER_CYCLE * cycle + number
-            delay = self.jitter.delay(self.seed, self.realization, purpose, receiver, draw)
+    def arrival(self, sent, message, receiver, cycle, number):
+        """When an "original", "copy" or "forward" that left its sender's CPU at `sent` is there."""
+        delay = self.noise.transit_delay(sent, message, receiver, cycle, number)
         return sent + self.costs.transit + delay
 
     def machine(self, rank, cycle):
@@ -101,7 +81,7 @@ class ButterflyRun:
 
     def start_cycle(self, rank, cycle, t):
         if cycle < self.cycles:
-            entry = self.compute(rank, t, self.costs.work)
+            entry = self.noise.compute(rank, t, self.costs.work, cycle)
             self.machine(rank, cycle).enter_at(entry)
 
     # What a test uses.

@@ -1,15 +1,49 @@
-"""The noise of one realization, drawn rank by rank and message by message."""
+"""Noise sources, drawn rank by rank and message by message.
+
+CPU noise is busy intervals (PeriodicNoise, RenewalNoise, TraceNoise) and delays of single steps
+(StepDelay); network noise is delays of messages (Jitter, MessageDelay). A source acts in its
+window [begin, end) only. `node_ranks` consecutive ranks share the draws. `ordinal` counts the
+sources of the same role in the list of a case. Delays are those of delays.py.
+"""
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from itertools import count
 
 from . import philox
-from .timeline import Timeline, periodic_intervals
+from .delays import Delay
+from .timeline import clipped, periodic_intervals
+
+MIN, MAX = -(2**63), 2**63 - 1  # of a 64-bit tick: no window
+
+
+class Source:
+    """Base of all sources."""
+
+    node_ranks: int
+    begin: int
+    end: int
+
+    def key(self, rank):
+        """The stream of a rank's draws."""
+        return rank // self.node_ranks
+
+    def acts_at(self, t):
+        return self.begin <= t < self.end
+
+
+class Intervals(Source):
+    """Base of the sources of busy intervals; `ever` yields them without the window."""
+
+    def intervals(self, seed, realization, rank, ordinal=0):
+        """Busy intervals [begin, end) of a rank, disjoint, in order of time."""
+        ever = self.ever(seed, realization, rank, ordinal)
+        return clipped(ever, self.begin, self.end)
 
 
 @dataclass(frozen=True)
-class PeriodicNoise:
-    """Periodic CPU noise. `phases` (ticks, one per rank) replaces the drawn ones."""
+class PeriodicNoise(Intervals):
+    """Busy in [phase + k period, + duration). `phases` (ticks, one a rank): not drawn but given."""
 
     period: int
     duration: int
@@ -18,19 +52,133 @@ class PeriodicNoise:
     phases: tuple[int, ...] | None = None
     in_compute: bool = True
     in_communication: bool = True
+    begin: int = MIN
+    end: int = MAX
 
-    def phase(self, seed, realization, rank):
+    role = "periodic"
+
+    def phase(self, seed, realization, rank, ordinal=0):
         if self.phases is not None:
             return self.phases[rank]
-        return philox.periodic_phase(seed, realization, rank, self.period, self.node_ranks)
+        purpose = philox.ordinal(philox.PERIODIC_PHASE, philox.MORE_PHASES, ordinal)
+        return philox.uniform64(seed, purpose, self.key(rank), realization, 0) * self.period >> 64
 
-    def timeline(self, seed, realization, rank):
-        phase = self.phase(seed, realization, rank)
-        return Timeline(periodic_intervals(self.period, self.duration, phase, self.stationary))
+    def ever(self, seed, realization, rank, ordinal):
+        phase = self.phase(seed, realization, rank, ordinal)
+        return periodic_intervals(self.period, self.duration, phase, self.stationary)
 
 
 @dataclass(frozen=True)
-class Jitter:
+class Stationary:
+    """How a stationary renewal process is found at time 0.
+
+    Busy with probability share / 2^64, with so much of the interval left; else so much of the gap.
+    """
+
+    share: int
+    busy: Delay
+    idle: Delay
+
+
+@dataclass(frozen=True)
+class RenewalNoise(Intervals):
+    """Idle for a `gap`, busy for a `duration`, and so on, all of them independent draws."""
+
+    gap: Delay
+    duration: Delay
+    stationary: Stationary | None = None
+    node_ranks: int = 1
+    in_compute: bool = True
+    in_communication: bool = True
+    begin: int = MIN
+    end: int = MAX
+
+    role = "renewal"
+
+    def ever(self, seed, realization, rank, ordinal):
+        def uniform(purpose, number):
+            return philox.uniform64(seed, purpose + ordinal, self.key(rank), realization, number)
+
+        def gap(k):
+            return self.gap(uniform(philox.RENEWAL, 2 * k))
+
+        def duration(k):
+            return self.duration(uniform(philox.RENEWAL, 2 * k + 1))
+
+        if self.stationary is None:
+            begin = gap(0)
+            end = begin + duration(0)
+        elif uniform(philox.RENEWAL_START, 0) < self.stationary.share:
+            begin, end = 0, self.stationary.busy(uniform(philox.RENEWAL_START, 1))
+        else:
+            begin = self.stationary.idle(uniform(philox.RENEWAL_START, 1))
+            end = begin + duration(0)
+        for k in count(1):
+            yield begin, end
+            begin = end + gap(k)
+            end = begin + duration(k)
+
+
+@dataclass(frozen=True)
+class TraceNoise(Intervals):
+    """Busy where a trace of `length` ticks, repeated for ever, is busy from an offset on.
+
+    `pieces`: the trace's busy intervals. `offsets`: ticks, one a rank; without it they are drawn.
+    """
+
+    pieces: tuple[tuple[int, int], ...]
+    length: int
+    offsets: tuple[int, ...] | None = None
+    node_ranks: int = 1
+    in_compute: bool = True
+    in_communication: bool = True
+    begin: int = MIN
+    end: int = MAX
+
+    role = "trace"
+
+    def offset(self, seed, realization, rank, ordinal=0):
+        if self.offsets is not None:
+            return self.offsets[rank]
+        purpose = philox.TRACE_OFFSET + ordinal
+        return philox.uniform64(seed, purpose, self.key(rank), realization, 0) * self.length >> 64
+
+    def ever(self, seed, realization, rank, ordinal):
+        first = -self.offset(seed, realization, rank, ordinal)
+        for repetition in count(-1):
+            origin = first + repetition * self.length
+            for begin, end in self.pieces:
+                yield origin + begin, origin + end
+
+
+@dataclass(frozen=True)
+class StepDelay(Source):
+    """Lengthens the CPU work of steps: of each message taken, or of each original sent.
+
+    The work of the compute phase is lengthened in either case.
+    """
+
+    delay: Delay
+    at_send: bool = False
+    node_ranks: int = 1
+    in_compute: bool = True
+    in_communication: bool = True
+    begin: int = MIN
+    end: int = MAX
+
+    role = "step"
+
+    def purpose(self, step):
+        """Where the draws for "compute", "receive" or "send" come from; None: not delayed."""
+        if step == "compute":
+            return philox.STEP_COMPUTE if self.in_compute else None
+        if not self.in_communication or self.at_send != (step == "send"):
+            return None
+        return philox.STEP_SEND if self.at_send else philox.STEP_RECEIVE
+
+
+@dataclass(frozen=True)
+class Jitter(Source):
     """Network jitter: each event lengthens a message by `duration`.
 
     survival[k] = 2^64 P(more than k events), so that a 64-bit uniform u means as many events as
@@ -39,10 +187,32 @@ class Jitter:
 
     duration: int
     survival: tuple[int, ...]
+    node_ranks: int = 1
+    begin: int = MIN
+    end: int = MAX
 
-    def delay(self, seed, realization, purpose, receiver, draw):
-        u = philox.uniform64(seed, purpose, receiver, realization, draw)
+    role = "jitter"
+
+    def purpose(self, message, ordinal):
+        return philox.ordinal(philox.JITTER[message], philox.MORE_JITTER[message], ordinal)
+
+    def delay(self, u):
         return self.duration * sum(u < threshold for threshold in self.survival)
+
+
+@dataclass(frozen=True)
+class MessageDelay(Source):
+    """Lengthens the way of each message by a draw of its own."""
+
+    delay: Delay
+    node_ranks: int = 1
+    begin: int = MIN
+    end: int = MAX
+
+    role = "message"
+
+    def purpose(self, message, ordinal):
+        return philox.MESSAGE[message] + ordinal
 
 
 def poisson_survival(mean):

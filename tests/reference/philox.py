@@ -1,5 +1,7 @@
 """Philox4x32-10 (Salmon et al., SC'11) and the numbers this project draws from it."""
 
+from functools import lru_cache
+
 MASK32 = 0xFFFFFFFF
 
 # Purposes: the second word of the counter, so that no two kinds of draw share a block.
@@ -7,6 +9,17 @@ PERIODIC_PHASE = 1
 JITTER_ORIGINAL = 16
 JITTER_COPY = 17
 JITTER_FORWARD = 18
+JITTER = {"original": JITTER_ORIGINAL, "copy": JITTER_COPY, "forward": JITTER_FORWARD}
+# Of further sources of the same role: to these the source's ordinal is added.
+MORE_PHASES = 0x100
+RENEWAL = 0x200
+RENEWAL_START = 0x300
+TRACE_OFFSET = 0x400
+STEP_RECEIVE = 0x500
+STEP_SEND = 0x600
+STEP_COMPUTE = 0x700
+MESSAGE = {"original": 0x800, "copy": 0x900, "forward": 0xA00}
+MORE_JITTER = {"original": 0xB00, "copy": 0xC00, "forward": 0xD00}
 
 DRAWS_PER_CYCLE = 64
 
@@ -29,12 +42,18 @@ def philox4x32(counter, key, rounds=10):
     return c0, c1, c2, c3
 
 
+@lru_cache(maxsize=1 << 16)
 def uniform64(seed, purpose, stream, realization, number):
     """The 64-bit integer `number` of a stream; every Philox block holds two of them."""
     key = (seed & MASK32, seed >> 32)
     words = philox4x32((number // 2, purpose, stream, realization), key)
     low, high = words[0:2] if number % 2 == 0 else words[2:4]
     return high << 32 | low
+
+
+def ordinal(first, more, number):
+    """The purpose of source `number` of a role whose first source has a purpose of its own."""
+    return more + number if number else first
 
 
 def periodic_phase(seed, realization, rank, period, node_ranks=1):

@@ -1,17 +1,9 @@
 """Random cases as a user writes them, each with its meaning in ticks worked out by hand."""
 
-from fractions import Fraction
-
-import numpy as np
-
 from .cases import EngineCase
 from .event_driven import Costs
-from .noise import Jitter, PeriodicNoise, poisson_survival
-
-
-def seconds(ticks):
-    """A time of whole ticks as the float nearest to it."""
-    return float(Fraction(ticks, 10**12))
+from .public_delays import seconds
+from .public_noise import random_sources
 
 
 def random_pair(rng, jf):
@@ -23,21 +15,13 @@ def random_pair(rng, jf):
     algorithm, within, after, forward = _random_algorithm(rng, jf, log2_ranks)
     cycles = rng.randint(1, 3)
     work = rng.choice([0, 1, 10**6, 7_000_123])
-    noise, periodic, jitter = [], None, None
-    if rng.random() < 0.8:
-        source, periodic = _random_periodic(rng, jf, ranks)
-        noise.append(source)
-    transit = message[2]
-    if transit and rng.random() < 0.5:
-        source, jitter = _random_jitter(rng, jf, transit)
-        noise.append(source)
-    rng.shuffle(noise)
+    noise, sources = random_sources(rng, jf, ranks, message[2])
     case = jf.Case(ranks, algorithm=algorithm, network=network, noise=noise,
                    message_bytes=message_bytes, cycles=cycles, work=seconds(work),
                    observe=rng.choice(["completion", "rounds"]))  # fmt: skip
     costs = Costs(*message, work=work, forward=forward)
-    exact = EngineCase(log2_ranks, costs, within, after, cycles, periodic, jitter,
-                       rng.getrandbits(64), rng.getrandbits(32))  # fmt: skip
+    exact = EngineCase(log2_ranks, costs, within, after, cycles, seed=rng.getrandbits(64),
+                       realization=rng.getrandbits(32), others=sources)  # fmt: skip
     return case, exact
 
 
@@ -65,35 +49,3 @@ def _random_algorithm(rng, jf, log2_ranks):
     forward = rng.choice([0, 1_000, 12_345]) if after else 0
     algorithm = jf.Butterfly(after=after, within=within, forward_cost=seconds(forward))
     return algorithm, levels, after, forward
-
-
-def _random_periodic(rng, jf, ranks):
-    period = rng.choice([50_000, 10**6, 10**7, 987_654_321])
-    duration = rng.choice([period // 100, period // 3, period - 1, rng.randint(1, period - 1)])
-    if (period // (period - duration)) > 10**4:
-        duration = period // 2  # or a compute phase would last for seconds
-    start = rng.choice(["fresh", "stationary"])
-    during = rng.choice(["all", "compute", "communication"])
-    options, node_ranks, phases = {}, 1, None
-    match rng.choice(["rank", "machine", "node", "phases"]):
-        case "machine":
-            options, node_ranks = {"synchronized": "machine"}, ranks
-        case "node":
-            node_ranks = 1 << rng.randint(0, ranks.bit_length() - 1)
-            options = {"synchronized": node_ranks}
-        case "phases":
-            phases = tuple(rng.randrange(period) for _ in range(ranks))
-            options = {"phases": np.array([seconds(phase) for phase in phases])}
-    source = jf.PeriodicNoise(seconds(period), seconds(duration), start=start, during=during,
-                              **options)  # fmt: skip
-    where = during in ("all", "compute"), during in ("all", "communication")
-    return source, PeriodicNoise(period, duration, start == "stationary", node_ranks, phases,
-                                 *where)  # fmt: skip
-
-
-def _random_jitter(rng, jf, transit):
-    period = rng.choice([transit * 100, transit * 2, max(1, transit // 3)])
-    duration = rng.choice([1, 1_000, 10**6])
-    during = rng.choice(["all", "communication"])
-    source = jf.NetworkJitter(seconds(period), seconds(duration), during=during)
-    return source, Jitter(duration, poisson_survival(Fraction(transit, period)))

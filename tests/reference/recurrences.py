@@ -7,27 +7,8 @@ skips a level then), and for forwards and cycles after either.
 import numpy as np
 
 from . import philox
-
-MASK = np.uint64(philox.MASK32)
-HALF = np.uint64(32)
-
-
-def uniform64(seed, purpose, streams, realization, number):
-    """`philox.uniform64` for an array of streams."""
-    shape = len(streams)
-    first = np.full(shape, number // 2, dtype=np.uint64)
-    purposes = np.full(shape, purpose, dtype=np.uint64)
-    last = np.full(shape, realization, dtype=np.uint64)
-    words = [first, purposes, streams.astype(np.uint64), last]
-    key = [seed & philox.MASK32, seed >> 32]
-    for _ in range(10):
-        left = words[0] * np.uint64(0xD2511F53)
-        right = words[2] * np.uint64(0xCD9E8D57)
-        words = [(right >> HALF) ^ words[1] ^ np.uint64(key[0]), right & MASK,
-                 (left >> HALF) ^ words[3] ^ np.uint64(key[1]), left & MASK]  # fmt: skip
-        key = [(key[0] + 0x9E3779B9) & philox.MASK32, (key[1] + 0xBB67AE85) & philox.MASK32]
-    low, high = words[0:2] if number % 2 == 0 else words[2:4]
-    return high << HALF | low
+from .wide import WideNoise
+from .wide_draws import uniform64
 
 
 def advance(noise, phases, t, work):
@@ -44,36 +25,70 @@ def advance(noise, phases, t, work):
     return np.where(work > 0, t + whole * duration + duration + work, t)
 
 
-class Recurrences:
-    """One realization of an `EngineCase`; `rows()` is what `ButterflyRun.rows` holds."""
+class OnePeriodic:
+    """At most one periodic source, in closed form, and one jitter; as WideNoise otherwise."""
 
-    def __init__(self, case, phases=None):
+    def __init__(self, case, phases):
         self.case = case
         self.ranks = np.arange(case.ranks)
         self.phases = phases
-        full = set(case.within) == set(range(1, case.log2_ranks))
-        assert not case.within or (full and not case.jitter), "ranks may skip levels: no recurrence"
 
-    def work(self, t, amount, communication=True):
+    def compute(self, t, work, cycle):
         noise = self.case.periodic
-        if not noise or not (noise.in_communication if communication else noise.in_compute):
-            return t + amount
-        return advance(noise, self.phases, t, amount)
+        return advance(noise, self.phases, t, work) if noise and noise.in_compute else t + work
 
-    def arrival(self, sent, partner, purpose, draw):
+    def pass_on(self, t, work):
+        noise = self.case.periodic
+        hit = noise and noise.in_communication
+        return advance(noise, self.phases, t, work) if hit else t + work
+
+    def receive(self, t, work, cycle, number):
+        return self.pass_on(t, work)
+
+    def send(self, t, work, cycle, number):
+        return self.pass_on(t, work)
+
+    def transit_delay(self, sent, message, cycle, number):
         case = self.case
-        there = sent[self.ranks ^ partner] + case.costs.transit
         if not case.jitter:
-            return there
-        u = uniform64(case.seed, purpose, self.ranks, case.realization, draw)
+            return 0
+        draw = philox.DRAWS_PER_CYCLE * cycle + number
+        u = uniform64(case.seed, philox.JITTER[message], self.ranks, case.realization, draw)
         events = sum((u < np.uint64(limit)).astype(np.int64) for limit in case.jitter.survival)
-        return there + events * case.jitter.duration
+        return events * case.jitter.duration
+
+
+class Recurrences:
+    """One realization of an `EngineCase`; `rows()` is what `ButterflyRun.rows` holds.
+
+    With a `horizon` any sources are drawn, up to that time; without it there may be one periodic
+    source, whose `phases` are given, and one jitter.
+    """
+
+    def __init__(self, case, phases=None, horizon=None):
+        self.case = case
+        self.ranks = np.arange(case.ranks)
+        full = set(case.within) == set(range(1, case.log2_ranks))
+        delayed = any(source.role in ("jitter", "message") for source in case.sources)
+        assert not case.within or (full and not delayed), "ranks may skip levels: no recurrence"
+        assert horizon or not case.others
+        draws = case.seed, case.realization
+        self.noise = (
+            WideNoise(case.sources, case.ranks, *draws, horizon)
+            if horizon
+            else OnePeriodic(case, phases)
+        )
+
+    def arrival(self, sent, partner, message, cycle, number):
+        sent = sent[self.ranks ^ partner]
+        delay = self.noise.transit_delay(sent, message, cycle, number)
+        return sent + self.case.costs.transit + delay
 
     def rows(self):
         case, rows = self.case, []
         free = np.zeros(case.ranks, dtype=np.int64)
         for cycle in range(case.cycles):
-            start = self.work(free, case.costs.work, communication=False)
+            start = self.noise.compute(free, case.costs.work, cycle)
             levels = self.butterfly(start, cycle)
             forwards, free = self.forwards(levels[-1], cycle)
             rows += ([] if cycle else [start]) + levels[1:] + forwards[1:] + forwards[-1:]
@@ -81,23 +96,27 @@ class Recurrences:
 
     def butterfly(self, start, cycle):
         """Ready times of levels 0 ... K (the model's §4)."""
-        case, costs, levels = self.case, self.case.costs, [start]
-        sent = busy = self.work(start, costs.send)
+        case, costs, noise, levels = self.case, self.case.costs, self.noise, [start]
+        sent = busy = noise.send(start, costs.send, cycle, 0)
         for number in range(case.log2_ranks):
-            draw = philox.DRAWS_PER_CYCLE * cycle + number
-            original = self.arrival(sent, 1 << number, philox.JITTER_ORIGINAL, draw)
-            own = self.work(np.maximum(busy, original), costs.receive + costs.combine)
-            sent_own = self.work(own, costs.send)
-            if number + 1 not in case.within:
+            level = number + 1
+            original = self.arrival(sent, 1 << number, "original", cycle, number)
+            work = costs.receive + costs.combine
+            own = noise.receive(np.maximum(busy, original), work, cycle, number)
+            if level == case.log2_ranks:
+                levels.append(own)
+                break
+            sent_own = noise.send(own, costs.send, cycle, level)
+            if level not in case.within:
                 levels.append(own)
                 sent = busy = sent_own
                 continue
-            copied = self.work(sent_own, costs.send)
-            copy = self.arrival(copied, 1, philox.JITTER_COPY, draw)
-            adopted = self.work(np.maximum(busy, copy), costs.receive)
+            copied = noise.pass_on(sent_own, costs.send)
+            copy = self.arrival(copied, 1, "copy", cycle, number)
+            adopted = noise.receive(np.maximum(busy, copy), costs.receive, cycle, number)
             adopts = copy < original
             levels.append(np.where(adopts, adopted, own))
-            sent_adopted = self.work(adopted, costs.send)
+            sent_adopted = noise.send(adopted, costs.send, cycle, level)
             sent = np.where(adopts, sent_adopted, sent_own)
             busy = np.where(adopts, sent_adopted, copied)
         return levels
@@ -106,9 +125,8 @@ class Recurrences:
         """Ready times f[0 ... T], and when each rank's CPU is free."""
         case, times, free = self.case, [final], final
         for number in range(case.after):
-            sent = self.work(free, case.costs.forward)
-            draw = philox.DRAWS_PER_CYCLE * cycle + number
-            there = self.arrival(sent, 1 << number, philox.JITTER_FORWARD, draw)
+            sent = self.noise.pass_on(free, case.costs.forward)
+            there = self.arrival(sent, 1 << number, "forward", cycle, number)
             free = np.where(there < times[-1], there, sent)
             times.append(np.minimum(times[-1], there))
         return times, free

@@ -1,5 +1,6 @@
 """When a rank's CPU is taken by noise, as a list of intervals that is walked one by one."""
 
+import heapq
 from bisect import bisect_right
 
 
@@ -10,6 +11,33 @@ def periodic_intervals(period, duration, phase, stationary):
         begin = phase + k * period
         yield begin, begin + duration
         k += 1
+
+
+def clipped(intervals, window_begin, window_end):
+    """Yield what lies in the window of intervals that come in order of time."""
+    for begin, end in intervals:
+        if begin >= window_end:
+            return
+        if end > window_begin:
+            yield max(begin, window_begin), min(end, window_end)
+
+
+def union(lists):
+    """Merge intervals of several lists: busy where any of them is busy.
+
+    Yields intervals in order of time that do not touch each other. As in each of the lists, there
+    may be no end of them, so nothing is generated before it is asked for.
+    """
+    busy_from = busy_to = None
+    for begin, end in heapq.merge(*lists):
+        if busy_to is not None and begin <= busy_to:
+            busy_to = max(busy_to, end)
+            continue
+        if busy_to is not None:
+            yield busy_from, busy_to
+        busy_from, busy_to = begin, end
+    if busy_to is not None:
+        yield busy_from, busy_to
 
 
 class Timeline:
@@ -49,6 +77,13 @@ class Timeline:
             t = end
             index += 1
         return t + work
+
+    def until(self, t):
+        """The intervals, clipped to [0, t)."""
+        self._first_ending_after(t)
+        pieces = zip(self._begins, self._ends, strict=True)
+        pieces = [(max(begin, 0), min(end, t)) for begin, end in pieces]
+        return [(begin, end) for begin, end in pieces if begin < end]
 
 
 def advance_tick_by_tick(busy, t, work):

@@ -1,0 +1,111 @@
+"""Random cases under lists of noise sources of every role."""
+
+from dataclasses import fields, replace
+
+from . import delays
+from .cases import instant_case, random_case, redundant_case
+from .event_driven import Costs
+from .noise import Intervals, MessageDelay, PeriodicNoise, RenewalNoise, StepDelay, TraceNoise
+from .random_noise import ROLES, ends, random_source
+
+
+def span_of(case):
+    """About the ticks of a run without noise."""
+    costs = case.costs
+    one = costs.send + costs.receive + costs.transit + costs.combine
+    rounds = case.log2_ranks * one + case.after * (costs.transit + costs.forward)
+    return 1 + case.cycles * (costs.work + rounds)
+
+
+def with_sources(rng, case, largest, roles=ROLES, most=3):
+    """The case with 0 to `most` more sources of each of some roles, in random order."""
+    sources = list(case.others)
+    for role in roles:
+        for _ in range(rng.choice([0, 1, 1, rng.randint(0, most)])):
+            source = random_source(rng, role, case.ranks, largest, span_of(case))
+            periodic = (case.periodic,) if case.periodic else ()
+            if ends([*sources, source, *periodic]):
+                sources.append(source)
+    rng.shuffle(sources)
+    return replace(case, others=tuple(sources))
+
+
+def any_case(rng):
+    case = random_case(rng, 6)
+    if not (case.periodic and ends([case.periodic])):
+        case = replace(case, periodic=None)
+    largest = max(1, min(200, max(case.costs.transit, case.costs.work)))
+    return with_sources(rng, case, rng.choice([2, largest]))
+
+
+def tie_case(rng):
+    """Costs of 0 and 1 tick, noise of a few: many events of one instant."""
+    case = random_case(rng, 6)
+    costs = Costs(*(rng.randint(0, 1) for _ in range(6)))
+    levels = tuple(level for level in range(1, case.log2_ranks) if rng.random() < 0.7)
+    case = replace(case, costs=costs, within=levels, periodic=None, jitter=None)
+    return with_sources(rng, case, rng.randint(1, 3))
+
+
+def copy_case(rng):
+    """Cheap messages and rare long noise of several kinds: copies are adopted, levels skipped."""
+    case = redundant_case(rng, 6)
+    long = case.periodic.duration
+    rare = delays.Samples(values=(long, long // 3, 1)).with_last(2**64 // rng.choice([5, 30, 100]))
+    gap = delays.Samples(values=(9 * long, 4 * long, long))
+    always = delays.Samples(values=(3, 2, 1, 0))  # shows which draw a step has
+    sources = [
+        StepDelay(rare, rng.random() < 0.5),
+        StepDelay(always),
+        StepDelay(always, at_send=True),
+        MessageDelay(rare.with_last(rare.last // 2)),
+        RenewalNoise(gap, delays.Samples(values=(long // 2, 1))),
+    ]
+    sources = [source for source in sources if rng.random() < 0.7]
+    keep = rng.random() < 0.4 or not sources
+    periodic = case.periodic if keep else None
+    case = replace(case, others=tuple(sources), periodic=periodic)
+    return with_sources(rng, case, 5, rng.sample(ROLES, 2), most=1)
+
+
+def zero_transit_case(rng):
+    """Messages that take no time, some of them delayed: whole chains of events in one instant."""
+    case = instant_case(rng)
+    if rng.random() < 0.5 or not ends([case.periodic]):
+        case = replace(case, periodic=None)
+    return with_sources(rng, case, rng.randint(1, 3))
+
+
+def dense_case(rng):
+    """Noise that leaves little of the CPU, or for a time nothing at all."""
+    case = replace(random_case(rng, 4), jitter=None)
+    largest = rng.choice([5, 50])
+    costs = {field.name: min(getattr(case.costs, field.name), 30) for field in fields(Costs)}
+    case = replace(case, costs=Costs(**costs), periodic=None)
+    period = rng.randint(2, 4 * largest)
+    gap = rng.choice([delays.Samples(values=(2, 1, 0, 0, 0)), delays.Constant(ticks=1),
+                      delays.Constant(delays.MOST // 30, ticks=3)])  # fmt: skip
+    length = rng.randint(3, 4 * largest)
+    hole = rng.randrange(length)
+    pieces = tuple(piece for piece in ((0, hole), (hole + 1, length)) if piece[0] < piece[1])
+    densest = [
+        PeriodicNoise(period, period - 1, rng.random() < 0.5),
+        RenewalNoise(gap, delays.Samples(values=(largest, 5, 1, 0))),
+        TraceNoise(pieces, length),
+    ]
+    sources = [rng.choice(densest)]
+    begin = rng.randint(0, span_of(case))
+    window = {"begin": begin, "end": begin + rng.randint(1, 300)}
+    sources += [replace(source, **window) for source in densest if rng.random() < 0.5]
+    if rng.random() < 0.3:
+        del sources[0]
+    case = replace(case, others=tuple(sources))
+    return with_sources(rng, case, largest, ("step", "message"), most=2)
+
+
+def delay_case(rng):
+    """No busy intervals: delays of steps and messages alone."""
+    case = rng.choice([any_case, copy_case])(rng)
+    others = tuple(source for source in case.others if not isinstance(source, Intervals))
+    case = replace(case, periodic=None, jitter=None, others=others)
+    return with_sources(rng, case, rng.choice([1, 10]), ("step", "message"))

@@ -1,0 +1,87 @@
+"""The noise of one realization: what happens to a rank's work and to a message."""
+
+from collections import Counter
+
+from . import philox
+from .noise import Intervals
+from .timeline import Timeline, union
+
+
+class RealizedNoise:
+    """Any number of sources, drawn for one seed and realization.
+
+    `seen` counts what the noise did: steps and messages delayed, work interrupted, and delays that
+    a window kept out.
+    """
+
+    def __init__(self, sources, seed, realization):
+        self._draw = seed, realization
+        self._sources = []  # with the ordinal among those of its role
+        self._timelines = {}
+        self.seen = Counter()
+        roles = Counter()
+        for source in sources:
+            self._sources.append((source, roles[source.role]))
+            roles[source.role] += 1
+
+    def compute(self, rank, t, work, cycle):
+        """When the compute phase's work is done that begins at t; no work, no phase."""
+        if work == 0:
+            return t
+        return self._work(rank, t, work, "compute", cycle, 0)
+
+    def receive(self, rank, t, work, cycle, number):
+        """The same for taking a message of round `number`, an original or an adopted copy."""
+        return self._work(rank, t, work, "receive", cycle, number)
+
+    def send(self, rank, t, work, cycle, number):
+        """The same for sending the original message of a round."""
+        return self._work(rank, t, work, "send", cycle, number)
+
+    def pass_on(self, rank, t, work):
+        """The same for sending a copy or forwarding: busy intervals alone."""
+        return self._advance(rank, t, work, compute=False)
+
+    def transit_delay(self, sent, message, receiver, cycle, number):
+        """Of an "original", "copy" or "forward" that left its sender's CPU at `sent`."""
+        total = 0
+        for source, ordinal in self._sources:
+            if source.role in ("jitter", "message"):
+                u = self._uniform(source, source.purpose(message, ordinal), receiver, cycle, number)
+                total += self._in_window(source, sent, source.delay(u), "message")
+        return total
+
+    def timeline(self, rank, *, compute):
+        """The union of all busy intervals of a rank in one phase of the cycle."""
+        if (rank, compute) not in self._timelines:
+            lists = [
+                source.intervals(*self._draw, rank, ordinal)
+                for source, ordinal in self._sources
+                if isinstance(source, Intervals)
+                and (source.in_compute if compute else source.in_communication)
+            ]
+            self._timelines[rank, compute] = Timeline(union(lists))
+        return self._timelines[rank, compute]
+
+    def _work(self, rank, t, work, step, cycle, number):
+        for source, ordinal in self._sources:
+            if source.role == "step" and (purpose := source.purpose(step)) is not None:
+                u = self._uniform(source, purpose + ordinal, rank, cycle, number)
+                work += self._in_window(source, t, source.delay(u), step)
+        return self._advance(rank, t, work, compute=step == "compute")
+
+    def _advance(self, rank, t, work, *, compute):
+        end = self.timeline(rank, compute=compute).advance(t, work)
+        self.seen["interrupted"] += end > t + work
+        return end
+
+    def _uniform(self, source, purpose, rank, cycle, number):
+        seed, realization = self._draw
+        draw = philox.DRAWS_PER_CYCLE * cycle + number
+        return philox.uniform64(seed, purpose, source.key(rank), realization, draw)
+
+    def _in_window(self, source, t, delay, what):
+        acts = source.acts_at(t)
+        if delay:
+            self.seen[what if acts else "outside"] += 1
+        return delay if acts else 0

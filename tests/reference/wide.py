@@ -1,0 +1,163 @@
+"""The noise of one realization for all ranks at once, in NumPy; what RealizedNoise is for one.
+
+Intervals are drawn up to a horizon that is given, and walked column by column.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from . import philox
+from .noise import Intervals
+from .wide_draws import apply, uniform64
+
+NEVER = 2**62
+
+
+class BeyondHorizonError(Exception):
+    """A time was reached for which no intervals were drawn."""
+
+
+class WideNoise:
+    """Any number of sources, drawn for one seed and realization, for times below `horizon`."""
+
+    def __init__(self, sources, ranks, seed, realization, horizon):
+        self._draw = seed, realization
+        self._ranks = np.arange(ranks)
+        self._horizon = horizon
+        self._sources = []
+        self._known = {}
+        roles = Counter()
+        for source in sources:
+            self._sources.append((source, roles[source.role]))
+            roles[source.role] += 1
+        self._intervals = {compute: self._union(compute) for compute in (False, True)}
+
+    def compute(self, t, work, cycle):
+        return self._work(t, work, "compute", cycle, 0) if work else t
+
+    def receive(self, t, work, cycle, number):
+        return self._work(t, work, "receive", cycle, number)
+
+    def send(self, t, work, cycle, number):
+        return self._work(t, work, "send", cycle, number)
+
+    def pass_on(self, t, work):
+        return self._advance(t, np.full(len(t), work), compute=False)
+
+    def transit_delay(self, sent, message, cycle, number):
+        """Of the messages to all ranks; `sent` is in the receivers' order."""
+        total = np.zeros(len(sent), dtype=np.int64)
+        for source, ordinal in self._sources:
+            if source.role in ("jitter", "message"):
+                purpose = source.purpose(message, ordinal)
+                uniforms = self._step_uniforms(source, purpose, cycle, number)
+                if source.role == "message":
+                    delays = apply(source.delay, uniforms)
+                else:
+                    delays = np.array([source.delay(u) for u in uniforms.tolist()])
+                total += np.where(self._acts(source, sent), delays, 0)
+        return total
+
+    def _work(self, t, work, step, cycle, number):
+        works = np.full(len(t), work, dtype=np.int64)
+        for source, ordinal in self._sources:
+            if source.role == "step" and (purpose := source.purpose(step)) is not None:
+                uniforms = self._step_uniforms(source, purpose + ordinal, cycle, number)
+                works += np.where(self._acts(source, t), apply(source.delay, uniforms), 0)
+        return self._advance(t, works, compute=step == "compute")
+
+    def _advance(self, t, work, *, compute):
+        """Each rank's walk through its intervals, which may overlap, in order of their begins."""
+        t, work = t.copy(), work.copy()
+        for begin, end in zip(*self._intervals[compute], strict=True):
+            free = np.maximum(begin - t, 0)
+            hit = work > free
+            t = np.where(hit, np.maximum(t, end), t)
+            work = np.where(hit, work - free, work)
+            t, work = np.where(hit, t, t + work), np.where(hit, work, 0)
+        if (t + work).max() >= self._horizon:
+            raise BeyondHorizonError
+        return t + work
+
+    @staticmethod
+    def _acts(source, t):
+        return (t >= source.begin) & (t < source.end)
+
+    def _uniforms(self, source, purpose, number):
+        seed, realization = self._draw
+        streams = self._ranks // source.node_ranks
+        return uniform64(seed, purpose, streams, realization, number)
+
+    def _step_uniforms(self, source, purpose, cycle, number):
+        return self._uniforms(source, purpose, philox.DRAWS_PER_CYCLE * cycle + number)
+
+    def _union(self, compute):
+        """Begins and ends of the intervals, arrays (n, ranks), sorted by their begins."""
+        columns = [np.empty((2, 0, len(self._ranks)), dtype=np.int64)]
+        for source, ordinal in self._sources:
+            acts = isinstance(source, Intervals)
+            if acts and (source.in_compute if compute else source.in_communication):
+                begins, ends = self._drawn(source, ordinal)
+                begins = np.maximum(begins, source.begin)
+                ends = np.minimum(ends, source.end)
+                columns.append(np.where(begins >= ends, NEVER, [begins, ends]))
+        begins, ends = np.concatenate(columns, axis=1)
+        order = np.argsort(begins, axis=0, kind="stable")
+        begins = np.take_along_axis(begins, order, axis=0)
+        ends = np.take_along_axis(ends, order, axis=0)
+        used = (begins < NEVER).any(axis=1)
+        return begins[used], ends[used]
+
+    def _drawn(self, source, ordinal):
+        """Begins and ends without the window."""
+        if (source.role, ordinal) not in self._known:
+            makers = {"periodic": self._periodic, "renewal": self._renewal, "trace": self._trace}
+            pairs = np.array(list(makers[source.role](source, ordinal)), dtype=np.int64)
+            pairs = pairs.reshape(-1, 2, len(self._ranks)).transpose(1, 0, 2)
+            self._known[source.role, ordinal] = pairs
+        return self._known[source.role, ordinal]
+
+    def _uniform_below(self, limit, given, source, purpose):
+        """Phases and offsets: those given, or one draw each."""
+        if given is not None:
+            return np.array(given)
+        uniforms = self._uniforms(source, purpose, 0)
+        return np.array([u * limit >> 64 for u in uniforms.tolist()])
+
+    def _periodic(self, source, ordinal):
+        purpose = philox.ordinal(philox.PERIODIC_PHASE, philox.MORE_PHASES, ordinal)
+        begin = self._uniform_below(source.period, source.phases, source, purpose)
+        begin = begin - (source.period if source.stationary else 0)
+        while begin.min() < self._horizon:
+            yield begin, begin + source.duration
+            begin = begin + source.period
+
+    def _trace(self, source, ordinal):
+        purpose = philox.TRACE_OFFSET + ordinal
+        origin = -self._uniform_below(source.length, source.offsets, source, purpose)
+        while origin.min() < self._horizon:
+            for begin, end in source.pieces:
+                yield origin + begin, origin + end
+            origin = origin + source.length
+
+    def _renewal(self, source, ordinal):
+        def gap(k):
+            return apply(source.gap, self._uniforms(source, philox.RENEWAL + ordinal, 2 * k))
+
+        def duration(k):
+            uniforms = self._uniforms(source, philox.RENEWAL + ordinal, 2 * k + 1)
+            return apply(source.duration, uniforms)
+
+        begin, end = gap(0), duration(0)
+        if source.stationary is not None:
+            starts = [self._uniforms(source, philox.RENEWAL_START + ordinal, n) for n in (0, 1)]
+            busy = starts[0] < np.uint64(source.stationary.share)
+            begin = np.where(busy, 0, apply(source.stationary.idle, starts[1]))
+            end = np.where(busy, apply(source.stationary.busy, starts[1]), end)
+        end, k = begin + end, 0
+        while begin.min() < self._horizon:
+            yield begin, end
+            k += 1
+            begin = end + gap(k)
+            end = begin + duration(k)

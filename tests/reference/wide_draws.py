@@ -1,0 +1,34 @@
+"""Draws for all ranks at once, in NumPy."""
+
+import numpy as np
+
+from . import philox
+
+MASK = np.uint64(philox.MASK32)
+HALF = np.uint64(32)
+
+
+def uniform64(seed, purpose, streams, realization, number):
+    """`philox.uniform64` for an array of streams."""
+    shape = len(streams)
+    first = np.full(shape, number // 2, dtype=np.uint64)
+    purposes = np.full(shape, purpose, dtype=np.uint64)
+    last = np.full(shape, realization, dtype=np.uint64)
+    words = [first, purposes, streams.astype(np.uint64), last]
+    key = [seed & philox.MASK32, seed >> 32]
+    for _ in range(10):
+        left = words[0] * np.uint64(0xD2511F53)
+        right = words[2] * np.uint64(0xCD9E8D57)
+        words = [(right >> HALF) ^ words[1] ^ np.uint64(key[0]), right & MASK,
+                 (left >> HALF) ^ words[3] ^ np.uint64(key[1]), left & MASK]  # fmt: skip
+        key = [(key[0] + 0x9E3779B9) & philox.MASK32, (key[1] + 0xBB67AE85) & philox.MASK32]
+    low, high = words[0:2] if number % 2 == 0 else words[2:4]
+    return high << HALF | low
+
+
+def apply(delay, uniforms):
+    """A delay of delays.py at an array of uniforms; only those that it hits are worked out."""
+    values = np.zeros(len(uniforms), dtype=np.int64)
+    hit = np.flatnonzero(uniforms <= np.uint64(delay.last))
+    values[hit] = [delay(u) for u in uniforms[hit].tolist()]
+    return values
