@@ -104,8 +104,13 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.sources.interval_count = static_cast<std::int32_t>(intervals.size());
   v.sources.step_count = static_cast<std::int32_t>(delays.size());
   for (const StepRole role : {kReceiveRole, kSendRole, kComputeRole})
-    for (const StepDelay& d : delays) v.sources.roles |= d.acts(role) << role;
+    for (const StepDelay& d : delays) {
+      v.sources.roles |= d.acts(role) << role;
+      v.sources.windows |= (d.acts(role) && !d.window.always()) << role;
+    }
   v.sources.seed = seed;
+  v.messages.windows = std::any_of(messages.begin(), messages.end(),
+                                   [](const MessageDelay& d) { return !d.window.always(); });
   v.messages.count = static_cast<std::int32_t>(messages.size());
   v.phases_at = -1;
   if (!v.general && v.has_noise) {

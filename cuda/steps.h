@@ -58,7 +58,7 @@ template <class Noise, class T>
 JF_HD T communicate(const Noise& noise, StepRole role, std::int32_t draw, T& next, T t, Tick w,
                     T id) {
   if constexpr (is_general<Noise>)
-    return noise.advance(next, t, noise.lengthen(role, draw, id, t, w), id, false);
+    return noise.step(role, draw, next, t, w, id);
   else
     return communicate(noise, next, t, w, id);
 }
@@ -76,10 +76,8 @@ JF_HD void compute(const Noise& noise, const Costs& c, const Step& step, Clock<T
   T end = rank.busy + c.work;
   if constexpr (is_general<Noise>) {
     noise.seek(rank.next, (step.flags & kAfterForward) != 0);
-    if (c.work > 0) {
-      const T work = noise.lengthen(kComputeRole, step.draw, rank.id, rank.busy, c.work);
-      end = noise.advance(rank.next, rank.busy, work, rank.id, true);
-    }
+    if (c.work > 0)
+      end = noise.step(kComputeRole, step.draw, rank.next, rank.busy, c.work, rank.id);
   } else if (noise.in_compute) {
     noise.seek(rank.next, rank.busy);
     end = noise.advance(rank.next, rank.busy, c.work);

@@ -36,7 +36,7 @@ class Run {
   Run(const Program& program, const Request& request, Tick* capture = nullptr)
       : program_(program),
         request_(request),
-        view_(program.view(request.seed)),
+        view_(view_of(program, request.seed, capture != nullptr)),
         passes_(plan(program, kLimits)),
         sizes_(sizes(program, passes_)),
         run_tile_(choose_tile_runner().run),
@@ -71,6 +71,12 @@ class Run {
   }
 
  private:
+  static ProgramView view_of(const Program& program, std::uint64_t seed, bool every_rank) {
+    ProgramView view = program.view(seed);
+    if (every_rank) view.one_rank = false;
+    return view;
+  }
+
   static std::int64_t share_of_memory() {
     return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE) / 4;
   }

@@ -26,15 +26,15 @@ Buffer<T> allocate(std::int64_t count) {
 
 // How much of everything one realization needs.
 struct Sizes {
-  std::int64_t memory = 0, second = 0;               // ticks between passes
-  std::int64_t tile = 0;                             // ranks of the largest tile
-  std::int64_t segment = 0;                          // ranks of the largest segment
-  std::int64_t segment_copies = 0;                   // ticks for its copies
-  std::int64_t step_spares = 0, message_spares = 0;  // words a rank of a tile
-  std::int64_t cursors = 0;                          // in the intervals of noise, of all ranks
+  std::int64_t memory = 0, second = 0;                       // ticks between passes
+  std::int64_t tile = 0;                                     // ranks of the largest tile
+  std::int64_t segment = 0;                                  // ranks of the largest segment
+  std::int64_t segment_copies = 0;                           // ticks for its copies
+  std::int64_t step_draws = 0, message_draws = 0, sums = 0;  // words a rank of a tile
+  std::int64_t cursors = 0;  // in the intervals of noise, of all ranks
   bool busy = false;
 
-  std::int64_t tile_words() const { return (busy ? 3 : 2) + step_spares + message_spares; }
+  std::int64_t tile_words() const { return (busy ? 3 : 2) + step_draws + message_draws + sums; }
   std::int64_t tile_bytes() const { return 8 * tile * tile_words(); }
   // Rounded so that the next segment's ticks are aligned.
   std::int64_t segment_bytes() const { return (segment * 17 + segment_copies * 8 + 63) / 64 * 64; }
@@ -52,8 +52,9 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
   Sizes s;
   s.busy = p.has_busy();
   if (p.general()) {
-    s.step_spares = static_cast<std::int64_t>(p.delays.size());
-    s.message_spares = static_cast<std::int64_t>(p.messages.size());
+    s.step_draws = static_cast<std::int64_t>(p.delays.size()) + 1;
+    s.message_draws = static_cast<std::int64_t>(p.messages.size()) + 1;
+    s.sums = 3;
   }
   s.cursors = p.cursors_per_rank() * p.ranks();
   if (passes.size() > 1) {
@@ -81,9 +82,10 @@ struct Scratch {
     tile.next = tile.sent + s.tile;
     tile.busy = s.busy ? tile.next + s.tile : tile.sent;
     Tick* after = tile.next + s.tile * (s.busy ? 2 : 1);
-    tile.step_spares = s.step_spares > 0 ? reinterpret_cast<std::uint64_t*>(after) : nullptr;
-    after += s.tile * s.step_spares;
-    tile.message_spares = s.message_spares > 0 ? reinterpret_cast<std::uint64_t*>(after) : nullptr;
+    tile.step_draws = reinterpret_cast<std::uint64_t*>(after);
+    tile.message_draws = tile.step_draws + s.tile * s.step_draws;
+    after += s.tile * (s.step_draws + s.message_draws);
+    for (std::int64_t i = 0; i < s.sums; ++i) tile.sums[i] = after + i * s.tile;
   }
 
   Buffer<Tick> ticks;

@@ -7,6 +7,7 @@
 #include "simd.h"
 // clang-format on
 #include "../segment.h"
+#include "prepare.h"
 #include "tile_job.h"
 
 namespace jf {
@@ -30,8 +31,11 @@ class TileRun {
     base_ = map_.base(job.tile);
     ranks_ = map_.size();
     size_ = ranks_ < kLanes ? kLanes : ranks_;
-    if constexpr (is_general<Noise>) noise_.spares = spares(scratch.step_spares);
-    if constexpr (is_general<Network>) net_.spares = spares(scratch.message_spares);
+    if constexpr (is_general<Noise>) {
+      noise_.prepare = true;
+      noise_.roles = noise_.windows | (noise_.roles & 1 << kComputeRole);
+    }
+    if constexpr (is_general<Network>) net_.prepare = true;
   }
 
   void run() {
@@ -41,8 +45,7 @@ class TileRun {
       seen_ = {broadcast(INT64_MIN), broadcast(INT64_MAX), Lanes{}, Lanes{}};
       observing_ = step.row >= 0 && !(p_.one_rank && base_ != 0);
       row_ = step.row;
-      if constexpr (is_general<Noise>) noise_.spares.filled = continues(i);
-      if constexpr (is_general<Network>) net_.spares.filled = continues(i);
+      prepare(step, continues(i));
       switch (step.kind) {
         case kCompute:
           each([&](std::int64_t, Clock<Lanes>& c) {
@@ -76,15 +79,38 @@ class TileRun {
     Lanes max, min, hi, lo;
   };
 
-  Spares spares(std::uint64_t* words) const {
-    return {words, false, map_.low_bits, map_.window_start, map_.window_bits};
+  // Draws the delays of a step beforehand.
+  void prepare(const Step& step, bool goes_on) {
+    const bool exchange = step.kind == kExchange, enter = step.kind == kEnter;
+    const auto rank_of = [this](std::int64_t x) JF_INLINE { return rank(x); };
+    const auto place = [this](const Tick* delays) {
+      return Prepared{delays, map_.low_bits, map_.window_start, map_.window_bits};
+    };
+    if constexpr (is_general<Noise>) {
+      noise_.prepared[kReceiveRole] = noise_.prepared[kSendRole] = place(nullptr);
+      if (exchange)
+        noise_.prepared[kReceiveRole] = place(prepare_steps(
+            noise_, kReceiveRole, step.draw, size_, rank_of, goes_on, s_.step_draws, s_.sums[0]));
+      if ((exchange || enter) && (step.flags & kFinal) == 0)
+        noise_.prepared[kSendRole] =
+            place(prepare_steps(noise_, kSendRole, step.draw + exchange, size_, rank_of, goes_on,
+                                s_.step_draws, s_.sums[1]));
+    }
+    if constexpr (is_general<Network>) {
+      net_.prepared = place(nullptr);
+      if (exchange || step.kind == kForward)
+        net_.prepared = place(prepare_messages(
+            net_, p_.seed, job_.realization, exchange ? kOriginalJitter : kForwardJitter, step.draw,
+            size_, rank_of, goes_on, s_.message_draws, s_.sums[2]));
+    }
   }
 
   // The step before has made draws of the same blocks, for all ranks of the tile.
   bool continues(int i) const {
     if (i == job_.pass->begin) return false;
-    const int kind = p_.steps[i].kind, before = p_.steps[i - 1].kind;
-    return kind == before || (kind == kExchange && before == kEnter);
+    const Step &step = p_.steps[i], &before = p_.steps[i - 1];
+    if (step.kind == kExchange && before.kind == kEnter) return step.draw == before.draw;
+    return step.kind == before.kind && step.draw == before.draw + 1;
   }
 
   JF_HD Lanes rank(std::int64_t x) const {

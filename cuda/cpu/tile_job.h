@@ -11,8 +11,10 @@ constexpr std::int64_t kMaxLanes = 8;
 // Room for one tile; each array holds max(tile size, kLanes) ticks, aligned to 64 bytes.
 struct TileScratch {
   Tick *sent, *busy, *next;
-  // Second draws of blocks, see noise/sources.h: for each delay of steps, then each of messages.
-  std::uint64_t *step_spares, *message_spares;
+  // For delays, see prepare.h: first draws, and second ones of each source; sums when receiving,
+  // when sending, and of messages.
+  std::uint64_t *step_draws, *message_draws;
+  Tick* sums[3];
 };
 
 // What a tile is part of. `memory` holds one Tick per rank between passes (see kCopyBit),

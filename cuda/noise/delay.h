@@ -92,7 +92,7 @@ struct Delay {
     U cell = guide_cell(guide);
     cell = select(within > guide >> kGuideShift, cell + 1u, cell);
     if (__builtin_expect(any((guide & 1u) != 0), 0))
-      search(cells, v, guide, guide_cell(gather(at + 1, g)), cell);
+      cell = search(cells, v, guide, guide_cell(gather(at + 1, g)), cell);
     const U row = cell << kPieceBits;
     return (T)(gather(cells + 1, row) - scale64(v, gather(cells + 2, row)));
   }
@@ -102,28 +102,31 @@ struct Delay {
     return (guide >> std::uint64_t{1}) & std::uint64_t{kMostPieces - 1};
   }
 
-  // The first cell up to `last` that does not end before v, where the guide asks for a search.
+  // The first cell up to `last` that does not end before v, where the guide asks for a search; else
+  // `cell`.
   template <class U>
-  JF_HD static void search(const std::uint64_t* cells, const U& v, const U& guide, const U& last,
-                           U& cell) {
+  JF_HD static U search(const std::uint64_t* cells, U v, U guide, U last, U cell) {
     if constexpr (sizeof(U) == sizeof(std::uint64_t)) {
-      std::uint64_t first = guide_cell(guide);
-      for (std::uint64_t above = last; first < above;) {
-        const std::uint64_t middle = (first + above) / 2;
-        if (cells[middle << kPieceBits] < v)
-          first = middle + 1;
-        else
-          above = middle;
-      }
-      cell = first;
+      return (guide & 1) == 0 ? cell : search_one(cells, v, guide_cell(guide), last);
     } else {
       for (unsigned k = 0; k < sizeof(U) / sizeof(std::uint64_t); ++k) {
-        if ((guide[k] & 1) == 0) continue;
-        std::uint64_t found = 0;
-        search(cells, std::uint64_t{v[k]}, std::uint64_t{guide[k]}, std::uint64_t{last[k]}, found);
-        cell[k] = found;
+        if ((guide[k] & 1) != 0)
+          cell[k] = search_one(cells, v[k], guide_cell(std::uint64_t{guide[k]}), last[k]);
       }
+      return cell;
     }
+  }
+
+  JF_HD static std::uint64_t search_one(const std::uint64_t* cells, std::uint64_t v,
+                                        std::uint64_t first, std::uint64_t last) {
+    while (first < last) {
+      const std::uint64_t middle = (first + last) / 2;
+      if (cells[middle << kPieceBits] < v)
+        first = middle + 1;
+      else
+        last = middle;
+    }
+    return first;
   }
 
   template <class T, class U>

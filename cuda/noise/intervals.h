@@ -61,19 +61,21 @@ struct IntervalSource {
   }
 
   // Moves the cursor to the first interval that ends after t; returns it, clipped to the window.
-  // [kNever, kNever): there is none.
+  // [kNever, kNever): there is none. Before the window an empty one where it begins: what lies
+  // there, or up to there, is not looked at, as the window may never be reached.
   struct Interval {
     Tick begin, end;
   };
   JF_HD Interval at(Cursor& c, Tick t, std::uint64_t seed, std::uint32_t realization,
                     std::int64_t rank, const std::uint64_t* words) const {
-    const Tick in_window = later(t, window.begin);
-    if (c.owner != realization || !c.fits(in_window)) {
+    if (t < window.begin) return {window.begin, window.begin};
+    if (t >= window.end) return {kNever, kNever};
+    if (c.owner != realization || !c.fits(t)) {
       const Stream stream{seed, static_cast<std::uint32_t>(rank >> scope_bits), realization};
       if (c.owner != realization) start(c, stream, rank, words);
-      seek(c, in_window, stream, words);
+      seek(c, t, stream, words);
     }
-    if (t >= window.end || c.begin >= window.end) return {kNever, kNever};
+    if (c.begin >= window.end) return {kNever, kNever};
     return {later(c.begin, window.begin), earlier(c.end, window.end)};
   }
 

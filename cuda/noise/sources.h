@@ -7,30 +7,23 @@
 
 namespace jf {
 
-// The lowest rank of a register.
-template <class T>
-JF_HD Tick first_lane(const T& ranks) {
-  if constexpr (sizeof(T) == sizeof(Tick))
-    return ranks;
-  else
-    return ranks[0];
-}
-
-// Room for the second draws of blocks, for each rank of a tile and each source; or none.
-struct Spares {
-  std::uint64_t* words;
-  bool filled;  // by the step before
+// Sums of delays that were drawn beforehand for all ranks of a tile, or null. Windows depend on the
+// time, so that sources with one are never among them.
+struct Prepared {
+  const Tick* delays;
   // From a rank to its place in the tile; see TileMap.
   std::int32_t low_bits, window_start, window_bits;
 
   template <class T>
-  JF_HD Spare of(const T& ranks, std::int32_t slot, std::int32_t slots) const {
-    if (words == nullptr) return {nullptr, false};
-    const Tick rank = first_lane(ranks), lanes = sizeof(T) / sizeof(Tick);
+  JF_HD T of(const T& ranks) const {
+    Tick rank;
+    if constexpr (sizeof(T) == sizeof(Tick))
+      rank = ranks;
+    else
+      rank = ranks[0];
     const Tick low = rank & ((Tick{1} << low_bits) - 1);
     const Tick high = (rank >> window_start) & ((Tick{1} << window_bits) - 1);
-    const Tick local = low | high << low_bits;
-    return {words + local * slots + slot * lanes, filled};
+    return *reinterpret_cast<const T*>(delays + (low | high << low_bits));
   }
 };
 
@@ -41,7 +34,7 @@ struct Sources {
   static constexpr bool general = true, in_communication = true;
 
   std::int32_t interval_count, step_count;
-  std::int32_t roles;  // bit r: there are step delays in role r
+  std::int32_t roles, windows;  // bit r: there are step delays in role r, and such with a window
   const IntervalSource* intervals;
   const StepDelay* steps;
   const std::uint64_t* words;
@@ -49,7 +42,9 @@ struct Sources {
   // Of the realization at hand; see bound().
   Cursor* cursors;  // [rank][source]
   std::uint32_t realization;
-  Spares spares;
+  // Of the step at hand, in the roles of receiving and sending; `prepare`: of all such steps.
+  Prepared prepared[2];
+  bool prepare;
 
   JF_HD Sources bound(std::uint32_t to_realization, Cursor* with_cursors) const {
     Sources s = *this;
@@ -67,11 +62,12 @@ struct Sources {
     if (back) next = next - next + INT64_MIN;
   }
 
-  // The work of a step with its delays.
+  // The earliest e >= t such that [t, e) holds the work of a step, with its delays in that role,
+  // and no noise.
   template <class T>
-  JF_HD T lengthen(StepRole role, std::int32_t draw, T ranks, T t, Tick w) const;
+  JF_HD T step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const;
 
-  // The earliest e >= t such that [t, e) holds w of time without noise.
+  // The same for work that has no delays of its own.
   template <class T>
   JF_HD T advance(T& next, T t, T w, T ranks, bool compute) const;
 
@@ -118,9 +114,8 @@ JF_HD_COLD T sum_of_delays(const Sources& s, StepRole role, std::uint32_t draw, 
   T sum = t - t;
   for (std::int32_t j = 0; j < s.step_count; ++j) {
     if (!s.steps[j].acts(role)) continue;
-    Spare spare{nullptr, false};
-    if (role != kComputeRole) spare = s.spares.of(ranks, j, s.step_count);
-    sum = sum + s.steps[j].of(s.seed, role, draw, ranks, s.realization, t, s.words, spare);
+    if (s.prepare && role != kComputeRole && s.steps[j].window.always()) continue;
+    sum = sum + s.steps[j].of(s.seed, role, draw, ranks, s.realization, t, s.words);
   }
   return sum;
 }
@@ -148,15 +143,20 @@ JF_HD T Sources::first(T ranks) const {
 }
 
 template <class T>
-JF_HD T Sources::lengthen(StepRole role, std::int32_t draw, T ranks, T t, Tick w) const {
-  const T work = t - t + w;
-  if ((roles >> role & 1) == 0) return work;
-  return work + sum_of_delays(*this, role, static_cast<std::uint32_t>(draw), ranks, t);
+JF_HD T Sources::step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
+  const bool ready = role != kComputeRole && prepared[role].delays != nullptr;
+  const bool more = (roles >> role & 1) != 0;
+  if (!ready && !more && w == 0) return t;
+  T work = t - t + w;
+  if (ready) work = work + prepared[role].of(ranks);
+  if (more) work = work + sum_of_delays(*this, role, static_cast<std::uint32_t>(draw), ranks, t);
+  return advance(next, t, work, ranks, role == kComputeRole);
 }
 
 template <class T>
 JF_HD T Sources::advance(T& next, T t, T w, T ranks, bool compute) const {
-  if (!any((t + w > next) & (w > 0))) return t + w;
+  const T quiet = t + w;
+  if (interval_count == 0 || !any((quiet > next) & (w > 0))) return quiet;
   T slow_next = next, slow_t = t, slow_w = w;
   meet_one_by_one(*this, &slow_next, &slow_t, &slow_w, ranks, compute);
   next = slow_next;
@@ -167,10 +167,12 @@ JF_HD T Sources::advance(T& next, T t, T w, T ranks, bool compute) const {
 struct Messages {
   static constexpr bool general = true, on = true;
 
-  std::int32_t count;
+  std::int32_t count, windows;  // windows: some delays have one
   const MessageDelay* delays;
   const std::uint64_t* words;
-  Spares spares;  // not for copies: with them there are no tiles
+  // Of the step at hand; not for copies: with them there are no tiles.
+  Prepared prepared;
+  bool prepare;
 
   template <class T>
   JF_HD T delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
@@ -182,8 +184,8 @@ JF_HD_COLD T sum_of_delays(const Messages& m, std::uint64_t seed, std::uint32_t 
                            std::uint32_t draw, T ranks, std::uint32_t realization, T left) {
   T sum = left - left;
   for (std::int32_t j = 0; j < m.count; ++j) {
-    const Spare spare = m.spares.of(ranks, j, m.count);
-    sum = sum + m.delays[j].of(seed, purpose, draw, ranks, realization, left, m.words, spare);
+    if (m.prepare && m.delays[j].window.always()) continue;
+    sum = sum + m.delays[j].of(seed, purpose, draw, ranks, realization, left, m.words);
   }
   return sum;
 }
@@ -191,7 +193,10 @@ JF_HD_COLD T sum_of_delays(const Messages& m, std::uint64_t seed, std::uint32_t 
 template <class T>
 JF_HD T Messages::delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
                         std::uint32_t realization, T left) const {
-  return sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);
+  T sum = left - left;
+  if (prepared.delays != nullptr) sum = prepared.of(ranks);
+  if (prepare && !windows) return sum;
+  return sum + sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);
 }
 
 }  // namespace jf
