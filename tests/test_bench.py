@@ -12,6 +12,7 @@ import jitterfly as jf
 from jitterfly import bench
 from jitterfly.bench import measure as bench_measure
 from jitterfly.bench import peers as bench_peers
+from jitterfly.bench import sources as bench_sources
 from jitterfly.bench import summary as bench_report
 from jitterfly.program import rank_rounds
 
@@ -79,6 +80,15 @@ def test_report_and_json(tmp_path, capsys):
     assert len(result["ratios"]) >= 2
     assert result["gpu_limit"]["share"] is None
     assert "not measured" in result["gpu_limit"]["text"]
+    costs = {(row["program"], row["noise"]): row for row in result["sources"]
+             if row["name"] == "jitterfly, cpu"}  # fmt: skip
+    kinds = set(bench_sources.programs(16, []))
+    assert set(costs) == {(p, n) for p in kinds for n in bench_sources.SOURCES}
+    for (_, noise), row in costs.items():
+        times = row["times_periodic"]
+        assert 0 < times["min"] <= times["median"] <= times["max"]
+        assert noise != "periodic" or times["min"] == times["max"] == 1
+    assert result["source_limit"]["met"] is None
     programs = set(bench_measure.programs(16, []))
     cpu = [row for row in result["rows"] if row["name"] == "jitterfly, cpu"]
     measured = {(row["program"], row["noise"]) for row in cpu}
@@ -89,8 +99,62 @@ def test_report_and_json(tmp_path, capsys):
         assert len(row["seconds"]) == 2
     text = capsys.readouterr().out
     assert text == bench_report.report(result) + "\n"
-    for word in ("NumPy", "event-driven", "goal:", "equal the engine", "times as fast as"):
+    words = ("NumPy", "event-driven", "goal:", "equal the engine", "times as fast as", "limit: 4",
+             *bench_sources.SOURCES)  # fmt: skip
+    for word in words:
         assert word in text
+
+
+def kinds_of(base):
+    members = (member for member in vars(jf).values() if isinstance(member, type))
+    return {member.kind for member in members if issubclass(member, base) and member is not base}
+
+
+def test_every_kind_of_noise_is_measured():
+    """And each delays someone, unless it is no noise."""
+    kinds = {source.kind for noise in bench_sources.SOURCES.values() for source in noise}
+    assert kinds == kinds_of(jf.noise.Noise)
+    drawn = {source.delay.kind for noise in bench_sources.SOURCES.values() for source in noise
+             if isinstance(source, jf.StepNoise)}  # fmt: skip
+    assert drawn == kinds_of(jf.noise.Distribution) - {"fixed"}
+    quiet = bench_sources.programs(256, [])
+    for name, noise in bench_sources.SOURCES.items():
+        for program, case in bench_sources.programs(256, noise).items():
+            delayed = jf.simulate(case, 100, backend="cpu").samples.max()
+            assert (delayed > jf.simulate(quiet[program], 1).samples[0]) == (name != "none")
+
+
+def measured(name, program, noise, seconds, threads=1):
+    contestant = bench_measure.Contestant(name, program, noise, 10, print, threads)
+    contestant.realizations, contestant.cpu_seconds = 100, seconds
+    contestant.seconds = [2 * s for s in seconds]
+    return contestant
+
+
+def test_limit_of_a_source():
+    """Paired with the periodic one of the same repeat; a GPU's times do not count."""
+    cpu, cuda = "jitterfly, cpu", "jitterfly, cuda"
+    contest = [
+        measured(cpu, "Hockney", "periodic", [1e-6, 2e-6, 4e-6]),
+        measured(cpu, "Hockney", "trace", [2e-6, 8.2e-6, 17e-6]),
+        measured(cpu, "Hockney", "renewal", [1e-6, 8e-6, 4e-6]),
+        measured(cuda, "Hockney", "periodic", [1e-6, 1e-6, 1e-6], None),
+        measured(cuda, "Hockney", "trace", [9e-6, 9e-6, 9e-6], None),
+    ]
+    rows = bench_sources.compared(contest)
+    assert [row["times_periodic"]["median"] for row in rows] == pytest.approx([1, 4.1, 1, 1, 9])
+    assert rows[1]["nanoseconds_per_rank_round"]["median"] == pytest.approx(8.2)
+    assert rows[4]["nanoseconds_per_rank_round"]["median"] == pytest.approx(18)  # by the clock
+    found = bench_sources.limit(rows, judged=True)
+    assert found["met"] is False
+    assert found["exceeded"] == ["trace (Hockney): 4.10"]
+    assert found["text"].endswith("not met; above it:\n  trace (Hockney): 4.10")
+    found = bench_sources.limit([rows[0], rows[2]], judged=True)
+    assert found["met"] is True
+    assert found["exceeded"] == []
+    assert "the most is\n  renewal (Hockney): 1.00" in found["text"]
+    assert bench_sources.limit(rows, judged=False)["met"] is None
+    assert bench_sources.limit([], judged=True)["text"].endswith("CPU: not measured")
 
 
 def test_progress_on_a_terminal(monkeypatch, capsys):

@@ -1,10 +1,12 @@
 """The CUDA backend on a device: every bit as on the CPU. Without one: an error that says why."""
 
 import dataclasses
+import random
 
 import numpy as np
 import pytest
-from kernel_cases import NOISES, PROGRAMS, make
+from kernel_cases import NOISES, PROGRAMS, delays_messages, make
+from reference import noise_cases
 
 import jitterfly as jf
 from jitterfly import _core
@@ -25,8 +27,11 @@ def check(case, count):
 
 
 def slow(program, noise):
-    """Copies at every level under jitter: one segment goes over nearly the whole machine."""
-    return "jitter" in noise and PROGRAMS[program].get("within", ()) == range(1, 30)
+    """Copies at every level, and messages that overtake each other.
+
+    Then one segment goes over nearly the whole machine.
+    """
+    return delays_messages(noise) and PROGRAMS[program].get("within", ()) == range(1, 30)
 
 
 @pytest.mark.gpu
@@ -43,7 +48,10 @@ def test_every_program_and_noise(program, log2_ranks):
 LARGE = [(program, "fresh") for program in PROGRAMS]
 LARGE += [("butterfly", noise) for noise in NOISES if noise != "fresh"]
 LARGE += [("after", "fresh, jitter"), ("sparse set", "fresh, jitter"), ("forward cost", "nodes"),
-          ("full set", "phases"), ("both", "stationary"), ("cycles", "compute")]  # fmt: skip
+          ("full set", "phases"), ("both", "stationary"), ("cycles", "compute"),
+          ("after", "messages"), ("sparse set", "trace, nodes"), ("forward cost", "renewal"),
+          ("full set", "receive"), ("both", "renewal, stationary"), ("cycles", "two periodic"),
+          ("everything", "everything")]  # fmt: skip
 
 
 @pytest.mark.gpu
@@ -54,15 +62,28 @@ def test_large_machines(program, noise, log2_ranks):
 
 
 @pytest.mark.gpu
-def test_a_segment_of_nearly_the_whole_machine():
-    check(make("full set", "fresh, jitter", 16), 2)
-    check(make("sparse set", "fresh", 18, within=(17,)), 1)
+@pytest.mark.parametrize("family", ["any", "tie", "copy", "zero_transit", "dense", "delay"])
+def test_random_lists_of_noise(family):
+    draw = getattr(noise_cases, f"{family}_case")
+    for number in range(60):
+        case = draw(random.Random(f"gpu {family} {number}"))
+        case = dataclasses.replace(case, realization=min(case.realization, 2**32 - 40))
+        check(case, 1 + number % 4 * 13)
 
 
 @pytest.mark.gpu
+def test_a_segment_of_nearly_the_whole_machine():
+    check(make("full set", "fresh, jitter", 16), 2)
+    check(make("full set", "messages", 15), 2)
+    for noise in ("fresh", "trace"):
+        check(make("sparse set", noise, 18, within=(17,)), 1)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("noise", ["fresh", "everything"])
 @pytest.mark.parametrize(("log2_ranks", "count"), [(0, 300_000), (2, 1_000_001), (8, 100_003)])
-def test_many_realizations(log2_ranks, count):
-    case = make("butterfly", "fresh", log2_ranks, realization=2**32 - count)
+def test_many_realizations(log2_ranks, count, noise):
+    case = make("butterfly", noise, log2_ranks, realization=2**32 - count)
     found = simulate(case, "cuda", count, "max")
     np.testing.assert_array_equal(found, simulate(case, "cpu", count, "max"))
 
@@ -70,8 +91,9 @@ def test_many_realizations(log2_ranks, count):
 @pytest.mark.gpu
 @pytest.mark.parametrize("log2_ranks", [0, 4, 9, 13])
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_calls_can_be_split(program, log2_ranks):
-    case = make(program, "fresh, jitter", log2_ranks)
+@pytest.mark.parametrize("noise", ["fresh, jitter", "everything"])
+def test_calls_can_be_split(program, log2_ranks, noise):
+    case = make(program, noise, log2_ranks)
     whole = simulate(case, "cuda", 12)
     for cut in (1, 5):
         parts = [simulate(case, "cuda", cut), simulate(case, "cuda", 12 - cut, first=cut)]
@@ -102,15 +124,30 @@ def test_batches_and_progress():
 
 
 @pytest.mark.gpu
-def test_memory_in_flight():
+def test_batches_under_general_noise():
+    """Cursors that an earlier batch left behind are of no use to the next, and do no harm."""
+    for name, log2_ranks, count in (("butterfly", 14, 10_000), ("full set", 6, 1_000_000)):
+        case = make(name, "two periodic", log2_ranks)
+        done = []
+        found = simulate(case, "cuda", count, "max", progress=done.append)
+        assert len(done) > 1
+        np.testing.assert_array_equal(found, simulate(case, "cpu", count, "max"))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("noise", "cursors"), [("fresh", 0), ("trace", 1), ("two periodic", 2)])
+def test_memory_in_flight(noise, cursors):
     for name in ("butterfly", "full set", "sparse set", "forward cost"):
-        program = make(name, "fresh", 18).program(_core)
-        assert 0 < _core.memory(program, "cuda", 0, 1) <= 24 * 2**18 + 2**16
+        program = make(name, noise, 18).program(_core)
+        assert 0 < _core.memory(program, "cuda", 0, 1) <= (24 + 32 * cursors) * 2**18 + 2**17
     device = _core.devices()[0]["memory"]
-    small = make("butterfly", "fresh", 3).program(_core)
+    small = make("butterfly", noise, 3).program(_core)
     assert _core.memory(small, "cuda", 0, 2**32 - 1) < device
 
 
+EXPONENTIAL, PARETO = jf.Exponential("20us"), jf.Pareto("5us", 2.5)
+HISTOGRAM = jf.Empirical(low=[0, "1us", "5us"], high=["1us", "2us", "90us"], count=[90, 8, 2])
+SAMPLES = jf.Empirical(samples=["1us", "1us", "3us", "50us"])
 PUBLIC_NOISES = {
     "none": [],
     "fresh": [jf.PeriodicNoise(1e-3, 1e-4)],
@@ -123,6 +160,32 @@ PUBLIC_NOISES = {
     "jitter": [jf.NetworkJitter(1e-4, 1e-5)],
     "jitter, communication": [jf.NetworkJitter(1e-4, 1e-5, during="communication")],
     "both": [jf.PeriodicNoise(1e-3, 1e-4), jf.NetworkJitter(1e-4, 1e-5)],
+    "window": [jf.PeriodicNoise(1e-4, 1e-5, begin="10us", end="40us")],
+    "renewal": [jf.RenewalNoise("100us", PARETO), jf.RenewalNoise(SAMPLES, "100ns", shared=4)],
+    "equilibrium": [jf.RenewalNoise(jf.Gamma(2, "50us"), EXPONENTIAL, start="stationary")],
+    "trace": [
+        jf.TraceNoise(starts=[1e-5, 6e-5], durations=[1e-6, 2e-5], length="100us"),
+        jf.TraceNoise(starts=[0], durations=[1e-6], length="1ms", offset=1e-5),
+    ],
+    "Bernoulli": [jf.StepNoise(jf.Bernoulli(0.01, "14us"))],
+    "steps": [
+        jf.StepNoise(d, probability=0.1, at=at)
+        for d in (EXPONENTIAL, PARETO, HISTOGRAM)
+        for at in ("receive", "send")
+    ],
+    "a step of each phase": [
+        jf.StepNoise(jf.Lognormal("1us", 1), during="compute"),
+        jf.StepNoise(SAMPLES, during="communication", shared=8),
+    ],
+    "messages": [jf.MessageNoise(EXPONENTIAL, probability=0.05), jf.MessageNoise(SAMPLES)],
+    "messages of a window": [jf.MessageNoise(HISTOGRAM, shared="machine", begin="12us")],
+    "a list": [
+        jf.PeriodicNoise(1e-3, 1e-4),
+        jf.RenewalNoise("1ms", HISTOGRAM),
+        jf.StepNoise(PARETO, probability=0.01),
+        jf.NetworkJitter(1e-4, 1e-5),
+        jf.MessageNoise(jf.Bernoulli(0.01, "3us")),
+    ],
 }
 ALGORITHMS = {
     "butterfly": jf.Butterfly(),
@@ -140,7 +203,7 @@ def public(algorithm, noise, **changes):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("observe", ["completion", "rounds"])
+@pytest.mark.parametrize("observe", ["completion", "rounds", "rank 0"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("noise", PUBLIC_NOISES)
 def test_public_interface(algorithm, noise, observe):

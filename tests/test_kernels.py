@@ -3,7 +3,8 @@
 The kernels' source and the host code that runs them pass by pass are those of the CUDA engine.
 Every block runs its threads in a seeded order, and shared and fresh memory hold garbage, so that
 what depends on a missing barrier or on memory that nobody wrote shows. That it does is tested too,
-on copies of the kernels with one barrier taken out.
+on copies of the kernels with one barrier taken out. Noise is handed over as the calls that build it
+(jf::Program::add_*), recorded from those which the CPU backend gets.
 """
 
 import random
@@ -15,8 +16,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_cases import NOISES, PROGRAMS, make
+from kernel_cases import GENERAL_NOISES, NOISES, PROGRAMS, make
+from reference import noise_cases
 from reference.cases import random_case, redundant_case
+from reference.delays import MOST
+from reference.hand_over import add_source
+from reference.noise import MAX, MIN
 from test_emulation import FLAGS, SOURCE, compiler
 
 from jitterfly import _core
@@ -24,7 +29,84 @@ from jitterfly import _core
 CUDA = Path(__file__).parent.parent / "cuda"
 PROCESSES = 2
 ORDERS = 4  # jf_emu::kAllOrders: random, warp by warp, ascending, descending
-REAL_LIMITS = (12, 5)  # kLimits of gpu/pass_job.h
+REAL_LIMITS = (0, 0)  # those of gpu/pass_job.h: tiles of 2^12 ranks, 2^11 under general noise
+
+
+class Delay:
+    """In place of `_core.Delay`: the words of kernels.cpp that make the same delay there."""
+
+    def __init__(self, kind, last, *arguments):
+        self.kind, self.last, self.arguments = kind, last, arguments
+
+    def with_last(self, last):
+        return Delay(self.kind, last, *self.arguments)
+
+    @property
+    def words(self):
+        return [self.kind, self.last, *self.arguments]
+
+    @staticmethod
+    def constant(value):
+        return Delay("constant", MOST, value)
+
+    @staticmethod
+    def smooth(words):
+        return Delay("smooth", MOST, *counted(words))
+
+    @staticmethod
+    def samples(values):
+        return Delay("samples", MOST, *counted(values))
+
+    @staticmethod
+    def pieces(edges, top, drop):
+        return Delay("pieces", MOST, *counted(edges), *counted(top), *counted(drop))
+
+    @staticmethod
+    def counts(value, survival):
+        return Delay("counts", MOST, value, *counted(survival))
+
+
+def counted(values):
+    values = () if values is None else values
+    return [len(values), *(int(value) for value in values)]
+
+
+class Recorder:
+    """In place of `_core` and its `Program`: takes sources of noise, keeps the calls as words."""
+
+    Delay = Delay
+
+    def __init__(self):
+        self.words = []
+
+    def _add(self, role, scope, *arguments):
+        options = {"node_ranks": 1, "in_compute": True, "in_communication": True, "begin": MIN,
+                   "end": MAX}  # fmt: skip
+        assert scope.keys() <= options.keys()
+        self.words += [role, *(options | scope).values(), *arguments]
+
+    def add_periodic(self, period, duration, stationary, phases, **scope):
+        self._add("periodic", scope, period, duration, stationary, *counted(phases))
+
+    def add_renewal(self, gap, duration, stationary, **scope):
+        words = [*gap.words, *duration.words, stationary is not None]
+        if stationary is not None:
+            share, busy, idle = stationary
+            words += [share, *busy.words, *idle.words]
+        self._add("renewal", scope, *words)
+
+    def add_trace(self, starts, ends, length, offsets, **scope):
+        words = [*counted(starts), *counted(ends), length, *counted(offsets)]
+        self._add("trace", scope, *words)
+
+    def add_step(self, delay, at_send, **scope):
+        self._add("step", scope, at_send, *delay.words)
+
+    def add_message(self, delay, **scope):
+        self._add("message", scope, *delay.words)
+
+    def add_jitter(self, duration, survival, **scope):
+        self._add("jitter", scope, duration, *counted(survival))
 
 
 @dataclass(frozen=True)
@@ -38,40 +120,37 @@ class Run:
     statistics: str = "all"
     order: int = 0
     seed: int = 0
+    one_rank: bool = False
 
-    def text(self, removed_barrier=-1):
+    def text(self, removed=-1):
         """The input of kernels.cpp."""
         case, costs = self.case, self.case.costs
-        noise, jitter = case.periodic, case.jitter
-        numbers = [case.log2_ranks, len(case.rows), costs.send, costs.receive, costs.transit,
-                   costs.combine, costs.work, costs.forward]  # fmt: skip
-        if noise:
-            phases = noise.phases or ()
-            numbers += [1, noise.period, noise.duration, noise.stationary, noise.node_ranks,
-                        noise.in_compute, noise.in_communication, len(phases), *phases]  # fmt: skip
-        else:
-            numbers += [0, 1, 0, 0, 1, 1, 1, 0]
-        survival = jitter.survival if jitter else ()
-        steps = case.steps().ravel()
-        numbers += [jitter.duration if jitter else 0, len(survival), *survival]
-        numbers += [len(steps), *steps, case.seed, case.realization, self.count]
-        numbers += [self.statistics == "all", *self.limits, self.batch, self.order, self.seed]
-        return " ".join(str(int(number)) for number in [*numbers, removed_barrier])
+        steps, noise = case.steps().ravel(), Recorder()
+        for source in case.sources:
+            add_source(Recorder, noise, source)
+        words = [case.log2_ranks, len(case.rows), self.one_rank, costs.send, costs.receive,
+                 costs.transit, costs.combine, costs.work, costs.forward, len(steps), *steps,
+                 len(case.sources), *noise.words, case.seed, case.realization, self.count,
+                 self.statistics == "all", *self.limits, self.batch, self.order, self.seed,
+                 removed]  # fmt: skip
+        return " ".join(word if isinstance(word, str) else str(int(word)) for word in words)
 
     def expected(self):
         case = self.case
-        return _core.simulate(case.program(_core), case.seed, case.realization, self.count,
-                              self.statistics, "cpu", 1).ravel()  # fmt: skip
+        program = case.program(_core)
+        if self.one_rank:  # the ready times of rank 0
+            assert self.statistics == "max"
+            numbers = range(case.realization, case.realization + self.count)
+            return np.concatenate([_core.ready_times(program, case.seed, n)[:, 0] for n in numbers])
+        return _core.simulate(program, case.seed, case.realization, self.count, self.statistics,
+                              "cpu", 1).ravel()  # fmt: skip
 
 
 def build(folder, cuda):
     program = folder / "kernels"
-    source = [
-        f"-I{SOURCE}",
-        f"-I{cuda}",
-        str(SOURCE / "kernels.cpp"),
-        str(cuda / "host_program.cpp"),
-    ]
+    host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp"]
+    source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / "kernels.cpp")]
+    source += [str(cuda / name) for name in host]
     command = [*compiler(), *FLAGS, "-Wno-unknown-pragmas", *source, "-o", str(program)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
@@ -139,8 +218,9 @@ def drawn(make_case, name, number):
 @pytest.mark.parametrize("noise", NOISES)
 def test_programs(kernels, noise):
     sizes = [3, 6, 5, 7, 4, 2, 1, 0]
+    shifts = [len(noise)] if noise in GENERAL_NOISES else [0, 3]
     check(kernels, [varied(make(program, noise, sizes[(number + shift) % 8]), number + shift)
-                    for number, program in enumerate(PROGRAMS) for shift in (0, 3)])  # fmt: skip
+                    for number, program in enumerate(PROGRAMS) for shift in shifts])  # fmt: skip
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -150,18 +230,28 @@ def test_random_cases(kernels, family, part):
     check(kernels, [varied(drawn(family, family.__name__, n), n) for n in numbers])
 
 
+LISTS = [noise_cases.any_case, noise_cases.tie_case, noise_cases.copy_case,
+         noise_cases.zero_transit_case, noise_cases.dense_case]  # fmt: skip
+
+
+@pytest.mark.parametrize("family", LISTS, ids=lambda family: family.__name__)
+def test_random_lists_of_noise(kernels, family):
+    check(kernels, [varied(drawn(family, family.__name__, n), n) for n in range(12)])
+
+
 @pytest.mark.parametrize("log2_ranks", range(9))
 def test_several_tiles_in_a_block(kernels, log2_ranks):
     """Blocks hold 256 ranks or more; realizations that fill some blocks and part of one."""
     count = 300 >> log2_ranks
-    runs = [varied(make(program, "fresh, jitter", log2_ranks), 0, count=count + 1, batch=1000)
-            for program in ("after", "sparse set")]  # fmt: skip
+    runs = [varied(make(program, noise, log2_ranks), 0, count=count + 1, batch=1000)
+            for program, noise in [("after", "fresh, jitter"), ("sparse set", "fresh, jitter"),
+                                   ("cycles", "two periodic")]]  # fmt: skip
     check(kernels, runs)
 
 
 # Tiles with several ranks a thread: whole machines, and windows in larger ones.
-LARGE = [(9, (12, 5)), (10, (12, 5)), (11, (12, 5)), (12, (12, 5)), (11, (9, 5)), (12, (10, 6)),
-         (13, (9, 3)), (13, (12, 5))]  # fmt: skip
+LARGE = [(9, REAL_LIMITS), (10, REAL_LIMITS), (11, REAL_LIMITS), (12, REAL_LIMITS), (11, (9, 5)),
+         (12, (10, 6)), (13, (9, 3)), (13, REAL_LIMITS)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("log2_ranks", "limits"), LARGE)
@@ -171,6 +261,10 @@ def test_several_ranks_in_a_thread(kernels, log2_ranks, limits):
     cases = [make(name, "fresh", log2_ranks, **quiet) for name in names]
     cases.append(make("butterfly", "fresh, jitter", log2_ranks, **quiet))
     cases.append(make("everything", "stationary", log2_ranks, cycles=1, within=(2, 3), **quiet))
+    if log2_ranks < 13:
+        cases.append(make("butterfly", "everything", log2_ranks, **quiet))
+    if log2_ranks < 12:
+        cases.append(make("both", "trace, nodes", log2_ranks, **quiet))
     check(kernels, [Run(case, limits=limits, order=n % ORDERS, count=1 + (log2_ranks < 11),
                         statistics=["max", "all"][n % 2])
                     for n, case in enumerate(cases)])  # fmt: skip
@@ -183,19 +277,33 @@ def test_orders_of_threads(kernels):
     check(kernels, [Run(case, count=2, limits=limits, order=order, seed=seed)
                     for case in cases for limits in (REAL_LIMITS, (9, 2))
                     for order in range(ORDERS) for seed in range(3)])  # fmt: skip
+    cases = [make("everything", "everything", 5), make("both", "trace", 6)]
+    check(kernels, [Run(case, count=2, order=order, seed=seed)
+                    for case in cases for order in range(ORDERS) for seed in range(2)])  # fmt: skip
 
 
 def test_batches_and_statistics(kernels):
+    programs = [("after", 6, REAL_LIMITS), ("everything", 4, (3, 1))]
     runs = [Run(make(program, "fresh, jitter", bits), count=7, limits=limits, batch=batch,
                 statistics=statistics)
-            for program, bits, limits in [("after", 6, REAL_LIMITS), ("everything", 4, (3, 1))]
+            for program, bits, limits in programs
             for batch in (1, 3, 7) for statistics in ("max", "all")]  # fmt: skip
+    runs += [Run(make(program, "everything", bits), count=7, limits=limits, batch=3)
+             for program, bits, limits in programs]  # fmt: skip
+    check(kernels, runs)
+
+
+@pytest.mark.parametrize("noise", ["fresh", "everything"])
+def test_one_rank(kernels, noise):
+    """Rows that see rank 0 only."""
+    runs = [varied(make(program, noise, bits), bits, statistics="max", one_rank=True)
+            for program in ("after", "cycles", "everything") for bits in (0, 3, 6)]  # fmt: skip
     check(kernels, runs)
 
 
 def test_last_realization(kernels):
-    case = make("full set", "fresh, jitter", 5, realization=2**32 - 3)
-    check(kernels, [Run(case, count=3, batch=2)])
+    check(kernels, [Run(make("full set", noise, 5, realization=2**32 - 3), count=3, batch=2)
+                    for noise in ("fresh, jitter", "everything")])  # fmt: skip
 
 
 BARRIER = "__syncthreads();"
@@ -207,9 +315,40 @@ def barriers():
             for k in range((CUDA / "gpu" / name).read_text().count(BARRIER))]  # fmt: skip
 
 
+# What else a copy of the kernels can be made to do without: a number in place of REMOVED.
+OTHERS = {
+    "cursors of their own for threads without a tile": (
+        "gpu/tile_kernel.cuh",
+        "slot <= last ? realization : job.",
+        "slot <= last || removed == REMOVED ? realization : job.",
+    ),
+    "cursors that belong to nobody": (
+        "gpu/run.cuh",
+        "    device.fill(cursors_.data()",
+        "    if (removed != REMOVED) device.fill(cursors_.data()",
+    ),
+}
+WATCHED = {
+    '#include "step_delay.h"\n': '#include "watch.h"\n',
+    "Cursor* mine = cursors + rank * interval_count;\n": (
+        "if (interval_count > 0) jf_emu::watch.touch(mine);\n"
+    ),
+}
+
+
+def change(folder, name, old, new):
+    path = folder / name
+    text = path.read_text()
+    assert text.count(old) == 1, f"{old!r} is not in {name}"
+    path.write_text(text.replace(old, new))
+
+
 @pytest.fixture(scope="module")
 def kernels_without(tmp_path_factory):
-    """The kernels, with all their barriers numbered: the case says which one is not there."""
+    """The kernels, with all that can be taken out numbered: the case says what is not there.
+
+    All uses of cursors are watched (emulation/watch.h).
+    """
     folder = tmp_path_factory.mktemp("mutant")
     copy = folder / "cuda"
     shutil.copytree(CUDA, copy)
@@ -219,10 +358,15 @@ def kernels_without(tmp_path_factory):
         before, *parts = path.read_text().split(BARRIER)
         assert parts, f"no barrier in {name}"
         for part in parts:
-            before += f"if (removed_barrier != {number}) {BARRIER}{part}"
+            before += f"if (removed != {number}) {BARRIER}{part}"
             number += 1
         path.write_text(before)
     assert number == len(barriers())
+    for name, old, new in OTHERS.values():
+        change(copy, name, old, new.replace("REMOVED", str(number)))
+        number += 1
+    for old, addition in WATCHED.items():
+        change(copy, "noise/sources.h", old, old + addition)
     return build(folder, copy)
 
 
@@ -236,12 +380,37 @@ def sensitive_runs():
     return [Run(case, order=order, count=2) for case in cases for order in range(ORDERS)]
 
 
-def test_barriers_present(kernels_without):
+def runs_with_cursors():
+    """Blocks with threads that have no tile, segments, several ranks a thread; many batches."""
+    runs = [
+        ("cycles", "two periodic", 3, REAL_LIMITS),
+        ("everything", "everything", 5, (4, 2)),
+        ("butterfly", "renewal", 9, REAL_LIMITS),
+        ("sparse set", "trace, nodes", 6, (4, 2)),
+    ]
+    return [Run(make(program, noise, bits), count=3, batch=2, limits=limits, order=order)
+            for program, noise, bits, limits in runs for order in range(ORDERS)]  # fmt: skip
+
+
+def test_nothing_removed(kernels_without):
     check(kernels_without, sensitive_runs())
+
+
+def test_no_two_threads_use_the_same_cursors(kernels_without):
+    check(kernels_without, runs_with_cursors())
+
+
+def caught(kernels_without, number, runs):
+    found = (execute(kernels_without, [run.text(number)], timeout=5) for run in runs)
+    return not all(same(run, text) for run, [text] in zip(runs, found, strict=True))
 
 
 @pytest.mark.parametrize(("name", "which"), barriers())
 def test_a_missing_barrier_is_caught(kernels_without, name, which):
-    number = barriers().index((name, which))
-    found = (execute(kernels_without, [run.text(number)], timeout=5) for run in sensitive_runs())
-    assert not all(same(run, text) for run, [text] in zip(sensitive_runs(), found, strict=True))
+    assert caught(kernels_without, barriers().index((name, which)), sensitive_runs())
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_missing_cursors_are_caught(kernels_without, what):
+    number = len(barriers()) + list(OTHERS).index(what)
+    assert caught(kernels_without, number, runs_with_cursors())

@@ -68,7 +68,7 @@ class Block {
     prepare_shared(shared_bytes, random_);
     index_ = index;
     body_ = &body;
-    at_barrier_ = 0;
+    at_barrier_ = barriers_ = 0;
     ready_ = {};
     warp_rank_.resize((threads_.size() + 31) / 32);
     for (auto& rank : warp_rank_) rank = random_() >> 32;
@@ -92,6 +92,8 @@ class Block {
     }
   }
 
+  std::size_t thread() const { return current_; }
+  std::size_t barriers() const { return barriers_; }  // that all threads have passed
   unsigned lane() const { return static_cast<unsigned>(current_ % 32); }
 
   // Called by a thread: meets the others of the call, returns the result.
@@ -157,6 +159,7 @@ class Block {
     } else if (thread.call.block_wide) {
       if (++at_barrier_ == threads_.size()) {
         at_barrier_ = 0;
+        ++barriers_;
         release(0, threads_.size(), ~std::uint32_t{0});
       }
     } else {
@@ -228,7 +231,7 @@ class Block {
   Random random_{0};
   uint3 index_;
   const std::function<void()>* body_ = nullptr;
-  std::size_t current_ = 0, at_barrier_ = 0;
+  std::size_t current_ = 0, at_barrier_ = 0, barriers_ = 0;
   std::vector<std::uint64_t> warp_rank_;
   using Entry = std::pair<std::uint64_t, std::size_t>;  // (key, thread), least first
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready_;

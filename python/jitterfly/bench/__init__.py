@@ -19,6 +19,7 @@ from ..fields import check_integer, check_power_of_two, shorten
 from ..info import processors
 from ..memory import available_bytes, check_memory
 from . import measure as bm
+from . import sources as bs
 from .machine import machine
 from .peers import BYTES_PER_RANK
 from .summary import GOAL_RANKS, core_share, goal, gpu_limit, ratios, report
@@ -37,8 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--no-programs",
         action="store_true",
-        help="conventional butterfly under periodic noise only",
+        help="conventional butterfly under periodic noise only (and no other kinds of noise)",
     )
+    add("--no-sources", action="store_true", help="leave out the kinds of noise")
     add("--instructions", type=float, metavar="N",
         help="instructions of a thread per rank-round of that case on the GPU, as counted by a "
              "profiler: gives the share of the card's instruction limit")  # fmt: skip
@@ -65,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = run(_ranks(args.ranks), args.repeats, args.seconds, peers=not args.no_peers,
                      others=not args.no_programs, instructions=args.instructions,
+                     sources=not (args.no_sources or args.no_programs),
                      tell=_tell if sys.stderr.isatty() else None)  # fmt: skip
     except bm.DisagreementError as error:
         print(f"jitterfly: error: {error}", file=sys.stderr)
@@ -91,6 +94,7 @@ def run(
     *,
     peers: bool = True,
     others: bool = True,
+    sources: bool = True,
     instructions: float | None = None,
     tell: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
@@ -106,6 +110,8 @@ def run(
         About how long one measurement takes, above 0 to 600.
     peers, others : bool
         Whether to measure the other programs, and the engine's other programs of steps.
+    sources : bool
+        Whether to measure what each kind of noise costs; half as long.
     instructions : float, optional
         Instructions of a GPU thread per rank-round, counted by a profiler; above 0.
     tell : callable, optional
@@ -146,6 +152,14 @@ def run(
         if (program, label) != ("butterfly", "periodic")
     ]
     bm.measure(more, repeats, seconds, "other programs and noise", tell)
+    kinds = [
+        contestant
+        for name, backend, threads in (ways if sources else [])
+        if threads in (1, None)
+        for contestant in bs.contestants(ranks, name, backend, threads)
+    ]
+    bm.measure(kinds, repeats, seconds / 2, "kinds of noise", tell)
+    rows = bs.compared(kinds)
     devices = _core.devices() if bm.has_cuda() else []
     return {
         "format": 1,
@@ -155,6 +169,8 @@ def run(
         "repeats": repeats,
         "realizations_checked": checked,
         "rows": [contestant.row() for contestant in contest + more],
+        "sources": rows,
+        "source_limit": bs.limit(rows, ranks == GOAL_RANKS),
         "ratios": {c.label: ratios(contest[0], c) for c in contest[1:]},
         "core_share": core_share(contest[0]),
         "goal": goal(contest[0], ranks),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
+from . import sources as bs
 from .measure import Contestant
 
 GOAL = 1e9
@@ -41,7 +42,8 @@ def report(result: dict[str, Any]) -> str:
         lines.append(f"both peers equal the engine to the tick ({checked} realizations)")
     if (share := result["core_share"]) < 0.95:
         lines.append(f"other programs were running: ours had {share:.0%} of its core")
-    lines += [result["goal"]["text"], result["gpu_limit"]["text"]]
+    lines += bs.table(result["sources"])
+    lines += [result[what]["text"] for what in ("goal", "source_limit", "gpu_limit")]
     return "\n".join(lines)
 
 

@@ -1,0 +1,154 @@
+"""What each kind of noise costs, beside periodic noise: CPU time per rank-round, measured in turn.
+
+A limit holds for the CPU backend: no source costs more than `LIMIT` times the periodic one.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ..case import Case
+from ..network import Hockney, LogGOPS
+from ..noise import (
+    Bernoulli,
+    Empirical,
+    Exponential,
+    Gamma,
+    Lognormal,
+    MessageNoise,
+    NetworkJitter,
+    Noise,
+    Pareto,
+    PeriodicNoise,
+    RenewalNoise,
+    StepNoise,
+    TraceNoise,
+)
+from .measure import Contestant, engine
+
+LIMIT = 4.0
+"""Times what periodic noise costs per rank-round, on one core at `summary.GOAL_RANKS` ranks."""
+
+PERIODIC = "periodic"
+_RARE = Bernoulli(0.001, "14us")
+_DETOURS = [1e-3 * (k + 0.98 * (0.618034 * k % 1)) for k in range(1000)]  # one in each ms
+
+SOURCES: dict[str, list[Noise]] = {
+    "none": [],
+    PERIODIC: [PeriodicNoise("1ms", "10us")],
+    "periodic in a window": [PeriodicNoise("1ms", "10us", end="1000s")],
+    "periodic, jitter": [PeriodicNoise("1ms", "10us"), NetworkJitter("1ms", "10us")],
+    "periodic, renewal": [PeriodicNoise("1ms", "10us"), RenewalNoise("9.9ms", "100us")],
+    "renewal": [RenewalNoise("990us", "10us")],
+    "renewal, Pareto": [RenewalNoise("990us", Pareto("5us", 2))],
+    "trace": [TraceNoise(starts=_DETOURS, durations=[1e-5] * len(_DETOURS), length="1s")],
+    "step, Bernoulli": [StepNoise(_RARE)],
+    "send, Bernoulli": [StepNoise(_RARE, at="send")],
+    "step, exponential": [StepNoise(Exponential("100ns"))],
+    "step, Pareto": [StepNoise(Pareto("50ns", 2))],
+    "step, lognormal": [StepNoise(Lognormal("50ns", 1))],
+    "step, gamma": [StepNoise(Gamma(2, "50ns"))],
+    "step, samples": [StepNoise(Empirical(samples=tuple(1e-9 * k for k in range(1, 1001))))],
+    "step, histogram": [StepNoise(Empirical(low=tuple(1e-8 * k for k in range(99)),
+                                            high=tuple(1e-8 * k for k in range(1, 100)),
+                                            count=tuple(range(100, 1, -1))))],
+    "message, exponential": [MessageNoise(Exponential("100ns"))],
+    "message, Bernoulli": [MessageNoise(_RARE)],
+}  # fmt: skip
+"""One or two of each kind. Intervals take 1 % of the CPU, steps and messages 100 ns on average; or
+rarely 14 us (Horikoshi et al. 2018)."""
+
+
+def programs(ranks: int, noise: Sequence[Noise]) -> dict[str, Case]:
+    """Conventional butterflies in which a round has one piece of CPU work, and two."""
+    case = partial(Case, ranks, noise=noise)
+    return {
+        "Hockney": case(network=Hockney(1e-6, 1e-9, 1e-10)),
+        "LogGOPS": case(network=LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)),
+    }
+
+
+def contestants(ranks: int, name: str, backend: str, threads: int | None) -> list[Contestant]:
+    """The engine on every program under every source."""
+    return [
+        engine(name, program, source, case, backend, threads)
+        for source, noise in SOURCES.items()
+        for program, case in programs(ranks, noise).items()
+    ]
+
+
+def costs(contestant: Contestant) -> list[float]:
+    """Nanoseconds per rank-round, one for each repeat.
+
+    CPU time, which other programs on the machine lengthen little; of a GPU the time by the clock.
+    """
+    seconds = contestant.cpu_seconds if contestant.threads else contestant.seconds
+    return [1e9 * s / (contestant.rank_rounds * contestant.realizations) for s in seconds]
+
+
+def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
+    """Each source's cost, and its ratio to the periodic one of the same program and repeat."""
+    periodic = {(c.name, c.program): costs(c) for c in measured if c.noise == PERIODIC}
+    rows = []
+    for c in measured:
+        found = costs(c)
+        times = [a / b for a, b in zip(found, periodic[c.name, c.program], strict=True)]
+        rows.append({
+            "name": c.name,
+            "program": c.program,
+            "noise": c.noise,
+            "threads": c.threads,
+            "realizations": c.realizations,
+            "nanoseconds_per_rank_round": _spread(found),
+            "times_periodic": _spread(times),
+        })  # fmt: skip
+    return rows
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
+
+
+def limit(rows: Sequence[dict[str, Any]], judged: bool) -> dict[str, Any]:
+    """Which sources cost more than `LIMIT` times the periodic one on a core; worst first."""
+    ours = [row for row in rows if row["threads"] and row["noise"] != PERIODIC]
+    ours.sort(key=lambda row: -row["times_periodic"]["median"])
+    over = [row for row in ours if row["times_periodic"]["median"] > LIMIT]
+    met = not over if judged and ours else None
+    named = [f"{row['noise']} ({row['program']}): {row['times_periodic']['median']:.2f}"
+             for row in over or ours[:1]]  # fmt: skip
+    words = {True: "met", False: "not met", None: "not judged here" if ours else "not measured"}
+    text = f"limit: {LIMIT:g} times the cost of periodic noise on the CPU: {words[met]}"
+    if ours:
+        text += "; above it:" if over else "; the most is"
+    return {
+        "times_periodic": LIMIT,
+        "exceeded": named if over else [],
+        "met": met,
+        "text": "\n  ".join([text, *named]),
+    }
+
+
+def table(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Lines of text: a source a line, its cost on each program."""
+    lines = []
+    for name in dict.fromkeys(row["name"] for row in rows):
+        mine = {(row["noise"], row["program"]): row for row in rows if row["name"] == name}
+        columns = list(dict.fromkeys(program for _, program in mine))
+        time = "CPU time of one thread" if name.endswith("cpu") else "time"
+        lines.append(
+            f"{name}: {time}, ns per rank-round of a butterfly, and times periodic (range)"
+        )
+        lines.append(f"{'noise':<22}" + "".join(f"{column:<34}" for column in columns).rstrip())
+        for source in dict.fromkeys(noise for noise, _ in mine):
+            cells = [_cell(mine[source, column]) for column in columns]
+            lines.append(f"{source:<22}" + "".join(f"{cell:<34}" for cell in cells).rstrip())
+    return lines
+
+
+def _cell(row: dict[str, Any]) -> str:
+    cost, times = row["nanoseconds_per_rank_round"]["median"], row["times_periodic"]
+    return f"{cost:8.3f} {times['median']:8.2f} ({times['min']:.2f} to {times['max']:.2f})"
