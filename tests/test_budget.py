@@ -128,6 +128,16 @@ def test_always_and_never():
     assert "226.9 us" in tell.answer(always)[0]
 
 
+def test_no_room_and_a_tick_of_it():
+    just = budget(Question(8192, "44.85us", STEP, DELAY))
+    assert (just.state, just.probability.value) == ("never", 0.0)
+    assert "only without any noise" in tell.answer(just)[0]
+    for rank, steps in (("last", 12 * 2**12), ("mean", 2**12 - 1)):
+        found = budget(Question(4096, "41.400001us", STEP, "100s", rank))
+        assert found.how == "exact"
+        assert found.probability.value == pytest.approx(1e-14 / steps, rel=1e-6)
+
+
 # --- simulated answers
 
 
@@ -228,6 +238,30 @@ def test_constant_detours_are_bernoulli_noise(tmp_path):
     strict = thinned(path, 4096, "50us", STEP, precision=0.1)
     assert strict.probability.value < strict.measured
     assert "times rarer" in strict.lines()[3]
+
+
+def test_rates_are_compared_not_probabilities(tmp_path):
+    """A step of 3.45 us meets a detour in 99.9 % where there are 2 a us: rarer is more than p."""
+    path = tmp_path / "dense.noise"
+    starts = np.arange(1000, dtype=np.int64) * 500_000
+    noisefile.write(Measured((Detours(starts, starts * 0 + 100_000, 5 * 10**8),), "test"), path)
+    found = thinned(path, 64, "21us", STEP, precision=0.2)
+    assert found.measured == pytest.approx(1 - math.exp(-6.9))
+    p = found.probability.value
+    assert found.rarer(p) == pytest.approx(6.9 / -math.log1p(-p))
+    assert found.rarer(found.measured) == pytest.approx(1)
+    assert f"{found.rarer(p):.3g} [" in found.lines()[3]
+
+
+def test_measured_noise_without_room(tmp_path):
+    path = noise_file(tmp_path, [14_000_000] * 50)
+    assert "only without any noise" in thinned(path, 64, "20.7us", STEP).lines()[1]
+    share = thinned(path, 64, "20.7us", STEP, statistic="p90", precision=0.2)
+    exact = -math.expm1(math.log(0.9) / (6 * 64))  # no hit in nine of ten
+    assert share.state == "at most"
+    assert share.probability.low < exact < share.probability.high
+    with pytest.raises(ValueError, match="--precision must be from"):
+        thinned(path, 64, "40us", STEP, precision=7.0)
 
 
 def test_measured_noise_always_and_never(tmp_path):

@@ -242,7 +242,7 @@ def test_linear_needs_every_cycle(tmp_path):
 
 
 def test_sources_are_named():
-    assert sorted(CLAIMS) == ["C1", "C2", "C3", *(f"M{i}" for i in range(1, 8))]
+    assert sorted(CLAIMS) == ["C1", "C2", "C3", "H1", "H2", "H3", *(f"M{i}" for i in range(1, 8))]
     for claim in CLAIMS.values():
-        assert claim.source.startswith(("MS12", "CS14"))
+        assert claim.source.startswith(("MS12", "CS14", "HM18"))
         assert not claim.text.endswith(".")

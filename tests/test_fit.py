@@ -296,6 +296,19 @@ def test_671_us():
     assert found.probability.value == 1.0
 
 
+def test_beyond_every_p_is_no_fit_where_errors_say_so():
+    """225 us, 7 % above K (L + D) = 209.4 us, and one free parameter for one point."""
+    known = {"step": STEP, "delay": DELAY}
+    found = fit(Curve([4096], [225e-6], [1e-6]), **known)
+    assert (found.verdict, found.freedom) == ("no fit", 0)
+    assert "15.6 us remain unexplained by any p" in told(found)
+    for error in (None, [10e-6]):  # 10 % count as nothing, or are within 1.6 errors
+        found = fit(Curve([4096], [225e-6], error), **known)
+        assert found.verdict == "not tested"
+        assert "209.4 us, with every step hit; measured: 225 us" in told(found)
+    assert fit(Curve([4096], [150e-6], [1e-6]), **known).verdict == "not tested"
+
+
 @pytest.mark.parametrize(("rank", "barrier", "tuned"), [("last", 0.014, 0.0068),
                                                       ("mean", 0.0811, 0.0535)])  # fmt: skip
 def test_hm18_estimate_and_tuned(rank, barrier, tuned):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import cs14, hm18, ms12, ms12_alpha, ms12_maps
+from . import cs14, hm18, hm18_fig3, ms12, ms12_alpha, ms12_maps
 from .finding import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, Finding, verdict
 
 if TYPE_CHECKING:
@@ -154,6 +154,6 @@ CLAIMS = {
         "24 nodes, 100,000 barriers at 1.4 GHz: mean 29,621, min 19,670, max 2,474,458 cycles",
         ("completion",),
         ("ranks", "probability"),
-        hm18.fig3,
+        hm18_fig3.fig3,
     ),
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .fit import table
-from .options import number, value
+from .options import number, tell_of_wait, value
 
 _PER_DECADE = 32
 _ROWS = 14  # of the table that is printed
@@ -75,8 +75,9 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..inference import Question, budget, tell
 
     question = Question(delay=chosen.delay, **fields)
+    tell_of_wait(question.rounds)
     found = budget(question, **options)
-    print("\n".join(tell.answer(found)))
+    print("\n".join(tell.answer(found)), flush=True)
     curves = _curves(question, options["confidence"])
     few = [curve[:: max(len(curve) // _ROWS, 1)] for curve in curves]
     print("\n" + "\n".join(tell.over_delays(few)))

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .options import number, value
+from .options import number, tell_of_wait, value
 
 _MOST_BYTES = 2**62
 
@@ -68,6 +68,8 @@ def _run(chosen: argparse.Namespace) -> None:
 
         check_choice(chosen.series, "--series", [curve.name for curve in curves])
         curves = [curve for curve in curves if curve.name == chosen.series]
+    if chosen.model == "bernoulli" and chosen.rank == "last":
+        tell_of_wait(max(curve.rounds[-1] for curve in curves))
     probability = chosen.probability
     found = [
         fit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from ..fields import check_integer, shorten
@@ -32,6 +33,15 @@ def pairs(text: str, name: str) -> dict[str, Any]:
             raise ValueError(f"--{name} has the key {key!r} twice; got {shorten(text)}")
         table[key] = value(entry)
     return table
+
+
+def tell_of_wait(rounds: float) -> None:
+    """Say that more ranks than the shipped tables have take a simulation first."""
+    from ..inference.table import is_shipped
+
+    if not is_shipped(math.ceil(rounds)):
+        told = f"no table for 2^{math.ceil(rounds)} ranks is shipped: making it may take minutes"
+        print(told, file=sys.stderr, flush=True)
 
 
 def number(text: str, name: str) -> float:

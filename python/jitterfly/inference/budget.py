@@ -17,6 +17,8 @@ from .hits import any_hit, one_rank, pairs
 from .question import ALWAYS, AT_MOST, EXACT, NEVER, STATISTICS, TABULATED, Budget, Question
 from .table import Table, table
 
+_LOWEST = -300.0  # ln p: a tick of room and the longest delay take 1e-19 hits
+
 
 def budget(
     question: Question, *, confidence: float = 0.95, precision: float | None = None, seed: int = 1
@@ -44,18 +46,25 @@ def budget(
     >>> f"{budget(asked).probability.value:.4f}"
     '0.0811'
     """
-    check_confidence(confidence)
-    if precision is None:
-        precision = 0.03 if question.statistic == "mean" else 0.08
-    if not isinstance(precision, float) or not 1e-4 <= precision <= 0.5:
-        raise ValueError(f"--precision must be from 0.0001 to 0.5, got {shorten(precision)}")
-    seed = check_integer(seed, "--seed", 0, MOST_SEED)
+    precision, seed = check_options(question.statistic, confidence, precision, seed)
     known = without_simulation(question, confidence, precision)
     if known is not None:
         return known
     from .montecarlo import simulated
 
     return simulated(question, confidence, precision, seed)
+
+
+def check_options(
+    statistic: str, confidence: float, precision: float | None, seed: int
+) -> tuple[float, int]:
+    """Precision and seed of a simulated answer; ValueError where they or `confidence` are wrong."""
+    check_confidence(confidence)
+    if precision is None:
+        precision = 0.03 if statistic == "mean" else 0.08
+    if not isinstance(precision, float) or not 1e-4 <= precision <= 0.5:
+        raise ValueError(f"--precision must be from 0.0001 to 0.5, got {shorten(precision)}")
+    return precision, check_integer(seed, "--seed", 0, MOST_SEED)
 
 
 def without_simulation(
@@ -71,18 +80,18 @@ def without_simulation(
     hits = math.floor(question.room)
     if question.rank == "mean":
         if share is None:
-            value = _root(lambda p: float(one_rank(p, k).sum()) - question.room, k)
+            value = _root(lambda p: float(one_rank(p, k).sum()) - question.room)
         else:
-            value = _root(lambda p: float(one_rank(p, k)[hits]) - (1 - share), k)
+            value = _root(lambda p: float(one_rank(p, k)[hits]) - (1 - share))
         return Budget(question, state, Bounds(value, value, value), confidence, EXACT)
     if share is not None:
         if hits > 0:
             return None
-        value = _root(lambda p: float(any_hit(p, k)) - (1 - share), k)
+        value = _root(lambda p: float(any_hit(p, k)) - (1 - share))
         return Budget(question, state, Bounds(value, value, value), confidence, EXACT)
     # E[M] lies between P(M >= 1) and that plus (k - 1) P(M >= 2).
-    low = _root(lambda p: float(any_hit(p, k)) + (k - 1) * p * p * pairs(k) - question.room, k)
-    high = _root(lambda p: float(any_hit(p, k)) - question.room, k)
+    low = _root(lambda p: float(any_hit(p, k)) + (k - 1) * p * p * pairs(k) - question.room)
+    high = _root(lambda p: float(any_hit(p, k)) - question.room)
     if high / low - 1 > 0.1 * precision:
         return None
     return Budget(question, state, Bounds(math.sqrt(low * high), low, high), confidence, EXACT)
@@ -97,7 +106,7 @@ def tabulated(question: Question, confidence: float = 0.95) -> Budget:
     hits = table(k)
     reach = student_t(confidence, hits.realizations - 1)
     value, low, high = (
-        _root(lambda p, z=z: _beyond(question, hits, p, z, share), k)  # type: ignore[misc]
+        _root(lambda p, z=z: _beyond(question, hits, p, z, share))  # type: ignore[misc]
         for z in (0.0, reach, -reach)
     )
     bounds = Bounds(value, min(low, value), max(high, value))
@@ -112,14 +121,13 @@ def _beyond(question: Question, hits: Table, p: float, z: float, share: float | 
     return above + z * math.sqrt(above * (1 - above) / hits.realizations) - (1 - share)
 
 
-def _root(rising: Any, rounds: int) -> float:
+def _root(rising: Any) -> float:
     """Of an exact function of p; 1 where it does not become positive."""
     from scipy.optimize import brentq
 
-    low, high = -math.log(rounds * 2.0**rounds) - 30, 0.0
     if rising(1.0) <= 0:
         return 1.0
-    return math.exp(brentq(lambda x: rising(math.exp(x)), low, high, xtol=1e-10))
+    return math.exp(brentq(lambda x: rising(math.exp(x)), _LOWEST, 0.0, xtol=1e-10))
 
 
 def over_delays(

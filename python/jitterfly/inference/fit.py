@@ -18,18 +18,14 @@ from ..fields import shorten
 from ..stats.distributions import special
 from ..stats.estimates import check_confidence
 from ..units import Time, parse_seconds
-from . import quadratic
+from . import quadratic, verdict
 from .curve import Curve
-from .found import FITS, NO_FIT, NOT_TESTED, Bounds, Fit
+from .found import Bounds, Fit
 from .model import Model, make_model
 from .quadratic import Sums
 
 Floats = npt.NDArray[np.float64]
 
-SIGNIFICANCE = 1e-3
-"""A curve with errors is not explained where chance alone misses it as far this rarely."""
-TOLERANCE = 0.1
-"""A curve without errors is not explained where the misfit is more than this share (rms)."""
 _ALIKE = 1e-3  # with too few points to test: parameters that fit to this share are alike
 _RARE = 1e-4  # p * ranks from which on a smaller p only means a larger D
 _COARSE, _FINE, _PASSES = 240, 100, 3
@@ -139,7 +135,7 @@ def _search(curve: Curve, model: Model, known: _Known, weight: Floats, confidenc
     p = np.exp(grid)
     predicted = k * steps[at] + scales[at] * model.extra(k, p[at : at + 1])[0]
     misfit = float(np.sqrt(np.mean((y / np.maximum(predicted, 1e-15) - 1) ** 2)))
-    chance = _chance(float(misfits[at]), freedom, curve)
+    chance = verdict.chance(float(misfits[at]), freedom, curve)
     ranges = _ranges(sums, limit, known, misfits)
     within = np.flatnonzero(misfits <= limit)
     lowest, highest = grid[[within[0], within[-1]]]
@@ -150,7 +146,7 @@ def _search(curve: Curve, model: Model, known: _Known, weight: Floats, confidenc
         low = 0.0 if rare else math.exp(lowest)
         probability = Bounds(float(p[at]), low, math.exp(highest))
     return Fit(
-        curve, model, confidence, _verdict(curve, freedom, misfit, chance),
+        curve, model, confidence, verdict.verdict(curve, freedom, misfit, chance),
         _bounds(float(steps[at]), *ranges[0], known.step),
         _bounds(float(scales[at]), *ranges[1], known.scale, endless=rare),
         probability,
@@ -194,17 +190,3 @@ def _limit(least: float, freedom: int, curve: Curve, confidence: float) -> float
         return least + len(curve) * _ALIKE**2
     allowed = float(special().fdtri(1, freedom, confidence))
     return least + max(least * allowed / freedom, 1e-12 * len(curve))
-
-
-def _chance(least: float, freedom: int, curve: Curve) -> float:
-    if curve.error is None or freedom <= 0:
-        return math.nan
-    return float(special().chdtrc(freedom, least))
-
-
-def _verdict(curve: Curve, freedom: int, misfit: float, chance: float) -> str:
-    if not math.isnan(chance):
-        return NO_FIT if chance < SIGNIFICANCE else FITS
-    if misfit > TOLERANCE:
-        return NO_FIT
-    return FITS if freedom > 0 else NOT_TESTED

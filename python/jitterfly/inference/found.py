@@ -43,7 +43,7 @@ class Fit:
         Root mean square of measured / predicted - 1.
     chi2, freedom, chance : float, int, float
         Weighted sum of squares, points minus parameters, and how often chance alone gives more;
-        `chance` is NaN without errors or freedom.
+        `chance` is NaN without errors, and an upper bound without freedom.
     region : float array, shape (3, probabilities)
         p, and the least and the largest scale that belong to it, NaN where p fits none.
     """

@@ -123,9 +123,14 @@ def _shipped() -> dict[int, Table]:
 @lru_cache(maxsize=32)
 def table(rounds: int) -> Table:
     """For 2^rounds ranks: shipped, or coarser and made now, which takes seconds to minutes."""
-    if rounds <= MOST_ROUNDS:
+    if is_shipped(rounds):
         return _shipped()[rounds]
     return make(rounds, max(100, int(3e8 / (rounds * 2.0**rounds))), per_decade=6)
+
+
+def is_shipped(rounds: int) -> bool:
+    """Whether `table` answers at once; else it takes half a minute (2^15 ranks) to minutes."""
+    return rounds <= MOST_ROUNDS
 
 
 def write(path: Path = SHIPPED, most: int = MOST_ROUNDS, budget: float = 2e8) -> None:

@@ -21,6 +21,8 @@ def answer(found: Budget) -> list[str]:
     question = found.question
     k = question.rounds
     step, delay = (show_seconds(float(t), 4) for t in (question.step, question.delay))
+    if found.state == NEVER and question.room == 0:
+        return [f"only without any noise: {asked(question)} is just K L = {k} x {step}"]
     if found.state == NEVER:
         return [
             f"impossible: to keep {asked(question)} takes less than no noise: K L = {k} x {step} = "

@@ -18,8 +18,9 @@ from typing import Any
 from ..measured import Detours, FormatError, Histogram, load
 from ..noise.distributions import Empirical
 from ..stats.distributions import clopper_pearson, realizations_needed, student_t
-from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
+from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 from . import tell
+from .budget import check_options
 from .found import Bounds
 from .question import ALWAYS, AT_MOST, NEVER, STATISTICS, Question
 from .search import crossing
@@ -27,6 +28,7 @@ from .simulated import UNIT, extra
 
 _PILOT = 100  # realizations that plan the rest
 _MOST_STEPS = 2e9
+_HALF_A_TICK = 0.5 / TICKS_PER_SECOND
 _STEP = 0.3  # of ln p, over which the pilot tells the slope
 
 
@@ -51,6 +53,12 @@ class Thinned:
         """Probability that a step of L meets a detour of the measured rate."""
         return -math.expm1(-self.rate * float(self.question.step))
 
+    def rarer(self, probability: float) -> float:
+        """The measured rate over that with which a step meets a detour with this probability."""
+        if probability >= 1:
+            return 0.0
+        return self.rate * float(self.question.step) / -math.log1p(-probability)
+
     def lines(self) -> list[str]:
         """The answer for people."""
         asked = tell.asked(self.question)
@@ -59,19 +67,24 @@ class Thinned:
                 f"L = {step} meets one with p = {self.measured:.3g}")  # fmt: skip
         if self.state == NEVER:
             quiet = show_seconds(self.question.quiet, 4)
+            if self.question.room == 0:
+                return [head, f"only without any noise: {asked} is just that time, {quiet}"]
             return [head, f"impossible: {asked} is less than the time without noise, {quiet}"]
         if self.state == ALWAYS:
             return [head, f"always met: {asked} holds even with a detour in every step"]
         p = self.probability
-        ratio = Bounds(*sorted((self.measured / x for x in p[:3]), reverse=True))
-        least, value, most = sorted(ratio[:3])
+        least, value, most = sorted(map(self.rarer, p[:3]))
         lines = [head, f"to keep {asked}:",
                  f"at most p = {p.value:.3g} [{p.low:.3g}, {p.high:.3g}]"]  # fmt: skip
         if value > 1:
             told = f"detours must become {value:.3g} [{least:.3g}, {most:.3g}] times rarer"
+            if least <= 1:
+                told += ": the measured rate is about at the limit"
         else:
-            told = (f"met as it is: detours may become {1 / value:.3g} [{1 / most:.3g}, "
-                    f"{1 / least:.3g}] times as frequent")  # fmt: skip
+            often = [1 / x if x else math.inf for x in (value, most, least)]
+            met = "met as it is" if most < 1 else "about at the limit"
+            told = (f"{met}: detours may become {often[0]:.3g} [{often[1]:.3g}, "
+                    f"{often[2]:.3g}] times as frequent")  # fmt: skip
         how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
                f"{self.realizations:,} realizations; not of the measurement")  # fmt: skip
         return [*lines, told, how]
@@ -98,6 +111,7 @@ def thinned(
     ValueError
         A value out of range, or a file without detours or without the time observed.
     """
+    aim, seed = check_options(statistic, confidence, precision, seed)
     delay = Empirical(file=str(path), part="all")
     events, rate = _rate(path)
     parse_seconds(step, "--step", positive=True)
@@ -106,12 +120,13 @@ def thinned(
     share = STATISTICS[statistic]
     if rank == "mean" and share is not None:
         raise ValueError("--statistic must be mean for --noise with --rank mean")
-    room = float(question.latency) - question.quiet
+    room = to_ticks(question.latency) - question.rounds * to_ticks(question.step)
+    room /= TICKS_PER_SECOND
 
     def answer(state: str, p: Bounds, count: int = 0) -> Thinned:
         return Thinned(question, path.name, state, p, events, rate, count, confidence)
 
-    if room <= 0:
+    if question.state == NEVER:
         return answer(NEVER, Bounds(0.0, 0.0, 0.0))
 
     def evaluated(count: int, first: int) -> Callable[[float], tuple[float, float, float]]:
@@ -135,7 +150,6 @@ def thinned(
     ends = [rough(min(guess * math.exp(x), 1.0)) for x in (-_STEP, _STEP)]
     slope = max((ends[1][0] - ends[0][0]) / (2 * _STEP), 1e-3 * scale)
     wide = (rough(guess)[2] - rough(guess)[1]) / 2 / slope
-    aim = precision or (0.03 if share is None else 0.08)
     steps = math.log2(ranks) * ranks
     count = int(min(max(pilot * (wide / aim) ** 2, pilot), max(_MOST_STEPS / steps, pilot)))
     final = evaluated(count, pilot)  # fresh: the pilot decided how many
@@ -150,7 +164,7 @@ def _statistic(
     sample: Any, room: float, share: float | None, confidence: float
 ) -> tuple[float, float, float]:
     if share is not None:
-        beyond = int((sample > room).sum())
+        beyond = int((sample > room + _HALF_A_TICK).sum())
         return beyond / len(sample), *clopper_pearson(beyond, len(sample), confidence)
     value = float(sample.mean())
     error = float(sample.std(ddof=1)) / math.sqrt(len(sample))

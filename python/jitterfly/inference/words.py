@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..units import show_seconds
-from .fit import SIGNIFICANCE, TOLERANCE
 from .found import NO_FIT, NOT_TESTED, Bounds, Fit
+from .verdict import SIGNIFICANCE, TOLERANCE
 
+_ROUNDING = 1e-9
 _SHOWN = 0.01  # p of "rare" noise, where a needed duration is told
 
 
@@ -86,8 +87,9 @@ def verdict(found: Fit) -> str:
     """Whether the model explains the curve, and how that was decided."""
     if not math.isnan(found.chance):
         how = (
-            f"chi2 = {found.chi2:.3g} with {found.freedom} degrees of freedom; chance alone gives "
-            f"as much {_percent(found.chance)} of the time"
+            f"chi2 = {found.chi2:.3g} with {max(found.freedom, 0)} degrees of freedom; chance "
+            f"alone gives as much {'at most ' * (found.freedom <= 0)}{_percent(found.chance)} of "
+            "the time"
         )
         if found.verdict == NO_FIT:
             how += f" (below {100 * SIGNIFICANCE:g} % counts as no fit)"
@@ -96,7 +98,7 @@ def verdict(found: Fit) -> str:
         if found.verdict == NO_FIT:
             how += f" (above {100 * TOLERANCE:g} % counts as no fit)"
     if found.verdict == NOT_TESTED:
-        how = "as many parameters as points, so this tests nothing"
+        how = "as many parameters as points, or more, so this tests nothing"
     return f"{found.verdict}: {how}"
 
 
@@ -123,6 +125,8 @@ def _intervals(found: Fit) -> list[str]:
         lines.append("D may be 0: the curve shows no noise that can be told from none")
     if found.step.low == 0 and found.probability.high == 1 and not found.step.fixed:
         lines.append("noise that hits every step is the same as a larger L")
+    if found.verdict == NOT_TESTED:
+        lines += _beyond(found)[:1]
     partial = found.curve.ranks & (found.curve.ranks - 1) != 0
     if partial.any():
         lines.append("between powers of two the model is interpolated over log2(ranks)")
@@ -130,13 +134,7 @@ def _intervals(found: Fit) -> list[str]:
 
 
 def _failure(found: Fit) -> list[str]:
-    curve, lines = found.curve, []
-    step, scale = found.step.value, found.scale.value
-    reach = curve.rounds * (step + found.model.most * scale)
-    worst = int(np.argmax(curve.latency / np.maximum(found.predicted, 1e-15)))
-    seen, quiet = float(curve.latency[worst]), float(curve.rounds[worst] * step)
-    if found.scale.fixed and seen > reach[worst]:
-        lines += _beyond(found, worst, seen, quiet, float(reach[worst]))
+    curve, lines, step = found.curve, _beyond(found), found.step.value
     if (np.diff(curve.latency) < 0).any() and not _rises(curve.latency):
         lines.append("the latency falls with the number of ranks; in the model it can only rise")
     if found.step.fixed and (curve.latency < curve.rounds * step).any():
@@ -147,9 +145,15 @@ def _failure(found: Fit) -> list[str]:
     return lines or ["no L, D and p of this model give a curve of this shape"]
 
 
-def _beyond(found: Fit, at: int, seen: float, quiet: float, reach: float) -> list[str]:
-    """A latency above K (L + D), which no p reaches (the model's §7)."""
-    k, ranks = float(found.curve.rounds[at]), f"{found.curve.ranks[at]:,} ranks"
+def _beyond(found: Fit) -> list[str]:
+    """On a latency above K (L + D), which no p reaches (the model's §7), if there is one."""
+    curve = found.curve
+    at = int(np.argmax(curve.latency / np.maximum(found.predicted, 1e-15)))
+    k, seen, ranks = float(curve.rounds[at]), float(curve.latency[at]), f"{curve.ranks[at]:,} ranks"
+    quiet = k * found.step.value
+    reach = quiet + k * found.model.most * found.scale.value
+    if not found.scale.fixed or seen <= reach * (1 + _ROUNDING):
+        return []
     step, scale = (show_seconds(x.value, 3) for x in (found.step, found.scale))
     rare = float(found.model.extra([k], [_SHOWN])[0, 0])
     whole, few = (seen - quiet) / k, (seen - quiet) / rare

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
+from ..stats.distributions import quantile_rank, realizations_needed
+
 LEVEL = 0.95
 RESAMPLES = 1000
 SEED = 20100711
@@ -24,11 +26,6 @@ _MOST_EXACT = 10**9  # events
 _DRAWN = 2000  # largest values: a mean's tail is theirs
 
 
-def rank_of(q: float, total: int) -> int:
-    """Rank (from 1) of the q quantile among so many values: the smallest with F >= q."""
-    return min(total, max(1, math.ceil(q * total - 1e-9)))
-
-
 def rank_interval(q: float, total: int, level: float = LEVEL) -> tuple[int, int]:
     """Ranks (from 1) between which the q quantile of a resample lies with probability `level`.
 
@@ -37,7 +34,7 @@ def rank_interval(q: float, total: int, level: float = LEVEL) -> tuple[int, int]
     >>> rank_interval(0.5, 101)
     (41, 61)
     """
-    rank = rank_of(q, total)
+    rank = quantile_rank(total, q)
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     if total < _MOST_EXACT:
         shares = betaincinv(rank, total - rank + 1, tails)
@@ -51,13 +48,9 @@ def is_carried(q: float, total: int, level: float = LEVEL) -> bool:
     """Whether so many events bound their q quantile from above at this level.
 
     They do not where all of them may lie below it, with a probability above (1 - level) / 2.
+    For q from 1/2.
     """
-    return total > 0 and total * math.log(q) <= math.log((1 - level) / 2)
-
-
-def events_needed(q: float, level: float = LEVEL) -> int:
-    """The fewest events that carry a quantile."""
-    return math.ceil(math.log((1 - level) / 2) / math.log(q))
+    return total >= realizations_needed(q, level)
 
 
 def mean_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:

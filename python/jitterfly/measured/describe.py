@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..stats.distributions import quantile_rank, realizations_needed
 from ..units import TICKS_PER_SECOND, from_ticks
 from .bootstrap import (
     LEVEL,
-    events_needed,
     is_carried,
     mean_interval,
     rank_interval,
-    rank_of,
     weighted_mean_interval,
 )
 from .data import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
@@ -108,9 +107,14 @@ def _events(values: Any) -> Facts:
         return {"count": 0, "quantiles": []}
     quantiles: list[Facts] = []
     for q in QUANTILES:
-        found: Facts = {"q": q, "value": None, "interval": None, "needs": events_needed(q)}
+        found: Facts = {
+            "q": q,
+            "value": None,
+            "interval": None,
+            "needs": realizations_needed(q, LEVEL),
+        }
         if is_carried(q, total):
-            found["value"] = float(values[rank_of(q, total) - 1])
+            found["value"] = float(values[quantile_rank(total, q) - 1])
             found["interval"] = [float(values[rank - 1]) for rank in rank_interval(q, total)]
             found["events"] = int(total - np.searchsorted(values, found["value"], "left"))
         quantiles.append(found)
@@ -147,9 +151,14 @@ def _histogram(part: Histogram) -> Facts:
     counts = np.append(part.counts, part.overflow)
     upto = np.cumsum(counts)
     for q in QUANTILES:
-        found: Facts = {"q": q, "value": None, "interval": None, "needs": events_needed(q)}
+        found: Facts = {
+            "q": q,
+            "value": None,
+            "interval": None,
+            "needs": realizations_needed(q, LEVEL),
+        }
         if is_carried(q, total):
-            bin_ = int(np.searchsorted(upto, rank_of(q, total)))
+            bin_ = int(np.searchsorted(upto, quantile_rank(total, q)))
             ends = [int(np.searchsorted(upto, rank)) for rank in rank_interval(q, total)]
             found["value"] = [float(low[bin_]), float(high[bin_])]
             found["interval"] = [float(low[ends[0]]), float(high[ends[1]])]

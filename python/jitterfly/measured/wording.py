@@ -9,6 +9,7 @@ from ..units import show_seconds
 from .bootstrap import LEAST_EVENTS, RESAMPLES
 from .data import Measured
 from .describe import Facts, describe
+from .periods import LEAST_EVENTS as LEAST_FOR_PERIODS
 
 _MOST_IN_FULL = 4  # parts; of more, each has one line
 _MOST_ROWS = 12
@@ -115,7 +116,8 @@ def _periods(found: Facts) -> list[str]:
     if "periods" not in found:
         return []
     if not found["periods"]:
-        return ["  periods: none found"]
+        few = f" among so few detours ({LEAST_FOR_PERIODS} would do)"
+        return [f"  periods: none found{few * (found['count'] < LEAST_FOR_PERIODS)}"]
     return [
         f"  period {show_seconds(period['seconds'])} ({period['frequency']:.4g} Hz): "
         f"{period['share']:.1%} of the detours, {period['time_share']:.1%} of their time"

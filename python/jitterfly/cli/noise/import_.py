@@ -6,26 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...fields import shorten
-from ...units import parse_seconds
+from ...units import show_seconds
+from . import reading
 
 if TYPE_CHECKING:
     from ...measured import Measured
 
-_TIMES = ("quantum", "runtime", "period", "threshold", "width")
-_HELP = {
-    "clock-hz": ("HZ", "rate of the clock that its cycles are of, such as 2.1e9 or 2.1GHz"),
-    "unit": ("UNIT", "of its times: s, ms, us, ns, ps or cycles"),
-    "quantum": ("TIME", "length of a quantum (FTQ)"),
-    "runtime": ("TIME", "how long osnoise looked in each period"),
-    "period": ("TIME", "of osnoise"),
-    "threshold": ("TIME", "shorter noise was not recorded"),
-    "width": ("TIME", "of the bins of a histogram"),
-    "ranks": ("N", "of a collective"),
-    "events": ("WHICH", "events of a trace that are its detours: samples or sources"),
-}
 _SUFFIXES = (".out", ".txt", ".csv", ".tsv", ".dat", ".log", ".noise")
-_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 
 
 def add_parser(commands: Any) -> None:
@@ -38,21 +25,18 @@ def add_parser(commands: Any) -> None:
         "studies and `jitterfly noise show` read.",
     )
     parser.add_argument("file", type=Path, metavar="FILE")
-    parser.add_argument("--format", metavar="NAME", help="where it is not recognised")
     parser.add_argument(
         "--out", type=Path, metavar="X.noise", help="default: FILE's name, in this directory"
     )
     parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
-    parser.add_argument("--cpu", metavar="CPU", help="only this one, of a file of several")
-    for name, (metavar, text) in _HELP.items():
-        parser.add_argument(f"--{name}", metavar=metavar, help=text)
+    reading.add_options(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ...measured import load, wording
+    from ...measured import wording
 
-    measured = load(chosen.file, format=chosen.format, cpu=chosen.cpu, **_options(chosen))
+    measured = reading.load(chosen)
     print(f"{chosen.file}: {_title(measured)}")
     for key in ("machine", "kernel", "date", "command"):
         if key in measured.source:
@@ -70,37 +54,6 @@ def _title(measured: Measured) -> str:
     if measured.format in known:
         return f"{known[measured.format].TITLE} [{measured.format}]"
     return f"noise file [{measured.format}]"
-
-
-def _options(chosen: argparse.Namespace) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for name in _HELP:
-        text = getattr(chosen, name.replace("-", "_"))
-        if text is None:
-            continue
-        if name in _TIMES:
-            options[name] = parse_seconds(text, f"--{name}", positive=True)
-        elif name == "clock-hz":
-            options["clock_hz"] = _rate(text)
-        elif name == "ranks":
-            options[name] = int(text) if text.isascii() and text.isdigit() else text
-        else:
-            options[name] = text
-    return options
-
-
-def _rate(text: str) -> float:
-    number = text.strip().lower().removesuffix("hz")
-    prefix = number[-1:] if number[-1:] in ("k", "m", "g") else ""
-    try:
-        rate = float(number.removesuffix(prefix)) * _PREFIXES[prefix]
-    except ValueError:
-        rate = 0.0
-    if not 0 < rate < 1e15:
-        raise ValueError(
-            f"--clock-hz must be a rate above 0, such as 2.1e9 or 2.1GHz, got {shorten(text)}"
-        )
-    return rate
 
 
 def _write(chosen: argparse.Namespace, measured: Measured) -> None:
@@ -167,7 +120,12 @@ def _next(measured: Measured, out: Path) -> None:
             print(f"  part = 0  # to {len(measured.parts) - 1}")
         return
     part = ", part = 0" if several else ""
-    print(f'  kind = "renewal"\n  duration = {{ kind = "empirical", {file}{part} }}')
+    more = ""
+    if first.overflow:
+        longest = show_seconds(2e-12 * int(first.high[-1]), 3)
+        part += f', longest = "{longest}"'
+        more = f"  # for example: {first.overflow} of them are above the last bin"
+    print(f'  kind = "renewal"\n  duration = {{ kind = "empirical", {file}{part} }}{more}')
     print(f"  gap = {_gap(first)}")
 
 
@@ -176,6 +134,8 @@ def _gap(histogram: Any) -> str:
     from ...measured.describe import describe_part
 
     found = describe_part(histogram)
-    if not found.get("rate") or "share" not in found:
+    if not found.get("rate"):
         return '"1ms"  # for example: the file does not say how often they come'
+    if "share" not in found:
+        return f"{1 / found['rate']:.4g}  # from start to start: how long they are is not known"
     return f"{(1 - found['share']) / found['rate']:.4g}"

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from . import reading
+
 _ENDINGS = (".noise", ".out", ".txt", ".csv", ".tsv", ".dat", ".log")
 
 
@@ -24,20 +26,19 @@ def add_parser(commands: Any) -> None:
         metavar="X.png",
         help="picture; its ending decides the format (default: FILE's name, in this directory)",
     )
-    parser.add_argument("--format", metavar="NAME", help="of FILE, where it is not recognised")
-    parser.add_argument("--cpu", metavar="CPU", help="only this one, of a file of several")
+    reading.add_options(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ...measured import load, wording
+    from ...measured import wording
     from ...measured.describe import describe
     from ...plots.draw import check_path
 
     name = chosen.file.stem if chosen.file.suffix in _ENDINGS else chosen.file.name
     out = chosen.out or Path(f"{name}.png")
     check_path(out)
-    measured = load(chosen.file, format=chosen.format, cpu=chosen.cpu)
+    measured = reading.load(chosen)
     facts = describe(measured)
 
     from ...plots.noise import draw_measured

@@ -46,8 +46,9 @@ def read(text: Text, options: Options) -> Measured:
     ranges = data_ranges(text)
     if not ranges:
         raise text.error(None, "has no samples")
-    first = text.data[ranges[0][0] : ranges[0][0] + 4096].split(b"\n")
-    width = len(next(line for line in first if line.strip()).split())
+    first = re.compile(rb"\S").search(text.data, ranges[0][0])
+    begin = first.start() if first else ranges[0][0]
+    width = len(text.data[begin : begin + 4096].split(b"\n", 1)[0].split())
     if width not in (1, 2):
         raise text.error(line_at(text, ranges[0][0]), f"must have 1 or 2 columns, got {width}")
     netgauge = _NETGAUGE in text.head
