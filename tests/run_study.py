@@ -2,7 +2,7 @@
 
 import sys
 
-from jitterfly.studies.study import load_study
+from jitterfly.studies.reading import load_study
 from jitterfly.sweep import run
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from jitterfly.store.export import export
 from jitterfly.store.store import Store
-from jitterfly.studies.study import parse_study
+from jitterfly.studies.reading import parse_study
 from jitterfly.sweep.pool import Pool
 from jitterfly.sweep.worker import run_batch
 

@@ -102,6 +102,23 @@ def test_views_agree(ranks, cycles, within):
     )
 
 
+@pytest.mark.parametrize("within", [None, [2]])
+def test_rank_0_alone(within):
+    case = example(ranks=256, algorithm=jf.Butterfly(after=2, within=within), cycles=2)
+    one = replace(case, observe="rank 0")
+    times = jf.ready_times(case, 5, 1)
+    np.testing.assert_array_equal(jf.ready_times(one, 5, 1), times)
+    seen = jf.simulate(one, 3, seed=5)
+    assert seen.observations == jf.simulate(case, 3, seed=5).observations
+    assert len(seen.noise_free) == len(seen.observations)
+    labels = jf.row_labels(case)
+    rows = {"T=0": "level 8", "T=1": "forward 1", "T=2": "forward 2"}
+    for name in seen.observations:
+        cycle, T = name.split(", ")
+        expected = times[labels.index(f"{cycle}, {rows[T]}"), 0]
+        assert seen.column(name)[1] == expected
+
+
 def test_end_is_the_last_forward():
     times = jf.ready_times(example(), seed=3)
     np.testing.assert_array_equal(times[-1], times[-2])

@@ -67,6 +67,7 @@ def refused(text, message):
         ("[case]", "[case]\nranks = 12", "case: 'ranks' is set by all of axes.ranks"),
         ("[case]", "[case]\nranks = 1979-05-27", "case.ranks must be a number, text"),
         ("[case]", '[case]\nobserve = "rounds"', "case: observe must be 'completion' or 'spread'"),
+        ("[case]", '[case]\nobserve = "rank 0"', "case: observe must be .*, got 'rank 0'"),
         # budget
         (BUDGET, "", "the budget is missing: .realizations. with max"),
         (BUDGET, 'targets = ["mean of slowdown ± 1 %"]', "budget is missing, and targets need one"),

@@ -10,7 +10,7 @@ from jitterfly.claims.finding import above, below, between, every
 from jitterfly.claims.report import check_claims, judge, report
 from jitterfly.stats import Estimate
 from jitterfly.store import Store
-from jitterfly.studies.study import parse_study
+from jitterfly.studies.reading import parse_study
 from jitterfly.sweep import run
 
 CASE = """

@@ -14,15 +14,14 @@ from jitterfly.measured import (
     PerRankSamples,
 )
 from jitterfly.measured.bootstrap import (
-    events_needed,
     is_carried,
     mean_interval,
     rank_interval,
-    rank_of,
     weighted_mean_interval,
 )
 from jitterfly.measured.describe import describe, describe_part
 from jitterfly.measured.wording import lines
+from jitterfly.stats.distributions import quantile_rank, realizations_needed
 
 US, MS, S = 10**6, 10**9, 10**12
 
@@ -68,7 +67,7 @@ def test_a_quantile_beyond_the_events_is_unknown():
 @pytest.mark.parametrize("q", [0.5, 0.9, 0.99, 0.999])
 def test_events_needed(q):
     """The fewest with which all are below the quantile with a probability of 2.5 % at most."""
-    needed = events_needed(q)
+    needed = realizations_needed(q)
     assert q**needed <= 0.025 < q ** (needed - 1)
     assert is_carried(q, needed)
     assert not is_carried(q, needed - 1)
@@ -84,7 +83,7 @@ def test_ties_count_as_events_at_or_above():
 @pytest.mark.parametrize(("q", "total"), [(0.5, 101), (0.9, 1000), (0.99, 400), (0.5, 7)])
 def test_intervals_of_quantiles_are_those_of_all_resamples(q, total):
     """P(rank of the resample's quantile <= j) = P(Bin(n, j / n) >= r), summed here by hand."""
-    rank = rank_of(q, total)
+    rank = quantile_rank(total, q)
     shares = np.arange(1, total + 1) / total
     below = stats.binom.sf(rank - 1, total, shares)
     low, high = rank_interval(q, total)

@@ -79,7 +79,7 @@ def test_ctrl_c(call):
 STUDY = """
 import multiprocessing
 from pathlib import Path
-from jitterfly.studies.study import parse_study
+from jitterfly.studies.reading import parse_study
 from jitterfly.sweep import run
 
 TEXT = '''

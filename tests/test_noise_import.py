@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jitterfly import simulate
 from jitterfly.cli import main
 from jitterfly.measured import Detours, FormatError, Histogram, load, noisefile
 from jitterfly.measured.formats import Text, formats
 from jitterfly.measured.load import load_bytes
+from jitterfly.studies import load_study
 
 SAMPLES = Path(__file__).parent / "data" / "noise"
 REAL = Path(os.environ.get("JITTERFLY_NOISE_DATA", "/does/not/exist"))
@@ -523,3 +525,18 @@ def test_a_noise_file_can_be_imported_again(tmp_path, monkeypatch, capsys):
     assert run(SAMPLES / "detours.csv") == 0
     assert run("detours.noise", "--cpu", "1", "--out", "one.noise") == 0
     assert noisefile.read("one.noise").parts == sample("detours.csv", cpu="1").parts
+
+
+@pytest.mark.parametrize("name", ["netgauge_selfish.out", "rtla_osnoise_hist.txt", "sysjitter.3"])
+def test_the_study_that_is_told_runs(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    assert run(SAMPLES / name) == 0
+    told = capsys.readouterr().out.partition("in a study in the same directory:\n")[2]
+    Path("one.toml").write_text(
+        'name = "one"\nrealizations = { max = 9 }\n[case]\nranks = 4\n'
+        'network = { kind = "hockney", alpha = "1us", beta = 0, gamma = "1us" }\n' + told
+    )
+    (place,) = load_study("one.toml").places()
+    (cell,) = place.cells
+    assert len(cell.case.noise) == 1
+    assert simulate(cell.case, 3).samples.shape == (3, 1)

@@ -174,6 +174,14 @@ def test_command(file, capsys):
     assert Path("x.png").read_bytes()[:4] == PNG
 
 
+def test_a_file_that_needs_a_clock(file, capsys):
+    Path("b.dat").write_text("".join(f"{900 + k % 3}\n" for k in range(50)))
+    assert main(["noise", "show", "b.dat", "--format", "fwq"]) == 2
+    assert "give --clock-hz" in capsys.readouterr().err
+    assert main(["noise", "show", "b.dat", "--format", "fwq", "--clock-hz", "2GHz"]) == 0
+    assert Path("b.png").read_bytes().startswith(PNG)
+
+
 def test_one_cpu_as_pdf(file, capsys):
     assert main(["noise", "show", "x.noise", "--cpu", "3", "--out", "y.pdf"]) == 0
     assert "CPU 0:" not in capsys.readouterr().out

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jitterfly as jf
+from jitterfly.longest import longest_ticks
 from jitterfly.measured import Detours, Histogram, Measured, noisefile
 from jitterfly.noise import files, intervals
 from jitterfly.noise.files import copy_name
@@ -194,7 +195,7 @@ def test_times_beyond_2_to_the_62():
     """Where a tail is heavier than what is likely: an error, not a wrong number."""
     heavy = jf.StepNoise(jf.Pareto("1us", 1.65), during="compute")
     one = jf.Case(2**10, network=NETWORK, noise=[heavy], cycles=20, work="1us")
-    assert one.longest_ticks() < 2**62
+    assert longest_ticks(one) < 2**62
     jf.simulate(one, 5)
     from jitterfly.realization import check_times
 
@@ -220,6 +221,23 @@ def test_phases_and_intervals_of_one_of_several():
         options = {"rank": 0, "until": 1} | {name: value}
         check(lambda o=options: jf.noise_intervals(several, **o), f"{name} must be")
     assert jf.noise_intervals(case(), 0, 1).shape == (0, 2)
+
+
+def test_more_intervals_than_fit():
+    check(lambda: jf.noise_intervals(case(jf.PeriodicNoise("1ns", "1ps")), 0, 1e6), "not enough me")
+    renewal = jf.RenewalNoise("1us", "1us")
+    check(lambda: jf.noise_intervals(case(renewal), 0, 1e6), "gap and duration must be longer")
+    short = jf.noise_intervals(case(replace(renewal, end="1ms")), 0, 1e6)
+    assert 400 < len(short) < 600
+
+
+def test_windows_that_are_never_reached_cost_nothing():
+    """Renewals are not walked through up to a window, also where a forward leads back in time."""
+    late = jf.RenewalNoise("1us", "1us", begin=1e6)
+    options = {"algorithm": jf.Butterfly(after=1), "network": NETWORK, "cycles": 2, "work": "1us"}
+    with_it, without = (jf.Case(4, noise=noise, **options) for noise in ([late], []))
+    assert np.array_equal(jf.ready_times(with_it), jf.ready_times(without))
+    assert jf.noise_intervals(case(late), 0, 1).shape == (0, 2)
 
 
 # --- what noise can hit

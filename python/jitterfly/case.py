@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
 from .fields import check_choice, check_integer, check_keys, check_power_of_two, shorten
+from .longest import check_longest
 from .network import MOST_BYTES, Network
 from .noise import Noise, check_sources
-from .noise.source import longest_work
 from .steps import COMPUTE, OBSERVE, Costs, Step, Timeline, symmetric_timeline
-from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
+from .units import Seconds, to_ticks
 
 MOST_CYCLES = 100_000
 OBSERVE_CHOICES = ("completion", "spread", "rounds", "rank 0")
@@ -96,15 +96,7 @@ class Case:
         self.network.check_gap(self.algorithm.send_gap(self.log2_ranks, costs))
         for noise in self.noise:
             noise.check(self.ranks, costs.transit)
-        longest = self.longest_ticks()
-        if longest > LONGEST_TICKS:
-            raise ValueError(
-                f"the simulated time of a case must stay below {LONGEST_SECONDS:.3g} s (2^62 ps), "
-                f"this one may take {longest / TICKS_PER_SECOND:.3g} s: lower work, cycles, "
-                "message_bytes, or the times of network and noise"
-            )
-        for noise in self.noise:
-            noise.check_length(longest)
+        check_longest(self)
 
     @property
     def log2_ranks(self) -> int:
@@ -125,25 +117,6 @@ class Case:
         """The first cycle of any rank without noise, in ticks; later ones are shifted copies."""
         work, forward = to_ticks(self.work), self.algorithm.forward_ticks()
         return symmetric_timeline(self.cycle_steps(), self.costs, work, forward)
-
-    def longest_ticks(self) -> int:
-        """A bound on any time that occurs under the worst noise that is likely, in ticks."""
-        taken: dict[int, int] = {}  # a cycle asks for the same few again and again
-
-        def advance(start: int, work: int) -> int:
-            if work not in taken:
-                taken[work] = longest_work(self.noise, work)
-            return start + taken[work]
-
-        costs = self.costs
-        late = sum(noise.longest_message_delay(costs.transit) for noise in self.noise)
-        slow = costs._replace(transit=costs.transit + late)
-        work, forward = to_ticks(self.work), self.algorithm.forward_ticks()
-        steps = self.cycle_steps()
-        end = symmetric_timeline(steps, slow, work, forward, advance).end
-        # The end is when a rank is free; messages of forwards may still be under way.
-        under_way = slow.transit * len(steps)
-        return self.cycles * (end + under_way) + sum(noise.lookahead() for noise in self.noise)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for TOML and JSON; `from_dict` makes the case again."""

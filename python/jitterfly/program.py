@@ -120,9 +120,9 @@ def observation_names(case: Case) -> list[str]:
     Returns
     -------
     list of str
-        With ``observe="completion"`` and "rank 0": "completion", or "T=3", "cycle 2", "cycle 2, T=3" where
-        there are several T or cycles. With "spread": "<name>: max", "<name>: min", "<name>: mean"
-        for each of them. With "rounds": the same for each row of `row_labels`.
+        With ``observe="completion"`` and "rank 0": "completion", or "T=3", "cycle 2", "cycle 2,
+        T=3" where there are several T or cycles. With "spread": "<name>: max", "<name>: min",
+        "<name>: mean" for each of them. With "rounds": the same for each row of `row_labels`.
 
     Examples
     --------

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from . import _core, memory
 from .case import Case, check_case
 from .fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer
+from .noise import scope
 from .program import compile_case, row_count
 from .units import LONGEST_SECONDS, LONGEST_TICKS, Time, from_ticks, parse_seconds, to_ticks
 
@@ -141,7 +142,7 @@ def noise_intervals(
     Raises
     ------
     ValueError
-        An argument out of range.
+        An argument out of range, or more intervals than there is memory for.
 
     Examples
     --------
@@ -158,8 +159,16 @@ def noise_intervals(
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
     check_choice(phase, "phase", ("communication", "compute"))
+    count = 0.0
+    for noise in case.noise:
+        window = scope.window(noise.begin, noise.end)
+        last = min(end, window["end"])
+        noise.check_length(last)
+        count += noise.intervals_in(max(last - max(window["begin"], 0), 0))
+    what = f"about {count:.3g} intervals"
+    memory.check_memory(int(48 * count), what, memory.available_bytes())
     found = _core.busy(compile_case(case), seed, realization, rank, end, phase == "compute")
-    return from_ticks(found)
+    return from_ticks(np.maximum(found, 0))  # what is there at time 0 may have begun before
 
 
 def check_times(ticks: npt.NDArray[np.int64]) -> None:

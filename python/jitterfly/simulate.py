@@ -94,7 +94,7 @@ def simulate(
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
 
-    spread = case.observe != "completion"
+    spread = case.observe in ("spread", "rounds")
     # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.
     words = 4 + 3 + 3 if spread else 2
     held = row_count(case, every_row=case.observe == "rounds") * (

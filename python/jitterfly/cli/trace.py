@@ -120,7 +120,7 @@ def _from_options(chosen: argparse.Namespace) -> Case:
 
 
 def _from_study(path: Path, at: list[str]) -> tuple[Case, int]:
-    from ..studies.study import load_study
+    from ..studies.reading import load_study
 
     study = load_study(path)
     labels = {axis.name: [point.label for point in axis.points] for axis in study.axes}

@@ -18,7 +18,8 @@ from ..noise.files import copy_name, files_from, files_of
 from ..observables.target import Target
 from ..studies.budget import Budget
 from ..studies.place import STREAM_VERSION
-from ..studies.study import Study, parse_study
+from ..studies.reading import parse_study
+from ..studies.study import Study
 from ..version import __version__
 
 FORMAT = 2

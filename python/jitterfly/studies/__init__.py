@@ -3,6 +3,7 @@
 from .axes import Axis
 from .budget import Budget
 from .place import Cell, Place
-from .study import Study, load_study, parse_study
+from .reading import load_study, parse_study
+from .study import Study
 
 __all__ = ["Axis", "Budget", "Cell", "Place", "Study", "load_study", "parse_study"]

@@ -105,8 +105,10 @@ def check_budget(study: Any) -> None:
     if not isinstance(study.budget, Budget):
         raise ValueError(f"budget must be a Budget(max=...), got {shorten(study.budget)}")
     observe = study.case.get("observe", "completion")
-    if observe == "rounds":
-        raise ValueError("case: observe must be 'completion' or 'spread' in a study, got 'rounds'")
+    if observe in ("rounds", "rank 0"):
+        raise ValueError(
+            f"case: observe must be 'completion' or 'spread' in a study, got {observe!r}"
+        )
 
 
 def check_base(base: Mapping[str, Any], groups: Groups) -> None:

@@ -23,14 +23,13 @@ from .schema import (
     describe,
     read_base,
     read_observables,
-    read_study,
     read_target,
     read_variants,
     to_toml,
 )
 from .wishes import check_wishes
 
-__all__ = ["STREAM_VERSION", "Budget", "Cell", "Place", "Study", "load_study", "parse_study"]
+__all__ = ["STREAM_VERSION", "Budget", "Cell", "Place", "Study"]
 
 
 @dataclass(frozen=True)
@@ -200,38 +199,3 @@ class Made:
     full: bool = False
     where: str = ""
     folders: tuple[Path, Path | None] = (Path(), None)  # of the files that noise is read from
-
-
-def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study:
-    """The study that a TOML text describes.
-
-    Parameters
-    ----------
-    text : str
-    full : bool
-        Apply the table ``[full]``, which holds the sizes meant for a large machine.
-    where : str
-        The name of the file, for errors.
-
-    Raises
-    ------
-    ValueError
-        TOML syntax (with line), unknown or missing keys, and what `Study` refuses.
-    """
-    try:
-        study = Study(**read_study(text, full))
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
-    except RecursionError:
-        raise ValueError(f"{where}: nested too deeply") from None
-    return replace(study, made=replace(study._made, text=text, full=full, where=where))
-
-
-def load_study(path: str | Path, *, full: bool = False) -> Study:
-    """The study in a TOML file; `OSError` when it can not be read, else as `parse_study`."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file in UTF-8") from None
-    with files_from(Path(path).absolute().parent):
-        return parse_study(text, full=full, where=str(path))

@@ -13,7 +13,8 @@ from ..backends import BACKENDS, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables.target import Target
 from ..store.store import Store
-from ..studies.study import Study, load_study
+from ..studies.reading import load_study
+from ..studies.study import Study
 from . import executors
 from .feed import Feed
 from .progress import Progress

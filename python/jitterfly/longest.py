@@ -1,0 +1,45 @@
+"""How long a case may take: times must stay below what the engine's integers hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .noise.source import longest_work
+from .steps import symmetric_timeline
+from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, to_ticks
+
+if TYPE_CHECKING:
+    from .case import Case
+
+
+def longest_ticks(case: Case) -> int:
+    """A bound on any time that occurs under the worst noise that is likely, in ticks."""
+    taken: dict[int, int] = {}  # a cycle asks for the same few again and again
+
+    def advance(start: int, work: int) -> int:
+        if work not in taken:
+            taken[work] = longest_work(case.noise, work)
+        return start + taken[work]
+
+    costs = case.costs
+    late = sum(noise.longest_message_delay(costs.transit) for noise in case.noise)
+    slow = costs._replace(transit=costs.transit + late)
+    work, forward = to_ticks(case.work), case.algorithm.forward_ticks()
+    steps = case.cycle_steps()
+    end = symmetric_timeline(steps, slow, work, forward, advance).end
+    # The end is when a rank is free; messages of forwards may still be under way.
+    under_way = slow.transit * len(steps)
+    return case.cycles * (end + under_way) + sum(noise.lookahead() for noise in case.noise)
+
+
+def check_longest(case: Case) -> None:
+    """Raise ValueError for a case that may take longer than 2^62 ps."""
+    longest = longest_ticks(case)
+    if longest > LONGEST_TICKS:
+        raise ValueError(
+            f"the simulated time of a case must stay below {LONGEST_SECONDS:.3g} s (2^62 ps), "
+            f"this one may take {longest / TICKS_PER_SECOND:.3g} s: lower work, cycles, "
+            "message_bytes, or the times of network and noise"
+        )
+    for noise in case.noise:
+        noise.check_length(longest)
