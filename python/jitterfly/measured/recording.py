@@ -111,9 +111,10 @@ def _on_cpu(
             "counter's rate is not constant"
         )
     if one["full"]:
-        count = f"{len(one['detours']):,}"
+        many = len(one["detours"])
+        count = f"{many:,} detour{'s' * (many != 1)}"
         text.append(
-            f"CPU {cpu}: the buffer was full after {count} detours in {seconds:.3g} s, "
+            f"CPU {cpu}: the buffer was full after {count} in {seconds:.3g} s, "
             "which ended the recording there; a higher threshold needs less"
         )
     if one["moved_to"] >= 0:

@@ -93,7 +93,7 @@ def _what(found: Facts) -> str:
         )
     if found["kind"] == "latency histogram":
         return f"{count} wake-up latencies (how late a timer woke: no detours, so no rate)"
-    size = f"{found['bytes']} bytes"
+    size = f"{found['bytes']} byte{'s' * (found['bytes'] != 1)}"
     if found["kind"] == "message latency":
         return f"{count} latencies of messages of {size}"
     return f"{count} times {found['operation']} of {size} on {found['ranks']} ranks, the slowest:"
