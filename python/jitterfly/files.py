@@ -11,6 +11,18 @@ from pathlib import Path
 TEMPORARY = ".tmp"
 
 
+def check_replaceable(path: Path) -> None:
+    """Raise ValueError where a new file must not take the place of what is there: of a device."""
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} must be a file, it is a directory, a device or a pipe")
+
+
+def check_ends(path: Path) -> None:
+    """Raise ValueError for what can be read without an end, such as /dev/zero."""
+    if path.is_char_device() or path.is_block_device():
+        raise ValueError(f"{path} must be a file, it is a device")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A name beside `path` to write to; it becomes `path` when the block ends without an error.

@@ -103,7 +103,9 @@ def _curves(question: Any, confidence: float) -> list[list[Any]]:
     from ..inference import over_delays
 
     decades = log10(_ABOVE / _BELOW)
-    delays = question.delay * np.geomspace(_BELOW, _ABOVE, round(decades * _PER_DECADE) + 1)
+    delays = np.maximum(question.delay, 1e-12 / _BELOW) * np.geomspace(
+        _BELOW, _ABOVE, round(decades * _PER_DECADE) + 1
+    )
     if question.statistic != "mean":  # a stair: one hit less from D = limit / hits on
         edges = (question.latency - question.quiet) / np.arange(1, question.rounds + 1)
         edges = np.concatenate([edges * (1 - _EDGE), edges * (1 + _EDGE)])
@@ -116,6 +118,7 @@ def _curves(question: Any, confidence: float) -> list[list[Any]]:
 
 def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
     from ..files import write_whole
+    from ..inference.question import AT_MOST
     from ..plots import draw
 
     out.mkdir(parents=True, exist_ok=True)
@@ -129,7 +132,8 @@ def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
                      asked.delay, one.state, p.value, p.low, p.high, one.confidence,
                      one.how))  # fmt: skip
     write_whole(out / "budget.csv", table(rows).encode())
-    if not draw.can_draw():
+    some = any(one.state == AT_MOST for curve in curves for one in curve)
+    if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]
     from ..plots import budget as picture
 

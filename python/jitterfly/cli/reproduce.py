@@ -1,4 +1,4 @@
-"""The command `jitterfly reproduce`: all figures of MS12 and CS14, each beside its claim."""
+"""The command `jitterfly reproduce`: all figures of MS12, CS14 and HM18, each beside its claim."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def add_parser(commands: Any) -> None:
     """Add the command to argparse's."""
     reproduce = commands.add_parser(
         "reproduce",
-        help="run the studies of both papers; one HTML report of figures, claims and verdicts",
-        description="Runs the studies of MS12 and CS14 and writes DIR/report.html: every figure "
-        "beside its claim, what was found, and a verdict. The same command goes on after a stop.",
+        help="run the studies of all papers; one HTML report of figures, claims and verdicts",
+        description="Runs the studies of MS12, CS14 and HM18 and writes DIR/report.html: every "
+        "figure beside its claim, what was found, and a verdict. The same command goes on after a stop.",
         epilog=WORKERS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

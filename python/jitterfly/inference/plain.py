@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..fields import did_you_mean, shorten
+from ..files import check_ends
 from ..measured import FormatError
 from ..units import parse_seconds
 from .curve import Curve
@@ -27,6 +28,7 @@ _MOST_BYTES = 1_000_000
 
 def rows_of(path: Path) -> Rows:
     """Line numbers and cells of what is neither empty nor a comment."""
+    check_ends(path)
     if path.stat().st_size > _MOST_BYTES:
         return []  # a benchmark's own output perhaps, no table of a few points
     text = path.read_bytes().decode("utf-8", errors="replace")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..fields import Component, check_integer, shorten
+from ..files import check_ends
 
 if TYPE_CHECKING:
     from ..measured import Measured
@@ -97,6 +98,7 @@ def _check_content(path: Path, file: str, expected: str | None) -> str:
 @lru_cache(maxsize=1024)
 def _digest(path: Path, changed: int, size: int) -> str:
     """Of a file as it was at that time."""
+    check_ends(path)
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

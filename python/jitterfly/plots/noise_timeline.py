@@ -33,7 +33,7 @@ def draw(axes: Axes, detours: Detours) -> None:
         axes.axhline(detours.threshold / TICKS_PER_SECOND, color=style.GREY, linewidth=0.8,
                      linestyle=":")  # fmt: skip
     axes.set_xlim(0, detours.length / TICKS_PER_SECOND)
-    ticks.value_axis(axes, "s")
+    ticks.value_axis(axes, "s", linear=True)
     axes.set_xlabel("start")
     axes.set_ylabel("duration")
 

@@ -79,12 +79,15 @@ def unit_axis(axes: Axes, unit: str) -> None:
     axes.yaxis.set_major_formatter(InUnit(unit))
 
 
-def value_axis(axes: Axes, unit: str) -> None:
-    """An x axis of values: logarithmic where they are positive and span more than a factor of 8."""
+def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
+    """An x axis of values: logarithmic where they are positive and span more than a factor of 8.
+
+    `linear`: never, as for a point in time.
+    """
     values = np.concatenate([line.get_xdata(orig=False) for line in axes.lines] or [np.ones(1)])
     values = np.asarray(values, dtype=float)
     values = values[np.isfinite(values)]
-    if len(values) and values.min() > 0 and values.max() / values.min() > 8:
+    if not linear and len(values) and values.min() > 0 and values.max() / values.min() > 8:
         log_axis(axes, unit, "x")
         return
     low, high = axes.get_xlim()

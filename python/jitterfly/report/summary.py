@@ -12,7 +12,7 @@ from ..version import __version__
 from .model import Facts, Report, Section
 from .page import page
 
-_TITLE = "Noise in collective communication: MS12 and CS14 run again"
+_TITLE = "Noise in collective communication: MS12, CS14 and HM18 run again"
 
 
 class Tally:

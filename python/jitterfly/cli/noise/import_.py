@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...files import check_replaceable
 from ...units import show_seconds
 from . import reading
 
@@ -68,6 +69,7 @@ def _write(chosen: argparse.Namespace, measured: Measured) -> None:
         print("not written as a noise file: it holds neither detours nor a histogram")
         return
     out = chosen.out or Path(_name(chosen.file))
+    check_replaceable(out)
     if out.exists() and not chosen.force:
         if _same(out, measured):
             print(f"{out} is there already, and the same")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import re
 import shlex
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...fields import shorten
+from ...files import check_replaceable
 from ...units import parse_seconds, show_seconds
 from ..options import integer
 
@@ -84,13 +86,13 @@ def _run(chosen: argparse.Namespace) -> None:
     command = shlex.join(["jitterfly", *sys.argv[1:]])
     measured = replace(measured, source={**measured.source, "command": command})
     noisefile.write(measured, out)
+    print(f"written: {out}", flush=True)  # before what takes a moment more
     for key in _TOLD:
         if key in measured.source:
             print(f"{key}: {measured.source[key]}")
     print("\n".join(wording.lines(measured)))
     for note in measured.notes:
         print(f"note: {note}")
-    print(f"written: {out}")
     if "stopped" in measured.source:
         raise KeyboardInterrupt(f"{measured.source['stopped']}; what there is, is in {out}")
     print(f"next: jitterfly noise show {out}")
@@ -111,12 +113,13 @@ def _cpus(text: str, allowed: list[int]) -> list[int]:
 
 def _check_out(out: Path, force: bool) -> None:
     """Before the recording, not after it."""
-    if out.is_dir():
-        raise ValueError(f"--out must be a file, and {out} is a directory")
+    check_replaceable(out)
     if out.exists() and not force:
         raise ValueError(f"{out} exists; --force replaces it, --out gives another name")
     if not out.parent.is_dir():
         raise ValueError(f"{out}: the directory {out.parent} does not exist")
+    if not os.access(out.parent, os.W_OK):
+        raise ValueError(f"{out}: the directory {out.parent} can not be written to")
 
 
 class _Progress:
