@@ -103,9 +103,8 @@ def _curves(question: Any, confidence: float) -> list[list[Any]]:
     from ..inference import over_delays
 
     decades = log10(_ABOVE / _BELOW)
-    delays = np.maximum(question.delay, 1e-12 / _BELOW) * np.geomspace(
-        _BELOW, _ABOVE, round(decades * _PER_DECADE) + 1
-    )
+    middle = max(float(question.delay), 1e-12 / _BELOW)  # no delay is below a tick
+    delays = middle * np.geomspace(_BELOW, _ABOVE, round(decades * _PER_DECADE) + 1)
     if question.statistic != "mean":  # a stair: one hit less from D = limit / hits on
         edges = (question.latency - question.quiet) / np.arange(1, question.rounds + 1)
         edges = np.concatenate([edges * (1 - _EDGE), edges * (1 + _EDGE)])

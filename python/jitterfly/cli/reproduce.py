@@ -15,7 +15,8 @@ def add_parser(commands: Any) -> None:
         "reproduce",
         help="run the studies of all papers; one HTML report of figures, claims and verdicts",
         description="Runs the studies of MS12, CS14 and HM18 and writes DIR/report.html: every "
-        "figure beside its claim, what was found, and a verdict. The same command goes on after a stop.",
+        "figure beside its claim, what was found, and a verdict. The same command goes on after a "
+        "stop.",
         epilog=WORKERS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
