@@ -6,8 +6,6 @@
 namespace jf {
 namespace {
 
-constexpr Window kAlways{INT64_MIN, INT64_MAX};
-
 void require(bool ok, const char* what) {
   if (!ok) throw std::invalid_argument(what);
 }
@@ -147,13 +145,14 @@ void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope)
   delays.push_back(d);
 }
 
-void Program::add_messages(const Delay& delay, const Scope& scope, bool jitter) {
+void Program::add_messages(const Delay& delay, std::int32_t bits, const Window& window,
+                           bool jitter) {
   const auto n = std::count_if(messages.begin(), messages.end(), [jitter](const MessageDelay& d) {
     return plain(d.delay) == jitter;
   });
   require(n < std::int64_t{kMostOfARole}, "at most 256 noise sources of a kind");
   const auto j = static_cast<std::uint32_t>(n);
-  MessageDelay d{delay, scope_bits(scope), scope.window, 0, 0, 0};
+  MessageDelay d{delay, bits, window, 0, 0, 0};
   if (!jitter) {
     d.original_purpose = kOriginalDelay + j;
     d.copy_purpose = kCopyDelay + j;
@@ -171,17 +170,16 @@ void Program::add_messages(const Delay& delay, const Scope& scope, bool jitter) 
 }
 
 void Program::add_message(const HostDelay& delay, const Scope& scope) {
-  scope_bits(scope);
   // A number of events at a time is what jitter is; its draws are numbered by themselves.
-  HostDelay other = delay;
-  require(!plain(other.delay), "delays that count events are jitter");
-  add_messages(other.append_to(words), scope, false);
+  require(!plain(delay.delay), "delays that count events are jitter");
+  const std::int32_t bits = scope_bits(scope);
+  add_messages(delay.append_to(words), bits, scope.window, false);
 }
 
 void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& survival,
                          const Scope& scope) {
-  scope_bits(scope);
-  add_messages(HostDelay::counts(duration, survival).append_to(words), scope, true);
+  const std::int32_t bits = scope_bits(scope);
+  add_messages(HostDelay::counts(duration, survival).append_to(words), bits, scope.window, true);
 }
 
 std::int64_t Program::cursors_per_rank() const {

@@ -59,7 +59,7 @@ class Program {
   std::int32_t scope_bits(const Scope& scope) const;
   std::int64_t keep(const std::vector<Tick>& values);
   std::uint32_t number(IntervalKind kind) const;
-  void add_messages(const Delay& delay, const Scope& scope, bool jitter);
+  void add_messages(const Delay& delay, std::int32_t bits, const Window& window, bool jitter);
 };
 
 struct PlanLimits {
