@@ -84,6 +84,13 @@ JF_HD std::uint64_t uniform64(std::uint64_t seed, std::uint32_t purpose, std::ui
   return (draw & 1) == 0 ? pair.even : pair.odd;
 }
 
+// The only draw of a stream: half of a block, whose other half is the neighbour's.
+JF_HD std::uint64_t only_uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t rank,
+                                   std::uint32_t realization) {
+  const auto pair = uniform_pair(seed, purpose, 0, rank >> 1, realization);
+  return (rank & 1) == 0 ? pair.even : pair.odd;
+}
+
 // floor(u * range / 2^64): uniform on [0, range).
 JF_HD std::uint64_t scale64(std::uint64_t u, std::uint64_t range) {
 #if defined(__CUDA_ARCH__)

@@ -138,7 +138,7 @@ JF_HD T settle(const Noise& noise, const Costs& c, const Step& step, T arrival, 
   const auto adopt = copy_arrival < arrival;
   T ready = own.ready;
   Clock<T> after = own.after;
-  if (any(adopt)) {
+  if (any_greater(arrival, copy_arrival)) {
     const T copied = receive(noise, step.draw, c.receive, copy_arrival, rank);
     const T sent = send(noise, c, step.draw + 1, rank.next, copied, rank.id);
     ready = select(adopt, copied, ready);

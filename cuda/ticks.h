@@ -28,6 +28,7 @@ JF_HD T select(Mask mask, T yes, T no) {
 }
 
 JF_HD bool any(bool mask) { return mask; }
+JF_HD bool any_greater(Tick a, Tick b) { return a > b; }
 
 template <class T>
 JF_HD T later(T a, T b) {

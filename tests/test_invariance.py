@@ -75,7 +75,7 @@ def test_instruction_sets(name, log2_ranks, monkeypatch):
     """What the compilations for other processors give; one that this one lacks is passed over."""
     case, count = make(name, log2_ranks), 3
     whole = statistics(case, count)
-    for isa in ("portable", "avx2", "avx512"):
+    for isa in ("plain", "portable", "avx2", "avx512"):
         monkeypatch.setenv("JITTERFLY_ISA", isa)
         np.testing.assert_array_equal(statistics(case, count), whole)
 

@@ -85,7 +85,7 @@ def ready_times(case):
 SMALL = [
     (*both, bits, count) for both in BOTH for bits, count in [(0, 37), (1, 37), (3, 37), (6, 19)]
 ]
-BEYOND_A_TILE = [(noise, "sparse", 14, 3) for noise in NOISES]
+BEYOND_A_TILE = [(noise, "sparse", 15, 3) for noise in NOISES]
 
 
 @pytest.mark.parametrize(("noise", "program", "log2_ranks", "count"), SMALL + BEYOND_A_TILE)
@@ -109,14 +109,14 @@ def test_instruction_sets(noise, program, log2_ranks, monkeypatch):
     """What the compilations for other processors give; one that this one lacks is passed over."""
     case = make(noise, program, log2_ranks)
     whole = statistics(case, 2)
-    for isa in ("portable", "avx2", "avx512"):
+    for isa in ("plain", "portable", "avx2", "avx512"):
         monkeypatch.setenv("JITTERFLY_ISA", isa)
         np.testing.assert_array_equal(statistics(case, 2), whole)
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_statistics_are_those_of_the_ready_times(noise):
-    case = make(noise, "sparse", 14, realization=2)
+    case = make(noise, "sparse", 15, realization=2)
     times = ready_times(case)
     high, low, upper, lower = statistics(case, 1, 2, first=2)[0].T
     np.testing.assert_array_equal(high, times.max(axis=1))

@@ -24,9 +24,9 @@
 namespace jf::cpu {
 namespace {
 
-// 2^13 ranks and their three ticks are 192 KiB: more than L1 and well inside L2 of current cores.
-// 2^6 neighbours are eight cache lines, enough for the prefetcher.
-constexpr PlanLimits kLimits{13, 6};
+// 2^14 ranks and their three ticks are 384 KiB: inside L2 of current cores. 2^4 neighbours are two
+// cache lines, and leave 10 rounds to a pass: two passes up to 2^24 ranks.
+constexpr PlanLimits kLimits{14, 4};
 // From here on a realization is shared by all threads rather than one given to each.
 constexpr int kTeamBits = 21;
 

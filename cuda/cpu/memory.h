@@ -1,6 +1,8 @@
 // What the CPU engine holds: per thread, and per realization in flight.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -13,15 +15,24 @@
 namespace jf::cpu {
 
 struct FreeAligned {
-  void operator()(void* p) const { ::operator delete[](p, std::align_val_t{64}); }
+  std::size_t alignment = 64;
+  void operator()(void* p) const { ::operator delete[](p, std::align_val_t{alignment}); }
 };
 template <class T>
 using Buffer = std::unique_ptr<T[], FreeAligned>;
 
+// Not initialized. Large ones on large pages where the system has them: passes jump through memory,
+// and the first touch of a page costs more than what is computed in it.
 template <class T>
 Buffer<T> allocate(std::int64_t count) {
+  constexpr std::size_t kLarge = std::size_t{1} << 21;
   const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-  return Buffer<T>(static_cast<T*>(::operator new[](bytes, std::align_val_t{64})));
+  const std::size_t alignment = bytes < kLarge ? 64 : kLarge;
+  T* p = static_cast<T*>(::operator new[](bytes, std::align_val_t{alignment}));
+#if defined(MADV_HUGEPAGE)
+  if (bytes >= kLarge) madvise(p, bytes, MADV_HUGEPAGE);  // only advice: it may be refused
+#endif
+  return Buffer<T>(p, FreeAligned{alignment});
 }
 
 // How much of everything one realization needs.

@@ -23,9 +23,10 @@ struct Draws {
   JF_HD const std::uint64_t* make(std::int64_t size, RankOf&& rank_of) const {
     const bool second = (draw & 1) != 0;
     if (!(second && continues)) {
+      const RoundKeys keys(seed);
       for (std::int64_t x = 0; x < size; x += kLanes) {
         const auto pair =
-            uniform_pair(seed, purpose, draw >> 1, rank_of(x) >> scope_bits, realization);
+            uniform_pair(keys, purpose, draw >> 1, rank_of(x) >> scope_bits, realization);
         *reinterpret_cast<ULanes*>(even + x) = pair.even;
         *reinterpret_cast<ULanes*>(odd + x) = pair.odd;
       }

@@ -34,11 +34,18 @@ JF_HD bool any(Lanes mask) {
 #endif
 }
 
-// any(a > b) || any(c > d), without making masks into registers first.
+// any(a > b), and any(a > b) || any(c > d), without making masks into registers first.
+JF_HD bool any_greater(Lanes a, Lanes b) {
+#if defined(__AVX512F__)
+  return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b) != 0;
+#else
+  return any(a > b);
+#endif
+}
 JF_HD bool any_greater(Lanes a, Lanes b, Lanes c, Lanes d) {
 #if defined(__AVX512F__)
-  return (_mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b) |
-          _mm512_cmpgt_epi64_mask((__m512i)c, (__m512i)d)) != 0;
+  return !_kortestz_mask8_u8(_mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b),
+                             _mm512_cmpgt_epi64_mask((__m512i)c, (__m512i)d));
 #else
   return any((a > b) | (c > d));
 #endif
@@ -69,68 +76,12 @@ JF_HD Lanes swap_lanes(Lanes v, int bit) {
 #endif
 }
 
-// Product of the low halves.
-JF_HD ULanes multiply32(ULanes a, ULanes b) {
-#if defined(__AVX512F__)
-  // maskz: the unmasked one makes g++ 12 warn about an uninitialized value in its own header.
-  return (ULanes)_mm512_maskz_mul_epu32(0xff, (__m512i)a, (__m512i)b);
-#elif defined(__AVX2__)
-  return (ULanes)_mm256_mul_epu32((__m256i)a, (__m256i)b);
-#elif defined(__SSE2__)
-  return (ULanes)_mm_mul_epu32((__m128i)a, (__m128i)b);
-#else
-  return (a & 0xffffffffu) * (b & 0xffffffffu);
-#endif
+// a[from], b[from], a[from + 1], b[from + 1], ...
+JF_HD ULanes interleave(ULanes a, ULanes b, int from) {
+  ULanes order;
+  for (int k = 0; k < kLanes; ++k) order[k] = static_cast<unsigned>(from + k / 2 + k % 2 * kLanes);
+  return __builtin_shuffle(a, b, order);
 }
-
-// The high halves, in the low halves; what is in the high ones does not matter. A shuffle, as
-// shifts compete with multiplications for a port.
-JF_HD ULanes high_halves(ULanes v) {
-#if defined(__AVX512F__)
-  return (ULanes)_mm512_maskz_shuffle_epi32(0xffff, (__m512i)v, _MM_PERM_DDBB);
-#elif defined(__AVX2__)
-  return (ULanes)_mm256_shuffle_epi32((__m256i)v, 0xf5);
-#else
-  return v >> 32;
-#endif
-}
-
-// uniform_pair for one rank a lane. Words live in the low halves; what the multiplications leave in
-// the high halves is never read by a later multiplication.
-JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,
-                                Lanes rank, std::uint32_t realization) {
-  const ULanes zero{};
-  ULanes c0 = zero + block, c1 = zero + purpose, c2 = (ULanes)rank, c3 = zero + realization;
-  std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
-  const ULanes m0 = zero + philox::kM0, m1 = zero + philox::kM1;
-#pragma GCC unroll 10
-  for (int round = 0; round < 10; ++round) {
-    const ULanes p0 = multiply32(m0, c0), p1 = multiply32(m1, c2);
-    c0 = high_halves(p1) ^ c1 ^ (zero + k0);
-    c1 = p1;
-    c2 = high_halves(p0) ^ c3 ^ (zero + k1);
-    c3 = p0;
-    k0 += philox::kW0;
-    k1 += philox::kW1;
-  }
-  return {(c0 & 0xffffffffu) | c1 << 32, (c2 & 0xffffffffu) | c3 << 32};
-}
-
-JF_HD ULanes uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes rank,
-                       std::uint32_t realization) {
-  const auto pair = uniform_pair(seed, purpose, draw >> 1, rank, realization);
-  return (draw & 1) == 0 ? pair.even : pair.odd;
-}
-
-JF_HD ULanes scale64(ULanes u, ULanes range) {
-  const ULanes r1 = range >> 32, u1 = u >> 32;
-  const ULanes low = multiply32(u, range);
-  const ULanes middle = multiply32(u1, range) + (low >> 32);
-  const ULanes carry = multiply32(u, r1) + (middle & 0xffffffffu);
-  return multiply32(u1, r1) + (middle >> 32) + (carry >> 32);
-}
-
-JF_HD ULanes scale64(ULanes u, std::uint64_t range) { return scale64(u, ULanes{} + range); }
 
 JF_HD ULanes floor_log2(ULanes v) {
 #if defined(__AVX512CD__)

@@ -1,36 +1,46 @@
 // One tile through the steps of a pass, vectorized over ranks.
 #pragma once
 
-// First: built-in vector types have no namespace, so templates only see overloads for them that
-// are declared before.
+#include <algorithm>
+
+#include "block.h"
+#include "observer.h"
+#include "tile_state.h"
 // clang-format off
-#include "simd.h"
-// clang-format on
 #include "../segment.h"
 #include "prepare.h"
 #include "tile_job.h"
+// clang-format on
 
 namespace jf {
-
-// For lambdas: a call in the loops over ranks would send their registers through memory.
-#define JF_INLINE __attribute__((always_inline))
 
 // Without a name outside its compilation: else the linker would keep one instruction set's for all.
 namespace {
 
 template <class Noise, class Network, bool kBusy>
 class TileRun {
+  // Delays are made a step at a time, and jitter's random numbers need the registers.
+  static constexpr bool kOneStep = is_general<Noise> || Network::on;
+  // Rounds in registers. Half of them are for what is computed on the way.
+#if defined(__AVX512F__)
+  static constexpr int kMostBits = kOneStep ? 1 : 3;
+#else
+  static constexpr int kMostBits = kOneStep ? 1 : 2;
+#endif
+  // At most 24 KiB, and such that all rounds in it are in full blocks.
+  static constexpr int kPartBits = kLaneBits + (10 - kLaneBits) / kMostBits * kMostBits;
+  static constexpr std::int64_t kPart = std::int64_t{1} << kPartBits;
+
  public:
   TileRun(const TileJob& job, const TileScratch& scratch, const Noise& noise, const Network& net)
       : job_(job),
         p_(*job.program),
-        map_(job.pass->map),
         s_(scratch),
-        noise_(bind(noise, job.realization, job.cursors)),
-        net_(net) {
-    base_ = map_.base(job.tile);
-    ranks_ = map_.size();
-    size_ = ranks_ < kLanes ? kLanes : ranks_;
+        state_(job, scratch, noise),
+        noise_(state_.noise),
+        net_(net),
+        observer_(job),
+        size_(state_.size) {
     if constexpr (is_general<Noise>) {
       noise_.prepare = true;
       noise_.roles = noise_.windows | (noise_.roles & 1 << kComputeRole);
@@ -38,53 +48,179 @@ class TileRun {
     if constexpr (is_general<Network>) net_.prepare = true;
   }
 
+  // Steps whose partners are near each other are done part by part: a part stays in L1.
   void run() {
-    load_state();
-    for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
-      const Step& step = p_.steps[i];
-      seen_ = {broadcast(INT64_MIN), broadcast(INT64_MAX), Lanes{}, Lanes{}};
-      observing_ = step.row >= 0 && !(p_.one_rank && base_ != 0);
-      row_ = step.row;
-      prepare(step, continues(i));
-      switch (step.kind) {
-        case kCompute:
-          each([&](std::int64_t, Clock<Lanes>& c) {
-            compute(noise_, p_.costs, step, c);
-            return c.busy;
-          });
-          break;
-        case kEnter:
-          each([&](std::int64_t, Clock<Lanes>& c) { return enter(noise_, p_.costs, step, c); });
-          break;
-        case kObserve:
-          each([&](std::int64_t, Clock<Lanes>& c) { return c.sent; });
-          break;
-        case kExchange:
-          if (step.flags & kCopy)
-            copy_step(step);
-          else
-            exchange_step(step);
-          break;
-        case kForward:
-          forward_step(step);
-          break;
+    const int begin = job_.pass->begin, end = job_.pass->end;
+    int i = begin;
+    do {
+      const int apart = near_until(i);
+      const std::int64_t part = i < apart ? std::min(size_, kPart) : size_;
+      const int until = i < apart ? apart : far_until(i);
+      for (from_ = 0; from_ < size_; from_ += part) {
+        to_ = from_ + part;
+        steps(i == begin ? first_step() : i, until);
+        if (until == end && job_.pass->store) state_.leave(from_, to_);
       }
-      if (observing_) job_.observations[row_].merge(reduce());
-    }
-    if (job_.pass->store) store_state();
+      i = until;
+    } while (i < end);
   }
 
  private:
-  struct Seen {
-    Lanes max, min, hi, lo;
-  };
+  void steps(int i, int end) {
+    while (i < end) {
+      const Step& step = p_.steps[i];
+      prepare(step, continues(i));
+      if (step.kind == kForward)
+        i = partners<Forwarded>(i, end);
+      else if (step.kind == kExchange && (step.flags & kCopy) != 0)
+        i = partners<std::conditional_t<kBusy, Copied, Original>>(i, end);  // no copies: never
+      else if (step.kind == kExchange)
+        i = partners<Original>(i, end);
+      else
+        i = alone(i, [this](std::int64_t x) JF_INLINE { return state_.get(x); });
+    }
+  }
+
+  // Takes the state as it is before the pass, and the first step with it if that needs no partner.
+  // Returns the step that is next.
+  int first_step() {
+    const int i = job_.pass->begin;
+    state_.draw_noise(from_, to_);
+    if (!pairs(p_.steps[i])) {
+      prepare(p_.steps[i], false);
+      return alone(i, [this](std::int64_t x) JF_INLINE { return state_.before(x); });
+    }
+    for (std::int64_t x = from_; x < to_; x += kLanes) state_.put(x, state_.before(x));
+    return i;
+  }
+
+  static bool pairs(const Step& step) { return step.kind == kExchange || step.kind == kForward; }
+
+  // The first step from i on whose partners are not (or are) within a part.
+  int near_until(int i) const {
+    while (i < job_.pass->end && near(i)) ++i;
+    return i;
+  }
+  int far_until(int i) const {
+    while (i < job_.pass->end && !near(i)) ++i;
+    return i;
+  }
+  bool near(int i) const { return !kOneStep && (!pairs(p_.steps[i]) || local_bit(i) < kPartBits); }
+
+  // A step that each rank does alone, from what source(x) says. Returns the step after it.
+  template <class Source>
+  int alone(int i, Source&& source) {
+    const Step& step = p_.steps[i];
+    Seen seen = kNothing;
+    const bool observed = observer_.observes(step);
+    for (std::int64_t x = from_; x < to_; x += kLanes) {
+      Clock<Lanes> c = source(x);
+      Lanes ready = c.sent;
+      if (step.kind == kCompute) {
+        compute(noise_, p_.costs, step, c);
+        ready = c.busy;
+      } else if (step.kind == kEnter) {
+        ready = enter(noise_, p_.costs, step, c);
+      }
+      if (observed) observer_.see(step.row, x, ready, seen);
+      state_.put(x, c);
+    }
+    if (observed) observer_.note(step.row, seen);
+    return i + 1;
+  }
+
+  // As many steps from `i` on as blocks of one shape can take. Returns the step after them.
+  template <class Kind>
+  int partners(int i, int end) {
+    int steps = 1;  // of this kind, with consecutive local bits
+    while (i + steps < end && continue_each_other(i + steps - 1)) ++steps;
+    const int bit = local_bit(i);
+    if (bit >= kLaneBits) return i + rounds<Kind, 0>(i, bit, std::min(steps, kMostBits));
+    if (!kOneStep && bit == 0 && steps > kLaneBits)
+      return i + rounds<Kind, kLaneBits>(i, kLaneBits, std::min(steps - kLaneBits, kMostBits));
+    through<Kind, 0, 0>(i, bit);
+    return i + 1;
+  }
+
+  // kLow rounds of partners in a register, then `bits` of partners apart.
+  template <class Kind, int kLow>
+  int rounds(int i, int bit, int bits) {
+    if (bits == 1)
+      through<Kind, kLow, 1>(i, bit);
+    else if (bits == 2)
+      through<Kind, kLow, std::min(2, kMostBits)>(i, bit);
+    else
+      through<Kind, kLow, kMostBits>(i, bit);
+    return kLow + bits;
+  }
+
+  int local_bit(int i) const { return job_.pass->map.local_bit(p_.steps[i].round); }
+
+  bool continue_each_other(int i) const {
+    const Step &a = p_.steps[i], &b = p_.steps[i + 1];
+    return a.kind == b.kind && (a.flags & kCopy) == (b.flags & kCopy) &&
+           local_bit(i + 1) == local_bit(i) + 1;
+  }
+
+  // Blocks through one round of partners in a register (kBits = 0), or through kLow such rounds
+  // and kBits of partners that are 2^bit and more apart.
+  template <class Kind, int kLow, int kBits>
+  void through(int i, int bit) {
+    using B = Block<kBits, Noise, Network, kBusy>;
+    constexpr int kSteps = kLow + std::max(kBits, 1);
+    const Surroundings<Noise, Network> by{p_.costs, noise_, net_, p_.seed, job_.realization};
+    const Step* steps = p_.steps + i;
+    Seen seen[kSteps];
+    bool observed = false;
+    for (int s = 0; s < kSteps; ++s) {
+      seen[s] = kNothing;
+      observed |= observer_.observes(steps[s]);
+    }
+    const std::int64_t apart = kBits > 0 ? std::int64_t{1} << bit : kLanes;
+    for (std::int64_t start = from_; start < to_; start += apart << kBits) {
+      for (std::int64_t x = start; x < start + apart; x += kLanes) {
+        B block(by, s_.next + x, apart);
+        unrolled<B::kSize>([&](auto k) JF_INLINE {
+          const std::int64_t at = x + k * apart;
+          block.sent[k] = load(s_.sent + at);
+          if (kBusy) block.busy[k] = load(s_.busy + at);
+          block.id[k] = kOneStep ? state_.rank(at) : Lanes{};
+        });
+        const auto after = [&](auto s) JF_INLINE {
+          if (observed && observer_.observes(steps[s]))
+            observer_.see(steps[s].row, x, apart, block.ready, seen[s]);
+        };
+        if constexpr (kBits == 0) {
+          block.template among_lanes<Kind>(steps[0], bit);
+          after(std::integral_constant<int, 0>());
+        } else {
+          unrolled<kLow>([&](auto b) JF_INLINE {
+            block.template among_lanes<Kind>(steps[b], b);
+            after(b);
+          });
+          unrolled<kBits>([&](auto b) JF_INLINE {
+            block.template among_registers<Kind, b>(steps[kLow + b]);
+            after(std::integral_constant<int, kLow + b>());
+          });
+        }
+        unrolled<B::kSize>([&](auto k) JF_INLINE {
+          const std::int64_t at = x + k * apart;
+          store(s_.sent + at, block.sent[k]);
+          if (kBusy) store(s_.busy + at, block.busy[k]);
+        });
+      }
+    }
+    for (int s = 0; s < kSteps; ++s)
+      if (observer_.observes(steps[s])) observer_.note(steps[s].row, seen[s]);
+  }
 
   // Draws the delays of a step beforehand.
   void prepare(const Step& step, bool goes_on) {
     const bool exchange = step.kind == kExchange, enter = step.kind == kEnter;
-    const auto rank_of = [this](std::int64_t x) JF_INLINE { return rank(x); };
+    const auto rank_of = [this](std::int64_t x) JF_INLINE { return state_.rank(x); };
     const auto place = [this](const Tick* delays) {
-      return Prepared{delays, map_.low_bits, map_.window_start, map_.window_bits};
+      const TileMap& map = job_.pass->map;
+      return Prepared{delays, map.low_bits, map.window_start, map.window_bits};
     };
     if constexpr (is_general<Noise>) {
       noise_.prepared[kReceiveRole] = noise_.prepared[kSendRole] = place(nullptr);
@@ -113,192 +249,16 @@ class TileRun {
     return step.kind == before.kind && step.draw == before.draw + 1;
   }
 
-  JF_HD Lanes rank(std::int64_t x) const {
-    if (ranks_ < kLanes) return lane_index() & (ranks_ - 1);
-    return broadcast(base_ + map_.offset(x)) + lane_index();
-  }
-
-  JF_HD Clock<Lanes> get(std::int64_t x) const {
-    const Lanes sent = load(s_.sent + x);
-    return {sent, kBusy ? load(s_.busy + x) : sent, load(s_.next + x), rank(x)};
-  }
-
-  JF_HD void put(std::int64_t x, const Clock<Lanes>& c) const {
-    store(s_.sent + x, c.sent);
-    if (kBusy) store(s_.busy + x, c.busy);
-    store(s_.next + x, c.next);
-  }
-
-  JF_HD void see(std::int64_t x, Lanes t) {
-    if (!observing_ || (p_.one_rank && x != 0)) return;
-    seen_.max = later(seen_.max, t);
-    if (job_.full_statistics) {
-      seen_.min = earlier(seen_.min, t);
-      seen_.hi += t >> 32;
-      seen_.lo += t & 0xffffffff;
-    }
-    if (job_.capture != nullptr) {
-      Tick* row = job_.capture + (static_cast<std::int64_t>(row_) << map_.log2_ranks);
-      for (int k = 0; k < kLanes && k < ranks_; ++k) row[base_ + map_.offset(x) + k] = t[k];
-    }
-  }
-
-  Observation reduce() const {
-    // With fewer ranks than lanes the other lanes repeat them.
-    Observation o = Observation::nothing();
-    for (int k = 0; k < kLanes && k < (p_.one_rank ? 1 : ranks_); ++k)
-      o.merge({seen_.max[k], seen_.min[k], seen_.hi[k], seen_.lo[k]});
-    return o;
-  }
-
-  template <class F>
-  void each(F&& f) {
-    for (std::int64_t x = 0; x < size_; x += kLanes) {
-      Clock<Lanes> c = get(x);
-      see(x, f(x, c));
-      put(x, c);
-    }
-  }
-
-  // Calls f(x, y, partner of x, partner of y, ...) on pairs of registers that are partners of each
-  // other, or, when partners share a register, on single ones.
-  template <class Pair, class Single>
-  JF_HD void partners(const Step& step, Pair&& pair, Single&& single) {
-    const int bit = map_.local_bit(step.round);
-    if (bit < kLaneBits) {
-      for (std::int64_t x = 0; x < size_; x += kLanes) single(x, bit);
-      return;
-    }
-    const std::int64_t half = std::int64_t{1} << bit;
-    for (std::int64_t block = 0; block < size_; block += 2 * half)
-      for (std::int64_t x = block; x < block + half; x += kLanes) pair(x, x + half);
-  }
-
-  JF_HD Lanes delay(Purpose purpose, const Step& step, std::int64_t x, Lanes left) const {
-    if (!Network::on) return Lanes{};
-    return net_.delay(p_.seed, purpose, static_cast<std::uint32_t>(step.draw), rank(x),
-                      job_.realization, left);
-  }
-
-  JF_HD Lanes arrival(Purpose purpose, const Step& step, std::int64_t x, Lanes left) const {
-    return left + p_.costs.transit + delay(purpose, step, x, left);
-  }
-
-  // Calls one(x, clock, what the partner sent) on each register, with both partners' clocks as
-  // they were before.
-  template <class One>
-  JF_HD void with_sent(const Step& step, One&& one) {
-    partners(
-        step,
-        [&](std::int64_t x, std::int64_t y) JF_INLINE {
-          Clock<Lanes> a = get(x), b = get(y);
-          const Lanes from_a = a.sent;
-          one(x, a, b.sent);
-          one(y, b, from_a);
-        },
-        [&](std::int64_t x, int bit) JF_INLINE {
-          Clock<Lanes> c = get(x);
-          one(x, c, swap_lanes(c.sent, bit));
-        });
-  }
-
-  void exchange_step(const Step& step) {
-    with_sent(step, [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
-      see(x, exchange(noise_, p_.costs, step, arrival(kOriginalJitter, step, x, partner), c));
-      put(x, c);
-    });
-  }
-
-  void copy_step(const Step& step) {
-    with_sent(step, [&](std::int64_t x, Clock<Lanes>& c, Lanes partner) JF_INLINE {
-      const Lanes original = arrival(kOriginalJitter, step, x, partner);
-      const auto own = own_path(noise_, p_.costs, step, original, c);
-      const Lanes copy = arrival(kCopyJitter, step, x, swap_lanes(own.after.busy, 0));
-      see(x, settle(noise_, p_.costs, step, original, copy, own, c));
-      put(x, c);
-    });
-  }
-
-  void forward_step(const Step& step) {
-    const auto one = [&](std::int64_t x, Clock<Lanes>& c, Lanes left,
-                         Lanes partner_left) JF_INLINE {
-      see(x, take_forward(left, arrival(kForwardJitter, step, x, partner_left), c));
-      put(x, c);
-    };
-    partners(
-        step,
-        [&](std::int64_t x, std::int64_t y) JF_INLINE {
-          Clock<Lanes> a = get(x), b = get(y);
-          const Lanes left_a = forward_sent(noise_, p_.costs, a),
-                      left_b = forward_sent(noise_, p_.costs, b);
-          one(x, a, left_a, left_b);
-          one(y, b, left_b, left_a);
-        },
-        [&](std::int64_t x, int bit) JF_INLINE {
-          Clock<Lanes> c = get(x);
-          const Lanes left = forward_sent(noise_, p_.costs, c);
-          one(x, c, left, swap_lanes(left, bit));
-        });
-  }
-
-  void load_state();
-  void store_state() const;
-
   const TileJob& job_;
   const ProgramView& p_;
-  const TileMap map_;
   const TileScratch& s_;
-  Noise noise_;
+  TileState<Noise, kBusy> state_;
+  Noise& noise_;
   Network net_;
-  std::int64_t base_, ranks_, size_;
-  Seen seen_{};
-  bool observing_ = false;
-  int row_ = -1;
+  const Observer observer_;
+  const std::int64_t size_;
+  std::int64_t from_ = 0, to_ = 0;  // the part in work
 };
-
-// Phases are drawn again in each pass: cheaper than keeping them in memory.
-template <class Noise, class Network, bool kBusy>
-void TileRun<Noise, Network, kBusy>::load_state() {
-  for (std::int64_t x = 0; x < size_; x += kLanes) {
-    const Lanes id = rank(x);
-    Clock<Lanes> c{Lanes{}, Lanes{}, begin_noise(noise_, p_.seed, job_.realization, id), id};
-    if (job_.pass->load) {
-      Lanes packed{};
-      const std::int64_t at = base_ + map_.offset(x);
-      if (ranks_ < kLanes) {
-        for (int k = 0; k < kLanes; ++k) packed[k] = job_.memory[at + (k & (ranks_ - 1))];
-      } else {
-        __builtin_memcpy(&packed, job_.memory + at, sizeof packed);
-      }
-      c.sent = c.busy = packed & ~kCopyBit;
-      seek(noise_, c.next, c.sent, false);
-      if (kBusy) {
-        if (job_.pass->busy_in) {
-          for (int k = 0; k < kLanes; ++k) c.busy[k] = job_.second[at + (k & (ranks_ - 1))];
-        } else if (any(packed < 0)) {
-          Clock<Lanes> copied = c;
-          copied.busy = communicate(noise_, copied.next, c.sent, p_.costs.send, id);
-          c.busy = select(packed < 0, copied.busy, c.busy);
-          c.next = select(packed < 0, copied.next, c.next);
-        }
-      }
-    }
-    put(x, c);
-  }
-}
-
-template <class Noise, class Network, bool kBusy>
-void TileRun<Noise, Network, kBusy>::store_state() const {
-  for (std::int64_t x = 0; x < size_; x += kLanes) {
-    const Clock<Lanes> c = get(x);
-    const std::int64_t at = base_ + map_.offset(x);
-    for (int k = 0; k < kLanes && k < ranks_; ++k) {
-      const bool copied = kBusy && !job_.pass->busy_out && c.busy[k] != c.sent[k];
-      job_.memory[at + k] = c.sent[k] | (copied ? kCopyBit : 0);
-      if (kBusy && job_.pass->busy_out) job_.second[at + k] = c.busy[k];
-    }
-  }
-}
 
 }  // namespace
 

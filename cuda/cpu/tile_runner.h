@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plain.h"
 #include "tile_job.h"
 
 namespace jf::cpu {
@@ -15,7 +16,7 @@ struct TileRunner {
   RunTile run;
 };
 
-// Best first; those that this processor has.
+// Best first; those that this processor has. The last one is for comparison only.
 inline std::vector<TileRunner> tile_runners() {
   std::vector<TileRunner> runners;
 #if defined(JF_HAVE_AVX512)
@@ -28,6 +29,7 @@ inline std::vector<TileRunner> tile_runners() {
   if (__builtin_cpu_supports("avx2")) runners.push_back({"avx2", run_tile_avx2});
 #endif
   runners.push_back({"portable", run_tile_portable});
+  runners.push_back({"plain", run_tile_plain});
   return runners;
 }
 

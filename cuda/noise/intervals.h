@@ -82,7 +82,7 @@ struct IntervalSource {
  private:
   template <class T>
   JF_HD T drawn_phase(std::uint64_t seed, std::uint32_t realization, T key) const {
-    return (T)scale64(uniform64(seed, phase_purpose, 0, key, realization),
+    return (T)scale64(only_uniform64(seed, phase_purpose, key, realization),
                       static_cast<std::uint64_t>(periodic.period));
   }
 

@@ -17,20 +17,22 @@ struct Periodic {
   JF_HD Tick phase(std::uint64_t seed, std::uint32_t realization, std::int64_t rank) const {
     if (phases != nullptr) return phases[rank];
     const auto node = static_cast<std::uint32_t>(node_ranks == 1 ? rank : rank / node_ranks);
-    return static_cast<Tick>(
-        scale64(uniform64(seed, kPhase, 0, node, realization), static_cast<std::uint64_t>(period)));
+    return scaled<Tick>(only_uniform64(seed, kPhase, node, realization));
   }
 
   template <class T>
   JF_HD T phase(std::uint64_t seed, std::uint32_t realization, T ranks) const {
-    if (phases == nullptr && node_ranks == 1) {
-      return (T)scale64(uniform64(seed, kPhase, 0, ranks, realization),
-                        static_cast<std::uint64_t>(period));
-    }
     T drawn = ranks;
     for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
       drawn[k] = phase(seed, realization, std::int64_t{ranks[k]});
     return drawn;
+  }
+
+  // Whether the phase of each rank is its own draw, scaled.
+  JF_HD bool drawn_alone() const { return phases == nullptr && node_ranks == 1; }
+  template <class T, class U>
+  JF_HD T scaled(U uniform) const {
+    return (T)scale64(uniform, static_cast<std::uint64_t>(period));
   }
 
   // The interval that a rank looks at from time 0. The one before it has ended by then (D < P).
@@ -91,11 +93,18 @@ struct Periodic {
 
   template <class T>
   JF_HD void seek(T& next, T t) const {
-    if (!any((next + duration <= t) | (next - period + duration > t))) return;
-    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
-      Tick n1 = next[k];
-      seek(n1, Tick{t[k]});
-      next[k] = n1;
+    const T once = select(next + duration <= t, next + period, next);
+    // Not ended yet either; or back to the one before, if that is not before the first.
+    const T before_ends_after = once - (period - duration) - t;
+    const T not_the_first = once - (stationary ? -1 : period - 1);
+    if (__builtin_expect(
+            any_greater(t, once + (duration - 1), earlier(before_ends_after, not_the_first), T{}),
+            0)) {
+      T found = next;
+      seek_each(*this, &found, t);
+      next = found;
+    } else {
+      next = once;
     }
   }
 
@@ -114,6 +123,15 @@ struct Periodic {
   }
 
   // Not inlined, and only given copies: else the common path would keep its registers in memory.
+  template <class T>
+  __attribute__((noinline)) static void seek_each(const Periodic& noise, T* next, T t) {
+    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
+      Tick n = (*next)[k];
+      noise.seek(n, Tick{t[k]});
+      (*next)[k] = n;
+    }
+  }
+
   template <class T>
   __attribute__((noinline)) static void one_by_one(const Periodic& noise, T* next, T* end, T t,
                                                    Tick w) {

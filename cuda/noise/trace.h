@@ -35,7 +35,7 @@ struct Trace {
 
   JF_HD Tick offset(const Stream& s, std::int64_t rank, const std::uint64_t* words) const {
     if (offsets >= 0) return static_cast<Tick>(words[offsets + rank]);
-    return static_cast<Tick>(scale64(uniform64(s.seed, purpose, 0, s.key, s.realization),
+    return static_cast<Tick>(scale64(only_uniform64(s.seed, purpose, s.key, s.realization),
                                      static_cast<std::uint64_t>(length)));
   }
 
@@ -53,7 +53,7 @@ struct Trace {
   template <class T>
   JF_HD T first(std::uint64_t seed, std::uint32_t realization, T key,
                 const std::uint64_t* words) const {
-    const auto u = uniform64(seed, purpose, 0, key, realization);
+    const auto u = only_uniform64(seed, purpose, key, realization);
     const auto at = scale64(u, static_cast<std::uint64_t>(length));
     const auto* guide = words + table + 2 * (count + 1);
     auto i = gather(guide, scale64(at, guide_factor)) << 1;

@@ -61,7 +61,7 @@ class PeriodicNoise(Intervals):
         if self.phases is not None:
             return self.phases[rank]
         purpose = philox.ordinal(philox.PERIODIC_PHASE, philox.MORE_PHASES, ordinal)
-        return philox.uniform64(seed, purpose, self.key(rank), realization, 0) * self.period >> 64
+        return philox.only_uniform64(seed, purpose, self.key(rank), realization) * self.period >> 64
 
     def ever(self, seed, realization, rank, ordinal):
         phase = self.phase(seed, realization, rank, ordinal)
@@ -141,7 +141,7 @@ class TraceNoise(Intervals):
         if self.offsets is not None:
             return self.offsets[rank]
         purpose = philox.TRACE_OFFSET + ordinal
-        return philox.uniform64(seed, purpose, self.key(rank), realization, 0) * self.length >> 64
+        return philox.only_uniform64(seed, purpose, self.key(rank), realization) * self.length >> 64
 
     def ever(self, seed, realization, rank, ordinal):
         first = -self.offset(seed, realization, rank, ordinal)

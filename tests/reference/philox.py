@@ -51,6 +51,11 @@ def uniform64(seed, purpose, stream, realization, number):
     return high << 32 | low
 
 
+def only_uniform64(seed, purpose, stream, realization):
+    """The integer of a stream that has only one: two neighbours share a Philox block."""
+    return uniform64(seed, purpose, stream // 2, realization, stream % 2)
+
+
 def ordinal(first, more, number):
     """The purpose of source `number` of a role whose first source has a purpose of its own."""
     return more + number if number else first
@@ -58,4 +63,4 @@ def ordinal(first, more, number):
 
 def periodic_phase(seed, realization, rank, period, node_ranks=1):
     """Phase of a rank in ticks, uniform on 0 ... period-1; the ranks of one node share it."""
-    return uniform64(seed, PERIODIC_PHASE, rank // node_ranks, realization, 0) * period >> 64
+    return only_uniform64(seed, PERIODIC_PHASE, rank // node_ranks, realization) * period >> 64

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import philox
 from .noise import Intervals
-from .wide_draws import apply, uniform64
+from .wide_draws import apply, only_uniform64, uniform64
 
 NEVER = 2**62
 
@@ -122,7 +122,9 @@ class WideNoise:
         """Phases and offsets: those given, or one draw each."""
         if given is not None:
             return np.array(given)
-        uniforms = self._uniforms(source, purpose, 0)
+        seed, realization = self._draw
+        streams = self._ranks // source.node_ranks
+        uniforms = only_uniform64(seed, purpose, streams, realization)
         return np.array([u * limit >> 64 for u in uniforms.tolist()])
 
     def _periodic(self, source, ordinal):

@@ -26,6 +26,12 @@ def uniform64(seed, purpose, streams, realization, number):
     return high << HALF | low
 
 
+def only_uniform64(seed, purpose, streams, realization):
+    """`philox.only_uniform64` for an array of streams."""
+    even, odd = (uniform64(seed, purpose, streams // 2, realization, n) for n in (0, 1))
+    return np.where(streams % 2 == 0, even, odd)
+
+
 def apply(delay, uniforms):
     """A delay of delays.py at an array of uniforms; only those that it hits are worked out."""
     values = np.zeros(len(uniforms), dtype=np.int64)

@@ -1,0 +1,107 @@
+// Philox and what is drawn from it (philox.h), for one rank a lane.
+#pragma once
+
+#include "simd.h"
+
+namespace jf {
+
+// Product of the low halves.
+JF_HD ULanes multiply32(ULanes a, ULanes b) {
+#if defined(__AVX512F__)
+  // maskz: the unmasked one makes g++ 12 warn about an uninitialized value in its own header.
+  return (ULanes)_mm512_maskz_mul_epu32(0xff, (__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+  return (ULanes)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+  return (ULanes)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#else
+  return (a & 0xffffffffu) * (b & 0xffffffffu);
+#endif
+}
+
+// The high halves, in the low halves; what is in the high ones does not matter. A shuffle, as
+// shifts compete with multiplications for a port.
+JF_HD ULanes high_halves(ULanes v) {
+#if defined(__AVX512F__)
+  return (ULanes)_mm512_maskz_shuffle_epi32(0xffff, (__m512i)v, _MM_PERM_DDBB);
+#elif defined(__AVX2__)
+  return (ULanes)_mm256_shuffle_epi32((__m256i)v, 0xf5);
+#else
+  return v >> 32;
+#endif
+}
+
+// What a Philox block does with its counter does not depend on the rank: the keys of its rounds, as
+// registers in memory, which an instruction can take as an operand.
+struct RoundKeys {
+  ULanes k0[10], k1[10];
+
+  explicit JF_HD RoundKeys(std::uint64_t seed) {
+    std::uint32_t a = static_cast<std::uint32_t>(seed), b = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; ++round, a += philox::kW0, b += philox::kW1) {
+      k0[round] = ULanes{} + a;
+      k1[round] = ULanes{} + b;
+    }
+    asm("" : "+m"(*this));  // really in memory: else they would be made again each time
+  }
+};
+
+// uniform_pair for one rank a lane. Words live in the low halves; what the multiplications leave in
+// the high halves is never read by a later multiplication.
+JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                                Lanes rank, std::uint32_t realization) {
+  const ULanes zero{};
+  ULanes c0 = zero + block, c1 = zero + purpose, c2 = (ULanes)rank, c3 = zero + realization;
+  const ULanes m0 = zero + philox::kM0, m1 = zero + philox::kM1;
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    const ULanes p0 = multiply32(m0, c0), p1 = multiply32(m1, c2);
+    c0 = high_halves(p1) ^ c1 ^ keys.k0[round];
+    c1 = p1;
+    c2 = high_halves(p0) ^ c3 ^ keys.k1[round];
+    c3 = p0;
+  }
+  return {(c0 & 0xffffffffu) | c1 << 32, (c2 & 0xffffffffu) | c3 << 32};
+}
+
+JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,
+                                Lanes rank, std::uint32_t realization) {
+  return uniform_pair(RoundKeys(seed), purpose, block, rank, realization);
+}
+
+JF_HD ULanes uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes rank,
+                       std::uint32_t realization) {
+  const auto pair = uniform_pair(seed, purpose, draw >> 1, rank, realization);
+  return (draw & 1) == 0 ? pair.even : pair.odd;
+}
+
+JF_HD ULanes only_uniform64(std::uint64_t seed, std::uint32_t purpose, Lanes rank,
+                            std::uint32_t realization) {
+  const auto pair = uniform_pair(seed, purpose, 0, rank >> 1, realization);
+  return (ULanes)select((rank & 1) == 0, (Lanes)pair.even, (Lanes)pair.odd);
+}
+
+// The same for 2 kLanes neighbours from rank `first`, an even one, on: no half of a block is lost.
+// `even`: of the first half of them.
+JF_HD Pair<ULanes> only_uniform64(const RoundKeys& keys, std::uint32_t purpose, Tick first,
+                                  std::uint32_t realization) {
+  const auto pair =
+      uniform_pair(keys, purpose, 0, broadcast(first >> 1) + lane_index(), realization);
+  return {interleave(pair.even, pair.odd, 0), interleave(pair.even, pair.odd, kLanes / 2)};
+}
+
+JF_HD ULanes scale64(ULanes u, ULanes range) {
+  const ULanes r1 = range >> 32, u1 = u >> 32;
+  const ULanes low = multiply32(u, range);
+  const ULanes middle = multiply32(u1, range) + (low >> 32);
+  const ULanes carry = multiply32(u, r1) + (middle & 0xffffffffu);
+  return multiply32(u1, r1) + (middle >> 32) + (carry >> 32);
+}
+
+JF_HD ULanes scale64(ULanes u, std::uint64_t range) {
+  if (range >> 32 != 0) return scale64(u, ULanes{} + range);
+  const ULanes r = ULanes{} + range;
+  return (multiply32(u >> 32, r) + (multiply32(u, r) >> 32)) >> 32;
+}
+
+}  // namespace jf

@@ -1,0 +1,89 @@
+"""Every way through a tile against the plain one: rank by rank, step by step, no short cut.
+
+The fast ways keep groups of ranks in registers for several rounds, and first look whether noise is
+met at all: so the sizes go from less than a register to several passes, and the noise from none to
+one that is always there.
+"""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference import Costs, Jitter, PeriodicNoise
+from reference.cases import EngineCase
+
+from jitterfly import _core
+
+SIZES = (*range(12), 13, 14, 15, 17)
+ISAS = ("portable", "avx2", "avx512")
+
+
+def any_noise(rng, ranks):
+    """Periods of a few steps to more than 32 bits of ticks; intervals of one tick to nearly all."""
+    period = rng.choice([rng.randint(2, 5000), 10**6, 10**7, 10**9, 5 * 10**9])
+    duration = rng.choice([1, period - 1, rng.randint(1, period - 1), max(1, period // 100)])
+    kind = rng.randrange(4)
+    return PeriodicNoise(
+        period,
+        duration,
+        stationary=rng.random() < 0.5,
+        node_ranks=min(ranks, rng.choice([1, 1, 1, 4, ranks])),
+        phases=tuple(rng.randrange(period) for _ in range(ranks)) if kind == 0 else None,
+        in_compute=kind != 1,
+        in_communication=kind != 2,
+    )
+
+
+def any_case(log2_ranks, number):
+    rng = random.Random(f"plain {log2_ranks} {number}")
+    ranks = 1 << log2_ranks
+    scale = rng.choice([3, 1000, 10**6])
+    costs = Costs(*(rng.choice([0, 1, rng.randint(0, scale)]) for _ in range(6)))
+    if rng.random() < 0.5:
+        costs = replace(costs, forward=0)
+    dense = tuple(range(1, log2_ranks))
+    return EngineCase(
+        log2_ranks,
+        costs=costs,
+        periodic=None if rng.random() < 0.1 else any_noise(rng, ranks),
+        jitter=Jitter(scale, (2**62, 2**60)) if rng.random() < 0.15 else None,
+        within=rng.choice([(), (), dense, tuple(m for m in dense if rng.random() < 0.6)]),
+        after=rng.choice([0, rng.randint(0, log2_ranks), log2_ranks]),
+        cycles=rng.choice([1, 1, 2, 3]),
+        seed=rng.getrandbits(64),
+        realization=rng.randrange(1000),
+    )
+
+
+def all_results(case):
+    """Maxima, all statistics and, where that is not much, every ready time."""
+    run = case.program(_core), case.seed, case.realization, 2
+    results = [_core.simulate(*run, which, "cpu", 1, None) for which in ("max", "all")]
+    if case.log2_ranks < 15:
+        results.append(_core.ready_times(run[0], case.seed, case.realization))
+    return results
+
+
+@pytest.mark.parametrize("log2_ranks", SIZES)
+def test_as_the_plain_way(log2_ranks, monkeypatch):
+    for number in range(30 if log2_ranks < 10 else 8 if log2_ranks < 15 else 2):
+        case = any_case(log2_ranks, number)
+        monkeypatch.setenv("JITTERFLY_ISA", "plain")
+        expected = all_results(case)
+        for isa in (name for name in ISAS if name in AVAILABLE):
+            monkeypatch.setenv("JITTERFLY_ISA", isa)
+            for found, plain in zip(all_results(case), expected, strict=True):
+                np.testing.assert_array_equal(found, plain, err_msg=f"{isa}, case {number}")
+
+
+def available():
+    """The instruction sets of this processor, from the message about one that does not exist."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JITTERFLY_ISA", "none")
+        with pytest.raises(ValueError, match="JITTERFLY_ISA must be one of") as error:
+            _core.build_info()
+    return str(error.value)
+
+
+AVAILABLE = available()
