@@ -38,7 +38,12 @@ def check_backend(backend: str, threads: int | None = None) -> None:
 
 
 def choose_backend(
-    program: _core.Program, backend: str, threads: int, realizations: int, held: int
+    program: _core.Program,
+    backend: str,
+    threads: int,
+    realizations: int,
+    held: int,
+    available: int | None,
 ) -> str:
     """The engine for a program: "cpu" or "cuda".
 
@@ -54,6 +59,8 @@ def choose_backend(
         How many.
     held : int
         Bytes of the results, which are in the machine's memory with either engine.
+    available : int, optional
+        Bytes that there are of it.
 
     Raises
     ------
@@ -69,9 +76,7 @@ def choose_backend(
         if backend == "cuda":
             raise BackendError(problem)
     needed = held + _core.memory(program, "cpu", threads, realizations)
-    memory.check_memory(
-        needed, "the realizations in flight and the results", memory.available_bytes()
-    )
+    memory.check_memory(needed, "the realizations in flight and the results", available)
     return "cpu"
 
 

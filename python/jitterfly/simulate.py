@@ -100,12 +100,11 @@ def simulate(
     held = row_count(case, every_row=case.observe == "rounds") * (
         realizations * 8 * words + 128 * words
     )
-    memory.check_memory(
-        held, f"the results of {realizations} realizations", memory.available_bytes()
-    )
+    available = memory.available_bytes()
+    memory.check_memory(held, f"the results of {realizations} realizations", available)
     program = compile_case(case)
     threads = int(threads or 0)
-    chosen = choose_backend(program, backend, threads, realizations, held)
+    chosen = choose_backend(program, backend, threads, realizations, held, available)
     theirs: list[Exception] = []  # errors of `progress`, which come through the engine
 
     def report(done: int) -> None:

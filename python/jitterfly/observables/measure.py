@@ -34,7 +34,7 @@ class Ticks:
     ----------
     columns : tuple of Column
     values : int64 array, shape (realizations, columns)
-        Ticks of 1 ps.
+        Ticks of 1 ps. Statistics go column by column: in Fortran's order each is in one piece.
     """
 
     columns: tuple[Column, ...]
@@ -87,8 +87,11 @@ class Form:
 
     def __call__(self, ticks: Ticks) -> Integers:
         """The value in every realization, int64, shape (realizations,)."""
-        total = np.full(len(ticks), self.constant, dtype=np.int64)
-        for coefficient, column in self.terms:
+        if not self.terms:
+            return np.full(len(ticks), self.constant, dtype=np.int64)
+        (coefficient, column), *others = self.terms
+        total = coefficient * ticks.column(column)
+        for coefficient, column in others:
             part = ticks.column(column)
             if coefficient == 1:
                 total += part
@@ -96,6 +99,8 @@ class Form:
                 total -= part
             else:
                 total += coefficient * part
+        if self.constant:
+            total += self.constant
         return total
 
     def __sub__(self, other: Form | int) -> Form:

@@ -99,7 +99,7 @@ class Summary:
 
 
 class PlaceData:
-    """What readers ask of one place; everything is computed once, when it is asked for.
+    """What readers ask of one place; what is asked for again is computed once.
 
     Parameters
     ----------
@@ -116,6 +116,7 @@ class PlaceData:
         self.rest = rest if rest is not None and rest.count else None
         self._grams: dict[tuple[Column, ...], Gram] = {}
         self._cache: dict[tuple[str, str], Any] = {}
+        self._ordered: tuple[str, npt.NDArray[np.float64]] | None = None
 
     @property
     def count(self) -> int:
@@ -148,8 +149,10 @@ class PlaceData:
         total = None
         if self.ticks is not None:
             index = [self.ticks.index[column] for column in wanted]
-            everything = index == list(range(len(self.ticks.columns)))
-            total = Gram.of(self.ticks.values if everything else self.ticks.values[:, index])
+            if len(index) == len(self.ticks.columns):  # whatever the order: no copy of all samples
+                total = Gram.of(self.ticks.values).take(index)
+            else:
+                total = Gram.of(self.ticks.values[:, index])
         if self.rest is not None:
             rest = self.rest.gram.take([self.rest.columns.index(column) for column in wanted])
             total = rest if total is None else total + rest
@@ -182,13 +185,15 @@ class PlaceData:
         return self._once("samples", measure, lambda m: self.ticks and m(self.ticks))
 
     def ordered(self, measure: Measure) -> npt.NDArray[np.float64] | None:
-        """`samples`, ascending."""
-
-        def ordered(m: Measure) -> npt.NDArray[np.float64] | None:
-            samples = self.samples(m)
-            return None if samples is None else np.sort(samples)
-
-        return self._once("ordered", measure, ordered)
+        """`samples`, ascending; those of the measure that was asked for last are kept."""
+        if self.ticks is None:
+            return None
+        if self._ordered is None or self._ordered[0] != measure.key:
+            self._ordered = None  # its memory is taken again
+            values = measure(self.ticks)
+            values.sort()
+            self._ordered = measure.key, values
+        return self._ordered[1]
 
     def _once(self, what: str, measure: Measure, make: Any) -> Any:
         key = (what, measure.key)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .columns import extremes
 from .moments import Moments
 
 _LIMB = 20  # bits
@@ -52,8 +53,8 @@ class Gram:
         if not values.size:
             return cls(count, _zeros(columns), _zeros(columns, columns))
         # What is left above the smallest value takes few bits. As unsigned: no overflow.
-        base = values.min(axis=0)
-        span = max(int(high) - int(low) for low, high in zip(base, values.max(axis=0), strict=True))
+        base, highest = extremes(values)
+        span = max(int(high) - int(low) for low, high in zip(base, highest, strict=True))
         limbs = max(-(-span.bit_length() // _LIMB), 1)
         sums, products = _of_offsets(values, base, limbs)
         base = base.astype(object)
@@ -146,17 +147,25 @@ def _of_offsets(
     """Sums and products of ``values - base``, which has that many limbs."""
     columns = values.shape[1]
     width = limbs * columns
-    parts = np.empty((min(_ROWS, len(values)), width + 1))
-    parts[:, width] = 1.0  # its products are the sums
+    rows = min(_ROWS, len(values))
+    # Columns lie in one piece; the same memory for every block, which stays in the cache.
+    offsets = np.empty((columns, rows), np.int64)
+    limb = np.empty_like(offsets)
+    parts = np.empty((width + 1, rows))
+    parts[width] = 1.0  # its products are the sums
     total = _zeros(width + 1, width + 1)
-    mask = np.uint64((1 << _LIMB) - 1)
     for start in range(0, len(values), _ROWS):
-        offsets = (values[start : start + _ROWS] - base).view(np.uint64)
-        block = parts[: len(offsets)]
+        block = values[start : start + _ROWS].T
+        size = block.shape[1]
+        left, part = offsets[:, :size], limb[:, :size]
+        np.subtract(block, base[:, None], out=left)
+        unsigned = left.view(np.uint64)
         for i in range(limbs):
-            limb = offsets >> np.uint64(i * _LIMB) if i else offsets
-            block[:, i * columns : (i + 1) * columns] = limb & mask if i + 1 < limbs else limb
-        total += (block.T @ block).astype(np.int64)
+            np.bitwise_and(left, (1 << _LIMB) - 1, out=part)
+            parts[i * columns : (i + 1) * columns, :size] = part
+            unsigned >>= np.uint64(_LIMB)
+        filled = parts[:, :size]
+        total += (filled @ filled.T).astype(np.int64)
     shifts = [1 << (i * _LIMB) for i in range(limbs)]
     sums, products = _zeros(columns), _zeros(columns, columns)
     for i, shift in enumerate(shifts):

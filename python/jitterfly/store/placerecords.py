@@ -102,7 +102,7 @@ class PlaceRecords:
     def ticks(self, first: int, end: int, known: Ticks | None = None) -> Ticks:
         """Samples of realizations `first` ... `end` - 1; `known` are the first of them."""
         self._refuse(gaps(self._raw(end), first, end))
-        values = np.empty((end - first, len(self.place.columns)), np.int64)
+        values = np.empty((end - first, len(self.place.columns)), np.int64, order="F")
         have = 0 if known is None else len(known)
         if known is not None:
             values[:have] = known.values

@@ -20,6 +20,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..stats.columns import extremes
+
 MAGIC = b"JFR2"
 RAW, SUMMARY = "raw", "summary"
 _PREFIX = struct.Struct("<4sIQII")
@@ -64,10 +66,10 @@ class Entry:
 
 def pack_samples(identity: Identity, first: int, values: Ints) -> bytearray:
     """The record of samples, shape (realizations, columns)."""
-    base = values.min(axis=0)
-    # In unsigned arithmetic a difference of two int64 is right whatever their signs.
+    base, high = extremes(values)
+    # Unsigned, a difference of two int64 is right whatever the signs.
     unsigned = np.ascontiguousarray(values).view(np.uint64)
-    widest = int((values.max(axis=0).view(np.uint64) - base.view(np.uint64)).max())
+    widest = int((high.view(np.uint64) - base.view(np.uint64)).max())
     packing = next(t for t in _TYPES if widest < 1 << 8 * np.dtype(t).itemsize)
     header = identity.header(first, len(values), packing=packing, base=base.tolist())
     size = values.size * np.dtype(packing).itemsize

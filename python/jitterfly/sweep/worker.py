@@ -51,8 +51,7 @@ def run_batch(batch: Batch) -> BatchResult:
     started = time.perf_counter()
     backend, threads = _engine(batch.backend, batch.threads)
     place = batch.place
-    values = np.empty((batch.count, len(place.columns)), dtype=np.int64)
-    engine, column, backends = 0.0, 0, []
+    engine, parts, backends = 0.0, [], []
     for cell in place.cells:
         before = time.perf_counter()
         try:
@@ -68,12 +67,13 @@ def run_batch(batch: Batch) -> BatchResult:
             kind = BackendError if isinstance(error, BackendError) else ValueError
             raise kind(f"{cell.variant}: {error}" if cell.variant else str(error)) from None
         engine += time.perf_counter() - before
-        after = column + result.ticks.shape[1]
-        values[:, column:after] = result.ticks
-        column = after
+        parts.append(result.ticks)
         backends.append(result.backend)
-    if column != values.shape[1]:
-        raise RuntimeError(f"{place.name}: {column} columns instead of {values.shape[1]}")
+    values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    if values.shape[1] != len(place.columns):
+        raise RuntimeError(
+            f"{place.name}: {values.shape[1]} columns instead of {len(place.columns)}"
+        )
     ticks: Ticks | None = Ticks(place.columns, values)
     summary = None
     if batch.measures is not None:
