@@ -109,6 +109,10 @@ class Recorder:
         self._add("jitter", scope, duration, *counted(survival))
 
 
+def as_text(words):
+    return " ".join(word if isinstance(word, str) else str(int(word)) for word in words)
+
+
 @dataclass(frozen=True)
 class Run:
     """A case, and how it is run: limits of a tile, realizations in a batch, order of threads."""
@@ -122,18 +126,20 @@ class Run:
     seed: int = 0
     one_rank: bool = False
 
-    def text(self, removed=-1):
-        """The input of kernels.cpp."""
+    def words(self):
+        """What read_case.h reads."""
         case, costs = self.case, self.case.costs
         steps, noise = case.steps().ravel(), Recorder()
         for source in case.sources:
             add_source(Recorder, noise, source)
-        words = [case.log2_ranks, len(case.rows), self.one_rank, costs.send, costs.receive,
-                 costs.transit, costs.combine, costs.work, costs.forward, len(steps), *steps,
-                 len(case.sources), *noise.words, case.seed, case.realization, self.count,
-                 self.statistics == "all", *self.limits, self.batch, self.order, self.seed,
-                 removed]  # fmt: skip
-        return " ".join(word if isinstance(word, str) else str(int(word)) for word in words)
+        return [case.log2_ranks, len(case.rows), self.one_rank, costs.send, costs.receive,
+                costs.transit, costs.combine, costs.work, costs.forward, len(steps), *steps,
+                len(case.sources), *noise.words, case.seed, case.realization, self.count,
+                self.statistics == "all"]  # fmt: skip
+
+    def text(self, removed=-1):
+        """The input of kernels.cpp."""
+        return as_text([*self.words(), *self.limits, self.batch, self.order, self.seed, removed])
 
     def expected(self):
         case = self.case

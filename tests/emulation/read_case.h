@@ -1,0 +1,115 @@
+// Cases as words on stdin, as test_kernels.py and test_sanitizers.py write them.
+#pragma once
+
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine.h"
+
+namespace jf_read {
+
+using jf::Tick;
+
+template <class T>
+T read() {
+  T value{};
+  if (!(std::cin >> value)) throw std::runtime_error("the case is cut short");
+  return value;
+}
+
+template <class T>
+std::vector<T> read_many() {
+  std::vector<T> values(read<std::size_t>());
+  for (T& value : values) value = read<T>();
+  return values;
+}
+
+inline jf::HostDelay read_delay() {
+  const auto kind = read<std::string>();
+  const auto last = read<std::uint64_t>();
+  const auto make = [&kind]() -> jf::HostDelay {
+    if (kind == "constant") return jf::HostDelay::constant(read<Tick>());
+    if (kind == "smooth") return jf::HostDelay::smooth(read_many<std::uint64_t>());
+    if (kind == "samples") return jf::HostDelay::samples(read_many<Tick>());
+    if (kind == "pieces") {
+      const auto edges = read_many<std::uint64_t>();
+      const auto top = read_many<Tick>(), drop = read_many<Tick>();
+      return jf::HostDelay::pieces(edges, top, drop);
+    }
+    if (kind != "counts") throw std::runtime_error("unknown kind of delay: " + kind);
+    const auto value = read<Tick>();
+    return jf::HostDelay::counts(value, read_many<std::uint64_t>());
+  };
+  return make().with_last(last);
+}
+
+inline jf::Scope read_scope() {
+  jf::Scope s;
+  s.node_ranks = read<std::int64_t>();
+  s.in_compute = read<bool>();
+  s.in_communication = read<bool>();
+  s.window.begin = read<Tick>();
+  s.window.end = read<Tick>();
+  return s;
+}
+
+inline void read_source(jf::Program& p) {
+  const auto role = read<std::string>();
+  const jf::Scope scope = read_scope();
+  if (role == "periodic") {
+    const auto period = read<Tick>(), duration = read<Tick>();
+    const bool stationary = read<bool>();
+    p.add_periodic(period, duration, stationary, read_many<Tick>(), scope);
+  } else if (role == "renewal") {
+    const jf::HostDelay gap = read_delay(), duration = read_delay();
+    if (!read<bool>()) return p.add_renewal(gap, duration, nullptr, scope);
+    jf::Program::Stationary start;
+    start.share = read<std::uint64_t>();
+    start.busy = read_delay();
+    start.idle = read_delay();
+    p.add_renewal(gap, duration, &start, scope);
+  } else if (role == "trace") {
+    const auto begins = read_many<Tick>(), ends = read_many<Tick>();
+    const auto length = read<Tick>();
+    p.add_trace(begins, ends, length, read_many<Tick>(), scope);
+  } else if (role == "step") {
+    const bool at_send = read<bool>();
+    p.add_step(read_delay(), at_send, scope);
+  } else if (role == "message") {
+    p.add_message(read_delay(), scope);
+  } else if (role == "jitter") {
+    const auto duration = read<Tick>();
+    p.add_jitter(duration, read_many<std::uint64_t>(), scope);
+  } else {
+    throw std::runtime_error("unknown source: " + role);
+  }
+}
+
+inline jf::Program read_program() {
+  jf::Program p;
+  p.log2_ranks = read<int>();
+  p.rows = read<int>();
+  p.one_rank = read<bool>();
+  jf::Costs& c = p.costs;
+  for (Tick* cost : {&c.send, &c.receive, &c.transit, &c.combine, &c.work, &c.forward})
+    *cost = read<Tick>();
+  const std::vector<std::int32_t> words = read_many<std::int32_t>();
+  for (std::size_t i = 0; i + 5 <= words.size(); i += 5)
+    p.steps.push_back({words[i], words[i + 1], words[i + 2], words[i + 3], words[i + 4]});
+  p.finish();
+  for (auto sources = read<int>(); sources > 0; --sources) read_source(p);
+  return p;
+}
+
+inline jf::Request read_request() {
+  jf::Request request;
+  request.seed = read<std::uint64_t>();
+  request.first = read<std::int64_t>();
+  request.count = read<std::int64_t>();
+  request.full_statistics = read<bool>();
+  return request;
+}
+
+}  // namespace jf_read

@@ -1,0 +1,216 @@
+"""The CPU engine under AddressSanitizer with UndefinedBehaviorSanitizer, and ThreadSanitizer.
+
+The engine's sources are compiled with the sanitizer into a program of their own, which runs cases
+of every kind of pass on every instruction set that this processor has; what it tells of the
+results must be what the installed extension gives. That faults in the engine would be found is
+tested on builds that misuse it: see JF_PLANT_* in sanitizers/engine.cpp.
+"""
+
+import functools
+import os
+import platform
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernel_cases import make
+from test_emulation import SOURCE as EMULATION
+from test_emulation import compiler
+from test_kernels import CUDA, PROCESSES, Run, as_text
+
+from jitterfly import _core
+
+pytestmark = pytest.mark.slow
+
+SOURCE = Path(__file__).parent / "sanitizers"
+SANITIZERS = ("address,undefined", "thread")
+ISAS = ("portable", "avx2", "avx512")
+FLAGS = ["-std=c++20", "-O1", "-g1", "-ffp-contract=off", "-fno-omit-frame-pointer", "-pthread"]
+FOUND = 66  # the exit status of a program in which a sanitizer found something
+OPTIONS = {
+    "ASAN_OPTIONS": f"exitcode={FOUND}",
+    "UBSAN_OPTIONS": f"exitcode={FOUND}:print_stacktrace=1",
+    "TSAN_OPTIONS": f"exitcode={FOUND}:halt_on_error=1",
+}
+PLANTS = {
+    "address,undefined": {
+        "OUT_OF_BOUNDS": "heap-buffer-overflow",
+        "OVERFLOW": "signed integer overflow",
+    },
+    "thread": {"RACE": "data race"},
+}
+
+
+def have_isas():
+    """What the engine is compiled for here."""
+    return ISAS if platform.machine() in ("x86_64", "AMD64") else ISAS[:1]
+
+
+def units():
+    """Sources, each with flags of its own and the name of its object: as in CMakeLists.txt."""
+    text = (CUDA.parent / "CMakeLists.txt").read_text()
+    flags = dict(re.findall(r"set\(flags_(\w+) ([^)]*)\)", text))
+    have = [f"-DJF_HAVE_{isa.upper()}" for isa in have_isas() if isa != "portable"]
+    host = [*sorted(CUDA.glob("host_*.cpp")), CUDA / "noise" / "host_delay.cpp"]
+    host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path.stem != "tiles_isa"]
+    tiles = CUDA / "cpu" / "tiles_isa.cpp"
+    assert tiles.exists()
+    # In the order of linking: those for newer processors last.
+    found = [(path, have, path.stem) for path in host]
+    found += [
+        (tiles, [*have, f"-DJF_ISA={isa}", *flags.get(isa, "").split()], f"tiles_{isa}")
+        for isa in have_isas()
+    ]
+    return found
+
+
+def command(sanitizer):
+    flags = [*FLAGS, f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
+    if "undefined" in sanitizer:  # what AddressSanitizer finds too, and takes longest to compile
+        flags.append("-fno-sanitize=null,alignment,object-size,vptr,pointer-overflow")
+    return [*compiler(), *flags]
+
+
+def compiled(sanitizer, folder, unit):
+    source, flags, name = unit
+    built = subprocess.run(
+        [*command(sanitizer), *flags, f"-I{CUDA}", f"-I{EMULATION}", "-c", str(source), "-o",
+         f"{name}.o"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+
+
+def linked(sanitizer, folder, plant="NOTHING"):
+    """The program of the engine's objects and of engine.cpp, with one of `PLANTS` in it."""
+    program = f"engine_{plant}"
+    compiled(sanitizer, folder, (SOURCE / "engine.cpp", [f"-DJF_PLANT_{plant}"], program))
+    objects = [f"{name}.o" for name in (program, *(unit[2] for unit in units()))]
+    built = subprocess.run([*command(sanitizer), *objects, "-o", program], cwd=folder,
+                           capture_output=True, text=True, check=False)  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    return folder / program
+
+
+def check_available(sanitizer, folder):
+    """Skip where the compiler has no such sanitizer; under CI it must."""
+    (folder / "empty.cpp").write_text("int main() {}")
+    built = subprocess.run([*command(sanitizer), "empty.cpp", "-o", "empty"], cwd=folder,
+                           capture_output=True, text=True, check=False)  # fmt: skip
+    if built.returncode:
+        report = pytest.fail if os.environ.get("CI") else pytest.skip
+        report(f"the compiler has no -fsanitize={sanitizer}: {built.stderr[-500:]}")
+
+
+@pytest.fixture(scope="module", params=SANITIZERS)
+def built(request, tmp_path_factory):
+    """A sanitizer, the folder of its objects, and the program."""
+    folder = tmp_path_factory.mktemp("sanitized")
+    check_available(request.param, folder)
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        list(pool.map(functools.partial(compiled, request.param, folder), units()))
+    return request.param, folder, linked(request.param, folder)
+
+
+def execute(program, text, isa="portable"):
+    environment = os.environ | OPTIONS | {"JITTERFLY_ISA": isa}
+
+    def run(*prefix):
+        return subprocess.run([*prefix, program], input=text, capture_output=True, text=True,
+                              env=environment, timeout=300, check=False)  # fmt: skip
+
+    result = run()
+    if "unexpected memory mapping" in result.stderr and shutil.which("setarch"):
+        return run("setarch", platform.machine(), "-R")  # GCC's TSan wants fewer random addresses
+    return result
+
+
+# Of no exchange, below a vector register, of one tile.
+SIZES = (0, 1, 2, 3, 6, 9)
+BEYOND_A_TILE = 14  # several passes over memory
+# Where levels are skipped, segments; else tiles; costly forwards and cycles for what goes from pass
+# to pass.
+CASES = [
+    ("butterfly", "none"),
+    ("after", "fresh"),
+    ("after", "fresh, jitter"),
+    ("forward cost", "everything"),
+    ("full set", "stationary"),
+    ("sparse set", "fresh, jitter"),
+    ("both", "messages"),
+    ("both", "receive"),
+    ("everything", "everything"),
+    ("cycles", "renewal, stationary"),
+    ("butterfly", "trace, offsets"),
+]
+
+
+# Segments of so many ranks under general noise take minutes.
+TOO_SLOW = [("both", "messages"), ("everything", "everything")]
+
+
+def runs():
+    """(mode, threads, run): one realization for each thread, a team for one, every ready time."""
+    for name in CASES:
+        for log2_ranks in SIZES:
+            case = make(*name, log2_ranks)
+            yield "simulate", 3, Run(case, count=4)
+            yield "ready_times", 0, Run(case)
+        if name not in TOO_SLOW:
+            yield "simulate", 4, Run(make(*name, BEYOND_A_TILE), statistics="max")
+    yield "ready_times", 0, Run(make("after", "fresh", BEYOND_A_TILE))
+    yield "simulate", 2, Run(make("after", "fresh", 9), count=3, statistics="max", one_rank=True)
+
+
+def cancelled():
+    """Runs that somebody stops: alone and in a team."""
+    return [
+        ("cancel", 2, Run(make("after", "fresh", 9), count=100_000)),
+        ("cancel", 4, Run(make("sparse set", "jitter", 16), count=3)),
+    ]
+
+
+def line(mode, threads, run):
+    return as_text([mode, threads, *run.words()])
+
+
+def told(mode, run):
+    """What engine.cpp tells of the results of the installed engine."""
+    case = run.case
+    if mode == "cancel":
+        return "cancelled"
+    if mode == "ready_times":
+        ticks = _core.ready_times(case.program(_core), case.seed, case.realization)
+    else:
+        ticks = run.expected()
+    words = np.asarray(ticks).ravel().view(np.uint64)
+    return f"{words.sum()} {np.bitwise_xor.reduce(words)}"
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_clean(built, isa):
+    _, _, program = built
+    todo = [*runs(), *cancelled()]
+    result = execute(program, "\n".join(line(*one) for one in todo), isa)
+    if result.returncode and "JITTERFLY_ISA must be one of" in result.stderr:
+        pytest.skip(f"this processor has no {isa}")
+    assert result.returncode == 0, result.stderr[-4000:]
+    used, *found = result.stdout.splitlines()
+    assert used == isa
+    assert len(found) == len(todo)
+    for (mode, threads, run), text in zip(todo, found, strict=True):
+        assert text == told(mode, run), (mode, threads, run)
+
+
+def test_faults_are_found(built):
+    """Without this, a build that checks nothing would be clean too."""
+    sanitizer, folder, _ = built
+    for plant, message in PLANTS[sanitizer].items():
+        program = linked(sanitizer, folder, plant)
+        result = execute(program, line("simulate", 1, Run(make("both", "fresh", 3), count=4)))
+        assert result.returncode != 0
+        assert message in result.stderr, plant
