@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.timing
+
 PREPARE = """
 import json, os, resource, signal, threading, time
 import numpy as np
@@ -19,6 +21,7 @@ LOGGOPS = jf.LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
 PERIODIC = jf.PeriodicNoise(period=1e-3, duration=1e-5)
 JITTER = jf.NetworkJitter(period=1e-3, duration=1e-5)
 FULL = jf.Butterfly(within="all")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell put us behind
 
 def draw_for_ever():  # one call is too short to be stopped for sure
     while True:

@@ -21,7 +21,10 @@ from jitterfly.measured.host import allowed_cpus, show_cpus, snapshot
 from jitterfly.measured.record import MOST_DETOURS, record
 from jitterfly.units import TICKS_PER_SECOND, from_ticks
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="recording needs Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="recording needs Linux"),
+    pytest.mark.timing,
+]
 
 CPU = allowed_cpus()[-1] if sys.platform == "linux" else 0
 

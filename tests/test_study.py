@@ -176,6 +176,7 @@ def test_places_and_stores_are_shown_in_short():
     )
 
 
+@pytest.mark.timing
 def test_a_place_takes_about_a_millisecond():
     axes = [Axis("ranks", log2=[4, 13]), Axis("L", list(range(1, 11)), path="network.L")]
     started = time.perf_counter()

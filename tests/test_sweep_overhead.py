@@ -14,7 +14,7 @@ from jitterfly.studies.reading import parse_study
 from jitterfly.sweep import run
 from jitterfly.sweep.executors import InProcess
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timing]
 
 LARGE = """
 name = "large"
