@@ -9,6 +9,7 @@
 
 #include "build_info.h"
 #include "engine.h"
+#include "limits.h"
 #include "noise.h"
 #include "peers/event_driven.h"
 #include "record.h"
@@ -177,6 +178,7 @@ PYBIND11_MODULE(_core, m) {
                                   "An algorithm as steps, with its costs and its noise.");
   jf::bind_noise(m, program);
   jf::bind_record(m);
+  jf::bind_limits(m);
   program
       .def(py::init(&make_program), py::kw_only(), py::arg("log2_ranks"), py::arg("steps"),
            py::arg("rows"), py::arg("send"), py::arg("receive"), py::arg("transit"),

@@ -4,16 +4,20 @@ How fast anything is, is no test.
 """
 
 import json
+import os
+import sys
 
 import numpy as np
 import pytest
 
 import jitterfly as jf
 from jitterfly import bench
+from jitterfly.bench import goals as bench_goals
 from jitterfly.bench import measure as bench_measure
 from jitterfly.bench import peers as bench_peers
 from jitterfly.bench import sources as bench_sources
 from jitterfly.bench import summary as bench_report
+from jitterfly.bench.plan import Plan
 from jitterfly.program import rank_rounds
 
 HOCKNEY = jf.Hockney(alpha="1us", beta="1ns", gamma=1e-10)
@@ -40,14 +44,14 @@ def test_peers_equal_the_engine(peer, noise, network, ranks):
 
 def test_a_peer_that_is_wrong_is_found(monkeypatch, capsys):
     case = bench_measure.programs(16, bench_measure.NOISES["periodic"])["butterfly"]
-    bench_measure.check_peers(case, 4)
+    bench_peers.check_peers(case, 4)
 
     def event_driven(work, phases):
         return np.zeros(len(phases), dtype=np.int64)
 
     monkeypatch.setattr(bench_peers, "event_driven", event_driven)
-    with pytest.raises(bench_measure.DisagreementError, match="event_driven program does not"):
-        bench_measure.check_peers(case, 4)
+    with pytest.raises(bench_peers.DisagreementError, match="event_driven program does not"):
+        bench_peers.check_peers(case, 4)
     assert bench.main(["--ranks", "16", "--repeats", "1", "--seconds", "0.001"]) == 1
     found = capsys.readouterr()
     assert found.out == ""
@@ -69,17 +73,17 @@ def test_rank_rounds_count_exchanges_and_forwards():
 
 
 def test_report_and_json(tmp_path, capsys):
+    """Every program under every noise; no limit, which takes longer (test_bench_limits)."""
     file = tmp_path / "bench.json"
-    words = ["--ranks", "2^4", "--repeats", "2", "--seconds", "0.001", "--json", str(file)]
-    assert bench.main(words) == 0
+    words = ["--ranks", "2^4,32", "--repeats", "2", "--seconds", "0.001", "--no-limit"]
+    assert bench.main([*words, "--json", str(file)]) == 0
     result = json.loads(file.read_text())
-    assert result["format"] == 1
-    assert result["ranks"] == 16
+    assert result["format"] == 2
+    assert result["anchor"] == 32
     assert result["machine"]["cores"] >= 1
-    assert result["goal"]["met"] is None  # the goal is about 2^12 ranks
-    assert len(result["ratios"]) >= 2
-    assert result["gpu_limit"]["share"] is None
-    assert "not measured" in result["gpu_limit"]["text"]
+    assert all(goal["met"] is None for goal in result["goals"])  # other sizes
+    assert len(result["ratios"]) == 2
+    assert result["capacity"] == {"core": None, "gpu": None, "problem": ""}
     costs = {(row["program"], row["noise"]): row for row in result["sources"]
              if row["name"] == "jitterfly, cpu"}  # fmt: skip
     kinds = set(bench_sources.programs(16, []))
@@ -91,18 +95,55 @@ def test_report_and_json(tmp_path, capsys):
     assert result["source_limit"]["met"] is None
     programs = set(bench_measure.programs(16, []))
     cpu = [row for row in result["rows"] if row["name"] == "jitterfly, cpu"]
-    measured = {(row["program"], row["noise"]) for row in cpu}
-    assert measured == {(p, n) for p in programs for n in bench_measure.NOISES}
+    measured = {(row["program"], row["noise"], row["ranks"]) for row in cpu}
+    assert measured == {(p, n, r) for p in programs for n in bench_measure.NOISES for r in (16, 32)}
     for row in result["rows"]:
         rates = row["rank_rounds_per_second"]
         assert 0 < rates["min"] <= rates["median"] <= rates["max"]
-        assert len(row["seconds"]) == 2
+        assert len(row["seconds"]) == len(row["reference_cpu_seconds"]) == 2
+        assert row["limit"] is None or row["limit"]["rank_rounds_per_second"] is None
+        assert row["share"] is None
+    for row in cpu:
+        case = bench_measure.programs(row["ranks"], bench_measure.NOISES[row["noise"]])
+        held = jf._core.memory(jf.program.compile_case(case[row["program"]]), "cpu", 1, 1)
+        assert row["bytes_per_rank"] == held / row["ranks"]
+        per_realization = rank_rounds(case[row["program"]])
+        assert row["rank_rounds_per_realization"] == per_realization
+        assert row["realizations_per_second"] * per_realization == pytest.approx(
+            row["rank_rounds_per_second"]["median"]
+        )
     text = capsys.readouterr().out
     assert text == bench_report.report(result) + "\n"
-    words = ("NumPy", "event-driven", "goal:", "equal the engine", "times as fast as", "limit: 4",
-             *bench_sources.SOURCES)  # fmt: skip
+    words = ("NumPy", "event-driven", "goals", "equal the engine", "times as fast as", "limit: 4",
+             "not measured", *bench_sources.SOURCES)  # fmt: skip
     for word in words:
         assert word in text
+
+
+QUICK = ["--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-peers", "--no-sources",
+         "--programs", "butterfly", "--noise", "none"]  # fmt: skip
+
+
+def test_long_cases_are_left_out(tmp_path):
+    file = tmp_path / "b.json"
+    words = [*QUICK, "--ranks", "4,2^20", "--longest", "1e-6", "--json", str(file)]
+    assert bench.main(words) == 0
+    result = json.loads(file.read_text())
+    assert [row["ranks"] for row in result["rows"] if row["name"] == "jitterfly, cpu"] == [4]
+    left = [row for row in result["left_out"] if row["name"] == "jitterfly, cpu"]
+    assert [row["ranks"] for row in left] == [2**20]
+    assert left[0]["seconds_expected"] > 1e-6
+    assert "left out: jitterfly, cpu, butterfly, no noise, 2^20" in bench_report.report(result)
+    held = [goal for goal in result["goals"] if "bytes per rank" in goal["goal"]]
+    assert held[0]["found"] > 0  # known without running it
+
+
+def test_all_threads(monkeypatch, tmp_path):
+    monkeypatch.setattr("jitterfly.bench.contest.processors", lambda: 3)
+    file = tmp_path / "b.json"
+    assert bench.main([*QUICK, "--ranks", "16", "--all-threads", "--json", str(file)]) == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert [row["threads"] for row in rows if row["name"] == "jitterfly, cpu"] == [1, 3]
 
 
 def kinds_of(base):
@@ -157,32 +198,92 @@ def test_limit_of_a_source():
     assert bench_sources.limit([], judged=True)["text"].endswith("CPU: not measured")
 
 
+def row(program, ranks, time, name="jitterfly, cpu", threads=1, **more):
+    """A made-up measurement: so many seconds per rank-round."""
+    rounds = ranks * (ranks.bit_length() - 1)
+    rates = {"median": 1 / time}
+    return {"name": name, "program": program, "noise": "periodic", "ranks": ranks,
+            "threads": threads, "rank_rounds_per_realization": rounds, "realizations": 2,
+            "seconds": [3 * 2 * rounds * time] * 3 if threads else [2 * rounds * time] * 3,
+            "cpu_seconds": [2 * rounds * time] * 3, "rank_rounds_per_second": rates,
+            "share": None} | more  # fmt: skip
+
+
+def test_goals_are_judged_by_what_was_measured():
+    rows = [
+        row("butterfly", 2**12, 4e-10), row("butterfly", 2**23, 9e-10),
+        row("MS12, all T", 2**12, 5e-10), row("CS14, full set", 2**12, 7e-10),
+        row("butterfly", 2**12, 5e-7, "C++, event-driven"),
+        row("butterfly", 2**12, 1e-8, "NumPy, vectorized"),
+        row("butterfly", 2**13, 1e-12, "jitterfly, cuda", None, share=0.5),
+    ]  # fmt: skip
+    sizes = [
+        {"ranks": 2**20, "bytes_per_rank": 17.0, "case": "the largest"},
+        {"ranks": 2**20, "bytes_per_rank": 9.0, "case": "another"},
+        {"ranks": 2**10, "bytes_per_rank": 90.0, "case": "a small one"},
+    ]
+    judged = bench_goals.goals(rows, sizes)
+    found = [(goal["found"], goal["met"]) for goal in judged]
+    expected = [(2.5e9, True), (1 / 9e-10, True), (1.25, True), (None, None), (1.75, False),
+                (None, None), (1250, True), (25, False), (2.25, False), (17, False),
+                (1e12, True), (None, None), (0.5, True)]  # fmt: skip
+    for (value, met), (wanted, right) in zip(found, expected, strict=True):
+        assert value == (wanted if wanted is None else pytest.approx(wanted))
+        assert met is right
+    text = "\n".join(bench_goals.lines(judged))
+    assert text.count("NOT met") == 4
+    assert text.count("not measured") == 3
+    assert "the largest" in text
+    assert all(goal["met"] is None for goal in bench_goals.goals([], []))
+
+
 def test_progress_on_a_terminal(monkeypatch, capsys):
-    words = ["--ranks", "4", "--repeats", "2", "--seconds", "0.001", "--no-peers", "--no-programs"]
+    words = [*QUICK, "--ranks", "4"]
     assert bench.main(words) == 0
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert bench.main(words) == 0
-    what = "butterfly, periodic noise"
-    assert capsys.readouterr().err.splitlines() == [
-        f"{what}: {step}" for step in ("warming up", "repeat 1 of 2", "repeat 2 of 2")
-    ]
+    lines = capsys.readouterr().err.splitlines()
+    assert any("warming up" in line for line in lines)
+    assert sum("repeat 2 of 2" in line for line in lines) == 1
 
 
-def test_peers_beyond_memory(monkeypatch):
+def test_beyond_memory(monkeypatch):
     monkeypatch.setattr(bench, "available_bytes", lambda: 2**20)
     with pytest.raises(ValueError, match=r"not enough memory for the other programs \(--no-peers"):
         bench.main(["--ranks", "2^14"])
+    monkeypatch.setattr("jitterfly.bench.contest.available_bytes", lambda: 2**30)
+    with pytest.raises(ValueError, match=r"memory for butterfly, .* at 1073741824 ranks"):
+        bench.main(["--ranks", "2^30", "--no-peers"])
 
 
-def test_share_of_the_instruction_limit():
-    contestant = bench_measure.Contestant("jitterfly, cuda", "butterfly", "periodic", 1, print)
-    contestant.realizations, contestant.seconds = 10**9, [0.01]
-    device = {"multiprocessors": 100, "clock_khz": 2_000_000}
-    limit = bench_report.gpu_limit([contestant], [device], 64.0)
-    assert limit["limit"] == pytest.approx(100 * 128 * 2e9 / 64)
-    assert limit["share"] == pytest.approx(0.25)
-    assert bench_report.gpu_limit([contestant], [device], None)["share"] is None
+def test_calibration_goes_by_the_time_of_the_thread():
+    """A run that others interrupt is not long enough for that."""
+    contestant = bench_measure.Contestant("x", "butterfly", "periodic", 1, print)
+    contestant.time = lambda: (1.0, 1e-3 * contestant.realizations)
+    contestant.calibrate(0.1)
+    assert contestant.realizations >= 50
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks"),
+    [
+        ("4096", [4096]),
+        ("2^2,16", [4, 16]),
+        ("2^4..2^7", [16, 32, 64, 128]),
+        ("2^4..2^24/10,4", [16, 2**14, 2**24, 4]),
+    ],
+)
+def test_ranges_of_ranks(text, ranks):
+    assert bench.options.ranks_of(text) == ranks
+
+
+def test_a_plan_survives_a_file():
+    plan = Plan(ranks=(64, 16), programs=("cs14", "butterfly"), instructions={8192: 60.5})
+    assert plan.ranks == (16, 64)
+    assert plan.programs == ("butterfly", "cs14")
+    again = json.loads(json.dumps(bench.contest.plain(plan)))
+    assert Plan(**bench.contest.stored(again)) == plan
 
 
 @pytest.mark.parametrize(
@@ -193,11 +294,23 @@ def test_share_of_the_instruction_limit():
         (["--ranks", "9" * 5000], "ranks must be a power of two from 4 to 2"),
         (["--ranks", "2"], "ranks must be a power of two from 4 to 2"),
         (["--ranks", "many"], "ranks must be a power of two"),
+        (["--ranks", ""], "ranks must be a power of two"),
+        (["--ranks", "2^9..2^4"], "ranks must ascend"),
+        (["--ranks", "2^4..2^9/0"], "ranks must have a step from 1"),
+        (["--programs", "butterfly,fft"], "programs must be some of butterfly, ms12"),
+        (["--noise", ""], "noises must be some of none, periodic"),
         (["--repeats", "0"], "repeats must be an integer from 1"),
         (["--seconds", "0"], "seconds must be a number above 0"),
         (["--seconds", "nan"], "seconds must be a number above 0"),
+        (["--longest", "601"], "longest must be a number above 0"),
         (["--instructions", "-1"], "instructions must be a number above 0"),
+        (["--instructions", "2^12=x"], "instructions must be N or RANKS=N"),
+        (["--instructions", "7=60"], "ranks must be a power of two"),
         (["--json", "no/such/folder/b.json"], "json must name a file"),
+        (["--picture", "no/such/folder/b.png"], "picture must name a file"),
+        (["--picture", "bench.xyz"], "picture must end in one of"),
+        (["--loggopsim", "/no/such/binary"], "loggopsim must name LogGOPSim"),
+        (["--margin", "0.1"], "margin needs --compare"),
         (["--fast"], "unrecognized arguments: --fast"),
         (["--repeats", "many"], "repeats"),
         (["--json", "."], "json must name a file"),
@@ -206,3 +319,76 @@ def test_share_of_the_instruction_limit():
 def test_bad_options(words, message):
     with pytest.raises(ValueError, match=message):
         bench.main(words)
+
+
+# --- LogGOPSim: a program of the user's, here one that only looks like it
+
+
+FAKE = """#!{python}
+import re, sys
+words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+if "-i" in words:
+    open(words["-o"], "w").write(open(words["-i"]).read())
+    sys.exit()
+text = open(words["-f"]).read()
+L, o = int(words["-L"]), int(words["-o"])
+ranks = int(re.match(r"num_ranks (\\d+)", text)[1])
+ready = [int(t) for t in re.findall(r"c0: calc (\\d+)", text)]
+rounds = ranks.bit_length() - 1
+for rank in range(ranks):
+    part = text.split(f"rank {{rank}} {{{{")[1].split("}}")[0]
+    partners = [int(p) for p in re.findall(r"send 1b to (\\d+) tag", part)]
+    assert partners == [rank ^ (1 << r) for r in range(rounds)], partners
+for r in range(rounds):
+    sent = [t + o for t in ready]
+    ready = [max(sent[i], sent[i ^ (1 << r)] + L) + o + 1 for i in range(ranks)]
+print(f"Maximum finishing time at host 0: {{max(ready) + {late}}} (x s)")
+"""
+
+
+def fake(folder, late=0):
+    for name in ("LogGOPSim", "txt2bin"):
+        file = folder / name
+        file.write_text(FAKE.format(python=sys.executable, late=late))
+        file.chmod(0o755)
+    return str(folder / "LogGOPSim")
+
+
+def test_loggopsim_runs_the_same_schedule(tmp_path, capsys):
+    words = [*QUICK, "--ranks", "16", "--loggopsim", fake(tmp_path)]
+    assert bench.main([*words, "--json", str(tmp_path / "b.json")]) == 0
+    found = json.loads((tmp_path / "b.json").read_text())["loggopsim"]
+    assert [check["must_be_equal"] for check in found["checks"]] == [True, True, False]
+    assert all(check["ours_ns"] == check["theirs_ns"] > 0 for check in found["checks"])
+    assert found["times_as_fast"]["min"] > 0
+    assert "LogGOPSim, 16 ranks" in capsys.readouterr().out
+
+
+def test_loggopsim_that_disagrees_is_found(tmp_path, capsys):
+    assert bench.main([*QUICK, "--ranks", "16", "--loggopsim", fake(tmp_path, late=1)]) == 1
+    assert "where they must agree (16 ranks, o = 100 ns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("#!/bin/sh\necho no trace >&2; exit 3\n", r"failed \(3\): no trace"),
+        ("#!/bin/sh\necho hello\n", "no finishing time in the output"),
+        ("no program\n", "can not be run|failed"),
+    ],
+)
+def test_loggopsim_that_fails(tmp_path, text, message):
+    program = fake(tmp_path)
+    (tmp_path / "LogGOPSim").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        bench.main([*QUICK, "--ranks", "16", "--loggopsim", program])
+    (tmp_path / "txt2bin").unlink()
+    with pytest.raises(ValueError, match="with txt2bin beside it"):
+        bench.main([*QUICK, "--ranks", "16", "--loggopsim", program])
+
+
+@pytest.mark.skipif("LOGGOPSIM" not in os.environ, reason="LOGGOPSIM names no binary")
+@pytest.mark.parametrize("ranks", [4, 64, 1024])
+def test_loggopsim_itself(ranks):
+    found = bench.loggopsim.compare(os.environ["LOGGOPSIM"], ranks, 1, 0.001, lambda line: None)
+    assert [check["must_be_equal"] for check in found["checks"]] == [True, True, False]

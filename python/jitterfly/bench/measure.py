@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
+import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-from .. import _core
 from ..algorithms import Butterfly
 from ..case import Case
 from ..network import Hockney, LogGOPS
-from ..noise import NetworkJitter, Noise, PeriodicNoise
+from ..noise import Bernoulli, NetworkJitter, Noise, PeriodicNoise, StepNoise
 from ..program import rank_rounds
-from ..simulate import noise_phases, simulate
-from ..units import TICKS_PER_SECOND
-from . import peers as bench_peers
+from ..simulate import simulate
 
+CPU, CUDA = "jitterfly, cpu", "jitterfly, cuda"
 SEED = 7
 
 NOISES: dict[str, list[Noise]] = {
@@ -31,8 +27,9 @@ NOISES: dict[str, list[Noise]] = {
         PeriodicNoise(period=1e-3, duration=1e-5),
         NetworkJitter(period=1e-3, duration=1e-5),
     ],
+    "Bernoulli": [StepNoise(Bernoulli(0.001, "14us"))],
 }
-"""Matsumoto & Suda 2012, Fig. 21: fresh start, D/P = 1e-2."""
+"""Matsumoto & Suda 2012, Fig. 21: fresh start, D/P = 1e-2. Horikoshi et al. 2018: 14 us."""
 
 
 def programs(ranks: int, noise: Sequence[Noise]) -> dict[str, Case]:
@@ -49,15 +46,18 @@ def programs(ranks: int, noise: Sequence[Noise]) -> dict[str, Case]:
     }
 
 
-class DisagreementError(RuntimeError):
-    """A peer does not do the work of the engine, so comparing their speed means nothing."""
+def cpu_clock() -> float:
+    """CPU time of this process and of those that it started and has waited for, in seconds."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 @dataclass
 class Contestant:
     """One program on one case, and its measurements.
 
-    `run` evaluates so many realizations, drawing of the noise included.
+    `run` evaluates so many realizations, drawing of the noise included. `reference` is what the
+    reference took, in CPU time, just before each measurement.
     """
 
     name: str
@@ -66,9 +66,12 @@ class Contestant:
     rank_rounds: int
     run: Callable[[int], object]
     threads: int | None = 1  # None: not a matter of threads
+    case: Case | None = None  # None: another program's
     realizations: int = 1
+    most: int = 2**24  # realizations at once: their results are in memory
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
+    reference: list[float] = field(default_factory=list)
 
     @property
     def label(self) -> str:
@@ -78,40 +81,37 @@ class Contestant:
 
     def time(self) -> tuple[float, float]:
         """Seconds that one run takes, by the clock and of all CPU cores together."""
-        start, cpu = time.perf_counter(), time.process_time()
+        start, cpu = time.perf_counter(), cpu_clock()
         self.run(self.realizations)
-        return time.perf_counter() - start, time.process_time() - cpu
+        return time.perf_counter() - start, cpu_clock() - cpu
 
     def calibrate(self, seconds: float) -> None:
-        """Choose how many realizations take about so long. The first runs also warm up."""
-        took, _ = self.time()
-        while took < seconds / 2:
+        """Choose how many realizations take about so long. The first runs also warm up.
+
+        Of one thread it is the CPU time that counts: by the clock, a run that other programs
+        interrupt would seem to be long enough.
+        """
+        took = self.time()[self.threads == 1]
+        while took < seconds / 2 and self.realizations < self.most:
             factor = seconds / max(took, seconds / 16)
-            self.realizations = math.ceil(self.realizations * min(factor, 16.0))
-            took, _ = self.time()
+            wanted = math.ceil(self.realizations * min(factor, 16.0))
+            self.realizations = min(wanted, self.most)
+            took = self.time()[self.threads == 1]
+
+    def times(self) -> list[float]:
+        """Seconds that count, one for each repeat.
+
+        CPU time of one thread, which other programs lengthen little; else those of the clock.
+        """
+        return self.cpu_seconds if self.threads == 1 else self.seconds
 
     def rates(self) -> list[float]:
-        """Rank-rounds per second, one for each repeat."""
-        return [self.rank_rounds * self.realizations / s for s in self.seconds]
+        """Rank-rounds per second of `times`, one for each repeat."""
+        return [self.rank_rounds * self.realizations / s for s in self.times()]
 
-    def row(self) -> dict[str, Any]:
-        """The measurements as plain values."""
-        rates = self.rates()
-        return {
-            "name": self.name,
-            "program": self.program,
-            "noise": self.noise,
-            "threads": self.threads,
-            "rank_rounds_per_realization": self.rank_rounds,
-            "realizations": self.realizations,
-            "seconds": self.seconds,
-            "cpu_seconds": self.cpu_seconds,
-            "rank_rounds_per_second": {
-                "min": min(rates),
-                "median": statistics.median(rates),
-                "max": max(rates),
-            },
-        }
+    def rate(self) -> float:
+        """The median of `rates`."""
+        return statistics.median(self.rates())
 
 
 def engine(
@@ -122,63 +122,42 @@ def engine(
     def run(realizations: int) -> object:
         return simulate(case, realizations, seed=SEED, backend=backend, threads=threads)
 
-    return Contestant(name, program, noise, rank_rounds(case), run, threads)
+    return Contestant(name, program, noise, rank_rounds(case), run, threads, case)
 
 
-def peers(case: Case) -> list[Contestant]:
-    """NumPy and the event-driven simulator, each on one core."""
-    work = bench_peers.PeerWork.from_case(case)
-    batch = max(1, bench_peers.BATCH_RANKS // case.ranks)
-
-    def contestant(name: str, complete: Callable[..., object]) -> Contestant:
-        generator = np.random.Generator(np.random.Philox(SEED))
-
-        def run(realizations: int) -> None:
-            for first in range(0, realizations, batch):
-                complete(work, work.draw(generator, min(batch, realizations - first)))
-
-        return Contestant(name, "butterfly", "periodic", rank_rounds(case), run)
-
-    return [
-        contestant("NumPy, vectorized", bench_peers.vectorized),
-        contestant("C++, event-driven", bench_peers.event_driven),
-    ]
-
-
-def check_peers(case: Case, realizations: int) -> None:
-    """Raise `DisagreementError` unless peers give the engine's result to the tick, same phases."""
-    ours = simulate(case, realizations, seed=SEED, backend="cpu").ticks[:, 0]
-    seconds = np.stack([noise_phases(case, SEED, r) for r in range(realizations)])
-    phases = np.rint(seconds * TICKS_PER_SECOND).astype(np.int64)
-    work = bench_peers.PeerWork.from_case(case)
-    for peer in (bench_peers.vectorized, bench_peers.event_driven):
-        if not np.array_equal(peer(work, phases), ours):
-            raise DisagreementError(
-                f"the benchmark's {peer.__name__} program does not give the engine's results at "
-                f"{case.ranks} ranks: speeds can not be compared"
-            )
-
-
-def has_cuda() -> bool:
-    """Whether there is a device to measure."""
-    return not _core.cuda_status()
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Their least, median and largest."""
+    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
 
 
 def measure(
     contestants: Sequence[Contestant],
     repeats: int,
-    length: float,
-    what: str = "",
-    tell: Callable[[str], object] | None = None,
+    what: str,
+    tell: Callable[[str], object],
+    reference: Contestant | None = None,
 ) -> None:
-    """Time everyone in turn (A B C A B C ...), so that a change of the machine hits all alike."""
-    tell = tell if tell and contestants else lambda line: None
-    tell(f"{what}: warming up")
-    for contestant in contestants:
-        contestant.calibrate(length)
+    """Time everyone in turn (A B C A B C ...), so that a change of the machine hits all alike.
+
+    All must be calibrated. Neighbours in time share the machine's state even more: where there is
+    a reference, it is timed before each of them.
+    """
     for repeat in range(repeats):
-        for contestant in contestants:
+        for number, contestant in enumerate(contestants):
+            if number % 8 == 0:
+                tell(f"{what}: repeat {repeat + 1} of {repeats}, {number} of {len(contestants)}")
+            if reference:
+                contestant.reference.append(reference.time()[1])
             seconds, cpu = contestant.time()
             contestant.seconds.append(seconds)
             contestant.cpu_seconds.append(cpu)
-        tell(f"{what}: repeat {repeat + 1} of {repeats}")
+
+
+def calibrate(
+    contestants: Sequence[Contestant], seconds: float, what: str, tell: Callable[[str], object]
+) -> None:
+    """Warm everyone up, and choose their numbers of realizations."""
+    for number, contestant in enumerate(contestants):
+        if number % 8 == 0:
+            tell(f"{what}: warming up, {number} of {len(contestants)}")
+        contestant.calibrate(seconds)

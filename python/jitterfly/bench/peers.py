@@ -6,6 +6,7 @@ drawn anew for each realization by NumPy's Philox generator.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +15,11 @@ import numpy.typing as npt
 from .. import _core
 from ..case import Case
 from ..noise import PeriodicNoise
+from ..program import rank_rounds
+from ..simulate import noise_phases, simulate
 from ..steps import Costs
-from ..units import to_ticks
+from ..units import TICKS_PER_SECOND, to_ticks
+from .measure import NOISES, SEED, Contestant, programs
 
 Ticks = npt.NDArray[np.int64]
 
@@ -123,3 +127,51 @@ class _Clock:
         hits = np.maximum((t + work - first - 1) // (self.period - self.duration) + 1, 0)
         end.reshape(-1)[held] = t + work + hits * self.duration
         self.flat[held] = first + hits * self.period
+
+
+NUMPY, EVENTS = "NumPy, vectorized", "C++, event-driven"
+REFERENCE_RANKS = 2**8
+
+
+class DisagreementError(RuntimeError):
+    """A peer does not do the work of the engine, so comparing their speed means nothing."""
+
+
+def peers(case: Case) -> list[Contestant]:
+    """NumPy and the event-driven simulator, each on one core."""
+    return [_contestant(NUMPY, vectorized, case), _contestant(EVENTS, event_driven, case)]
+
+
+def reference() -> Contestant:
+    """What others are compared with from run to run: the event-driven simulator on a small case.
+
+    It shares no code with the engine, fits the first cache and takes a few milliseconds.
+    """
+    case = programs(REFERENCE_RANKS, NOISES["periodic"])["butterfly"]
+    return _contestant(EVENTS, event_driven, case)
+
+
+def _contestant(name: str, complete: Callable[..., object], case: Case) -> Contestant:
+    work = PeerWork.from_case(case)
+    batch = max(1, BATCH_RANKS // case.ranks)
+    generator = np.random.Generator(np.random.Philox(SEED))
+
+    def run(realizations: int) -> None:
+        for first in range(0, realizations, batch):
+            complete(work, work.draw(generator, min(batch, realizations - first)))
+
+    return Contestant(name, "butterfly", "periodic", rank_rounds(case), run, case=case)
+
+
+def check_peers(case: Case, realizations: int) -> None:
+    """Raise `DisagreementError` unless peers give the engine's result to the tick, same phases."""
+    ours = simulate(case, realizations, seed=SEED, backend="cpu").ticks[:, 0]
+    seconds = np.stack([noise_phases(case, SEED, r) for r in range(realizations)])
+    phases = np.rint(seconds * TICKS_PER_SECOND).astype(np.int64)
+    work = PeerWork.from_case(case)
+    for peer in (vectorized, event_driven):
+        if not np.array_equal(peer(work, phases), ours):
+            raise DisagreementError(
+                f"the benchmark's {peer.__name__} program does not give the engine's results at "
+                f"{case.ranks} ranks: speeds can not be compared"
+            )

@@ -5,7 +5,6 @@ A limit holds for the CPU backend: no source costs more than `LIMIT` times the p
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -27,7 +26,7 @@ from ..noise import (
     StepNoise,
     TraceNoise,
 )
-from .measure import Contestant, engine
+from .measure import Contestant, engine, spread
 
 LIMIT = 4.0
 """Times what periodic noise costs per rank-round, on one core at `summary.GOAL_RANKS` ranks."""
@@ -102,14 +101,10 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
             "noise": c.noise,
             "threads": c.threads,
             "realizations": c.realizations,
-            "nanoseconds_per_rank_round": _spread(found),
-            "times_periodic": _spread(times),
+            "nanoseconds_per_rank_round": spread(found),
+            "times_periodic": spread(times),
         })  # fmt: skip
     return rows
-
-
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
 
 
 def limit(rows: Sequence[dict[str, Any]], judged: bool) -> dict[str, Any]:

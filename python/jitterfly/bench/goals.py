@@ -1,0 +1,109 @@
+"""The goals that the engine is judged by, and what one run found."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .measure import CPU, CUDA
+from .peers import EVENTS, NUMPY
+
+SMALL, LARGE, BIG = 2**12, 2**23, 2**20
+CARD = 2**13
+
+
+class Goal(NamedTuple):
+    """A bound; `least`: it is the least that will do, else the most."""
+
+    what: str
+    bound: float
+    least: bool
+    unit: str = ""
+
+
+def goals(rows: Sequence[dict[str, Any]], sizes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each goal with what was found and whether it is met; None where it was not measured.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Measurements, as `contest.row` makes them.
+    sizes : sequence of dict
+        "ranks", "bytes_per_rank" and "case" of cases that were not all measured.
+    """
+    one = {(r["name"], r["program"], r["noise"], r["ranks"]): r for r in rows
+           if r["threads"] in (1, None)}  # fmt: skip
+
+    def engine(ranks: int, program: str = "butterfly", name: str = CPU) -> dict[str, Any] | None:
+        return one.get((name, program, "periodic", ranks))
+
+    found: list[tuple[Goal, float | None]] = [
+        (Goal("butterfly, periodic noise, 2^12 ranks, one core", 2e9, True, "rank-rounds/s"),
+         _rate(engine(SMALL))),
+        (Goal("butterfly, periodic noise, 2^23 ranks, one core", 1e9, True, "rank-rounds/s"),
+         _rate(engine(LARGE))),
+    ]  # fmt: skip
+    for program in ("MS12, all T", "CS14, full set"):
+        for ranks in (SMALL, LARGE):
+            goal = Goal(f"{program}, periodic noise, 2^{ranks.bit_length() - 1} ranks: time of a "
+                        "rank-round over that of the butterfly", 1.5, False)  # fmt: skip
+            found.append((goal, _times(engine(ranks, program), engine(ranks))))
+    for name, bound in ((EVENTS, 1000.0), (NUMPY, 50.0)):
+        goal = Goal(f"times as fast as {name}, 2^12 ranks, per core", bound, True)
+        found.append((goal, _times(one.get((name, "butterfly", "periodic", SMALL)),
+                                   engine(SMALL))))  # fmt: skip
+    found.append((Goal("time of a rank-round at 2^23 ranks over that at 2^12", 2.0, False),
+                  _times(engine(LARGE), engine(SMALL))))  # fmt: skip
+    large = [size for size in sizes if size["ranks"] >= BIG]
+    worst = max(large, key=lambda size: float(size["bytes_per_rank"]), default=None)
+    where = f" (most: {worst['case']})" if worst else ""
+    found.append((Goal(f"bytes per rank and realization in flight, from 2^20 ranks{where}", 16.0,
+                       False), worst and worst["bytes_per_rank"]))  # fmt: skip
+    small, big = engine(CARD, name=CUDA), engine(LARGE, name=CUDA)
+    found += [
+        (Goal("GPU: butterfly, periodic noise, 2^13 ranks", 5e11, True, "rank-rounds/s"),
+         _rate(small)),
+        (Goal("GPU: butterfly, periodic noise, 2^23 ranks", 2e11, True, "rank-rounds/s"),
+         _rate(big)),
+        (Goal("GPU: share of the limit, 2^13 ranks", 0.4, True), small and small["share"]),
+    ]  # fmt: skip
+    return [_judged(goal, value) for goal, value in found]
+
+
+def _rate(row: dict[str, Any] | None) -> float | None:
+    return row and row["rank_rounds_per_second"]["median"]
+
+
+def times_of(row: dict[str, Any]) -> list[float]:
+    """Seconds per rank-round, one for each repeat; CPU time of one thread, else by the clock."""
+    seconds = row["cpu_seconds"] if row["threads"] == 1 else row["seconds"]
+    work = row["rank_rounds_per_realization"] * row["realizations"]
+    return [s / work for s in seconds]
+
+
+def _times(slow: dict[str, Any] | None, fast: dict[str, Any] | None) -> float | None:
+    """Median of the ratios within a repeat: neighbours in time share the machine's state."""
+    if not slow or not fast:
+        return None
+    pairs = zip(times_of(slow), times_of(fast), strict=True)
+    return statistics.median(a / b for a, b in pairs)
+
+
+def _judged(goal: Goal, found: float | None) -> dict[str, Any]:
+    met = None if found is None else found >= goal.bound if goal.least else found <= goal.bound
+    return {"goal": goal.what, "at_least" if goal.least else "at_most": goal.bound,
+            "unit": goal.unit, "found": found, "met": met}  # fmt: skip
+
+
+def lines(judged: Sequence[dict[str, Any]]) -> list[str]:
+    """A goal a line: its bound, what was found, whether it is met."""
+    words = {True: "met", False: "NOT met", None: "not measured"}
+    texts = ["goals, in this run:"]
+    for goal in judged:
+        sign, bound = (">=", goal["at_least"]) if "at_least" in goal else ("<=", goal["at_most"])
+        found = "-" if goal["found"] is None else f"{goal['found']:.3g}"
+        unit = f" {goal['unit']}" if goal["unit"] else ""
+        texts.append(f"  {words[goal['met']]:<12} {found:>9}  {sign} {bound:.4g}{unit}  "
+                     f"{goal['goal']}")  # fmt: skip
+    return texts
