@@ -27,8 +27,9 @@ class TileRun {
 #else
   static constexpr int kMostBits = kOneStep ? 1 : 2;
 #endif
-  // At most 24 KiB, and such that all rounds in it are in full blocks.
-  static constexpr int kPartBits = kLaneBits + (10 - kLaneBits) / kMostBits * kMostBits;
+  // At most 24 KiB, draws aside, and such that all rounds in it are in full blocks.
+  static constexpr int kPartBits =
+      kLaneBits + ((kOneStep ? 9 : 10) - kLaneBits) / kMostBits * kMostBits;
   static constexpr std::int64_t kPart = std::int64_t{1} << kPartBits;
 
  public:
@@ -217,6 +218,7 @@ class TileRun {
   // Draws the delays of a step beforehand.
   void prepare(const Step& step, bool goes_on) {
     const bool exchange = step.kind == kExchange, enter = step.kind == kEnter;
+    const Part part{from_, to_};
     const auto rank_of = [this](std::int64_t x) JF_INLINE { return state_.rank(x); };
     const auto place = [this](const Tick* delays) {
       const TileMap& map = job_.pass->map;
@@ -225,19 +227,20 @@ class TileRun {
     if constexpr (is_general<Noise>) {
       noise_.prepared[kReceiveRole] = noise_.prepared[kSendRole] = place(nullptr);
       if (exchange)
-        noise_.prepared[kReceiveRole] = place(prepare_steps(
-            noise_, kReceiveRole, step.draw, size_, rank_of, goes_on, s_.step_draws, s_.sums[0]));
+        noise_.prepared[kReceiveRole] =
+            place(prepare_steps(noise_, kReceiveRole, step.draw, size_, part, rank_of, goes_on,
+                                s_.step_draws, s_.sums[0]));
       if ((exchange || enter) && (step.flags & kFinal) == 0)
         noise_.prepared[kSendRole] =
-            place(prepare_steps(noise_, kSendRole, step.draw + exchange, size_, rank_of, goes_on,
-                                s_.step_draws, s_.sums[1]));
+            place(prepare_steps(noise_, kSendRole, step.draw + exchange, size_, part, rank_of,
+                                goes_on, s_.step_draws, s_.sums[1]));
     }
     if constexpr (is_general<Network>) {
       net_.prepared = place(nullptr);
       if (exchange || step.kind == kForward)
         net_.prepared = place(prepare_messages(
             net_, p_.seed, job_.realization, exchange ? kOriginalJitter : kForwardJitter, step.draw,
-            size_, rank_of, goes_on, s_.message_draws, s_.sums[2]));
+            size_, part, rank_of, goes_on, s_.message_draws, s_.sums[2]));
     }
   }
 
