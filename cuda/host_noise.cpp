@@ -187,16 +187,18 @@ std::int64_t Program::cursors_per_rank() const {
 }
 
 // One periodic source and one jitter without any extras have quicker engines of their own.
+bool Program::sources_needed() const {
+  return !delays.empty() || intervals.size() > 1 ||
+         std::any_of(intervals.begin(), intervals.end(), [](const IntervalSource& s) {
+           return s.kind != kPeriodicIntervals || !s.window.always();
+         });
+}
+
 bool Program::general() const {
-  if (!delays.empty() || intervals.size() > 1 || messages.size() > 1) return true;
-  const auto always = [](const auto& s) { return s.window.always(); };
-  if (!std::all_of(intervals.begin(), intervals.end(), [&](const IntervalSource& s) {
-        return s.kind == kPeriodicIntervals && always(s);
-      }))
-    return true;
-  return !std::all_of(messages.begin(), messages.end(), [&](const MessageDelay& d) {
-    return plain(d.delay) && d.scope_bits == 0 && always(d);
-  });
+  return sources_needed() || messages.size() > 1 ||
+         std::any_of(messages.begin(), messages.end(), [](const MessageDelay& d) {
+           return !plain(d.delay) || d.scope_bits != 0 || !d.window.always();
+         });
 }
 
 }  // namespace jf

@@ -94,6 +94,7 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.rows = rows;
   v.step_count = static_cast<std::int32_t>(steps.size());
   v.general = general();
+  v.sources_needed = sources_needed();
   v.has_noise = !intervals.empty();
   v.has_jitter = !messages.empty();
   v.has_copies = has_copies();
@@ -113,7 +114,7 @@ ProgramView Program::view(std::uint64_t seed) const {
                                    [](const MessageDelay& d) { return !d.window.always(); });
   v.messages.count = static_cast<std::int32_t>(messages.size());
   v.phases_at = -1;
-  if (!v.general && v.has_noise) {
+  if (!v.sources_needed && v.has_noise) {
     v.periodic = intervals[0].periodic;
     v.phases_at = intervals[0].phases;
   }

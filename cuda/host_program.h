@@ -49,7 +49,7 @@ class Program {
   bool has_copies() const;
   // busy differs from sent, so tiles need room for both.
   bool has_busy() const { return has_copies() || costs.forward > 0; }
-  bool general() const;  // see ProgramView
+  bool general() const, sources_needed() const;  // see ProgramView
   std::int64_t cursors_per_rank() const;
   void finish();  // checks steps and costs, and marks steps; throws std::invalid_argument
   ProgramView view(std::uint64_t seed) const;

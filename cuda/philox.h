@@ -40,7 +40,16 @@ constexpr std::uint32_t kMostOfARole = 0x100;
 namespace philox {
 constexpr std::uint32_t kM0 = 0xD2511F53u, kM1 = 0xCD9E8D57u;  // multipliers
 constexpr std::uint32_t kW0 = 0x9E3779B9u, kW1 = 0xBB67AE85u;  // key increments
+constexpr int kRounds = 10;
 }  // namespace philox
+
+JF_HD Words philox_round(const Words& counter, std::uint32_t key0, std::uint32_t key1) {
+  const std::uint64_t p0 = std::uint64_t{philox::kM0} * counter.w[0];
+  const std::uint64_t p1 = std::uint64_t{philox::kM1} * counter.w[2];
+  return {
+      {static_cast<std::uint32_t>(p1 >> 32) ^ counter.w[1] ^ key0, static_cast<std::uint32_t>(p1),
+       static_cast<std::uint32_t>(p0 >> 32) ^ counter.w[3] ^ key1, static_cast<std::uint32_t>(p0)}};
+}
 
 JF_HD Words philox4x32_10(Words counter, std::uint32_t key0, std::uint32_t key1) {
 #if defined(__CUDA_ARCH__)
@@ -48,19 +57,28 @@ JF_HD Words philox4x32_10(Words counter, std::uint32_t key0, std::uint32_t key1)
       make_uint4(counter.w[0], counter.w[1], counter.w[2], counter.w[3]), make_uint2(key0, key1));
   return {{r.x, r.y, r.z, r.w}};
 #else
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t p0 = std::uint64_t{philox::kM0} * counter.w[0];
-    const std::uint64_t p1 = std::uint64_t{philox::kM1} * counter.w[2];
-    counter = {{static_cast<std::uint32_t>(p1 >> 32) ^ counter.w[1] ^ key0,
-                static_cast<std::uint32_t>(p1),
-                static_cast<std::uint32_t>(p0 >> 32) ^ counter.w[3] ^ key1,
-                static_cast<std::uint32_t>(p0)}};
+  for (int round = 0; round < philox::kRounds; ++round) {
+    counter = philox_round(counter, key0, key1);
     key0 += philox::kW0;
     key1 += philox::kW1;
   }
   return counter;
 #endif
 }
+
+// The keys of all rounds: constants of a launch, where every rank would have to add them up.
+struct PhiloxKeys {
+  std::uint32_t even[philox::kRounds], odd[philox::kRounds];
+
+  PhiloxKeys() = default;
+  explicit PhiloxKeys(std::uint64_t seed) {
+    auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < philox::kRounds; ++round) {
+      even[round] = key0 + static_cast<std::uint32_t>(round) * philox::kW0;
+      odd[round] = key1 + static_cast<std::uint32_t>(round) * philox::kW1;
+    }
+  }
+};
 
 // Both draws of a block, numbers 2 * block and 2 * block + 1.
 template <class U>
@@ -91,6 +109,18 @@ JF_HD std::uint64_t only_uniform64(std::uint64_t seed, std::uint32_t purpose, st
   return (rank & 1) == 0 ? pair.even : pair.odd;
 }
 
+// The only draws of streams 2 * pair and 2 * pair + 1.
+JF_HD Pair<std::uint64_t> only_uniform_pair(const PhiloxKeys& keys, std::uint32_t purpose,
+                                            std::uint32_t pair, std::uint32_t realization) {
+  Words r{{0, purpose, pair, realization}};
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int round = 0; round < philox::kRounds; ++round)
+    r = philox_round(r, keys.even[round], keys.odd[round]);
+  return {r.w[0] | std::uint64_t{r.w[1]} << 32, r.w[2] | std::uint64_t{r.w[3]} << 32};
+}
+
 // floor(u * range / 2^64): uniform on [0, range).
 JF_HD std::uint64_t scale64(std::uint64_t u, std::uint64_t range) {
 #if defined(__CUDA_ARCH__)
@@ -98,6 +128,12 @@ JF_HD std::uint64_t scale64(std::uint64_t u, std::uint64_t range) {
 #else
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(u) * range >> 64);
 #endif
+}
+
+// The same for a range below 2^32, in half as many multiplications.
+JF_HD std::uint32_t scale64_short(std::uint64_t u, std::uint32_t range) {
+  const std::uint64_t low = (u & 0xffffffff) * range >> 32;
+  return static_cast<std::uint32_t>(((u >> 32) * range + low) >> 32);
 }
 
 // Of v > 0.

@@ -65,6 +65,7 @@ struct ProgramView {
   std::int32_t log2_ranks, rows, step_count, has_noise, has_jitter, has_copies;
   std::int32_t one_rank;  // rows see rank 0 only
   std::int32_t general;   // the noise takes `sources` and `messages`, not `periodic` and `jitter`
+  std::int32_t sources_needed;  // the CPUs' noise alone is more than `periodic`
   const Step* steps;
   Costs costs;
   Periodic periodic;
@@ -100,6 +101,17 @@ auto with_noise(const ProgramView& p, F&& f) {
   }
   if (p.has_jitter) return f(NoNoise{}, p.jitter);
   return f(NoNoise{}, NoJitter{});
+}
+
+// The same for an engine that draws the delays of a step beforehand: with it any messages are as
+// quick as jitter, and do not make the CPUs' noise general.
+template <class F>
+auto with_prepared_noise(const ProgramView& p, F&& f) {
+  const auto with_network = [&](const auto& noise) {
+    return p.has_jitter ? f(noise, p.messages) : f(noise, NoJitter{});
+  };
+  if (p.sources_needed) return with_network(p.sources);
+  return p.has_noise ? with_network(p.periodic) : with_network(NoNoise{});
 }
 
 }  // namespace jf

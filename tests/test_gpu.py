@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 from kernel_cases import NOISES, PROGRAMS, delays_messages, make
+from lean_cases import LIMIT32, at_the_edge, kernel, random_lean_case
 from reference import noise_cases
 
 import jitterfly as jf
@@ -69,6 +70,50 @@ def test_random_lists_of_noise(family):
         case = draw(random.Random(f"gpu {family} {number}"))
         case = dataclasses.replace(case, realization=min(case.realization, 2**32 - 40))
         check(case, 1 + number % 4 * 13)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("largest", [9, 12, 16])
+def test_the_lean_kernels(largest):
+    """Times of 32 bits and of 64, and what they do not take."""
+    used = set()
+    for number in range(100):
+        case = random_lean_case(random.Random(f"gpu lean {largest} {number}"), largest)
+        used.add(kernel(case))
+        check(case, 1 + number % 7 * (2 if case.log2_ranks > 12 else 40))
+    assert used == {0, 1, 2}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("noise", ["fresh", "stationary", "nodes", "phases", "none"])
+@pytest.mark.parametrize("log2_ranks", [12, 13, 14, 16, 23, 24])
+@pytest.mark.parametrize("scale", [1, 10**4])
+def test_large_machines_of_the_lean_kernels(log2_ranks, noise, scale):
+    if noise == "phases" and log2_ranks > 16:
+        return  # takes long to hand over
+    case = make("butterfly", noise, log2_ranks)
+    costs = dataclasses.asdict(case.costs)
+    costs = dataclasses.replace(case.costs, **{name: scale * t for name, t in costs.items()})
+    others = [
+        dataclasses.replace(source, period=scale * source.period, duration=scale * source.duration,
+                            phases=source.phases and tuple(scale * t for t in source.phases))
+        for source in case.others
+    ]  # fmt: skip
+    case = dataclasses.replace(case, costs=costs, periodic=others[0] if others else None, others=())
+    assert kernel(case) == (2 if scale == 1 else 1)
+    check(case, 1 if log2_ranks > 20 else 5)
+
+
+@pytest.mark.gpu
+def test_the_last_times_of_32_bits():
+    rng = random.Random("gpu edge")
+    for number in range(40):
+        case, missing = at_the_edge(rng, LIMIT32, number % 2)
+        noise = dataclasses.replace(case.periodic, in_compute=False)
+        costs = dataclasses.replace(case.costs, work=missing)
+        case = dataclasses.replace(case, periodic=noise, costs=costs)
+        assert kernel(case) == 2 - number % 2
+        check(case, 100)
 
 
 @pytest.mark.gpu

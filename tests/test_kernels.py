@@ -29,7 +29,8 @@ from jitterfly import _core
 CUDA = Path(__file__).parent.parent / "cuda"
 PROCESSES = 2
 ORDERS = 4  # jf_emu::kAllOrders: random, warp by warp, ascending, descending
-REAL_LIMITS = (0, 0)  # those of gpu/pass_job.h: tiles of 2^12 ranks, 2^11 under general noise
+REAL_LIMITS = (0, 0)  # those of gpu/lean.h and pass_job.h: tiles of 2^11 to 2^13 ranks
+STEPS, LEAN64, LEAN32 = range(3)  # jf::gpu::TileKernel
 
 
 class Delay:
@@ -125,6 +126,7 @@ class Run:
     order: int = 0
     seed: int = 0
     one_rank: bool = False
+    most: int = LEAN32  # the kernels that may run the tiles, up to this one
 
     def words(self):
         """What read_case.h reads."""
@@ -139,7 +141,9 @@ class Run:
 
     def text(self, removed=-1):
         """The input of kernels.cpp."""
-        return as_text([*self.words(), *self.limits, self.batch, self.order, self.seed, removed])
+        return as_text(
+            [*self.words(), *self.limits, self.batch, self.order, self.seed, removed, self.most]
+        )
 
     def expected(self):
         case = self.case
@@ -152,10 +156,10 @@ class Run:
                               "cpu", 1).ravel()  # fmt: skip
 
 
-def build(folder, cuda):
-    program = folder / "kernels"
+def build(folder, cuda, name="kernels"):
+    program = folder / name
     host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp"]
-    source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / "kernels.cpp")]
+    source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / f"{name}.cpp")]
     source += [str(cuda / name) for name in host]
     command = [*compiler(), *FLAGS, "-Wno-unknown-pragmas", *source, "-o", str(program)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -192,16 +196,20 @@ def same(run, found):
     return (
         found is not None
         and "error" not in found
-        and found.split() == [str(tick) for tick in run.expected()]
+        and found.split()[1:] == [str(tick) for tick in run.expected()]
     )
 
 
 def check(program, runs):
+    """Every result is that of the CPU backend. Returns which kernels ran the tiles."""
+    kernels = []
     for run, found in zip(runs, execute(program, [run.text() for run in runs]), strict=True):
         assert found is not None, f"no result for {run}"
         assert "error" not in found, f"{found} for {run}"
-        ticks = np.array(found.split(), dtype=np.int64)
+        kernel, *ticks = map(int, found.split())
+        kernels.append(kernel)
         np.testing.assert_array_equal(ticks, run.expected(), err_msg=str(run))
+    return kernels
 
 
 def varied(case, number, **changes):

@@ -62,12 +62,12 @@ struct Sizes {
 inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
   Sizes s;
   s.busy = p.has_busy();
-  if (p.general()) {
-    s.step_draws = static_cast<std::int64_t>(p.delays.size()) + 1;
-    s.message_draws = static_cast<std::int64_t>(p.messages.size()) + 1;
-    s.sums = 3;
-  }
-  s.cursors = p.cursors_per_rank() * p.ranks();
+  if (!p.delays.empty()) s.step_draws = static_cast<std::int64_t>(p.delays.size()) + 1;
+  if (!p.messages.empty()) s.message_draws = static_cast<std::int64_t>(p.messages.size()) + 1;
+  if (s.step_draws + s.message_draws > 0) s.sums = 3;
+  if (p.sources_needed() || std::any_of(passes.begin(), passes.end(),
+                                        [](const Pass& pass) { return pass.kind == kSegmentPass; }))
+    s.cursors = p.cursors_per_rank() * p.ranks();
   if (passes.size() > 1) {
     s.memory = p.ranks();
     if (p.costs.forward > 0) s.second = p.ranks();

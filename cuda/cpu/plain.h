@@ -120,10 +120,10 @@ class PlainTile {
 };
 
 inline void run_tile_plain(const TileJob& job, const TileScratch&) {
-  with_noise(*job.program,
-             [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-               PlainTile<Noise, Network>(job, noise, network).run();
-             });
+  with_prepared_noise(*job.program,
+                      [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+                        PlainTile<Noise, Network>(job, noise, network).run();
+                      });
 }
 
 }  // namespace jf::cpu

@@ -90,7 +90,14 @@ JF_HD Pair<ULanes> only_uniform64(const RoundKeys& keys, std::uint32_t purpose, 
   return {interleave(pair.even, pair.odd, 0), interleave(pair.even, pair.odd, kLanes / 2)};
 }
 
+// For ranges below 2^32, as nearly all are.
+JF_HD ULanes scale64_short(ULanes u, ULanes range) {
+  return (multiply32(u >> 32, range) + (multiply32(u, range) >> 32)) >> 32;
+}
+
 JF_HD ULanes scale64(ULanes u, ULanes range) {
+  if (__builtin_expect(!any_greater((Lanes)(range >> 32), Lanes{}), 1))
+    return scale64_short(u, range);
   const ULanes r1 = range >> 32, u1 = u >> 32;
   const ULanes low = multiply32(u, range);
   const ULanes middle = multiply32(u1, range) + (low >> 32);
@@ -98,10 +105,6 @@ JF_HD ULanes scale64(ULanes u, ULanes range) {
   return multiply32(u1, r1) + (middle >> 32) + (carry >> 32);
 }
 
-JF_HD ULanes scale64(ULanes u, std::uint64_t range) {
-  if (range >> 32 != 0) return scale64(u, ULanes{} + range);
-  const ULanes r = ULanes{} + range;
-  return (multiply32(u >> 32, r) + (multiply32(u, r) >> 32)) >> 32;
-}
+JF_HD ULanes scale64(ULanes u, std::uint64_t range) { return scale64(u, ULanes{} + range); }
 
 }  // namespace jf

@@ -11,10 +11,10 @@ namespace {
 
 template <bool kBusy>
 void run(const TileJob& job, const TileScratch& scratch) {
-  with_noise(*job.program,
-             [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-               TileRun<Noise, Network, kBusy>(job, scratch, noise, network).run();
-             });
+  with_prepared_noise(*job.program,
+                      [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+                        TileRun<Noise, Network, kBusy>(job, scratch, noise, network).run();
+                      });
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "../host_program.h"
-#include "pass_job.h"
+#include "lean.h"
+#include "lean_pass.h"
 
 namespace jf::gpu {
 
@@ -19,30 +19,46 @@ constexpr std::int64_t kSegmentWork = 32;  // a segment's step costs as much as 
 constexpr std::int64_t kRankBytes = 24, kMostSegments = 4096;
 
 struct BatchPlan {
+  TilePlan tiles;
   std::vector<Pass> passes;
+  // Of the lean kernel: what it does in all passes, where each pass begins there and its window.
+  std::vector<LeanOp> lean_ops;
+  std::vector<std::int64_t> lean_begins;
+  std::vector<int> lean_windows;
   std::int64_t batch = 0;
   // Of one realization:
   std::int64_t ranks, rows, memory = 0, second = 0;  // the latter two: ticks between passes
   std::int64_t cursors = 0;                          // in the intervals of noise
   std::int64_t partials = 1;                         // observations of a row before they are merged
 
-  BatchPlan(const Program& program, PlanLimits limits)
-      : passes(plan(program, limits)), ranks(program.ranks()), rows(program.rows) {
+  BatchPlan(const Program& program, const TilePlan& tile_plan)
+      : tiles(tile_plan),
+        passes(plan(program, tile_plan.limits)),
+        ranks(program.ranks()),
+        rows(program.rows) {
     cursors = program.cursors_per_rank() * ranks;
     if (passes.size() > 1) {
       memory = ranks;
       if (program.costs.forward > 0) second = ranks;
     }
     for (const Pass& pass : passes) {
+      lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
+      lean_windows.push_back(0);
+      if (tiles.kernel != kStepKernel) {
+        const LeanPass lean(program, pass, per_thread_bits(tiles.kernel, false));
+        lean_ops.insert(lean_ops.end(), lean.ops.begin(), lean.ops.end());
+        lean_windows.back() = lean.first_window;
+      }
       if (pass.kind == kTilePass) {
         partials = std::max(partials, pass.map.tiles());
-        const TileShape shape = tile_shape(pass.map.bits(), program.general());
+        const TileShape shape = tile_shape(tiles.kernel, pass.map.bits(), program.general());
         idle_ = std::max<std::int64_t>(idle_, shape.tiles_per_block - 1);
       }
       const std::int64_t steps = ranks * (pass.end - pass.begin);
       work_ += pass.kind == kTilePass ? steps : kSegmentWork * steps;
       copies_.push_back(copies_in(program.steps.data(), pass.begin, pass.end));
     }
+    lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
   }
 
   // Steps of ranks that one realization takes, in terms of tiles.

@@ -52,6 +52,16 @@ class DeviceArray {
   void* data_ = nullptr;
 };
 
+constexpr std::int64_t kPlainSharedBytes = 48 * 1024;  // a block that wants more has to say so
+
+// How the tiles of a program are run on the current device.
+TilePlan tiles_of(const Program& program) {
+  int device = 0, shared = 0;
+  JF_CUDA_TRY(cudaGetDevice(&device));
+  JF_CUDA_TRY(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return plan_tiles(program, shared);
+}
+
 // The Device of run.cuh. Everything goes through one stream, in order.
 class Gpu {
  public:
@@ -80,6 +90,13 @@ class Gpu {
   template <class... P, class... A>
   void launch(void (*kernel)(P...), std::int64_t grid, int block, std::int64_t shared_bytes,
               const A&... arguments) const {
+    if (shared_bytes > kPlainSharedBytes) {
+      JF_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(shared_bytes)));
+      // As many blocks at a time as registers allow; little is left for the cache to do.
+      JF_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                       cudaSharedmemCarveoutMaxShared));
+    }
     kernel<<<static_cast<unsigned>(grid), static_cast<unsigned>(block),
              static_cast<std::size_t>(shared_bytes), stream_>>>(arguments...);
     JF_CUDA_TRY(cudaGetLastError());
@@ -153,7 +170,7 @@ void simulate(const Program& program, const Request& request, Tick* out, const P
   if (!why.empty()) throw std::runtime_error(why);
   if (request.count == 0) return;
   Gpu gpu;
-  BatchPlan plan(program, tile_limits(program.general()));
+  BatchPlan plan(program, tiles_of(program));
   plan.fit(request.count, available_memory());
   Run<Gpu>(gpu, program, request, plan).simulate(out, poll);
 }
@@ -169,7 +186,7 @@ std::int64_t memory(const Program& program, const Request& request) {
   const std::string why = status();
   if (!why.empty()) throw std::runtime_error(why);
   if (request.count == 0) return 0;
-  BatchPlan plan(program, tile_limits(program.general()));
+  BatchPlan plan(program, tiles_of(program));
   const std::int64_t least = plan.bytes(1), room = available_memory();
   if (least > room) return least;
   plan.fit(request.count, room);

@@ -1,9 +1,36 @@
 // What the host hands to the kernels of one pass.
 #pragma once
 
+#include "../host_program.h"
 #include "../plan.h"
 
 namespace jf::gpu {
+
+enum TileKernel : int {
+  kStepKernel,  // tile_kernel.cuh: any program and noise
+  kLean64,      // lean_kernel.cuh: see lean.h
+  kLean32,
+};
+
+// What the lean kernel counts in: its times are those of the model, plus `base`.
+struct LeanNoise {
+  Tick base, period, duration;
+};
+
+// What the lean kernel does between two looks at its list: a part of a step.
+enum LeanKind : std::int32_t {
+  kLeanNoisyExchange = 0,  // plus the bit of the window, as for the next two
+  kLeanQuietExchange = 4,
+  kLeanForward = 8,
+  kLeanNoisyWork = 12,
+  kLeanQuietWork,
+  kLeanObserve,  // value: the row
+  kLeanMove,     // value: where the window goes
+};
+struct LeanOp {
+  std::int32_t kind, value;
+  Tick work;
+};
 
 struct PassJob {
   ProgramView program;  // its pointers are the device's
@@ -18,6 +45,10 @@ struct PassJob {
   Observation* partials;         // [realization][row][partial], merged into
   // One for each tile, a power of two; segments, of which there may be more, share them.
   std::int64_t partial_count;
+  LeanNoise lean;
+  const LeanOp* lean_ops;
+  std::int32_t lean_op_count, lean_window;  // the window is there at first
+  PhiloxKeys keys;                          // of the program's seed
 
   JF_HD Cursor* cursors_of(std::int64_t realization) const {
     return cursors + realization * cursor_stride;
@@ -43,19 +74,39 @@ inline PlanLimits tile_limits(bool general) {
   return {kWideTileBits + (general ? kPerThreadBits<true> : kPerThreadBits<false>), 5};
 }
 
+// Of the lean kernel: 16 ranks a thread where times are 32 bits, 8 where they are 64. A block holds
+// as many tiles as it has room for.
+template <class T>
+constexpr int kLeanBits = sizeof(T) < sizeof(Tick) ? 4 : 3;
+constexpr int kLeanBlockBits = 9, kLeanBlock = 1 << kLeanBlockBits;
+template <class T>
+constexpr int kLeanRanks = kLeanBlock << kLeanBits<T>;  // of a block
+// Later than any time of 32 bits.
+constexpr Tick kLeanNever = UINT32_MAX;
+// Two times a rank, and 32 bytes a warp to merge observations in.
+constexpr std::int64_t kLeanSharedBytes = 2 * sizeof(Tick) * kLeanRanks<Tick> + kLeanBlock;
+static_assert(sizeof(Tick) * kLeanRanks<Tick> == sizeof(std::uint32_t) * kLeanRanks<std::uint32_t>);
+
+constexpr int per_thread_bits(TileKernel kernel, bool general) {
+  if (kernel == kLean32) return kLeanBits<std::uint32_t>;
+  if (kernel == kLean64) return kLeanBits<Tick>;
+  return general ? kPerThreadBits<true> : kPerThreadBits<false>;
+}
+
 struct TileShape {
   int ranks_per_thread, thread_bits, block, tiles_per_block;
-
-  std::int64_t shared_bytes() const { return std::int64_t{8} * ranks_per_thread * block; }
+  std::int64_t shared_bytes;
 };
 
-inline TileShape tile_shape(int bits, bool general) {
+inline TileShape tile_shape(TileKernel kernel, int bits, bool general) {
+  const int per_thread = per_thread_bits(kernel, general), thread_bits = bits - per_thread;
+  if (kernel != kStepKernel)
+    return {1 << per_thread, thread_bits, kLeanBlock, kLeanBlock >> thread_bits, kLeanSharedBytes};
   if (bits >= kWideTileBits) {
-    const int per_thread_bits = general ? kPerThreadBits<true> : kPerThreadBits<false>;
-    const int thread_bits = bits - per_thread_bits;
-    return {1 << per_thread_bits, thread_bits, 1 << thread_bits, 1};
+    const int block = 1 << thread_bits;
+    return {1 << per_thread, thread_bits, block, 1, std::int64_t{8} * block << per_thread};
   }
-  return {1, bits, kSmallBlock, kSmallBlock >> bits};
+  return {1, bits, kSmallBlock, kSmallBlock >> bits, std::int64_t{8} * kSmallBlock};
 }
 
 }  // namespace jf::gpu

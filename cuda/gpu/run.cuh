@@ -6,6 +6,7 @@
 
 #include "../engine.h"
 #include "batch.h"
+#include "lean_kernel.cuh"
 #include "segment_kernel.cuh"
 #include "tile_kernel.cuh"
 
@@ -23,6 +24,7 @@ class Run {
         delays_(device.upload(program.delays)),
         messages_(device.upload(program.messages)),
         words_(device.upload(program.words)),
+        lean_ops_(device.upload(plan_.lean_ops)),
         memory_(device.template allocate<Tick>(plan.memory * plan.batch)),
         partials_(device.template allocate<Observation>(plan.rows * plan.partials * plan.batch)),
         totals_(device.template allocate<Observation>(plan.totals(plan.batch))),
@@ -30,7 +32,8 @@ class Run {
         arena_ticks_(device.template allocate<Tick>(plan.arena_ticks(plan.batch))),
         arena_bytes_(device.template allocate<std::uint8_t>(plan.arena_bytes(plan.batch))),
         cursors_(device.template allocate<Cursor>(plan.all_cursors(plan.batch))),
-        view_(program.view(request.seed)) {
+        view_(program.view(request.seed)),
+        keys_(request.seed) {
     view_.steps = steps_.data();
     view_.point_to(intervals_.data(), delays_.data(), messages_.data(), words_.data());
     // Of no realization yet: of the one after the last.
@@ -74,7 +77,12 @@ class Run {
                         cursors_.data(),
                         plan_.cursors,
                         partials_.data(),
-                        plan_.partials};
+                        plan_.partials,
+                        plan_.tiles.lean,
+                        lean_ops_.data() + plan_.lean_begins[i],
+                        static_cast<int>(plan_.lean_begins[i + 1] - plan_.lean_begins[i]),
+                        plan_.lean_windows[i],
+                        keys_};
       if (job.pass.kind == kTilePass)
         run_tiles(job);
       else
@@ -99,14 +107,23 @@ class Run {
   }
 
   void run_tiles(const PassJob& job) {
-    const TileShape shape = tile_shape(job.pass.map.bits(), view_.general != 0);
+    const TileKernel which = plan_.tiles.kernel;
+    const TileShape shape = tile_shape(which, job.pass.map.bits(), view_.general != 0);
     const std::int64_t grid = (job.tiles() + shape.tiles_per_block - 1) / shape.tiles_per_block;
     with_noise(view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+      if constexpr (!is_general<Noise> && !Network::on) {
+        if (which != kStepKernel) {
+          const auto kernel =
+              which == kLean32 ? &lean_kernel<std::uint32_t, Noise> : &lean_kernel<Tick, Noise>;
+          device_.launch(kernel, grid, shape.block, shape.shared_bytes, job, noise);
+          return;
+        }
+      }
       constexpr int kSeveral = kPerThread<is_general<Noise>>;
       const auto kernel = shape.ranks_per_thread == 1 ? &tile_kernel<1, true, Noise, Network>
                           : view_.has_copies ? &tile_kernel<kSeveral, true, Noise, Network>
                                              : &tile_kernel<kSeveral, false, Noise, Network>;
-      device_.launch(kernel, grid, shape.block, shape.shared_bytes(), job, noise, network,
+      device_.launch(kernel, grid, shape.block, shape.shared_bytes, job, noise, network,
                      shape.thread_bits);
     });
   }
@@ -128,12 +145,14 @@ class Run {
   Array<StepDelay> delays_;
   Array<MessageDelay> messages_;
   Array<std::uint64_t> words_;
+  Array<LeanOp> lean_ops_;
   Array<Tick> memory_;
   Array<Observation> partials_, totals_;
   Array<Tick> maxima_, arena_ticks_;
   Array<std::uint8_t> arena_bytes_;
   Array<Cursor> cursors_;
   ProgramView view_;
+  const PhiloxKeys keys_;
 };
 
 }  // namespace jf::gpu

@@ -16,8 +16,13 @@ struct Periodic {
 
   JF_HD Tick phase(std::uint64_t seed, std::uint32_t realization, std::int64_t rank) const {
     if (phases != nullptr) return phases[rank];
-    const auto node = static_cast<std::uint32_t>(node_ranks == 1 ? rank : rank / node_ranks);
-    return scaled<Tick>(only_uniform64(seed, kPhase, node, realization));
+    return scaled<Tick>(only_uniform64(seed, kPhase, node_of(rank), realization));
+  }
+  JF_HD Tick phase(const PhiloxKeys& keys, std::uint32_t realization, std::int64_t rank) const {
+    if (phases != nullptr) return phases[rank];
+    const std::uint32_t node = node_of(rank);
+    const auto pair = only_uniform_pair(keys, kPhase, node >> 1, realization);
+    return scaled<Tick>((node & 1) == 0 ? pair.even : pair.odd);
   }
 
   template <class T>
@@ -28,7 +33,7 @@ struct Periodic {
     return drawn;
   }
 
-  // Whether the phase of each rank is its own draw, scaled.
+  // Whether the phase of each rank is a draw of its own, scaled.
   JF_HD bool drawn_alone() const { return phases == nullptr && node_ranks == 1; }
   template <class T, class U>
   JF_HD T scaled(U uniform) const {
@@ -45,7 +50,7 @@ struct Periodic {
   JF_HD void seek(Tick& next, Tick t) const {
     const Tick past = t - duration - next;  // >= 0: the interval has ended
     if (past >= 0) {
-      next += (past / period + 1) * period;
+      leave(next, past);
     } else if (past < -period) {
       // Back, but not before the first interval: next = phase + k P, so next / P tells k.
       const Tick floor = stationary ? -period : 0;
@@ -59,7 +64,7 @@ struct Periodic {
   // the interval that t needs (see seek); afterwards it is right for e.
   JF_HD Tick advance(Tick& next, Tick t, Tick w) const {
     if (w == 0) return t;
-    if (next + duration <= t) next += ((t - duration - next) / period + 1) * period;
+    if (next + duration <= t) leave(next, t - duration - next);
     if (t + w <= next) return t + w;  // work that ends exactly where noise begins is not delayed
     // Begun before the interval, the work is interrupted by it; begun inside, it waits for its end.
     Tick end = earlier(t, next) + w + duration;
@@ -70,6 +75,23 @@ struct Periodic {
       next += hits * period;
     }
     return end;
+  }
+
+  // The same for work > 0 that would have been done at `end`, which lies after `next`, had there
+  // been no noise: without a division, for few intervals and times that are not negative. T may be
+  // unsigned, and only has to hold `end`, and `next` + period while next <= end.
+  template <class T>
+  JF_HD static void advance_over_few(T& next, T& end, T work, T period, T duration) {
+    const T begin = end - work;
+    const T over = later<T>(begin + 1, duration) - duration;  // intervals before have ended by then
+    while (next < over) next += period;
+    if (end <= next) return;
+    end = earlier(begin, next) + (work + duration);
+    next += period;
+    while (end > next) {
+      end += duration;
+      next += period;
+    }
   }
 
   // The same for a register of ranks. Nearly always each rank meets at most the next interval, and
@@ -109,6 +131,16 @@ struct Periodic {
   }
 
  private:
+  JF_HD std::uint32_t node_of(std::int64_t rank) const {
+    return static_cast<std::uint32_t>(node_ranks == 1 ? rank : rank / node_ranks);
+  }
+  // Moves `next` on from an interval that ended `past` ago. Rarely has another one ended since, so
+  // rarely does anything have to be divided.
+  JF_HD void leave(Tick& next, Tick past) const {
+    next += period;
+    if (past >= period) next += past / period * period;
+  }
+
   // advance if no rank meets another interval than `next`; else false, and `next` as it was.
   template <class T>
   JF_HD bool meet_one(T& next, T t, Tick w, T& end) const {

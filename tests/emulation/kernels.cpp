@@ -1,12 +1,12 @@
 // Runs programs on the kernels of cuda/gpu/, emulated on the CPU, exactly as the CUDA engine does:
 // reads cases (see test_kernels.py), writes for each a line: its results, or "error: ...".
-#include "cuda_emulation.h"
-
-// test_kernels.py takes things out of a copy of the kernels; this is the number of the one to miss.
-inline int removed = -1;
-
 #include <iostream>
 
+#include "cuda_emulation.h"
+
+// First, as copies of the kernels use it.
+#include "removed.h"
+// The kernels.
 #include "gpu/run.cuh"
 #include "read_case.h"
 #include "watch.h"
@@ -92,14 +92,17 @@ void run_case() {
   const auto order = jf_emu::kAllOrders.at(read<std::size_t>());
   EmulatedGpu device(read<std::uint64_t>(), order, request);
   removed = read<int>();
+  const auto most = static_cast<jf::gpu::TileKernel>(read<int>());
 
-  const auto real = jf::gpu::tile_limits(program.general());
-  jf::gpu::BatchPlan plan(program, tile_bits > 0 ? jf::PlanLimits{tile_bits, low_bits} : real);
+  const jf::PlanLimits limits{tile_bits, low_bits};
+  jf::gpu::BatchPlan plan(program, jf::gpu::plan_tiles(program, jf_emu::kMaxSharedBytes, most,
+                                                       tile_bits > 0 ? &limits : nullptr));
   plan.fit(request.count, std::int64_t{1} << 30);
   plan.batch = std::min(plan.batch, batch);
   std::vector<Tick> out(
       static_cast<std::size_t>(request.count * program.rows * jf::words_per_row(request)));
   jf::gpu::Run<EmulatedGpu>(device, program, request, plan).simulate(out.data(), {});
+  std::cout << plan.tiles.kernel << ' ';
   for (const Tick t : out) std::cout << t << ' ';
 }
 

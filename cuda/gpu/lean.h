@@ -1,0 +1,123 @@
+// Which kernel runs the tiles of a program. The lean one takes programs in which a rank between two
+// steps is one time and nothing else: no copies, and forwards that cost no CPU time; without noise,
+// or under one periodic source. Its times are 32 bits where no time of the run needs more.
+#pragma once
+
+#include <algorithm>
+
+#include "pass_job.h"
+
+namespace jf::gpu {
+
+// Of the lean kernel, no rank may meet more intervals than this: it goes from one to the next.
+constexpr Tick kFewIntervals = 64;
+// Times of 32 bits, and the start of the interval after the last one that they meet: below 2^32.
+constexpr Tick kRelativeEnd = Tick{1} << 31;
+constexpr Tick kAbsoluteEnd = Tick{1} << 61;
+
+// A bound on every time of a program under periodic noise, or under none: that of a rank which at
+// each step waits for the latest, and then meets as much noise as there can be. Work goes on
+// between two intervals for a period less a duration, and so meets one interval, and one more for
+// each time that this is filled. From kAbsoluteEnd on it is cut off.
+class LatestTime {
+ public:
+  explicit LatestTime(const Program& p) : p_(p) {
+    if (!p.intervals.empty()) noise_ = &p.intervals[0].periodic;
+    // At time 0 a rank may be inside an interval that began before.
+    if (noise_ != nullptr && noise_->stationary) add(noise_->duration);
+    base_ = latest_;
+    const Costs& c = p.costs;
+    for (const Step& s : p.steps) {
+      const bool sends = (s.flags & kFinal) == 0;
+      if (s.kind == kCompute) work(c.work, true);
+      if (s.kind == kExchange || s.kind == kForward) add(c.transit);
+      if (s.kind == kExchange) work(add_up(c.receive, c.combine), false);
+      if ((s.kind == kExchange || s.kind == kEnter) && sends) work(c.send, false);
+    }
+  }
+
+  Tick ticks() const { return latest_; }
+  Tick base() const { return base_; }  // what is added to all times, so that none is negative
+  bool few_intervals() const {
+    return noise_ == nullptr || latest_ / noise_->period < kFewIntervals;
+  }
+
+ private:
+  static Tick add_up(Tick a, Tick b) {
+    return std::min(std::min(a, kAbsoluteEnd) + std::min(b, kAbsoluteEnd), kAbsoluteEnd);
+  }
+  void add(Tick t) { latest_ = add_up(latest_, t); }
+  void work(Tick w, bool compute) {
+    add(w);
+    if (noise_ == nullptr || w == 0) return;
+    if (!(compute ? noise_->in_compute : noise_->in_communication)) return;
+    const Tick more = (w - 1) / (noise_->period - noise_->duration), most = kAbsoluteEnd;
+    if (noise_->duration > 0)
+      add(more < most / noise_->duration - 1 ? (1 + more) * noise_->duration : most);
+  }
+
+  const Program& p_;
+  const Periodic* noise_ = nullptr;
+  Tick latest_ = 0, base_ = 0;
+};
+
+// How the tiles of a program are run.
+struct TilePlan {
+  TileKernel kernel = kStepKernel;
+  PlanLimits limits;
+  LeanNoise lean{};
+};
+
+inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel most) {
+  if (p.general() || !p.messages.empty() || p.has_busy()) return kStepKernel;
+  // Times that go back need intervals again that are over.
+  for (const Step& s : p.steps)
+    if ((s.flags & kAfterForward) != 0) return kStepKernel;
+  if (!latest.few_intervals() || latest.ticks() >= kAbsoluteEnd) return kStepKernel;
+  return std::min(most, latest.ticks() < kRelativeEnd ? kLean32 : kLean64);
+}
+
+// In the fewest passes; of these, in those that find most neighbours in memory.
+inline PlanLimits lean_limits(const Program& p, int tile_bits) {
+  PlanLimits best{tile_bits, 5};
+  std::size_t passes = plan(p, best).size();
+  for (const int low : {4, 3}) {
+    const PlanLimits limits{tile_bits, low};
+    const std::size_t n = plan(p, limits).size();
+    if (n < passes) {
+      passes = n;
+      best = limits;
+    }
+  }
+  return best;
+}
+
+// `most`: the kernel may be at most that one; `shared_bytes`: of a block; `limits`: instead of the
+// kernel's own.
+inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKernel most = kLean32,
+                           const PlanLimits* limits = nullptr) {
+  const LatestTime latest(p);
+  TilePlan t;
+  t.kernel = shared_bytes < kLeanSharedBytes ? kStepKernel : best_kernel(p, latest, most);
+  const auto fits = [&] {
+    const int bits = std::min(limits != nullptr ? limits->tile_bits : 30, p.log2_ranks);
+    return bits >= per_thread_bits(t.kernel, false);
+  };
+  while (t.kernel != kStepKernel && !fits()) t.kernel = t.kernel == kLean32 ? kLean64 : kStepKernel;
+  if (limits != nullptr)
+    t.limits = *limits;
+  else if (t.kernel == kStepKernel)
+    t.limits = tile_limits(p.general());
+  else
+    t.limits = lean_limits(p, kLeanBlockBits + per_thread_bits(t.kernel, false));
+  t.lean.base = latest.base();
+  if (!p.intervals.empty()) {
+    // An interval later than any time is as late as any other.
+    t.lean.period =
+        std::min(p.intervals[0].periodic.period, t.kernel == kLean32 ? kRelativeEnd : kAbsoluteEnd);
+    t.lean.duration = p.intervals[0].periodic.duration;
+  }
+  return t;
+}
+
+}  // namespace jf::gpu

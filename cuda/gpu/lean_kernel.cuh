@@ -1,0 +1,212 @@
+// One pass over tiles for programs in which a rank is one time (lean.h): the butterfly and forwards
+// that cost no CPU time, without noise or under one periodic source. A round is first done as if
+// there were no noise; only what has not finished by a rank's next interval is done again.
+#pragma once
+
+#include "../steps.h"
+#include "lean_tile.cuh"
+
+namespace jf::gpu {
+
+template <class T, class Noise>
+struct LeanThread {
+  using Tile = LeanTile<T, Noise>;
+  static constexpr int kBits = Tile::kBits, kRanks = Tile::kRanks;
+  static constexpr bool kRelative = sizeof(T) < sizeof(Tick);
+
+  const PassJob& job;
+  const Noise& noise;
+  Tile tile;
+
+  JF_DEVICE int tile_bits() const { return job.pass.map.bits(); }
+
+  // Where the thread's tile is; worked out when it is needed, as registers are what is scarce.
+  struct Where {
+    std::int64_t realization, tile;
+    bool active;  // else: past the last tile; runs along, writes nothing
+  };
+  JF_DEVICE Where where() const {
+    const int bits = kLeanBlockBits - (tile_bits() - kBits);
+    const std::int64_t slot =
+        static_cast<std::int64_t>(blockIdx.x) << bits | threadIdx.x >> (kLeanBlockBits - bits);
+    const std::int64_t last = job.tiles() - 1, index = slot < last ? slot : last;
+    const int tiles = job.pass.map.log2_ranks - tile_bits();
+    return {index >> tiles, index & ((std::int64_t{1} << tiles) - 1), slot <= last};
+  }
+
+  // Of rank e in its tile.
+  JF_DEVICE unsigned local(int e) const {
+    return (tile.index() | static_cast<unsigned>(e) << tile.shift) & ((1u << tile_bits()) - 1);
+  }
+
+  // f(e, rank e, counted from the first of the tile, its place in shared memory).
+  template <class F>
+  JF_DEVICE void each_rank(F&& f) const {
+    const TileMap& map = job.pass.map;
+    const unsigned mask = (1u << tile_bits()) - 1;
+    tile.each(
+        [&](unsigned index) {
+          const auto offset = static_cast<std::uint64_t>(map.offset(index & mask));
+          return offset << 32 | Tile::swizzled(index);
+        },
+        [&](int e, std::uint64_t both) {
+          f(e, static_cast<unsigned>(both >> 32), static_cast<unsigned>(both));
+        });
+  }
+
+  // Intervals that ranks look at first, into shared memory; at the times there, or at 0.
+  JF_DEVICE void draw_intervals(const Where& at) const {
+    const bool later = !kRelative && job.pass.load;
+    // With the window at bit 0, ranks e and e + 1 of this thread share a block of random numbers.
+    const bool neighbours = tile.shift == 0 && job.pass.map.low_bits > 0;
+    if (neighbours && noise.drawn_alone() && !noise.stationary && !later) {
+      if (kRelative && noise.period <= kLeanNever) return draw_quickly<kRelative>(at);
+      return draw_quickly<false>(at);
+    }
+    const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(at.realization);
+    const auto base = static_cast<unsigned>(job.pass.map.base(at.tile));
+#pragma unroll 1
+    for (int e = 0; e < kRanks; ++e) {
+      const unsigned place = tile.place_of(e);
+      const std::int64_t rank = base + job.pass.map.offset(local(e));
+      Tick next = noise.first(noise.phase(job.keys, number, rank));
+      Tick t = 0;
+      if (later) t = static_cast<Tick>(tile.shared_time(place)) - job.lean.base;
+      if (later || noise.stationary) noise.seek(next, t);
+      tile.shared_next(place) = tile.narrow(next + job.lean.base);
+    }
+  }
+
+  // The same where every rank draws a phase of its own and starts at 0: without a branch.
+  template <bool kShort>
+  JF_DEVICE void draw_quickly(const Where& at) const {
+    const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(at.realization);
+    const auto base = static_cast<unsigned>(job.pass.map.base(at.tile));
+    Pair<std::uint64_t> pair{};
+    each_rank([&](int e, unsigned offset, unsigned place) {
+      if (e % 2 == 0) pair = only_uniform_pair(job.keys, kPhase, (base + offset) >> 1, number);
+      const std::uint64_t u = e % 2 == 0 ? pair.even : pair.odd;
+      if constexpr (kShort)
+        tile.shared_next(place) = scale64_short(u, static_cast<std::uint32_t>(noise.period));
+      else
+        tile.shared_next(place) = tile.narrow(noise.template scaled<Tick>(u));
+    });
+  }
+
+  JF_DEVICE void load() {
+    tile.set_window(job.lean_window);
+    const Where at = where();
+    if (job.pass.load) {
+      const Tick* memory =
+          job.memory + at.realization * job.rank_stride + job.pass.map.base(at.tile);
+      each_rank([&](int e, unsigned offset, [[maybe_unused]] unsigned place) {
+        const Tick packed = memory[offset];
+        tile.time[e] = static_cast<T>(packed);
+        if constexpr (!Tile::kQuiet) {
+          if constexpr (kRelative)
+            tile.shared_next(place) = static_cast<T>(packed >> 32);
+          else
+            tile.shared_time(place) = tile.time[e];
+        }
+      });
+    } else {
+#pragma unroll
+      for (int e = 0; e < kRanks; ++e) tile.time[e] = static_cast<T>(job.lean.base);
+    }
+    if constexpr (!Tile::kQuiet) {
+      if (!kRelative || !job.pass.load) draw_intervals(at);
+      tile.read_intervals();
+    }
+  }
+
+  JF_DEVICE void store() const {
+    const Where at = where();
+    if (!at.active) return;
+    Tick* memory = job.memory + at.realization * job.rank_stride + job.pass.map.base(at.tile);
+    each_rank([&](int e, unsigned offset, unsigned) {
+      auto packed = static_cast<std::uint64_t>(tile.wide(tile.time[e]));
+      if constexpr (kRelative && !Tile::kQuiet)
+        packed |= static_cast<std::uint64_t>(tile.wide(tile.next[e])) << 32;
+      memory[offset] = static_cast<Tick>(packed);
+    });
+  }
+
+  JF_DEVICE void observe(int row, Tick* scratch) {
+    const Where at = where();
+    Observation o = Observation::nothing();
+    if (job.program.one_rank) {
+      if (at.tile == 0 && local(0) == 0) o.see(tile.wide(tile.time[0]) - job.lean.base);
+    } else if (job.full_statistics) {
+#pragma unroll
+      for (int e = 0; e < kRanks; ++e) o.see(tile.wide(tile.time[e]) - job.lean.base);
+    } else {
+      T last = tile.time[0];
+#pragma unroll
+      for (int e = 1; e < kRanks; ++e) last = later(last, tile.time[e]);
+      o.max = tile.wide(last) - job.lean.base;
+    }
+    const BlockTile<1> block{tile_bits() - kBits, scratch};
+    o = block.reduce(o, job.full_statistics != 0);
+    if (at.active && block.thread() == 0) job.partial(at.realization, row, at.tile).merge(o);
+    // Read again rather than kept: the registers are needed in between.
+    tile.read_intervals();
+  }
+
+  JF_DEVICE void run(const LeanOp op, Tick* scratch) {
+    const auto transit = static_cast<T>(job.program.costs.transit), work = static_cast<T>(op.work);
+    switch (op.kind) {
+#define JF_LEAN_BIT(bit)                                \
+  case kLeanNoisyExchange + bit:                        \
+    return exchange<!Tile::kQuiet, bit>(transit, work); \
+  case kLeanQuietExchange + bit:                        \
+    return exchange<false, bit>(transit, work);         \
+  case kLeanForward + bit:                              \
+    return forward<bit>(transit);
+      JF_LEAN_BIT(0)
+      JF_LEAN_BIT(1)
+      JF_LEAN_BIT(2)
+      JF_LEAN_BIT(3)
+#undef JF_LEAN_BIT
+      case kLeanNoisyWork:
+        return tile.template work<!Tile::kQuiet>(work);
+      case kLeanQuietWork:
+        return tile.template work<false>(work);
+      case kLeanObserve:
+        return observe(op.value, scratch);
+      case kLeanMove:
+        return tile.move_window(op.value);
+    }
+  }
+
+ private:
+  // There is a bit 3 only where a thread has 16 ranks.
+  template <bool kNoisy, int kBit>
+  JF_DEVICE void exchange(T transit, T work) {
+    if constexpr (kBit < kBits) tile.template exchange_over<kNoisy, 1 << kBit>(transit, work);
+  }
+  template <int kBit>
+  JF_DEVICE void forward(T transit) {
+    if constexpr (kBit < kBits) tile.template forward_over<1 << kBit>(transit);
+  }
+};
+
+template <class T, class Noise>
+__global__ void __launch_bounds__(kLeanBlock, 2)
+    lean_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise) {
+  JF_SHARED(Tick, shared);
+  Tick* const scratch = shared + 2 * kLeanRanks<T> * sizeof(T) / sizeof(Tick);
+  LeanThread<T, Noise> thread{job,
+                              noise,
+                              {static_cast<T>(job.lean.period),
+                               static_cast<T>(job.lean.duration),
+                               reinterpret_cast<char*>(shared),
+                               0,
+                               0,
+                               {},
+                               {}}};
+  thread.load();
+  for (int i = 0; i < job.lean_op_count; ++i) thread.run(job.lean_ops[i], scratch);
+  if (job.pass.store) thread.store();
+}
+
+}  // namespace jf::gpu

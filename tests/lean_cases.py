@@ -1,0 +1,102 @@
+"""Random programs for the lean kernel, and those at the edges of what it may take."""
+
+from dataclasses import replace
+
+from reference import Costs, PeriodicNoise
+from reference.cases import EngineCase
+
+LIMIT32, FEW = 2**31, 64  # cuda/gpu/lean.h: kRelativeEnd, kFewIntervals
+LONGEST = 2**61  # longer times are none of the engine's
+
+
+def latest(case):
+    """The bound of cuda/gpu/lean.h on all times of a case, worked out on its own."""
+    noise, costs = case.periodic, case.costs
+
+    def work(ticks, on):
+        if not ticks or noise is None or not on:
+            return ticks
+        free = noise.period - noise.duration
+        return ticks + -(-ticks // free) * noise.duration
+
+    compute = noise is not None and noise.in_compute
+    communication = noise is not None and noise.in_communication
+    cycle = work(costs.work, compute) + case.after * costs.transit
+    cycle += case.log2_ranks * costs.transit
+    cycle += case.log2_ranks * work(costs.receive + costs.combine, communication)
+    cycle += case.log2_ranks * work(costs.send, communication)
+    start = noise.duration if noise is not None and noise.stationary else 0
+    return start + case.cycles * cycle
+
+
+def kernel(case, most=2, bits=30):
+    """The number, up to `most`, of the kernel for a case whose tiles have at most 2^bits ranks."""
+    bits = min(bits, case.log2_ranks)
+    if case.jitter or case.others or case.within or (case.after and case.costs.forward):
+        return 0
+    if case.after and case.cycles > 1:
+        return 0
+    if case.periodic is not None and latest(case) // case.periodic.period >= FEW:
+        return 0
+    if most == 2 and latest(case) < LIMIT32 and bits >= 4:
+        return 2
+    return 1 if most > 0 and bits >= 3 else 0
+
+
+def random_noise(rng, ranks, time):
+    """From an interval in a hundred runs to dozens in one, and from none long to nearly no gap."""
+    period = max(2, time // rng.choice([1, 2, 7, 30, 50]) * rng.choice([1, 1, 5, 100]))
+    period += rng.randint(0, 3)
+    duration = rng.choice([0, 1, rng.randint(0, period - 1), period // 2, period // 50, period - 1])
+    phases, node_ranks = None, rng.choice([1, 1, 1, min(2, ranks), ranks])
+    if rng.random() < 0.2:
+        phases, node_ranks = tuple(rng.randrange(period) for _ in range(ranks)), 1
+    during = rng.choice([(True, True), (True, True), (True, False), (False, True)])
+    return PeriodicNoise(period, duration, rng.random() < 0.5, node_ranks, phases, *during)
+
+
+def random_lean_case(rng, largest_log2=9):
+    """Times of a few ticks, with many ties, to more than 32 bits."""
+    log2_ranks = rng.choice([*range(3, largest_log2 + 1), 4, 5, 6])
+    largest = rng.choice([2, 10, 1000, 10**6, 10**8, 10**9])
+
+    def cost():
+        return rng.choice([0, rng.randint(0, min(3, largest)), rng.randint(0, largest)])
+
+    after = rng.choice([0, 0, rng.randint(0, log2_ranks)])
+    case = EngineCase(
+        log2_ranks,
+        Costs(cost(), cost(), cost(), cost(), work=cost() * rng.choice([1, 10]), forward=0),
+        after=after,
+        cycles=1 if after else rng.randint(1, 3),
+        seed=rng.getrandbits(64),
+        realization=rng.randrange(2**32 - 8),
+    )
+    if rng.random() < 0.9:
+        noise = random_noise(rng, case.ranks, max(1, latest(case)))
+        case = replace(case, periodic=noise)
+        if latest(case) >= LONGEST:
+            case = replace(case, periodic=replace(noise, duration=noise.period // 2))
+    if rng.random() < 0.5:
+        hidden = frozenset(row for row in case.rows[:-1] if rng.random() < 0.7)
+        case = replace(case, hidden=hidden)
+    return case
+
+
+def at_the_edge(rng, limit, over):
+    """A case whose latest time is the last of 32 bits, or beyond it by `over` - 1 ticks.
+
+    A rank with nearly that time is in it: every message meets a whole interval.
+    """
+    log2_ranks = rng.randint(4, 7)
+    duration = limit // (log2_ranks + 1) - rng.randint(0, 1000)
+    stationary = rng.random() < 0.5
+    noise = PeriodicNoise(duration + rng.choice([1, 50, duration, 3 * limit]), duration, stationary)
+    case = EngineCase(log2_ranks, Costs(0, 0, 1, 1, work=0, forward=0), periodic=noise,
+                      seed=rng.getrandbits(64), realization=rng.randrange(2**31))  # fmt: skip
+    missing = limit - 1 + over - latest(case)
+    assert missing >= 0
+    # The last cost has no noise on it.
+    transit = 1 + missing // log2_ranks
+    case = replace(case, costs=replace(case.costs, transit=transit))
+    return replace(case, after=0), limit - 1 + over - latest(case)
