@@ -45,8 +45,14 @@ struct Sizes {
   std::int64_t cursors = 0;  // in the intervals of noise, of all ranks
   bool busy = false;
 
-  std::int64_t tile_words() const { return (busy ? 3 : 2) + step_draws + message_draws + sums; }
-  std::int64_t tile_bytes() const { return 8 * tile * tile_words(); }
+  // What lies between arrays of a tile, in ticks: else the same ranks of all of them, and of blocks
+  // with partners far apart, would compete for one set of a cache.
+  static constexpr std::int64_t kPad = 21 * 8;
+
+  std::int64_t tile_ticks() const {
+    return tile * ((busy ? 3 : 2) + step_draws + message_draws + sums) + 2 * kPad;
+  }
+  std::int64_t tile_bytes() const { return 8 * tile_ticks(); }
   // Rounded so that the next segment's ticks are aligned.
   std::int64_t segment_bytes() const { return (segment * 17 + segment_copies * 8 + 63) / 64 * 64; }
   // A segment is never in work between two forwards, so they share memory.
@@ -88,11 +94,11 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
 // Memory of one thread.
 struct Scratch {
   Scratch(const Sizes& s, int rows)
-      : ticks(allocate<Tick>(s.tile * s.tile_words())), rows(static_cast<std::size_t>(rows)) {
+      : ticks(allocate<Tick>(s.tile_ticks())), rows(static_cast<std::size_t>(rows)) {
     tile.sent = ticks.get();
-    tile.next = tile.sent + s.tile;
-    tile.busy = s.busy ? tile.next + s.tile : tile.sent;
-    Tick* after = tile.next + s.tile * (s.busy ? 2 : 1);
+    tile.next = tile.sent + s.tile + Sizes::kPad;
+    tile.busy = s.busy ? tile.next + s.tile + Sizes::kPad : tile.sent;
+    Tick* after = (s.busy ? tile.busy : tile.next) + s.tile;
     tile.step_draws = reinterpret_cast<std::uint64_t*>(after);
     tile.message_draws = tile.step_draws + s.tile * s.step_draws;
     after += s.tile * (s.step_draws + s.message_draws);

@@ -115,19 +115,26 @@ class TileRun {
     Seen seen = kNothing;
     const bool observed = observer_.observes(step);
     for (std::int64_t x = from_; x < to_; x += kLanes) {
-      Clock<Lanes> c = source(x);
-      Lanes ready = c.sent;
-      if (step.kind == kCompute) {
-        compute(noise_, p_.costs, step, c);
-        ready = c.busy;
-      } else if (step.kind == kEnter) {
-        ready = enter(noise_, p_.costs, step, c);
-      }
+      Clock<Lanes> c = source(x), quiet = c;
+      Lanes ready = act_alone(NoNoise{}, step, quiet);
+      // As in Block::exchange_few; but after forwards `next` may have been made for a later time.
+      if (std::is_same_v<Noise, Periodic> && (step.flags & kAfterForward) == 0 &&
+          !any_greater(quiet.busy, c.next))
+        c = quiet;
+      else
+        ready = act_alone(noise_, step, c);
       if (observed) observer_.see(step.row, x, ready, seen);
       state_.put(x, c);
     }
     if (observed) observer_.note(step.row, seen);
     return i + 1;
+  }
+
+  template <class Any>
+  JF_HD Lanes act_alone(const Any& noise, const Step& step, Clock<Lanes>& c) const {
+    if (step.kind == kEnter) return enter(noise, p_.costs, step, c);
+    if (step.kind == kCompute) compute(noise, p_.costs, step, c);
+    return c.sent;
   }
 
   // As many steps from `i` on as blocks of one shape can take. Returns the step after them.
