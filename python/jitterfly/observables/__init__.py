@@ -6,7 +6,7 @@ A kind of observable is one file here that registers itself, and one line below.
 from .completion import Completion
 from .decide import Decision, State, decide
 from .gain import Gain
-from .measure import Column, Family, Form, Measure, Ticks
+from .measure import Family, Form, Measure
 from .names import STATISTICS, check_statistic, quantile_share
 from .observable import Observable, read_observable
 from .observed import Observed
@@ -17,6 +17,7 @@ from .select import Select
 from .slowdown import Slowdown
 from .summary import PlaceData, Summary
 from .target import Target
+from .ticks import Column, Ticks
 
 __all__ = [
     "STATISTICS",

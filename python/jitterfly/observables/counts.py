@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..stats.histogram import Histogram
-from .measure import Form, Integers, Measure, Ticks
+from .measure import Form, Measure
+from .ticks import Integers, Ticks
 
 RATIO_ONE = 2**30
 """Histograms hold quotients of two forms as whole multiples of 1 / RATIO_ONE."""

@@ -12,58 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from .ticks import Column, Integers, Ticks
+
 Floats = npt.NDArray[np.float64]
 
 PICKS = ("only", "smallest numerator", "smallest denominator", "set")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A raw column: one observation of one variant, as `observation_names` names it."""
-
-    variant: str
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class Ticks:
-    """Raw samples of all cells of one place, of the same realizations.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-    values : int64 array, shape (realizations, columns)
-        Ticks of 1 ps. Statistics go column by column: in Fortran's order each is in one piece.
-    """
-
-    columns: tuple[Column, ...]
-    values: Integers
-
-    def __post_init__(self) -> None:
-        if self.values.ndim != 2 or self.values.shape[1] != len(self.columns):
-            raise ValueError(
-                f"values must have shape (realizations, {len(self.columns)}), "
-                f"got {self.values.shape}"
-            )
-        if self.values.dtype != np.int64:
-            raise ValueError(f"values must be int64, got {self.values.dtype}")
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @cached_property
-    def index(self) -> dict[Column, int]:
-        """Where each column is."""
-        return {column: i for i, column in enumerate(self.columns)}
-
-    def column(self, column: Column) -> Integers:
-        """One column, shape (realizations,)."""
-        return self.values[:, self.index[column]]
-
-    def first(self, count: int) -> Ticks:
-        """The first `count` realizations; no copy."""
-        return Ticks(self.columns, self.values[:count])
 
 
 @dataclass(frozen=True)
@@ -90,7 +43,9 @@ class Form:
         if not self.terms:
             return np.full(len(ticks), self.constant, dtype=np.int64)
         (coefficient, column), *others = self.terms
-        total = coefficient * ticks.column(column)
+        total = ticks.column(column)
+        if coefficient != 1:
+            total *= coefficient
         for coefficient, column in others:
             part = ticks.column(column)
             if coefficient == 1:
@@ -183,7 +138,8 @@ class Measure:
         """The value in every realization; 1 where it is 0 / 0, two times that are both nothing."""
         top = self.numerator(ticks).astype(np.float64)
         if not isinstance(self.denominator, Form):
-            return top / self.denominator
+            top /= self.denominator
+            return top
         bottom = self.denominator(ticks)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = top / bottom

@@ -12,7 +12,8 @@ from ..algorithms import MOST_ROUNDS
 from ..case import MOST_CYCLES, Case
 from ..fields import check_choice, check_integer, check_keys, did_you_mean, shorten
 from ..program import completions, quiet_ticks
-from .measure import Column, Form
+from .measure import Form
+from .ticks import Column
 
 NOISE_FREE = "noise-free"
 

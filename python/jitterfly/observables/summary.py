@@ -13,7 +13,8 @@ import numpy.typing as npt
 from ..stats.gram import Gram
 from ..stats.histogram import Histogram
 from .counts import Wins, add_wins, histogram_of, wins_of
-from .measure import Column, Measure, Ticks
+from .measure import Measure
+from .ticks import Column, Ticks
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Summary:
         chosen = {measure.key: measure for measure in measures}
         return cls(
             ticks.columns,
-            Gram.of(ticks.values),
+            ticks.gram(),
             {k: histogram_of(m, ticks) for k, m in chosen.items() if m.distribution},
             {k: wins_of(m, ticks) for k, m in chosen.items() if m.is_ratio and m.distribution},
         )
@@ -148,11 +149,7 @@ class PlaceData:
                 return gram.take([columns.index(column) for column in wanted])
         total = None
         if self.ticks is not None:
-            index = [self.ticks.index[column] for column in wanted]
-            if len(index) == len(self.ticks.columns):  # whatever the order: no copy of all samples
-                total = Gram.of(self.ticks.values).take(index)
-            else:
-                total = Gram.of(self.ticks.values[:, index])
+            total = self.ticks.gram(wanted)
         if self.rest is not None:
             rest = self.rest.gram.take([self.rest.columns.index(column) for column in wanted])
             total = rest if total is None else total + rest

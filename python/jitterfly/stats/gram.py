@@ -15,6 +15,7 @@ from .moments import Moments
 
 _LIMB = 20  # bits
 _ROWS = 1 << 12  # 2 * _LIMB + 12 <= 53: sums of products of limbs are exact in float64
+_BLOCKS = 1 << 10  # of them: below 2^63
 _WORD = 24  # bytes of a stored integer: 2^63 * 2^63 * 2^32 fits
 
 
@@ -154,7 +155,8 @@ def _of_offsets(
     parts = np.empty((width + 1, rows))
     parts[width] = 1.0  # its products are the sums
     total = _zeros(width + 1, width + 1)
-    for start in range(0, len(values), _ROWS):
+    several = np.zeros(total.shape, np.int64)
+    for number, start in enumerate(range(0, len(values), _ROWS), 1):
         block = values[start : start + _ROWS].T
         size = block.shape[1]
         left, part = offsets[:, :size], limb[:, :size]
@@ -165,7 +167,11 @@ def _of_offsets(
             parts[i * columns : (i + 1) * columns, :size] = part
             unsigned >>= np.uint64(_LIMB)
         filled = parts[:, :size]
-        total += (filled @ filled.T).astype(np.int64)
+        several += (filled @ filled.T).astype(np.int64)
+        if number % _BLOCKS == 0:
+            total += several
+            several[:] = 0
+    total += several
     shifts = [1 << (i * _LIMB) for i in range(limbs)]
     sums, products = _zeros(columns), _zeros(columns, columns)
     for i, shift in enumerate(shifts):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..observables import PlaceData, Summary
-from ..observables.measure import Ticks
+from ..observables.ticks import Integers, Ticks
 from ..program import observation_names
 from ..studies.place import STREAM_VERSION, Place
 from .meta import digest
@@ -39,7 +39,7 @@ class PlaceRecords:
                 name = f"{_readable(self.place.labels, variant)}_{code}.jfr"
                 path = store.path / RECORDS / name
             identity = Identity(kind, code, store.study.seed, STREAM_VERSION, columns)
-            store.open_files[code] = RecordFile(path, identity)
+            store.open_files[code] = RecordFile(path, identity, store.behind)
         return store.open_files[code]
 
     @cached_property
@@ -96,25 +96,31 @@ class PlaceRecords:
                 raise ValueError(f"{self.place.name}: ticks must have the columns of the place")
             for file, columns in self._columns():
                 file.append_samples(first, ticks.values[:, columns])
+            self.store.recent.add(self.place.index, first, ticks.values)
         if summary is not None:
             self.summaries.append_summary(first, count, summary.to_bytes())
 
     def ticks(self, first: int, end: int, known: Ticks | None = None) -> Ticks:
         """Samples of realizations `first` ... `end` - 1; `known` are the first of them."""
         self._refuse(gaps(self._raw(end), first, end))
-        values = np.empty((end - first, len(self.place.columns)), np.int64, order="F")
-        have = 0 if known is None else len(known)
-        if known is not None:
-            values[:have] = known.values
+        parts = [] if known is None else [*known.parts]
+        have = first + (0 if known is None else len(known))
+        for start, stop, values in self.store.recent.pieces(self.place.index, have, end):
+            parts.append(self._read(start, stop) if values is None else values)
+        return Ticks.joined(self.place.columns, parts)
+
+    def _read(self, first: int, end: int) -> Integers:
+        values = np.empty((end - first, len(self.place.columns)), np.int64)
         for file, columns in self._columns():
-            file.samples(values[have:, columns], first + have, end)
-        return Ticks(self.place.columns, values)
+            file.samples(values[:, columns], first, end)
+        return values
 
     def data(self, count: int, known: Ticks | None = None) -> PlaceData:
         """See `Store.data`; `known` are samples from realization 0 on that were read before."""
         self._refuse([(first, first + size) for first, size in self.missing(count)])
         limit = min(count, self.place.raw_limit)
         ticks = self.ticks(0, limit, known)
+        self.store.recent.forget(self.place.index, limit)
         rest = None
         if count > limit:
             for step in way(self.summaries.spans, self._raw(count), limit, count):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from ..files import append_whole
+from .behind import Behind
 from .records import (
     Entry,
     Identity,
@@ -31,8 +33,9 @@ class RecordFile:
     was killed leaves it, the next record cuts it off; in the middle it stays and is never read.
     """
 
-    def __init__(self, path: Path, identity: Identity):
+    def __init__(self, path: Path, identity: Identity, behind: Behind | None = None):
         self.path, self.identity = path, identity
+        self._behind = behind or Behind()  # who writes; `entries` are ahead of it
         self._entries: list[Entry] | None = None
         self._covered: list[Span] | None = None
         self._end = self._size = 0
@@ -86,6 +89,7 @@ class RecordFile:
         """Fill `out`, shape (end - first, columns), with those of realizations that are there."""
         if first >= end:
             return
+        self._behind.wait()
         here = first
         with self.path.open("rb", buffering=0) as file:
             for entry in sorted(self.entries, key=lambda entry: entry.span):
@@ -97,6 +101,7 @@ class RecordFile:
 
     def payload(self, number: int) -> bytes:
         """The content of ``entries[number]``."""
+        self._behind.wait()
         with self.path.open("rb", buffering=0) as file:
             return self._payload(file, self.entries[number])
 
@@ -122,15 +127,22 @@ class RecordFile:
 
     def _refresh(self) -> None:
         """Look again if the file is not as it was left: where there are no locks, others write."""
+        self._behind.wait()
         if self._entries is not None:
             size = self.path.stat().st_size if self.path.exists() else 0
             if size != self._size:
                 self._entries = self._covered = None
 
     def _append(self, record: bytearray) -> None:
-        entries, covered = self.entries, self.covered
-        append_whole(self.path, record, self._end)
-        entries.append(entry_of(record, self._end))
+        entries, covered, at = self.entries, self.covered, self._end
+        entries.append(entry_of(record, at))
         self._covered = union([*covered, entries[-1].span])
-        self._end += len(record)
-        self._size = self._end
+        self._size = self._end = at + len(record)
+        self._behind(partial(self._write, record, at))
+
+    def _write(self, record: bytearray, at: int) -> None:
+        try:
+            append_whole(self.path, record, at)
+        except BaseException:
+            self._entries = self._covered = None  # the file is to be looked through again
+            raise

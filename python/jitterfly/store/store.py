@@ -13,27 +13,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, check_choice
 from ..observables import PlaceData, Summary
 from ..observables.decide import Decision
-from ..observables.measure import Ticks
 from ..observables.observed import Observed
+from ..observables.ticks import Ticks
 from ..stats import Estimate
 from ..studies.place import Place
 from ..studies.study import Study
 from . import meta as metas
+from .behind import Behind
 from .lock import locked
 from .looks import last_look
 from .placerecords import PlaceRecords
+from .recent import Recent, too_much
 from .recordfile import RecordFile
 from .takeover import RECORDS, check_directory, take_over
-
-# Of what was read, kept in memory: places, bytes of samples.
-_KEPT, _KEPT_BYTES = 16, 2**27
 
 
 class Store:
@@ -42,6 +41,7 @@ class Store:
     def __init__(self, path: Path, study: Study, meta: Mapping[str, Any]):
         self.path, self.study, self.meta = Path(path), study, dict(meta)
         self.open_files: dict[str, RecordFile] = {}  # by hash: places may share a cell
+        self.recent, self.behind = Recent(), Behind()
         self._records: dict[int, PlaceRecords] = {}
         self._data: dict[tuple[int, int], PlaceData] = {}
         self._decisions: dict[int, tuple[int, Decision]] = {}
@@ -84,7 +84,7 @@ class Store:
         """Keep on record which backends samples were made by."""
         if backend not in self.meta["backend"]:
             self.meta["backend"] = sorted([*self.meta["backend"], backend])
-            metas.write_meta(self.path, self.meta)
+            self.behind(partial(metas.write_meta, self.path, dict(self.meta)))
 
     # --- what is there
 
@@ -124,10 +124,11 @@ class Store:
     ) -> None:
         """Add the realizations from `first` on: samples up to `raw_limit`, a summary beyond it.
 
-        Samples that are there already are not written again.
+        Samples that are there already are not written again. Nobody may write into `ticks`.
 
         Raises:
-            OSError: a full disk, with the name of the file, which is as it was before.
+            OSError: a full disk, with the name of the file, which is as it was before; while
+                `behind` is on, by the next call.
         """
         self.records(place).append(first, ticks, summary, count)
 
@@ -148,13 +149,9 @@ class Store:
             read = [d.ticks for (i, n), d in self._data.items() if i == place.index and n <= count]
             known = max(filter(None, read), key=len, default=None)
             self._data[key] = self.records(place).data(count, known)
-            while len(self._data) > 1 and self._too_much():
+            while len(self._data) > 1 and too_much(self._data.values()):
                 del self._data[next(iter(self._data))]
         return self._data[key]
-
-    def _too_much(self) -> bool:
-        kept = [data.ticks.values.nbytes for data in self._data.values() if data.ticks]
-        return sum(kept) > _KEPT_BYTES or len(self._data) > _KEPT
 
     def families(self, place: Place) -> Mapping[str, Any]:
         """Of a place, by name."""
@@ -196,6 +193,6 @@ class Store:
 
     def to_xarray(self, confidence: float = 0.95) -> Any:
         """See `dataset.to_xarray`."""
-        from .dataset import to_xarray
+        from . import dataset
 
-        return to_xarray(self, confidence)
+        return dataset.to_xarray(self, confidence)

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..algorithms import Butterfly
 from ..case import Case
-from ..observables.measure import Column
 from ..observables.observable import Observable
+from ..observables.ticks import Column
 from ..program import observation_names, rank_rounds
 from . import derived
 from .axes import Axis

@@ -12,8 +12,9 @@ import numpy as np
 from .. import _core
 from ..backends import BackendError
 from ..info import processors
-from ..observables.measure import Measure, Ticks
+from ..observables.measure import Measure
 from ..observables.summary import Summary
+from ..observables.ticks import Ticks
 from ..simulate import simulate
 from ..studies.place import Place
 from . import gpu

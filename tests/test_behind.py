@@ -1,0 +1,130 @@
+"""What a run keeps in memory of what it wrote, and writing while it goes on."""
+
+import errno
+import os
+import threading
+
+import numpy as np
+import pytest
+from small_store import study, ticks
+
+from jitterfly.store import recordfile
+from jitterfly.store.behind import Behind
+from jitterfly.store.recent import Recent
+from jitterfly.store.store import Store
+
+
+def test_jobs_run_in_order_and_behind_the_caller():
+    behind, go, done = Behind(), threading.Event(), []
+    with behind.on():
+        behind(lambda: done.append(go.wait(10)))
+        assert done == []
+        go.set()
+        behind(lambda: done.append(threading.current_thread() is threading.main_thread()))
+    assert done == [True, False]
+    behind(lambda: done.append(threading.current_thread() is threading.main_thread()))
+    assert done[-1] is True
+
+
+def fail():
+    raise OSError(errno.ENOSPC, "No space left on device", "somewhere")
+
+
+@pytest.mark.parametrize("what", ["call", "wait", "end"])
+def test_an_error_is_raised_by_what_comes_next_and_once(what):
+    behind, done = Behind(), []
+    following = {
+        "call": lambda: behind(lambda: done.append("never")),
+        "wait": behind.wait,
+        "end": lambda: None,
+    }
+
+    def run():
+        with behind.on():
+            behind(fail)
+            following[what]()
+            assert what == "end"  # else it was raised
+
+    with pytest.raises(OSError, match="No space left on device: 'somewhere'"):
+        run()
+    assert done == []
+    behind.wait()
+
+
+@pytest.mark.parametrize("at", ["next", "end"])
+def test_a_full_disk_behind_leaves_the_store_as_it_was(tmp_path, monkeypatch, at):
+    with Store.create(tmp_path, study()) as store:
+        place = store.places[0]
+        store.append(place, 0, ticks(place, 0, 20), None, 20)
+        (file,) = (tmp_path / "records").iterdir()
+        before = file.read_bytes()
+
+        real = os.write
+
+        def half(handle, content):
+            if len(content) > 1:
+                return real(handle, content[: len(content) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def run():
+            with store.behind.on():
+                store.append(place, 20, ticks(place, 20, 20), None, 20)
+                if at == "next":
+                    store.append(place, 40, ticks(place, 40, 10), None, 10)
+
+        monkeypatch.setattr(os, "write", half)
+        with pytest.raises(OSError, match=f"No space left on device: '{file}'"):
+            run()
+        monkeypatch.undo()
+        assert file.read_bytes() == before
+        assert store.available(place) == 20
+        store.append(place, 20, ticks(place, 20, 20), None, 20)
+    read = Store.open(tmp_path)
+    assert np.array_equal(read.ticks(place, 40).values, ticks(place, 0, 40).values)
+
+
+def test_what_was_just_added_is_not_read_again(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("read")
+
+    with Store.create(tmp_path, study()) as store:
+        place = store.places[0]
+        store.append(place, 0, ticks(place, 0, 20), None, 20)
+    with Store.create(tmp_path, study()) as store, store.behind.on():
+        for first in (30, 20):  # workers may be late
+            store.append(place, first, ticks(place, first, 10), None, 10)
+        looked = store.data(place, 40)
+        assert np.array_equal(looked.ticks.values, ticks(place, 0, 40).values)
+        store.append(place, 40, ticks(place, 40, 10), None, 10)
+        monkeypatch.setattr(recordfile, "read_payload", refuse)
+        assert np.array_equal(store.data(place, 50).ticks.values, ticks(place, 0, 50).values)
+        with pytest.raises(AssertionError, match="read"):
+            store.ticks(place, 50)  # is with who asked for it
+
+
+def test_pieces_in_order_without_overlap():
+    recent, values = Recent(), np.arange(40).reshape(20, 2)
+    recent.add(0, 5, values[5:9])
+    recent.add(0, 12, values[12:15])
+    recent.add(0, 8, values[8:11])
+    recent.add(1, 0, values)
+    found = list(recent.pieces(0, 3, 14))
+    assert [(a, b, part is None) for a, b, part in found] == [
+        (3, 5, True), (5, 9, False), (9, 11, False), (11, 12, True), (12, 14, False),
+    ]  # fmt: skip
+    for first, end, part in found:
+        assert part is None or np.array_equal(part, values[first:end])
+    recent.forget(0, 11)
+    assert [part is None for _, _, part in recent.pieces(0, 0, 15)] == [True, False]
+
+
+def test_too_much_is_left_to_the_files(monkeypatch):
+    monkeypatch.setattr("jitterfly.store.recent._MOST_BYTES", 1000)
+    recent, values = Recent(), np.zeros((25, 2), np.int64)  # 400 bytes
+    for place in range(3):
+        recent.add(place, 0, values)
+    assert [next(recent.pieces(place, 0, 25))[2] is None for place in range(3)] == [
+        True, False, False,
+    ]  # fmt: skip
+    recent.add(2, 0, values)  # in place of the other
+    assert next(recent.pieces(1, 0, 25))[2] is not None
