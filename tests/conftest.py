@@ -1,6 +1,12 @@
 """What all tests share: tests marked `gpu` need a CUDA device."""
 
+import signal
+
 import pytest
+
+# Started in the background of a script, a process ignores Ctrl-C, and so would all tests of it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
