@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from kernel_cases import make
 from reference import Costs, Jitter, PeriodicNoise
 from reference.cases import EngineCase
 
@@ -87,3 +88,17 @@ def available():
 
 
 AVAILABLE = available()
+
+
+def test_draws_with_odd_numbers(monkeypatch):
+    """The first half of a block of random numbers may belong to no step."""
+    case = replace(make("butterfly", "everything", 6), periodic=None)
+    steps = np.array(case.steps())
+    steps[:, 3] += 1
+    monkeypatch.setattr(EngineCase, "steps", lambda self: steps)
+    monkeypatch.setenv("JITTERFLY_ISA", "plain")
+    expected = all_results(case)
+    for isa in (name for name in ISAS if name in AVAILABLE):
+        monkeypatch.setenv("JITTERFLY_ISA", isa)
+        for found, plain in zip(all_results(case), expected, strict=True):
+            np.testing.assert_array_equal(found, plain, err_msg=isa)

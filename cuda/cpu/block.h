@@ -168,7 +168,8 @@ struct Block {
       Few<kFew> quiet = few;
       Kind::act(NoNoise{}, by, step, quiet);
       constexpr int last = first + kFew - 1;
-      const bool met = any_greater(quiet.c[0].busy, load(next + first * apart),
+      const bool met = by.noise.in_communication &&
+                       any_greater(quiet.c[0].busy, load(next + first * apart),
                                    quiet.c[kFew - 1].busy, load(next + last * apart));
       if (__builtin_expect(!met, 1)) {
         few = quiet;

@@ -106,7 +106,7 @@ class TileRun {
     while (i < job_.pass->end && !near(i)) ++i;
     return i;
   }
-  bool near(int i) const { return !kOneStep && (!pairs(p_.steps[i]) || local_bit(i) < kPartBits); }
+  bool near(int i) const { return !pairs(p_.steps[i]) || local_bit(i) < kPartBits; }
 
   // A step that each rank does alone, from what source(x) says. Returns the step after it.
   template <class Source>
@@ -255,7 +255,9 @@ class TileRun {
   bool continues(int i) const {
     if (i == job_.pass->begin) return false;
     const Step &step = p_.steps[i], &before = p_.steps[i - 1];
-    if (step.kind == kExchange && before.kind == kEnter) return step.draw == before.draw;
+    // Entering draws for the send alone, whose number is then even: the exchange makes its own.
+    if (step.kind == kExchange && before.kind == kEnter)
+      return step.draw == before.draw && (step.draw & 1) == 0;
     return step.kind == before.kind && step.draw == before.draw + 1;
   }
 

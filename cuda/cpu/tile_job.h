@@ -14,7 +14,7 @@ struct TileScratch {
   // For delays, see prepare.h: first draws, and second ones of each source; sums when receiving,
   // when sending, and of messages.
   std::uint64_t *step_draws, *message_draws;
-  Tick* sums[3];
+  Tick* sums[3] = {};
 };
 
 // What a tile is part of. `memory` holds one Tick per rank between passes (see kCopyBit),

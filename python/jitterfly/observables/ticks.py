@@ -10,11 +10,12 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
+from ..stats import early
 from ..stats.gram import Gram
 
 Integers = npt.NDArray[np.int64]
 
-_SMALL = 1 << 18  # bytes of a piece that is put together with its neighbours
+SMALL = 1 << 18  # bytes of a piece that is put together with its neighbours
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Ticks:
         found: list[Integers] = []
         small: list[Integers] = []
         for part in parts:
-            if part.nbytes < _SMALL:
+            if part.nbytes < SMALL:
                 small.append(part)
             else:
                 found += [*_one(small), part]
@@ -86,15 +87,19 @@ class Ticks:
     def gram(self, wanted: Sequence[Column] | None = None) -> Gram:
         """Exact sums and products over some columns; by default over all."""
         index = [self.index[column] for column in (self.columns if wanted is None else wanted)]
-        if len(index) == len(self.columns):  # whatever the order: no copy of all samples
-            return reduce(add, map(Gram.of, self.parts)).take(index)
+        # Whatever the order: no copy of all samples.
+        if len(index) == len(self.columns) or all(map(early.begun, self.parts)):
+            return reduce(add, map(early.gram, self.parts)).take(index)
         return reduce(add, (Gram.of(part[:, index]) for part in self.parts))
 
     def first(self, count: int) -> Ticks:
         """The first `count` realizations; no copy of large parts."""
         starts = np.cumsum([0, *map(len, self.parts)]).tolist()
-        parts = zip(starts, self.parts, strict=False)
-        return Ticks.joined(self.columns, [part[: max(count - at, 0)] for at, part in parts])
+        parts = [
+            part if at + len(part) <= count else part[: max(count - at, 0)]
+            for at, part in zip(starts, self.parts, strict=False)
+        ]
+        return Ticks.joined(self.columns, parts)
 
 
 def _one(parts: list[Integers]) -> list[Integers]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 
 class Behind:
@@ -34,12 +35,17 @@ class Behind:
             if error is not None:
                 raise error
 
+    @property
+    def submit(self) -> Callable[..., Future[Any]] | None:
+        """Has a call made after all before it, whose failure is the caller's; None while not on."""
+        return None if self._thread is None else self._thread.submit
+
     @contextmanager
     def on(self) -> Iterator[None]:
         """Within, callers do not wait; at the end everything is done."""
-        with ThreadPoolExecutor(1, "jitterfly-store") as self._thread:
-            try:
-                yield
-            finally:
-                self._thread = None
-                self.wait()
+        try:
+            with ThreadPoolExecutor(1, "jitterfly-store") as self._thread:
+                yield  # leaving it waits, so that Ctrl-C does not hide what went wrong
+        finally:
+            self._thread = None
+            self.wait()

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..observables import PlaceData, Summary
-from ..observables.ticks import Integers, Ticks
+from ..observables.ticks import SMALL, Integers, Ticks
 from ..program import observation_names
+from ..stats import early
 from ..studies.place import STREAM_VERSION, Place
 from .meta import digest
 from .recordfile import RecordFile
@@ -22,6 +23,7 @@ from .takeover import RECORDS
 if TYPE_CHECKING:
     from .store import Store
 
+_MOST_EARLY = 64  # columns of which all products are made before anybody asks
 _UNSAFE = re.compile(r"[^A-Za-z0-9=._^-]+")
 
 
@@ -92,11 +94,15 @@ class PlaceRecords:
     def append(self, first: int, ticks: Ticks | None, summary: Summary | None, count: int) -> None:
         """See `Store.append`."""
         if ticks is not None:
-            if ticks.columns != self.place.columns or len(ticks.values) != count:
+            if ticks.columns != self.place.columns or len(ticks) != count:
                 raise ValueError(f"{self.place.name}: ticks must have the columns of the place")
+            values = ticks.values
             for file, columns in self._columns():
-                file.append_samples(first, ticks.values[:, columns])
-            self.store.recent.add(self.place.index, first, ticks.values)
+                file.append_samples(first, values[:, columns])
+            self.store.recent.add(self.place.index, first, values)
+            submit = self.store.behind.submit
+            if submit and values.nbytes >= SMALL and len(ticks.columns) <= _MOST_EARLY:
+                early.begin(values, submit)
         if summary is not None:
             self.summaries.append_summary(first, count, summary.to_bytes())
 

@@ -49,7 +49,8 @@ class Recent:
             if low < high:
                 if here < low:
                     yield here, low, None
-                yield low, high, values[low - start : high - start]
+                whole = high - low == len(values)  # of which more may be known than of a view
+                yield low, high, values if whole else values[low - start : high - start]
                 here = high
         if here < end:
             yield here, end, None

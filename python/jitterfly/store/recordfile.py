@@ -134,6 +134,7 @@ class RecordFile:
                 self._entries = self._covered = None
 
     def _append(self, record: bytearray) -> None:
+        self._behind.wait()  # if that went wrong, nothing here may know of this record
         entries, covered, at = self.entries, self.covered, self._end
         entries.append(entry_of(record, at))
         self._covered = union([*covered, entries[-1].span])

@@ -18,6 +18,7 @@ from .worker import Batch, BatchResult
 _FIRST_WORK = 2e7  # rank-rounds of the very first batch, per second wanted of it
 _CAUTION = 4.0  # how much less than it seems possible a place's first batch takes
 _GROWTH = 8.0  # most from one batch of a place to its next
+_LAST = 8  # a batch over this may still be cut, as what follows the last one holds up the end
 _BATCH_BYTES = 2**25  # samples in one batch: they wait in memory, twice for each worker
 
 
@@ -74,7 +75,8 @@ class PlaceRun:
         first, left = self.todo.popleft()
         raw = first < self.place.raw_limit
         end = self.place.raw_limit if raw else grid_up(first + 1)
-        count = min(left, end - first, self._size())
+        size = self._size()
+        count = min(left, end - first, size, max((left + 1) // 2, size // _LAST))
         if count < left:
             self.todo.appendleft((first + count, left - count))
         self.running += 1
