@@ -328,8 +328,8 @@ def test_hash_is_the_same_from_another_study():
     )
     other = Study("other", case=case, axes=axes, budget=Budget(max=1))
     assert set(hashes(other)) <= set(hashes(parse_study(GOOD)))
-    # Fixed for good: records on disk are found by it.
-    assert hashes(parse_study(GOOD))[0] == "aee4fcb2f5dbd645"
+    # Fixed as long as STREAM_VERSION is: records on disk are found by it.
+    assert hashes(parse_study(GOOD))[0] == "4a3214a296ac22c8"
     plain = jf.Case(
         4, network=jf.Hockney("100ns", "1ns"), noise=NOISE, algorithm=jf.Butterfly(after="all")
     )
