@@ -120,6 +120,11 @@ JF_HD Pair<std::uint64_t> only_uniform_pair(const PhiloxKeys& keys, std::uint32_
     r = philox_round(r, keys.even[round], keys.odd[round]);
   return {r.w[0] | std::uint64_t{r.w[1]} << 32, r.w[2] | std::uint64_t{r.w[3]} << 32};
 }
+JF_HD std::uint64_t only_uniform64(const PhiloxKeys& keys, std::uint32_t purpose,
+                                   std::uint32_t rank, std::uint32_t realization) {
+  const auto pair = only_uniform_pair(keys, purpose, rank >> 1, realization);
+  return (rank & 1) == 0 ? pair.even : pair.odd;
+}
 
 // floor(u * range / 2^64): uniform on [0, range).
 JF_HD std::uint64_t scale64(std::uint64_t u, std::uint64_t range) {

@@ -24,18 +24,6 @@ struct Jitter {
     const auto receiver = static_cast<std::uint32_t>(rank);
     return events(uniform64(seed, purpose, draw, receiver, realization)) * duration;
   }
-
-  // A register of messages: events are rare, so the table is only read when there is one.
-  template <class T>
-  JF_HD T delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
-                std::uint32_t realization, T) const {
-    const auto u = uniform64(seed, purpose, draw, ranks, realization);
-    T delays = ranks - ranks;
-    if (__builtin_expect(any(u < survival[0]), 0)) {
-      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) delays[k] = events(u[k]) * duration;
-    }
-    return delays;
-  }
 };
 
 }  // namespace jf

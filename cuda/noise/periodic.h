@@ -20,9 +20,7 @@ struct Periodic {
   }
   JF_HD Tick phase(const PhiloxKeys& keys, std::uint32_t realization, std::int64_t rank) const {
     if (phases != nullptr) return phases[rank];
-    const std::uint32_t node = node_of(rank);
-    const auto pair = only_uniform_pair(keys, kPhase, node >> 1, realization);
-    return scaled<Tick>((node & 1) == 0 ? pair.even : pair.odd);
+    return scaled<Tick>(only_uniform64(keys, kPhase, node_of(rank), realization));
   }
 
   template <class T>

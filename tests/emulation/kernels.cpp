@@ -108,13 +108,4 @@ void run_case() {
 
 }  // namespace
 
-int main() {
-  while (std::cin >> std::ws && !std::cin.eof()) {
-    try {
-      run_case();
-    } catch (const std::exception& error) {
-      std::cout << "error: " << error.what();
-    }
-    std::cout << std::endl;
-  }
-}
+int main() { jf_read::run_lines(run_case); }

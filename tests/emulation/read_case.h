@@ -112,4 +112,17 @@ inline jf::Request read_request() {
   return request;
 }
 
+// Does one case after the other, as long as there are any; each writes a line.
+template <class Case>
+void run_lines(Case&& run_case) {
+  while (std::cin >> std::ws && !std::cin.eof()) {
+    try {
+      run_case();
+    } catch (const std::exception& error) {
+      std::cout << "error: " << error.what();
+    }
+    std::cout << std::endl;
+  }
+}
+
 }  // namespace jf_read

@@ -80,12 +80,5 @@ void run_case() {
 
 int main() {
   std::cout << jf::cpu::instruction_set() << std::endl;
-  while (std::cin >> std::ws && !std::cin.eof()) {
-    try {
-      run_case();
-    } catch (const std::exception& error) {
-      std::cout << "error: " << error.what();
-    }
-    std::cout << std::endl;
-  }
+  jf_read::run_lines(run_case);
 }

@@ -87,10 +87,14 @@ class Ticks:
     def gram(self, wanted: Sequence[Column] | None = None) -> Gram:
         """Exact sums and products over some columns; by default over all."""
         index = [self.index[column] for column in (self.columns if wanted is None else wanted)]
-        # Whatever the order: no copy of all samples.
-        if len(index) == len(self.columns) or all(map(early.begun, self.parts)):
-            return reduce(add, map(early.gram, self.parts)).take(index)
-        return reduce(add, (Gram.of(part[:, index]) for part in self.parts))
+        everything = len(index) == len(self.columns)  # whatever the order: no copy of all samples
+
+        def of(part: Integers) -> Gram:
+            if everything or early.begun(part):
+                return early.gram(part).take(index)
+            return Gram.of(part[:, index])
+
+        return reduce(add, map(of, self.parts))
 
     def first(self, count: int) -> Ticks:
         """The first `count` realizations; no copy of large parts."""
