@@ -22,14 +22,16 @@ using Steps = py::array_t<std::int32_t, py::array::c_style | py::array::forcecas
 namespace {
 
 jf::Program make_program(int log2_ranks, const Steps& steps, int rows, Tick send, Tick receive,
-                         Tick transit, Tick combine, Tick work, Tick forward, bool one_rank) {
+                         Tick transit, Tick combine, Tick work, Tick forward, bool one_rank,
+                         std::vector<std::int32_t> mirrors, Tick patience, Tick ask, Tick request) {
   if (steps.ndim() != 2 || steps.shape(1) != 5)
     throw std::invalid_argument("steps must have the shape (n, 5)");
   jf::Program p;
   p.log2_ranks = log2_ranks;
   p.rows = rows;
   p.one_rank = one_rank;
-  p.costs = {send, receive, transit, combine, work, forward};
+  p.costs = {send, receive, transit, combine, work, forward, patience, ask, request};
+  p.mirrors = std::move(mirrors);
   const auto s = steps.unchecked<2>();
   for (py::ssize_t i = 0; i < s.shape(0); ++i)
     p.steps.push_back({s(i, 0), s(i, 1), s(i, 2), s(i, 3), s(i, 4)});
@@ -182,7 +184,9 @@ PYBIND11_MODULE(_core, m) {
   program
       .def(py::init(&make_program), py::kw_only(), py::arg("log2_ranks"), py::arg("steps"),
            py::arg("rows"), py::arg("send"), py::arg("receive"), py::arg("transit"),
-           py::arg("combine"), py::arg("work"), py::arg("forward"), py::arg("one_rank") = false)
+           py::arg("combine"), py::arg("work"), py::arg("forward"), py::arg("one_rank") = false,
+           py::arg("mirrors") = std::vector<std::int32_t>{1}, py::arg("patience") = 0,
+           py::arg("ask") = 0, py::arg("request") = 0)
       .def_property_readonly("ranks", &jf::Program::ranks)
       .def_readonly("rows", &jf::Program::rows);
 

@@ -16,22 +16,23 @@ void require(bool ok, const char* what) {
 // network jitter copies can overtake each other, so all levels up to the last copy do.
 std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32_t end) {
   std::vector<Pass> cuts;
-  const bool jitter = !p.messages.empty();
+  // So they can where the copies of a level leave one after another.
+  const bool overtake = !p.messages.empty() || p.mirrors != std::vector<std::int32_t>{1};
   std::int32_t start = begin, last_copy_end = begin;
   for (std::int32_t s = begin; s < end; ++s) {
     if ((p.steps[s].flags & kCopy) == 0) continue;
-    if (!jitter) {
+    if (!overtake) {
       const bool dense = s == last_copy_end;
-      cuts.push_back({dense ? kTilePass : kSegmentPass, start, s + 1, 0, 0, 0, 0, {}});
+      cuts.push_back({dense ? kTilePass : kSegmentPass, start, s + 1, 0, 0, 0, 0, 0, {}});
       start = s + 1;
     }
     last_copy_end = s + 1;
   }
-  if (jitter && last_copy_end > begin) {
-    cuts.push_back({kSegmentPass, begin, last_copy_end, 0, 0, 0, 0, {}});
+  if (overtake && last_copy_end > begin) {
+    cuts.push_back({kSegmentPass, begin, last_copy_end, 0, 0, 0, 0, 0, {}});
     start = last_copy_end;
   }
-  if (start < end) cuts.push_back({kTilePass, start, end, 0, 0, 0, 0, {}});
+  if (start < end) cuts.push_back({kTilePass, start, end, 0, 0, 0, 0, 0, {}});
   return cuts;
 }
 
@@ -39,6 +40,12 @@ std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32
 bool between_forwards(const Program& p, std::int32_t next) {
   while (next > 0 && p.steps[next - 1].kind == kObserve) --next;
   return next > 0 && p.steps[next - 1].kind == kForward && p.costs.forward > 0;
+}
+
+// How many copies the step before `next` sends after its original.
+std::int32_t copies_before(const Program& p, std::int32_t next) {
+  if (next == 0 || (p.steps[next - 1].flags & kCopy) == 0) return 0;
+  return p.view(0).copies_at(p.steps[next - 1].round + 1);
 }
 
 TileMap segment_map(const Program& p, const Pass& pass) {
@@ -51,15 +58,22 @@ TileMap segment_map(const Program& p, const Pass& pass) {
 }  // namespace
 
 bool Program::has_copies() const {
-  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kCopy; });
+  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kMirrored; });
 }
 
 void Program::finish() {
   require(log2_ranks >= 0 && log2_ranks <= 30, "log2_ranks must be 0 to 30");
   require(rows >= 0, "rows must not be negative");
   const Costs& c = costs;
-  for (Tick t : {c.send, c.receive, c.transit, c.combine, c.work, c.forward})
+  for (Tick t :
+       {c.send, c.receive, c.transit, c.combine, c.work, c.forward, c.patience, c.ask, c.request})
     require(t >= 0, "costs must not be negative");
+  require(!mirrors.empty() && mirrors.size() <= kMostMirrors, "there must be 1 to 8 mirrors");
+  for (std::size_t k = 0; k < mirrors.size(); ++k) {
+    require(mirrors[k] > 0, "mirrors must be positive");
+    require(std::count(mirrors.begin(), mirrors.end(), mirrors[k]) == 1, "mirrors must differ");
+  }
+  bool copied = false, asked = false;
   bool inside = false, forwarded = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Step& s = steps[i];
@@ -80,12 +94,19 @@ void Program::finish() {
       const bool last = s.round == log2_ranks - 1;
       require(last == ((s.flags & kFinal) != 0), "the last exchange, and no other, is final");
       require(!last || (s.flags & kCopy) == 0, "no copy is sent at the last level");
+      copied |= (s.flags & kCopy) != 0;
+      asked |= (s.flags & kAsk) != 0;
       inside = !last;
     } else {
       require(!inside, "a collective must be finished before another step");
     }
   }
   require(!inside, "the last collective is not finished");
+  require(!copied || !asked, "copies are either sent or asked for");
+  constexpr std::int32_t kDraws = kMirrorDraws;
+  require(mirrors.size() == 1 || std::all_of(steps.begin(), steps.end(),
+                                             [](const Step& s) { return s.draw < kDraws; }),
+          "the draws of several mirrors would overlap");
 }
 
 ProgramView Program::view(std::uint64_t seed) const {
@@ -98,6 +119,8 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.has_noise = !intervals.empty();
   v.has_jitter = !messages.empty();
   v.has_copies = has_copies();
+  v.mirror_count = static_cast<std::int32_t>(mirrors.size());
+  std::copy(mirrors.begin(), mirrors.end(), v.mirrors);
   v.steps = steps.data();
   v.costs = costs;
   v.one_rank = one_rank;
@@ -144,7 +167,7 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
       while (end < count && p.steps[end].kind == kExchange) ++end;
       for (const Pass& cut : cut_exchanges(p, s, end)) append(cut);
     } else {
-      append({kTilePass, s, end, 0, 0, 0, 0, {}});
+      append({kTilePass, s, end, 0, 0, 0, 0, 0, {}});
     }
     s = end;
   }
@@ -171,13 +194,14 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
         }
         if (!map.covers(step.round)) break;
       }
-      passes.push_back({kTilePass, s, end, 0, 0, 0, 0, map});
+      passes.push_back({kTilePass, s, end, 0, 0, 0, 0, 0, map});
       s = end;
     }
   }
   for (std::size_t i = 0; i < passes.size(); ++i) {
     passes[i].load = i > 0;
     passes[i].store = i + 1 < passes.size();
+    passes[i].copies = copies_before(p, passes[i].begin);
     passes[i].busy_in = between_forwards(p, passes[i].begin);
     passes[i].busy_out = between_forwards(p, passes[i].end);
   }

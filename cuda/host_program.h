@@ -22,7 +22,8 @@ class Program {
   std::int32_t log2_ranks = 0, rows = 0;
   std::vector<Step> steps;
   Costs costs{};
-  bool one_rank = false;  // rows see rank 0 only
+  bool one_rank = false;                 // rows see rank 0 only
+  std::vector<std::int32_t> mirrors{1};  // see ProgramView
   // The noise, and the tables that it refers to.
   std::vector<IntervalSource> intervals;
   std::vector<StepDelay> delays;
@@ -46,7 +47,7 @@ class Program {
   void add_jitter(Tick duration, const std::vector<std::uint64_t>& survival, const Scope& scope);
 
   std::int64_t ranks() const { return std::int64_t{1} << log2_ranks; }
-  bool has_copies() const;
+  bool has_copies() const;  // sent after the original, or asked for
   // busy differs from sent, so tiles need room for both.
   bool has_busy() const { return has_copies() || costs.forward > 0; }
   bool general() const, sources_needed() const;  // see ProgramView

@@ -28,6 +28,11 @@ struct TileMap {
   JF_HD bool covers(std::int32_t bit) const {
     return bit < low_bits || (bit >= window_start && bit < window_start + window_bits);
   }
+  // The local index of a rank in the tile that begins with rank 0.
+  JF_HD std::int64_t local_of(std::int64_t rank) const {
+    const std::int64_t low = rank & ((std::int64_t{1} << low_bits) - 1);
+    return low | (rank >> window_start & ((std::int64_t{1} << window_bits) - 1)) << low_bits;
+  }
   // The local bit that stands for bit `bit` of the rank.
   JF_HD std::int32_t local_bit(std::int32_t bit) const {
     return bit < low_bits ? bit : bit - window_start + low_bits;
@@ -48,6 +53,7 @@ struct Pass {
   std::int32_t kind, begin, end;   // steps [begin, end)
   std::int32_t load, store;        // state comes from / goes to memory (not: fresh / done)
   std::int32_t busy_in, busy_out;  // the state has a second Tick, see kCopyBit
+  std::int32_t copies;             // sent before the pass by ranks with that bit
   TileMap map;
 };
 

@@ -18,7 +18,13 @@ enum StepKind : std::int32_t {
   kObserve = 4
 };
 // kAfterForward: a forward may have made ranks earlier than they were (set by Program).
-enum StepFlag : std::int32_t { kCopy = 1, kFinal = 2, kAfterForward = 4 };
+// kAsk: who waits too long for the original asks the mirror for a copy.
+enum StepFlag : std::int32_t { kCopy = 1, kFinal = 2, kAfterForward = 4, kAsk = 8 };
+
+constexpr std::int32_t kMirrored = kCopy | kAsk;
+constexpr int kMostMirrors = 8;
+// The copy for mirror number m has draw + m * kMirrorDraws: beyond all draws of the rounds.
+constexpr std::int32_t kMirrorDraws = 1 << 24;
 
 struct Step {
   std::int32_t kind;
@@ -42,6 +48,8 @@ struct Costs {
   Tick combine;        // CPU time after the receive
   Tick work;           // compute phase of a cycle
   Tick forward;        // CPU time of a forward after the butterfly
+  Tick patience;       // of a rank that waits, before it asks for a copy
+  Tick ask, request;   // CPU time of asking, and the way of the question
 };
 
 // Max, min and sum over ranks of the ready times of a row. The sum is hi * 2^32 + lo, each half
@@ -62,9 +70,10 @@ struct Observation {
 // A program and the noise it runs under, as the engines see it: plain data that can be copied to
 // a device. The pointers are owned by Program (see host_program.h) or by the device's copy of it.
 struct ProgramView {
-  std::int32_t log2_ranks, rows, step_count, has_noise, has_jitter, has_copies;
-  std::int32_t one_rank;  // rows see rank 0 only
-  std::int32_t general;   // the noise takes `sources` and `messages`, not `periodic` and `jitter`
+  std::int32_t log2_ranks, rows, step_count, has_noise, has_jitter;
+  std::int32_t has_copies;  // sent after the original, or asked for
+  std::int32_t one_rank;    // rows see rank 0 only
+  std::int32_t general;     // the noise takes `sources` and `messages`, not `periodic` and `jitter`
   std::int32_t sources_needed;  // the CPUs' noise alone is more than `periodic`
   const Step* steps;
   Costs costs;
@@ -72,8 +81,21 @@ struct ProgramView {
   Jitter jitter;
   Sources sources;
   Messages messages;
+  // Copies go to rank xor mirrors[k], in this order: at each level to those that need its data.
+  std::int32_t mirror_count, mirrors[kMostMirrors];
   std::uint64_t seed;
   std::int64_t phases_at, survival_at;  // of the quick sources, in the words; or -1
+
+  // Mirrors hold the same data at level l if their numbers differ in its l lowest bits only.
+  JF_HD bool mirrors_at(std::int32_t k, std::int32_t level) const {
+    return mirrors[k] >> level == 0;
+  }
+  JF_HD std::int32_t copies_at(std::int32_t level) const {
+    std::int32_t n = 0;
+    for (std::int32_t k = 0; k < mirror_count; ++k) n += mirrors_at(k, level);
+    return n;
+  }
+  JF_HD bool one_neighbour() const { return mirror_count == 1 && mirrors[0] == 1; }
 
   // Where the arrays of the noise are: the host's or the device's.
   JF_HD void point_to(const IntervalSource* intervals, const StepDelay* delays,

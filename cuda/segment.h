@@ -14,10 +14,11 @@
 
 namespace jf {
 
-// Working memory of one segment: 16 bytes and a byte a rank, and 8 a rank for each level copied.
+// Working memory of one segment: 16 bytes and a byte a rank, and 8 a rank for each level copied and
+// each mirror.
 struct SegmentScratch {
   Tick *sent, *next;
-  Tick* copies;           // [level copied][rank]: when the copy arrives, or kNever
+  Tick* copies;           // [level copied][mirror][rank]: when the copy arrives, or kNever
   std::uint8_t* reached;  // level reached, and kCopied if a copy followed `sent`
 };
 constexpr std::uint8_t kCopied = 128;
@@ -35,7 +36,9 @@ struct Segment {
   JF_HD std::int64_t size() const { return pass.map.size(); }
   JF_HD std::int64_t rank_of(std::int64_t x) const { return base + pass.map.offset(x); }
 
-  JF_HD std::int64_t levels_copied() const { return copies_in(p.steps, pass.begin, pass.end); }
+  JF_HD std::int64_t guesses() const {
+    return copies_in(p.steps, pass.begin, pass.end) * p.mirror_count * size();
+  }
 
   // Takes rank x as the pass before left it.
   JF_HD void load(std::int64_t x, Tick packed) const {
@@ -56,13 +59,19 @@ struct Segment {
                          realization, left);
   }
 
-  // Groups of ranks that an exchange joins: partners, and their mirrors where these are others.
-  JF_HD std::int64_t groups(int step) const { return size() >> (p.steps[step].round == 0 ? 1 : 2); }
+  // Groups of ranks that an exchange joins: partners, and their mirrors where these are others and
+  // but one.
+  JF_HD std::int64_t groups(int step) const {
+    return size() >> (p.steps[step].round == 0 || !p.one_neighbour() ? 1 : 2);
+  }
 
   // One exchange of one group. Returns whether an arrival of a copy came out unlike the guess.
   // see(row, rank, ready time) is told each level that a rank gets.
   template <class See>
-  JF_HD bool sweep(int index, std::int64_t group, See&& see) const;
+  JF_HD bool sweep(int index, std::int64_t group, See&& see) const {
+    return p.one_neighbour() ? sweep_neighbours(index, group, see)
+                             : sweep_mirrors(index, group, see);
+  }
 
  private:
   struct Choice {
@@ -71,22 +80,68 @@ struct Segment {
     int step;   // that makes this level
   };
 
-  // The copy of a level above that of `index` that is there first. Equal: the lower level.
-  JF_HD Choice earliest_ahead(int index, std::int64_t x) const {
+  template <class See>
+  JF_HD bool sweep_neighbours(int index, std::int64_t group, See&& see) const;
+  template <class See>
+  JF_HD bool sweep_mirrors(int index, std::int64_t group, See&& see) const;  // segment_mirrors.h
+
+  // The copy made from step `first` on that is there first, for a rank at `level`. Equal: the lower
+  // level. Who takes a copy sends the data of the levels between from it, so the mirror's must be
+  // the same as its own from the next level on.
+  JF_HD Choice earliest_from(int first, int level, std::int64_t x) const {
     Choice best{kNever, 0, 0};
-    int slot = 0;
+    const Tick* of_level = s.copies + x;
     for (int i = pass.begin; i < pass.end; ++i) {
       if ((p.steps[i].flags & kCopy) == 0) continue;
-      const Tick at = s.copies[slot++ * size() + x];
-      if (i > index && at < best.arrival) best = {at, p.steps[i].round + 1, i};
+      for (std::int32_t k = 0; k < p.mirror_count; ++k, of_level += size())
+        if (i >= first && *of_level < best.arrival && p.mirrors_at(k, level + 1))
+          best = {*of_level, p.steps[i].round + 1, i};
     }
     return best;
+  }
+
+  // A rank that waits for its next level, as it was left: `busy` from what it has sent.
+  JF_HD void find_busy(std::int64_t x, int level, Clock<Tick>& rank) const {
+    if ((s.reached[x] & kCopied) == 0) return;
+    rank.busy =
+        communicate(noise, rank.next, rank.sent, p.costs.send * p.copies_at(level), rank.id);
+  }
+
+  // Has skipped the level of this step: its original message of the next round follows.
+  JF_HD void pass_by(const Step& step, std::int64_t x, Clock<Tick> rank) const {
+    s.sent[x] = send(noise, p.costs, step.draw + 1, rank.next, rank.sent, rank.id);
+    s.next[x] = rank.next;
+  }
+
+  // Takes a copy at step `index`, and the levels up to its own with it.
+  template <class See>
+  JF_HD void take_copy(int index, const Choice& take, std::int64_t x, Clock<Tick> rank,
+                       See&& see) const {
+    const Tick ready = receive(noise, p.steps[take.step].draw, p.costs.receive, take.arrival, rank);
+    pass_by(p.steps[index], x, {ready, ready, rank.next, rank.id});
+    s.reached[x] = static_cast<std::uint8_t>(take.level);
+    for (int i = index; i <= take.step; ++i) see(p.steps[i].row, rank_of(x), ready);
+  }
+
+  // The cursor is kept for `sent`, so that busy can be computed from there.
+  template <class See>
+  JF_HD Clock<Tick> take_original(int index, Tick arrival, std::int64_t x, Clock<Tick> rank,
+                                  See&& see) const {
+    const Step& step = p.steps[index];
+    const Tick ready = exchange(noise, p.costs, step, arrival, rank);
+    s.sent[x] = rank.sent;
+    s.next[x] = rank.next;
+    s.reached[x] =
+        static_cast<std::uint8_t>((step.round + 1) | ((step.flags & kCopy) != 0 ? kCopied : 0));
+    see(step.row, rank_of(x), ready);
+    return rank;
   }
 };
 
 template <class Noise, class Network>
 template <class See>
-JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t group, See&& see) const {
+JF_HD bool Segment<Noise, Network>::sweep_neighbours(int index, std::int64_t group,
+                                                     See&& see) const {
   const Step& step = p.steps[index];
   const Costs& c = p.costs;
   const bool copies_here = (step.flags & kCopy) != 0;
@@ -115,11 +170,9 @@ JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t group, See&& s
   }
   for (int m = 0; m < members; ++m) {
     if (!waits[m]) continue;
-    if ((s.reached[x[m]] & kCopied) != 0) {
-      rank[m].busy = communicate(noise, rank[m].next, rank[m].sent, c.send, rank[m].id);
-    }
+    find_busy(x[m], level, rank[m]);
     original[m] = arrival(kOriginalJitter, step, x[m], rank[m ^ partner].sent);
-    ahead[m] = earliest_ahead(index, x[m]);
+    ahead[m] = earliest_from(index + 1, level, x[m]);
     own_way[m] = !(ahead[m].arrival < original[m]);
     if (copies_here) own[m] = own_path(noise, c, step, original[m], rank[m]);
   }
@@ -141,31 +194,20 @@ JF_HD bool Segment<Noise, Network>::sweep(int index, std::int64_t group, See&& s
       changed |= guess != copy;
       guess = copy;
     }
-    Clock<Tick> r = rank[m];
-    if (!waits[m]) {  // has skipped this level: its original message of the next round follows
-      r.sent = send(noise, c, step.draw + 1, r.next, r.sent, r.id);
-      s.sent[x[m]] = r.sent;
-      s.next[x[m]] = r.next;
+    if (!waits[m]) {
+      pass_by(step, x[m], rank[m]);
       continue;
     }
     Choice take = ahead[m];
     if (copy != kNever && copy <= take.arrival) take = {copy, level + 1, index};
-    if (take.level != 0 && take.arrival < original[m]) {
-      const Tick ready = receive(noise, p.steps[take.step].draw, c.receive, take.arrival, r);
-      s.sent[x[m]] = send(noise, c, step.draw + 1, r.next, ready, r.id);
-      s.next[x[m]] = r.next;
-      s.reached[x[m]] = static_cast<std::uint8_t>(take.level);
-      for (int i = index; i <= take.step; ++i) see(p.steps[i].row, rank_of(x[m]), ready);
-    } else {
-      // The cursor is kept for `sent`, so that busy can be computed from there.
-      const Tick ready = exchange(noise, c, step, original[m], r);
-      s.sent[x[m]] = r.sent;
-      s.next[x[m]] = r.next;
-      s.reached[x[m]] = static_cast<std::uint8_t>((level + 1) | (copies_here ? kCopied : 0));
-      see(step.row, rank_of(x[m]), ready);
-    }
+    if (take.level != 0 && take.arrival < original[m])
+      take_copy(index, take, x[m], rank[m], see);
+    else
+      take_original(index, original[m], x[m], rank[m], see);
   }
   return changed;
 }
 
 }  // namespace jf
+
+#include "segment_mirrors.h"

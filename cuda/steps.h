@@ -150,6 +150,64 @@ JF_HD T settle(const Noise& noise, const Costs& c, const Step& step, T arrival, 
   return ready;
 }
 
+// Exchange with a copy on demand, first half: a rank that has waited for `patience` asks its
+// mirror, and then takes what comes first. The mirror's network answers for it (a one-sided read):
+// that takes no time of its CPU, and its noise does not delay the answer.
+template <class T>
+struct AskedPath {
+  T asked;  // the question has left; else when the original arrives: too late for an answer
+  T ready;  // by the rank's own path
+  Clock<T> answered;  // before it takes anything
+  Clock<T> after;     // its own path
+};
+
+template <class Noise, class T>
+JF_HD AskedPath<T> asked_path(const Noise& noise, const Costs& c, const Step& step, T arrival,
+                              Clock<T> rank) {
+  AskedPath<T> own;
+  const T waited = rank.busy + c.patience;
+  const auto asks = waited < arrival;
+  own.asked = arrival;
+  if (any_greater(arrival, waited)) {
+    T next = rank.next;
+    const T asked = communicate(noise, next, waited, c.ask, rank.id);
+    own.asked = select(asks, asked, own.asked);
+    rank.busy = select(asks, asked, rank.busy);
+    rank.next = select(asks, next, rank.next);
+  }
+  own.answered = own.after = rank;
+  own.ready = exchange(noise, c, step, arrival, own.after);
+  return own;
+}
+
+// When the answer of a mirror leaves that has the data from `ready` on.
+template <class T>
+JF_HD T answer_leaves(const Costs& c, T asked, T ready) {
+  return later(asked + c.request, ready);
+}
+
+// Second half: `answer` is when it arrives. It is not combined. Of two mirrors only one can adopt
+// the other's answer: the other was ready by its own path, so that its original arrived before.
+template <class Noise, class T>
+JF_HD T settle_asked(const Noise& noise, const Costs& c, const Step& step, T arrival, T answer,
+                     const AskedPath<T>& own, Clock<T>& rank) {
+  const auto adopt = answer < arrival;
+  T ready = own.ready;
+  rank = own.after;
+  if (any_greater(arrival, answer)) {
+    Clock<T> answered = own.answered;
+    const T copied = receive(noise, step.draw, c.receive, answer, answered);
+    const T sent = step.flags & kFinal
+                       ? copied
+                       : send(noise, c, step.draw + 1, answered.next, copied, answered.id);
+    ready = select(adopt, copied, ready);
+    rank.sent = select(adopt, sent, rank.sent);
+    rank.busy = select(adopt, sent, rank.busy);
+    rank.next = select(adopt, answered.next, rank.next);
+  }
+  return ready;
+}
+
 // Redundant exchange after the butterfly (MS12 §4), first half: when the forward leaves.
 template <class Noise, class T>
 JF_HD T forward_sent(const Noise& noise, const Costs& c, const Clock<T>& rank) {

@@ -23,6 +23,7 @@ from reference.cases import EngineCase
 COSTS = Costs(send=900, receive=1100, transit=1_000_000, combine=800, work=3_000_000)
 PERIODIC = PeriodicNoise(period=10**7, duration=3 * 10**6)
 JITTER = Jitter(duration=500_000, survival=(2**61, 2**58, 2**54))
+ASKING = replace(COSTS, patience=1_100_000, ask=700, request=300_000)
 SPARSE = (2, 3, 6, 10, 13)
 
 
@@ -132,6 +133,9 @@ PROGRAMS = {
     "forward cost": {"after": 4, "cycles": 2, "costs": replace(COSTS, forward=2000)},
     "full set": {"within": range(1, 30)},
     "sparse set": {"within": SPARSE},
+    "mirrors": {"within": range(1, 30), "mirrors": (1, 2)},
+    "far mirrors": {"within": SPARSE, "mirrors": (6, 1, 3), "after": 2},
+    "on demand": {"asked": range(1, 31), "after": 2, "cycles": 2, "costs": ASKING},
     "both": {"within": range(1, 30), "after": 3},
     "cycles": {"within": range(1, 30), "cycles": 3},
     "everything": {
@@ -147,6 +151,7 @@ def make(program, noise, log2_ranks, **changes):
     """The case of these names, as far as it goes on 2^log2_ranks ranks."""
     options = {"costs": COSTS, "seed": 2**63 + 5, **PROGRAMS[program], **changes}
     options["within"] = tuple(level for level in options.get("within", ()) if level < log2_ranks)
+    options["asked"] = tuple(level for level in options.get("asked", ()) if level <= log2_ranks)
     options["after"] = min(options.get("after", 0), log2_ranks)
     return EngineCase(log2_ranks, others=NOISES[noise](1 << log2_ranks), **options)
 

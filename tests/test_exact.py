@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.cases import instant_case, random_case, redundant_case
+from reference.cases import (
+    asking_case,
+    instant_case,
+    mirrors_case,
+    random_case,
+    redundant_case,
+)
 from reference.public import random_pair
 
 import jitterfly as jf
@@ -34,11 +40,21 @@ def zero_transit_case(number):
     return instant_case(random.Random(f"instant {number}"))
 
 
+def mirror_case(number):
+    return mirrors_case(random.Random(f"mirrors {number}"))
+
+
+def demand_case(number):
+    return asking_case(random.Random(f"demand {number}"))
+
+
 FAMILIES = {
     "any": (any_case, 260),
     "ties": (tie_case, 80),
     "copies": (copy_case, 80),
     "instant": (zero_transit_case, 150),
+    "mirrors": (mirror_case, 120),
+    "demand": (demand_case, 120),
 }
 CASES = [(family, number) for family, (_, count) in FAMILIES.items() for number in range(count)]
 
@@ -73,9 +89,19 @@ def test_the_cases_are_not_trivial():
     assert skipped > 200
 
 
+def test_several_mirrors_and_copies_on_demand_are_used():
+    mirrors = [mirror_case(number).reference() for number in range(FAMILIES["mirrors"][1])]
+    assert sum(run.copies_taken for run in mirrors) > 1000
+    assert sum(run.levels_skipped for run in mirrors) > 200
+    asking = [demand_case(number).reference() for number in range(FAMILIES["demand"][1])]
+    assert sum(run.questions_asked for run in asking) > 2000
+    assert sum(run.copies_taken for run in asking) > 500
+
+
 @pytest.mark.parametrize("number", range(40))
 def test_reference_does_not_depend_on_the_order_of_simultaneous_events(number):
-    case = (tie_case if number % 2 else zero_transit_case)(number)
+    families = tie_case, zero_transit_case, mirror_case, demand_case
+    case = families[number % 4](number)
     rows = case.reference().rows
     assert all(case.reference(order=seed).rows == rows for seed in (1, 2))
 

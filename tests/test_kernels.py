@@ -135,7 +135,9 @@ class Run:
         for source in case.sources:
             add_source(Recorder, noise, source)
         return [case.log2_ranks, len(case.rows), self.one_rank, costs.send, costs.receive,
-                costs.transit, costs.combine, costs.work, costs.forward, len(steps), *steps,
+                costs.transit, costs.combine, costs.work, costs.forward,
+                costs.patience, costs.ask, costs.request, *counted(case.mirrors),
+                len(steps), *steps,
                 len(case.sources), *noise.words, case.seed, case.realization, self.count,
                 self.statistics == "all"]  # fmt: skip
 

@@ -44,12 +44,22 @@ def any_case(log2_ranks, number):
     if rng.random() < 0.5:
         costs = replace(costs, forward=0)
     dense = tuple(range(1, log2_ranks))
+    some = tuple(m for m in dense if rng.random() < 0.6)
+    within, mirrors, asked = rng.choice([(), (), dense, some]), (1,), ()
+    if rng.random() < 0.15:
+        asked, within = tuple({*some, log2_ranks} - {0}), ()
+        costs = replace(costs, patience=rng.randint(0, scale), ask=rng.randint(0, scale // 10),
+                        request=rng.randint(0, scale))  # fmt: skip
+    elif rng.random() < 0.15 and log2_ranks < 13:  # slow: segments of all ranks
+        mirrors = tuple(rng.sample(range(1, 9), rng.randint(1, 3)))
     return EngineCase(
         log2_ranks,
         costs=costs,
         periodic=None if rng.random() < 0.1 else any_noise(rng, ranks),
         jitter=Jitter(scale, (2**62, 2**60)) if rng.random() < 0.15 else None,
-        within=rng.choice([(), (), dense, tuple(m for m in dense if rng.random() < 0.6)]),
+        within=within,
+        mirrors=mirrors,
+        asked=asked,
         after=rng.choice([0, rng.randint(0, log2_ranks), log2_ranks]),
         cycles=rng.choice([1, 1, 2, 3]),
         seed=rng.getrandbits(64),

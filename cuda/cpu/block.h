@@ -44,6 +44,19 @@ struct Surroundings {
     return arrives + network.delay(seed, purpose, static_cast<std::uint32_t>(step.draw), receiver,
                                    realization, left);
   }
+
+  // Of the answer to a question: no delays are prepared for it.
+  JF_HD Lanes answer(const Step& step, Lanes receiver, Lanes left) const {
+    if constexpr (is_general<Network>) {
+      Network drawn = network;
+      drawn.prepare = false;
+      drawn.prepared.delays = nullptr;
+      const Surroundings<Noise, Network> by{costs, noise, drawn, seed, realization};
+      return by.arrival(kCopyJitter, step, receiver, left);
+    } else {
+      return arrival(kCopyJitter, step, receiver, left);
+    }
+  }
 };
 
 // Two registers in the same step, or one where there is only one.
@@ -72,6 +85,19 @@ struct Copied {
       const Lanes left = swap_lanes(own.after.busy, 0);
       const Lanes copy = by.arrival(kCopyJitter, step, f.c[k].id, left);
       f.ready[k] = settle(noise, by.costs, step, f.arrival[k], copy, own, f.c[k]);
+    });
+  }
+};
+
+// Copies on demand, of the mirror in the same register.
+struct Asked {
+  template <int n, class Noise, class By>
+  JF_HD static void act(const Noise& noise, const By& by, const Step& step, Few<n>& f) {
+    unrolled<n>([&](auto k) JF_INLINE {
+      const auto own = asked_path(noise, by.costs, step, f.arrival[k], f.c[k]);
+      const Lanes left = answer_leaves(by.costs, own.asked, swap_lanes(own.ready, 0));
+      const Lanes answer = by.answer(step, f.c[k].id, left);
+      f.ready[k] = settle_asked(noise, by.costs, step, f.arrival[k], answer, own, f.c[k]);
     });
   }
 };

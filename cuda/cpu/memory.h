@@ -83,7 +83,8 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
     if (pass.kind == kTilePass) {
       s.tile = std::max<std::int64_t>({s.tile, size, kMaxLanes});
     } else {
-      const std::int64_t copies = copies_in(p.steps.data(), pass.begin, pass.end);
+      const std::int64_t copies = copies_in(p.steps.data(), pass.begin, pass.end) *
+                                  static_cast<std::int64_t>(p.mirrors.size());
       s.segment = std::max(s.segment, size);
       s.segment_copies = std::max(s.segment_copies, copies * size);
     }

@@ -61,7 +61,7 @@ class PlainTile {
     if (job_.pass->busy_in)
       c.busy = job_.second[id];
     else if (packed < 0)
-      c.busy = communicate(noise_, c.next, c.sent, p_.costs.send, id);
+      c.busy = communicate(noise_, c.next, c.sent, p_.costs.send * job_.pass->copies, id);
     return c;
   }
 
@@ -77,6 +77,20 @@ class PlainTile {
       for (std::size_t x = 0; x < ranks_; ++x) {
         const Tick copy = arrival(kCopyJitter, step, x, own[x ^ 1].after.busy);
         ready_[x] = settle(noise_, p_.costs, step, originals[x], copy, own[x], clocks_[x]);
+      }
+      return;
+    }
+    if (step.kind == kExchange && (step.flags & kAsk) != 0) {
+      std::vector<Tick> originals(ranks_);
+      std::vector<AskedPath<Tick>> own(ranks_);
+      for (std::size_t x = 0; x < ranks_; ++x) {
+        originals[x] = arrival(kOriginalJitter, step, x, old[partner(step, x)].sent);
+        own[x] = asked_path(noise_, p_.costs, step, originals[x], old[x]);
+      }
+      for (std::size_t x = 0; x < ranks_; ++x) {
+        const Tick left = answer_leaves(p_.costs, own[x].asked, own[x ^ 1].ready);
+        const Tick answer = arrival(kCopyJitter, step, x, left);
+        ready_[x] = settle_asked(noise_, p_.costs, step, originals[x], answer, own[x], clocks_[x]);
       }
       return;
     }

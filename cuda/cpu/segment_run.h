@@ -37,7 +37,7 @@ inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
         const std::int64_t size = segment.size();
         bool observed = false;
         for (int i = job.pass->begin; i < job.pass->end; ++i) observed |= p.steps[i].row >= 0;
-        std::fill(scratch.copies, scratch.copies + segment.levels_copied() * size, kNever);
+        std::fill(scratch.copies, scratch.copies + segment.guesses(), kNever);
         while (sweep_all(segment, job.memory, stop, [](int, std::int64_t, Tick) {})) {
         }
         if (observed) {

@@ -75,6 +75,8 @@ class TileRun {
         i = partners<Forwarded>(i, end);
       else if (step.kind == kExchange && (step.flags & kCopy) != 0)
         i = partners<std::conditional_t<kBusy, Copied, Original>>(i, end);  // no copies: never
+      else if (step.kind == kExchange && (step.flags & kAsk) != 0)
+        i = partners<std::conditional_t<kBusy, Asked, Original>>(i, end);
       else if (step.kind == kExchange)
         i = partners<Original>(i, end);
       else
@@ -166,7 +168,7 @@ class TileRun {
 
   bool continue_each_other(int i) const {
     const Step &a = p_.steps[i], &b = p_.steps[i + 1];
-    return a.kind == b.kind && (a.flags & kCopy) == (b.flags & kCopy) &&
+    return a.kind == b.kind && (a.flags & kMirrored) == (b.flags & kMirrored) &&
            local_bit(i + 1) == local_bit(i) + 1;
   }
 

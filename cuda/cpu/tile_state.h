@@ -96,7 +96,7 @@ struct TileState {
       c.busy = read(job.second, x);
     } else if (any_greater(Lanes{}, packed)) {
       Clock<Lanes> copied = c;
-      copied.busy = communicate(noise, copied.next, c.sent, p.costs.send, id);
+      copied.busy = communicate(noise, copied.next, c.sent, p.costs.send * job.pass->copies, id);
       c.busy = select(packed < 0, copied.busy, c.busy);
       c.next = select(packed < 0, copied.next, c.next);
     }

@@ -56,7 +56,8 @@ struct BatchPlan {
       }
       const std::int64_t steps = ranks * (pass.end - pass.begin);
       work_ += pass.kind == kTilePass ? steps : kSegmentWork * steps;
-      copies_.push_back(copies_in(program.steps.data(), pass.begin, pass.end));
+      copies_.push_back(copies_in(program.steps.data(), pass.begin, pass.end) *
+                        static_cast<std::int64_t>(program.mirrors.size()));
     }
     lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
   }
@@ -64,7 +65,7 @@ struct BatchPlan {
   // Steps of ranks that one realization takes, in terms of tiles.
   std::int64_t work() const { return work_; }
 
-  // Levels copied in a pass.
+  // Guesses of a rank in a pass: levels copied times mirrors.
   std::int64_t copies(std::size_t pass) const { return copies_[pass]; }
 
   // Segments of a batch that are in work at a time: one a realization, more where these are small.

@@ -14,7 +14,7 @@ constexpr int kSegmentBlock = 256;
 struct SegmentArena {
   Tick* ticks;
   std::uint8_t* reached;
-  std::int64_t copies;  // levels copied in the segment
+  std::int64_t copies;  // guesses of a rank
 
   JF_HD SegmentScratch of(std::int64_t block, std::int64_t size) const {
     Tick* mine = ticks + block * size * (2 + copies);

@@ -41,7 +41,7 @@ struct TileThread {
       if (job.pass.busy_in)
         r.busy = job.second[at];
       else if (packed < 0)
-        r.busy = communicate(noise, r.next, r.sent, costs.send, id);
+        r.busy = communicate(noise, r.next, r.sent, costs.send * job.pass.copies, id);
     }
   }
 
@@ -68,6 +68,7 @@ struct TileThread {
     for (int e = 0; e < kPerThread; ++e) sent[e] = c[e].sent;
     block.partner(sent, job.pass.map.local_bit(step.round), from);
     if (kCopies && (step.flags & kCopy) != 0) return copy_step(step, from, ready);
+    if (kCopies && (step.flags & kAsk) != 0) return ask_step(step, from, ready);
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
       ready[e] = exchange(noise, costs, step, arrival(kOriginalJitter, step, e, from[e]), c[e]);
@@ -88,6 +89,25 @@ struct TileThread {
     for (int e = 0; e < kPerThread; ++e)
       ready[e] =
           settle(noise, costs, step, from[e], arrival(kCopyJitter, step, e, copy[e]), own[e], c[e]);
+  }
+
+  JF_DEVICE void ask_step(const Step& step, Tick (&from)[kPerThread], Tick (&ready)[kPerThread]) {
+    const Costs& costs = job.program.costs;
+    AskedPath<Tick> own[kPerThread];
+    Tick has[kPerThread], mirror_has[kPerThread];
+#pragma unroll
+    for (int e = 0; e < kPerThread; ++e) {
+      from[e] = arrival(kOriginalJitter, step, e, from[e]);
+      own[e] = asked_path(noise, costs, step, from[e], c[e]);
+      has[e] = own[e].ready;
+    }
+    block.partner(has, 0, mirror_has);
+#pragma unroll
+    for (int e = 0; e < kPerThread; ++e) {
+      const Tick left = answer_leaves(costs, own[e].asked, mirror_has[e]);
+      ready[e] = settle_asked(noise, costs, step, from[e], arrival(kCopyJitter, step, e, left),
+                              own[e], c[e]);
+    }
   }
 
   JF_DEVICE void forward_step(const Step& step, Tick (&ready)[kPerThread]) {

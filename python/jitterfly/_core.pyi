@@ -43,6 +43,10 @@ class Program:
         work: int,
         forward: int,
         one_rank: bool = False,
+        mirrors: Sequence[int] = (1,),
+        patience: int = 0,
+        ask: int = 0,
+        request: int = 0,
     ) -> None: ...
     def add_periodic(
         self,

@@ -93,8 +93,10 @@ inline jf::Program read_program() {
   p.rows = read<int>();
   p.one_rank = read<bool>();
   jf::Costs& c = p.costs;
-  for (Tick* cost : {&c.send, &c.receive, &c.transit, &c.combine, &c.work, &c.forward})
+  for (Tick* cost : {&c.send, &c.receive, &c.transit, &c.combine, &c.work, &c.forward, &c.patience,
+                     &c.ask, &c.request})
     *cost = read<Tick>();
+  p.mirrors = read_many<std::int32_t>();
   const std::vector<std::int32_t> words = read_many<std::int32_t>();
   for (std::size_t i = 0; i + 5 <= words.size(); i += 5)
     p.steps.push_back({words[i], words[i + 1], words[i + 2], words[i + 3], words[i + 4]});

@@ -10,7 +10,7 @@ from .noise import Jitter, PeriodicNoise, Source
 
 # The numbers of cuda/steps.h, written down again on purpose: they are the engine's interface.
 COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE = range(5)
-COPY, FINAL = 1, 2
+COPY, FINAL, ASK = 1, 2, 8
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class EngineCase:
     realization: int = 0
     hidden: frozenset[int] = frozenset()
     others: tuple[Source, ...] = ()
+    mirrors: tuple[int, ...] = (1,)
+    asked: tuple[int, ...] = ()
 
     @property
     def ranks(self):
@@ -53,7 +55,8 @@ class EngineCase:
         """The executed reference."""
         run = ButterflyRun(self.log2_ranks, self.costs, within=self.within, after=self.after,
                            cycles=self.cycles, sources=self.sources, seed=self.seed,
-                           realization=self.realization, order=order)  # fmt: skip
+                           realization=self.realization, order=order, mirrors=self.mirrors,
+                           asked=self.asked)  # fmt: skip
         run.execute()
         return run
 
@@ -72,6 +75,7 @@ class EngineCase:
             for level in range(1, self.log2_ranks + 1):
                 row += 1
                 flags = COPY if level in self.within else 0
+                flags |= ASK if level in self.asked else 0
                 flags |= FINAL if level == self.log2_ranks else 0
                 step(EXCHANGE, level - 1, flags, 64 * cycle + level - 1, row)
             for m in range(1, self.after + 1):
@@ -85,8 +89,8 @@ class EngineCase:
         """The case as a `jitterfly._core.Program`."""
         costs = {field.name: getattr(self.costs, field.name) for field in fields(Costs)}
         program = core.Program(
-            log2_ranks=self.log2_ranks, steps=self.steps(), rows=len(self.rows), **costs
-        )
+            log2_ranks=self.log2_ranks, steps=self.steps(), rows=len(self.rows),
+            mirrors=list(self.mirrors), **costs)  # fmt: skip
         for source in self.sources:
             add_source(core, program, source)
         return program
@@ -152,6 +156,23 @@ def redundant_case(rng, largest_log2=7):
         periodic=noise,
         hidden=frozenset(),
     )
+
+
+def mirrors_case(rng):
+    """Copies to any ranks that hold the same data, at some levels or all."""
+    case = redundant_case(rng) if rng.random() < 0.7 else instant_case(rng)
+    masks = rng.sample(range(1, 1 << min(case.log2_ranks, 4)), rng.randint(1, 4))
+    return replace(case, mirrors=tuple(masks))
+
+
+def asking_case(rng):
+    """Copies on demand, where they often come first."""
+    case = redundant_case(rng) if rng.random() < 0.7 else instant_case(rng)
+    asked = tuple(level for level in range(1, case.log2_ranks + 1) if rng.random() < 0.7)
+    patience = rng.choice([0, rng.randint(0, 20), rng.randint(0, 200)])
+    costs = replace(case.costs, patience=patience, ask=rng.randint(0, 4),
+                    request=rng.choice([0, rng.randint(0, 60)]))  # fmt: skip
+    return replace(case, costs=costs, within=(), asked=asked)
 
 
 def instant_case(rng):

@@ -15,6 +15,9 @@ def take_copy(level):
     return 3, level
 
 
+ASK = (8,)  # only if nothing has come by then
+
+
 def hold_own(stage):
     return 4, stage, 0
 
@@ -34,7 +37,9 @@ class Collective:
         self.busy = None  # when the CPU is free again
         self.data = {0: frozenset([rank])}  # level -> the ranks whose input is in it
         self.originals = {}  # inbox: round -> (arrival, data)
-        self.copies = {}  # inbox: level -> (arrival, data of every level the sender holds)
+        self.copies = {}  # inbox: (level, xor of mirror) -> (arrival, data the sender holds)
+        self.ready = {}  # level -> when its data can be read
+        self.questions = {}  # level -> those who wait for its data: what to call with the time
         self.stages = set()  # forward steps of which the final data is held; 0 = the butterfly's
         self._plan = 0
 
@@ -52,6 +57,7 @@ class Collective:
             self._finish_butterfly(now)
         else:
             self._send_original(0)
+            self._wait()
             self._look(now)
 
     def _send_original(self, number):
@@ -68,28 +74,67 @@ class Collective:
 
         run.at(there, self.cycle, ARRIVE, arrive)
 
-    def _send_copy(self, level):
-        """Send all that is held to the mirror, which may adopt `level` from it."""
-        run, mirror = self.run, self.rank ^ 1
-        self.busy = run.noise.pass_on(self.rank, self.busy, run.costs.send)
-        there = run.arrival(self.busy, "copy", mirror, self.cycle, level - 1)
-        data = dict(self.data)
+    def _send_copies(self, level):
+        """Send all that is held to each mirror in turn, which may adopt `level` from it."""
+        run, data = self.run, dict(self.data)
+        for number, mask in enumerate(run.mirrors):
+            if mask < 1 << level:
+                self.busy = run.noise.pass_on(self.rank, self.busy, run.costs.send)
+                self._copy(level, mask, number, self.busy, data)
+
+    def _copy(self, level, mask, number, left, data):
+        run, receiver = self.run, self.rank ^ mask
+        there = run.arrival(left, "copy", receiver, self.cycle, level - 1, number)
 
         def arrive(now):
-            receiver = run.machine(mirror, self.cycle)
-            receiver.copies[level] = now, data
-            receiver._look(now)
+            machine = run.machine(receiver, self.cycle)
+            machine.copies[level, mask] = now, data
+            machine._look(now)
 
         run.at(there, self.cycle, ARRIVE, arrive)
 
-    def _choice(self):
-        """The message to take next as (arrival, kind, level), None if nothing useful is here.
+    # Copies on demand: the network of the mirror answers, its CPU has no part in it.
 
-        The earliest arrival wins; on a tie the original, then the copy of the lower level.
+    def _wait(self):
+        """From `busy` on the rank waits for its next level, with the run's patience."""
+        run, level = self.run, self.level
+        if level + 1 in run.asked:
+            run.at(
+                self.busy + run.costs.patience, self.cycle, ASK, lambda now: self._ask(level, now)
+            )
+
+    def _ask(self, level, now):
+        if self.level != level or self.originals.get(level, (now + 1,))[0] <= now:
+            return
+        run, mirror = self.run, self.run.machine(self.rank ^ 1, self.cycle)
+        self.busy = run.noise.pass_on(self.rank, now, run.costs.ask)
+        run.questions_asked += 1
+
+        def reach_mirror(now):
+            if level + 1 in mirror.data:
+                answer(max(now, mirror.ready[level + 1]))
+            else:
+                mirror.questions.setdefault(level + 1, []).append(answer)
+
+        def answer(time):
+            mirror._copy(level + 1, 1, 0, time, dict(mirror.data))
+
+        run.at(self.busy + run.costs.request, self.cycle, ARRIVE, reach_mirror)
+        self._look(now)
+
+    def _choice(self):
+        """The message to take next as (arrival, kind, level, mask), None if nothing useful is here.
+
+        The earliest arrival wins; on a tie the original, then the copy of the lower level. Who
+        takes a copy sends the data of the levels between from it: the mirror's must be the same.
         """
-        useful = [(a, 1, level) for level, (a, _) in self.copies.items() if level > self.level]
+        useful = [
+            (arrival, 1, level, mask)
+            for (level, mask), (arrival, _) in self.copies.items()
+            if level > self.level and mask < 2 << self.level
+        ]
         if self.level in self.originals:
-            useful.append((self.originals[self.level][0], 0, self.level + 1))
+            useful.append((self.originals[self.level][0], 0, self.level + 1, 0))
         return min(useful, default=None)
 
     def _look(self, now):
@@ -101,7 +146,11 @@ class Collective:
 
         def take(now):
             if plan == self._plan:
-                (self._take_copy if choice[1] else self._take_original)(choice[2], now)
+                _, is_copy, level, mask = choice
+                if is_copy:
+                    self._take_copy(level, mask, now)
+                else:
+                    self._take_original(level, now)
                 self._look(now)
 
         order = take_copy(self.level) if choice[1] else TAKE_ORIGINAL
@@ -121,18 +170,24 @@ class Collective:
         else:
             self._send_original(level)
             if level in run.within:
-                self._send_copy(level)
+                self._send_copies(level)
+            self._wait()
 
-    def _take_copy(self, level, now):
+    def _take_copy(self, level, mask, now):
         run = self.run
-        received = self.copies[level][1]
+        received = self.copies[level, mask][1]
         ready = run.noise.receive(self.rank, now, run.costs.receive, self.cycle, level - 1)
         self.busy = ready
         passed = range(self.level + 1, level + 1)
         for reached in passed:  # the copy brings the levels that are skipped, too
             self._reach(reached, received[reached], ready)
         for reached in passed:
-            self._send_original(reached)
+            if reached < run.levels:
+                self._send_original(reached)
+        if level == run.levels:
+            self._finish_butterfly(ready)
+        else:
+            self._wait()
         run.copies_taken += 1
         run.levels_skipped += len(passed) - 1
 
@@ -141,6 +196,9 @@ class Collective:
         assert data == frozenset(range(block, block + (1 << level))), "wrong inputs combined"
         self.level = level
         self.data[level] = data
+        self.ready[level] = ready
+        for answer in self.questions.pop(level, []):
+            answer(ready)
         row = self.cycle * self.run.rows_per_cycle + level
         self.run.record(row, self.rank, ready)
 

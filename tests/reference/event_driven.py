@@ -18,7 +18,11 @@ from .realized import RealizedNoise
 
 @dataclass(frozen=True)
 class Costs:
-    """CPU time of a send, a receive, a combination, a forward; transit of a message (ticks)."""
+    """CPU time of a send, a receive, a combination, a forward; transit of a message (ticks).
+
+    Copies on demand: a rank that waited for `patience` asks, which costs CPU time; the question
+    takes `request` to the mirror.
+    """
 
     send: int = 0
     receive: int = 0
@@ -26,10 +30,14 @@ class Costs:
     combine: int = 0
     work: int = 0
     forward: int = 0
+    patience: int = 0
+    ask: int = 0
+    request: int = 0
 
 
 class ButterflyRun:
-    """One realization. `within`: levels with a redundant copy; `after`: forward steps (MS12's T).
+    """One realization. `within`: levels with redundant copies, to rank xor each of the `mirrors` in
+    turn; `asked`: levels with copies on demand; `after`: forward steps (MS12's T).
 
     `rows` holds, after `execute()`, the ready times: rows[row][rank] in ticks, the rows in the
     order start, then per cycle: levels 1 ... K, forward steps 1 ... T, end of the cycle.
@@ -37,11 +45,13 @@ class ButterflyRun:
     """
 
     def __init__(self, log2_ranks, costs, *, within=(), after=0, cycles=1, sources=(), seed=0,
-                 realization=0, order=None):  # fmt: skip
+                 realization=0, order=None, mirrors=(1,), asked=()):  # fmt: skip
         self.levels = log2_ranks
         self.ranks = 1 << log2_ranks
         self.costs = costs
         self.within = frozenset(within)
+        self.mirrors = mirrors
+        self.asked = frozenset(asked)
         self.after = after
         self.cycles = cycles
         self.noise = RealizedNoise(sources, seed, realization)
@@ -54,6 +64,7 @@ class ButterflyRun:
         self.rows = [[None] * self.ranks for _ in range(1 + cycles * self.rows_per_cycle)]
         self.copies_taken = 0
         self.levels_skipped = 0
+        self.questions_asked = 0
 
     # What the state machines use.
 
@@ -64,8 +75,12 @@ class ButterflyRun:
         event = (time, cycle, order, shuffle, self._sequence, action)
         heapq.heappush(self._heap, event)
 
-    def arrival(self, sent, message, receiver, cycle, number):
-        """When an "original", "copy" or "forward" that left its sender's CPU at `sent` is there."""
+    def arrival(self, sent, message, receiver, cycle, number, mirror=0):
+        """When an "original", "copy" or "forward" that left its sender's CPU at `sent` is there.
+
+        `mirror`: which of several sent the copy, from 0.
+        """
+        number += mirror << 24
         delay = self.noise.transit_delay(sent, message, receiver, cycle, number)
         return sent + self.costs.transit + delay
 
