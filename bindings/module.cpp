@@ -23,18 +23,45 @@ namespace {
 
 jf::Program make_program(int log2_ranks, const Steps& steps, int rows, Tick send, Tick receive,
                          Tick transit, Tick combine, Tick work, Tick forward, bool one_rank,
-                         std::vector<std::int32_t> mirrors, Tick patience, Tick ask, Tick request) {
-  if (steps.ndim() != 2 || steps.shape(1) != 5)
-    throw std::invalid_argument("steps must have the shape (n, 5)");
+                         std::vector<std::int32_t> mirrors, Tick patience, Tick ask, Tick request,
+                         const std::optional<std::int64_t>& ranks,
+                         const std::optional<Ticks>& messages) {
+  if (steps.ndim() != 2 || (steps.shape(1) != 5 && steps.shape(1) != 11))
+    throw std::invalid_argument("steps must have the shape (n, 5) or (n, 11)");
+  if (messages && (messages->ndim() != 2 || messages->shape(1) != 4))
+    throw std::invalid_argument("messages must have the shape (m, 4)");
   jf::Program p;
   p.log2_ranks = log2_ranks;
+  if (ranks && log2_ranks >= 0 && log2_ranks <= 30) {
+    const std::int64_t least = std::int64_t{1} << log2_ranks;
+    if (*ranks < least || *ranks >= 2 * least)
+      throw std::invalid_argument("ranks must lie in [2^log2_ranks, 2^(log2_ranks + 1))");
+    p.more_ranks = *ranks - least;
+  }
   p.rows = rows;
   p.one_rank = one_rank;
   p.costs = {send, receive, transit, combine, work, forward, patience, ask, request};
   p.mirrors = std::move(mirrors);
   const auto s = steps.unchecked<2>();
-  for (py::ssize_t i = 0; i < s.shape(0); ++i)
-    p.steps.push_back({s(i, 0), s(i, 1), s(i, 2), s(i, 3), s(i, 4)});
+  for (py::ssize_t i = 0; i < s.shape(0); ++i) {
+    jf::Step step{s(i, 0), s(i, 1), s(i, 2), s(i, 3), s(i, 4)};
+    if (step.kind == jf::kMessage) {
+      if (s.shape(1) != 11)
+        throw std::invalid_argument("steps with messages must have the shape (n, 11)");
+      step.map = s(i, 5);
+      step.a = s(i, 6);
+      step.b = s(i, 7);
+      step.c = s(i, 8);
+      step.cost = s(i, 9);
+      step.repeat = s(i, 10);
+    }
+    p.steps.push_back(step);
+  }
+  if (messages) {
+    const auto m = messages->unchecked<2>();
+    for (py::ssize_t i = 0; i < m.shape(0); ++i)
+      p.message_costs.push_back({m(i, 0), m(i, 1), m(i, 2), m(i, 3)});
+  }
   p.finish();
   return p;
 }
@@ -186,7 +213,8 @@ PYBIND11_MODULE(_core, m) {
            py::arg("rows"), py::arg("send"), py::arg("receive"), py::arg("transit"),
            py::arg("combine"), py::arg("work"), py::arg("forward"), py::arg("one_rank") = false,
            py::arg("mirrors") = std::vector<std::int32_t>{1}, py::arg("patience") = 0,
-           py::arg("ask") = 0, py::arg("request") = 0)
+           py::arg("ask") = 0, py::arg("request") = 0, py::arg("ranks") = py::none(),
+           py::arg("messages") = py::none())
       .def_property_readonly("ranks", &jf::Program::ranks)
       .def_readonly("rows", &jf::Program::rows);
 
@@ -195,7 +223,7 @@ PYBIND11_MODULE(_core, m) {
         py::arg("threads") = 0, py::arg("progress") = py::none(),
         "int64 (count, rows), or (count, rows, 4): max, min, hi, lo; sum = hi * 2^32 + lo.");
   m.def("ready_times", &ready_times, py::arg("program"), py::arg("seed"), py::arg("realization"),
-        "int64 (rows, ranks)");
+        "int64 (rows, ranks); INT64_MIN where a rank is not in the row's step.");
   m.def("phases", &phases, py::arg("program"), py::arg("seed"), py::arg("realization"),
         py::arg("number") = 0, "int64 (ranks,) of that periodic source");
   m.def("busy", &busy, py::arg("program"), py::arg("seed"), py::arg("realization"), py::arg("rank"),

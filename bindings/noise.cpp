@@ -73,10 +73,10 @@ void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Ti
 }
 
 void add_jitter(Program& p, Tick duration, const WordArray& survival, std::int64_t node_ranks,
-                Tick begin, Tick end) {
+                Tick begin, Tick end, std::int32_t cost) {
   change(p, [&](Program& q) {
     q.add_jitter(duration, to_vector<std::uint64_t>(survival),
-                 make_scope(node_ranks, true, true, begin, end));
+                 make_scope(node_ranks, true, true, begin, end), cost);
   });
 }
 
@@ -158,7 +158,7 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
            communication, begin, end)
       .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end)
       .def("add_jitter", &add_jitter, py::arg("duration"), py::arg("survival"), node_ranks, begin,
-           end);
+           end, py::arg("cost") = -1);
 }
 
 }  // namespace jf

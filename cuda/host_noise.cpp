@@ -16,8 +16,9 @@ bool plain(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
 
 std::int32_t Program::scope_bits(const Scope& scope) const {
   const std::int64_t n = scope.node_ranks;
-  require(n >= 1 && n <= ranks() && (n & (n - 1)) == 0,
-          "node_ranks must be a power of two from 1 to the number of ranks");
+  const std::int64_t most = std::int64_t{1} << (log2_ranks + (more_ranks > 0 ? 1 : 0));
+  require(n >= 1 && n <= most && (n & (n - 1)) == 0,
+          "node_ranks must be a power of two from 1 to the number of ranks, rounded up to one");
   require(scope.window.begin < scope.window.end, "a window must begin before it ends");
   return static_cast<std::int32_t>(floor_log2(static_cast<std::uint64_t>(n)));
 }
@@ -33,6 +34,9 @@ std::int64_t Program::keep(const std::vector<Tick>& values) {
   if (values.empty()) return -1;
   const auto at = static_cast<std::int64_t>(words.size());
   words.insert(words.end(), values.begin(), values.end());
+  // A register's worth of ranks may reach beyond the last one: what it finds there has no effect.
+  constexpr std::size_t kMostLanes = 8;
+  words.resize(words.size() + (kMostLanes - values.size() % kMostLanes) % kMostLanes);
   return at;
 }
 
@@ -145,9 +149,11 @@ void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope)
   delays.push_back(d);
 }
 
-void Program::add_messages(const Delay& delay, std::int32_t bits, const Window& window,
-                           bool jitter) {
-  const auto n = std::count_if(messages.begin(), messages.end(), [jitter](const MessageDelay& d) {
+// What numbers the draws of a source: those before it of its kind that the same messages meet.
+MessageDelay Program::numbered(const std::vector<MessageDelay>& before, const Delay& delay,
+                               std::int32_t bits, const Window& window) const {
+  const bool jitter = plain(delay);
+  const auto n = std::count_if(before.begin(), before.end(), [jitter](const MessageDelay& d) {
     return plain(d.delay) == jitter;
   });
   require(n < std::int64_t{kMostOfARole}, "at most 256 noise sources of a kind");
@@ -166,20 +172,42 @@ void Program::add_messages(const Delay& delay, std::int32_t bits, const Window& 
     d.copy_purpose = kMoreCopyJitter + j;
     d.forward_purpose = kMoreForwardJitter + j;
   }
-  messages.push_back(d);
+  return d;
+}
+
+// Adds a delay for messages of kMessage steps of one cost entry.
+void Program::add_to_steps(std::size_t cost, const MessageDelay& delay) {
+  MessageCost& m = message_costs[cost];
+  if (m.count == 0) m.first = static_cast<std::int32_t>(step_messages.size());
+  step_messages.insert(step_messages.begin() + m.first + m.count, delay);
+  for (MessageCost& other : message_costs)
+    if (&other != &m && other.count > 0 && other.first >= m.first + m.count) ++other.first;
+  ++m.count;
 }
 
 void Program::add_message(const HostDelay& delay, const Scope& scope) {
   // A number of events at a time is what jitter is; its draws are numbered by themselves.
   require(!plain(delay.delay), "delays that count events are jitter");
   const std::int32_t bits = scope_bits(scope);
-  add_messages(delay.append_to(words), bits, scope.window, false);
+  const MessageDelay d = numbered(messages, delay.append_to(words), bits, scope.window);
+  messages.push_back(d);
+  for (std::size_t cost = 0; cost < message_costs.size(); ++cost) add_to_steps(cost, d);
 }
 
 void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& survival,
-                         const Scope& scope) {
+                         const Scope& scope, std::int32_t cost) {
+  require(cost >= -1 && cost < static_cast<std::int64_t>(message_costs.size()),
+          "jitter's cost must be -1 or an entry of messages");
   const std::int32_t bits = scope_bits(scope);
-  add_messages(HostDelay::counts(duration, survival).append_to(words), bits, scope.window, true);
+  const Delay delay = HostDelay::counts(duration, survival).append_to(words);
+  if (cost < 0) {
+    messages.push_back(numbered(messages, delay, bits, scope.window));
+    return;
+  }
+  const auto entry = static_cast<std::size_t>(cost);
+  const auto first = step_messages.begin() + message_costs[entry].first;
+  const std::vector<MessageDelay> before(first, first + message_costs[entry].count);
+  add_to_steps(entry, numbered(before, delay, bits, scope.window));
 }
 
 std::int64_t Program::cursors_per_rank() const {

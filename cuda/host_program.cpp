@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partners.h"
+
 namespace jf {
 namespace {
 
@@ -61,8 +63,61 @@ bool Program::has_copies() const {
   return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kMirrored; });
 }
 
+bool Program::has_message_passes() const {
+  return more_ranks > 0 ||
+         std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.kind == kMessage; });
+}
+
+// As long as a rank's CPU is free ever later, a link matters only if it is occupied for longer than
+// the CPU is: out = left + gap - send is not later than left, when the CPU is free again, if gap <=
+// send; a message is there before the CPU has received the one before it, if its gap is not longer
+// than any receive. A forward may hand a rank a result before its own CPU would have been free.
+bool Program::links_matter() const {
+  bool forwarded = false;
+  Tick longest = 0, receive = INT64_MAX;
+  for (const Step& s : steps) {
+    forwarded |= s.kind == kForward;
+    if (s.kind != kMessage) continue;
+    const MessageCost& m = message_costs[static_cast<std::size_t>(s.cost)];
+    longest = std::max(longest, m.gap);
+    receive = std::min(receive, m.receive);
+    if (forwarded || m.gap > m.send || longest > receive) return true;
+  }
+  return false;
+}
+
+void Program::check_message(const Step& s) const {
+  const std::int64_t n = ranks(), a = s.a, b = s.b, c = s.c;
+  const auto power = [](std::int64_t v) { return v > 0 && (v & (v - 1)) == 0; };
+  require(s.cost >= 0 && s.cost < static_cast<std::int64_t>(message_costs.size()),
+          "a message step's cost is not an entry of messages");
+  require(s.repeat >= 1, "a message step's repeat must be at least 1");
+  require(s.draw >= 0 && s.repeat - 1 <= INT32_MAX - s.draw,
+          "a message step's draws must lie in [0, 2^31)");
+  switch (s.map) {
+    case kShift:
+      return require(a >= 0 && a < n, "a shift's distance must lie in [0, ranks)");
+    case kXor:
+      return require(power(b) && b <= n && a > 0 && a < b,
+                     "an xor needs 0 < mask < below, and below a power of two, at most ranks");
+    case kTree:
+      return require(power(a) && b >= 0 && b <= n && (c == 0 || c == 1),
+                     "a tree needs a power of two as its stride, 0 <= below <= ranks, and 0 or 1 "
+                     "as its direction");
+    case kRange:
+      return require(a >= 0 && a <= b && b <= n && c != 0 && a + c >= 0 && b + c <= n,
+                     "a range needs 0 <= begin <= end <= ranks, and a distance other than 0 that "
+                     "stays inside");
+    default:
+      require(false, "a message step's map must be 0 to 3");
+  }
+}
+
 void Program::finish() {
   require(log2_ranks >= 0 && log2_ranks <= 30, "log2_ranks must be 0 to 30");
+  require(more_ranks >= 0 && more_ranks < std::int64_t{1} << log2_ranks &&
+              ranks() <= std::int64_t{1} << 30,
+          "ranks must lie in [2^log2_ranks, 2^(log2_ranks + 1)), and be at most 2^30");
   require(rows >= 0, "rows must not be negative");
   const Costs& c = costs;
   for (Tick t :
@@ -73,16 +128,29 @@ void Program::finish() {
     require(mirrors[k] > 0, "mirrors must be positive");
     require(std::count(mirrors.begin(), mirrors.end(), mirrors[k]) == 1, "mirrors must differ");
   }
+  for (const MessageCost& m : message_costs)
+    require(m.send >= 0 && m.receive >= 0 && m.transit >= 0 && m.gap >= 0,
+            "messages must not have negative costs");
+  std::int32_t levels = log2_ranks;  // of forwards
+  if (more_ranks > 0) ++levels;
   bool copied = false, asked = false;
-  bool inside = false, forwarded = false;
+  bool inside = false, forwarded = false, moved_back = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Step& s = steps[i];
     forwarded |= s.kind == kForward;
     if ((s.kind == kCompute || s.kind == kEnter) && forwarded) s.flags |= kAfterForward;
-    require(s.kind >= kCompute && s.kind <= kObserve, "unknown kind of step");
+    // The noise of all ranks is put right when messages are sent again.
+    if (s.kind == kForward) moved_back = true;
+    if (s.kind == kMessage && moved_back) {
+      s.flags |= kAfterForward;
+      moved_back = false;
+    }
+    require(s.kind >= kCompute && s.kind <= kMessage, "unknown kind of step");
     require(s.row >= -1 && s.row < rows, "a step's row is out of range");
     const bool pairs = s.kind == kExchange || s.kind == kForward;
-    require(!pairs || (s.round >= 0 && s.round < log2_ranks), "a step's round is out of range");
+    require(!pairs || (s.round >= 0 && s.round < (s.kind == kForward ? levels : log2_ranks)),
+            "a step's round is out of range");
+    if (s.kind == kMessage) check_message(s);
     if (s.kind == kEnter) {
       inside = (s.flags & kFinal) == 0;
     } else if (s.kind == kExchange) {
@@ -111,6 +179,7 @@ void Program::finish() {
 
 ProgramView Program::view(std::uint64_t seed) const {
   ProgramView v{};
+  v.ranks = ranks();
   v.log2_ranks = log2_ranks;
   v.rows = rows;
   v.step_count = static_cast<std::int32_t>(steps.size());
@@ -121,7 +190,11 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.has_copies = has_copies();
   v.mirror_count = static_cast<std::int32_t>(mirrors.size());
   std::copy(mirrors.begin(), mirrors.end(), v.mirrors);
+  v.links = links_matter();
+  v.steps_delayed = !step_messages.empty();
   v.steps = steps.data();
+  v.message_costs = message_costs.data();
+  v.step_messages = step_messages.data();
   v.costs = costs;
   v.one_rank = one_rank;
   v.seed = seed;
@@ -154,9 +227,10 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
           "a tile needs low bits and a window");
   const auto count = static_cast<std::int32_t>(p.steps.size());
   // First by kind: runs of steps that tiles can execute, and segments.
+  const bool messages = p.has_message_passes();
   std::vector<Pass> runs;
   const auto append = [&runs](const Pass& pass) {
-    if (!runs.empty() && pass.kind == kTilePass && runs.back().kind == kTilePass)
+    if (!runs.empty() && pass.kind != kSegmentPass && runs.back().kind == pass.kind)
       runs.back().end = pass.end;
     else
       runs.push_back(pass);
@@ -167,7 +241,8 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
       while (end < count && p.steps[end].kind == kExchange) ++end;
       for (const Pass& cut : cut_exchanges(p, s, end)) append(cut);
     } else {
-      append({kTilePass, s, end, 0, 0, 0, 0, 0, {}});
+      const bool tiles = !messages || p.steps[s].kind == kEnter;
+      append({tiles ? kTilePass : kMessagePass, s, end, 0, 0, 0, 0, 0, {}});
     }
     s = end;
   }
@@ -179,6 +254,11 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
     if (run.kind == kSegmentPass) {
       passes.push_back(run);
       passes.back().map = segment_map(p, run);
+      continue;
+    }
+    if (run.kind == kMessagePass) {
+      passes.push_back(run);
+      passes.back().map = {p.log2_ranks, p.log2_ranks, p.log2_ranks, 0};  // one tile
       continue;
     }
     for (std::int32_t s = run.begin; s < run.end;) {

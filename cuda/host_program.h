@@ -20,14 +20,17 @@ struct Scope {
 class Program {
  public:
   std::int32_t log2_ranks = 0, rows = 0;
+  std::int64_t more_ranks = 0;  // than those 2^log2_ranks that exchanges join; fewer than these
   std::vector<Step> steps;
   Costs costs{};
-  bool one_rank = false;                 // rows see rank 0 only
-  std::vector<std::int32_t> mirrors{1};  // see ProgramView
+  std::vector<MessageCost> message_costs;  // of kMessage steps
+  bool one_rank = false;                   // rows see rank 0 only
+  std::vector<std::int32_t> mirrors{1};    // see ProgramView
   // The noise, and the tables that it refers to.
   std::vector<IntervalSource> intervals;
   std::vector<StepDelay> delays;
-  std::vector<MessageDelay> messages;
+  std::vector<MessageDelay> messages;       // of exchanges and forwards
+  std::vector<MessageDelay> step_messages;  // of kMessage steps, by cost entry
   std::vector<std::uint64_t> words;
 
   // All throw std::invalid_argument and leave the program as it was. Sources of a role are numbered
@@ -44,9 +47,16 @@ class Program {
                  const std::vector<Tick>& offsets, const Scope& scope);
   void add_step(const HostDelay& delay, bool at_send, const Scope& scope);
   void add_message(const HostDelay& delay, const Scope& scope);
-  void add_jitter(Tick duration, const std::vector<std::uint64_t>& survival, const Scope& scope);
+  // How often messages are hit depends on their transit, so one source of jitter is added several
+  // times: for exchanges and forwards (cost -1), and for each cost entry of kMessage steps.
+  void add_jitter(Tick duration, const std::vector<std::uint64_t>& survival, const Scope& scope,
+                  std::int32_t cost = -1);
 
-  std::int64_t ranks() const { return std::int64_t{1} << log2_ranks; }
+  std::int64_t ranks() const { return (std::int64_t{1} << log2_ranks) + more_ranks; }
+  // All steps but exchanges are for message passes.
+  bool has_message_passes() const;
+  // Whether how long links are occupied can matter.
+  bool links_matter() const;
   bool has_copies() const;  // sent after the original, or asked for
   // busy differs from sent, so tiles need room for both.
   bool has_busy() const { return has_copies() || costs.forward > 0; }
@@ -58,9 +68,12 @@ class Program {
  private:
   IntervalSource source(IntervalKind kind, const Scope& scope) const;
   std::int32_t scope_bits(const Scope& scope) const;
-  std::int64_t keep(const std::vector<Tick>& values);
+  std::int64_t keep(const std::vector<Tick>& values);  // of all ranks
   std::uint32_t number(IntervalKind kind) const;
-  void add_messages(const Delay& delay, std::int32_t bits, const Window& window, bool jitter);
+  void check_message(const Step& step) const;
+  MessageDelay numbered(const std::vector<MessageDelay>& before, const Delay& delay,
+                        std::int32_t bits, const Window& window) const;
+  void add_to_steps(std::size_t cost, const MessageDelay& delay);
 };
 
 struct PlanLimits {

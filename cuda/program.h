@@ -1,4 +1,5 @@
-// An algorithm as data: a list of steps over the hypercube of ranks (model: "program of steps").
+// An algorithm as data: a list of steps over ranks (model: "program of steps"). Exchanges join the
+// first 2^log2_ranks of them as a hypercube; messages go between any ranks (partners.h).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ enum StepKind : std::int32_t {
   kEnter = 1,
   kExchange = 2,
   kForward = 3,
-  kObserve = 4
+  kObserve = 4,
+  kMessage = 5
 };
 // kAfterForward: a forward may have made ranks earlier than they were (set by Program).
 // kAsk: who waits too long for the original asks the mirror for a copy.
@@ -32,6 +34,9 @@ struct Step {
   std::int32_t flags;
   std::int32_t draw;  // number of the draws of this step; of what it sends next: one more
   std::int32_t row;   // where the step's ready times are observed, or -1
+  // Of kMessage alone: who sends to whom (partners.h), the cost entry, and how often, with draws
+  // draw, draw + 1, ...
+  std::int32_t map = 0, a = 0, b = 0, c = 0, cost = 0, repeat = 1;
 };
 
 // Steps in [begin, end) that send redundant copies.
@@ -52,6 +57,15 @@ struct Costs {
   Tick ask, request;   // CPU time of asking, and the way of the question
 };
 
+// What a message of a kMessage step costs.
+struct MessageCost {
+  Tick send, receive;  // CPU time, delayed by noise; receive: with what it takes to combine
+  Tick transit;        // from the end of the send to the arrival
+  Tick gap;            // how long it occupies the link out of its sender and into its receiver
+  // Its delays in the network: [first, first + count) of ProgramView::step_messages.
+  std::int32_t first = 0, count = 0;
+};
+
 // Max, min and sum over ranks of the ready times of a row. The sum is hi * 2^32 + lo, each half
 // summed alone: exact up to 2^31 ranks, hence independent of the order of summation.
 struct Observation {
@@ -70,12 +84,17 @@ struct Observation {
 // A program and the noise it runs under, as the engines see it: plain data that can be copied to
 // a device. The pointers are owned by Program (see host_program.h) or by the device's copy of it.
 struct ProgramView {
+  std::int64_t ranks;  // from 2^log2_ranks to below twice as many
   std::int32_t log2_ranks, rows, step_count, has_noise, has_jitter;
   std::int32_t has_copies;  // sent after the original, or asked for
   std::int32_t one_rank;    // rows see rank 0 only
   std::int32_t general;     // the noise takes `sources` and `messages`, not `periodic` and `jitter`
   std::int32_t sources_needed;  // the CPUs' noise alone is more than `periodic`
+  std::int32_t links;           // how long links are occupied can matter to some message
+  std::int32_t steps_delayed;   // the network delays some messages of kMessage steps
   const Step* steps;
+  const MessageCost* message_costs;
+  const MessageDelay* step_messages;
   Costs costs;
   Periodic periodic;
   Jitter jitter;
@@ -131,6 +150,18 @@ template <class F>
 auto with_prepared_noise(const ProgramView& p, F&& f) {
   const auto with_network = [&](const auto& noise) {
     return p.has_jitter ? f(noise, p.messages) : f(noise, NoJitter{});
+  };
+  if (p.sources_needed) return with_network(p.sources);
+  return p.has_noise ? with_network(p.periodic) : with_network(NoNoise{});
+}
+
+// The same for messages of kMessage steps, which have their own delays: `network` has none yet.
+template <class F>
+auto with_message_noise(const ProgramView& p, F&& f) {
+  const auto with_network = [&](const auto& noise) {
+    Messages none{};
+    none.words = p.messages.words;
+    return p.steps_delayed || p.has_jitter ? f(noise, none) : f(noise, NoJitter{});
   };
   if (p.sources_needed) return with_network(p.sources);
   return p.has_noise ? with_network(p.periodic) : with_network(NoNoise{});

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from kernel_cases import NOISES, PROGRAMS, delays_messages, make
 from lean_cases import LIMIT32, at_the_edge, kernel, random_lean_case
-from reference import noise_cases
+from message_cases import MESSAGE_PROGRAMS, make_messages, message_case, noisy_case
+from reference import PeriodicNoise, noise_cases
+from reference.messages import SHIFT, XOR, MessageCase, Steps
 
 import jitterfly as jf
 from jitterfly import _core
@@ -44,6 +46,47 @@ def test_every_program_and_noise(program, log2_ranks):
     for noise in NOISES:
         if not (slow(program, noise) and log2_ranks > 14):
             check(make(program, noise, log2_ranks), count)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("program", MESSAGE_PROGRAMS)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 6, 17, 32, 100, 513, 4096, 5000, 20_000])
+def test_messages(program, ranks):
+    """In shared memory and in global memory, alone and between tiles."""
+    count = 301 if ranks < 200 else 13 if ranks < 5000 else 2
+    for noise in NOISES:
+        check(make_messages(program, noise, ranks), count)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
+def test_random_messages(family):
+    for number in range(200):
+        check(family(number), 1 + number % 4 * 13)
+
+
+@pytest.mark.gpu
+def test_messages_in_several_launches():
+    """A pass that is cut: cuda/gpu/message_pass.h, kMessageLaunch; progress is heard in between."""
+    steps = Steps(70_000)
+    steps.message((SHIFT, 1, 0, 0), 0, repeat=20_000)
+    steps.message((SHIFT, 3, 0, 0), 0, row=True, repeat=20_000)
+    steps.message((XOR, 1, 2**16, 0), 0, row=True, repeat=3)
+    case = MessageCase(70_000, tuple(steps.made), ((900, 900, 10**6, 3000),),
+                       sources=(PeriodicNoise(10**8, 10**6),), seed=4)  # fmt: skip
+    told = []
+    found = simulate(case, "cuda", 1, progress=told.append)
+    assert len(told) > 2
+    np.testing.assert_array_equal(found, simulate(case, "cpu", 1))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("noise", "cursors"), [("fresh", 0), ("trace", 1)])
+def test_memory_of_messages(noise, cursors):
+    for name in MESSAGE_PROGRAMS:
+        program = make_messages(name, noise, 200_000).program(_core)
+        most = (64 + 32 * cursors) * 200_000 + 2**17
+        assert 0 < _core.memory(program, "cuda", 0, 1) <= most
 
 
 LARGE = [(program, "fresh") for program in PROGRAMS]

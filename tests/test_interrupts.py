@@ -15,6 +15,7 @@ PREPARE = """
 import json, os, resource, signal, threading, time
 import numpy as np
 import jitterfly as jf
+from jitterfly import _core
 
 HOCKNEY = jf.Hockney(alpha=1e-7, beta=1e-9, gamma=1e-10)
 LOGGOPS = jf.LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
@@ -26,6 +27,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the sh
 def draw_for_ever():  # one call is too short to be stopped for sure
     while True:
         jf.noise_phases(jf.Case(2**24, network=LOGGOPS, noise=[PERIODIC]))
+
+def messages(ranks, kind, *partners):  # of one step, done very often
+    step = [5, 0, 0, 0, 0, kind, *partners, 0, 10**8]
+    costs = dict.fromkeys(("send", "receive", "transit", "combine", "work", "forward"), 0)
+    program = _core.Program(log2_ranks=ranks.bit_length() - 1, ranks=ranks, rows=1, **costs,
+                            steps=np.array([step], dtype=np.int32),
+                            messages=np.array([[1, 1, 1, 9]], dtype=np.int64))
+    program.add_periodic(10**9, 10**7, False)
+    _core.simulate(program, 0, 0, 3)
 """
 
 STOP = """
@@ -60,6 +70,10 @@ CALLS = {
     "ready times": "jf.ready_times(jf.Case(2**20, algorithm=FULL, network=LOGGOPS, "
     "noise=[PERIODIC, JITTER], cycles=4))",
     "phases": "draw_for_ever()",
+    "a ring": "messages(6000, 0, 1, 0, 0)",
+    "a long ring": "messages(3_000_000, 0, 1, 0, 0)",
+    "a few ranks": "messages(3, 0, 1, 0, 0)",
+    "a tree": "messages(2**20, 2, 2**18, 2**20, 1)",
 }
 
 

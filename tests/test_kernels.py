@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kernel_cases import GENERAL_NOISES, NOISES, PROGRAMS, make
+from message_cases import make_messages
 from reference import noise_cases
 from reference.cases import random_case, redundant_case
 from reference.delays import MOST
-from reference.hand_over import add_source
 from reference.noise import MAX, MIN
 from test_emulation import FLAGS, SOURCE, compiler
 
@@ -79,11 +79,13 @@ class Recorder:
 
     def __init__(self):
         self.words = []
+        self.count = 0
 
     def _add(self, role, scope, *arguments):
         options = {"node_ranks": 1, "in_compute": True, "in_communication": True, "begin": MIN,
                    "end": MAX}  # fmt: skip
         assert scope.keys() <= options.keys()
+        self.count += 1
         self.words += [role, *(options | scope).values(), *arguments]
 
     def add_periodic(self, period, duration, stationary, phases, **scope):
@@ -106,8 +108,8 @@ class Recorder:
     def add_message(self, delay, **scope):
         self._add("message", scope, *delay.words)
 
-    def add_jitter(self, duration, survival, **scope):
-        self._add("jitter", scope, duration, *counted(survival))
+    def add_jitter(self, duration, survival, cost=-1, **scope):
+        self._add("jitter", scope, cost, duration, *counted(survival))
 
 
 def as_text(words):
@@ -131,14 +133,16 @@ class Run:
     def words(self):
         """What read_case.h reads."""
         case, costs = self.case, self.case.costs
-        steps, noise = case.steps().ravel(), Recorder()
-        for source in case.sources:
-            add_source(Recorder, noise, source)
+        steps, noise = case.steps(), Recorder()
+        if steps.shape[1] == 5:  # no messages
+            others = np.tile([0, 0, 0, 0, 0, 1], (len(steps), 1))
+            steps = np.concatenate([steps, others], axis=1)
+        case.add_noise(Recorder, noise)
         return [case.log2_ranks, len(case.rows), self.one_rank, costs.send, costs.receive,
                 costs.transit, costs.combine, costs.work, costs.forward,
-                costs.patience, costs.ask, costs.request, *counted(case.mirrors),
-                len(steps), *steps,
-                len(case.sources), *noise.words, case.seed, case.realization, self.count,
+                costs.patience, costs.ask, costs.request, *counted(case.mirrors), case.ranks,
+                *counted(steps.ravel()), *counted(np.ravel(case.messages)), noise.count,
+                *noise.words, case.seed, case.realization, self.count,
                 self.statistics == "all"]  # fmt: skip
 
     def text(self, removed=-1):
@@ -323,7 +327,7 @@ def test_last_realization(kernels):
 
 
 BARRIER = "__syncthreads();"
-KERNELS = ["block.cuh", "segment_kernel.cuh"]
+KERNELS = ["block.cuh", "segment_kernel.cuh", "message_kernel.cuh"]
 
 
 def barriers():
@@ -392,6 +396,8 @@ def sensitive_runs():
         make("after", "fresh", 8),
         make("both", "fresh", 10),
         make("sparse set", "fresh", 6),
+        make_messages("ring", "fresh", 100),
+        make_messages("trees", "none", 600),
     ]
     return [Run(case, order=order, count=2) for case in cases for order in range(ORDERS)]
 
@@ -404,8 +410,10 @@ def runs_with_cursors():
         ("butterfly", "renewal", 9, REAL_LIMITS),
         ("sparse set", "trace, nodes", 6, (4, 2)),
     ]
-    return [Run(make(program, noise, bits), count=3, batch=2, limits=limits, order=order)
-            for program, noise, bits, limits in runs for order in range(ORDERS)]  # fmt: skip
+    runs = [(make(program, noise, bits), limits) for program, noise, bits, limits in runs]
+    runs += [(make_messages(program, "two periodic", 13), (4, 2)) for program in ("ring", "fold")]
+    return [Run(case, count=3, batch=2, limits=limits, order=order)
+            for case, limits in runs for order in range(ORDERS)]  # fmt: skip
 
 
 def test_nothing_removed(kernels_without):

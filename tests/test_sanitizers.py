@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kernel_cases import make
+from message_cases import MESSAGE_PROGRAMS, make_messages
 from test_emulation import SOURCE as EMULATION
 from test_emulation import compiler
 from test_kernels import CUDA, PROCESSES, Run, as_text
@@ -56,14 +57,15 @@ def units():
     flags = dict(re.findall(r"set\(flags_(\w+) ([^)]*)\)", text))
     have = [f"-DJF_HAVE_{isa.upper()}" for isa in have_isas() if isa != "portable"]
     host = [*sorted(CUDA.glob("host_*.cpp")), CUDA / "noise" / "host_delay.cpp"]
-    host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path.stem != "tiles_isa"]
-    tiles = CUDA / "cpu" / "tiles_isa.cpp"
-    assert tiles.exists()
+    loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in ("tiles", "messages")]
+    host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
+    assert all(path.exists() for path in loops)
     # In the order of linking: those for newer processors last.
     found = [(path, have, path.stem) for path in host]
     found += [
-        (tiles, [*have, f"-DJF_ISA={isa}", *flags.get(isa, "").split()], f"tiles_{isa}")
+        (path, [*have, f"-DJF_ISA={isa}", *flags.get(isa, "").split()], f"{path.stem}_{isa}")
         for isa in have_isas()
+        for path in loops
     ]
     return found
 
@@ -134,6 +136,7 @@ def execute(program, text, isa="portable"):
 # Of no exchange, below a vector register, of one tile.
 SIZES = (0, 1, 2, 3, 6, 9)
 BEYOND_A_TILE = 15  # several passes over memory
+MESSAGE_SIZES = (1, 2, 6, 17, 45, 700)  # below and above a register, and more than a part of ranks
 # Where levels are skipped, segments; else tiles; costly forwards and cycles for what goes from pass
 # to pass.
 CASES = [
@@ -163,6 +166,13 @@ def runs():
             yield "ready_times", 0, Run(case)
         if name not in TOO_SLOW:
             yield "simulate", 4, Run(make(*name, BEYOND_A_TILE), statistics="max")
+    for program in MESSAGE_PROGRAMS:
+        for noise in ("fresh", "everything", "fresh, jitter", "phases"):
+            for ranks in MESSAGE_SIZES:
+                case = make_messages(program, noise, ranks)
+                yield "simulate", 3, Run(case, count=4)
+                yield "ready_times", 0, Run(case)
+    yield "simulate", 4, Run(make_messages("fold", "fresh", 20_001), statistics="max")
     yield "ready_times", 0, Run(make("after", "fresh", BEYOND_A_TILE))
     yield "simulate", 2, Run(make("after", "fresh", 9), count=3, statistics="max", one_rank=True)
 
@@ -172,6 +182,7 @@ def cancelled():
     return [
         ("cancel", 2, Run(make("after", "fresh", 9), count=100_000)),
         ("cancel", 4, Run(make("sparse set", "jitter", 16), count=3)),
+        ("cancel", 1, Run(make_messages("ring", "fresh", 200_000), count=3)),
     ]
 
 

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "memory.h"
+#include "message_job.h"
 #include "segment_run.h"
 #include "tile_runner.h"
 
@@ -39,12 +40,16 @@ class Run {
         view_(view_of(program, request.seed, capture != nullptr)),
         passes_(plan(program, kLimits)),
         sizes_(sizes(program, passes_)),
-        run_tile_(choose_tile_runner().run),
+        runner_(choose_tile_runner()),
         capture_(capture) {
     const int wanted = request.threads > 0 ? request.threads : hardware_threads();
     const std::int64_t alone = std::clamp<std::int64_t>(request.count, 1, wanted);
-    team_ = passes_.size() > 1 && (program.log2_ranks >= kTeamBits || request.count < wanted ||
-                                   alone * sizes_.state_bytes(1) > share_of_memory());
+    const bool large = alone * sizes_.state_bytes(1) > share_of_memory();
+    if (program.has_message_passes())  // these a team leaves to one of its threads
+      team_ = large || (request.count < wanted && most_tiles() > 1);
+    else
+      team_ = passes_.size() > 1 &&
+              (program.log2_ranks >= kTeamBits || request.count < wanted || large);
     set_threads(
         static_cast<int>(team_ ? std::clamp<std::int64_t>(most_tiles(), 1, wanted) : alone));
   }
@@ -146,6 +151,7 @@ class Run {
 
   void run_pass(const Pass& pass, std::int64_t tile, std::int64_t realization, Scratch& scratch,
                 const State& state, std::int64_t slot) const {
+    if (pass.kind == kMessagePass) return run_messages(pass, realization, scratch, state);
     const TileJob job{&view_,
                       &pass,
                       tile,
@@ -157,9 +163,18 @@ class Run {
                       state.cursors.get(),
                       scratch.rows.data()};
     if (pass.kind == kTilePass)
-      run_tile_(job, scratch.tile);
+      runner_.run(job, scratch.tile);
     else
       run_segment(job, state.segment(slot), stop_);
+  }
+
+  void run_messages(const Pass& pass, std::int64_t realization, Scratch& scratch,
+                    const State& state) const {
+    const auto first = std::find_if(passes_.begin(), passes_.end(),
+                                    [](const Pass& p) { return p.kind == kMessagePass; });
+    runner_.run_messages({&view_, &pass, static_cast<std::uint32_t>(realization),
+                          request_.full_statistics, &pass == &*first, state.message(), capture_,
+                          state.cursors.get(), scratch.rows.data(), &stop_});
   }
 
   void write(std::int64_t index, const std::vector<Observation>& rows) const {
@@ -219,7 +234,7 @@ class Run {
   const ProgramView view_;
   const std::vector<Pass> passes_;
   const Sizes sizes_;
-  const RunTile run_tile_;
+  const TileRunner runner_;
   Tick* const capture_;
   bool team_;
   int threads_ = 1;
@@ -239,6 +254,13 @@ class Run {
 };
 
 }  // namespace
+}  // namespace jf::cpu
+
+namespace jf {
+bool stopped(const MessageJob& job) { return job.stop->load(std::memory_order_relaxed); }
+}  // namespace jf
+
+namespace jf::cpu {
 
 void simulate(const Program& program, const Request& request, Tick* out, const Poll& poll) {
   Run(program, request).simulate(out, poll);
@@ -247,6 +269,7 @@ void simulate(const Program& program, const Request& request, Tick* out, const P
 void ready_times(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out,
                  const Poll& poll) {
   const Request request{seed, realization, 1, false, 0};
+  if (program.more_ranks > 0) std::fill_n(out, program.rows * program.ranks(), INT64_MIN);
   std::vector<Tick> maxima(static_cast<std::size_t>(program.rows));
   Run(program, request, out).simulate(maxima.data(), poll);
 }

@@ -10,6 +10,7 @@
 
 #include "../host_program.h"
 #include "../segment.h"
+#include "message_job.h"
 #include "tile_job.h"
 
 namespace jf::cpu {
@@ -43,6 +44,10 @@ struct Sizes {
   std::int64_t segment_copies = 0;                           // ticks for its copies
   std::int64_t step_draws = 0, message_draws = 0, sums = 0;  // words a rank of a tile
   std::int64_t cursors = 0;  // in the intervals of noise, of all ranks
+  // Ticks of each array of a message pass, of all of them together, and whether links are among
+  // them.
+  std::int64_t message = 0, messages = 0;
+  bool links = false;
   bool busy = false;
 
   // What lies between arrays of a tile, in ticks: else the same ranks of all of them, and of blocks
@@ -57,7 +62,7 @@ struct Sizes {
   std::int64_t segment_bytes() const { return (segment * 17 + segment_copies * 8 + 63) / 64 * 64; }
   // A segment is never in work between two forwards, so they share memory.
   std::int64_t state_bytes(std::int64_t segments) const {
-    return 8 * memory + cursor_bytes() + arena_bytes(segments);
+    return 8 * (memory + messages) + cursor_bytes() + arena_bytes(segments);
   }
   std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
   std::int64_t arena_bytes(std::int64_t segments) const {
@@ -78,7 +83,18 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
     s.memory = p.ranks();
     if (p.costs.forward > 0) s.second = p.ranks();
   }
+  if (p.has_message_passes()) {
+    // As full registers of ranks; those that there are not need cursors, too.
+    const std::int64_t ranks = (p.ranks() + kMaxLanes - 1) / kMaxLanes * kMaxLanes;
+    s.links = p.links_matter();
+    s.message = ranks + 2 * kMessageMargin + Sizes::kPad;
+    s.messages = s.message * (s.links ? 4 : 2);
+    s.memory = ranks;
+    if (p.costs.forward > 0) s.second = ranks;
+    if (s.cursors > 0) s.cursors = p.cursors_per_rank() * ranks;
+  }
   for (const Pass& pass : passes) {
+    if (pass.kind == kMessagePass) continue;
     const std::int64_t size = pass.map.size();
     if (pass.kind == kTilePass) {
       s.tile = std::max<std::int64_t>({s.tile, size, kMaxLanes});
@@ -117,9 +133,21 @@ struct State {
       : sizes(s),
         memory(allocate<Tick>(s.memory)),
         arena(allocate<std::uint8_t>(s.arena_bytes(segments))),
-        cursors(allocate<Cursor>(s.cursors)) {
+        cursors(allocate<Cursor>(s.cursors)),
+        messages(allocate<Tick>(s.messages)) {
     // Of no realization yet: of the one after the last.
     std::fill_n(cursors.get(), s.cursors, Cursor{0, 0, 0, 0, nobody});
+  }
+
+  MessageState message() const {
+    Tick* at = messages.get() + kMessageMargin;
+    const auto array = [&](int i) { return at + i * sizes.message; };
+    return {memory.get(),
+            sizes.second > 0 ? second() : memory.get(),
+            array(0),
+            sizes.links ? array(2) : nullptr,
+            sizes.links ? array(3) : nullptr,
+            array(1)};
   }
 
   Tick* second() const { return sizes.second > 0 ? reinterpret_cast<Tick*>(arena.get()) : nullptr; }
@@ -134,6 +162,7 @@ struct State {
   Buffer<Tick> memory;
   Buffer<std::uint8_t> arena;
   Buffer<Cursor> cursors;
+  Buffer<Tick> messages;
 };
 
 }  // namespace jf::cpu

@@ -34,7 +34,7 @@ class Observer {
       seen.lo += t & 0xffffffff;
     }
     if (job_.capture != nullptr) {
-      Tick* ticks = job_.capture + (static_cast<std::int64_t>(row) << map_.log2_ranks);
+      Tick* ticks = job_.capture + row * job_.program->ranks;
       for (int k = 0; k < kLanes && k < ranks_; ++k) ticks[base_ + map_.offset(x) + k] = t[k];
     }
   }

@@ -117,8 +117,7 @@ class PlainTile {
   void observe(int row) const {
     for (std::size_t x = 0; x < ranks_; ++x) {
       if (!p_.one_rank || rank(x) == 0) job_.observations[row].see(ready_[x]);
-      if (job_.capture != nullptr)
-        job_.capture[(static_cast<std::int64_t>(row) << map_.log2_ranks) + rank(x)] = ready_[x];
+      if (job_.capture != nullptr) job_.capture[row * p_.ranks + rank(x)] = ready_[x];
     }
   }
 

@@ -44,8 +44,7 @@ inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
           sweep_all(segment, job.memory, stop, [&](int row, std::int64_t rank, Tick t) {
             if (row < 0) return;
             if (!p.one_rank || rank == 0) job.observations[row].see(t);
-            if (job.capture != nullptr)
-              job.capture[(static_cast<std::int64_t>(row) << p.log2_ranks) + rank] = t;
+            if (job.capture != nullptr) job.capture[row * p.ranks + rank] = t;
           });
         }
         for (std::int64_t x = 0; x < size; ++x) job.memory[segment.rank_of(x)] = segment.store(x);

@@ -1,4 +1,5 @@
-// Which compilation of the tiles runs: the best that this processor has, or the one asked for.
+// Which compilation of tiles and messages runs: the best that this processor has, or the one asked
+// for.
 #pragma once
 
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "plain.h"
+#include "plain_messages.h"
 #include "tile_job.h"
 
 namespace jf::cpu {
@@ -14,6 +16,7 @@ namespace jf::cpu {
 struct TileRunner {
   const char* name;
   RunTile run;
+  RunMessages run_messages;
 };
 
 // Best first; those that this processor has. The last one is for comparison only.
@@ -23,13 +26,13 @@ inline std::vector<TileRunner> tile_runners() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512cd"))
-    runners.push_back({"avx512", run_tile_avx512});
+    runners.push_back({"avx512", run_tile_avx512, run_messages_avx512});
 #endif
 #if defined(JF_HAVE_AVX2)
-  if (__builtin_cpu_supports("avx2")) runners.push_back({"avx2", run_tile_avx2});
+  if (__builtin_cpu_supports("avx2")) runners.push_back({"avx2", run_tile_avx2, run_messages_avx2});
 #endif
-  runners.push_back({"portable", run_tile_portable});
-  runners.push_back({"plain", run_tile_plain});
+  runners.push_back({"portable", run_tile_portable, run_messages_portable});
+  runners.push_back({"plain", run_tile_plain, run_messages_plain});
   return runners;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lean.h"
 #include "lean_pass.h"
+#include "message_pass.h"
 
 namespace jf::gpu {
 
@@ -15,6 +16,7 @@ constexpr std::int64_t kBatchRankSteps = std::int64_t{1} << 34;
 constexpr std::int64_t kFirstBatch = std::int64_t{1} << 30;  // rank-steps; batches grow from there
 constexpr std::int64_t kBatchRows = std::int64_t{1} << 26;
 constexpr std::int64_t kSegmentWork = 32;  // a segment's step costs as much as so many of a tile
+constexpr std::int64_t kMessageWork = 2;   // and a turn of a rank as much as so many
 // Memory that a rank may take, and blocks that keep a large GPU busy with segments.
 constexpr std::int64_t kRankBytes = 24, kMostSegments = 4096;
 
@@ -25,6 +27,7 @@ struct BatchPlan {
   std::vector<LeanOp> lean_ops;
   std::vector<std::int64_t> lean_begins;
   std::vector<int> lean_windows;
+  MessageLayout messages;
   std::int64_t batch = 0;
   // Of one realization:
   std::int64_t ranks, rows, memory = 0, second = 0;  // the latter two: ticks between passes
@@ -34,10 +37,11 @@ struct BatchPlan {
   BatchPlan(const Program& program, const TilePlan& tile_plan)
       : tiles(tile_plan),
         passes(plan(program, tile_plan.limits)),
+        messages(program, passes, tile_plan.shared_bytes),
         ranks(program.ranks()),
         rows(program.rows) {
     cursors = program.cursors_per_rank() * ranks;
-    if (passes.size() > 1) {
+    if (passes.size() > 1 || (messages.passes && !messages.shared)) {
       memory = ranks;
       if (program.costs.forward > 0) second = ranks;
     }
@@ -55,10 +59,11 @@ struct BatchPlan {
         idle_ = std::max<std::int64_t>(idle_, shape.tiles_per_block - 1);
       }
       const std::int64_t steps = ranks * (pass.end - pass.begin);
-      work_ += pass.kind == kTilePass ? steps : kSegmentWork * steps;
+      if (pass.kind != kMessagePass) work_ += pass.kind == kTilePass ? steps : kSegmentWork * steps;
       copies_.push_back(copies_in(program.steps.data(), pass.begin, pass.end) *
                         static_cast<std::int64_t>(program.mirrors.size()));
     }
+    work_ += kMessageWork * ranks * messages.turns;
     lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
   }
 
@@ -98,8 +103,8 @@ struct BatchPlan {
   // Bytes of device memory that a batch takes.
   std::int64_t bytes(std::int64_t of_batch) const {
     constexpr std::int64_t kEach = sizeof(Observation);
-    return 8 * ((memory + rows) * of_batch + arena_ticks(of_batch)) + arena_bytes(of_batch) +
-           std::int64_t{sizeof(Cursor)} * all_cursors(of_batch) +
+    return 8 * ((memory + rows + messages.ticks) * of_batch + arena_ticks(of_batch)) +
+           arena_bytes(of_batch) + std::int64_t{sizeof(Cursor)} * all_cursors(of_batch) +
            kEach * (rows * partials * of_batch + totals(of_batch));
   }
 

@@ -65,11 +65,13 @@ class LatestTime {
 struct TilePlan {
   TileKernel kernel = kStepKernel;
   PlanLimits limits;
+  std::int64_t shared_bytes = 0;  // that a block may have
   LeanNoise lean{};
 };
 
 inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel most) {
   if (p.general() || !p.messages.empty() || p.has_busy()) return kStepKernel;
+  if (p.has_message_passes()) return kStepKernel;  // ranks are as it leaves them in memory
   // Times that go back need intervals again that are over.
   for (const Step& s : p.steps)
     if ((s.flags & kAfterForward) != 0) return kStepKernel;
@@ -98,6 +100,7 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
                            const PlanLimits* limits = nullptr) {
   const LatestTime latest(p);
   TilePlan t;
+  t.shared_bytes = shared_bytes;
   t.kernel = shared_bytes < kLeanSharedBytes ? kStepKernel : best_kernel(p, latest, most);
   const auto fits = [&] {
     const int bits = std::min(limits != nullptr ? limits->tile_bits : 30, p.log2_ranks);

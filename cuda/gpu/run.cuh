@@ -7,6 +7,7 @@
 #include "../engine.h"
 #include "batch.h"
 #include "lean_kernel.cuh"
+#include "message_kernel.cuh"
 #include "segment_kernel.cuh"
 #include "tile_kernel.cuh"
 
@@ -17,6 +18,7 @@ class Run {
  public:
   Run(Device& device, const Program& program, const Request& request, const BatchPlan& plan)
       : device_(device),
+        program_(program),
         request_(request),
         plan_(plan),
         steps_(device.upload(program.steps)),
@@ -24,6 +26,9 @@ class Run {
         delays_(device.upload(program.delays)),
         messages_(device.upload(program.messages)),
         words_(device.upload(program.words)),
+        message_costs_(device.upload(program.message_costs)),
+        step_messages_(device.upload(program.step_messages)),
+        messages_ticks_(device.template allocate<Tick>(plan.messages.ticks * plan.batch)),
         lean_ops_(device.upload(plan_.lean_ops)),
         memory_(device.template allocate<Tick>(plan.memory * plan.batch)),
         partials_(device.template allocate<Observation>(plan.rows * plan.partials * plan.batch)),
@@ -35,6 +40,8 @@ class Run {
         view_(program.view(request.seed)),
         keys_(request.seed) {
     view_.steps = steps_.data();
+    view_.message_costs = message_costs_.data();
+    view_.step_messages = step_messages_.data();
     view_.point_to(intervals_.data(), delays_.data(), messages_.data(), words_.data());
     // Of no realization yet: of the one after the last.
     const auto nobody = static_cast<std::uint32_t>(request.first + request.count);
@@ -85,8 +92,10 @@ class Run {
                         keys_};
       if (job.pass.kind == kTilePass)
         run_tiles(job);
-      else
+      else if (job.pass.kind == kSegmentPass)
         run_segments(job, i);
+      else
+        run_messages(job, i, done, poll);
       if (long_passes) {
         device_.wait();
         if (poll && !poll(done)) throw Cancelled();
@@ -137,7 +146,31 @@ class Run {
     });
   }
 
+  void run_messages(const PassJob& job, std::size_t pass, std::int64_t done, const Poll& poll) {
+    constexpr std::int64_t kMostBlocks = 4096;
+    const MessageLayout& layout = plan_.messages;
+    const auto first = std::find_if(plan_.passes.begin(), plan_.passes.end(),
+                                    [](const Pass& p) { return p.kind == kMessagePass; });
+    const MessageArena arena{layout.shared ? nullptr : messages_ticks_.data(),
+                             &plan_.passes[pass] == &*first};
+    const std::int64_t grid = std::min(job.realizations, kMostBlocks);
+    const std::vector<MessagePart> parts = layout.parts(program_, job.pass);
+    for (const MessagePart& part : parts) {
+      with_message_noise(
+          view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+            const auto kernel = layout.links ? &message_kernel<Noise, Network, true>
+                                             : &message_kernel<Noise, Network, false>;
+            device_.launch(kernel, grid, 1 << layout.thread_bits, layout.shared_bytes, job, noise,
+                           network, arena, part, layout.thread_bits);
+          });
+      if (parts.size() == 1) break;
+      device_.wait();
+      if (poll && !poll(done)) throw Cancelled();
+    }
+  }
+
   Device& device_;
+  const Program& program_;
   const Request request_;
   const BatchPlan plan_;
   Array<Step> steps_;
@@ -145,6 +178,9 @@ class Run {
   Array<StepDelay> delays_;
   Array<MessageDelay> messages_;
   Array<std::uint64_t> words_;
+  Array<MessageCost> message_costs_;
+  Array<MessageDelay> step_messages_;
+  Array<Tick> messages_ticks_;
   Array<LeanOp> lean_ops_;
   Array<Tick> memory_;
   Array<Observation> partials_, totals_;

@@ -47,6 +47,8 @@ class Program:
         patience: int = 0,
         ask: int = 0,
         request: int = 0,
+        ranks: int | None = None,
+        messages: Ticks | None = None,
     ) -> None: ...
     def add_periodic(
         self,
@@ -103,6 +105,7 @@ class Program:
         node_ranks: int = 1,
         begin: int = ...,
         end: int = ...,
+        cost: int = -1,
     ) -> None: ...
     @property
     def ranks(self) -> int: ...

@@ -80,8 +80,9 @@ inline void read_source(jf::Program& p) {
   } else if (role == "message") {
     p.add_message(read_delay(), scope);
   } else if (role == "jitter") {
+    const auto cost = read<std::int32_t>();
     const auto duration = read<Tick>();
-    p.add_jitter(duration, read_many<std::uint64_t>(), scope);
+    p.add_jitter(duration, read_many<std::uint64_t>(), scope, cost);
   } else {
     throw std::runtime_error("unknown source: " + role);
   }
@@ -97,9 +98,15 @@ inline jf::Program read_program() {
                      &c.ask, &c.request})
     *cost = read<Tick>();
   p.mirrors = read_many<std::int32_t>();
+  p.more_ranks = read<std::int64_t>() - (std::int64_t{1} << p.log2_ranks);
   const std::vector<std::int32_t> words = read_many<std::int32_t>();
-  for (std::size_t i = 0; i + 5 <= words.size(); i += 5)
-    p.steps.push_back({words[i], words[i + 1], words[i + 2], words[i + 3], words[i + 4]});
+  for (std::size_t i = 0; i + 11 <= words.size(); i += 11) {
+    const std::int32_t* w = words.data() + i;
+    p.steps.push_back({w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10]});
+  }
+  const std::vector<Tick> costs = read_many<Tick>();
+  for (std::size_t i = 0; i + 4 <= costs.size(); i += 4)
+    p.message_costs.push_back({costs[i], costs[i + 1], costs[i + 2], costs[i + 3]});
   p.finish();
   for (auto sources = read<int>(); sources > 0; --sources) read_source(p);
   return p;

@@ -1,0 +1,142 @@
+// What a message pass does besides sending messages: it takes the ranks as the pass before left
+// them, computes, forwards, and looks at them.
+#pragma once
+
+#include "message_lanes.h"
+
+namespace jf {
+namespace {
+
+template <class Noise, class Network, bool kLinks>
+struct MessageAlone {
+  using Rules = MessageLanes<Noise, Network, kLinks>;
+  static constexpr std::int64_t kMask = kLanes - 1;
+
+  MessageAlone(const MessageJob& job, const Noise& noise, const Network& network)
+      : job_(job),
+        p_(*job.program),
+        noise_(noise),
+        network_(network),
+        s_(job.state),
+        size_((p_.ranks + kMask) & ~kMask),
+        lanes_{p_, noise_, job.realization, s_.next, s_.in, s_.out} {}
+
+  // As MessageRanks::begin.
+  void begin() {
+    if (job_.first) {
+      const std::int64_t known = job_.pass->load ? std::int64_t{1} << p_.log2_ranks : 0;
+      std::fill(s_.sent + known, s_.sent + size_, Tick{0});
+    }
+    if (p_.costs.forward > 0) std::copy(s_.sent, s_.sent + size_, s_.busy);
+    if (!job_.first) return;
+    if constexpr (kLinks) {
+      std::fill(s_.in, s_.in + size_, kNothingCame);
+      std::fill(s_.out, s_.out + size_, Tick{0});
+    }
+    std::int64_t x = 0;
+    if constexpr (std::is_same_v<Noise, Periodic>) {
+      if (noise_.drawn_alone()) {
+        const RoundKeys keys(p_.seed);
+        for (; x + 2 * kLanes <= size_; x += 2 * kLanes) {
+          const auto u = only_uniform64(keys, kPhase, x, job_.realization);
+          store(s_.next + x, noise_.first(noise_.template scaled<Lanes>(u.even)));
+          store(s_.next + x + kLanes, noise_.first(noise_.template scaled<Lanes>(u.odd)));
+        }
+      }
+    }
+    for (; x < size_; x += kLanes)
+      store(s_.next + x, begin_noise(noise_, p_.seed, job_.realization, lanes_.ranks(x)));
+    if (job_.pass->load) seek_all(false);
+  }
+
+  void seek_all(bool back) {
+    for (std::int64_t x = 0; x < size_; x += kLanes) {
+      Lanes next = load(s_.next + x);
+      seek(noise_, next, load(s_.busy + x), back);
+      store(s_.next + x, next);
+    }
+  }
+
+  // Compute phase.
+  void work(const Step& s) {
+    for (std::int64_t x = 0; x < size_; x += kLanes) {
+      Clock<Lanes> c{load(s_.sent + x), load(s_.busy + x), load(s_.next + x), lanes_.ranks(x)};
+      compute(noise_, p_.costs, s, c);
+      store(s_.next + x, c.next);
+      store(s_.busy + x, c.busy);
+      store(s_.sent + x, c.busy);
+    }
+    count(size_);
+  }
+
+  void count(std::int64_t ranks) {
+    done_ += ranks;
+    if (done_ < kMessagePatience) return;
+    done_ = 0;
+    stop_ = stopped(job_);
+  }
+
+  void forward(const Step& s) {
+    const std::int64_t bit = std::int64_t{1} << s.round, high = bit & ~kMask;
+    const Lanes order = lane_index() ^ (bit & kMask);
+    const auto joined = [&](Lanes id) JF_INLINE { return (id ^ bit) < p_.ranks; };
+    for (std::int64_t x = 0; x < size_; x += kLanes) {
+      const Clock<Lanes> c{load(s_.sent + x), load(s_.busy + x), load(s_.next + x),
+                           lanes_.ranks(x)};
+      store(s_.left + x, select(joined(c.id), forward_sent(noise_, p_.costs, c), c.busy));
+    }
+    const Network network = network_of_forwards(network_, p_);
+    for (std::int64_t x = 0; x < size_; x += kLanes) {
+      if ((x ^ high) >= size_) continue;  // partners of none of these
+      const Lanes left = load(s_.left + x);
+      Lanes from = load(s_.left + (x ^ high));
+      if (high == 0) from = __builtin_shuffle(from, order);
+      Clock<Lanes> c{load(s_.sent + x), load(s_.busy + x), Lanes{}, lanes_.ranks(x)};
+      const Clock<Lanes> before = c;
+      Lanes at = from + p_.costs.transit;
+      if constexpr (Network::on)
+        at += network.delay(p_.seed, kForwardJitter, static_cast<std::uint32_t>(s.draw), c.id,
+                            job_.realization, from);
+      take_forward(left, at, c);
+      store(s_.busy + x, select(joined(c.id), c.busy, before.busy));
+      store(s_.sent + x, select(joined(c.id), c.sent, before.sent));
+    }
+    count(2 * size_);
+  }
+
+  void observe(int row) {
+    Observation& o = job_.observations[row];
+    if (p_.one_rank) {
+      o.see(s_.sent[0]);
+      return;
+    }
+    const std::int64_t full = p_.ranks & ~kMask;
+    Seen seen = kNothing;
+    for (std::int64_t x = 0; x < full; x += kLanes) {
+      const Lanes t = load(s_.sent + x);
+      seen.max = later(seen.max, t);
+      if (!job_.full_statistics) continue;
+      seen.min = earlier(seen.min, t);
+      seen.hi += t >> 32;
+      seen.lo += t & 0xffffffff;
+    }
+    for (unsigned k = 0; k < kLanes && full > 0; ++k)
+      o.merge({seen.max[k], seen.min[k], seen.hi[k], seen.lo[k]});
+    for (std::int64_t i = full; i < p_.ranks; ++i) o.see(s_.sent[i]);
+    if (job_.capture != nullptr)
+      std::copy(s_.sent, s_.sent + p_.ranks, job_.capture + row * p_.ranks);
+  }
+
+  const MessageJob& job_;
+  const ProgramView& p_;
+  const Noise noise_;
+  const Network network_;
+  const MessageState s_;
+  const std::int64_t size_;  // ranks, in full registers: those that there are not run along
+  const Rules lanes_;
+  std::int64_t done_ = 0;
+  bool stop_ = false;
+};
+
+}  // namespace
+}  // namespace jf

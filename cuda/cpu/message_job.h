@@ -1,0 +1,40 @@
+// What cpu/engine.cpp hands to the compilations of cpu/messages_isa.cpp.
+#pragma once
+
+#include <atomic>
+
+#include "../message.h"
+#include "../plan.h"
+
+namespace jf {
+
+// Ticks that may be read before the first entry of MessageState::left, and after the last: a
+// register of ranks may reach beyond those that are meant.
+constexpr std::int64_t kMessageMargin = 8;
+
+// A message pass over all ranks of one realization. The arrays of `state` have an entry for each
+// rank, rounded up to a full register, and are aligned to 64 bytes; `left` has a margin besides.
+struct MessageJob {
+  const ProgramView* program;
+  const Pass* pass;
+  std::uint32_t realization;
+  bool full_statistics;
+  bool first;  // the realization's first message pass
+  MessageState state;
+  Tick* capture;              // rows x ranks, takes every ready time; or null
+  Cursor* cursors;            // of all ranks, for noise that needs them
+  Observation* observations;  // one per row, merged into
+  const std::atomic<bool>* stop;
+};
+
+// Whether to give up: what is in the arrays does not matter then. For looks that are rare enough.
+bool stopped(const MessageJob& job);
+constexpr std::int64_t kMessagePatience = std::int64_t{1} << 17;  // ranks in between
+
+// The compilations for different instruction sets.
+using RunMessages = void (*)(const MessageJob&);
+void run_messages_portable(const MessageJob& job);
+void run_messages_avx2(const MessageJob& job);
+void run_messages_avx512(const MessageJob& job);
+
+}  // namespace jf
