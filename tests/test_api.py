@@ -95,7 +95,7 @@ def test_views_agree(ranks, cycles, within):
     np.testing.assert_allclose(seen[:, :, 2], times.mean(axis=2), rtol=1e-13, atol=0.6e-12)
 
     completions = jf.simulate(case, 4, seed=5)
-    last = -1 - algorithm.forwards(case.log2_ranks)  # row of T = 0, counted from "end"
+    last = -1 - algorithm.forwards(case.ranks)  # row of T = 0, counted from "end"
     rows = np.arange(len(labels))[last - 1 : -1]
     np.testing.assert_array_equal(
         completions.samples[:, last:], times[:, rows].max(axis=2) if ranks > 1 else times[:, -1]

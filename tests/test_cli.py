@@ -238,9 +238,9 @@ def test_no_device_stops_before_anything_is_made(study, tmp_path, capsys):
 
 
 def test_bad_cell_stops_before_anything_runs(study, tmp_path, capsys, monkeypatch):
-    study.write_text(STUDY.replace("log2 = [2, 4]", "values = [4, 12]"))
+    study.write_text(STUDY.replace("log2 = [2, 4]", "values = [4, 0]"))
     error = check_error(capsys, "run", study, "--out", tmp_path / "out")
-    assert f"{study}: ranks must be a power of two from 1 to 2^30, got 12 [at ranks=12]" in error
+    assert f"{study}: ranks must be an integer from 1 to 2^30, got 0 [at ranks=0]" in error
     assert not (tmp_path / "out").exists()
 
 

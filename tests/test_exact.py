@@ -106,7 +106,7 @@ def test_reference_does_not_depend_on_the_order_of_simultaneous_events(number):
     assert all(case.reference(order=seed).rows == rows for seed in (1, 2))
 
 
-@pytest.mark.parametrize("number", range(120))
+@pytest.mark.parametrize("number", range(180))
 def test_public_interface_equals_reference(number):
     """The same through `Case`: networks, noise and algorithms as a user writes them."""
     case, exact = random_pair(random.Random(f"public {number}"), jf)
@@ -132,7 +132,7 @@ def test_public_interface_equals_reference(number):
 def test_the_public_cases_are_not_trivial():
     """Every role in many cases, several times in some, and all of them delay something."""
     cases, most, seen = Counter(), Counter(), Counter()
-    for number in range(120):
+    for number in range(180):
         _, exact = random_pair(random.Random(f"public {number}"), jf)
         roles = Counter(source.role for source in exact.sources)
         cases += Counter(roles.keys())

@@ -13,7 +13,25 @@
 """
 
 from . import stats, theory
-from .algorithms import Algorithm, Butterfly
+from .advice import Advice, advise
+from .algorithms import (
+    Algorithm,
+    BinomialBroadcast,
+    BinomialReduce,
+    BruckAllgather,
+    Butterfly,
+    DisseminationBarrier,
+    RabenseifnerAllreduce,
+    RecursiveDoublingAllgather,
+    RecursiveDoublingAllreduce,
+    RecursiveDoublingBarrier,
+    RecursiveHalvingReduceScatter,
+    ReduceBroadcastAllreduce,
+    RingAllgather,
+    RingAllreduce,
+    ScatterAllgatherBroadcast,
+    TreeBarrier,
+)
 from .case import Case
 from .info import info
 from .network import Hockney, LogGOPS, Network
@@ -45,14 +63,19 @@ from .units import Time, show_seconds
 from .version import __version__
 
 __all__ = [
+    "Advice",
     "Algorithm",
     "Axis",
     "BackendError",
     "Bernoulli",
+    "BinomialBroadcast",
+    "BinomialReduce",
+    "BruckAllgather",
     "Budget",
     "Butterfly",
     "Case",
     "Completion",
+    "DisseminationBarrier",
     "Distribution",
     "Empirical",
     "Exponential",
@@ -70,9 +93,18 @@ __all__ = [
     "Overhead",
     "Pareto",
     "PeriodicNoise",
+    "RabenseifnerAllreduce",
     "Recovery",
+    "RecursiveDoublingAllgather",
+    "RecursiveDoublingAllreduce",
+    "RecursiveDoublingBarrier",
+    "RecursiveHalvingReduceScatter",
+    "ReduceBroadcastAllreduce",
     "RenewalNoise",
     "Result",
+    "RingAllgather",
+    "RingAllreduce",
+    "ScatterAllgatherBroadcast",
     "Slowdown",
     "StepNoise",
     "Store",
@@ -80,7 +112,9 @@ __all__ = [
     "Target",
     "Time",
     "TraceNoise",
+    "TreeBarrier",
     "__version__",
+    "advise",
     "export",
     "info",
     "load_study",

@@ -8,11 +8,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
-from .fields import check_choice, check_integer, check_keys, check_power_of_two, shorten
+from .fields import check_choice, check_integer, check_keys, shorten
 from .longest import check_longest
+from .messages import check_messages
 from .network import MOST_BYTES, Network
 from .noise import Noise, check_sources
-from .steps import COMPUTE, OBSERVE, Costs, Step, Timeline, symmetric_timeline
+from .steps import COMPUTE, OBSERVE, Costs, Step
 from .units import Seconds, to_ticks
 
 MOST_CYCLES = 100_000
@@ -29,9 +30,9 @@ class Case:
     Parameters
     ----------
     ranks : int
-        A power of two, from 1 to 2^30. K = log2(ranks) below.
+        From 1 to 2^30.
     algorithm : Algorithm
-        Such as ``Butterfly(after=3)``.
+        Such as ``Butterfly(after=3)`` or ``RingAllreduce()``.
     network : Network
         Such as ``Hockney(alpha=1e-6, beta=1e-9)`` or ``LogGOPS(...)``.
     noise : list of Noise
@@ -39,7 +40,8 @@ class Case:
         CPU is away in the union of their intervals; delays of steps and messages add up. Empty: no
         noise.
     message_bytes : int
-        Size of every message, bytes, from 0 (LogGOPS: from 1).
+        Bytes, from 0 (LogGOPS: from 1): the vector of an allreduce, reduce, broadcast or
+        reduce-scatter, what each rank contributes to an allgather, the messages of a barrier.
     cycles : int
         From 1 to 100,000.
     work : float or str
@@ -64,9 +66,9 @@ class Case:
     >>> case = jf.Case(8, network=jf.Hockney(alpha="1us", beta="1ns"), cycles=2, work="10us")
     >>> case.costs
     Costs(send=0, receive=0, transit=1008000, combine=0)
-    >>> jf.Case(12, network=jf.Hockney(alpha="1us", beta="1ns"))
+    >>> jf.Case(0, network=jf.Hockney(alpha="1us", beta="1ns"))
     Traceback (most recent call last):
-    ValueError: ranks must be a power of two from 1 to 2^30, got 12
+    ValueError: ranks must be an integer from 1 to 2^30, got 0
     """
 
     ranks: int
@@ -83,7 +85,7 @@ class Case:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        put("ranks", check_power_of_two(self.ranks, "ranks", 2**MOST_ROUNDS))
+        put("ranks", check_integer(self.ranks, "ranks", 1, 2**MOST_ROUNDS))
         _check_type(self.algorithm, "algorithm", Algorithm, "an Algorithm such as Butterfly(...)")
         _check_type(self.network, "network", Network, "a Network such as Hockney(...)")
         put("noise", check_sources(self.noise))
@@ -92,31 +94,23 @@ class Case:
         put("cycles", check_integer(self.cycles, "cycles", 1, MOST_CYCLES))
         to_ticks(self.work, "work")
         check_choice(self.observe, "observe", OBSERVE_CHOICES)
-        costs = self.costs
-        self.network.check_gap(self.algorithm.send_gap(self.log2_ranks, costs))
-        for noise in self.noise:
-            noise.check(self.ranks, costs.transit)
+        check_messages(self)
         check_longest(self)
 
     @property
     def log2_ranks(self) -> int:
-        """K, the number of rounds of a butterfly."""
+        """K of the largest power of two that is not above `ranks`, rounds of a butterfly."""
         return self.ranks.bit_length() - 1
 
     @property
     def costs(self) -> Costs:
-        """Costs of one message, in ticks of 1 ps."""
+        """Costs of one message of `message_bytes`, in ticks of 1 ps."""
         return self.network.costs(self.message_bytes)
 
     def cycle_steps(self) -> list[Step]:
         """The steps of one cycle, the same for each."""
-        collective = self.algorithm.steps(self.log2_ranks)
+        collective = self.algorithm.steps(self.ranks, self.message_bytes)
         return [Step(COMPUTE), *collective, Step(OBSERVE, label="end")]
-
-    def quiet_timeline(self) -> Timeline:
-        """The first cycle of any rank without noise, in ticks; later ones are shifted copies."""
-        work, forward = to_ticks(self.work), self.algorithm.forward_ticks()
-        return symmetric_timeline(self.cycle_steps(), self.costs, work, forward)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for TOML and JSON; `from_dict` makes the case again."""

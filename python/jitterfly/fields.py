@@ -17,6 +17,7 @@ MOST_THREADS = 1024
 
 _C = TypeVar("_C", bound="Component")
 _WORDS_SHOWN = 12
+_LETTERS_SHOWN = 200
 
 
 def check_integer(value: Any, name: str, low: int, high: int) -> int:
@@ -40,8 +41,11 @@ def check_power_of_two(value: Any, name: str, high: int) -> int:
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
-        words = ", ".join(map(repr, allowed[:_WORDS_SHOWN]))
-        words += f", ... ({len(allowed)} in all)" if len(allowed) > _WORDS_SHOWN else ""
+        shown = [repr(word) for word in allowed[:_WORDS_SHOWN]]
+        while len(shown) > 1 and sum(map(len, shown)) > _LETTERS_SHOWN:
+            shown.pop()
+        words = ", ".join(shown)
+        words += f", ... ({len(allowed)} in all)" if len(allowed) > len(shown) else ""
         hint = did_you_mean(value, allowed)
         raise ValueError(f"{name} must be one of {words}, got {shorten(value)}{hint}")
     return value
@@ -142,6 +146,11 @@ class Component:
         if kind is not None:
             cls.kind = kind
             cls._kinds[kind] = cls
+
+    @classmethod
+    def kinds(cls) -> list[str]:
+        """The kinds that are registered in this family."""
+        return list(cls._kinds)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values (for TOML and JSON), with `kind`; what is None is left out."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .messages import cost_table, hypercube_costs
 from .noise.source import longest_work
-from .steps import symmetric_timeline
+from .steps import MESSAGE
+from .timeline import symmetric_timeline
 from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, to_ticks
 
 if TYPE_CHECKING:
@@ -21,14 +23,24 @@ def longest_ticks(case: Case) -> int:
             taken[work] = longest_work(case.noise, work)
         return start + taken[work]
 
-    costs = case.costs
-    late = sum(noise.longest_message_delay(costs.transit) for noise in case.noise)
-    slow = costs._replace(transit=costs.transit + late)
-    work, forward = to_ticks(case.work), case.algorithm.forward_ticks()
+    def late(transit: int) -> int:
+        return transit + sum(noise.longest_message_delay(transit) for noise in case.noise)
+
     steps = case.cycle_steps()
-    end = symmetric_timeline(steps, slow, work, forward, advance).end
-    # The end is when a rank is free; messages of forwards may still be under way.
-    under_way = slow.transit * len(steps)
+    costs = hypercube_costs(case, steps)
+    slow = costs._replace(transit=late(costs.transit))
+    # Also where few ranks act in a step: the more messages a rank sends and takes, the later it is.
+    messages = [
+        cost and cost._replace(transit=late(cost.transit))
+        for cost in cost_table(case, steps).costs()
+    ]
+    work, forward = to_ticks(case.work), case.algorithm.forward_ticks()
+    asking = case.algorithm.asking(case.network)
+    line = symmetric_timeline(steps, slow, work, forward, advance, messages=messages, asking=asking)
+    # The end is when a rank is free; messages of forwards may still be under way, and links taken.
+    under_way = slow.transit * sum(step.kind != MESSAGE for step in steps)
+    gap = max((cost.gap for cost in messages if cost is not None), default=0)
+    end = max(line.end, line.sends, line.receives + gap)
     return case.cycles * (end + under_way) + sum(noise.lookahead() for noise in case.noise)
 
 

@@ -27,6 +27,15 @@ class Network(Component, ABC):
     def costs(self, message_bytes: int) -> Costs:
         """The costs of one message of so many bytes, in ticks of 1 ps."""
 
+    @abstractmethod
+    def gap(self, message_bytes: int) -> int:
+        """How long a message of so many bytes occupies a link, in ticks of 1 ps.
+
+        A rank's next send begins no earlier than this after this one began, and this one is there,
+        with its last byte, no earlier than this after the message before it. Only steps with
+        messages wait for it (`steps.MESSAGE`).
+        """
+
     def check_gap(self, send_gap: int) -> None:
         """Raise ValueError if sends that start `send_gap` ticks apart are too close together."""
 
@@ -36,7 +45,7 @@ class Hockney(Network, kind="hockney"):
     """Latency and bandwidth only: messages take no CPU time, combining does.
 
     Sending and receiving cost 0, the way ``alpha + beta * n``, combining ``gamma * n`` for
-    messages of n bytes.
+    messages of n bytes; one occupies its link for ``beta * n``, which the butterfly ignores.
 
     Parameters
     ----------
@@ -72,13 +81,16 @@ class Hockney(Network, kind="hockney"):
         transit = to_ticks(exact(self.alpha) + exact(self.beta) * n, "alpha + beta * message_bytes")
         return Costs(0, 0, transit, _combine(self.gamma, n))
 
+    def gap(self, message_bytes: int) -> int:
+        return to_ticks(exact(self.beta) * message_bytes, "beta * message_bytes")
+
 
 @dataclass(frozen=True)
 class LogGOPS(Network, kind="loggops"):
     """The LogGOPS model (Hoefler, Schneider & Lumsdaine 2010), without rendezvous.
 
     Sending and receiving cost ``o + O * n``, the way ``L + (n - 1) * G``, combining ``gamma * n``
-    for messages of n >= 1 bytes.
+    for messages of n >= 1 bytes. One occupies its link for ``g + (n - 1) * G``.
 
     Parameters
     ----------
@@ -87,8 +99,9 @@ class LogGOPS(Network, kind="loggops"):
     o : float or str
         CPU overhead of a send and of a receive, seconds, from 0.
     g : float or str
-        Gap between messages, seconds, from 0. Waiting for it is not modelled: a g so large that
-        a send would have to wait is an error of the case.
+        Gap between messages, seconds, from 0. `Butterfly`, and redundant exchanges after any
+        algorithm, do not wait for it: a g so large that they would have to is an error of the case.
+        All other messages do.
     G : float or str
         Time per further byte on the way, seconds per byte, from 0.
     O : float or str
@@ -142,6 +155,10 @@ class LogGOPS(Network, kind="loggops"):
         overhead = to_ticks(exact(self.o) + exact(self.O) * n, "o + O * message_bytes")
         way = to_ticks(exact(self.L) + exact(self.G) * (n - 1), "L + (message_bytes - 1) * G")
         return Costs(overhead, overhead, way, _combine(self.gamma, n))
+
+    def gap(self, message_bytes: int) -> int:
+        occupied = exact(self.g) + exact(self.G) * (message_bytes - 1)
+        return to_ticks(occupied, "g + (message_bytes - 1) * G")
 
     def check_gap(self, send_gap: int) -> None:
         gap = to_ticks(self.g, "g")

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .algorithms.schedule import power_below
 from .case import Case, check_case
-from .steps import DRAWS_PER_CYCLE, EXCHANGE, FORWARD
+from .messages import cost_table, hypercube_costs, message_count
+from .steps import ENTER, EXCHANGE, MessageCosts, Step, draws_per_cycle
 from .units import to_ticks
 
 _ROUND, _FLAGS, _DRAW, _ROW = range(1, 5)
@@ -31,28 +33,47 @@ def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
     _core.Program
         The steps of all cycles, costs in ticks, and the noise.
     """
-    rows = _rows_of_steps(case, every_row or case.observe == "rounds")
-    one = np.array([step[:3] for step in case.cycle_steps()], dtype=np.int32)
-    steps = np.zeros((case.cycles, len(one), 5), dtype=np.int32)
-    steps[:, :, : _FLAGS + 1] = one
+    rows = rows_of_steps(case, every_row or case.observe == "rounds")
+    cycle_steps = case.cycle_steps()
+    table, costs = cost_table(case, cycle_steps), hypercube_costs(case, cycle_steps)
+    one = np.array([_numbers(*each) for each in zip(cycle_steps, table.of_step, strict=True)])
+    plain = not table.entries and case.ranks == 1 << case.log2_ranks
+    one = one[:, :5] if plain else one
+    steps = np.tile(one.astype(np.int32), (case.cycles, 1, 1))
     cycles = np.arange(case.cycles, dtype=np.int32)[:, None]
-    steps[:, :, _DRAW] = DRAWS_PER_CYCLE * cycles + one[:, _ROUND]
+    steps[:, :, _DRAW] = draws_per_cycle(cycle_steps) * cycles + one[:, _ROUND]
     steps[:, :, _ROW] = rows
+    machine = {} if plain else {"ranks": case.ranks, "messages": _table(table.entries)}
     program = _core.Program(
         log2_ranks=case.log2_ranks,
-        steps=steps.reshape(-1, 5),
+        steps=steps.reshape(-1, one.shape[1]),
         rows=int(rows.max()) + 1,
         work=to_ticks(case.work),
         forward=case.algorithm.forward_ticks(),
         one_rank=case.observe == "rank 0",
-        **case.costs._asdict(),
+        mirrors=case.algorithm.copied_to,
+        **case.algorithm.asking(case.network)._asdict(),
+        **costs._asdict(),
+        **machine,
     )
     for noise in case.noise:
-        noise.apply(program, case.ranks, case.costs.transit)
+        noise.apply(program, case.ranks, costs.transit, [cost.transit for cost in table.entries])
     return program
 
 
-def _rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
+def _numbers(step: Step, cost: int) -> tuple[int, ...]:
+    """A step as the engine takes it: kind, round, flags, draw, row, and what messages need."""
+    head = (step.kind, step.round, step.flags, 0, 0)
+    if step.partners is None:
+        return *head, 0, 0, 0, 0, 0, 1
+    return *head, *step.partners.code(), cost, step.repeat
+
+
+def _table(entries: tuple[MessageCosts, ...]) -> npt.NDArray[np.int64]:
+    return np.array(entries, dtype=np.int64).reshape(-1, 4)
+
+
+def rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
     """The row that each step goes to, or -1; shape (cycles, steps of one cycle)."""
     steps = case.cycle_steps()
     if every_row:
@@ -66,29 +87,36 @@ def _rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
     return np.where(taken, numbers, -1).astype(np.int32)
 
 
-def quiet_ticks(case: Case) -> npt.NDArray[np.int64]:
-    """Noise-free ready time of each row that the case observes, in ticks; shape (rows,)."""
-    line = case.quiet_timeline()
-    rows = _rows_of_steps(case, case.observe == "rounds")
-    first = np.array(line.ready, dtype=np.int64)
-    ready = first + np.arange(case.cycles, dtype=np.int64)[:, None] * line.end
-    return ready[rows >= 0]
+def ranks_of_rows(case: Case) -> npt.NDArray[np.int64]:
+    """How many ranks, from 0, each observed row holds; shape (rows,).
+
+    Those of the butterfly's levels hold the largest power of two, other rows all ranks.
+    """
+    if case.observe == "rank 0":
+        return np.ones(len(completions(case)), dtype=np.int64)
+    of_step = [_ranks_of(step, case.ranks) for step in case.cycle_steps()]
+    rows = rows_of_steps(case, case.observe == "rounds")
+    return np.tile(np.array(of_step, dtype=np.int64), (case.cycles, 1))[rows >= 0]
+
+
+def _ranks_of(step: Step, ranks: int) -> int:
+    return power_below(ranks) if step.kind in (ENTER, EXCHANGE) else ranks
 
 
 def row_count(case: Case, *, every_row: bool) -> int:
     """How many rows the engine observes, without making their names."""
-    one = _rows_of_steps(dataclasses.replace(case, cycles=1), every_row).max() + 1
+    one = rows_of_steps(dataclasses.replace(case, cycles=1), every_row).max() + 1
     return int(one * case.cycles - (case.cycles - 1 if every_row else 0))
 
 
 def rank_rounds(case: Case) -> int:
-    """The size of one realization: ranks times rounds of all cycles.
+    """The size of one realization: its messages, ranks times rounds for the butterfly.
 
-    A round is an exchange or a forward; a redundant copy belongs to the exchange that it goes
-    with, compute phases do not count. A cycle counts as one round at least.
+    Forwards count; a redundant copy belongs to the exchange that it goes with, compute phases do
+    not count. A cycle counts as one message of each rank at least.
     """
-    rounds = sum(step.kind in (EXCHANGE, FORWARD) for step in case.cycle_steps())
-    return case.ranks * case.cycles * max(rounds, 1)
+    messages = sum(message_count(step, case.ranks) for step in case.cycle_steps())
+    return case.cycles * max(messages, case.ranks)
 
 
 def row_labels(case: Case) -> list[str]:
@@ -97,8 +125,10 @@ def row_labels(case: Case) -> list[str]:
     Returns
     -------
     list of str
-        "start" of the first collective; then for every cycle "level 1" ... "level K",
-        "forward 1" ... "forward T", and "end". With several cycles: "cycle 2, level 1".
+        "start" of the first collective; then for every cycle "level 1" ... "level K" of the
+        butterfly, or the steps of another algorithm such as "fold in" or "round 1" (repeated steps
+        have one row, after the last), "forward 1" ... "forward T", and "end". With several cycles:
+        "cycle 2, level 1".
 
     Examples
     --------

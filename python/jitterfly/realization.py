@@ -14,6 +14,8 @@ from .noise import scope
 from .program import compile_case, row_count
 from .units import LONGEST_SECONDS, LONGEST_TICKS, Time, from_ticks, parse_seconds, to_ticks
 
+_ABSENT = np.iinfo(np.int64).min  # the engine's mark of a rank that is not in a step
+
 
 def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[np.float64]:
     """The ready time of every rank in every round of one realization.
@@ -29,7 +31,9 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     -------
     float64 array, shape (rows, ranks)
         Seconds. Row 0 is the start of the first collective, then one row for each level, forward
-        step and end of cycle, as named by `row_labels`; the last one is the completion.
+        step and end of cycle, as named by `row_labels`; the last one is the completion. NaN for
+        ranks beyond the largest power of two in rows of the butterfly's levels: it is among the
+        others.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     except MemoryError:
         raise no_memory(f"all ready times of {case.ranks} ranks") from None
     check_times(raw[None])
-    return from_ticks(raw)
+    return np.where(raw == _ABSENT, np.nan, from_ticks(raw))
 
 
 def noise_phases(

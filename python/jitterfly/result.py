@@ -61,18 +61,19 @@ class Result:
         return self.samples[:, self.observations.index(observation)]
 
 
-def max_min_mean(raw: npt.NDArray[np.int64], log2_ranks: int) -> npt.NDArray[np.int64]:
+def max_min_mean(raw: npt.NDArray[np.int64], ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Latest, earliest and mean ready time from the engine's max, min, hi and lo.
 
-    The sum over all ranks is ``hi * 2^32 + lo``; shape (realizations, rows, 4) becomes
-    (realizations, 3 * rows).
+    The sum over the `ranks` of a row, shape (rows,), is ``hi * 2^32 + lo``; shape (realizations,
+    rows, 4) becomes (realizations, 3 * rows).
     """
     count, rows, _ = raw.shape
     ticks = np.empty((count, rows, 3), dtype=np.int64)
     ticks[:, :, :2] = raw[:, :, :2]
-    half = (1 << log2_ranks) >> 1  # rounds to nearest
     for i in range(0, count, _BLOCK):  # in blocks: the temporaries stay small
         part = raw[i : i + _BLOCK]
-        high = part[:, :, 2] << (32 - log2_ranks)
-        ticks[i : i + _BLOCK, :, 2] = high + ((part[:, :, 3] + half) >> log2_ranks)
+        high, rest = np.divmod(part[:, :, 2], ranks)
+        # Below 2^63 for up to 2^30 ranks: rest < ranks, and lo < ranks * 2^32. Rounds to nearest.
+        low = ((rest << 32) + part[:, :, 3] + ranks // 2) // ranks
+        ticks[i : i + _BLOCK, :, 2] = (high << 32) + low
     return ticks.reshape(count, rows * 3)

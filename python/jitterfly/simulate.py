@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from . import _core, memory
 from .backends import BackendError, check_backend, choose_backend
 from .case import Case, check_case
 from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer, shorten
-from .program import compile_case, observation_names, quiet_ticks, row_count
+from .program import compile_case, observation_names, ranks_of_rows, row_count
+from .quiet import quiet_observations
 from .realization import check_times, no_memory, noise_intervals, noise_phases, ready_times
 from .result import Result, max_min_mean
 from .units import from_ticks
@@ -139,6 +138,6 @@ def simulate(
         first=first,
         backend=chosen,
         observations=observation_names(case),
-        ticks=max_min_mean(raw, case.log2_ranks) if spread else raw,
-        noise_free=from_ticks(np.repeat(quiet_ticks(case), 3 if spread else 1)),
+        ticks=max_min_mean(raw, ranks_of_rows(case)) if spread else raw,
+        noise_free=from_ticks(quiet_observations(case)),
     )

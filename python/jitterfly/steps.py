@@ -1,25 +1,32 @@
-"""The steps that an algorithm is made of, and what they cost on a machine without noise.
+"""The steps that an algorithm is made of, and what their messages cost.
 
-An algorithm is a list of steps over the hypercube (the model's §4); the engine evaluates any list.
-The numbers here are those of ``cuda/steps.h``.
+An algorithm is a list of steps; the engine evaluates any list. Steps over the hypercube (the
+model's §4) are those of the butterfly with its redundant exchanges; in a MESSAGE step ranks send
+each other messages by a partner map (`partners`). The numbers here are those of ``cuda/program.h``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE = range(5)
+from .partners import Partners
+
+COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE, MESSAGE = range(6)
 """Kinds of steps: compute phase, entry into the collective with the first send, original exchange
-(with the redundant copy inside the butterfly), forward after the butterfly, look at the result."""
+(with the redundant copy inside the butterfly), forward after the butterfly, look at the result,
+messages by a partner map."""
 
 COPY = 1
-"""Flag of EXCHANGE round r: redundant copies of level r + 1 go to the mirror ``i xor 1``."""
+"""Flag of EXCHANGE round r: redundant copies of level r + 1 go to the mirrors."""
 FINAL = 2
 """Flag of ENTER and EXCHANGE: the last level, nothing is sent from here."""
 
+ASK = 8
+"""Flag of EXCHANGE round r: who waits too long asks the mirror ``i xor 1`` for a copy."""
+
 DRAWS_PER_CYCLE = 64
-"""Message draws are numbered ``64 * cycle + round``."""
+"""Message draws are numbered ``64 * cycle + round``; programs of more rounds take the next
+multiple of 64 that holds them."""
 
 
 class Step(NamedTuple):
@@ -27,6 +34,12 @@ class Step(NamedTuple):
 
     `label` names the ready times after it ("" when they are no row of their own);
     `redundancy` is T when this step completes the collective with T redundant exchanges.
+
+    `copies`: how many copies each rank sends after an EXCHANGE with COPY.
+
+    Of a MESSAGE step: who sends to whom, bytes of each message, whether the receiver combines, how
+    often in a row it is done, and whether a message occupies the links of its two ranks (else
+    its gap is 0). `round` is then the number of its draws within the cycle, the first of `repeat`.
     """
 
     kind: int
@@ -34,6 +47,23 @@ class Step(NamedTuple):
     flags: int = 0
     label: str = ""
     redundancy: int | None = None
+    partners: Partners | None = None
+    bytes: int = 0
+    combine: bool = False
+    repeat: int = 1
+    occupies: bool = True
+    copies: int = 0
+
+
+class Asking(NamedTuple):
+    """Copies on demand, in ticks: how long a rank waits, CPU to ask, and way of the question."""
+
+    patience: int = 0
+    ask: int = 0
+    request: int = 0
+
+
+NOBODY_ASKS = Asking()
 
 
 class Costs(NamedTuple):
@@ -45,49 +75,19 @@ class Costs(NamedTuple):
     combine: int
 
 
-class Timeline(NamedTuple):
-    """One cycle of a machine whose ranks are all alike, in ticks.
+class MessageCosts(NamedTuple):
+    """What a message of a MESSAGE step costs, in ticks.
 
-    `ready` has the ready time after each step; the next cycle starts at `end`.
+    CPU to send; CPU to receive, with combining; way; and how long it occupies a link.
     """
 
-    ready: list[int]
-    end: int
+    send: int
+    receive: int
+    transit: int
+    gap: int
 
 
-def _undelayed(start: int, work: int) -> int:
-    return start + work
-
-
-def symmetric_timeline(
-    steps: Sequence[Step],
-    costs: Costs,
-    work: int,
-    forward: int,
-    advance: Callable[[int, int], int] = _undelayed,
-) -> Timeline:
-    """Evaluate one cycle when every rank is delayed alike.
-
-    Steps treat all ranks alike (partners are ``i xor m``), so without noise one rank stands for
-    all. A copy then always arrives after the original of the same level, and all that is left of
-    it is the CPU time that sending it took. With an `advance` that delays all work as much as can
-    be, the result is later than any that the engine can give.
-    """
-    t = sent = busy = ready = 0
-    times = []
-    for step in steps:
-        if step.kind == COMPUTE:
-            t = advance(t, work)
-        elif step.kind == ENTER:
-            ready = t
-            sent = busy = t if step.flags & FINAL else advance(t, costs.send)
-        elif step.kind == EXCHANGE:
-            arrival = sent + costs.transit
-            ready = t = advance(max(busy, arrival), costs.receive + costs.combine)
-            sent = busy = ready if step.flags & FINAL else advance(ready, costs.send)
-            if step.flags & COPY:
-                busy = advance(sent, costs.send)
-        elif step.kind == FORWARD:  # what comes back is never earlier than what is there
-            t = advance(t, forward)
-        times.append(ready)
-    return Timeline(times, t)
+def draws_per_cycle(steps: list[Step]) -> int:
+    """How many numbers of draws a cycle of these steps takes, a multiple of 64."""
+    used = max((s.round + s.repeat for s in steps if s.kind == MESSAGE), default=0)
+    return DRAWS_PER_CYCLE * max(-(-used // DRAWS_PER_CYCLE), 1)

@@ -34,6 +34,7 @@ class EngineCase:
     others: tuple[Source, ...] = ()
     mirrors: tuple[int, ...] = (1,)
     asked: tuple[int, ...] = ()
+    messages = ()  # cost entries of message steps, of which there are none
 
     @property
     def ranks(self):
@@ -91,9 +92,13 @@ class EngineCase:
         program = core.Program(
             log2_ranks=self.log2_ranks, steps=self.steps(), rows=len(self.rows),
             mirrors=list(self.mirrors), **costs)  # fmt: skip
+        self.add_noise(core, program)
+        return program
+
+    def add_noise(self, core, program):
+        """Put the sources into a program."""
         for source in self.sources:
             add_source(core, program, source)
-        return program
 
 
 def random_cost(rng, largest):

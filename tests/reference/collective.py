@@ -217,7 +217,7 @@ class Collective:
         run = self.run
         assert data == run.everyone, "the result lacks a rank's input"
         self.stages.add(stage)
-        first = self.cycle * run.rows_per_cycle + run.levels
+        first = self.cycle * run.rows_per_cycle + run.final_row
         if stage:
             run.record(first + stage, self.rank, now)
         if stage == run.after:
@@ -228,6 +228,9 @@ class Collective:
 
     def _forward(self, stage, now, free, data):
         run, peer = self.run, self.rank ^ 1 << stage - 1
+        if peer >= run.ranks:  # nobody to exchange with
+            run.at(now, self.cycle, hold_own(stage), lambda t: self._hold(stage, t, free, data))
+            return
         free = run.noise.pass_on(self.rank, free, run.costs.forward)
         there = run.arrival(free, "forward", peer, self.cycle, stage - 1)
         receiver = run.machine(peer, self.cycle)

@@ -60,6 +60,7 @@ class ButterflyRun:
         self._heap = []
         self._sequence = 0
         self._machines = {}
+        self.final_row = log2_ranks  # of a cycle's rows: T = 0
         self.rows_per_cycle = log2_ranks + after + 1
         self.rows = [[None] * self.ranks for _ in range(1 + cycles * self.rows_per_cycle)]
         self.copies_taken = 0

@@ -8,6 +8,8 @@ sources of the same role in the list of a case. Delays are those of delays.py.
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
 from itertools import count
 
 from . import philox
@@ -182,7 +184,8 @@ class Jitter(Source):
     """Network jitter: each event lengthens a message by `duration`.
 
     survival[k] = 2^64 P(more than k events), so that a 64-bit uniform u means as many events as
-    there are entries above u.
+    there are entries above u. `survival` is that of messages of one length; with the mean time
+    between events, `period`, that of all others is known too.
     """
 
     duration: int
@@ -190,6 +193,7 @@ class Jitter(Source):
     node_ranks: int = 1
     begin: int = MIN
     end: int = MAX
+    period: int | None = None
 
     role = "jitter"
 
@@ -198,6 +202,11 @@ class Jitter(Source):
 
     def delay(self, u):
         return self.duration * sum(u < threshold for threshold in self.survival)
+
+    def on_the_way(self, transit, u):
+        """The same for a message that takes `transit` ticks otherwise."""
+        survival = poisson_survival(Fraction(transit, self.period))
+        return self.duration * sum(u < threshold for threshold in survival)
 
 
 @dataclass(frozen=True)
@@ -215,6 +224,7 @@ class MessageDelay(Source):
         return philox.MESSAGE[message] + ordinal
 
 
+@lru_cache(maxsize=1000)
 def poisson_survival(mean):
     """Thresholds 2^64 P(more than k events), k = 0, 1, ... while not 0, of an exact mean."""
     with localcontext() as context:

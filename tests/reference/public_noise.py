@@ -118,7 +118,9 @@ def random_jitter(rng, jf, ranks, transit):
     duration = rng.choice([1, 1_000, 10**6])
     during = rng.choice(["all", "communication"])
     source = jf.NetworkJitter(seconds(period), seconds(duration), during=during, **written)
-    return source, Jitter(duration, poisson_survival(Fraction(transit, period)), **meant)
+    return source, Jitter(
+        duration, poisson_survival(Fraction(transit, period)), period=period, **meant
+    )
 
 
 def random_sources(rng, jf, ranks, transit):

@@ -14,8 +14,9 @@ class RealizedNoise:
     a window kept out.
     """
 
-    def __init__(self, sources, seed, realization):
+    def __init__(self, sources, seed, realization, draws_per_cycle=philox.DRAWS_PER_CYCLE):
         self._draw = seed, realization
+        self._draws_per_cycle = draws_per_cycle
         self._sources = []  # with the ordinal among those of its role
         self._timelines = {}
         self.seen = Counter()
@@ -42,13 +43,19 @@ class RealizedNoise:
         """The same for sending a copy or forwarding: busy intervals alone."""
         return self._advance(rank, t, work, compute=False)
 
-    def transit_delay(self, sent, message, receiver, cycle, number):
-        """Of an "original", "copy" or "forward" that left its sender's CPU at `sent`."""
+    def transit_delay(self, sent, message, receiver, cycle, number, transit=None):
+        """Of an "original", "copy" or "forward" that left its sender's CPU at `sent`.
+
+        `transit`: of this message, where messages differ.
+        """
         total = 0
         for source, ordinal in self._sources:
             if source.role in ("jitter", "message"):
                 u = self._uniform(source, source.purpose(message, ordinal), receiver, cycle, number)
-                total += self._in_window(source, sent, source.delay(u), "message")
+                late = source.delay(u)
+                if source.role == "jitter" and transit is not None:
+                    late = source.on_the_way(transit, u)
+                total += self._in_window(source, sent, late, "message")
         return total
 
     def timeline(self, rank, *, compute):
@@ -77,7 +84,7 @@ class RealizedNoise:
 
     def _uniform(self, source, purpose, rank, cycle, number):
         seed, realization = self._draw
-        draw = philox.DRAWS_PER_CYCLE * cycle + number
+        draw = self._draws_per_cycle * cycle + number
         return philox.uniform64(seed, purpose, source.key(rank), realization, draw)
 
     def _in_window(self, source, t, delay, what):

@@ -4,6 +4,38 @@ A new one is a module beside these and a line here, which is also what registers
 """
 
 from .algorithm import MOST_ROUNDS, Algorithm
+from .binomial_broadcast import BinomialBroadcast
+from .binomial_reduce import BinomialReduce
+from .bruck_allgather import BruckAllgather
 from .butterfly import Butterfly
+from .dissemination_barrier import DisseminationBarrier
+from .rabenseifner_allreduce import RabenseifnerAllreduce
+from .recursive_doubling_allgather import RecursiveDoublingAllgather
+from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
+from .recursive_doubling_barrier import RecursiveDoublingBarrier
+from .recursive_halving_reduce_scatter import RecursiveHalvingReduceScatter
+from .reduce_broadcast_allreduce import ReduceBroadcastAllreduce
+from .ring_allgather import RingAllgather
+from .ring_allreduce import RingAllreduce
+from .scatter_allgather_broadcast import ScatterAllgatherBroadcast
+from .tree_barrier import TreeBarrier
 
-__all__ = ["MOST_ROUNDS", "Algorithm", "Butterfly"]
+__all__ = [
+    "MOST_ROUNDS",
+    "Algorithm",
+    "BinomialBroadcast",
+    "BinomialReduce",
+    "BruckAllgather",
+    "Butterfly",
+    "DisseminationBarrier",
+    "RabenseifnerAllreduce",
+    "RecursiveDoublingAllgather",
+    "RecursiveDoublingAllreduce",
+    "RecursiveDoublingBarrier",
+    "RecursiveHalvingReduceScatter",
+    "ReduceBroadcastAllreduce",
+    "RingAllgather",
+    "RingAllreduce",
+    "ScatterAllgatherBroadcast",
+    "TreeBarrier",
+]

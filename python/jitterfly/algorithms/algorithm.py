@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any, Literal
 
-from ..fields import Component
-from ..steps import Costs, Step
+from ..fields import Component, check_integer, shorten
+from ..network import Network
+from ..steps import NOBODY_ASKS, Asking, Costs, Step
+from ..units import LONGEST_TICKS, to_ticks
+from .schedule import forward_steps, rounds_of
 
 MOST_ROUNDS = 30
 
@@ -14,8 +18,15 @@ class Algorithm(Component, ABC):
     """Base of all algorithms."""
 
     @abstractmethod
-    def steps(self, log2_ranks: int) -> list[Step]:
-        """The steps of one collective on ``2**log2_ranks`` ranks, beginning with ENTER.
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        """The steps of one collective on so many ranks, with a row "start" at its beginning.
+
+        Parameters
+        ----------
+        ranks : int
+            From 1 to 2^30.
+        message_bytes : int
+            What the algorithm's own documentation says: the vector, or a part of it.
 
         Raises
         ------
@@ -23,14 +34,72 @@ class Algorithm(Component, ABC):
             The description does not fit this number of ranks.
         """
 
-    @abstractmethod
-    def send_gap(self, log2_ranks: int, costs: Costs) -> int:
-        """The shortest time, in ticks, from the start of a rank's send to its next one's start."""
+    def send_gap(self, ranks: int, costs: Costs) -> int:
+        """The shortest time, in ticks, between two sends of a rank that do not wait for the gap."""
+        return LONGEST_TICKS  # MESSAGE steps wait
 
-    def forwards(self, log2_ranks: int) -> int:
+    @property
+    def copied_to(self) -> list[int]:
+        """Redundant copies inside the collective go to rank xor each of these."""
+        return [1]
+
+    def asking(self, network: Network) -> Asking:
+        """Copies on demand inside the collective."""
+        return NOBODY_ASKS
+
+    def forwards(self, ranks: int) -> int:
         """How many redundant exchanges follow the collective: T counts from 0 to this."""
         return 0
 
     def forward_ticks(self) -> int:
         """CPU time of one FORWARD step, in ticks."""
         return 0
+
+
+class Forwarding(Algorithm):
+    """Base of algorithms whose result can be passed on after them: `after`, `forward_cost`."""
+
+    after: int | Literal["all"]
+    forward_cost: Any  # seconds
+
+    def check_forwards(self) -> None:
+        """Raise ValueError unless `after` and `forward_cost` are in range; puts `after` right."""
+        object.__setattr__(self, "after", _check_after(self.after))
+        to_ticks(self.forward_cost, "forward_cost")
+        if self.forward_cost > 0 and self.after == 0:
+            raise ValueError("forward_cost must be 0 when after is 0: nothing is forwarded")
+
+    def forwards(self, ranks: int) -> int:
+        most = rounds_of(ranks)
+        if self.after == "all":
+            return most
+        if self.after > most:
+            raise ValueError(
+                f"after must be 'all' or an integer from 0 to {most} (K for 2^K ranks, rounded up)"
+                f", got {self.after}"
+            )
+        return self.after
+
+    def forward_ticks(self) -> int:
+        return to_ticks(self.forward_cost, "forward_cost")
+
+    def send_gap(self, ranks: int, costs: Costs) -> int:
+        if self.forwards(ranks) >= 2:
+            return self.forward_ticks()  # forwards may follow each other at once
+        if self.forwards(ranks) == 1:
+            return costs.send  # and one the last message
+        return LONGEST_TICKS
+
+    def forward_steps(self, ranks: int) -> list[Step]:
+        """The redundant exchanges after the collective."""
+        return forward_steps(self.forwards(ranks))
+
+
+def _check_after(after: Any) -> int | Literal["all"]:
+    if isinstance(after, str) and after == "all":
+        return "all"
+    try:
+        return check_integer(after, "after", 0, MOST_ROUNDS)
+    except ValueError:
+        rule = f"after must be 'all' or an integer from 0 to {MOST_ROUNDS} (K for 2^K ranks)"
+        raise ValueError(f"{rule}, got {shorten(after)}") from None

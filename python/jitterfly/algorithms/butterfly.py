@@ -6,123 +6,147 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..fields import check_integer, shorten
-from ..steps import COPY, ENTER, EXCHANGE, FINAL, FORWARD, Costs, Step
+from ..network import Network
+from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, Asking, Costs, Step
 from ..units import LONGEST_TICKS, Seconds, to_ticks
-from .algorithm import MOST_ROUNDS, Algorithm
+from .algorithm import Forwarding
+from .redundancy import Levels, check_levels, check_mirrors, levels_on
+from .schedule import collective, fold_in, fold_out, power_below
 
 
 @dataclass(frozen=True)
-class Butterfly(Algorithm, kind="butterfly"):
+class Butterfly(Forwarding, kind="butterfly"):
     """Recursive doubling: round r exchanges with rank ``i xor 2^r``; with redundant exchanges.
+
+    Ranks beyond the largest power of two P = 2^K first send their vector to ``i - P``, which
+    combines it, and are sent the result at the end (a far fold; MPICH folds neighbours). Links are
+    never busy in this model: `RecursiveDoublingAllreduce` is the same schedule with the gap
+    between messages.
 
     Parameters
     ----------
     after : int or "all"
-        Redundant exchanges after the butterfly (Matsumoto & Suda 2012), 0 to K for 2^K ranks.
-        "all" is K. Results for every T = 0 ... after come out of one simulation.
+        Redundant exchanges after the butterfly (Matsumoto & Suda 2012), 0 to K for 2^K ranks (K
+        rounded up for other numbers: they are among all ranks). "all" is K. Results for every
+        T = 0 ... after come out of one simulation.
     within : None, "all" or list of int
         Levels at which redundant copies are sent inside the butterfly (Chen & Suda), distinct,
-        each from 1 to K - 1. "all" is every such level, None (the default) is none.
+        each from 1 to K - 1 (K rounded down). "all" is every such level, None (the default) is
+        none.
     forward_cost : float or str
         CPU time of each redundant exchange after the butterfly, seconds, exposed to noise in the
         communication phase. The paper has 0. Needs `after` above 0.
+    mirrors : list of int
+        With `within`: copies go to ranks ``i xor m`` for each m of these in turn, each for the CPU
+        time of a send, at the levels l with m < 2^l: those ranks hold the same data. Distinct, 1 to
+        8 of them. The default [1] is Chen & Suda's.
+    on_demand : None, "all" or list of int
+        Levels at which a rank that has waited longer than `patience` for the original asks its
+        mirror ``i xor 1`` for a copy, distinct, each from 1 to K. Not together with `within`.
+    patience : float or str
+        How long that is, seconds. Needs `on_demand`.
 
     Raises
     ------
     ValueError
         A parameter out of range; those that depend on K when the case is made.
 
+    Notes
+    -----
+    Without noise K rounds of send + way + receive + combine; with a fold two messages more, of
+    which the last one is not combined. What redundancy costs then: forwards nothing (but for later
+    cycles: `forward_cost` each); c copies of a level nothing, unless sending them (c sends) takes
+    longer than a message's way: then the difference at each such level; copies on demand nothing,
+    unless patience and asking take longer than the way.
+
+    A rank at level q takes what arrived first of the original of level q + 1 and copies of any
+    level above q, but of a mirror m only if m < 2^(q + 1): who takes a copy sends the data of the
+    levels between from it, and farther mirrors hold other data there. After a copy no copies are
+    sent.
+
+    A question costs the CPU time of a send of the smallest message, and its way; the mirror's
+    network answers when the mirror has the data (a one-sided read): for that no CPU time is needed,
+    and the mirror's noise does not matter. An answer takes a message's way, and is received but not
+    combined. Network noise delays the answer, not the question.
+
     Examples
     --------
     >>> Butterfly(after=3)
-    Butterfly(after=3, within=None, forward_cost=0.0)
-    >>> Butterfly(within=[5, 2]).levels(log2_ranks=6)
+    Butterfly(after=3, within=None, forward_cost=0.0, mirrors=(1,), on_demand=None, patience=0.0)
+    >>> Butterfly(within=[5, 2]).levels(ranks=64)
     (2, 5)
     """
 
     after: int | Literal["all"] = 0
     within: Iterable[int] | Literal["all"] | None = None
     forward_cost: Seconds = Seconds(0.0)
+    mirrors: Iterable[int] = (1,)
+    on_demand: Iterable[int] | Literal["all"] | None = None
+    patience: Seconds = Seconds(0.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "after", _check_after(self.after))
-        object.__setattr__(self, "within", _check_levels(self.within))
-        to_ticks(self.forward_cost, "forward_cost")
-        if self.forward_cost > 0 and self.after == 0:
-            raise ValueError("forward_cost must be 0 when after is 0: nothing is forwarded")
+        object.__setattr__(self, "within", check_levels(self.within, "within", "K - 1"))
+        object.__setattr__(self, "mirrors", check_mirrors(self.mirrors))
+        object.__setattr__(self, "on_demand", check_levels(self.on_demand, "on_demand", "K"))
+        to_ticks(self.patience, "patience")
+        self.check_forwards()
+        if self.within is None and self.mirrors != (1,):
+            raise ValueError("mirrors must be [1] or left out where within is: no copies are sent")
+        if self.within is not None and self.on_demand is not None:
+            raise ValueError("on_demand must be left out where within is given")
+        if self.on_demand is None and self.patience > 0:
+            raise ValueError("patience must be 0 where on_demand is left out: nobody asks")
 
-    def forwards(self, log2_ranks: int) -> int:
-        if self.after == "all":
-            return log2_ranks
-        if self.after > log2_ranks:
-            raise ValueError(
-                f"after must be 'all' or an integer from 0 to {log2_ranks} (K for 2^K ranks), "
-                f"got {self.after}"
-            )
-        return self.after
+    def levels(self, ranks: int) -> tuple[int, ...]:
+        """The levels at which copies are sent, ascending, on so many ranks."""
+        rounds = ranks.bit_length() - 1
+        return levels_on(_levels(self.within), "within", rounds - 1, "K - 1", rounds)
 
-    def levels(self, log2_ranks: int) -> tuple[int, ...]:
-        """The levels at which copies are sent, ascending, on ``2**log2_ranks`` ranks."""
-        if self.within == "all":
-            return tuple(range(1, log2_ranks))
-        levels = tuple(self.within or ())
-        for level in levels:
-            if not 1 <= level < log2_ranks:
-                allowed = f"from 1 to {log2_ranks - 1}" if log2_ranks > 1 else "left out"
-                raise ValueError(
-                    f"within levels must be {allowed} (1 to K - 1 for 2^K ranks, K = {log2_ranks}),"
-                    f" got {level}"
-                )
-        return levels
+    def asked(self, ranks: int) -> tuple[int, ...]:
+        """The levels at which copies are sent on demand, ascending."""
+        rounds = ranks.bit_length() - 1
+        return levels_on(_levels(self.on_demand), "on_demand", rounds, "K", rounds)
 
-    def steps(self, log2_ranks: int) -> list[Step]:
-        copied = set(self.levels(log2_ranks))
-        only = log2_ranks == 0
-        steps = [Step(ENTER, 0, FINAL if only else 0, "start", 0 if only else None)]
-        for level in range(1, log2_ranks + 1):
-            last = level == log2_ranks
-            flags = (FINAL if last else 0) | (COPY if level in copied else 0)
-            completes = 0 if last else None
-            steps.append(Step(EXCHANGE, level - 1, flags, f"level {level}", completes))
-        for m in range(1, self.forwards(log2_ranks) + 1):
-            steps.append(Step(FORWARD, m - 1, 0, f"forward {m}", m))
-        return steps
+    @property
+    def copied_to(self) -> list[int]:
+        return list(self.mirrors)
 
-    def send_gap(self, log2_ranks: int, costs: Costs) -> int:
-        if log2_ranks == 0:
+    def asking(self, network: Network) -> Asking:
+        smallest = network.costs(network.smallest_message)
+        patience = to_ticks(self.patience, "patience")
+        return Asking(patience, smallest.send, smallest.transit)
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        copied, asked = set(self.levels(ranks)), set(self.asked(ranks))
+        inside = fold_in(ranks, message_bytes, combine=True, occupies=False)
+        outside = fold_out(ranks, message_bytes, occupies=False)
+        last = power_below(ranks).bit_length() - 1
+        alone = last == 0
+        rounds = [Step(ENTER, 0, FINAL if alone else 0, "" if inside else "start")]
+        for level in range(1, last + 1):
+            flags = (FINAL if level == last else 0) | (COPY if level in copied else 0)
+            flags |= ASK if level in asked else 0
+            copies = sum(m < 1 << level for m in self.mirrors) if level in copied else 0
+            rounds.append(Step(EXCHANGE, level - 1, flags, f"level {level}", copies=copies))
+        if inside:
+            steps = collective(inside + rounds + outside)
+        else:
+            steps = [*rounds[:-1], rounds[-1]._replace(redundancy=0)]
+        return steps + self.forward_steps(ranks)
+
+    def send_gap(self, ranks: int, costs: Costs) -> int:
+        if ranks == 1:
             return LONGEST_TICKS  # nobody to send to
-        if self.forwards(log2_ranks) >= 2:
+        if self.forwards(ranks) >= 2:
             return self.forward_ticks()  # forwards may follow each other at once
-        if self.levels(log2_ranks):
+        if self.levels(ranks):
             return costs.send  # the copy follows the original at once
+        if self.asked(ranks):
+            return to_ticks(self.patience, "patience")  # as may a question
+        if self.forwards(ranks) == 1 and power_below(ranks) < ranks:
+            return costs.send  # the forward follows the fold's message
         return costs.send + costs.receive + costs.combine
 
-    def forward_ticks(self) -> int:
-        return to_ticks(self.forward_cost, "forward_cost")
 
-
-def _check_after(after: Any) -> int | Literal["all"]:
-    if isinstance(after, str) and after == "all":
-        return "all"
-    try:
-        return check_integer(after, "after", 0, MOST_ROUNDS)
-    except ValueError:
-        rule = f"after must be 'all' or an integer from 0 to {MOST_ROUNDS} (K for 2^K ranks)"
-        raise ValueError(f"{rule}, got {shorten(after)}") from None
-
-
-def _check_levels(within: Any) -> tuple[int, ...] | Literal["all"] | None:
-    if within is None or (isinstance(within, str) and within == "all"):
-        return within  # type: ignore[return-value]
-    words = "a list of distinct levels from 1 to K - 1 (2^K ranks)"
-    rule = f"within must be 'all', {words}, or left out"
-    if isinstance(within, (str, bytes, dict)):
-        raise ValueError(f"{rule}, got {shorten(within)}")
-    try:
-        levels = [check_integer(level, "within levels", 1, MOST_ROUNDS - 1) for level in within]
-    except TypeError:  # nothing to go through
-        raise ValueError(f"{rule}, got {shorten(within)}") from None
-    if len(set(levels)) != len(levels):
-        raise ValueError(f"{rule}, got {shorten(within)}")
-    return tuple(sorted(levels)) or None
+def _levels(checked: Any) -> Levels:
+    return checked  # type: ignore[no-any-return]

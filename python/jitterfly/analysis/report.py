@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..program import quiet_ticks
+from ..quiet import quiet_ticks
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import along, figures
 from .columns import MOST_TABLES, first_rows

@@ -82,8 +82,8 @@ def telling(estimate: stats.Estimate, neutral: float, digits: int = 3) -> str:
 
 
 def show_ranks(ranks: int) -> str:
-    """`2^14`."""
-    return f"2^{ranks.bit_length() - 1}"
+    """`2^14`, or `6000` for what is no power of two."""
+    return str(ranks) if ranks & (ranks - 1) else f"2^{ranks.bit_length() - 1}"
 
 
 def short(value: float) -> str:

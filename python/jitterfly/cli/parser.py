@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from ..version import __version__
-from . import budget, fit, noise, reproduce, results, run, theory, trace
+from . import advise, budget, fit, goal, noise, reproduce, results, run, theory, trace
 
 _EXAMPLES = """\
 examples:
@@ -15,6 +15,7 @@ examples:
   jitterfly compare results/cs14_fig8:conventional results/cs14_fig8:redundant
   jitterfly reproduce --quick
   jitterfly trace --ranks 16 --within all --out trace.png
+  jitterfly advise --ranks 2^4..2^12 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us --out advice
 """
 
 
@@ -56,9 +57,11 @@ def _parser() -> argparse.ArgumentParser:
     info = commands.add_parser("info", help="devices, build, versions")
     info.set_defaults(run=_info)
     trace.add_parser(commands)
+    goal.add_parser(commands)
     noise.add_parser(commands)
     fit.add_parser(commands)
     budget.add_parser(commands)
+    advise.add_parser(commands)
     bench = commands.add_parser("bench", help="speed of the engine", add_help=False)
     bench.set_defaults(run=_bench)
     for command in commands.choices.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -84,13 +85,15 @@ class NetworkJitter(Noise, kind="jitter"):
         """``round(2**64 * P(events > k))`` for a message that takes `transit` ticks."""
         return poisson_survival(Fraction(transit, to_ticks(self.period)))
 
-    def apply(self, program: Any, ranks: int, transit: int) -> None:
-        program.add_jitter(
-            duration=to_ticks(self.duration),
-            survival=self.survival(transit),
-            node_ranks=scope.node_ranks(self.shared, ranks),
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
+        common = {
+            "duration": to_ticks(self.duration),
+            "node_ranks": scope.node_ranks(self.shared, ranks),
             **scope.window(self.begin, self.end),
-        )
+        }
+        program.add_jitter(survival=self.survival(transit), **common)
+        for cost, way in enumerate(transits):  # a table of each way, of the same source
+            program.add_jitter(survival=self.survival(way), cost=cost, **common)
 
     def misses(self, exposed: Exposed) -> str:
         return "" if exposed.transit else "messages take no time; give the network's latency"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -66,7 +67,7 @@ class MessageNoise(Noise, kind="message"):
         """The delay of a message, as integers."""
         return thinned(self.delay, self.probability)
 
-    def apply(self, program: Any, ranks: int, transit: int) -> None:
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_message(
             delay=self.table().delay(),
             node_ranks=scope.node_ranks(self.shared, ranks),

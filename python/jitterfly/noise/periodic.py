@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -92,7 +93,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
         """How many consecutive ranks share a phase, of so many."""
         return scope.node_ranks(self.synchronized, ranks)
 
-    def apply(self, program: Any, ranks: int, transit: int) -> None:
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_periodic(
             period=to_ticks(self.period),
             duration=to_ticks(self.duration),

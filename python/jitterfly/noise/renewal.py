@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -93,7 +94,7 @@ class RenewalNoise(Noise, kind="renewal"):
                 f"rank has an interval every {every:.3g} s (in RenewalNoise)"
             )
 
-    def apply(self, program: Any, ranks: int, transit: int) -> None:
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_renewal(
             gap=self.gap.table(),
             duration=self.duration.table(),

@@ -26,13 +26,13 @@ def check_shared(value: Any, name: str = "shared") -> Shared:
 
 
 def node_ranks(shared: Shared, ranks: int) -> int:
-    """How many consecutive ranks share the draws, of so many."""
-    return ranks if shared == "machine" else int(shared or 1)
+    """How many consecutive ranks share the draws, of so many: a power of two."""
+    return 1 << (ranks - 1).bit_length() if shared == "machine" else int(shared or 1)
 
 
 def check_nodes(shared: Shared, ranks: int, name: str = "shared") -> None:
     """Raise ValueError if a node is larger than the machine."""
-    if node_ranks(shared, ranks) > ranks:
+    if shared != "machine" and node_ranks(shared, ranks) > ranks:
         raise ValueError(
             f"{name} must be False, 'machine' or ranks per node from 1 to {ranks} "
             f"(ranks), got {shared}"

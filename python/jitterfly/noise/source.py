@@ -32,11 +32,15 @@ class Noise(Component, ABC):
     """Base of all noise sources."""
 
     @abstractmethod
-    def apply(self, program: Any, ranks: int, transit: int) -> None:
-        """Put this noise into an engine program (``_core.Program``)."""
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
+        """Put this noise into an engine program (``_core.Program``).
+
+        `transit`: ticks that a message of the butterfly, or a forward, is on its way; `transits`:
+        the same for each entry of the program's table of messages.
+        """
 
     def check(self, ranks: int, transit: int) -> None:
-        """Raise ValueError if it does not fit so many ranks, or messages of `transit` ticks."""
+        """Raise ValueError if it does not fit so many ranks, or ways of up to `transit` ticks."""
 
     def check_length(self, longest: int) -> None:
         """Raise ValueError if it does not fit a case that may last for so many ticks."""

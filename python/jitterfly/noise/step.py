@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -86,7 +87,7 @@ class StepNoise(Noise, kind="step"):
         """The delay of a step, as integers."""
         return thinned(self.delay, self.probability)
 
-    def apply(self, program: Any, ranks: int, transit: int) -> None:
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         # Also where nothing is ever delayed: the draws of the sources after it stay the same.
         program.add_step(
             delay=self.table().delay(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -145,7 +146,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
             return None
         return ticks_of_ranks(np.broadcast_to(np.asarray(self.offset), (ranks,)))
 
-    def apply(self, program: Any, ranks: int, transit: int) -> None:
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_trace(
             **self.replayed()._asdict(),
             offsets=self.offsets(ranks),

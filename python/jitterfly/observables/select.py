@@ -11,7 +11,8 @@ from typing import Any, Literal
 from ..algorithms import MOST_ROUNDS
 from ..case import MOST_CYCLES, Case
 from ..fields import check_choice, check_integer, check_keys, did_you_mean, shorten
-from ..program import completions, quiet_ticks
+from ..program import completions
+from ..quiet import quiet_observations
 from .measure import Form
 from .ticks import Column
 
@@ -124,7 +125,7 @@ class Select:
         if mean and case.observe != "spread":
             raise ValueError("rank 'mean' needs a case with observe = 'spread'")
         found = []
-        for T, cycle, name, quiet in rows:
+        for T, cycle, name, *quiet in rows:
             wanted = {"last": last_T == T, "best": T >= 1, "each": True}
             if not (T == self.T if isinstance(self.T, int) else wanted[self.T]):
                 continue
@@ -132,17 +133,18 @@ class Select:
                 continue
             if case.observe == "spread":
                 name = f"{name}: {'mean' if mean else 'max'}"
-            found.append(Chosen(T, cycle, Column(variant, name), quiet))
+            found.append(Chosen(T, cycle, Column(variant, name), quiet[mean]))
         return found
 
 
 @lru_cache(maxsize=16)  # the observables of a place ask one after the other
-def _rows(case: Case) -> tuple[tuple[int, int, str, int], ...]:
-    """T, cycle, name and noise-free ticks of each completion of a case."""
-    quiet = quiet_ticks(case).tolist()
-    return tuple(
-        (row.T, row.cycle, row.name, q) for row, q in zip(completions(case), quiet, strict=True)
-    )
+def _rows(case: Case) -> tuple[tuple[int, int, str, int, int], ...]:
+    """T, cycle, name and noise-free ticks, latest and mean rank, of each completion of a case."""
+    quiet = quiet_observations(case).tolist()
+    spread = case.observe == "spread"
+    latest, mean = (quiet[0::3], quiet[2::3]) if spread else (quiet, quiet)
+    rows = zip(completions(case), latest, mean, strict=True)
+    return tuple((row.T, row.cycle, row.name, last, middle) for row, last, middle in rows)
 
 
 def _check_number(value: Any, name: str, low: int, high: int, words: tuple[str, ...]) -> None:

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 
 from ..analysis.figures import named
 from ..analysis.results import Results
+from ..analysis.show import show_ranks
 from . import overhead, series, style
 
 # Below the series: it shows where it leaves them, left of the first cycle.
@@ -43,8 +44,8 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         bottom.set_xlabel("cycles")
         bottom.xaxis.get_major_locator().set_params(integer=True)
     overhead.label_axes(axes)
-    exponent = panels[0].spots[-1].ranks.bit_length() - 1
-    text = overhead.subtitle(results, len(panels), f"2^{exponent} ranks, ")
+    ranks = show_ranks(panels[0].spots[-1].ranks)
+    text = overhead.subtitle(results, len(panels), f"{ranks} ranks, ")
     handles = overhead.legend_handles(bounded=False)
     fit = Line2D([], [], **_FIT, label="line through cycles 2 ..., back to 0")
     style.finish(figure, results.title, text, [*handles, fit])

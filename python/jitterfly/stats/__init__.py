@@ -13,6 +13,7 @@ from .gram import Gram
 from .histogram import Histogram
 from .moments import Moments, mean_of, ratio_of
 from .paired import SmallestT, difference, ratio, recovery, smallest_t
+from .paired_quantiles import PairedQuantiles
 from .skewness import effective_events
 from .wins import win_probability
 
@@ -22,6 +23,7 @@ __all__ = [
     "Gram",
     "Histogram",
     "Moments",
+    "PairedQuantiles",
     "SmallestT",
     "confidence_set",
     "difference",

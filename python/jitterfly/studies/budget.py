@@ -23,7 +23,7 @@ class Budget:
     max : int
         Up to 2^32.
     rank_rounds : float
-        Ranks times rounds of the dearest cell of a place, from 1. Infinite: no limit.
+        Messages (ranks times rounds) of the dearest cell of a place, from 1. Infinite: no limit.
     raw_bytes : int
         Per place: samples are kept raw up to that many bytes, beyond it as histograms.
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..messages import cost_table, hypercube_costs
 from ..noise.source import Exposed, Noise
-from ..steps import EXCHANGE, FORWARD, symmetric_timeline
+from ..steps import EXCHANGE, FORWARD, MESSAGE
+from ..timeline import symmetric_timeline
 from ..units import to_ticks
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def exposed(case: Case) -> Exposed:
-    """What a rank does in one cycle."""
+    """What a rank does in one cycle at most."""
     total = 0
 
     def count(start: int, work: int) -> int:
@@ -24,11 +26,20 @@ def exposed(case: Case) -> Exposed:
         return start + work
 
     steps = case.cycle_steps()
-    symmetric_timeline(steps, case.costs, 0, case.algorithm.forward_ticks(), count)
-    exchanges = sum(step.kind == EXCHANGE for step in steps)
-    messages = exchanges or any(step.kind == FORWARD for step in steps)
-    transit = case.costs.transit if messages else 0
-    return Exposed(to_ticks(case.work), total, transit, exchanges)
+    hypercube = [step for step in steps if step.kind != MESSAGE]
+    costs, algorithm = hypercube_costs(case, steps), case.algorithm
+    asking = algorithm.asking(case.network)
+    symmetric_timeline(hypercube, costs, 0, algorithm.forward_ticks(), count, asking=asking)
+    ways, exchanges = [0], 0
+    for step, cost in zip(steps, cost_table(case, steps).costs(), strict=True):
+        if cost is not None:
+            ways.append(cost.transit)
+            exchanges += step.repeat
+            total += step.repeat * (cost.send + cost.receive)
+        elif step.kind in (EXCHANGE, FORWARD):
+            ways.append(case.costs.transit)
+            exchanges += step.kind == EXCHANGE
+    return Exposed(to_ticks(case.work), total, max(ways), exchanges)
 
 
 def delays(noise: Noise, case: Case) -> bool:

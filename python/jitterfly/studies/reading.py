@@ -1,12 +1,14 @@
-"""Studies from TOML, as text or in a file."""
+"""Studies and cases from TOML, as text or in a file."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
+from ..case import Case
+from ..fields import check_keys
 from ..noise.files import files_from
-from .schema import read_study
+from .schema import read_study, read_toml
 from .study import Study
 
 
@@ -33,6 +35,30 @@ def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study
     except RecursionError:
         raise ValueError(f"{where}: nested too deeply") from None
     return replace(study, made=replace(study._made, text=text, full=full, where=where))
+
+
+def load_case(path: str | Path) -> Case:
+    """The case in a TOML file: its fields, or a table ``[case]`` of them and nothing else.
+
+    Raises
+    ------
+    ValueError
+        TOML syntax, other tables beside ``[case]`` (a study is more than one case), and what `Case`
+        refuses; the message begins with the name of the file.
+    OSError
+        The file can not be read.
+    """
+    try:
+        table = read_toml(Path(path).read_text(encoding="utf-8"))
+        if "case" in table:
+            check_keys(table, ["case"], "a file with a table [case]")
+            table = table["case"]
+        with files_from(Path(path).absolute().parent):
+            return Case.from_dict(table)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a text file in UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {str(error) or 'nested too deeply'}") from None
 
 
 def load_study(path: str | Path, *, full: bool = False) -> Study:

@@ -88,14 +88,19 @@ def _along(table: Any, path: str) -> Iterator[Any]:
         yield table
 
 
-def read_study(text: str, full: bool) -> dict[str, Any]:
-    """The arguments of `Study` that a TOML text holds."""
+def read_toml(text: str) -> dict[str, Any]:
+    """What a TOML text holds; ValueError if it is none."""
     try:
-        data = tomllib.loads(text)
+        return tomllib.loads(text)
     except ValueError as error:  # tomllib's own, and an integer of thousands of digits
         raise ValueError(f"not valid TOML: {error}") from None
     except RecursionError:
         raise ValueError("not valid TOML: nested too deeply") from None
+
+
+def read_study(text: str, full: bool) -> dict[str, Any]:
+    """The arguments of `Study` that a TOML text holds."""
+    data = read_toml(text)
     override = data.pop("full", None)
     if full and override is None:
         raise ValueError("this study has no [full] table, so --full would change nothing")

@@ -1,11 +1,12 @@
 """What is known without simulation, and what the engine therefore has to agree with.
 
-`noise_free` and `loggp`: times on a quiet machine. `recursion`: the distribution of one rank's
-ready time under independent delays, and bounds of the last rank's. `maxima`: the largest of N
-draws. `bounds`: what no redundancy can repair, and how late a machine can become at all.
+`noise_free`, `collectives` and `loggp`: times on a quiet machine. `recursion`: the distribution of
+one rank's ready time under independent delays, and bounds of the last rank's. `maxima`: the largest
+of N draws. `bounds`: what no redundancy can repair, and how late a machine can become at all.
 """
 
 from .bounds import completion_bound, saturation
+from .collectives import collective_completion
 from .draws import StepModel
 from .largest import Largest, Residual
 from .loggp import loggp_completion
@@ -20,6 +21,7 @@ __all__ = [
     "OneRank",
     "Residual",
     "StepModel",
+    "collective_completion",
     "completion_bound",
     "largest_bernoulli",
     "largest_exponential",

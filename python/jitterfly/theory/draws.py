@@ -97,12 +97,14 @@ def _parts(sources: list[Any], phase: str) -> tuple[Part, ...]:
 
 def _check(case: Case) -> None:
     algorithm = case.algorithm
-    plain = isinstance(algorithm, Butterfly) and not algorithm.levels(case.log2_ranks)
-    if not plain or algorithm.forwards(case.log2_ranks):
+    plain = isinstance(algorithm, Butterfly) and not algorithm.levels(case.ranks)
+    if not plain or algorithm.forwards(case.ranks) or algorithm.on_demand is not None:
         raise ValueError(
             f"algorithm must be a Butterfly without redundant exchanges for this recursion, got "
             f"{shorten(algorithm)}"
         )
+    if case.ranks & (case.ranks - 1):
+        raise ValueError(f"ranks must be a power of two for this recursion, got {case.ranks}")
     if case.cycles != 1:
         raise ValueError(f"cycles must be 1 for this recursion, got {case.cycles}")
     for source in case.noise:

@@ -30,7 +30,8 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
     ------
     ValueError
         `cycle` not from 1 to the cycles of the case; or there is no such closed form: the
-        algorithm is no butterfly, copies take longer to send than a message takes to arrive, or
+        algorithm is no butterfly (`collective_completion` knows others), ranks are no power of
+        two, copies take longer to send than a message takes to arrive, or
         forwards cost CPU time and delay the next cycle. `Result.noise_free` has the value.
     """
     cycle = check_integer(cycle, "cycle", 1, check_case(case).cycles)
@@ -39,8 +40,13 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
         raise ValueError(
             f"algorithm must be a Butterfly for this closed form, got {shorten(algorithm)}"
         )
-    if algorithm.levels(case.log2_ranks) and costs.send > costs.transit:
+    if case.ranks & (case.ranks - 1):
+        raise ValueError(f"ranks must be a power of two for this closed form, got {case.ranks}")
+    if algorithm.levels(case.ranks) and len(algorithm.copied_to) * costs.send > costs.transit:
         raise ValueError("within must be None for this closed form: a send outlasts the transit")
+    asking = algorithm.asking(case.network)
+    if algorithm.asked(case.ranks) and asking.patience + asking.ask > costs.transit:
+        raise ValueError("on_demand must be None for this closed form: asking outlasts the transit")
     if algorithm.forward_cost and cycle > 1:
         raise ValueError("forward_cost must be 0 for this closed form from cycle 2 on")
     return float(from_ticks(cycle * (to_ticks(case.work) + case.log2_ranks * sum(costs))))

@@ -56,7 +56,7 @@ class Collective:
     def __init__(self, machine: Machine, cycle: int, start: list[int]):
         self.machine, self.cycle = machine, cycle
         self.rounds = machine.case.log2_ranks
-        self.copied = set(machine.case.algorithm.levels(self.rounds))
+        self.copied = set(machine.case.algorithm.levels(machine.case.ranks))
         self.ready = [start, *([0] * len(start) for _ in range(self.rounds))]
         self.level = [0] * len(start)
         self.busy = list(start)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ..algorithms import Butterfly
 from ..case import Case
+from ..quiet import quiet_ticks
 
 MOST_RANKS = 128
 MOST_MESSAGES = 20_000  # also the most noise intervals: beyond, nobody could tell them apart
@@ -10,16 +12,24 @@ MOST_MESSAGES = 20_000  # also the most noise intervals: beyond, nobody could te
 
 def noise_free(case: Case) -> int:
     """Completion without noise, ticks."""
-    line = case.quiet_timeline()
-    return int((case.cycles - 1) * line.end + line.ready[-1])
+    return int(quiet_ticks(case)[-1])
 
 
 def check_size(case: Case) -> None:
     """Raise ValueError if a picture could not show the case."""
+    if not isinstance(case.algorithm, Butterfly) or case.ranks & (case.ranks - 1):
+        raise ValueError(
+            "a trace shows a Butterfly on a power of two of ranks, got "
+            f"{type(case.algorithm).__name__} on {case.ranks}"
+        )
+    if case.algorithm.mirrors != (1,) or case.algorithm.on_demand is not None:
+        raise ValueError(
+            "a trace shows copies to one mirror: mirrors and on_demand must be left out"
+        )
     if case.ranks > MOST_RANKS:
         raise ValueError(f"ranks must be from 1 to {MOST_RANKS} for a trace, got {case.ranks}")
     rounds, algorithm = case.log2_ranks, case.algorithm
-    each = rounds + len(algorithm.levels(rounds)) + algorithm.forwards(rounds)
+    each = rounds + len(algorithm.levels(case.ranks)) + algorithm.forwards(case.ranks)
     messages = case.cycles * case.ranks * max(each, 1)
     if messages > MOST_MESSAGES:
         raise ValueError(

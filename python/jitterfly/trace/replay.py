@@ -72,7 +72,7 @@ class Replay:
         self.rows += levels[1:]
         final, busy = list(levels[-1]), list(levels[-1])
         cost = case.algorithm.forward_ticks()
-        for m in range(1, case.algorithm.forwards(case.log2_ranks) + 1):
+        for m in range(1, case.algorithm.forwards(case.ranks) + 1):
             sent = [self.work(i, busy[i], cost) for i in ranks]
             for i in ranks:
                 source = i ^ (1 << (m - 1))

@@ -1,0 +1,40 @@
+"""Recursive halving reduce-scatter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..partners import Xor
+from ..steps import Step
+from .algorithm import Algorithm
+from .schedule import block_bytes, collective, fold_in, fold_out, message, power_below
+
+
+@dataclass(frozen=True)
+class RecursiveHalvingReduceScatter(Algorithm, kind="recursive_halving_reduce_scatter"):
+    """Each round a rank sends away the half of its vector that the other half of its group needs.
+
+    Distances P/2, P/4, ... 1 (as MPICH): at the end each rank holds its block of the result. Ranks
+    beyond the largest power of two P = 2^K send their vector to ``i - P`` first, which also reduces
+    their block and sends it to them at the end (a far fold; MPICH folds neighbours). Halves then
+    hold unequal numbers of blocks: every message of a round is taken as long as the longest of
+    that round, ``d + min(d, N - P)`` blocks over distance d.
+
+    `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
+    (rounded up). K messages a rank, of P/2, P/4, ... 1 blocks on P ranks; two more with the fold.
+
+    Notes
+    -----
+    Noise-free, Hockney, P ranks: ``K alpha + (P - 1)/P n (beta + gamma)``. Thakur, Rabenseifner &
+    Gropp (IJHPCA 2005), for commutative operations.
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        power = power_below(ranks)
+        block, rounds = block_bytes(message_bytes, ranks), power.bit_length() - 1
+        messages = fold_in(ranks, message_bytes, combine=True)
+        for r in range(rounds):
+            mask = power >> r + 1
+            size = (mask + min(mask, ranks - power)) * block
+            messages.append(message(Xor(mask, power), r, size, f"round {r + 1}", combine=True))
+        return collective(messages + fold_out(ranks, block))

@@ -1,0 +1,56 @@
+"""Redundant copies inside the butterfly: the checks of what a user says of them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..fields import check_integer, shorten
+from .algorithm import MOST_ROUNDS
+
+MOST_MIRRORS = 8
+Levels = tuple[int, ...] | Literal["all"] | None
+
+
+def check_levels(value: Any, name: str, most: str) -> Levels:
+    """Levels as a user gives them, ascending; `most` names the highest, such as "K - 1"."""
+    if value is None or (isinstance(value, str) and value == "all"):
+        return value  # type: ignore[return-value]
+    words = f"a list of distinct levels from 1 to {most} (2^K ranks)"
+    rule = f"{name} must be 'all', {words}, or left out"
+    if isinstance(value, (str, bytes, dict)):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    try:
+        levels = [check_integer(level, f"{name} levels", 1, MOST_ROUNDS) for level in value]
+    except TypeError:  # nothing to go through
+        raise ValueError(f"{rule}, got {shorten(value)}") from None
+    if len(set(levels)) != len(levels):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return tuple(sorted(levels)) or None
+
+
+def levels_on(levels: Levels, name: str, highest: int, most: str, rounds: int) -> tuple[int, ...]:
+    """The levels that are meant where `highest` is the highest there is, of `rounds` = K."""
+    if levels == "all":
+        return tuple(range(1, highest + 1))
+    for level in levels or ():
+        if level > highest:
+            allowed = f"from 1 to {highest}" if highest > 0 else "left out"
+            raise ValueError(
+                f"{name} levels must be {allowed} (1 to {most} for 2^K ranks, K = {rounds}),"
+                f" got {level}"
+            )
+    return tuple(levels or ())
+
+
+def check_mirrors(value: Any) -> tuple[int, ...]:
+    """Mirrors as a user gives them."""
+    rule = f"mirrors must be a list of 1 to {MOST_MIRRORS} distinct integers from 1"
+    if isinstance(value, (str, bytes, dict)):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    try:
+        mirrors = tuple(check_integer(mask, "mirrors", 1, 2**MOST_ROUNDS - 1) for mask in value)
+    except TypeError:  # nothing to go through
+        raise ValueError(f"{rule}, got {shorten(value)}") from None
+    if not 1 <= len(mirrors) <= MOST_MIRRORS or len(set(mirrors)) != len(mirrors):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return mirrors

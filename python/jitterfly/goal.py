@@ -1,0 +1,189 @@
+"""A schedule as LogGOPSim reads it (GOAL), with all dependencies.
+
+GOAL: Hoefler, Siebert & Lumsdaine, "Group Operation Assembly Language" (ICPP 2009); LogGOPSim:
+Hoefler, Schneider & Lumsdaine (HPDC 2010). Each rank does what its step says when all of its step
+before is done, so that every delay is passed on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .case import Case, check_case
+from .network import Hockney, LogGOPS
+from .partners import Xor
+from .program import rank_rounds
+from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, draws_per_cycle
+from .units import exact, to_ticks
+
+MOST_MESSAGES = 10**7
+_NS = 1000  # ticks
+
+
+class Goal(NamedTuple):
+    """What `goal_schedule` gives: the GOAL text, LogGOPSim's options, and what is not the same."""
+
+    text: str
+    options: list[str]
+    notes: list[str]
+
+
+class _Message(NamedTuple):
+    sender: int
+    receiver: int
+    tag: int
+    bytes: int
+    combine: int  # ns of CPU at the receiver
+
+
+def goal_schedule(case: Case) -> Goal:
+    """The messages and the work of a case as GOAL.
+
+    Parameters
+    ----------
+    case : Case
+        Its noise is left out: LogGOPSim has noise of its own (``--noise-trace``).
+
+    Returns
+    -------
+    Goal
+        The text; the options that make LogGOPSim's network that of the case; and notes on what is
+        rounded (LogGOPSim's times are whole ns) or has another meaning there.
+
+    Raises
+    ------
+    ValueError
+        Redundant exchanges, of which the first to arrive counts: GOAL can not say that. Messages of
+        0 bytes, which LogGOPSim does not know. More than 10^7 messages.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> network = jf.LogGOPS(L="1us", o="100ns", gamma="1ns")
+    >>> case = jf.Case(2, network=network, message_bytes=1, algorithm=jf.RingAllgather())
+    >>> goal = goal_schedule(case)
+    >>> print(goal.text.split("}")[0])
+    num_ranks 2
+    <BLANKLINE>
+    rank 0 {
+    o0: send 1b to 1 tag 0
+    o1: recv 1b from 1 tag 0
+    <BLANKLINE>
+    >>> " ".join(goal.options)
+    '-L 1000 -o 100 -g 0 -G 0 -O 0 -S 2147483647'
+    """
+    steps = check_case(case).cycle_steps()
+    _check(case, steps)
+    notes: list[str] = []
+    work = _whole_ns(to_ticks(case.work), "work", notes)
+    ranks = [_Rank() for _ in range(case.ranks)]
+    for cycle in range(case.cycles):
+        if work:
+            for rank in ranks:
+                rank.add([f"calc {work}"])
+        for step in steps:
+            for turn in range(step.repeat):
+                draw = draws_per_cycle(steps) * cycle + step.round + turn
+                _do(ranks, list(_messages(case, step, draw, notes)))
+    bodies = [f"\nrank {i} {{\n{rank.text()}}}\n" for i, rank in enumerate(ranks)]
+    text = f"num_ranks {case.ranks}\n" + "".join(bodies)
+    return Goal(text, _options(case, notes), list(dict.fromkeys(notes)))
+
+
+class _Rank:
+    """The operations of one rank, and those that the next ones wait for."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+        self.last: list[str] = []
+
+    def add(self, operations: list[str]) -> None:
+        """Operations that all wait for the ones before, not for each other."""
+        names = []
+        for operation in operations:
+            name = f"o{self.count}"
+            self.count += 1
+            self.lines.append(f"{name}: {operation}")
+            self.lines += [f"{name} requires {before}" for before in self.last]
+            names.append(name)
+        self.last = names
+
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in self.lines or ["o0: calc 0"])
+
+
+def _do(ranks: list[_Rank], messages: list[_Message]) -> None:
+    """One step: every rank in it sends and receives, then combines."""
+    operations: dict[int, list[str]] = {}
+    for m in messages:
+        operations.setdefault(m.sender, []).insert(
+            0, f"send {m.bytes}b to {m.receiver} tag {m.tag}"
+        )
+        received = f"recv {m.bytes}b from {m.sender} tag {m.tag}"
+        operations.setdefault(m.receiver, []).append(received)
+    for rank, own in operations.items():
+        ranks[rank].add(own)
+    for m in messages:
+        if m.combine:
+            ranks[m.receiver].add([f"calc {m.combine}"])
+
+
+def _messages(case: Case, step: Step, draw: int, notes: list[str]) -> Iterator[_Message]:
+    if step.kind == EXCHANGE:
+        step = step._replace(
+            kind=MESSAGE, partners=Xor(1 << step.round, 1 << case.log2_ranks),
+            bytes=case.message_bytes, combine=True,
+        )  # fmt: skip
+    if step.kind != MESSAGE or step.partners is None:
+        return
+    ticks = case.network.costs(step.bytes).combine if step.combine else 0
+    combine = _whole_ns(ticks, "combining a message", notes)
+    for sender, receiver in step.partners.pairs(case.ranks):
+        yield _Message(sender, receiver, draw, step.bytes, combine)
+
+
+def _check(case: Case, steps: list[Step]) -> None:
+    if any(step.kind == FORWARD or step.flags & (COPY | ASK) for step in steps):
+        raise ValueError(
+            "algorithm: redundant exchanges (after, within, on_demand) can not be written as GOAL, "
+            "where an operation waits for all it requires and not for the first of two messages"
+        )
+    if case.message_bytes == 0:
+        raise ValueError("message_bytes must be at least 1 for GOAL, got 0")
+    if rank_rounds(case) > MOST_MESSAGES:
+        raise ValueError(
+            f"a GOAL schedule holds at most {MOST_MESSAGES} messages, this one about "
+            f"{rank_rounds(case)}: lower ranks or cycles"
+        )
+
+
+def _whole_ns(ticks: int, what: str, notes: list[str]) -> int:
+    whole = round(ticks / _NS)
+    if whole * _NS != ticks:
+        notes.append(f"{what}: {ticks / _NS:.12g} ns became {whole} ns")
+    return whole
+
+
+def _options(case: Case, notes: list[str]) -> list[str]:
+    network = case.network
+    if isinstance(network, Hockney):  # alpha + beta n = L + (n - 1) G, and a gap of beta n
+        alpha, beta = exact(network.alpha), exact(network.beta)
+        values = {"L": alpha + beta, "o": 0, "g": beta, "G": beta, "O": 0}
+    elif isinstance(network, LogGOPS):
+        values = {name: exact(getattr(network, name)) for name in "LogGO"}
+        if network.O:
+            notes.append("O is charged for n bytes here, for n - 1 by LogGOPSim")
+    else:
+        raise ValueError(f"network must be Hockney or LogGOPS for GOAL, got {network}")
+    options = []
+    for name, seconds in values.items():
+        time = seconds * 10**9
+        whole = math.floor(time + type(time)(1) / 2)
+        told = f"{float(time):.12g}"  # seconds as binary fractions are a little off
+        if told != str(whole):
+            notes.append(f"{name}: {told} ns became {whole} ns")
+        options += [f"-{name}", str(whole)]
+    return [*options, "-S", str(2**31 - 1)]  # no rendezvous

@@ -1,0 +1,78 @@
+"""What a case would take without any noise."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .case import Case
+from .messages import cost_table, hypercube_costs
+from .program import compile_case, ranks_of_rows, rows_of_steps
+from .result import max_min_mean
+from .steps import Step
+from .timeline import NEVER, is_symmetric, symmetric_timeline
+from .units import to_ticks
+
+
+def quiet_ticks(case: Case) -> npt.NDArray[np.int64]:
+    """Noise-free time of the last rank in each row that the case observes, in ticks.
+
+    Rank 0's where the case observes that alone. Shape (rows,).
+    """
+    return _quiet(_without_noise(case))[:, 0]
+
+
+def quiet_observations(case: Case) -> npt.NDArray[np.int64]:
+    """The same for each column of `Result.ticks`: latest, earliest and mean where they are."""
+    found = _quiet(_without_noise(case))
+    return found.ravel() if case.observe in ("spread", "rounds") else found[:, 0]
+
+
+def _without_noise(case: Case) -> Case:
+    return dataclasses.replace(case, noise=()) if case.noise else case
+
+
+@lru_cache(maxsize=1024)
+def _quiet(case: Case) -> npt.NDArray[np.int64]:
+    """Latest, earliest and mean of each row; shape (rows, 3)."""
+    steps = case.cycle_steps()
+    if is_symmetric(steps, case.ranks):
+        found = np.repeat(_symmetric(case, steps)[:, None], 3, axis=1)
+    else:
+        found = _simulated(case)
+    found.setflags(write=False)
+    return found
+
+
+def _simulated(case: Case) -> npt.NDArray[np.int64]:
+    """By the engine: ranks differ, but without noise one realization is like any other."""
+    try:
+        raw = _core.simulate(compile_case(case), 0, 0, 1, "all", "cpu", 0, None)
+    except MemoryError:
+        raise ValueError(f"not enough memory for one realization of {case.ranks} ranks") from None
+    return max_min_mean(raw, ranks_of_rows(case)).reshape(-1, 3)
+
+
+def _symmetric(case: Case, steps: list[Step]) -> npt.NDArray[np.int64]:
+    """One rank stands for all. Cycles differ until its links are found as in the one before."""
+    rows = rows_of_steps(case, case.observe == "rounds") >= 0
+    costs, messages = hypercube_costs(case, steps), cost_table(case, steps).costs()
+    work, forward = to_ticks(case.work), case.algorithm.forward_ticks()
+    asking = case.algorithm.asking(case.network)
+    found: list[npt.NDArray[np.int64]] = []
+    begin, links, known = 0, (0, NEVER), False
+    while len(found) < case.cycles and not known:
+        line = symmetric_timeline(
+            steps, costs, work, forward, messages=messages, asking=asking, links=links
+        )
+        found.append(begin + np.array(line.ready, dtype=np.int64))
+        begin += line.end
+        late = max(line.sends - line.end, 0), max(line.receives - line.end, NEVER)
+        known, links = late == links, late
+    more = np.arange(1, case.cycles - len(found) + 1)[:, None] * line.end
+    ready = np.concatenate([np.array(found), found[-1] + more])
+    return ready[rows]

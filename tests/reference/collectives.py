@@ -1,0 +1,71 @@
+"""Random cases of all collectives as a user writes them, and the runs that they mean."""
+
+from . import textbook
+from .links import Network
+from .programs import ProgramRun
+from .public_delays import seconds
+from .public_noise import random_sources
+
+GOALS = {
+    "butterfly": "allreduce",
+    "recursive_doubling_allreduce": "allreduce",
+    "ring_allreduce": "allreduce",
+    "rabenseifner_allreduce": "allreduce",
+    "reduce_broadcast_allreduce": "allreduce",
+    "dissemination_barrier": "barrier",
+    "recursive_doubling_barrier": "barrier",
+    "tree_barrier": "barrier",
+    "binomial_broadcast": "broadcast",
+    "scatter_allgather_broadcast": "broadcast",
+    "binomial_reduce": "reduce",
+    "recursive_doubling_allgather": "allgather",
+    "bruck_allgather": "allgather",
+    "ring_allgather": "allgather",
+    "recursive_halving_reduce_scatter": "reduce_scatter",
+}
+
+
+def random_pair(rng, jf, kind):
+    """A `jf.Case`, the `ProgramRun` it must mean, and its seed and realization."""
+    ranks = rng.randint(1, 40)
+    n = rng.choice([1, 8, 1000, rng.randint(1, 5000)])
+    network, exact = random_network(rng, jf, kind)
+    forwards = textbook.log2_up(ranks)
+    algorithm, after, within, forward = {"kind": kind}, 0, (), 0
+    if GOALS[kind] == "allreduce" and rng.random() < 0.5:
+        after = rng.choice([forwards, rng.randint(0, forwards)])
+        # Beyond one forward the model does not wait for the gap between messages.
+        forward = rng.choice([0, 1_000, 12_345]) if after and exact.g == 0 else 0
+        if exact.g:
+            after = 0
+        algorithm |= {"after": after, "forward_cost": seconds(forward)}
+    if kind == "butterfly" and rng.random() < 0.7:
+        _, k = textbook.largest_power(ranks)
+        within = tuple(level for level in range(1, k) if rng.random() < rng.choice([0.5, 1]))
+        algorithm["within"] = list(within) or None
+    cycles, work = rng.randint(1, 3), rng.choice([0, 1, 10**6, 7_000_123])
+    noise, sources = random_sources(rng, jf, ranks, exact.transit(n))
+    case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict(
+        {key: value for key, value in algorithm.items() if value is not None}),
+        network=network, noise=noise, message_bytes=n, cycles=cycles, work=seconds(work),
+        observe=rng.choice(["completion", "rounds"]))  # fmt: skip
+    seed, realization = rng.getrandbits(64), rng.getrandbits(32)
+    run = ProgramRun(kind, ranks, exact, n, goal=GOALS[kind], within=within, after=after,
+                     cycles=cycles, work=work, forward=forward, sources=sources, seed=seed,
+                     realization=realization)  # fmt: skip
+    return case, run, (seed, realization)
+
+
+def random_network(rng, jf, kind):
+    """A network as it is written and as it is meant; its times are whole ticks."""
+    latency, per_byte = rng.choice([(0, 0), (100_000, 1_000), (1_000_000, 100), (7, 3), (1, 0)])
+    gamma = rng.choice([0, 1, 100])
+    if rng.random() < 0.4:
+        network = jf.Hockney(seconds(latency), seconds(per_byte), gamma=seconds(gamma))
+        return network, Network(L=latency, G=per_byte, gamma=gamma, less=0)
+    overhead, each = rng.choice([(0, 0), (1_000, 0), (50_000, 7)])
+    gap = 0 if kind == "butterfly" else rng.choice([0, 0, 5, 60_000, 2_000_000])
+    network = jf.LogGOPS(L=seconds(latency), o=seconds(overhead), g=seconds(gap),
+                         G=seconds(per_byte), O=seconds(each), gamma=seconds(gamma))  # fmt: skip
+    exact = Network(overhead, each, latency, per_byte, gap, gamma)
+    return network, exact

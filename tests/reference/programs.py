@@ -1,0 +1,219 @@
+"""Any collective of textbook.py, executed message by message, with the data that messages carry.
+
+Ranks are processes that go through their list of sends and receives; the links of a rank are
+queues of their own. A heap of events drives all (event_driven.py), so nothing can reach back in
+time, and a message that never comes is a deadlock.
+
+A send begins when the CPU is free and the sender's link is: `gap` after the send before it began.
+The receiver's link takes messages in the order of the rank's program: each is there, with its last
+byte, no earlier than its own `gap` after the one before it was. The CPU receives when it has come
+to that message and the message is there.
+"""
+
+import heapq
+
+from . import textbook
+from .collective import Collective
+from .event_driven import ButterflyRun, Costs
+from .links import CPU, LINK, ReceivingLink, SendingLink
+from .realized import RealizedNoise
+
+
+class Process(Collective):
+    """One rank in one cycle: its program, and what it holds."""
+
+    def __init__(self, run, rank, cycle):
+        super().__init__(run, rank, cycle)
+        self.ops = run.programs[rank]
+        self.held = dict(run.inputs(rank))
+        self.next_op = 0
+        sends = sum(isinstance(op, textbook.Send) for op in self.ops)
+        self.places = [cycle * sends, cycle * (sum(
+            isinstance(op, textbook.Receive) for op in self.ops))]  # fmt: skip
+
+    def _enter(self, now):
+        if self.cycle == 0:
+            self.run.record(0, self.rank, now)
+        self._go_on(now)
+
+    def _go_on(self, now):
+        """The CPU is free: on with the program."""
+        run, links = self.run, self.run.links[self.rank]
+        while self.next_op < len(self.ops):
+            op = self.ops[self.next_op]
+            self.next_op += 1
+            if isinstance(op, str):
+                run.record(run.row(self.cycle, op), self.rank, now)
+            elif isinstance(op, textbook.Send):
+                place, self.places[0] = self.places[0], self.places[0] + 1
+                links[0].ask(place, now, lambda t, op=op: self._send(op, t))
+                return
+            elif isinstance(op, textbook.Receive):
+                place, self.places[1] = self.places[1], self.places[1] + 1
+                links[1].ask(place, now, lambda t, data, op=op: self._receive(op, t, data))
+                return
+            else:  # the butterfly
+                if self.rank < run.power:
+                    self.level, self.busy = 0, now
+                    self.data = {0: self.held[0]}
+                    if run.levels:
+                        self._send_original(0)
+                        self._look(now)
+                        return
+        assert run.promised(self), "the collective does not give what it promises"
+        if run.after and run.goal == "allreduce":
+            assert all(held == run.everyone for held in self.held.values())
+        run.at(now, self.cycle, (4, 0, 0), lambda t: self._hold(0, t, t, run.everyone))
+
+    def _send(self, op, now):
+        run = self.run
+        for block in op.blocks:
+            assert block in self.held, "a message carries what its sender does not hold"
+        cpu, transit, gap = run.prices(op)
+        left = run.noise.send(self.rank, now, cpu, self.cycle, op.number)
+        late = run.noise.transit_delay(
+            left, "original", op.peer, self.cycle, op.number, transit=transit
+        )
+        data = {block: self.held[block] for block in op.blocks}
+        key = self.rank, self.cycle, op.number
+        there = run.links[op.peer][1]
+        run.at(left + transit + late, 0, LINK, lambda t: there.arrive(t, key, data))
+        run.links[self.rank][0].begun(now, left + gap - cpu)
+        run.at(left, 0, CPU, self._go_on)
+
+    def _receive(self, op, now, data):
+        run = self.run
+        for block, ranks in data.items():
+            mine = self.held.get(block, frozenset())
+            if op.how == "combine":
+                assert block in self.held
+                assert not mine & ranks, "an input would be combined twice"
+            elif op.how == "take":
+                assert mine <= ranks, "a message replaces data by less"
+            self.held[block] = mine | ranks
+        work = run.network.cpu(op.bytes)
+        work += run.network.combine(op.bytes) if op.how == "combine" else 0
+        done = run.noise.receive(self.rank, now, work, self.cycle, op.number)
+        run.at(done, 0, CPU, self._go_on)
+
+    # The butterfly inside: levels of the largest power of two of ranks.
+
+    def _reach(self, level, data, ready):
+        block = self.rank >> level << level
+        inputs = frozenset().union(*(self.run.folded(r) for r in range(block, block + 2**level)))
+        assert data == inputs, "wrong inputs combined"
+        self.level = level
+        self.data[level] = data
+        self.run.record(self.run.row(self.cycle, f"level {level}"), self.rank, ready)
+
+    def _finish_butterfly(self, ready):
+        self.held[0] = self.data[self.run.levels]
+        self.run.at(ready, self.cycle, CPU, self._go_on)
+
+
+class ProgramRun(ButterflyRun):
+    """One realization of a collective on any number of ranks.
+
+    `kind`: a function of textbook.py. `rows` as `ButterflyRun` has them, with None where a rank is
+    in no step of that row; `labels` names those of one cycle.
+    """
+
+    def __init__(self, kind, ranks, network, message_bytes, *, goal, within=(), after=0, cycles=1,
+                 work=0, forward=0, sources=(), seed=0, realization=0):  # fmt: skip
+        n, self.sources = message_bytes, sources
+        self.power, levels = textbook.largest_power(ranks)
+        costs = Costs(network.cpu(n), network.cpu(n), network.transit(n), network.combine(n), work,
+                      forward)  # fmt: skip
+        super().__init__(levels, costs, within=within, after=after, cycles=cycles)
+        self.ranks, self.network, self.goal = ranks, network, goal
+        self.everyone = frozenset(range(ranks))
+        self.labels, self.programs = [], []
+        for rank in range(ranks):
+            labels, ops = self._program(getattr(textbook, kind)(rank, ranks, n))
+            self.programs.append(ops)
+            self.labels = labels
+        every = [op for ops in self.programs for op in ops]
+        numbers = [op.number for op in every if isinstance(op, textbook.Send)]
+        self.draws = 64 * (max(numbers, default=0) // 64 + 1)
+        self.noise = RealizedNoise(sources, seed, realization, self.draws)
+        self.links = [(SendingLink(self), ReceivingLink(self)) for _ in range(ranks)]
+        for rank, ops in enumerate(self.programs):
+            gaps = [(op, network.gap(op.bytes) if op.occupies else 0) for op in ops
+                    if isinstance(op, textbook.Receive)]  # fmt: skip
+            self.links[rank][1].expected = [
+                ((op.peer, cycle, op.number), gap) for cycle in range(cycles) for op, gap in gaps
+            ]
+        self.final_row = len(self.labels)
+        self.rows_per_cycle = len(self.labels) + after + 1
+        self.rows = [[None] * ranks for _ in range(1 + cycles * self.rows_per_cycle)]
+
+    def _program(self, rounds):
+        labels, ops = [], []
+        for label, mine in rounds:
+            ops += mine
+            if label == textbook.HYPERCUBE:
+                ops.append(None)
+                labels += [f"level {level}" for level in range(1, self.levels + 1)]
+            else:
+                ops.append(label)
+                labels.append(label)
+        return labels, ops
+
+    def row(self, cycle, label):
+        return 1 + cycle * self.rows_per_cycle + self.labels.index(label)
+
+    def machine(self, rank, cycle):
+        if (rank, cycle) not in self._machines:
+            self._machines[rank, cycle] = Process(self, rank, cycle)
+        return self._machines[rank, cycle]
+
+    def prices(self, op):
+        n, net = op.bytes, self.network
+        return net.cpu(n), net.transit(n), net.gap(n) if op.occupies else 0
+
+    def inputs(self, rank):
+        """Blocks that a rank holds at the start."""
+        blocks = {b for ops in self.programs for op in ops if isinstance(op, textbook.Send)
+                  for b in op.blocks} or {0}  # fmt: skip
+        if self.goal == "broadcast":
+            return {b: frozenset([0]) for b in blocks} if rank == 0 else {}
+        if self.goal == "allgather":
+            return {rank: frozenset([rank])}
+        return {b: frozenset([rank]) for b in blocks}
+
+    def folded(self, rank):
+        """Whose input a rank has when it enters the butterfly."""
+        return frozenset(r for r in (rank, rank + self.power) if r < self.ranks)
+
+    def promised(self, process):
+        """Whether a rank has the result."""
+        held, rank = process.held, process.rank
+        match self.goal:
+            case "allreduce" | "barrier":
+                return all(held[b] == self.everyone for b in held)
+            case "reduce":
+                return rank != 0 or held[0] == self.everyone
+            case "broadcast":
+                blocks = self.inputs(0)
+                return held == blocks
+            case "allgather":
+                return held == {b: frozenset([b]) for b in range(self.ranks)}
+            case "reduce_scatter":
+                return held[rank if self.ranks > 1 else 0] == self.everyone
+
+    def execute(self):
+        for rank in range(self.ranks):
+            self.start_cycle(rank, 0, 0)
+        now = 0
+        while self._heap:
+            time, _, _, _, _, action = heapq.heappop(self._heap)
+            assert time >= now, "an event reached back in time"
+            now = time
+            action(time)
+        ends = [""] * (self.rows_per_cycle - len(self.labels))
+        labels = ["", *(self.labels + ends) * self.cycles]
+        for label, row in zip(labels, self.rows, strict=True):
+            present = self.power if label.startswith("level") else self.ranks
+            assert None not in row[:present], "a rank never came to the end: deadlock"
+        assert not any(link.arrived or link.waiting for _, link in self.links)
+        return self.rows

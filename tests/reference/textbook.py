@@ -1,0 +1,268 @@
+"""Collective algorithms as their papers have them: what each rank sends, receives and combines.
+
+One function an algorithm, written from the literature and not from the simulator's. It yields a
+round at a time: its name, and what one rank does in it, in order. `me` is the rank, `size` the
+number of ranks, n the message bytes of a case. Data are blocks with numbers; what a block holds is
+the set of ranks whose input is in it.
+
+Thakur, Rabenseifner & Gropp, IJHPCA 2005 (recursive doubling and halving, Rabenseifner, binomial
+trees, ring); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel & Manber, IJPP 1988 (dissemination).
+"""
+
+from dataclasses import dataclass
+
+FOLD_IN, FOLD_OUT = 62, 63  # numbers of their draws
+
+
+@dataclass(frozen=True)
+class Send:
+    """To rank `peer`: these blocks, in a message of `bytes`; `number` is that of its draws."""
+
+    peer: int
+    blocks: tuple[int, ...]
+    bytes: int
+    number: int
+    occupies: bool = True
+
+
+@dataclass(frozen=True)
+class Receive:
+    """From rank `peer`. `how`: "combine" with what is held, "take" it, or "learn" (a barrier)."""
+
+    peer: int
+    bytes: int
+    number: int
+    how: str = "take"
+    occupies: bool = True
+
+
+HYPERCUBE = "hypercube"  # instead of a list: the butterfly with its copies, of another machine
+
+
+def log2_up(size):
+    """Rounds that it takes to double from 1 to `size`."""
+    rounds = 0
+    while 1 << rounds < size:
+        rounds += 1
+    return rounds
+
+
+def largest_power(size):
+    """The largest 2^k that is not above `size`, and k."""
+    k = 0
+    while 2 << k <= size:
+        k += 1
+    return 1 << k, k
+
+
+def cut(n, parts):
+    """Bytes of a block."""
+    return (n + parts - 1) // parts
+
+
+def exchange(peer, blocks, size, number, how):
+    return [Send(peer, tuple(blocks), size, number), Receive(peer, size, number, how)]
+
+
+def fold(me, size, label, message, *, way_out, how="take", **options):
+    """Ranks above the power of two hand over to those as far below, or get it back."""
+    power, _ = largest_power(size)
+    if power == size:
+        return
+    blocks, length = message
+    number = FOLD_OUT if way_out else FOLD_IN
+    ops = []
+    if me >= power:
+        there = me - power
+        ops = [Receive(there, length, number, how, **options)] if way_out else \
+            [Send(there, tuple(blocks(me)), length, number, **options)]  # fmt: skip
+    elif me + power < size:
+        there = me + power
+        ops = [Send(there, tuple(blocks(there)), length, number, **options)] if way_out else \
+            [Receive(there, length, number, how, **options)]  # fmt: skip
+    yield label, ops
+
+
+def butterfly(me, size, n):
+    whole = (lambda _: (0,)), n
+    yield from fold(me, size, "fold in", whole, way_out=False, how="combine", occupies=False)
+    yield HYPERCUBE, []
+    yield from fold(me, size, "fold out", whole, way_out=True, occupies=False)
+
+
+def _doubling(me, size, n, how):
+    power, k = largest_power(size)
+    whole = (lambda _: (0,)), n
+    yield from fold(me, size, "fold in", whole, way_out=False, how=how)
+    for r in range(k):
+        partner = me ^ 2**r
+        yield f"round {r + 1}", exchange(partner, [0], n, r, how) if me < power else []
+    yield from fold(me, size, "fold out", whole, way_out=True)
+
+
+def recursive_doubling_allreduce(me, size, n):
+    yield from _doubling(me, size, n, "combine")
+
+
+def recursive_doubling_barrier(me, size, n):
+    yield from _doubling(me, size, n, "learn")
+
+
+def dissemination_barrier(me, size, n):
+    for r in range(log2_up(size)):
+        there, back = (me + 2**r) % size, (me - 2**r) % size
+        yield f"round {r + 1}", [Send(there, (0,), n, r), Receive(back, n, r, "learn")]
+
+
+def ring_allreduce(me, size, n):
+    block = cut(n, size)
+    right, left = (me + 1) % size, (me - 1) % size
+    for name, shift, how in (("reduce-scatter", 0, "combine"), ("allgather", 1, "take")):
+        ops = []
+        for step in range(size - 1):
+            number = step + shift * (size - 1)
+            ops.append(Send(right, ((me - step + shift) % size,), block, number))
+            ops.append(Receive(left, block, number, how))
+        if ops:
+            yield name, ops
+
+
+def rabenseifner_allreduce(me, size, n):
+    """Vector halving with distance doubling, and back."""
+    power, k = largest_power(size)
+    block = cut(n, power)
+    whole = (lambda _: tuple(range(power))), n
+    yield from fold(me, size, "fold in", whole, way_out=False, how="combine")
+    mine, halves = list(range(power)), []
+    for r in range(k):
+        ops = []
+        if me < power:
+            lower, upper = mine[: len(mine) // 2], mine[len(mine) // 2 :]
+            keep, give = (upper, lower) if me & 2**r else (lower, upper)
+            ops = exchange(me ^ 2**r, give, len(give) * block, r, "combine")
+            halves.append(give)
+            mine = keep
+        yield f"reduce-scatter {r + 1}", ops
+    for r in reversed(range(k)):
+        ops, number = [], 2 * k - 1 - r
+        if me < power:
+            ops = exchange(me ^ 2**r, mine, len(mine) * block, number, "take")
+            mine = sorted(mine + halves[r])
+        yield f"allgather {k - r}", ops
+    yield from fold(me, size, "fold out", whole, way_out=True)
+
+
+def _up(me, size, n, how):
+    for r in range(log2_up(size)):
+        stride, ops = 2**r, []
+        if me % (2 * stride) == stride:
+            ops = [Send(me - stride, (0,), n, r)]
+        elif me % (2 * stride) == 0 and me + stride < size:
+            ops = [Receive(me + stride, n, r, how)]
+        yield f"up {r + 1}", ops
+
+
+def _down(me, size, n, first):
+    rounds = log2_up(size)
+    for r in range(rounds):
+        stride, ops = 2 ** (rounds - 1 - r), []
+        if me % (2 * stride) == stride:
+            ops = [Receive(me - stride, n, first + r)]
+        elif me % (2 * stride) == 0 and me + stride < size:
+            ops = [Send(me + stride, (0,), n, first + r)]
+        yield f"down {r + 1}", ops
+
+
+def reduce_broadcast_allreduce(me, size, n):
+    yield from _up(me, size, n, "combine")
+    yield from _down(me, size, n, log2_up(size))
+
+
+def tree_barrier(me, size, n):
+    yield from _up(me, size, n, "learn")
+    yield from _down(me, size, n, log2_up(size))
+
+
+def binomial_reduce(me, size, n):
+    yield from _up(me, size, n, "combine")
+
+
+def binomial_broadcast(me, size, n):
+    yield from _down(me, size, n, 0)
+
+
+def scatter_allgather_broadcast(me, size, n):
+    """van de Geijn's: in a tree, ranks hand on the blocks of the upper half of their subtree."""
+    block, rounds = cut(n, size), log2_up(size)
+    for r in range(rounds):
+        stride, ops = 2 ** (rounds - 1 - r), []
+        if me % (2 * stride) == 0 and me + stride < size:
+            blocks = [b for b in range(me + stride, me + 2 * stride) if b < size]
+            ops = [Send(me + stride, tuple(blocks), len(blocks) * block, r)]
+        elif me % (2 * stride) == stride:
+            ops = [Receive(me - stride, (min(me + stride, size) - me) * block, r)]
+        yield f"scatter {r + 1}", ops
+    right, left, ops = (me + 1) % size, (me - 1) % size, []
+    for step in range(size - 1):
+        number = rounds + step
+        ops += [Send(right, ((me - step) % size,), block, number), Receive(left, block, number)]
+    if ops:
+        yield "allgather", ops
+
+
+def ring_allgather(me, size, n):
+    right, left, ops = (me + 1) % size, (me - 1) % size, []
+    for step in range(size - 1):
+        ops += [Send(right, ((me - step) % size,), n, step), Receive(left, n, step)]
+    if ops:
+        yield "ring", ops
+
+
+def bruck_allgather(me, size, n):
+    held = [me]
+    for r in range(log2_up(size)):
+        there, source = (me - 2**r) % size, (me + 2**r) % size
+        blocks = held[: size - len(held)]
+        yield f"round {r + 1}", [
+            Send(there, tuple(blocks), len(blocks) * n, r), Receive(source, len(blocks) * n, r)
+        ]  # fmt: skip
+        held = held + [(b + 2**r) % size for b in blocks]
+
+
+def recursive_doubling_allgather(me, size, n):
+    """With the fold, groups hold unequal numbers of blocks: messages are padded to the longest."""
+    power, k = largest_power(size)
+
+    def group(rank, width):
+        first = rank // width * width
+        return [b for i in range(first, first + width) for b in (i, i + power) if b < size]
+
+    yield from fold(me, size, "fold in", ((lambda extra: (extra,)), n), way_out=False)
+    for r in range(k):
+        longest = max(len(group(first, 2**r)) for first in range(0, power, 2**r))
+        ops = exchange(me ^ 2**r, group(me, 2**r), longest * n, r, "take") if me < power else []
+        yield f"round {r + 1}", ops
+    lacking = (lambda extra: tuple(b for b in range(size) if b != extra)), (size - 1) * n
+    yield from fold(me, size, "fold out", lacking, way_out=True)
+
+
+def recursive_halving_reduce_scatter(me, size, n):
+    """Distance halving; padded as the allgather above."""
+    power, k = largest_power(size)
+    block = cut(n, size)
+
+    def group(rank, width):
+        first = rank // width * width
+        return [b for i in range(first, first + width) for b in (i, i + power) if b < size]
+
+    everything = (lambda _: tuple(range(size))), n
+    yield from fold(me, size, "fold in", everything, way_out=False, how="combine")
+    for r in range(k):
+        distance = power >> r + 1
+        longest = max(len(group(first, distance)) for first in range(0, power, distance))
+        ops, partner = [], me ^ distance
+        if me < power:
+            ops = exchange(partner, group(partner, distance), longest * block, r, "combine")
+        yield f"round {r + 1}", ops
+    own = (lambda extra: (extra,)), block
+    yield from fold(me, size, "fold out", own, way_out=True)

@@ -1,0 +1,113 @@
+"""Studies over algorithms and any number of ranks: from TOML to table and picture."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly.cli import main
+
+STUDY = """
+name = "collectives"
+title = "Algorithms"
+seed = 3
+realizations = { max = 50 }
+
+[case]
+message_bytes = 4096
+network = { kind = "loggops", L = "1us", o = "100ns", g = "200ns", G = "1ns", gamma = "0.1ns" }
+noise = [
+    { kind = "periodic", period = "1ms", duration = "100us", synchronized = "machine" },
+    { kind = "jitter", period = "1ms", duration = "10us" },
+]
+
+[axes.ranks]
+values = [5, 64, 100]
+
+[variants.doubling]
+algorithm = { kind = "recursive_doubling_allreduce" }
+[variants.ring]
+algorithm = { kind = "ring_allreduce" }
+[variants.rabenseifner]
+algorithm = { kind = "rabenseifner_allreduce" }
+
+[observables]
+slowdown = { kind = "slowdown", variant = "ring" }
+gain = { kind = "gain", of = "rabenseifner", over = "doubling" }
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    return path
+
+
+@pytest.mark.parametrize("figure", ["", 'figure = "curves"\n'])
+def test_run_status_and_plot(study, figure, tmp_path, capsys):
+    study.write_text(STUDY.replace("seed = 3\n", f"seed = 3\n{figure}"))
+    out = tmp_path / "out"
+    assert main(["run", str(study), "--out", str(out)]) == 0
+    assert main(["status", str(out)]) == 0
+    assert main(["plot", str(out), "--kind", "tail"]) == 0
+    assert "100" in capsys.readouterr().out
+
+
+def test_samples_are_those_of_simulate(study, tmp_path):
+    store = jf.run_study(jf.load_study(study), tmp_path / "out")
+    kinds = {"doubling": jf.RecursiveDoublingAllreduce(), "ring": jf.RingAllreduce(),
+             "rabenseifner": jf.RabenseifnerAllreduce()}  # fmt: skip
+    for place in store.places:
+        for variant, case in place.cases.items():
+            assert case.algorithm == kinds[variant]
+            assert case.ranks in (5, 64, 100)
+            assert jf.Case.from_dict(case.to_dict()) == case
+    assert store.estimate(store.places[-1], "slowdown", "mean").value > 1
+
+
+def test_axis_over_algorithms_and_the_mean_rank(tmp_path):
+    """Ranks of a tree differ without noise, too: the mean's slowdown is over the mean."""
+    text = STUDY.split("[variants.doubling]")[0].replace("[case]", '[case]\nobserve = "spread"')
+    text = text.replace('synchronized = "machine" ', 'start = "stationary"')
+    text += """
+[axes.algorithm]
+path = "algorithm.kind"
+values = ["binomial_broadcast", "tree_barrier", "bruck_allgather"]
+[observables]
+slowdown = { kind = "slowdown" }
+mean = { kind = "slowdown", rank = "mean" }
+"""
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    study = jf.load_study(path)
+    store = jf.run_study(study, tmp_path / "out")
+    assert len(store.places) == 9
+    for place in store.places:
+        case = place.cells[0].case
+        quiet = jf.simulate(replace(case, noise=()), 1).samples[0]
+        assert quiet[0] >= quiet[2] >= quiet[1]
+        mean = store.estimate(place, "mean", "mean").value
+        result = jf.simulate(case, 50, seed=3)
+        expected = result.samples[:, 2].mean() / quiet[2]
+        assert mean == pytest.approx(expected, rel=1e-9)
+
+
+def test_traces_are_of_butterflies(tmp_path, capsys):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    assert main(["trace", str(path), "--out", str(tmp_path / "x.png")]) == 2
+    error = capsys.readouterr().err
+    assert "a trace shows a Butterfly on a power of two of ranks, got" in error
+
+
+def test_spread_of_few_ranks_is_exact():
+    """Sums of ticks over a number of ranks that is no power of two: the mean, rounded."""
+    network = jf.LogGOPS(L="1us", o="100ns", gamma="1ns")
+    case = jf.Case(7, algorithm=jf.BinomialBroadcast(), network=network, observe="spread")
+    times = jf.ready_times(case)[-1]
+    found = jf.simulate(case, 1).ticks[0]
+    ticks = np.rint(times * 1e12).astype(int).tolist()
+    assert found.tolist() == [max(ticks), min(ticks), round(sum(ticks) / 7)]
+    np.testing.assert_array_equal(jf.simulate(case, 1).noise_free * 1e12, found)

@@ -1,0 +1,164 @@
+"""Collectives on any number of ranks against the event-driven reference, to the last tick."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference import textbook
+from reference.collectives import GOALS, random_pair
+from reference.links import Network
+from reference.programs import ProgramRun
+
+import jitterfly as jf
+from jitterfly.steps import MESSAGE
+
+KINDS = sorted(GOALS)
+RANKS = [*range(1, 41)]
+
+
+def sent_by_textbook(kind, ranks, n):
+    """(number of draws, sender, receiver, bytes, whether it is combined) of every message."""
+    sends, receives = Counter(), Counter()
+    for rank in range(ranks):
+        for _, ops in getattr(textbook, kind)(rank, ranks, n):
+            for op in ops:
+                if isinstance(op, textbook.Send):
+                    sends[op.number, rank, op.peer, op.bytes, op.occupies] += 1
+                else:
+                    receives[op.number, op.peer, rank, op.bytes, op.how == "combine"] += 1
+    return sends, receives
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_are_the_textbook_s(kind):
+    """Who sends how many bytes to whom, and what is combined, for every number of ranks."""
+    algorithm = jf.Algorithm.from_dict({"kind": kind})
+    for ranks in [*RANKS, 63, 64, 65, 100]:
+        n = 1000
+        sends, receives = Counter(), Counter()
+        for step in algorithm.steps(ranks, n):
+            if step.kind != MESSAGE:
+                continue
+            for draw in range(step.round, step.round + step.repeat):
+                for a, b in step.partners.pairs(ranks):
+                    sends[draw, a, b, step.bytes, step.occupies] += 1
+                    receives[draw, a, b, step.bytes, step.combine] += 1
+            assert len(step.partners.pairs(ranks)) == step.partners.count(ranks)
+        assert (sends, receives) == sent_by_textbook(kind, ranks, n)
+
+
+CASES = [(kind, number) for kind in KINDS for number in range(60)]
+
+
+@pytest.mark.parametrize(("kind", "number"), CASES)
+def test_engine_equals_reference(kind, number):
+    case, run, (seed, realization) = random_pair(random.Random(f"{kind} {number}"), jf, kind)
+    expected = run.execute()
+    times = jf.ready_times(case, seed=seed, realization=realization)
+    here = np.array([[t is not None for t in row] for row in expected])
+    filled = np.array([[t or 0 for t in row] for row in expected], dtype=np.int64)
+    np.testing.assert_array_equal(np.isnan(times), ~here)
+    found = np.where(here, np.rint(np.nan_to_num(times) * 1e12), 0).astype(np.int64)
+    np.testing.assert_array_equal(found, filled)
+    assert jf.row_labels(case) == labels_of(run)
+
+    result = jf.simulate(case, 1, seed=seed, backend="cpu", first=realization)
+    ticks = dict(zip(result.observations, result.ticks[0].tolist(), strict=True))
+    if case.observe == "completion":
+        assert list(ticks.values()) == completions(run)
+    elif case.observe == "rounds":
+        for label, row in zip(labels_of(run), expected, strict=True):
+            row = [t for t in row if t is not None]
+            assert ticks[f"{label}: max"] == max(row)
+            assert ticks[f"{label}: min"] == min(row)
+            assert ticks[f"{label}: mean"] == (2 * sum(row) + len(row)) // (2 * len(row))
+
+
+def labels_of(run):
+    labels = [*run.labels, *(f"forward {m}" for m in range(1, run.after + 1)), "end"]
+    if run.cycles > 1:
+        labels = [f"cycle {c}, {label}" for c in range(1, run.cycles + 1) for label in labels]
+    return ["start", *labels]
+
+
+def completions(run):
+    """Of each cycle, the last rank's time with T = 0 ... after."""
+    times = []
+    for cycle in range(run.cycles):
+        first = cycle * run.rows_per_cycle + run.final_row
+        if not run.final_row:  # nothing is sent: the cycle's end
+            first = (cycle + 1) * run.rows_per_cycle
+        times += [max(run.rows[first + T]) for T in range(run.after + 1)]
+    return times
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_free_is_the_engine_without_noise(kind):
+    """Symmetric schedules are evaluated by one rank, others by the engine: the same numbers."""
+    rng = random.Random(f"quiet {kind}")
+    for observe in ("completion", "spread", "rounds", "rank 0") * 4:
+        case, _, _ = random_pair(rng, jf, kind)
+        quiet = replace(case, noise=(), observe=observe)
+        result = jf.simulate(quiet, 2, backend="cpu")
+        np.testing.assert_array_equal(result.samples, np.tile(result.noise_free, (2, 1)))
+
+
+def test_the_cases_are_not_trivial():
+    """Every kind of noise in many cases, which delays something; waits for links; many ranks."""
+    seen, roles, ranks = Counter(), Counter(), Counter()
+    for kind in KINDS:
+        for number in range(60):
+            _, run, _ = random_pair(random.Random(f"{kind} {number}"), jf, kind)
+            run.execute()
+            seen += run.noise.seen
+            seen["link"] += sum(a.waited + b.waited for a, b in run.links)
+            ranks[run.ranks] += 1
+            roles += Counter({source.role for source in run.sources})
+    assert len(roles) == 6
+    assert min(roles.values()) > 100
+    assert min(seen[what] for what in ("compute", "receive", "send", "message", "link")) > 300
+    assert min(seen["interrupted"], seen["outside"]) > 300
+    assert set(ranks) == set(RANKS)
+
+
+def wrong_block(me, size, n):
+    for step in range(size - 1):
+        right, left = (me + 1) % size, (me - 1) % size
+        send = textbook.Send(right, ((me - step - 1) % size,), n, step)
+        yield f"step {step}", [send, textbook.Receive(left, n, step)]
+
+
+def one_round_too_few(me, size, n):
+    yield from list(textbook.dissemination_barrier(me, size, n))[:-1]
+
+
+def partner_again(me, size, n):
+    for r in range(2):
+        yield f"round {r}", textbook.exchange(me ^ 1, [0], n, r, "combine")
+
+
+def nobody_sends(me, size, n):
+    yield "round", [textbook.Receive((me + 1) % size, n, 0)]
+
+
+def part_of_the_sum_last(me, size, n):
+    yield from textbook.binomial_reduce(me, size, n)
+    yield "again", textbook.exchange(me ^ 1, [0], n, 5, "take")
+
+
+@pytest.mark.parametrize(
+    ("program", "goal", "message"),
+    [
+        (wrong_block, "allgather", "does not hold"),
+        (one_round_too_few, "barrier", "does not give what it promises"),
+        (partner_again, "allreduce", "combined twice"),
+        (nobody_sends, "allreduce", "deadlock"),
+        (part_of_the_sum_last, "reduce", "replaces data by less"),
+    ],
+)
+def test_reference_notices_wrong_programs(program, goal, message, monkeypatch):
+    monkeypatch.setattr(textbook, "wrong", program, raising=False)
+    with pytest.raises(AssertionError, match=message):
+        ProgramRun("wrong", 4, Network(o=3, L=10), 8, goal=goal).execute()

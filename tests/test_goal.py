@@ -1,0 +1,212 @@
+"""GOAL export: the dependencies, checked by an execution of the text, and in LogGOPSim itself."""
+
+import os
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference.collectives import GOALS
+
+import jitterfly as jf
+from jitterfly.cli import main
+from jitterfly.goal import goal_schedule
+
+SIMULATOR = os.environ.get("JITTERFLY_LOGGOPSIM", "")
+LATENCY = 1000  # ns
+FREE = jf.LogGOPS(L=LATENCY * 1e-9, o=0, gamma=1e-9)  # messages cost no CPU time
+OPERATION = re.compile(r"(\w+): (send|recv|calc) (\d+)(?:b (?:to|from) (\d+) tag (\d+))?")
+
+
+def parse(text):
+    """Operations (kind, size, peer, tag) and their requirements, for each rank."""
+    head, *parts = re.split(r"\nrank (\d+) \{\n", text)
+    assert head == f"num_ranks {len(parts) // 2}\n"
+    ranks = []
+    for number, body in zip(parts[::2], parts[1::2], strict=True):
+        assert int(number) == len(ranks)
+        operations, needs = {}, {}
+        *lines, end = body.strip().split("\n")
+        assert end == "}"
+        for line in lines:
+            if " requires " in line:
+                name, before = line.split(" requires ")
+                needs[name].append(before)
+                continue
+            name, kind, size, peer, tag = OPERATION.fullmatch(line).groups()
+            operations[name] = kind, int(size), peer and int(peer), tag and int(tag)
+            needs[name] = []
+        ranks.append((operations, needs))
+    return ranks
+
+
+def last_end(ranks, starts):
+    """When the last operation ends if messages take LATENCY and their CPU time is 0."""
+    sends = {}
+    for rank, (operations, _) in enumerate(ranks):
+        for name, (kind, size, peer, tag) in operations.items():
+            if kind == "send":
+                assert (rank, peer, tag) not in sends, "a tag is used twice"
+                sends[rank, peer, tag] = name, size
+    done, received = {}, set()
+
+    def end(rank, name):
+        stack = [(rank, name)]
+        while stack:
+            here = stack[-1]
+            operations, needs = ranks[here[0]]
+            kind, size, peer, tag = operations[here[1]]
+            waits = [(here[0], before) for before in needs[here[1]]]
+            if kind == "recv":
+                sent, length = sends[peer, here[0], tag]
+                assert length == size
+                received.add((peer, here[0], tag))
+                waits.append((peer, sent))
+            missing = [one for one in waits if one not in done]
+            assert not set(missing) & set(stack), "a circle"
+            if missing:
+                stack.append(missing[0])
+                continue
+            ready = [done[one] for one in waits]
+            if kind == "recv":
+                ready[-1] += LATENCY
+            done[here] = max(*ready, starts[here[0]], 0) + (size if kind == "calc" else 0)
+            stack.pop()
+        return done[rank, name]
+
+    ends = [end(rank, name) for rank, (ops, _) in enumerate(ranks) for name in ops]
+    assert received == set(sends), "a message is not received"
+    return max(ends)
+
+
+@pytest.mark.parametrize("kind", sorted(GOALS))
+def test_every_delay_is_passed_on(kind):
+    """Ranks start at different times, as noise of a compute phase has it."""
+    rng = random.Random(f"goal {kind}")
+    for _ in range(30):
+        ranks, n = rng.randint(1, 40), rng.choice([1, 8, 1000])
+        algorithm = jf.Algorithm.from_dict({"kind": kind})
+        phases = np.array([rng.randrange(100_000) * 1e-9 for _ in range(ranks)])
+        noise = jf.PeriodicNoise(1e-4, 2e-5, phases=phases, during="compute")
+        skewed = jf.Case(ranks, algorithm=algorithm, network=FREE, message_bytes=n, noise=[noise],
+                         work=rng.choice([0, 5e-5]))  # fmt: skip
+        starts = np.rint(1e9 * jf.ready_times(skewed)[0]).astype(int).tolist()
+        quiet = jf.Case(ranks, algorithm=algorithm, network=FREE, message_bytes=n)
+        text = goal_schedule(quiet).text
+        assert last_end(parse(text), starts) * 1000 == jf.simulate(skewed, 1).ticks[0, -1]
+
+
+def test_cycles_and_work():
+    case = jf.Case(6, algorithm=jf.RingAllreduce(), network=FREE, message_bytes=60, cycles=3,
+                   work="7us")  # fmt: skip
+    goal = goal_schedule(case)
+    assert last_end(parse(goal.text), [0] * 6) * 1000 == jf.simulate(case, 1).ticks[0, -1]
+    assert goal.notes == []
+    assert goal.options == ["-L", "1000", "-o", "0", "-g", "0", "-G", "0", "-O", "0",
+                            "-S", "2147483647"]  # fmt: skip
+
+
+def test_rounding_is_told():
+    network = jf.LogGOPS(L="1us", o="100ps", G="0.25ns", O="1ns", gamma="0.1ns")
+    goal = goal_schedule(jf.Case(4, network=network, message_bytes=8, work="1.5us"))
+    assert goal.notes == [
+        "combining a message: 0.8 ns became 1 ns",
+        "O is charged for n bytes here, for n - 1 by LogGOPSim",
+        "o: 0.1 ns became 0 ns",
+        "G: 0.25 ns became 0 ns",
+    ]
+    hockney = goal_schedule(jf.Case(4, network=jf.Hockney("1us", "2ns"), message_bytes=8))
+    assert hockney.options[:8] == ["-L", "1002", "-o", "0", "-g", "2", "-G", "2"]
+    assert hockney.notes == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algorithm": jf.Butterfly(within="all")}, "algorithm: redundant exchanges"),
+        ({"algorithm": jf.RingAllreduce(after=1)}, "algorithm: redundant exchanges"),
+        ({"network": jf.Hockney("1us", 0), "message_bytes": 0}, "message_bytes must be at least 1"),
+        ({"ranks": 2**20, "algorithm": jf.RingAllgather()}, "a GOAL schedule holds at most"),
+    ],
+)
+def test_what_is_refused(options, message):
+    case = jf.Case(**{"ranks": 8, "network": FREE, "message_bytes": 8} | options)
+    with pytest.raises(ValueError, match=message):
+        goal_schedule(case)
+
+
+CASE = """
+ranks = 5
+message_bytes = 8
+algorithm = { kind = "binomial_broadcast" }
+network = { kind = "loggops", L = "1us", o = "100ns" }
+"""
+
+
+@pytest.mark.parametrize("text", [CASE, f"[case]\n{CASE}"])
+def test_command(text, tmp_path, capsys):
+    path, out = tmp_path / "case.toml", tmp_path / "schedule.goal"
+    path.write_text(text)
+    assert main(["export-goal", str(path)]) == 0
+    found = capsys.readouterr()
+    assert found.err == "LogGOPSim -L 1000 -o 100 -g 0 -G 0 -O 0 -S 2147483647\n"
+    assert len(parse(found.out)) == 5
+    assert main(["export-goal", str(path), "-o", str(out)]) == 0
+    assert out.read_text() == found.out
+    assert capsys.readouterr().out == f"written: {out}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ranks = ", "not valid TOML"),
+        ("ranks = 4", "case: key 'network' is missing"),
+        (f"seed = 3\n[case]\n{CASE}", "a file with a table [case]: unknown key 'seed'"),
+        (CASE.replace("5", "0"), "ranks must be an integer from 1 to"),
+    ],
+)
+def test_bad_files(text, message, tmp_path, capsys):
+    path = tmp_path / "case.toml"
+    path.write_text(text)
+    assert main(["export-goal", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{path}: " in error
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def loggopsim(case, folder):
+    """When LogGOPSim's last rank is done, in ns."""
+    goal = goal_schedule(case)
+    assert goal.notes == []
+    text, binary = folder / "schedule.goal", folder / "schedule.bin"
+    text.write_text(goal.text)
+    converter = Path(SIMULATOR).with_name("txt2bin")
+    subprocess.run([converter, "-i", text, "-o", binary], check=True, capture_output=True)
+    words = [SIMULATOR, "-f", binary, *goal.options, "-b"]
+    printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return int(re.search(r"Maximum finishing time at host \d+: (\d+)", printed)[1])
+
+
+@pytest.mark.skipif(not SIMULATOR, reason="JITTERFLY_LOGGOPSIM names no LogGOPSim")
+@pytest.mark.parametrize("kind", sorted(GOALS))
+def test_loggopsim_agrees(kind, tmp_path):
+    """To the ns where models are the same.
+
+    That is, where messages cost no CPU time, or where ranks are alike (2^K ranks): else LogGOPSim
+    charges receives in the order of arrival. Scattered parts arrive at different times, too.
+    """
+    rng = random.Random(f"loggopsim {kind}")
+    algorithm = jf.Algorithm.from_dict({"kind": kind})
+    gap = "0ns" if kind == "butterfly" else "250ns"
+    long = jf.LogGOPS(L="1us", o="100ns", g=gap, G="1ns", gamma="1ns")
+    for _ in range(12):
+        case = jf.Case(rng.randint(1, 40), algorithm=algorithm, network=FREE,
+                       message_bytes=rng.choice([1, 100, 5000]))  # fmt: skip
+        assert loggopsim(case, tmp_path) * 1000 == jf.simulate(case, 1).ticks[0, -1]
+        if kind != "scatter_allgather_broadcast":
+            case = jf.Case(2 ** rng.randint(0, 5), algorithm=algorithm, network=long,
+                           message_bytes=rng.choice([1, 100, 5000, 50_000]))  # fmt: skip
+            assert loggopsim(case, tmp_path) * 1000 == jf.simulate(case, 1).ticks[0, -1]
