@@ -1,0 +1,178 @@
+"""All that was found: cells over ranks and message sizes, as a table, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .found import EQUAL, NOBODY, NOT_RUN, OPEN, WINNER, Cell, plain
+from .question import Question
+from .sizes import show_size
+
+DECIDED, REALIZATIONS, SECONDS, STOPPED = "decided", "realizations", "seconds", "stopped"
+"""Why it ended: everything is known; the budget in realizations, or in seconds; Ctrl-C."""
+
+COLUMNS = (
+    "collective", "ranks", "message_bytes", "outcome", "candidate", "place", "state", "statistic",
+    "value_s", "low_s", "high_s", "noise_free_s", "ratio", "ratio_low", "ratio_high",
+    "difference_s", "difference_low_s", "difference_high_s", "faster", "realizations", "confidence",
+    "seed", "reason",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice:
+    """What `advise` found.
+
+    Attributes
+    ----------
+    question : Question
+    cells : tuple of Cell
+        Along the ranks first, then along the message sizes.
+    ended : str
+        "decided", "realizations", "seconds" or "stopped" (Ctrl-C).
+    simulated : int
+        Realizations of all candidates in all cells.
+    elapsed : float
+        Seconds that it took.
+    """
+
+    question: Question
+    cells: tuple[Cell, ...]
+    ended: str
+    simulated: int
+    elapsed: float
+
+    def __repr__(self) -> str:
+        return f"Advice({self.summary()!r}, cells={len(self.cells)}, ended={self.ended!r})"
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[int, int], Cell]:
+        return {(cell.ranks, cell.message_bytes): cell for cell in self.cells}
+
+    def cell(self, ranks: int, message_bytes: int) -> Cell:
+        """The cell of so many ranks and bytes; `ValueError` if it was not asked for."""
+        found = self._by_place.get((ranks, message_bytes))
+        if found is None:
+            question = self.question
+            raise ValueError(
+                f"ranks must be one of {', '.join(map(str, question.ranks))} and message_bytes one "
+                f"of {', '.join(map(str, question.message_bytes))}, got {ranks} and {message_bytes}"
+            )
+        return found
+
+    def summary(self) -> str:
+        """One line: what was decided, for which share of the cells."""
+        count = len(self.cells)
+        outcomes = Counter(cell.outcome for cell in self.cells)
+        names = Counter(cell.best for cell in self.cells if cell.best)
+        told = {
+            WINNER: "a winner",
+            EQUAL: f"several equal {self._tolerance()}",
+            OPEN: "no winner",
+            NOT_RUN: "nothing known yet",
+            NOBODY: "no candidate fits",
+        }
+        parts = [
+            f"{words} in {_share(outcomes[outcome], count)}"
+            for outcome, words in told.items()
+            if outcomes[outcome]
+        ]
+        best = ", ".join(f"{name} {number}" for name, number in names.most_common())
+        return "; ".join(parts) + (f" (best: {best})" if best else "")
+
+    def _tolerance(self) -> str:
+        within = self.question.within
+        return f"within {100 * within:g} %" if within else "to the tick"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; times in seconds."""
+        question = self.question
+        return {
+            "collective": question.collective,
+            "statistic": question.statistic,
+            "within": question.within,
+            "confidence": question.confidence,
+            "seed": question.seed,
+            "network": question.network.to_dict(),
+            "noise": [noise.to_dict() for noise in question.noise],
+            "candidates": [one.name for one in question.chosen()],
+            "looks": question.looks(),
+            "ended": self.ended,
+            "simulated": self.simulated,
+            "elapsed_s": self.elapsed,
+            "summary": self.summary(),
+            "cells": [_cell(cell) for cell in self.cells],
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    def to_csv(self) -> str:
+        """A line for each candidate of each cell; those left out with the reason."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        question = self.question
+        for cell in self.cells:
+            start = (question.collective, cell.ranks, cell.message_bytes, cell.outcome)
+            end = (question.confidence, question.seed)
+            for place, one in enumerate(cell.ranking, 1):
+                numbers = [plain(e) for e in (one.value, one.ratio, one.difference, one.faster)]
+                value, ratio, apart = ([n["value"], n["low"], n["high"]] for n in numbers[:3])
+                writer.writerow([*start, one.name, place, one.state, question.statistic, *value,
+                                 one.noise_free, *ratio, *apart, numbers[3]["value"],
+                                 one.realizations, *end, ""])  # fmt: skip
+            for name, why in cell.left_out.items():
+                writer.writerow([*start, name, "", "left out", question.statistic, *[""] * 11, 0,
+                                 *end, why])  # fmt: skip
+        return text.getvalue()
+
+    def title(self) -> str:
+        """What was asked."""
+        question = self.question
+        ranks = f"{question.ranks[0]:,}"
+        if len(question.ranks) > 1:
+            ranks += f" to {question.ranks[-1]:,}"
+        sizes = show_size(question.message_bytes[0])
+        if len(question.message_bytes) > 1:
+            sizes += f" to {show_size(question.message_bytes[-1])}"
+        what = question.collective.replace("_", "-")
+        return f"{what} on {ranks} ranks, {sizes}: which algorithm has the smallest " + (
+            question.statistic
+        )
+
+
+def _share(part: int, count: int) -> str:
+    return f"{part} of {count} cells ({100 * part / count:.3g} %)" if count > 1 else "this cell"
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "ranks": cell.ranks,
+        "message_bytes": cell.message_bytes,
+        "outcome": cell.outcome,
+        "best": cell.best or None,
+        "among": list(cell.among),
+        "realizations": cell.realizations,
+        "ranking": [
+            {
+                "name": one.name,
+                "state": one.state,
+                "statistic_s": plain(one.value),
+                "noise_free_s": one.noise_free,
+                "ratio": plain(one.ratio),
+                "difference_s": plain(one.difference),
+                "faster": plain(one.faster),
+                "realizations": one.realizations,
+            }
+            for one in cell.ranking
+        ],
+        "left_out": cell.left_out,
+    }

@@ -1,0 +1,191 @@
+"""The algorithms that advice chooses from, by collective and name.
+
+A candidate is what makes an `Algorithm` for a machine, so that what a copy costs can follow from
+it. A new algorithm is a line in `_PLAIN`; a program of the user's is registered by `register`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..algorithms import Algorithm
+from ..fields import check_choice, shorten
+from ..network import Network
+from ..units import from_ticks
+
+Maker = Callable[[int, Network, int], Algorithm]
+"""From ranks, a network and the bytes of a message to an algorithm."""
+
+COLLECTIVES = ("allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter")
+
+# Name, and the kind of the algorithm. Message programs: a send waits for the one before it.
+_PLAIN = {
+    "allreduce": {
+        "recursive_doubling": "recursive_doubling_allreduce",
+        "ring": "ring_allreduce",
+        "rabenseifner": "rabenseifner_allreduce",
+        "reduce_broadcast": "reduce_broadcast_allreduce",
+    },
+    "barrier": {
+        "dissemination": "dissemination_barrier",
+        "recursive_doubling": "recursive_doubling_barrier",
+        "tree": "tree_barrier",
+    },
+    "broadcast": {
+        "binomial": "binomial_broadcast",
+        "scatter_allgather": "scatter_allgather_broadcast",
+    },
+    "reduce": {"binomial": "binomial_reduce"},
+    "allgather": {
+        "recursive_doubling": "recursive_doubling_allgather",
+        "bruck": "bruck_allgather",
+        "ring": "ring_allgather",
+    },
+    "reduce_scatter": {"recursive_halving": "recursive_halving_reduce_scatter"},
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An algorithm to be considered.
+
+    Attributes
+    ----------
+    name : str
+    make : callable
+        ``make(ranks, network, message_bytes)`` gives the `Algorithm`; a `ValueError` from it, or
+        from the case, leaves the candidate out there, with the message as the reason.
+    usual : bool
+        Whether it is among those considered when none are named.
+    never_early : bool
+        Whether noise can not make it end sooner than on a quiet machine: what it sends does not
+        depend on when messages arrive. Such a candidate need not be simulated where it is slower
+        without noise than another one with it.
+    against_noise : bool
+        Whether all that it adds to another one is help against noise: on a quiet machine it is
+        considered only if it is named.
+    """
+
+    name: str
+    make: Maker
+    usual: bool = True
+    never_early: bool = False
+    against_noise: bool = False
+
+
+_REGISTERED: dict[str, dict[str, Candidate]] = {name: {} for name in COLLECTIVES}
+
+
+def register(collective: str, candidate: Candidate) -> None:
+    """Add a candidate of a collective; one of the same name is replaced.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> mine = Candidate("my_copies", lambda *_: jf.Butterfly(after=3), usual=False)
+    >>> register("allreduce", mine)
+    >>> _ = _REGISTERED["allreduce"].pop("my_copies")
+    """
+    check_choice(collective, "collective", COLLECTIVES)
+    _REGISTERED[collective][candidate.name] = candidate
+
+
+def known(collective: str) -> dict[str, Candidate]:
+    """The candidates of a collective by name.
+
+    Examples
+    --------
+    >>> sorted(known("allreduce"))[:3]
+    ['butterfly', 'butterfly_after_1', 'butterfly_after_4']
+    """
+    return dict(_REGISTERED[check_choice(collective, "collective", COLLECTIVES)])
+
+
+def choose(collective: str, names: Iterable[str] | None, own: Mapping[str, Any]) -> list[Candidate]:
+    """The candidates that are meant: those named (else the usual ones) and the user's own.
+
+    Parameters
+    ----------
+    collective : str
+    names : list of str, optional
+    own : mapping
+        By name, an `Algorithm` or its table, such as ``{"kind": "butterfly", "after": 3}``.
+
+    Raises
+    ------
+    ValueError
+        An unknown name or one given twice, a bad table, or none at all.
+    """
+    there = known(collective)
+    if isinstance(names, (str, bytes)):
+        raise ValueError(f"candidates must be a list of names, got {shorten(names)}")
+    if names is None:
+        chosen = [one for one in there.values() if one.usual]
+    else:
+        chosen = [there[check_choice(name, "candidates", list(there))] for name in names]
+    if not isinstance(own, Mapping):
+        raise ValueError(f"own must be a table of names and algorithms, got {shorten(own)}")
+    chosen += [_own(str(name), value) for name, value in own.items()]
+    found = [one.name for one in chosen]
+    twice = sorted({name for name in found if found.count(name) > 1})
+    if twice:
+        raise ValueError(f"candidates must differ, {twice[0]!r} is given twice")
+    if not found:
+        raise ValueError(f"candidates must name at least one; {collective} has {', '.join(there)}")
+    return chosen
+
+
+def _own(name: str, value: Any) -> Candidate:
+    if not isinstance(value, Algorithm):
+        value = Algorithm.from_dict(value, f"own.{name}")
+    return Candidate(name, lambda ranks, network, size: value)
+
+
+def _kind(kind: str) -> Maker:
+    return lambda ranks, network, size: Algorithm.from_dict({"kind": kind})
+
+
+def _forwarded(after: int | str) -> Maker:
+    """Forwards of the result, each as dear as a message: the model's own cost (MS12) is 0."""
+
+    def make(ranks: int, network: Network, size: int) -> Algorithm:
+        costs = network.costs(size)
+        cost = float(from_ticks(costs.send + costs.receive))
+        return Algorithm.from_dict({"kind": "butterfly", "after": after, "forward_cost": cost})
+
+    return make
+
+
+def _within(ranks: int, network: Network, size: int) -> Algorithm:
+    if ranks < 4:
+        raise ValueError("within needs at least 4 ranks: there is no level inside the butterfly")
+    return Algorithm.from_dict({"kind": "butterfly", "within": "all"})
+
+
+def _register_all() -> None:
+    kinds = Algorithm.kinds()
+    for collective, names in _PLAIN.items():
+        for name, kind in names.items():
+            if kind in kinds:
+                register(collective, Candidate(name, _kind(kind), never_early=True))
+    # The schedule of recursive_doubling in an engine of its own, which knows no gap between
+    # messages: considered by itself only where there is no other.
+    alone = "recursive_doubling" not in _REGISTERED["allreduce"]
+    copies = [
+        Candidate("butterfly", _kind("butterfly"), alone, never_early=True),
+        *(
+            Candidate(
+                f"butterfly_after_{after}", _forwarded(after), never_early=True, against_noise=True
+            )
+            for after in (1, 4, "all")
+        ),
+        # A rank that adopts a copy sends none itself: it may be earlier than without noise.
+        Candidate("butterfly_within_all", _within, against_noise=True),
+    ]
+    for candidate in copies:
+        register("allreduce", candidate)
+
+
+_register_all()

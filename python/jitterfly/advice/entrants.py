@@ -1,0 +1,131 @@
+"""The candidates of one cell as cases, and their realizations: all of the same noise."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..case import Case
+from ..program import completions
+from ..quiet import quiet_ticks
+from ..simulate import simulate
+from ..steps import FORWARD, Step
+from ..units import from_ticks
+from .candidates import Candidate
+from .question import Question
+from .statistic import Floats
+
+
+@dataclass
+class Entrant:
+    """A candidate of a cell.
+
+    Attributes
+    ----------
+    name : str
+    case : Case
+    quiet : float
+        Completion without noise, seconds.
+    never_early : bool
+        See `Candidate`.
+    samples : float64 array, shape (realizations,)
+        Completions of the realizations from 0 on, seconds.
+    dropped : int
+        Number of the look at which it was dropped; -1 while it is not.
+    """
+
+    name: str
+    case: Case
+    quiet: float
+    never_early: bool
+    samples: Floats = field(default_factory=lambda: np.zeros(0))
+    dropped: int = -1
+
+
+def entrants(question: Question, ranks: int, size: int) -> tuple[list[Entrant], dict[str, str]]:
+    """The candidates that fit a cell, and why the others do not, by name."""
+    found: list[Entrant] = []
+    left_out: dict[str, str] = {}
+    programs: dict[Any, str] = {}
+    for candidate in question.chosen():
+        if candidate.against_noise and not question.noise and question.candidates is None:
+            left_out[candidate.name] = "there is no noise that it could help against"
+            continue
+        try:
+            case = _case(question, candidate, ranks, size)
+            program = _program(case)
+        except ValueError as error:
+            left_out[candidate.name] = str(error)
+            continue
+        if program in programs:
+            left_out[candidate.name] = f"the same program as {programs[program]} here"
+            continue
+        programs[program] = candidate.name
+        quiet = float(from_ticks(quiet_ticks(case)[-1]))
+        found.append(Entrant(candidate.name, case, quiet, candidate.never_early))
+    return found, left_out
+
+
+def _case(question: Question, candidate: Candidate, ranks: int, size: int) -> Case:
+    algorithm = candidate.make(ranks, question.network, size)
+    return Case(
+        ranks=ranks,
+        algorithm=algorithm,
+        network=question.network,
+        noise=question.noise,
+        message_bytes=size,
+        cycles=question.cycles,
+        work=question.work,
+    )
+
+
+def _program(case: Case) -> tuple[Any, ...]:
+    """What is equal where programs are: steps, and what a forward costs if there are any."""
+    steps: Sequence[Step] = case.cycle_steps()
+    forwards = any(step.kind == FORWARD for step in steps)
+    return tuple(steps), case.algorithm.forward_ticks() if forwards else 0
+
+
+def extend(
+    group: Sequence[Entrant],
+    count: int,
+    seed: int,
+    progress: Callable[[int, int], object] | None = None,
+    **engine: Any,
+) -> int:
+    """Give those of a group (see `groups`) `count` realizations; how many were simulated."""
+    short = [one for one in group if len(one.samples) < count]
+    if not short:
+        return 0
+    first = min(len(one.samples) for one in short)
+    widest = max(group, key=lambda one: _redundancy(one.case))
+    result = simulate(widest.case, count - first, seed, first=first, progress=progress, **engine)
+    columns = {row.T: i for i, row in enumerate(completions(widest.case))}
+    for one in short:
+        ticks = result.ticks[len(one.samples) - first :, columns[_redundancy(one.case)]]
+        one.samples = np.concatenate([one.samples, from_ticks(ticks)])
+    return count - first
+
+
+def groups(found: Sequence[Entrant]) -> list[list[Entrant]]:
+    """Entrants that one simulation serves: they differ in the number of forwards alone."""
+    made: dict[Any, list[Entrant]] = {}
+    for one in sorted(found, key=lambda one: _redundancy(one.case) == 0):
+        algorithm: Any = one.case.algorithm
+        key: Any = id(one)
+        # With several cycles the forwards of one delay the next.
+        if one.case.cycles == 1 and hasattr(algorithm, "after"):
+            plain = dataclasses.replace(algorithm, after=0, forward_cost=0.0)
+            key = plain, algorithm.forward_ticks()
+            if _redundancy(one.case) == 0:  # whatever a forward costs
+                key = next((k for k in made if isinstance(k, tuple) and k[0] == plain), key)
+        made.setdefault(key, []).append(one)
+    return list(made.values())
+
+
+def _redundancy(case: Case) -> int:
+    return completions(case)[-1].T

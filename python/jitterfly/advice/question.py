@@ -1,0 +1,178 @@
+"""What advice is asked for: machine, noise, sizes, statistic, and how sure it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+from ..algorithms import MOST_ROUNDS
+from ..case import MOST_CYCLES
+from ..fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, shorten
+from ..network import MOST_BYTES, Network
+from ..noise import Noise, check_sources
+from ..units import Seconds
+from .candidates import COLLECTIVES, Candidate, choose
+from .sizes import read_bytes, read_ranks, read_share
+from .statistic import Statistic
+
+_FIRST_LOOK = 32
+_USUAL = 10_000
+_MOST_SECONDS = 1e9
+_STATEMENTS = 6  # of a candidate at a look: both ends of three intervals
+_TAIL_TIMES = 8  # of what the tail's interval takes at least
+
+
+@dataclass(frozen=True)
+class Question:
+    """What `advise` is asked.
+
+    Parameters
+    ----------
+    ranks : int, text or list
+        Such as ``[64, 1000]`` or ``"2^4..2^12"``.
+    network : Network
+        `LogGOPS` or `Hockney`.
+    noise : list of Noise
+        As in `Case`. Empty: a quiet machine.
+    collective : str
+        "allreduce", "barrier", "broadcast", "reduce", "allgather" or "reduce_scatter".
+    message_bytes : int, text or list
+        As in `Case`; such as ``"8,1KiB,1MiB"``.
+    statistic : str
+        "mean", or a quantile such as "p99": of the completion of the last rank.
+    within : float or text
+        Candidates whose statistics differ by no more than this share are equal for practical
+        purposes: 0.01 (the default) or "1%".
+    confidence : float
+        Of all that is told, together: over all candidates, cells and looks at the data.
+    candidates : list of str, optional
+        Names; the usual ones of the collective where it is left out.
+    own : mapping, optional
+        Further candidates by name: an `Algorithm`, or its table.
+    cycles : int
+        How often the collective is done in a row; the completion of the last time counts. What
+        forwards of the result cost is seen from 2 on only: it delays what comes after them.
+    work : float or str
+        CPU time of a compute phase before each, seconds.
+    realizations : int, optional
+        Of a candidate in a cell, at most; 10,000 where it is left out, or 8 times what a quantile
+        takes at least.
+    seconds : float, optional
+        For all of it, about; no limit where it is left out.
+    seed : int
+
+    Raises
+    ------
+    ValueError
+        Names the field and its range.
+    """
+
+    ranks: Sequence[int]
+    _: KW_ONLY
+    network: Network
+    noise: Sequence[Noise] = ()
+    collective: str = "allreduce"
+    message_bytes: Sequence[int] = (8,)
+    statistic: str = "mean"
+    within: float = 0.01
+    confidence: float = 0.95
+    candidates: Sequence[str] | None = None
+    own: Mapping[str, Any] = field(default_factory=dict)
+    cycles: int = 1
+    work: Seconds = Seconds(0.0)
+    realizations: int | None = None
+    seconds: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        check_choice(self.collective, "collective", COLLECTIVES)
+        if not isinstance(self.network, Network):
+            raise ValueError(
+                f"network must be a Network such as LogGOPS(...), got {shorten(self.network)}"
+            )
+        put("noise", check_sources(self.noise))
+        put("ranks", tuple(sorted(read_ranks(self.ranks, "ranks"))))
+        for count in self.ranks:
+            check_integer(count, "ranks", 1, 2**MOST_ROUNDS)
+        put("message_bytes", tuple(sorted(read_bytes(self.message_bytes, "message_bytes"))))
+        for size in self.message_bytes:
+            check_integer(size, "message_bytes", self.network.smallest_message, MOST_BYTES)
+        Statistic.named(self.statistic)
+        put("within", read_share(self.within, "within", 0.0, 1.0))
+        put("confidence", read_share(self.confidence, "confidence", 0.5, 1.0))
+        put("cycles", check_integer(self.cycles, "cycles", 1, MOST_CYCLES))
+        put("seed", check_integer(self.seed, "seed", 0, MOST_SEED))
+        if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
+            put("candidates", tuple(self.candidates))
+        put("own", dict(self.own) if isinstance(self.own, Mapping) else self.own)
+        names = len(choose(self.collective, self.candidates, self.own))
+        put("seconds", _check_seconds(self.seconds))
+        self._check_realizations(names, put)
+
+    def _check_realizations(self, names: int, put: Any) -> None:
+        """An error rate goes by the number of looks, and that by the realizations."""
+        if self.realizations is not None:
+            check_integer(self.realizations, "realizations", 2, MOST_REALIZATIONS)
+        elif not self.noise or Statistic.named(self.statistic).share is None:
+            put("realizations", _USUAL)
+            return
+        if not self.noise:
+            return
+        # As many looks as there can be: a little more than it takes.
+        least = Statistic.named(self.statistic).least(self._error(names, 32))
+        if self.realizations is None:
+            put("realizations", max(_USUAL, _TAIL_TIMES * least))
+        if self.realizations is not None and self.realizations < least:
+            raise ValueError(
+                f"realizations must be an integer from {least:,} to 2^32 here, so that the "
+                f"interval of {self.statistic} has two ends, got {self.realizations}"
+            )
+
+    def chosen(self) -> list[Candidate]:
+        """The candidates."""
+        return choose(self.collective, self.candidates, self.own)
+
+    @property
+    def cells(self) -> list[tuple[int, int]]:
+        """Ranks and bytes of each cell: along the ranks first."""
+        return [(count, size) for size in self.message_bytes for count in self.ranks]
+
+    def looks(self) -> list[int]:
+        """Realizations at which the data are looked at: declared before the first of them."""
+        limit = int(self.realizations or _USUAL)
+        if not self.noise:
+            return [1]
+        least = Statistic.named(self.statistic).least(self._error(len(self.chosen()), 32))
+        size, sizes = max(_FIRST_LOOK, least), []
+        while size < limit:
+            sizes.append(size)
+            size *= 2
+        return [*sizes, limit]
+
+    def error(self) -> float:
+        """How often one statement of one look at one cell may be wrong.
+
+        At each look a cell makes at most six of each candidate: both ends of its statistic, and of
+        its ratio and its difference to the best one.
+        """
+        return self._error(len(self.chosen()), len(self.looks()))
+
+    def _error(self, names: int, looks: int) -> float:
+        cells = len(self.ranks) * len(self.message_bytes)
+        return (1 - self.confidence) / (_STATEMENTS * names * cells * looks)
+
+
+def _check_seconds(value: Any) -> float | None:
+    if value is None:
+        return None
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not good or not 0 < value <= _MOST_SECONDS:
+        raise ValueError(
+            f"seconds must be None or a number above 0 and up to {_MOST_SECONDS:g}, "
+            f"got {shorten(value)}"
+        )
+    return float(value)

@@ -1,0 +1,101 @@
+"""The search over all cells: each look at all of them that are undecided, then the next look."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..backends import check_backend
+from ..fields import shorten
+from .advice import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
+from .found import cell_of
+from .question import Question
+from .race import Race
+
+
+@dataclass
+class Progress:
+    """How far a search is: what `advise` tells its `progress`.
+
+    Attributes
+    ----------
+    cells, decided : int
+    look, looks : int
+        Number of the look from 1, and how many there are at most.
+    realizations : int
+        Of a candidate at this look.
+    simulated : int
+        Realizations so far, of all candidates in all cells.
+    elapsed : float
+        Seconds.
+    """
+
+    cells: int
+    decided: int = 0
+    look: int = 0
+    looks: int = 0
+    realizations: int = 0
+    simulated: int = 0
+    elapsed: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+
+
+class _OutOfTime(Exception):
+    """The seconds are spent."""
+
+
+def search(
+    question: Question,
+    *,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Advice:
+    """See `advise`."""
+    if not isinstance(question, Question):
+        raise ValueError(f"question must be a Question, got {shorten(question)}")
+    check_backend(backend, threads)
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
+    races = [Race(question, ranks, size) for ranks, size in question.cells]
+    _check_some(races)
+    sizes = question.looks()
+    state = Progress(len(races), looks=len(sizes))
+    tell = progress or (lambda _: None)
+
+    def tick(more: int) -> None:
+        state.simulated += more
+        state.elapsed = time.monotonic() - state.started
+        tell(state)
+        if question.seconds is not None and state.elapsed > question.seconds:
+            raise _OutOfTime
+
+    ended, decided = REALIZATIONS, dict.fromkeys(races, False)
+    try:
+        for number, size in enumerate(sizes):
+            state.look, state.realizations = number + 1, size
+            for race in races:
+                race.look_at(number, size, tick, backend=backend, threads=threads)
+                decided[race] = race.decided
+                state.decided = sum(decided.values())
+                tick(0)
+            if state.decided == len(races):
+                break
+    except _OutOfTime:
+        ended = SECONDS
+    except KeyboardInterrupt:
+        ended = STOPPED
+    if all(decided.values()):
+        ended = DECIDED
+    cells = tuple(cell_of(race, question.confidence) for race in races)
+    elapsed = time.monotonic() - state.started
+    return Advice(question, cells, ended, state.simulated, elapsed)
+
+
+def _check_some(races: Sequence[Race]) -> None:
+    """Raise ValueError if there is nothing to choose from anywhere."""
+    if any(race.entrants for race in races):
+        return
+    name, why = next(iter(races[0].left_out.items()))
+    raise ValueError(f"candidates: none fits in any cell; {name}: {why}")

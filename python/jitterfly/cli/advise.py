@@ -1,0 +1,182 @@
+"""The command `jitterfly advise`: which algorithm of a collective to use."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ..fields import MOST_THREADS
+from .options import integer, number, pairs, value
+
+EPILOG = """\
+examples:
+  jitterfly advise --ranks 64,1000,6000 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us,G=0.1ns \\
+      --noise node.noise --statistic p99 --out advice
+  jitterfly advise question.toml --within 2%
+Ranges are of powers of two: 2^4..2^12, 2^4..2^12/2 (every second exponent), 8..1MiB.
+--noise is a noise file (`jitterfly noise record`), or K=V,... such as
+kind=periodic,period=1ms,duration=10us; several add up. All candidates see the same noise.
+A file in TOML has the same under the names of jitterfly.advise: ranks, message_bytes, network,
+[[noise]], statistic, ..., and further candidates as [own.NAME]. Options take its values' place.
+"""
+_FIELDS = ("collective", "statistic", "within", "confidence", "work")
+_SECONDS = 120.0
+_EVERY = {True: 0.2, False: 10.0}  # seconds between lines: on a terminal, elsewhere
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "advise",
+        help="which algorithm of a collective to use on a machine with noise",
+        description="Compares the algorithms of a collective on the same noise, over ranks and "
+        "message sizes, and says which is the best, or that none is told to be.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("question", nargs="?", type=Path, metavar="QUESTION.toml")
+    add("--collective", metavar="NAME", help="allreduce (default), barrier, broadcast, reduce, "
+        "allgather or reduce_scatter")  # fmt: skip
+    add("--ranks", metavar="N,...", help="numbers or ranges")
+    add("--bytes", metavar="N,...", help="message sizes or ranges (default 8)")
+    add("--network", metavar="K=V,...", help="kind=loggops (default) or hockney, and its fields")
+    add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
+    add("--statistic", metavar="NAME", help="mean (default), or a quantile such as p50, p99.9")
+    add("--within", metavar="SHARE", help="equal for practical purposes: 0.01 or 1%% (default)")
+    add("--confidence", metavar="SHARE", help="of all that is told together (default 0.95)")
+    add("--candidates", metavar="NAME,...", help="instead of the usual ones; `list` prints all")
+    add("--cycles", metavar="N", help="collectives in a row, the last one counts (default 1)")
+    add("--work", metavar="TIME", help="CPU time of a compute phase before each (default 0)")
+    add("--realizations", metavar="N", help="of a candidate in a cell, at most")
+    add("--seconds", metavar="S", help="for all of it, about (default 120 if neither is given)")
+    add("--seed", metavar="N", help="default 0")
+    add("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    add("--threads", metavar="N", help="of the CPU backend (default: all)")
+    add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there")
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> int | None:
+    from ..advice import search, tell
+    from ..plots import draw
+
+    if chosen.candidates == "list":
+        print("\n".join(_list(chosen.collective or "allreduce")))
+        return None
+    question = _question(chosen)
+    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    if chosen.out is not None:
+        chosen.out.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
+        if not draw.can_draw():
+            print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
+    show = _Line()
+    try:
+        found = search(question, backend=chosen.backend, threads=threads, progress=show)
+    finally:
+        show.end()
+    print("\n".join(tell.lines(found)), flush=True)
+    if chosen.out is not None:
+        print(f"\nwritten to {chosen.out}: {', '.join(_write(found, chosen.out))}")
+    return 130 if found.ended == "stopped" else 0
+
+
+def _list(collective: str) -> list[str]:
+    from ..advice import known
+
+    return [f"{name}{'' if one.usual else ' (only if it is named)'}"
+            for name, one in known(collective).items()]  # fmt: skip
+
+
+def _question(chosen: argparse.Namespace) -> Any:
+    from ..advice.reading import load_question, read_question
+
+    given: dict[str, Any] = {
+        name: getattr(chosen, name) for name in _FIELDS if getattr(chosen, name) is not None
+    }
+    for option, field in (("ranks", "ranks"), ("bytes", "message_bytes")):
+        if getattr(chosen, option) is not None:
+            given[field] = getattr(chosen, option)
+    if chosen.network is not None:
+        given["network"] = {"kind": "loggops"} | _scalars(chosen.network, "network")
+    if chosen.noise is not None:
+        given["noise"] = [_noise(text) for text in chosen.noise]
+    if chosen.candidates is not None:
+        given["candidates"] = [name.strip() for name in chosen.candidates.split(",")]
+    for name in ("cycles", "realizations", "seed"):
+        if getattr(chosen, name) is not None:
+            given[name] = value(getattr(chosen, name))
+    if chosen.seconds is not None:
+        given["seconds"] = number(chosen.seconds, "seconds")
+    if chosen.question is None:
+        for name in ("ranks", "network"):
+            if name not in given:
+                raise ValueError(f"--{name} must be given, or a QUESTION.toml that has it")
+        return read_question(given, _SECONDS)
+    return load_question(chosen.question, given, _SECONDS)
+
+
+def _noise(text: str) -> dict[str, Any]:
+    if "=" not in text:
+        return {"kind": "trace", "file": text}
+    return {"kind": "periodic"} | _scalars(text, "noise")
+
+
+def _scalars(text: str, name: str) -> dict[str, Any]:
+    """As `pairs`, with plain numbers as numbers."""
+    found = pairs(text, name)
+    for key, entry in found.items():
+        if isinstance(entry, str):
+            try:
+                found[key] = float(entry)
+            except ValueError:
+                continue
+    return found
+
+
+def _write(found: Any, out: Path) -> list[str]:
+    from ..files import write_whole
+    from ..plots import draw
+
+    write_whole(out / "advice.csv", found.to_csv().encode())
+    write_whole(out / "advice.json", found.to_json().encode())
+    names = ["advice.csv", "advice.json"]
+    if not draw.can_draw() or not any(cell.ranking for cell in found.cells):
+        return names
+    from ..plots import advice as picture
+
+    with draw.drawing():
+        draw.save(picture.draw(found), out / "advice.png")
+    return [*names, "advice.png"]
+
+
+class _Line:
+    """Progress on standard error: a line that changes, or one now and then."""
+
+    def __init__(self) -> None:
+        self.terminal = sys.stderr.isatty()
+        self.last = time.monotonic()
+        self.drawn = False
+
+    def __call__(self, state: Any) -> None:
+        now = time.monotonic()
+        if now - self.last < _EVERY[self.terminal]:
+            return
+        self.last = now
+        text = (
+            f"{state.decided}/{state.cells} cells decided, look {state.look} of at most "
+            f"{state.looks} ({state.realizations:,} realizations), {state.elapsed:.0f} s"
+        )
+        if self.terminal:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+            self.drawn = True
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self.drawn:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

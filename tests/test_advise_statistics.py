@@ -1,0 +1,225 @@
+"""Comparisons that advice rests on: what they tell is true as often as they say.
+
+Samples are made here, so that the truth is known. Seeds are fixed; a check of a rate fails a
+correct program with probability `reference.chance.FALSE_ALARM`.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from reference.chance import FALSE_ALARM
+from scipy import stats
+
+import jitterfly as jf
+from jitterfly.advice.entrants import Entrant
+from jitterfly.advice.found import cell_of
+from jitterfly.advice.question import Question
+from jitterfly.advice.race import Race
+from jitterfly.advice.statistic import Statistic
+from jitterfly.stats.paired_quantiles import PairedQuantiles
+
+TRIALS = 400
+
+
+def most(error, trials=TRIALS):
+    """So many of the trials may go wrong at an error rate."""
+    return stats.binom.isf(FALSE_ALARM, trials, error)
+
+
+def correlated(rng, count, rho=0.9):
+    """Two paired uniforms."""
+    x, y = rng.standard_normal((2, count))
+    return stats.norm.cdf(x), stats.norm.cdf(rho * x + math.sqrt(1 - rho * rho) * y)
+
+
+# --- quantiles, paired
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.95])
+@pytest.mark.parametrize(("q", "count"), [(0.1, 300), (0.5, 300), (0.9, 300), (0.99, 1500)])
+def test_ratio_of_quantiles_covers(q, count, rho):
+    """Two shapes whose q quantiles are equal, times 1.25: each end misses at most so often."""
+    error, wrong = 0.05, np.zeros(3, dtype=int)
+    rng = np.random.default_rng(int(1000 * q) + int(10 * rho))
+    for _ in range(TRIALS):
+        u, v = correlated(rng, count, rho)
+        b = stats.expon.ppf(u) / stats.expon.ppf(q) + 1
+        a = 1.25 * (stats.gamma.ppf(v, 3) / stats.gamma.ppf(q, 3) + 1)
+        pair = PairedQuantiles(a, b, q, error)
+        value, low, high = pair.ratio()
+        assert low <= value <= high
+        wrong += [low > 1.25, high < 1.25, pair.above(1.25)]
+    assert (wrong <= most(error)).all()
+
+
+def test_steps_and_ties_of_distributions():
+    """Whole numbers of hits, as under rare noise: equal distributions are told apart rarely."""
+    rng = np.random.default_rng(5)
+    wrong = 0
+    for _ in range(TRIALS):
+        common = rng.poisson(1.0, 500)
+        a, b = (1.0 + common + rng.poisson(0.3, 500) for _ in range(2))
+        wrong += PairedQuantiles(a, b, 0.9, 0.05).above()
+    assert wrong <= most(0.05)
+
+
+def test_difference_of_quantiles():
+    rng = np.random.default_rng(6)
+    wrong = np.zeros(2, dtype=int)
+    for _ in range(TRIALS):
+        u, v = correlated(rng, 300)
+        b, a = stats.expon.ppf(u), stats.expon.ppf(v) + 0.5
+        value, low, high = PairedQuantiles(a, b, 0.5, 0.05).difference()
+        assert low <= value <= high
+        wrong += [low > 0.5, high < 0.5]
+    assert (wrong <= most(0.05)).all()
+
+
+def test_pairing_counts():
+    """What both have in common does not blur the comparison."""
+    rng = np.random.default_rng(7)
+    common, other = rng.exponential(1.0, (2, 4000))
+    small = rng.exponential(0.02, 4000)
+    paired = PairedQuantiles(1 + common + small, 1 + common, 0.9, 0.025).ratio()
+    apart = PairedQuantiles(1 + other + small, 1 + common, 0.9, 0.025).ratio()
+    assert paired[2] - paired[1] < 0.5 * (apart[2] - apart[1])
+
+
+@pytest.mark.parametrize("q", [0.2, 0.5, 0.95])
+def test_mirrored(q):
+    """a above c b is b below a / c, told by the same test."""
+    rng = np.random.default_rng(8)
+    b = rng.exponential(1.0, 1000) + 1
+    a = 1.1 * b + rng.exponential(0.1, 1000)
+    for c in (0.9, 1.0, 1.05, 1.2, 1.4):
+        one, other = PairedQuantiles(a, b, q, 0.01), PairedQuantiles(b, a, q, 0.01)
+        assert one.above(c) == other.below(1 / c)
+        assert not (one.above(c) and one.below(c))
+
+
+def test_too_few_for_a_tail():
+    statistic = Statistic.named("p99")
+    least = statistic.least(0.025)
+    x = np.random.default_rng(9).exponential(1.0, least)
+    assert not PairedQuantiles(2 * x[:-1], x[:-1], 0.99, 0.025).above()
+    assert math.isinf(statistic.ratio(2 * x[:-1], x[:-1], 0.025).high)
+    assert len(PairedQuantiles(2 * x, x, 0.99, 0.025)._of_a.grid)
+
+
+# --- means
+
+
+def test_mean_of_rare_events_is_not_believed():
+    """Nothing was hit yet: 32 equal pairs tell nothing, 10 times slower or not."""
+    mean = Statistic.named("mean")
+    quiet, slow = np.full(32, 1.0), np.full(32, 10.0)
+    assert not mean.above(slow, quiet, 0.01)
+    assert math.isinf(mean.upper(quiet, 0.01))
+    hit = quiet.copy()
+    hit[3] = 1.5
+    assert mean.above(slow, hit, 0.01)  # far beyond what one event more could do
+    assert not mean.above(hit + 0.1, hit, 0.01)
+    assert mean.above(np.tile(hit, 100) + 0.1, np.tile(hit, 100), 0.01)
+
+
+@pytest.mark.parametrize("chance", [1e-3, 1e-2, 0.2])
+def test_means_under_rare_events(chance):
+    """One is quicker but for a rare event that makes their means equal: told apart rarely."""
+    mean, error = Statistic.named("mean"), 0.05
+    rng = np.random.default_rng(round(1e4 * chance))
+    for count in (8, 32, 256, 2048):
+        wrong = np.zeros(2, dtype=int)
+        for _ in range(TRIALS):
+            a = np.full(count, 1.1)
+            b = 1.0 + 0.1 / chance * (rng.random(count) < chance)
+            wrong += [mean.above(a, b, error), mean.above(b, a, error)]
+        assert (wrong <= most(error)).all(), count
+
+
+@pytest.mark.parametrize("name", ["max", "min", "p100", "p0", "win probability", 3, None])
+def test_statistics_without_interval(name):
+    with pytest.raises(ValueError, match="statistic must be mean or a quantile such as p50"):
+        Statistic.named(name)
+
+
+# --- a race: many candidates, many looks
+
+
+class Drawn(Race):
+    """A race whose completions are drawn here: each of its own distribution, partly in common."""
+
+    def __init__(self, question, draws):
+        self.draws = draws
+        super().__init__(question, 4, 8)
+        self.entrants = [Entrant(f"c{i}", one.case, 0.0, False) for i, one in
+                         enumerate(self.entrants * len(draws))][: len(draws)]  # fmt: skip
+        self.exact = False
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    def extend(group, count, seed, progress, **engine):
+        for one in group:
+            one.samples = race.draws[int(one.name[1:])][:count]
+        return count
+
+    race = None
+
+    def make(draws, statistic="mean", within=0.0):
+        nonlocal race
+        network = jf.Hockney("1us", 0, "1ns")
+        question = Question(4, network=network, noise=[jf.PeriodicNoise("1ms", "1us")],
+                            statistic=statistic, candidates=["butterfly"], within=within,
+                            own={f"o{i}": jf.Butterfly() for i in range(len(draws) - 1)},
+                            realizations=len(draws[0]))  # fmt: skip
+        race = Drawn(question, draws)
+        for number, size in enumerate(question.looks()):
+            race.look_at(number, size, lambda _: None)
+        return race
+
+    monkeypatch.setattr("jitterfly.advice.race.extend", extend)
+    monkeypatch.setattr("jitterfly.advice.race.groups", lambda found: [[one] for one in found])
+    return make
+
+
+@pytest.mark.parametrize("statistic", ["mean", "p90"])
+def test_equal_candidates_have_no_winner(drawn, statistic):
+    """Six equal ones, all looks: in at most 5 % of the races any of them is dropped."""
+    rng = np.random.default_rng(11)
+    wrong = 0
+    for trial in range(TRIALS):
+        common = rng.exponential(1.0, 1024)
+        race = drawn([1 + common + rng.exponential(0.5, 1024) for _ in range(6)], statistic)
+        wrong += len(race.left) < 6
+        if len(race.left) == 6 and trial < 3:
+            assert cell_of(race, 0.95).outcome == "no winner"
+    assert wrong <= most(0.05)
+
+
+def test_best_is_kept_and_intervals_hold(drawn):
+    """Different means: the best is dropped, or any interval to it misses, in at most 5 %."""
+    rng = np.random.default_rng(12)
+    means = np.array([2.5, 2.0, 2.06, 3.0, 2.1])
+    wrong = found = 0
+    for _ in range(TRIALS):
+        common = rng.exponential(1.0, 4096)
+        own = rng.exponential(1.0, (5, 4096)) * (means - 1.5)[:, None]
+        cell = cell_of(drawn(list(0.5 + common + own)), 0.95)
+        found += cell.outcome == "winner"
+        ratios = {one.name: one.ratio for one in cell.ranking}
+        held = [ratios[f"c{i}"].low <= m / 2.0 <= ratios[f"c{i}"].high for i, m in enumerate(means)]
+        wrong += "c1" not in cell.among or not all(held)
+    assert wrong <= most(0.05)
+    assert found > 0.5 * TRIALS  # it does find it
+
+
+def test_tolerance(drawn):
+    """2 % apart: told apart, or equal within 5 %, whichever was asked; never `no winner`."""
+    rng = np.random.default_rng(13)
+    common = rng.exponential(0.2, 8192)
+    draws = [1 + common + rng.exponential(s, 8192) for s in (0.1, 0.126)]
+    assert cell_of(drawn(draws), 0.95).outcome == "winner"
+    cell = cell_of(drawn(draws, within=0.05), 0.95)
+    assert cell.outcome == "equal"
+    assert float(cell.ranking[0].ratio.high) <= 1.05 + 1e-9
