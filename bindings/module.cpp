@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "build_info.h"
+#include "congestion.h"
 #include "engine.h"
 #include "limits.h"
 #include "noise.h"
@@ -208,6 +209,7 @@ PYBIND11_MODULE(_core, m) {
   jf::bind_noise(m, program);
   jf::bind_record(m);
   jf::bind_limits(m);
+  jf::bind_congestion(m);
   program
       .def(py::init(&make_program), py::kw_only(), py::arg("log2_ranks"), py::arg("steps"),
            py::arg("rows"), py::arg("send"), py::arg("receive"), py::arg("transit"),

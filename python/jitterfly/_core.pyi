@@ -154,3 +154,68 @@ def cuda_status() -> str: ...
 def gpu_memory_available() -> int: ...
 def devices() -> list[dict[str, Any]]: ...
 def build_info() -> dict[str, Any]: ...
+
+Numbers = npt.ArrayLike
+
+class CongestionProgram:
+    def __init__(
+        self,
+        *,
+        hosts: int,
+        used: int,
+        ranks: int,
+        perturbation: int,
+        offsets: Numbers,
+        senders: Numbers,
+        receivers: Numbers,
+        chain: Numbers,
+    ) -> None: ...
+    def set_fat_tree(
+        self,
+        m: Sequence[int],
+        w: Sequence[int],
+        p: Sequence[int],
+        key: int,
+        salt: int = 0,
+        whole: bool = False,
+    ) -> None: ...
+    def set_table(self, nodes: int, next: Numbers, head: Numbers) -> None: ...
+    @property
+    def counters(self) -> int: ...
+    @property
+    def most_messages(self) -> int: ...
+    def memory(self, threads: int = 0) -> int: ...
+
+def congestion(
+    program: CongestionProgram,
+    seed: int,
+    first: int,
+    count: int,
+    all: bool = False,
+    backend: str = "cpu",
+    threads: int = 0,
+    histogram: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]: ...
+def congestion_capture(
+    program: CongestionProgram, seed: int, realization: int, placement: Numbers | None = None
+) -> dict[str, npt.NDArray[np.uint32]]: ...
+def congestion_routes(
+    program: CongestionProgram, from_: Numbers, to: Numbers, keys: Numbers
+) -> npt.NDArray[np.uint32]: ...
+def congestion_status() -> str: ...
+def cycle_length(u: int, left: int) -> int: ...
+
+class GraphWalk:
+    def __init__(
+        self, nodes: int, edges: Sequence[tuple[int, int, bool, Sequence[int]]]
+    ) -> None: ...
+    def route(self, from_: int, to: int) -> list[int]: ...
+    def longest_delay(
+        self,
+        host_of_rank: Numbers,
+        offsets: Numbers,
+        senders: Numbers,
+        receivers: Numbers,
+        own: Sequence[int],
+    ) -> int: ...

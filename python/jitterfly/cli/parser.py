@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from ..version import __version__
-from . import advise, budget, fit, goal, noise, reproduce, results, run, theory, trace
+from . import advise, budget, fit, goal, network, noise, reproduce, results, run, theory, trace
 
 _EXAMPLES = """\
 examples:
@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     trace.add_parser(commands)
     goal.add_parser(commands)
     noise.add_parser(commands)
+    network.add_parser(commands)
     fit.add_parser(commands)
     budget.add_parser(commands)
     advise.add_parser(commands)

@@ -1,0 +1,220 @@
+#include "congestion.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "congestion/program.h"
+#include "peers/graph_walk.h"
+
+namespace py = pybind11;
+namespace congestion = jf::congestion;
+using congestion::Program;
+
+namespace {
+
+template <class T>
+using Array = py::array_t<T, py::array::c_style | py::array::forcecast>;
+using Numbers = std::vector<std::uint32_t>;
+
+template <class T>
+std::vector<T> as_vector(const Array<T>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+template <class T>
+py::array_t<T> as_array(const std::vector<T>& values) {
+  py::array_t<T> array(static_cast<py::ssize_t>(values.size()));
+  std::copy(values.begin(), values.end(), array.mutable_data());
+  return array;
+}
+
+Program make(std::uint32_t hosts, std::uint32_t used, std::uint32_t ranks, int perturbation,
+             const Array<std::uint32_t>& offsets, const Array<std::uint32_t>& senders,
+             const Array<std::uint32_t>& receivers, const Array<std::uint32_t>& chain) {
+  Program program;
+  program.hosts = hosts;
+  program.used = used;
+  program.ranks = ranks;
+  program.perturbation = perturbation;
+  program.set_levels(as_vector(offsets), as_vector(senders), as_vector(receivers),
+                     as_vector(chain));
+  return program;
+}
+
+void check_network(const Program& program) {
+  if (!program.fat_tree && program.next.empty())
+    throw std::invalid_argument("the program has no network yet");
+}
+
+py::tuple simulate(const Program& program, std::uint64_t seed, std::int64_t first,
+                   std::int64_t count, bool all, const std::string& backend, int threads,
+                   bool histogram, const std::optional<py::function>& progress) {
+  constexpr std::int64_t kRealizations = std::int64_t{1} << 32;
+  check_network(program);
+  if (first < 0 || count < 0 || first > kRealizations || count > kRealizations - first)
+    throw std::invalid_argument("realizations must lie in [0, 2^32)");
+  if (backend != "cpu" && backend != "cuda")
+    throw std::invalid_argument("backend must be 'cpu' or 'cuda'");
+  if (threads < 0 || threads > 1024) throw std::invalid_argument("threads must be 0 to 1024");
+  if (histogram && !all) throw std::invalid_argument("histogram needs all");
+  const congestion::Request request{seed, first, count, all, threads};
+  py::array_t<std::int64_t> out({static_cast<py::ssize_t>(count), py::ssize_t{congestion::kWords}});
+  std::vector<std::uint64_t> bins(histogram ? program.most_messages() + 1 : 0);
+  const jf::congestion::Poll poll = [&progress](std::int64_t done) {
+    const py::gil_scoped_acquire hold;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (progress) (*progress)(done);
+    return true;
+  };
+  std::int64_t* const data = out.mutable_data();
+  {
+    const py::gil_scoped_release release;
+    (backend == "cuda" ? congestion::gpu::simulate : congestion::simulate)(
+        program, request, data, histogram ? bins.data() : nullptr, poll);
+  }
+  return py::make_tuple(out, as_array(bins));
+}
+
+py::dict capture(const Program& program, std::uint64_t seed, std::int64_t realization,
+                 const std::optional<Array<std::uint32_t>>& placement) {
+  check_network(program);
+  if (realization < 0 || realization >= std::int64_t{1} << 32)
+    throw std::invalid_argument("realization must lie in [0, 2^32)");
+  Numbers hosts;
+  if (placement) {
+    hosts = as_vector(*placement);
+    std::vector<bool> seen(program.hosts);
+    bool ok = hosts.size() == program.hosts;
+    for (const std::uint32_t host : hosts) {
+      ok = ok && host < program.hosts && !seen[host];
+      if (ok) seen[host] = true;
+    }
+    if (!ok) throw std::invalid_argument("placement must be a permutation of the hosts");
+  }
+  congestion::Capture found;
+  {
+    const py::gil_scoped_release release;
+    found = congestion::capture(program, seed, static_cast<std::uint32_t>(realization), hosts);
+  }
+  py::dict result;
+  result["host_of_rank"] = as_array(found.host_of_rank);
+  result["offsets"] = as_array(found.offsets);
+  result["senders"] = as_array(found.senders);
+  result["receivers"] = as_array(found.receivers);
+  result["w"] = as_array(found.w);
+  return result;
+}
+
+// Counters on the route of each message, 2^32 - 1 behind its last one: shape (messages, longest).
+py::array_t<std::uint32_t> routes(const Program& program, const Array<std::uint32_t>& from,
+                                  const Array<std::uint32_t>& to,
+                                  const Array<std::uint32_t>& keys) {
+  check_network(program);
+  if (from.size() != to.size() || keys.size() != to.size())
+    throw std::invalid_argument("from, to and keys must be as many");
+  std::vector<Numbers> found(static_cast<std::size_t>(from.size()));
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::uint32_t s = from.data()[i], d = to.data()[i];
+    if (s >= program.hosts || d >= program.hosts || keys.data()[i] >= congestion::kMostHosts)
+      throw std::invalid_argument("from and to must be hosts, keys below 2^20");
+    const auto visit = [&](std::uint32_t edge) { found[i].push_back(edge); };
+    if (program.fat_tree)
+      program.tree.route(s, d, keys.data()[i], visit);
+    else
+      program.table().route(s, d, 0, visit);
+    longest = std::max(longest, found[i].size());
+  }
+  py::array_t<std::uint32_t> out(
+      {static_cast<py::ssize_t>(found.size()), static_cast<py::ssize_t>(longest)});
+  std::uint32_t* at = out.mutable_data();
+  for (const Numbers& route : found) {
+    std::fill(std::copy(route.begin(), route.end(), at), at + longest, congestion::kNoEdge);
+    at += longest;
+  }
+  return out;
+}
+
+// Lengths of the cycles of permutations without fixed points of `left` things, drawn one by one.
+std::uint32_t cycle_length(std::uint64_t u, std::uint32_t left) {
+  if (left < 2) throw std::invalid_argument("left must be at least 2");
+  return congestion::cycle_length(u, left);
+}
+
+using Graph = jitterfly::graph_walk::Graph;
+using Message = jitterfly::graph_walk::Message;
+
+Graph make_graph(int nodes,
+                 const std::vector<std::tuple<int, int, bool, std::vector<int>>>& edges) {
+  Graph graph;
+  if (nodes < 1) throw std::invalid_argument("nodes must be at least 1");
+  graph.out.resize(static_cast<std::size_t>(nodes));
+  int number = 0;
+  for (const auto& [tail, head, any, destinations] : edges) {
+    if (tail < 0 || tail >= nodes || head < 0 || head >= nodes)
+      throw std::invalid_argument("edges must join nodes");
+    graph.out[static_cast<std::size_t>(tail)].push_back({number++, head, any, destinations});
+  }
+  return graph;
+}
+
+std::int64_t longest_delay(const Graph& graph, const Array<std::uint32_t>& host_of_rank,
+                           const Array<std::uint32_t>& offsets, const Array<std::uint32_t>& senders,
+                           const Array<std::uint32_t>& receivers, const std::vector<int>& own) {
+  std::vector<std::vector<Message>> levels;
+  for (py::ssize_t l = 0; l + 1 < offsets.size(); ++l) {
+    levels.emplace_back();
+    for (std::uint32_t i = offsets.data()[l]; i < offsets.data()[l + 1]; ++i) {
+      const std::uint32_t from = senders.data()[i], to = receivers.data()[i];
+      levels.back().push_back({static_cast<int>(from), static_cast<int>(to),
+                               static_cast<int>(host_of_rank.data()[from]),
+                               static_cast<int>(host_of_rank.data()[to])});
+    }
+  }
+  const py::gil_scoped_release release;
+  return jitterfly::graph_walk::longest_delay(graph, levels, own);
+}
+
+}  // namespace
+
+void jf::bind_congestion(py::module_& m) {
+  py::class_<Program>(m, "CongestionProgram")
+      .def(py::init(&make), py::kw_only(), py::arg("hosts"), py::arg("used"), py::arg("ranks"),
+           py::arg("perturbation"), py::arg("offsets"), py::arg("senders"), py::arg("receivers"),
+           py::arg("chain"))
+      .def("set_fat_tree", &Program::set_fat_tree, py::arg("m"), py::arg("w"), py::arg("p"),
+           py::arg("key"), py::arg("salt") = 0, py::arg("whole") = false)
+      .def(
+          "set_table",
+          [](Program& self, std::uint32_t nodes, const Array<std::uint32_t>& next,
+             const Array<std::uint32_t>& head) {
+            self.set_table(nodes, as_vector(next), as_vector(head));
+          },
+          py::arg("nodes"), py::arg("next"), py::arg("head"))
+      .def_property_readonly("counters", &Program::counters)
+      .def_property_readonly("most_messages", &Program::most_messages)
+      .def("memory", &congestion::memory, py::arg("threads") = 0,
+           "Bytes that congestion will hold on the CPU, results aside.");
+  m.def(
+      "congestion", &simulate, py::arg("program"), py::arg("seed"), py::arg("first"),
+      py::arg("count"), py::arg("all") = false, py::arg("backend") = "cpu", py::arg("threads") = 0,
+      py::arg("histogram") = false, py::arg("progress") = py::none(),
+      "int64 (count, 8): orcs, orcs1, ready; sum_max, inverse, messages, largest, dropped if all; "
+      "and the histogram of w.");
+  m.def("congestion_capture", &capture, py::arg("program"), py::arg("seed"), py::arg("realization"),
+        py::arg("placement") = py::none());
+  m.def("congestion_routes", &routes, py::arg("program"), py::arg("from_"), py::arg("to"),
+        py::arg("keys"));
+  m.def("cycle_length", &cycle_length, py::arg("u"), py::arg("left"));
+  m.def("congestion_status", &congestion::gpu::status);
+  py::class_<Graph>(m, "GraphWalk")
+      .def(py::init(&make_graph), py::arg("nodes"), py::arg("edges"))
+      .def("route", &Graph::route, py::arg("from_"), py::arg("to"))
+      .def("longest_delay", &longest_delay, py::arg("host_of_rank"), py::arg("offsets"),
+           py::arg("senders"), py::arg("receivers"), py::arg("own"),
+           "The benchmark's peer: a walk of the graph.");
+}

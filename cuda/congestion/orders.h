@@ -1,0 +1,82 @@
+// Random orders of hosts and random permutations without fixed points, from counter-based draws.
+//
+// A random order of n things is the order of n 64-bit keys, each a draw of its own (two equal ones,
+// of probability below n^2 / 2^65, keep the order of their numbers). Sorting has no order of
+// evaluation, so threads of a CPU and of a GPU block may do it as they like; Fisher and Yates'
+// shuffle, of fewer operations, is one chain of dependent steps.
+#pragma once
+
+#include "../philox.h"
+
+namespace jf::congestion {
+
+// Apart from the purposes of philox.h, which end below 0x1000.
+enum Purpose : std::uint32_t {
+  kPlacement = 0x1000,   // keys of hosts
+  kTraffic = 0x1001,     // keys of perturbing ranks; the stream is the level
+  kCycles = 0x1002,      // lengths of the cycles of a permutation; the stream is the level
+  kRoute = 0x1003,       // random routing; the block is the level, the stream the message
+  kDestination = 0x1004  // hashed routing; the stream is the destination
+};
+
+constexpr std::uint32_t kMostHosts = std::uint32_t{1} << 20;
+
+// Key number i of an order.
+JF_HD std::uint64_t order_key(std::uint64_t seed, std::uint32_t purpose, std::uint32_t stream,
+                              std::uint32_t realization, std::uint32_t i) {
+  return uniform64(seed, purpose, i, stream, realization);
+}
+
+// Bits that number n things; 2^bits are the buckets in which they are sorted.
+JF_HD int order_bits(std::uint32_t n) {
+  int bits = 1;
+  while ((std::uint32_t{1} << bits) < n) ++bits;
+  return bits;
+}
+
+// A permutation without fixed points (all of them alike likely): a random order, cut into cycles.
+// In it, the cycle of the first of u things has length k >= 2 with probability d(u-k) / (u d(u)),
+// d(m) = (share of permutations of m things without fixed points): there are (u-1)! / (u-k)! such
+// cycles, and D(u-k) ways for the others. Given the lengths, every order of the things is alike
+// likely. So nothing is rejected, and one draw is needed for each of about log(n) cycles.
+// Integer weights: round(d(m) 2^40); from m = 15 on all are 1/e to 2^-40.
+constexpr int kSmallCycles = 15;
+constexpr std::uint64_t kWeight = 404487723188;
+
+// Length of the first cycle among `left` >= 2 things; 2 ... left, never left - 1.
+JF_HD std::uint32_t cycle_length(std::uint64_t u, std::uint32_t left) {
+  const std::uint32_t others = left - 1;  // the m = left - k from 0 to left - 2
+  std::uint64_t total = 0;
+  const std::uint32_t small = others < kSmallCycles ? others : kSmallCycles;
+  constexpr std::uint64_t kWeights[kSmallCycles] = {1099511627776, 0,
+                                                    549755813888,  366503875925,
+                                                    412316860416,  403154263518,
+                                                    404681363001,  404463205932,
+                                                    404490475566,  404487445606,
+                                                    404487748602,  404487721057,
+                                                    404487723352,  404487723176,
+                                                    404487723189};
+  for (std::uint32_t m = 0; m < small; ++m) total += kWeights[m];
+  total += (others - small) * kWeight;
+  std::uint64_t x = scale64(u, total);
+  for (std::uint32_t m = 0; m < small; ++m) {
+    if (x < kWeights[m]) return left - m;
+    x -= kWeights[m];
+  }
+  return left - (kSmallCycles + static_cast<std::uint32_t>(x / kWeight));
+}
+
+// Cuts n >= 2 things into cycles: close(first, last) for each, in order.
+template <class Close>
+JF_HD void cut_cycles(std::uint64_t seed, std::uint32_t level, std::uint32_t realization,
+                      std::uint32_t n, Close&& close) {
+  std::uint32_t first = 0;
+  for (std::uint32_t draw = 0; first < n; ++draw) {
+    const std::uint64_t u = uniform64(seed, kCycles, draw, level, realization);
+    const std::uint32_t length = cycle_length(u, n - first);
+    close(first, first + length - 1);
+    first += length;
+  }
+}
+
+}  // namespace jf::congestion

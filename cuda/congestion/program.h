@@ -1,0 +1,122 @@
+// One case as the engines take it: a network, messages in levels, and what perturbs them. Rank r
+// is on host order[r] of a random order of the hosts; the collective runs on ranks 0 ... z - 1, the
+// perturbing pattern on the others. Hosts beyond the last rank are idle.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "routes.h"
+
+namespace jf::congestion {
+
+enum Perturbation : std::int32_t {
+  kNone = 0,
+  kRand = 1,      // a permutation without fixed points, at every level another
+  kBisect = 2,    // disjoint pairs, the first sends to the second, at every level others
+  kBisectFb = 3,  // disjoint pairs, both ways, the same at all levels
+};
+
+// What comes out of a realization, an int64 each. From kSumMax on only if all messages are asked
+// for.
+enum Word : int {
+  kOrcs = 0,      // D_l(dst) = w + (D_{l-1}(src) if src received at level l - 1): the largest
+  kOrcs1 = 1,     // the sum of w along the chain
+  kReady = 2,     // R(dst) = max(R(dst), R(src) + w), from level to level: the largest
+  kSumMax = 3,    // sum over the levels of the largest w of all messages
+  kInverse = 4,   // sum of floor(2^40 / w) over all routed messages
+  kMessages = 5,  // number of routed messages
+  kLargest = 6,   // largest w
+  kDropped = 7,   // messages without a route
+  kWords = 8,
+};
+constexpr std::uint64_t kOne = std::uint64_t{1} << 40;
+
+struct ProgramView {
+  std::uint32_t hosts, used, ranks;  // ranks: those of the collective, of the `used` of both
+  std::uint32_t levels;
+  std::int32_t perturbation;
+  std::int32_t all;  // all words
+  std::uint64_t seed;
+  const std::uint32_t* offsets;  // levels + 1: the messages of each level
+  const std::uint32_t* senders;
+  const std::uint32_t* receivers;
+  const std::uint32_t* chain;  // of each level, the number of its message in it, or kNoEdge
+
+  JF_HD std::uint32_t others() const { return used - ranks; }
+  // Messages of the perturbing pattern, at every level.
+  JF_HD std::uint32_t perturbing() const {
+    const std::uint32_t n = others();
+    if (perturbation == kNone || n < 2) return 0;
+    if (perturbation == kRand) return n;
+    return perturbation == kBisect ? n / 2 : n / 2 * 2;
+  }
+  // The stream of random numbers of a level's traffic.
+  JF_HD std::uint32_t stream(std::uint32_t level) const {
+    return perturbation == kBisectFb ? 0 : level;
+  }
+  // Of message i of a level, the stream of its route: perturbing ones go by their sender's host.
+  JF_HD std::uint32_t route_stream(std::uint32_t i, std::uint32_t own, std::uint32_t host) const {
+    return i < own ? i : host | 0x80000000u;
+  }
+};
+
+struct Program {
+  std::uint32_t hosts = 0, used = 0, ranks = 0;
+  std::int32_t perturbation = kNone;
+  std::vector<std::uint32_t> offsets, senders, receivers, chain;
+
+  bool fat_tree = false;
+  FatTreeView tree{};
+  std::uint32_t edges = 0;  // of a table
+  std::vector<std::uint32_t> next, head;
+
+  std::uint32_t levels() const { return static_cast<std::uint32_t>(offsets.size()) - 1; }
+  ProgramView view(std::uint64_t seed, bool all) const;
+  TableView table() const { return {hosts, edges, next.data(), head.data()}; }
+  std::uint32_t counters() const { return fat_tree ? tree.counters : edges; }
+  std::uint32_t most_own() const;       // messages of the collective in a level, at most
+  std::uint32_t most_messages() const;  // of both
+  // Checks everything: std::invalid_argument names the field. `whole`: count every link, also
+  // those that at most one message can use.
+  void set_levels(std::vector<std::uint32_t> offsets, std::vector<std::uint32_t> senders,
+                  std::vector<std::uint32_t> receivers, std::vector<std::uint32_t> chain);
+  void set_fat_tree(const std::vector<std::uint32_t>& m, const std::vector<std::uint32_t>& w,
+                    const std::vector<std::uint32_t>& p, int key, std::uint64_t salt, bool whole);
+  void set_table(std::uint32_t nodes, std::vector<std::uint32_t> next,
+                 std::vector<std::uint32_t> head);
+  bool one_each() const;  // at every level a rank sends and receives one message at most
+};
+
+struct Request {
+  std::uint64_t seed = 0;
+  std::int64_t first = 0, count = 0;
+  bool all = false;
+  int threads = 0;  // CPU; 0: all
+};
+
+using Poll = std::function<bool(std::int64_t done)>;
+
+// One realization: what was drawn, and w of every message.
+struct Capture {
+  std::vector<std::uint32_t> host_of_rank;
+  std::vector<std::uint32_t> offsets, senders, receivers, w;  // ranks
+};
+
+// out: count x kWords. histogram: of w of all messages, most_messages() + 1 numbers to add to, or
+// null. Cancelled if poll says so.
+void simulate(const Program& program, const Request& request, std::int64_t* out,
+              std::uint64_t* histogram, const Poll& poll);
+// placement: host of every rank, or empty for the drawn one.
+Capture capture(const Program& program, std::uint64_t seed, std::uint32_t realization,
+                const std::vector<std::uint32_t>& placement);
+std::int64_t memory(const Program& program, int threads);  // bytes that simulate will hold
+
+namespace gpu {
+std::string status();
+void simulate(const Program& program, const Request& request, std::int64_t* out,
+              std::uint64_t* histogram, const Poll& poll);
+}  // namespace gpu
+
+}  // namespace jf::congestion

@@ -1,0 +1,223 @@
+// A realization on one thread of the CPU.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "program.h"
+#include "rules.h"
+#include "sort.h"
+
+namespace jf::congestion {
+
+template <class Router, class Counter>
+class Worker {
+ public:
+  Worker(const ProgramView& view, const Router& router, std::uint32_t most_own,
+         std::uint32_t most_messages, const Vector& vector)
+      : view_(view),
+        router_(router),
+        vector_(vector),
+        seed_(view.seed),
+        order_(view.hosts, vector),
+        counters_(router.counters + 1),
+        host_(view.hosts),
+        from_(most_messages),
+        to_(most_messages),
+        w_(most_messages),
+        last_(view.ranks),
+        ready_(view.ranks),
+        new_last_(most_own),
+        new_ready_(most_own) {}
+
+  void place(std::uint32_t realization) {
+    order_.draw(seed_, kPlacement, 0, realization, view_.hosts,
+                [&](std::uint32_t rank, std::uint32_t host) { host_[rank] = host; });
+  }
+  void place(const std::vector<std::uint32_t>& hosts) { host_ = hosts; }
+
+  // All levels: out gets kWords numbers; after each level, told(level, its
+  // messages) says whether to go on.
+  template <class Told>
+  void run(std::uint32_t realization, std::int64_t* out, std::uint64_t* histogram, Told&& told) {
+    const Rules rules{last_.data(), ready_.data(), new_last_.data(), new_ready_.data()};
+    std::fill(last_.begin(), last_.end(), 0);
+    std::fill(ready_.begin(), ready_.end(), 0);
+    std::fill(out, out + kWords, 0);
+    for (std::uint32_t level = 0; level < view_.levels; ++level) {
+      const std::uint32_t begin = view_.offsets[level];
+      const std::uint32_t own = view_.offsets[level + 1] - begin;
+      for (std::uint32_t i = 0; i < own; ++i) {
+        from_[i] = host_[view_.senders[begin + i]];
+        to_[i] = host_[view_.receivers[begin + i]];
+      }
+      const std::uint32_t messages = own + perturb(level, realization, own);
+      const std::uint32_t asked = view_.all ? messages : own;
+      weigh(level, realization, own, messages, asked);
+      apply(rules, level, begin, own, out);
+      if (view_.all) sum_up(messages, out, histogram);
+      if (!told(level, messages)) return;
+    }
+  }
+
+  const std::vector<std::uint32_t>& hosts() const { return host_; }
+  const std::uint32_t* from() const { return from_.data(); }
+  const std::uint32_t* to() const { return to_.data(); }
+  const std::uint32_t* w() const { return w_.data(); }
+
+ private:
+  // The perturbing messages of a level, behind its own; returns their number.
+  std::uint32_t perturb(std::uint32_t level, std::uint32_t realization, std::uint32_t own) {
+    const std::uint32_t count = view_.perturbing(), n = view_.others();
+    if (count == 0) return 0;
+    std::uint32_t* const from = from_.data() + own;
+    std::uint32_t* const to = to_.data() + own;
+    const std::uint32_t* const host = host_.data() + view_.ranks;
+    const std::uint32_t stream = view_.stream(level);
+    if (view_.perturbation == kRand) {
+      order_.draw(seed_, kTraffic, stream, realization, n,
+                  [&](std::uint32_t i, std::uint32_t rank) { from[i] = host[rank]; });
+      std::memcpy(to, from + 1, (n - 1) * sizeof(std::uint32_t));
+      cut_cycles(view_.seed, stream, realization, n,
+                 [&](std::uint32_t first, std::uint32_t last) { to[last] = from[first]; });
+    } else if (view_.perturbation == kBisect) {
+      order_.draw(seed_, kTraffic, stream, realization, n,
+                  [&](std::uint32_t i, std::uint32_t rank) {
+                    if (i >= 2 * count) return;  // an odd one
+                    // Not (... ? from : to)[i / 2]: g++ 12 gets it wrong under
+                    // -fsanitize=undefined.
+                    std::uint32_t* const side = i % 2 == 0 ? from : to;
+                    side[i / 2] = host[rank];
+                  });
+    } else {
+      order_.draw(seed_, kTraffic, stream, realization, n,
+                  [&](std::uint32_t i, std::uint32_t rank) {
+                    if (i < count) from[i] = to[i ^ 1] = host[rank];
+                  });
+    }
+    return count;
+  }
+
+  // Counts all messages, and finds w of the first `asked`.
+  void weigh(std::uint32_t level, std::uint32_t realization, std::uint32_t own,
+             std::uint32_t messages, std::uint32_t asked) {
+    std::memset(counters_.data(), 0, counters_.size() * sizeof(Counter));
+    each_part(level, realization, own, messages, [&](auto&&... part) { count(part...); });
+    counters_[router_.counters] = 0;
+    each_part(level, realization, own, asked, [&](auto&&... part) { measure(part...); });
+  }
+
+  static constexpr std::uint32_t kPart = 256;
+
+  // In parts that stay in the first cache.
+  template <class Do>
+  void each_part(std::uint32_t level, std::uint32_t realization, std::uint32_t own,
+                 std::uint32_t messages, Do&& work) {
+    std::uint32_t keys[kPart];
+    for (std::uint32_t begin = 0; begin < messages; begin += kPart) {
+      const std::uint32_t n = std::min(kPart, messages - begin);
+      const std::uint32_t* from = from_.data() + begin;
+      const std::uint32_t* to = to_.data() + begin;
+      if constexpr (requires { router_.key; }) {
+        if (router_.key == kByDestination || router_.key == kBySource) {
+          work(from, to, router_.key == kBySource ? from : to, n, w_.data() + begin);
+          continue;
+        }
+      }
+      for (std::uint32_t i = 0; i < n; ++i)
+        keys[i] = router_.key_of(view_.seed, from[i], to[i], level,
+                                 view_.route_stream(begin + i, own, from[i]), realization);
+      work(from, to, keys, n, w_.data() + begin);
+    }
+  }
+
+  void count(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* keys,
+             std::uint32_t n, std::uint32_t*) {
+    Counter* const counters = counters_.data();
+    if constexpr (requires { router_.height; }) {
+      std::uint32_t up[kPart], down[kPart];
+      for (int l = 0; l < router_.height; ++l) {
+        vector_.links(router_, l, from, to, keys, n, up, down);
+        if (router_.levels[l].counts_up)
+          for (std::uint32_t i = 0; i < n; ++i) ++counters[up[i]];
+        if (router_.levels[l].counts_down)
+          for (std::uint32_t i = 0; i < n; ++i) ++counters[down[i]];
+      }
+    } else {
+      for (std::uint32_t i = 0; i < n; ++i)
+        router_.route(from[i], to[i], keys[i], [&](std::uint32_t edge) { ++counters[edge]; });
+    }
+  }
+
+  void measure(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* keys,
+               std::uint32_t n, std::uint32_t* w) {
+    const Counter* const counters = counters_.data();
+    // A message alone is 1 on every edge, also on those that are not counted.
+    for (std::uint32_t i = 0; i < n; ++i) w[i] = router_.routed(from[i], to[i]);
+    if constexpr (requires { router_.height; }) {
+      std::uint32_t up[kPart], down[kPart];
+      for (int l = 0; l < router_.height; ++l) {
+        vector_.links(router_, l, from, to, keys, n, up, down);
+        if (router_.levels[l].counts_up)
+          for (std::uint32_t i = 0; i < n; ++i)
+            w[i] = std::max<std::uint32_t>(w[i], counters[up[i]]);
+        if (router_.levels[l].counts_down)
+          for (std::uint32_t i = 0; i < n; ++i)
+            w[i] = std::max<std::uint32_t>(w[i], counters[down[i]]);
+      }
+    } else {
+      for (std::uint32_t i = 0; i < n; ++i)
+        router_.route(from[i], to[i], keys[i], [&](std::uint32_t edge) {
+          w[i] = std::max<std::uint32_t>(w[i], counters[edge]);
+        });
+    }
+  }
+
+  void apply(const Rules& rules, std::uint32_t level, std::uint32_t begin, std::uint32_t own,
+             std::int64_t* out) {
+    for (std::uint32_t i = 0; i < own; ++i) rules.take(i, view_.senders[begin + i], w_[i]);
+    if (level > 0) {
+      for (std::uint32_t i = view_.offsets[level - 1]; i < begin; ++i)
+        rules.last[view_.receivers[i]] = 0;
+    }
+    std::uint32_t most = 0, latest = 0;
+    for (std::uint32_t i = 0; i < own; ++i) {
+      const std::uint32_t to = view_.receivers[begin + i];
+      rules.last[to] = std::max(rules.last[to], rules.new_last[i]);
+      rules.ready[to] = std::max(rules.ready[to], rules.new_ready[i]);
+      most = std::max(most, rules.new_last[i]);
+      latest = std::max(latest, rules.new_ready[i]);
+    }
+    out[kOrcs] = std::max<std::int64_t>(out[kOrcs], most);
+    out[kReady] = std::max<std::int64_t>(out[kReady], latest);
+    if (view_.chain[level] != kNoEdge) out[kOrcs1] += w_[view_.chain[level]];
+  }
+
+  void sum_up(std::uint32_t messages, std::int64_t* out, std::uint64_t* histogram) {
+    std::uint32_t most = 0;
+    for (std::uint32_t i = 0; i < messages; ++i) {
+      const std::uint32_t w = w_[i];
+      if (w > 0) {
+        out[kInverse] += static_cast<std::int64_t>(kOne / w);
+        ++out[kMessages];
+      } else {
+        ++out[kDropped];
+      }
+      most = std::max(most, w);
+      if (histogram != nullptr) ++histogram[w];
+    }
+    out[kSumMax] += most;
+    out[kLargest] = std::max<std::int64_t>(out[kLargest], most);
+  }
+
+  const ProgramView view_;
+  const Router router_;
+  const Vector& vector_;
+  const PhiloxKeys seed_;
+  Order order_;
+  std::vector<Counter> counters_;
+  std::vector<std::uint32_t> host_, from_, to_, w_, last_, ready_, new_last_, new_ready_;
+};
+
+}  // namespace jf::congestion

@@ -1,0 +1,22 @@
+// The loops of a realization that gain from wide registers, compiled once per instruction set.
+#pragma once
+
+#include "routes.h"
+
+namespace jf::congestion {
+
+// Room that order_keys wants beyond the last key.
+constexpr std::uint32_t kKeysBeyond = 32;
+
+struct Vector {
+  // Keys 0 ... n - 1 of an order, see order_key.
+  void (*order_keys)(const PhiloxKeys& keys, std::uint32_t purpose, std::uint32_t stream,
+                     std::uint32_t realization, std::uint32_t n, std::uint64_t* out);
+  // FatTreeView::links of n messages at level l.
+  void (*links)(const FatTreeView& tree, int l, const std::uint32_t* from, const std::uint32_t* to,
+                const std::uint32_t* keys, std::uint32_t n, std::uint32_t* up, std::uint32_t* down);
+};
+
+extern const Vector vector_portable, vector_avx2, vector_avx512;
+
+}  // namespace jf::congestion

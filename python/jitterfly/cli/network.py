@@ -1,0 +1,87 @@
+"""The command `jitterfly network`: what a network is, and what others' traffic does on it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..congestion import Topology
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command and its two to argparse's."""
+    network = commands.add_parser(
+        "network", help="congestion in fat trees and networks from files: info, run"
+    )
+    actions = network.add_subparsers(dest="action", required=True, parser_class=type(network))
+    info = actions.add_parser("info", help="hosts, switches, effective bisection bandwidth")
+    _add_network(info)
+    info.set_defaults(run=_info)
+    run = actions.add_parser(
+        "run", help="slowdown of a pattern on random hosts by others' traffic, with its interval"
+    )
+    _add_network(run)
+    run.add_argument("--pattern", default="tree", help="tree, bruck, recdbl, ring, gather, scatter")
+    run.add_argument("--perturbation", default="rand", help="rand, bisect or bisect_fb")
+    run.add_argument("--ratio", type=float, default=0.5, help="perturbing ranks / all ranks")
+    run.add_argument("--rule", default="orcs", help="orcs, orcs1 or ready")
+    run.set_defaults(run=_run)
+
+
+def _add_network(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("file", nargs="?", help="a digraph of ORCS, or output of ibnetdiscover")
+    where.add_argument("--tree", type=int, metavar="HOSTS", help="a fat tree: 144 to 20736 hosts")
+    parser.add_argument("--tables", metavar="FILE", help="forwarding tables, with ibnetdiscover")
+    parser.add_argument("--routing", help="of --tree: d-mod-k (default), s-mod-k, hash or random")
+    parser.add_argument("--realizations", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def _network(chosen: argparse.Namespace) -> Topology:
+    from ..congestion import FatTree, NetworkMap
+
+    if chosen.tree is None:
+        if chosen.routing is not None:
+            raise ValueError("--routing is for --tree: a file has its own")
+        return NetworkMap.read(chosen.file, chosen.tables)
+    if chosen.tables is not None:
+        raise ValueError("--tables is for a file, not for --tree")
+    return FatTree.of(chosen.tree, routing=chosen.routing or "d-mod-k")
+
+
+def _info(chosen: argparse.Namespace) -> None:
+    from ..congestion import FatTree, NetworkMap, bisection_bandwidth
+
+    network = _network(chosen)
+    assert isinstance(network, (FatTree, NetworkMap))
+    print(f"hosts: {network.hosts}, switches: {network.switches}, directed links: {network.edges}")
+    dropped = f", {network.dropped} routes dropped" if isinstance(network, NetworkMap) else ""
+    print(f"routing: {network.routing_name}{dropped}")
+    found = bisection_bandwidth(network, chosen.realizations, chosen.seed)
+    print(f"effective bisection bandwidth: {found:.4f} of a link's (mean of 1/w, 95 %)")
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    from ..congestion import CongestionCase, simulate_congestion, slowdown
+    from ..congestion.case import DELAYS
+
+    case = CongestionCase(
+        _network(chosen),
+        pattern=chosen.pattern,
+        perturbation=chosen.perturbation,
+        ratio=chosen.ratio,
+        rule=chosen.rule,
+    )
+    if case.rule not in DELAYS or case.perturbation == "none":
+        raise ValueError(f"a slowdown needs a perturbation and a rule of {', '.join(DELAYS)}")
+    both = [
+        simulate_congestion(each, chosen.realizations, chosen.seed)
+        for each in (case, case.unperturbed())
+    ]
+    name = case.network.routing_name
+    print(f"{case.pattern} against {case.perturbation}, rule {case.rule}, routing {name}")
+    print(f"z = {case.z} of {case.ranks} ranks, {chosen.realizations} realizations")
+    print(f"time: {both[0].mean():.4g}, unperturbed {both[1].mean():.4g} (messages)")
+    print(f"slowdown: {slowdown(*both):.1f} % (95 %)")

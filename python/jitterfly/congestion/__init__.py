@@ -1,0 +1,39 @@
+"""Congestion in networks: what other jobs' traffic does to a collective (HSL09).
+
+A network routes messages over directed edges; messages that share an edge share its bandwidth. The
+pattern of a collective and the traffic of others are placed on random hosts, routed and counted.
+
+>>> import jitterfly.congestion as jc
+>>> case = jc.CongestionCase(jc.FatTree.of(144), pattern="tree", perturbation="rand", ratio=0.5)
+>>> result = jc.simulate_congestion(case, realizations=100, seed=7)
+>>> result.samples.shape
+(100,)
+"""
+
+from .bandwidth import bisection_bandwidth
+from .case import PATTERNS, PERTURBATIONS, RULES, CongestionCase
+from .maps import NetworkMap
+from .messages import Level, Realization, congestion_realization, route_messages
+from .result import CongestionResult, slowdown
+from .simulate import simulate_congestion
+from .topology import Topology
+from .trees import ROUTINGS, FatTree
+
+__all__ = [
+    "PATTERNS",
+    "PERTURBATIONS",
+    "ROUTINGS",
+    "RULES",
+    "CongestionCase",
+    "CongestionResult",
+    "FatTree",
+    "Level",
+    "NetworkMap",
+    "Realization",
+    "Topology",
+    "bisection_bandwidth",
+    "congestion_realization",
+    "route_messages",
+    "simulate_congestion",
+    "slowdown",
+]

@@ -1,0 +1,160 @@
+"""A case of congestion: a network, a collective on it, and the traffic that perturbs it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..fields import check_choice, check_integer, check_keys, shorten
+from . import patterns
+from .checks import check_levels, check_ratio
+from .patterns import PATTERNS
+from .topology import Topology
+
+PERTURBATIONS = ("none", "rand", "bisect", "bisect_fb")
+RULES = ("orcs", "orcs1", "ready", "sum_max_cong", "bandwidth")
+DELAYS = RULES[:3]
+"""Rules whose result is the time of the collective, in messages of an empty network."""
+
+
+@dataclass(frozen=True)
+class CongestionCase:
+    """One situation: a pattern of messages among random hosts, and others' traffic.
+
+    In every realization the ranks are placed on hosts at random. Ranks 0 ... z - 1 run the
+    pattern, ranks z ... `ranks` - 1 the perturbing one, level by level together; the congestion w
+    of a message is the largest number of messages on one edge of its route, host links included.
+
+    Parameters
+    ----------
+    network : Topology
+        Such as ``FatTree.of(1152)`` or ``NetworkMap.read("map.dot.gz")``; it has the routing.
+    pattern : str, or list of levels
+        "tree", "bruck", "recdbl", "ring", "gather", "scatter", "none"; or for each level its
+        messages, pairs of sender and receiver below z.
+    perturbation : "none", "rand", "bisect" or "bisect_fb"
+        "rand": a permutation without fixed points, new at every level. "bisect": disjoint pairs,
+        one way, new at every level. "bisect_fb": disjoint pairs, both ways, fixed over the levels.
+    ratio : float
+        Perturbing ranks / all ranks, from 0 to 1: ``z = ranks - round(ranks * ratio)``, halves to
+        even. With perturbation "none" as many ranks are idle: what a slowdown is measured against.
+    rule : "orcs", "orcs1", "ready", "sum_max_cong" or "bandwidth"
+        What a realization gives. "orcs" (ORCS 2.0): the largest, over levels l and ranks, of
+        ``D_l(dst) = w + (D_{l-1}(src) if src received at level l - 1, else 0)``. "orcs1" (ORCS
+        1.1, pattern "tree" only): the sum of w along the chain 0, 1, 3, 7, ... "ready": the last
+        ready time, ``R(dst) = max(R(dst), R(src) + w)``. "sum_max_cong": the sum over levels of
+        the largest w of all messages, of both patterns. "bandwidth": the mean of 1 / w over them;
+        with pattern "none" and "bisect", the effective bisection bandwidth.
+    ranks : int, optional
+        Of both patterns, at most the network's hosts, which is the default.
+
+    Raises
+    ------
+    ValueError
+        A field, or a combination of fields, out of range; the message names field and range.
+
+    Examples
+    --------
+    >>> from jitterfly.congestion import FatTree
+    >>> CongestionCase(FatTree.of(144), ratio=0.3).z
+    101
+    """
+
+    network: Topology
+    _: KW_ONLY
+    pattern: str | Sequence[Any] = "tree"
+    perturbation: str = "rand"
+    ratio: float = 0.5
+    rule: str = "orcs"
+    ranks: int | None = None
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        if not isinstance(self.network, Topology):
+            raise ValueError(
+                f"network must be a Topology such as FatTree(...), got {shorten(self.network)}"
+            )
+        hosts = self.network.hosts
+        ranks = hosts if self.ranks is None else self.ranks
+        put("ranks", check_integer(ranks, "ranks", 1, hosts))
+        check_choice(self.perturbation, "perturbation", PERTURBATIONS)
+        check_choice(self.rule, "rule", RULES)
+        put("ratio", check_ratio(self.ratio))
+        self._check_pattern(put)
+        if self.perturbing_ranks == 1 and self.perturbation != "none":
+            raise ValueError(f"ratio {self.ratio} leaves one perturbing rank, which has no partner")
+
+    def _check_pattern(self, put: Any) -> None:
+        if isinstance(self.pattern, str):
+            check_choice(self.pattern, "pattern", PATTERNS)
+            if self.pattern == "none":
+                if self.z or self.rule in DELAYS or self.perturbation == "none":
+                    raise ValueError(
+                        "pattern 'none' needs ratio 1, a perturbation, and rule 'sum_max_cong' or "
+                        f"'bandwidth', got {self.ratio}, {self.perturbation!r}, {self.rule!r}"
+                    )
+            elif self.z < 2:
+                raise ValueError(
+                    f"ratio {self.ratio} leaves z = {self.z} of {self.ranks} ranks for the "
+                    "pattern; at least 2 are needed"
+                )
+        else:
+            put("pattern", check_levels(self.pattern, self.z))
+        if self.rule == "orcs1" and self.pattern != "tree":
+            raise ValueError("rule 'orcs1' is defined for pattern 'tree' only")
+
+    @property
+    def z(self) -> int:
+        """Ranks of the collective."""
+        return int(self.ranks or 0) - self.perturbing_ranks
+
+    @property
+    def perturbing_ranks(self) -> int:
+        """Ranks of the perturbing pattern, idle with perturbation "none"."""
+        return round(int(self.ranks or 0) * self.ratio)
+
+    def levels(self) -> list[patterns.Pairs]:
+        """The messages of each level: arrays of shape (messages, 2), sender and receiver."""
+        if isinstance(self.pattern, str):
+            return list(patterns.BY_NAME[self.pattern](self.z))
+        return [np.array(level, dtype=np.uint32).reshape(-1, 2) for level in self.pattern]
+
+    def unperturbed(self) -> CongestionCase:
+        """The same collective on the same hosts, with the others idle."""
+        return dataclasses.replace(self, perturbation="none")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for TOML and JSON; `from_dict` makes the case again."""
+        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        values["network"] = self.network.to_dict()
+        if not isinstance(self.pattern, str):
+            values["pattern"] = [[list(pair) for pair in level] for level in self.pattern]
+        return values
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> CongestionCase:
+        """A case from plain values.
+
+        Raises
+        ------
+        ValueError
+            Unknown, missing or bad keys; the message says where.
+
+        Examples
+        --------
+        >>> network = {"kind": "fat_tree", "m": [4, 4], "w": [1, 4]}
+        >>> CongestionCase.from_dict({"network": network, "ratio": 0.25}).z
+        12
+        """
+        check_keys(table, [field.name for field in dataclasses.fields(cls)], "congestion")
+        if "network" not in table:
+            raise ValueError("congestion: key 'network' is missing")
+        values = dict(table)
+        values["network"] = Topology.from_dict(values["network"], "network")
+        return cls(**values)

@@ -1,0 +1,151 @@
+"""InfiniBand networks: the output of ``ibnetdiscover``, and forwarding tables.
+
+Every adapter (``Ca``) is a host. Where several of its ports are connected, its messages leave and
+arrive by the first: to its LID the switches forward. The order of hosts is that of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ..fields import shorten
+from .lft import Tables, parse_tables
+from .links import Links
+
+_NODE = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d{1,5})\s+"([^"]+)"(.*)')
+_PORT = re.compile(r'\[(\d{1,5})\](?:\([^)]*\))?\s+"([^"]+)"\[(\d{1,5})\](?:\([^)]*\))?(.*)')
+_LID = re.compile(r"#\s*lid (\d{1,5})\b")  # of the port itself, in front of the peer's
+_KEY = re.compile(r"(\w+)=(\S+)")
+_SKIPPED = re.compile(r"#|(Chassis|Spine|Line|DR path|External)\b")
+
+
+@dataclass
+class _Node:
+    kind: str
+    name: str
+    ports: int
+    line: int
+    guid: int | None
+    links: dict[int, tuple[str, int, int | None, int]] = field(default_factory=dict)
+    """Of each connected port: the other node and its port, the LID on the line, the line."""
+
+
+def looks_like(text: str) -> bool:
+    """Whether there is a node as ibnetdiscover prints it."""
+    return re.search(r'^(?:Switch|Ca|Hca|Rt)\s+\d+\s+"', text, re.M) is not None
+
+
+def parse(text: str, name: str, tables: str, tables_name: str) -> Links:
+    """The network in the output of ibnetdiscover, with forwarding tables for its switches.
+
+    Raises
+    ------
+    ValueError
+        What is malformed or missing in either, with its line.
+    """
+    nodes = _read_nodes(text, name)
+    found = parse_tables(tables, tables_name)
+    hosts = [node for node in nodes.values() if node.kind == "host" and node.links]
+    switches = [node for node in nodes.values() if node.kind == "switch"]
+    if not hosts:
+        raise ValueError(f"{name}, line 1: there is no host: no connected Ca")
+    number = {node.name: i for i, node in enumerate([*hosts, *switches])}
+    links = Links(name, [h.name for h in hosts], [s.name for s in switches],
+                  [node.line for node in [*hosts, *switches]])  # fmt: skip
+    host_of_lid: dict[int, int] = {}
+    for host in hosts:
+        port = min(host.links)
+        peer, _, lid, line = host.links[port]
+        if lid is None or peer not in number:
+            raise ValueError(
+                f"{name}, line {line}: the first port of a Ca must have a lid and lead to a switch "
+                "or another Ca"
+            )
+        if host_of_lid.setdefault(lid, number[host.name]) != number[host.name]:
+            raise ValueError(f"{name}, line {line}: lid {lid} is another adapter's too")
+        links.tails.append(number[host.name])
+        links.heads.append(number[peer])
+        links.reach.append(None)
+    for switch in switches:
+        reach = _reach(switch, found, host_of_lid, name, tables_name)
+        for port, (peer, _, _, _) in sorted(switch.links.items()):
+            if peer not in number:
+                continue  # a router: it leads to another network
+            links.tails.append(number[switch.name])
+            links.heads.append(number[peer])
+            links.reach.append(reach.get(port, ()))
+    return links
+
+
+def _reach(
+    switch: _Node, tables: Tables, host_of_lid: dict[int, int], name: str, tables_name: str
+) -> dict[int, list[int]]:
+    """Of a switch's ports, the hosts that they forward to."""
+    if switch.guid not in tables:
+        raise ValueError(
+            f"{tables_name} has no table of switch {shorten(switch.name)} "
+            f"({name}, line {switch.line})"
+        )
+    reach: dict[int, list[int]] = {}
+    for lid, (port, line) in tables[switch.guid].items():
+        if lid not in host_of_lid:
+            continue  # of a switch, or of another port
+        if port not in switch.links:
+            raise ValueError(
+                f"{tables_name}, line {line}: lid {lid} goes to port {port} of "
+                f"{shorten(switch.name)}, to which nothing is connected"
+            )
+        reach.setdefault(port, []).append(host_of_lid[lid])
+    return reach
+
+
+def _read_nodes(text: str, name: str) -> dict[str, _Node]:
+    nodes: dict[str, _Node] = {}
+    here: _Node | None = None
+    guid: int | None = None
+    for line, words in enumerate(text.split("\n"), 1):
+        words = words.strip()
+        if not words or _SKIPPED.match(words):
+            continue
+
+        def fail(what: str, line: int = line) -> ValueError:
+            return ValueError(f"{name}, line {line}: {what}")
+
+        if found := _NODE.fullmatch(words):
+            kind = {"Switch": "switch", "Rt": "router"}.get(found[1], "host")
+            if found[3] in nodes:
+                raise fail(f"{shorten(found[3])} is there twice")
+            here = nodes[found[3]] = _Node(kind, found[3], int(found[2]), line, guid)
+            guid = None
+        elif found := _PORT.fullmatch(words):
+            port = int(found[1])
+            if here is None:
+                raise fail("a port without a node")
+            if not 1 <= port <= here.ports or port in here.links:
+                raise fail(f"{shorten(here.name)} has no port {port}, or it is there twice")
+            lid = _LID.match(found[4].strip())
+            here.links[port] = (found[2], int(found[3]), int(lid[1]) if lid else None, line)
+        elif found := _KEY.fullmatch(words):
+            if found[1] == "switchguid":
+                guid = _guid(found[2])
+                if guid is None:
+                    raise fail(f"switchguid must be a hexadecimal number, got {shorten(found[2])}")
+        else:
+            raise fail(f"unexpected {shorten(words)}")
+    for node in nodes.values():
+        for port, (peer, other, _, line) in node.links.items():
+            there = nodes.get(peer)
+            if there is None:
+                raise ValueError(f"{name}, line {line}: unknown node {shorten(peer)}")
+            if there.links.get(other, ("", 0))[:2] != (node.name, port):
+                raise ValueError(
+                    f"{name}, line {line}: port {other} of {shorten(peer)} does not lead back to "
+                    f"port {port} of {shorten(node.name)}"
+                )
+    return nodes
+
+
+def _guid(text: str) -> int | None:
+    found = re.match(r"0x([0-9a-fA-F]{1,16})\b", text)
+    return int(found[1], 16) if found else None

@@ -1,0 +1,135 @@
+"""Networks from files: any graph with a forwarding table in every node."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..fields import shorten
+from .links import NO_EDGE, forwarding
+from .mapfile import read_links
+from .topology import Topology
+
+
+@dataclass(frozen=True)
+class NetworkMap(Topology, kind="map"):
+    """A network read from a file, with the routes of its forwarding tables.
+
+    Parameters
+    ----------
+    file : str or path
+        A digraph as ORCS reads it (each edge's ``comment`` lists the hosts that it forwards to),
+        or the output of ``ibnetdiscover``; also gzipped.
+    tables : str or path, optional
+        With ``ibnetdiscover``: forwarding tables as ``ibroute``, ``dump_lfts.sh``, ``dump_fts`` or
+        OpenSM print them, for every switch.
+
+    Raises
+    ------
+    ValueError
+        A malformed file, with its line; a host that can not be reached.
+    OSError
+        A file that can not be read.
+
+    Warns
+    -----
+    RuntimeWarning
+        Routes that lead into a loop: they are dropped, their messages have w = 0.
+    """
+
+    file: str | Path
+    tables: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        put("file", _path(self.file, "file"))
+        if self.tables is not None:
+            put("tables", _path(self.tables, "tables"))
+        links = read_links(Path(self.file), None if self.tables is None else Path(self.tables))
+        table, dropped = forwarding(links)
+        # Not fields: the files are what defines it.
+        put("_links", links)
+        put("_table", table)
+        put("dropped", len(dropped))
+        if dropped:
+            source, destination = (shorten(links.hosts[number]) for number in dropped[0])
+            warnings.warn(
+                f"{self.file}: {len(dropped)} of {self.hosts * (self.hosts - 1)} routes lead into "
+                f"a loop and are dropped, such as {source} -> {destination}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    @classmethod
+    def read(cls, path: str | Path, tables: str | Path | None = None) -> NetworkMap:
+        """The network in a file."""
+        return cls(path, tables)
+
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """By the number of the host: of a digraph in alphabetical order, else as in the file."""
+        return tuple(self._links.hosts)
+
+    @property
+    def switch_names(self) -> tuple[str, ...]:
+        return tuple(self._links.switches)
+
+    @property
+    def hosts(self) -> int:
+        return len(self._links.hosts)
+
+    @property
+    def switches(self) -> int:
+        return len(self._links.switches)
+
+    @property
+    def edges(self) -> int:
+        """Directed links."""
+        return len(self._links.heads)
+
+    @property
+    def routing_name(self) -> str:
+        return "tables"
+
+    def edge_name(self, edge: int) -> str:
+        """What an edge joins, for people."""
+        links = self._links
+        return f"{links.name(links.tails[edge])} -> {links.name(links.heads[edge])}"
+
+    def route(self, source: int, destination: int) -> list[int]:
+        """The edges from host to host; none if the route was dropped."""
+        node, edges = source, []
+        while node != destination and self._table[node, destination] != NO_EDGE:
+            edges.append(int(self._table[node, destination]))
+            node = int(self._links.heads[edges[-1]])
+        return edges
+
+    def give(self, program: _core.CongestionProgram, whole: bool = False) -> None:
+        heads = np.asarray(self._links.heads, np.uint32)
+        program.set_table(self.hosts + self.switches, self._table, heads)
+
+    def to_dict(self) -> dict[str, Any]:
+        values = {"kind": self.kind, "file": self.file, "tables": self.tables}
+        return {key: value for key, value in values.items() if value is not None}
+
+    def walk_edges(self) -> Sequence[tuple[int, int, bool, list[int]]]:
+        """For the benchmark's peer: tail, head, whether all go there, else its destinations."""
+        links = self._links
+        return [
+            (tail, head, reach is None, [] if reach is None else sorted(reach))
+            for tail, head, reach in zip(links.tails, links.heads, links.reach, strict=True)
+        ]
+
+
+def _path(value: Any, name: str) -> str:
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise ValueError(f"{name} must be the path of a file, got {value!r}")
+    return str(value)

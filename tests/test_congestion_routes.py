@@ -1,0 +1,121 @@
+"""Routes: the closed form equals a walk of the explicit graph; what is known of D-mod-K holds."""
+
+import numpy as np
+import pytest
+from reference import congestion as plain
+
+import jitterfly.congestion as jc
+from jitterfly.congestion.explicit import tree_graph
+from jitterfly.congestion.trees import NAMED
+
+NO_EDGE = 2**32 - 1
+MESSAGES = 100_000
+PARALLEL = {
+    "parallel": ([4, 3, 4], [1, 3, 2], [1, 2, 2]),
+    "two ports": ([3, 4], [2, 2], [2, 3]),
+    "half": ([12, 12], [1, 6], [1, 1]),
+}
+
+
+def numbered(tree, m, w, p):
+    """The number that `FatTree.routes` documents, of an edge of the reference."""
+    below = [int(np.prod(m[:i])) for i in range(len(m))]
+    trees = [int(np.prod(w[: i + 1])) for i in range(len(w))]
+    sizes = [tree.hosts // b * t * c for b, t, c in zip(below, trees, p, strict=True)]
+    first = np.cumsum([0, *(s for size in sizes for s in (size, size))])
+
+    def number(edge):
+        level, block, _, copy, cable, way = edge
+        begin = first[2 * level + (way == "down")]
+        return int(begin + (block * trees[level] + copy) * p[level] + cable)
+
+    return number
+
+
+TREES = {str(n): (list(m), list(w), [1] * len(m)) for n, (m, w) in NAMED.items()} | PARALLEL
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_closed_form_is_a_walk(name):
+    """Of the reference's walk, node by node, 10^5 random messages with random keys."""
+    m, w, p = TREES[name]
+    tree, reference = jc.FatTree(m, w, p), plain.Tree(m, w, p)
+    random = np.random.default_rng(1)
+    s, d = random.integers(tree.hosts, size=(2, MESSAGES))
+    keys = random.integers(2**20, size=MESSAGES)
+    keys[: MESSAGES // 2] = d[: MESSAGES // 2]
+    found = tree.routes(s, d, keys)
+    number = numbered(tree, m, w, p)
+    for i, (a, b, k) in enumerate(zip(s.tolist(), d.tolist(), keys.tolist(), strict=True)):
+        edges = {number(edge) for edge in reference.route(a, b, k)}
+        assert set(found[i][found[i] != NO_EDGE].tolist()) == edges
+    assert found[found != NO_EDGE].max() < tree.edges
+
+
+@pytest.mark.parametrize("name", ["144", "1152", "parallel", "two ports", "half"])
+def test_closed_form_is_a_walk_along_tables(name):
+    """Of the graph with lists of destinations, by the benchmark's peer."""
+    m, w, p = TREES[name]
+    tree = jc.FatTree(m, w, p)
+    names, edges = tree_graph(tree)
+    assert len(names) == tree.hosts + tree.switches
+    assert len(edges) == tree.edges
+    if name == "two ports":  # a host takes the first edge that has its destination
+        assert not any(any_ for _, _, any_, _ in edges)
+    walk = _walk(names, edges)
+    random = np.random.default_rng(2)
+    levels = [random.integers(tree.hosts, size=(2000, 2)) for _ in range(5)]
+    levels = [level[level[:, 0] != level[:, 1]] for level in levels]
+    for level, w in zip(levels, jc.route_messages(tree, levels), strict=True):
+        routes = [walk.route(int(a), int(b)) for a, b in level]
+        loads = np.bincount(np.concatenate(routes), minlength=len(edges))
+        assert w.tolist() == [loads[route].max() for route in routes]
+
+
+def _walk(names, edges):
+    from jitterfly import _core
+
+    return _core.GraphWalk(len(names), edges)
+
+
+@pytest.mark.parametrize("hosts", [144, 1152, 1728, 3456])
+def test_shifts_do_not_collide_under_d_mod_k(hosts):
+    tree, everyone = jc.FatTree.of(hosts), np.arange(hosts)
+    shifts = range(1, hosts) if hosts == 144 else range(1, hosts, 97)
+    levels = [np.stack([everyone, (everyone + shift) % hosts], axis=1) for shift in shifts]
+    assert all((w == 1).all() for w in jc.route_messages(tree, levels))
+
+
+def test_shifts_collide_with_half_the_parents():
+    tree, everyone = jc.FatTree((12, 12), (1, 6)), np.arange(144)
+    (w,) = jc.route_messages(tree, [np.stack([everyone, (everyone + 12) % 144], axis=1)])
+    assert (w == 2).all()
+
+
+@pytest.mark.parametrize("hosts", [144, 1152, 3456, 20736])
+def test_permutations_contend_on_up_links_only(hosts):
+    tree, random = jc.FatTree.of(hosts), np.random.default_rng(3)
+    to = random.permutation(hosts)
+    routes = tree.routes(np.arange(hosts), to, to)
+    loads = np.bincount(routes[routes != NO_EDGE], minlength=tree.edges)
+    blocks = np.split(loads, 2 * len(tree.m))  # as many links at every level of these trees
+    assert all((block <= 1).all() for block in blocks[1::2])
+    assert max(block.max() for block in blocks[::2]) > 1
+    used = to != np.arange(hosts)
+    pairs = np.stack([np.arange(hosts), to], axis=1)[used]
+    (w,) = jc.route_messages(tree, [pairs])  # counts only where it must
+    expected = [loads[r[r != NO_EDGE]].max() for r in routes[used]]
+    assert w.tolist() == expected
+
+
+@pytest.mark.parametrize("routing", ["hash", "random"])
+def test_drawn_keys_use_parents_evenly(routing):
+    """Chi-square over the 144 top switches that 3455 messages take; false alarms: 1e-4."""
+    from scipy.stats import chi2
+
+    tree = jc.FatTree.of(3456, routing=routing)
+    random = plain.Tree(tree.m, tree.w, None, routing, 0)
+    keys = [random.key(0, d, 11, 5, 3, d) for d in range(1, 3456)]
+    counts = np.bincount(np.array(keys) % 144, minlength=144)
+    expected = len(keys) / 144
+    assert ((counts - expected) ** 2 / expected).sum() < chi2.isf(1e-4, 143)
