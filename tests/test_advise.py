@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_left_out():
     gap = jf.LogGOPS(L="1us", o="0.1us", g="0.15us", gamma="0.1ns")
     found = jf.advise("2,8", network=gap, noise=NOISE, candidates=BUTTERFLIES, realizations=64)
     small, cell = found.cells
-    assert cell.left_out["butterfly_within_all"].startswith("g must be from 0 to 1e-07 s here")
+    assert cell.left_out["butterfly_within_all"].startswith("message_bytes = 8 occupy a link for 1.5e-07 s")
     assert small.left_out["butterfly_after_all"] == "the same program as butterfly_after_1 here"
     assert "at least 4 ranks" in small.left_out["butterfly_within_all"]
     assert {one.name for one in cell.ranking} == {"butterfly", "butterfly_after_1",

@@ -49,6 +49,7 @@ class MessageCase:
     realization: int = 0
     one_rank: bool = False
     log2_ranks: int = field(init=False)
+    mirrors = (1,)  # of copies
 
     def __post_init__(self):
         object.__setattr__(self, "log2_ranks", self.ranks.bit_length() - 1)

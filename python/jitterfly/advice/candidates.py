@@ -15,6 +15,8 @@ from ..fields import check_choice, shorten
 from ..network import Network
 from ..units import from_ticks
 
+_LITTLE = 0.05  # of a round: for what is shorter, copies need not wait
+
 Maker = Callable[[int, Network, int], Algorithm]
 """From ranks, a network and the bytes of a message to an algorithm."""
 
@@ -148,11 +150,14 @@ def _kind(kind: str) -> Maker:
 
 
 def _forwarded(after: int | str) -> Maker:
-    """Forwards of the result, each as dear as a message: the model's own cost (MS12) is 0."""
+    """Forwards of the result, each as dear as a message: the model's own cost (MS12) is 0.
+
+    Links do not matter to them there, so a long one takes the CPU for as long as it would a link.
+    """
 
     def make(ranks: int, network: Network, size: int) -> Algorithm:
         costs = network.costs(size)
-        cost = float(from_ticks(costs.send + costs.receive))
+        cost = float(from_ticks(max(costs.send + costs.receive, network.gap(size))))
         return Algorithm.from_dict({"kind": "butterfly", "after": after, "forward_cost": cost})
 
     return make
@@ -161,7 +166,28 @@ def _forwarded(after: int | str) -> Maker:
 def _within(ranks: int, network: Network, size: int) -> Algorithm:
     if ranks < 4:
         raise ValueError("within needs at least 4 ranks: there is no level inside the butterfly")
+    _check_links(network, size)
     return Algorithm.from_dict({"kind": "butterfly", "within": "all"})
+
+
+def _on_demand(ranks: int, network: Network, size: int) -> Algorithm:
+    """Who has waited for as long as a message takes asks: on a quiet machine nobody does."""
+    if ranks < 2:
+        raise ValueError("on_demand needs at least 2 ranks: nobody waits for a message")
+    _check_links(network, size)
+    patience = float(from_ticks(network.costs(size).transit))
+    table = {"kind": "butterfly", "on_demand": "all", "patience": patience}
+    return Algorithm.from_dict(table)
+
+
+def _check_links(network: Network, size: int) -> None:
+    """Raise ValueError where copies would wait for links."""
+    gap, costs = network.gap(size), network.costs(size)
+    if gap > max(costs.send, _LITTLE * sum(costs)):
+        raise ValueError(
+            f"message_bytes = {size} occupy a link for {from_ticks(gap):.3g} s: what copies would "
+            "wait for it is not modelled"
+        )
 
 
 def _register_all() -> None:
@@ -183,6 +209,7 @@ def _register_all() -> None:
         ),
         # A rank that adopts a copy sends none itself: it may be earlier than without noise.
         Candidate("butterfly_within_all", _within, against_noise=True),
+        Candidate("butterfly_on_demand", _on_demand, against_noise=True),
     ]
     for candidate in copies:
         register("allreduce", candidate)

@@ -55,9 +55,10 @@ class Butterfly(Forwarding, kind="butterfly"):
     -----
     Without noise K rounds of send + way + receive + combine; with a fold two messages more, of
     which the last one is not combined. What redundancy costs then: forwards nothing (but for later
-    cycles: `forward_cost` each); c copies of a level nothing, unless sending them (c sends) takes
-    longer than a message's way: then the difference at each such level; copies on demand nothing,
-    unless patience and asking take longer than the way.
+    cycles: `forward_cost` each); on a power of two, c copies of a level nothing, unless sending
+    them (c sends) takes longer than a message's way: then the difference at each such level; copies
+    on demand nothing, unless patience and asking take longer than the way. With a fold some ranks
+    are late: copies and questions can delay those that wait for them, by what they cost at most.
 
     A rank at level q takes what arrived first of the original of level q + 1 and copies of any
     level above q, but of a mirror m only if m < 2^(q + 1): who takes a copy sends the data of the
