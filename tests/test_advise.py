@@ -116,11 +116,27 @@ def test_looks_and_errors():
 # --- candidates
 
 
+def test_mirrors_and_patience_tell_programs_apart():
+    made = jf.Butterfly
+    own = {
+        "1, 2": made(within="all", mirrors=[1, 2]),
+        "1, 3": made(within="all", mirrors=[1, 3]),
+        "soon": made(on_demand="all", patience="1us"),
+        "late": made(on_demand="all", patience="2us"),
+    }
+    cell = jf.advise(16, network=MACHINE, noise=NOISE, candidates=["butterfly"], own=own,
+                     realizations=64).cells[0]  # fmt: skip
+    assert not cell.left_out
+    assert {one.name for one in cell.ranking} == {"butterfly", "1, 2", "1, 3", "soon", "late"}
+
+
 def test_what_does_not_fit_is_left_out():
     gap = jf.LogGOPS(L="1us", o="0.1us", g="0.15us", gamma="0.1ns")
     found = jf.advise("2,8", network=gap, noise=NOISE, candidates=BUTTERFLIES, realizations=64)
     small, cell = found.cells
-    assert cell.left_out["butterfly_within_all"].startswith("message_bytes = 8 occupy a link for 1.5e-07 s")
+    assert cell.left_out["butterfly_within_all"].startswith(
+        "message_bytes = 8 occupy a link for 1.5e-07 s"
+    )
     assert small.left_out["butterfly_after_all"] == "the same program as butterfly_after_1 here"
     assert "at least 4 ranks" in small.left_out["butterfly_within_all"]
     assert {one.name for one in cell.ranking} == {"butterfly", "butterfly_after_1",

@@ -105,6 +105,15 @@ def test_noise_free_is_the_engine_without_noise(kind):
         np.testing.assert_array_equal(result.samples, np.tile(result.noise_free, (2, 1)))
 
 
+@pytest.mark.parametrize("ranks", [3, 6, 7, 8, 33])
+def test_forwards_without_a_partner_cost_nothing(ranks):
+    """On other numbers than powers of two the cost of forwards delays some ranks of a ring only."""
+    algorithm = jf.RingAllreduce(after="all", forward_cost="263ns")
+    network = jf.LogGOPS(L="1us", o="400ns", G="0.1ns")
+    result = jf.simulate(jf.Case(ranks, algorithm=algorithm, network=network, cycles=5), 2)
+    np.testing.assert_array_equal(result.samples, np.tile(result.noise_free, (2, 1)))
+
+
 def test_the_cases_are_not_trivial():
     """Every kind of noise in many cases, which delays something; waits for links; many ranks."""
     seen, roles, ranks = Counter(), Counter(), Counter()

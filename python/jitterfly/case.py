@@ -122,7 +122,10 @@ class Case:
 
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values: files by their content, not by name."""
-        return self.to_dict() | {"noise": [noise.identity() for noise in self.noise]}
+        return self.to_dict() | {
+            "algorithm": self.algorithm.identity(),
+            "noise": [noise.identity() for noise in self.noise],
+        }
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Case:

@@ -40,7 +40,7 @@ def _without_noise(case: Case) -> Case:
 def _quiet(case: Case) -> npt.NDArray[np.int64]:
     """Latest, earliest and mean of each row; shape (rows, 3)."""
     steps = case.cycle_steps()
-    if is_symmetric(steps, case.ranks):
+    if is_symmetric(steps, case.ranks, case.algorithm.forward_ticks()):
         found = np.repeat(_symmetric(case, steps)[:, None], 3, axis=1)
     else:
         found = _simulated(case)

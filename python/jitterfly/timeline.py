@@ -76,10 +76,14 @@ def _undelayed(start: int, work: int) -> int:
     return start + work
 
 
-def is_symmetric(steps: Sequence[Step], ranks: int) -> bool:
-    """Whether all ranks act alike in every step."""
-    hypercube = any(step.kind == ENTER for step in steps) and ranks & (ranks - 1)
-    return not hypercube and all(
+def is_symmetric(steps: Sequence[Step], ranks: int, forward: int) -> bool:
+    """Whether all ranks act alike in every step; `forward` is the CPU time of a FORWARD.
+
+    On other numbers than powers of two a rank without a partner in a step of the hypercube sits it
+    out; of a FORWARD it is then spared the CPU time.
+    """
+    hypercube = any(step.kind == ENTER or (step.kind == FORWARD and forward) for step in steps)
+    return not (hypercube and ranks & (ranks - 1)) and all(
         step.partners is None or step.partners.symmetric(ranks) for step in steps
     )
 

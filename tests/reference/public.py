@@ -53,8 +53,11 @@ def _random_algorithm(rng, jf, log2_ranks):
     after = rng.choice([0, rng.randint(0, log2_ranks)])
     forward = rng.choice([0, 1_000, 12_345]) if after else 0
     options, patience, mirrors, asked = {"within": within}, 0, (1,), ()
+    most = 1 << max(levels, default=0)  # mirrors beyond it hold no data of these levels
     if levels and rng.random() < 0.3:
-        options["mirrors"] = mirrors = tuple(rng.sample(range(1, 20), rng.randint(1, 3)))
+        options["mirrors"] = mirrors = tuple(
+            rng.sample(range(1, most), min(rng.randint(1, 3), most - 1))
+        )
     elif not levels and rng.random() < 0.5:
         asked = tuple(level for level in range(1, log2_ranks + 1) if rng.random() < 0.5)
         patience = rng.choice([0, 50_000, 1_500_000]) if asked else 0

@@ -13,7 +13,7 @@ from ..case import Case
 from ..program import completions
 from ..quiet import quiet_ticks
 from ..simulate import simulate
-from ..steps import FORWARD, Step
+from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS, Step
 from ..units import from_ticks
 from .candidates import Candidate
 from .question import Question
@@ -84,10 +84,15 @@ def _case(question: Question, candidate: Candidate, ranks: int, size: int) -> Ca
 
 
 def _program(case: Case) -> tuple[Any, ...]:
-    """What is equal where programs are: steps, and what a forward costs if there are any."""
+    """What is equal where programs are: steps, and what forwards, copies and questions add."""
     steps: Sequence[Step] = case.cycle_steps()
-    forwards = any(step.kind == FORWARD for step in steps)
-    return tuple(steps), case.algorithm.forward_ticks() if forwards else 0
+    algorithm = case.algorithm
+    forward = algorithm.forward_ticks() if any(step.kind == FORWARD for step in steps) else 0
+    copied = [step.round + 1 for step in steps if step.flags & COPY]  # to mirrors below 2^level
+    masks = [mask for mask in algorithm.copied_to if mask < 1 << max(copied, default=0)]
+    asks = any(step.flags & ASK for step in steps)
+    asking = algorithm.asking(case.network) if asks else NOBODY_ASKS
+    return tuple(steps), forward, tuple(masks), asking
 
 
 def extend(

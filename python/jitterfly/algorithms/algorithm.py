@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal
+from dataclasses import fields
+from typing import Any, ClassVar, Literal
 
 from ..fields import Component, check_integer, shorten
 from ..network import Network
@@ -15,7 +16,18 @@ MOST_ROUNDS = 30
 
 
 class Algorithm(Component, ABC):
-    """Base of all algorithms."""
+    """Base of all algorithms.
+
+    `added`: fields that are younger than records on disk.
+    """
+
+    added: ClassVar[tuple[str, ...]] = ()
+
+    def identity(self) -> dict[str, Any]:
+        """Plain values, without `added` fields that are as they were before: to find records."""
+        values = self.to_dict()
+        usual = {field.name: field.default for field in fields(self) if field.name in self.added}
+        return {k: v for k, v in values.items() if k not in usual or getattr(self, k) != usual[k]}
 
     @abstractmethod
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from ..network import Network
 from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, Asking, Costs, Step
 from ..units import LONGEST_TICKS, Seconds, to_ticks
-from .algorithm import Forwarding
-from .redundancy import Levels, check_levels, check_mirrors, levels_on
+from .algorithm import MOST_ROUNDS, Forwarding
+from .redundancy import Levels, check_levels, check_mirrors, check_reach, levels_on
 from .schedule import collective, fold_in, fold_out, power_below
 
 
@@ -55,10 +56,12 @@ class Butterfly(Forwarding, kind="butterfly"):
     -----
     Without noise K rounds of send + way + receive + combine; with a fold two messages more, of
     which the last one is not combined. What redundancy costs then: forwards nothing (but for later
-    cycles: `forward_cost` each); on a power of two, c copies of a level nothing, unless sending
-    them (c sends) takes longer than a message's way: then the difference at each such level; copies
-    on demand nothing, unless patience and asking take longer than the way. With a fold some ranks
-    are late: copies and questions can delay those that wait for them, by what they cost at most.
+    cycles: `forward_cost` each; with a fold they may arrive before its last message); c copies of a
+    level nothing, unless sending them (c sends) takes longer than a message's way: then the
+    difference at each such level; copies on demand nothing, unless a rank still asks when the
+    original arrives: patience is shorter than the way, and patience and asking take longer. Then
+    again the difference. (With a fold some ranks are late: copies can delay those that wait for
+    them by their sends, and from the second cycle on ranks may ask.)
 
     A rank at level q takes what arrived first of the original of level q + 1 and copies of any
     level above q, but of a mirror m only if m < 2^(q + 1): who takes a copy sends the data of the
@@ -78,6 +81,8 @@ class Butterfly(Forwarding, kind="butterfly"):
     (2, 5)
     """
 
+    added = ("mirrors", "on_demand", "patience")
+
     after: int | Literal["all"] = 0
     within: Iterable[int] | Literal["all"] | None = None
     forward_cost: Seconds = Seconds(0.0)
@@ -86,9 +91,10 @@ class Butterfly(Forwarding, kind="butterfly"):
     patience: Seconds = Seconds(0.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "within", check_levels(self.within, "within", "K - 1"))
-        object.__setattr__(self, "mirrors", check_mirrors(self.mirrors))
-        object.__setattr__(self, "on_demand", check_levels(self.on_demand, "on_demand", "K"))
+        put = partial(object.__setattr__, self)
+        put("within", check_levels(self.within, "within", MOST_ROUNDS - 1))
+        put("mirrors", check_mirrors(self.mirrors))
+        put("on_demand", check_levels(self.on_demand, "on_demand", MOST_ROUNDS))
         to_ticks(self.patience, "patience")
         self.check_forwards()
         if self.within is None and self.mirrors != (1,):
@@ -101,7 +107,9 @@ class Butterfly(Forwarding, kind="butterfly"):
     def levels(self, ranks: int) -> tuple[int, ...]:
         """The levels at which copies are sent, ascending, on so many ranks."""
         rounds = ranks.bit_length() - 1
-        return levels_on(_levels(self.within), "within", rounds - 1, "K - 1", rounds)
+        levels = levels_on(_levels(self.within), "within", rounds - 1, "K - 1", rounds)
+        check_reach(self.mirrors, levels)
+        return levels
 
     def asked(self, ranks: int) -> tuple[int, ...]:
         """The levels at which copies are sent on demand, ascending."""

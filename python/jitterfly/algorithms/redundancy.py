@@ -11,8 +11,9 @@ MOST_MIRRORS = 8
 Levels = tuple[int, ...] | Literal["all"] | None
 
 
-def check_levels(value: Any, name: str, most: str) -> Levels:
-    """Levels as a user gives them, ascending; `most` names the highest, such as "K - 1"."""
+def check_levels(value: Any, name: str, highest: int) -> Levels:
+    """Levels as a user gives them, ascending; the highest of all is K - 1, or K = `MOST_ROUNDS`."""
+    most = "K" if highest == MOST_ROUNDS else "K - 1"
     if value is None or (isinstance(value, str) and value == "all"):
         return value  # type: ignore[return-value]
     words = f"a list of distinct levels from 1 to {most} (2^K ranks)"
@@ -20,7 +21,7 @@ def check_levels(value: Any, name: str, most: str) -> Levels:
     if isinstance(value, (str, bytes, dict)):
         raise ValueError(f"{rule}, got {shorten(value)}")
     try:
-        levels = [check_integer(level, f"{name} levels", 1, MOST_ROUNDS) for level in value]
+        levels = [check_integer(level, f"{name} levels", 1, highest) for level in value]
     except TypeError:  # nothing to go through
         raise ValueError(f"{rule}, got {shorten(value)}") from None
     if len(set(levels)) != len(levels):
@@ -54,3 +55,12 @@ def check_mirrors(value: Any) -> tuple[int, ...]:
     if not 1 <= len(mirrors) <= MOST_MIRRORS or len(set(mirrors)) != len(mirrors):
         raise ValueError(f"{rule}, got {shorten(value)}")
     return mirrors
+
+
+def check_reach(mirrors: tuple[int, ...], levels: tuple[int, ...]) -> None:
+    """Raise ValueError if a mirror holds the data of none of these levels."""
+    if levels and max(mirrors) >= 1 << max(levels):
+        raise ValueError(
+            f"mirrors must be below {1 << max(levels)} for copies up to level {max(levels)} (at "
+            f"level l ranks i xor m hold the same data for m < 2^l), got {max(mirrors)}"
+        )

@@ -51,7 +51,8 @@ def add_parser(commands: Any) -> None:
     add("--candidates", metavar="NAME,...", help="instead of the usual ones; `list` prints all")
     add("--cycles", metavar="N", help="collectives in a row, the last one counts (default 1)")
     add("--work", metavar="TIME", help="CPU time of a compute phase before each (default 0)")
-    add("--realizations", metavar="N", help="of a candidate in a cell, at most")
+    add("--realizations", metavar="N", help="of a candidate in a cell, at most (default 10,000, "
+        "or what a quantile takes)")  # fmt: skip
     add("--seconds", metavar="S", help="for all of it, about (default 120 if neither is given)")
     add("--seed", metavar="N", help="default 0")
     add("--backend", choices=("auto", "cpu", "cuda"), default="auto")
