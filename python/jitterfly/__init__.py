@@ -12,7 +12,7 @@
 (1000, 11)
 """
 
-from . import stats, theory
+from . import congestion, stats, theory
 from .advice import Advice, advise
 from .algorithms import (
     Algorithm,
@@ -115,6 +115,7 @@ __all__ = [
     "TreeBarrier",
     "__version__",
     "advise",
+    "congestion",
     "export",
     "info",
     "load_study",

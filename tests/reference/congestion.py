@@ -60,6 +60,8 @@ def pattern(name, z):
     levels, logs = [], (z - 1).bit_length()
     if name == "tree":
         levels = [[(i, i + 2**k) for i in range(2**k) if i + 2**k < z] for k in range(logs)]
+    if name == "reduce":
+        levels = [[(dst, src) for src, dst in level] for level in reversed(pattern("tree", z))]
     if name == "bruck":
         levels = [[(i, (i + 2**k) % z) for i in range(z)] for k in range(logs)]
     if name == "recdbl":

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from . import network_study
+
 if TYPE_CHECKING:
     from ..congestion import Topology
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command and its two to argparse's."""
+    """Add the command and its three to argparse's."""
     network = commands.add_parser(
-        "network", help="congestion in fat trees and networks from files: info, run"
+        "network", help="congestion in fat trees and networks from files: info, run, study"
     )
     actions = network.add_subparsers(dest="action", required=True, parser_class=type(network))
     info = actions.add_parser("info", help="hosts, switches, effective bisection bandwidth")
@@ -22,11 +24,14 @@ def add_parser(commands: Any) -> None:
         "run", help="slowdown of a pattern on random hosts by others' traffic, with its interval"
     )
     _add_network(run)
-    run.add_argument("--pattern", default="tree", help="tree, bruck, recdbl, ring, gather, scatter")
+    run.add_argument(
+        "--pattern", default="tree", help="tree, reduce, bruck, recdbl, ring, gather or scatter"
+    )
     run.add_argument("--perturbation", default="rand", help="rand, bisect or bisect_fb")
     run.add_argument("--ratio", type=float, default=0.5, help="perturbing ranks / all ranks")
     run.add_argument("--rule", default="orcs", help="orcs, orcs1 or ready")
     run.set_defaults(run=_run)
+    network_study.add_parser(actions)
 
 
 def _add_network(parser: argparse.ArgumentParser) -> None:

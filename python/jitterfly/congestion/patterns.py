@@ -1,6 +1,7 @@
 """Patterns of collectives: for each level, the messages from rank to rank.
 
-Those of ORCS (pattern_generator.cpp of version 2.0): all messages of a level at one time.
+Those of ORCS (pattern_generator.cpp of version 2.0), and the reduction that is its tree backwards:
+all messages of a level at one time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ def tree(ranks: int) -> Iterator[Pairs]:
         senders = np.arange(min(reach, ranks - reach))
         yield _pairs(senders, senders + reach)
         reach *= 2
+
+
+def reduce(ranks: int) -> Iterator[Pairs]:
+    """Binomial reduction to rank 0: `tree` backwards, the longest messages first."""
+    yield from (level[:, ::-1] for level in reversed(list(tree(ranks))))
 
 
 def bruck(ranks: int) -> Iterator[Pairs]:
@@ -70,6 +76,7 @@ def none(ranks: int) -> Iterator[Pairs]:
 
 BY_NAME: dict[str, Callable[[int], Iterator[Pairs]]] = {
     "tree": tree,
+    "reduce": reduce,
     "bruck": bruck,
     "recdbl": recdbl,
     "ring": ring,

@@ -1,0 +1,187 @@
+"""What HSL09 claims about network noise, and what was found beside it.
+
+Only ranges of axes are published, no values of curves: a range is taken as the range of the values.
+Intervals are 95 % each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..congestion.study import HALF, Point
+from ..stats import Estimate
+from .finding import Finding, between, every
+
+_STRAIGHT = 0.1  # of the rise from the smallest size to the largest
+_SURE = 2.576  # normal, 99 %: with the five sizes together 95 %
+
+
+class Statement(NamedTuple):
+    """A claim: where it stands, what it says, and how points bear on it."""
+
+    source: str
+    text: str
+    check: Callable[[Sequence[Point]], list[Finding]]
+
+
+def series(points: Sequence[Point]) -> dict[str, list[Point]]:
+    """Points that differ in ratio or size only, in the order that they came in."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(point.where, []).append(point)
+    return found
+
+
+def _against_ratio(points: Sequence[Point]) -> list[Finding]:
+    found = []
+    for where, line in series(points).items():
+        found += [_inside(where, line, 100, 250), _growing(where, line, "ratio", _at_ratio)]
+        share = [point.perturbed.samples.std() / point.perturbed.samples.mean() for point in line]
+        told = f"{100 * min(share):.0f}–{100 * max(share):.0f} %"
+        found.append(Finding(where, None, f"high variance: standard deviation {told} of the mean "
+                             "over realizations; no value is published"))  # fmt: skip
+    return found
+
+
+def _against_ranks(points: Sequence[Point]) -> list[Finding]:
+    return [
+        finding
+        for where, line in series(points).items()
+        for finding in (_inside(where, line, 110, 150), _growing(where, line, "z", _at_z))
+    ]
+
+
+def _systems(points: Sequence[Point]) -> list[Finding]:
+    found = [_inside(where, line, 150, 300) for where, line in series(points).items()]
+    for rule in dict.fromkeys(point.case.rule for point in points):
+        same = [point for point in points if point.case.rule == rule]
+        halves = {p.case.ratio: p.slowdown for p in same if p.setting.network == HALF}
+        others = [p for p in same if p.setting.network != HALF and p.case.ratio in halves]
+        worse = [_order(point.slowdown, halves[point.case.ratio]) for point in others]
+        told = ", ".join(
+            f"{halves[ratio].value:.0f} % against "
+            f"{max(p.slowdown.value for p in others if p.case.ratio == ratio):.0f} % at {ratio}"
+            for ratio in halves
+            if others
+        )
+        text = f"worst on half bandwidth: {told} for the worst of full bandwidth"
+        found.append(Finding(f"all systems, rule {rule}", every(worse), text))
+    return found
+
+
+def _sizes(points: Sequence[Point]) -> list[Finding]:
+    return [
+        finding
+        for where, line in series(points).items()
+        for finding in (_inside(where, line, 150, 350), _logarithmic(where, line))
+    ]
+
+
+def _reduction(points: Sequence[Point]) -> list[Finding]:
+    return [
+        Finding(point.where, between(point.slowdown, 150, 250),
+                f"factor 2, that is 150–250 %: {_percent(point.slowdown)} at z = {point.case.z}")
+        for point in points
+    ]  # fmt: skip
+
+
+HSL09 = {
+    "N1": Statement(
+        "HSL09 slide 8",
+        "measured, ratio 0.2–0.8 on 208–492 nodes: slowdown 100–250 %, growing with the ratio; "
+        "high variance at 128 samples",
+        _against_ratio,
+    ),
+    "N2": Statement(
+        "HSL09 slide 9",
+        "measured, ratio 0.5: 110–150 %, growing with the size of the communicator to 250",
+        _against_ranks,
+    ),
+    "N3": Statement(
+        "HSL09 slide 13",
+        "simulated tree on five systems of 128–4391 nodes, ratio 0.3–0.7: 150–300 %, worst on the "
+        "network of half bandwidth",
+        _systems,
+    ),
+    "N4": Statement(
+        "HSL09 slides 14–15",
+        "simulated tree on fat trees of 144 … 20,736 nodes, ratio 0.5: logarithmic in size, axis "
+        "150–350 %",
+        _sizes,
+    ),
+    "N5": Statement("HSL09 abstract", "factor 2 for a reduction on 246 nodes", _reduction),
+}
+
+
+def _inside(where: str, line: Sequence[Point], low: float, high: float) -> Finding:
+    parts = [between(point.slowdown, low, high) for point in line]
+    values = [point.slowdown for point in line]
+    least, most = min(values, key=_value), max(values, key=_value)
+    outside = sum(part is False for part in parts)
+    text = f"{low}–{high} %: {_percent(least)} to {_percent(most)}"
+    return Finding(where, every(parts), text + (f", {outside} of {len(parts)} outside"
+                                               if outside else ""))  # fmt: skip
+
+
+def _growing(where: str, line: Sequence[Point], what: str, at: Callable[[Point], str]) -> Finding:
+    parts = [_order(a.slowdown, b.slowdown) for a, b in pairwise(line)]
+    ends = f"{_percent(line[0].slowdown)} at {at(line[0])}"
+    if len(line) > 1:
+        ends += f", {_percent(line[-1].slowdown)} at {at(line[-1])}"
+    text = f"grows with {what}: {ends}; {parts.count(True)} of {len(parts)} steps rise"
+    if False in parts:
+        text += f", {parts.count(False)} falls"
+    return Finding(where, every(parts), text)
+
+
+def _logarithmic(where: str, line: Sequence[Point]) -> Finding:
+    """Whether all sizes lie on one line in the logarithm of the size, to a tenth of its rise.
+
+    A residual of the least-squares line is a sum of independent slowdowns with fixed weights.
+    """
+    if len(line) < 3:
+        return Finding(where, None, "logarithmic in size: at least 3 sizes are needed")
+    x = np.log2([point.case.network.hosts for point in line])
+    centred = x - x.mean()
+    hat = 1 / len(x) + np.outer(centred, centred) / (centred @ centred)
+    keep = np.eye(len(x)) - hat
+    found = [point.slowdown for point in line]
+    value = np.array([one.value for one in found])
+    error = np.array([(one.high - one.low) / (2 * 1.96) for one in found])
+    miss, doubt = np.abs(keep @ value), _SURE * np.sqrt(keep**2 @ error**2)
+    slope = float(centred @ value / (centred @ centred))
+    limit = _STRAIGHT * abs(slope) * float(np.ptp(x))
+    holds = None
+    if slope > 0 and np.all(miss + doubt < limit):
+        holds = True
+    elif slope <= 0 or np.any(miss - doubt > limit):
+        holds = False
+    share = 100 * miss.max() * _STRAIGHT / limit if limit else np.inf
+    text = f"logarithmic in size: {slope:.1f} % more with each doubling, the line misses by up to "
+    return Finding(where, holds, f"{text}{share:.0f} % of the rise (10 % are allowed)")
+
+
+def _order(smaller: Estimate, larger: Estimate) -> bool | None:
+    if larger.low > smaller.high:
+        return True
+    return False if larger.high < smaller.low else None
+
+
+def _value(found: Estimate) -> float:
+    return found.value
+
+
+def _percent(found: Estimate) -> str:
+    return f"{found.value:.0f} [{found.low:.0f}, {found.high:.0f}] %"
+
+
+def _at_ratio(point: Point) -> str:
+    return f"ratio {point.case.ratio} (z = {point.case.z})"
+
+
+def _at_z(point: Point) -> str:
+    return f"z = {point.case.z}"

@@ -1,0 +1,181 @@
+"""Slowdown by others' traffic (HSL09): against ratio and size, and as boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import NullLocator
+
+from ..congestion.study import Point
+from . import style
+
+_COLUMNS = 3
+_BAND = (0.05, 0.95)
+_RATIO = "perturbing ranks / all; below: z, the collective's"
+_BARS: dict[str, Any] = {"markersize": 4, "linewidth": 1.3, "elinewidth": 1.4, "capsize": 2}
+
+
+def draw_ratio(points: Sequence[Point], title: str, claimed: tuple[float, float]) -> Figure:
+    """A panel for each network, a series for each rule; z stands below the ratio."""
+    panels = _by(points, lambda point: point.setting.network)
+    figure, grid = _grid(len(panels))
+    for axes, (name, inside) in zip(grid, panels.items(), strict=False):
+        style.panel_title(axes, name)
+        _claimed(axes, claimed)
+        rules = _by(inside, _rule)
+        for number, (rule, line) in enumerate(rules.items()):
+            at = np.array([point.case.ratio for point in line])
+            look = style.SERIES[_looks(points, _rule).index(rule)]
+            _series(axes, at + 0.008 * (number - len(rules) // 2), line, look, band=number == 0)
+        line = next(iter(rules.values()))
+        axes.set_xticks([point.case.ratio for point in line],
+                        [f"{point.case.ratio:g}\n{point.case.z}" for point in line])  # fmt: skip
+        axes.set_xlabel(_RATIO)
+    first = points[0].case
+    subtitle = [_what(first), f"routing {_named(points)}", _count(points)]
+    style.finish(figure, title, subtitle, _handles(_looks(points, _rule), "rule ", claimed))
+    return figure
+
+
+def draw_size(points: Sequence[Point], title: str, claimed: tuple[float, float]) -> Figure:
+    """A panel for each rule, a series for each routing, against all ranks."""
+    panels = _by(points, _rule)
+    figure, grid = _grid(len(panels))
+    for axes, (rule, inside) in zip(grid, panels.items(), strict=False):
+        style.panel_title(axes, f"rule {rule}")
+        _claimed(axes, claimed)
+        middle = (len(_by(inside, _routing)) - 1) / 2
+        for number, (routing, line) in enumerate(_by(inside, _routing).items()):
+            at = np.array([point.case.ranks for point in line], dtype=float)
+            look = style.SERIES[_looks(points, _routing).index(routing)]
+            _series(axes, at * 1.04 ** (number - middle), line, look, band=number == 0)
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_minor_locator(NullLocator())
+        line = next(iter(_by(inside, _routing).values()))
+        axes.set_xticks([point.case.ranks for point in line],
+                        [f"{p.case.ranks}\n{p.case.z}" for p in line], fontsize=6.5)  # fmt: skip
+        axes.set_xlabel("ranks; below: z, those of the collective")
+    first = points[0].case
+    subtitle = [_what(first), f"ratio {first.ratio:g}", _count(points)]
+    style.finish(figure, title, subtitle, _handles(_looks(points, _routing), "routing ", claimed))
+    return figure
+
+
+def draw_boxes(points: Sequence[Point], title: str) -> Figure:
+    """HSL09's slide 7: box plots over realizations, a panel for each network."""
+    rule = points[0].case.rule
+    points = [point for point in points if point.case.rule == rule]
+    panels = _by(points, lambda point: point.setting.network)
+    figure, grid = _grid(len(panels), 3.0)
+    for axes, (name, line) in zip(grid, panels.items(), strict=False):
+        style.panel_title(axes, name)
+        boxes = []
+        for point in line:
+            low, q1, middle, q3, high = np.quantile(
+                point.realizations, (0.05, 0.25, 0.5, 0.75, 0.95)
+            )
+            boxes.append({"whislo": low, "q1": q1, "med": middle, "q3": q3, "whishi": high})
+        at = np.arange(len(line))
+        axes.bxp(boxes, positions=at, showfliers=False, widths=0.55, patch_artist=True,
+                 boxprops={"facecolor": "#cfe3f1", "edgecolor": style.INK, "linewidth": 0.8},
+                 medianprops={"color": style.BLUE, "linewidth": 1.6})  # fmt: skip
+        _points(axes, at, line, style.SERIES[1])
+        axes.axhline(100, color=style.GREY, linewidth=0.8)
+        axes.set_xticks(at, [f"{point.case.ratio:g}\n{point.case.z}" for point in line])
+        axes.set_xlabel(_RATIO)
+    subtitle = [_what(points[0].case), f"rule {rule}, routing {_named(points)}", _count(points)]
+    handles = [
+        Patch(facecolor="#cfe3f1", edgecolor=style.INK,
+              label="realizations: quartiles, median, 5–95 %"),
+        _mark(style.SERIES[1], "slowdown (of means), 95 % interval"),
+    ]  # fmt: skip
+    style.finish(figure, title, subtitle, handles)
+    return figure
+
+
+def _grid(count: int, height: float = 2.4) -> tuple[Figure, list[Axes]]:
+    columns = min(_COLUMNS, count)
+    figure, grid = style.new_figure([height] * -(-count // columns), columns, sharex=False,
+                                    sharey=True)  # fmt: skip
+    axes = list(grid.flat)
+    for one in axes[count:]:
+        one.set_visible(False)
+    for row in grid:
+        row[0].set_ylabel("slowdown in %\n(100: none)")
+    return figure, axes[:count]
+
+
+def _series(axes: Axes, at: Any, line: Sequence[Point], look: style.Look, band: bool) -> None:
+    if band:  # only one: they overlap
+        ends = np.array([np.quantile(point.realizations, _BAND) for point in line]).T
+        axes.fill_between(at, *ends, color=look.color, alpha=0.18, linewidth=0)
+    axes.plot(at, [point.slowdown.value for point in line], color=look.color, linestyle=look.line,
+              linewidth=1.3)  # fmt: skip
+    _points(axes, at, line, look)
+
+
+def _points(axes: Axes, at: Any, line: Sequence[Point], look: style.Look) -> None:
+    value = np.array([point.slowdown.value for point in line])
+    low = value - [point.slowdown.low for point in line]
+    high = np.array([point.slowdown.high for point in line]) - value
+    axes.errorbar(at, value, [low, high], color=look.dark, marker=look.marker, linestyle="none",
+                  markerfacecolor=look.color, zorder=5, **_BARS)  # fmt: skip
+
+
+def _claimed(axes: Axes, claimed: tuple[float, float]) -> None:
+    for value in claimed:
+        axes.axhline(value, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 2)))
+
+
+def _handles(names: list[str], what: str, claimed: tuple[float, float]) -> list[Any]:
+    lines = [_mark(look, what + name) for name, look in zip(names, style.SERIES, strict=False)]
+    return [
+        *lines,
+        Patch(facecolor=style.SERIES[0].color, alpha=0.18,
+              label=f"5–95 % of the realizations, {what}{names[0]}"),
+        Line2D([], [], color=style.GREY, linestyle=(0, (4, 2)),
+               label=f"published range of the axis, {claimed[0]:g}–{claimed[1]:g} %"),
+    ]  # fmt: skip
+
+
+def _mark(look: style.Look, label: str) -> Line2D:
+    return Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker,
+                  markeredgecolor=look.dark, markersize=4, label=label)  # fmt: skip
+
+
+def _by(points: Sequence[Point], of: Callable[[Point], str]) -> dict[str, list[Point]]:
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(of(point), []).append(point)
+    return found
+
+
+def _looks(points: Sequence[Point], of: Callable[[Point], str]) -> list[str]:
+    return list(_by(points, of))
+
+
+def _rule(point: Point) -> str:
+    return point.case.rule
+
+
+def _routing(point: Point) -> str:
+    return point.case.network.routing_name
+
+
+def _named(points: Sequence[Point]) -> str:
+    return ", ".join(_by(points, _routing))
+
+
+def _what(case: Any) -> str:
+    return f"{case.pattern} against {case.perturbation}"
+
+
+def _count(points: Sequence[Point]) -> str:
+    counts = sorted({len(point.perturbed.samples) for point in points})
+    return f"{' and '.join(f'{count:,}' for count in counts)} realizations, bars 95 %"
