@@ -12,6 +12,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly import bench
+from jitterfly.bench import collectives as bench_collectives
 from jitterfly.bench import goals as bench_goals
 from jitterfly.bench import measure as bench_measure
 from jitterfly.bench import peers as bench_peers
@@ -93,6 +94,14 @@ def test_report_and_json(tmp_path, capsys):
         assert 0 < times["min"] <= times["median"] <= times["max"]
         assert noise != "periodic" or times["min"] == times["max"] == 1
     assert result["source_limit"]["met"] is None
+    shapes = [row for row in result["collectives"] if row["name"] == "jitterfly, cpu"]
+    assert {(r["shape"], r["ranks"]) for r in shapes} == {
+        (shape, ranks) for shape in bench_collectives.SHAPES for ranks in (32, 24)
+    }
+    assert {r["shape"] for r in shapes if r["beyond_set_up"] is not None} == set(
+        bench_collectives.TREES
+    )
+    assert result["collective_limit"]["met"] is None
     programs = set(bench_measure.programs(16, []))
     cpu = [row for row in result["rows"] if row["name"] == "jitterfly, cpu"]
     measured = {(row["program"], row["noise"], row["ranks"]) for row in cpu}
@@ -115,13 +124,13 @@ def test_report_and_json(tmp_path, capsys):
     text = capsys.readouterr().out
     assert text == bench_report.report(result) + "\n"
     words = ("NumPy", "event-driven", "goals", "equal the engine", "times as fast as", "limit: 4",
-             "not measured", *bench_sources.SOURCES)  # fmt: skip
+             "not measured", *bench_sources.SOURCES, *bench_collectives.SHAPES)  # fmt: skip
     for word in words:
         assert word in text
 
 
 QUICK = ["--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-peers", "--no-sources",
-         "--programs", "butterfly", "--noise", "none"]  # fmt: skip
+         "--no-collectives", "--programs", "butterfly", "--noise", "none"]  # fmt: skip
 
 
 def test_long_cases_are_left_out(tmp_path):
@@ -196,6 +205,56 @@ def test_limit_of_a_source():
     assert "the most is\n  renewal (Hockney): 1.00" in found["text"]
     assert bench_sources.limit(rows, judged=False)["met"] is None
     assert bench_sources.limit([], judged=True)["text"].endswith("CPU: not measured")
+
+
+def collective(shape, ranks, seconds, threads=1):
+    case = jf.Case(ranks, network=HOCKNEY, algorithm=bench_collectives.SHAPES[shape])
+    name = "jitterfly, cpu" if threads else "jitterfly, cuda"
+    contestant = bench_measure.Contestant(name, shape, "periodic", 1, print, threads, case)
+    contestant.realizations, contestant.cpu_seconds = 1, seconds
+    contestant.seconds = [5 * s for s in seconds]
+    return contestant
+
+
+def test_cost_of_collectives():
+    """Per message and repeat, over the butterfly of the larger size; trees without the set-up."""
+    reduce, broadcast = "binomial reduce", "binomial broadcast"
+    both = "reduce + broadcast allreduce"
+    contest = [
+        collective("butterfly", 16, [64e-9, 128e-9, 64e-9]),
+        collective(both, 16, [60e-9, 120e-9, 120e-9]),
+        collective(reduce, 16, [45e-9, 90e-9, 90e-9]),
+        collective(broadcast, 16, [45e-9, 90e-9, 90e-9]),
+        collective("butterfly", 12, [32e-9] * 3),
+        collective("dissemination barrier", 12, [48e-9, 96e-9, 96e-9]),
+        collective("butterfly", 16, [64e-9] * 3, None),
+    ]
+    rows = bench_collectives.compared(contest)
+    assert [row["messages"] for row in rows] == [64, 30, 15, 15, 32, 48, 64]
+    times = [row["times_butterfly"] for row in rows]
+    assert [t["median"] for t in times] == pytest.approx([1, 2, 3, 3, 1, 1, 1])
+    assert times[1]["max"] == pytest.approx(4)
+    assert rows[6]["nanoseconds_per_message"]["median"] == pytest.approx(5)  # by the clock
+    # Set-up: 45 + 45 - 60 = 30 ns.
+    beyond = [row["beyond_set_up"] for row in rows]
+    assert beyond[1:4] == pytest.approx([2, 2, 2])
+    assert beyond[0] is beyond[4] is beyond[5] is None
+    found = bench_collectives.limit(rows, judged=True)
+    assert found["met"] is False
+    assert found["exceeded"] == [f"{reduce}, 16 ranks: 3.00", f"{broadcast}, 16 ranks: 3.00"]
+    assert "not met; above it:" in found["text"]
+    found = bench_collectives.limit(rows[5:], judged=True)
+    assert found["met"] is True
+    assert found["text"].endswith("met; the most is\n  dissemination barrier, 12 ranks: 1.00")
+    assert bench_collectives.limit(rows, judged=False)["met"] is None
+    assert bench_collectives.limit([], judged=True)["text"].endswith("CPU: not measured")
+
+
+def test_every_algorithm_has_its_shape_measured():
+    """Or another has the same one."""
+    same = {"recursive_doubling_allgather", "recursive_doubling_barrier", "ring_allgather"}
+    kinds = {algorithm.kind for algorithm in bench_collectives.SHAPES.values()}
+    assert kinds | same == kinds_of(jf.algorithms.Algorithm)
 
 
 def row(program, ranks, time, name="jitterfly, cpu", threads=1, **more):

@@ -174,7 +174,8 @@ def test_exit_status(tmp_path, capsys):
 
 def test_the_cases_of_a_file_are_measured_again(tmp_path):
     before, after = tmp_path / "before.json", tmp_path / "after.json"
-    words = ["--ranks", "16", "--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-sources"]
+    words = ["--ranks", "16", "--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-sources",
+             "--no-collectives"]  # fmt: skip
     assert bench.main([*words, "--programs", "ms12,cs14", "--json", str(before)]) == 0
     assert bench.main(["--compare", str(before), "--json", str(after)]) == 0  # too few repeats
     found = json.loads(after.read_text())

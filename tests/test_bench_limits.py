@@ -156,7 +156,7 @@ def test_where_nothing_can_be_counted(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(_core, "cannot_count", lambda: "")
     file = tmp_path / "b.json"
     words = ["--ranks", "4", "--repeats", "1", "--seconds", "0.001", "--no-peers", "--no-sources",
-             "--programs", "butterfly", "--noise", "none,periodic",
+             "--no-collectives", "--programs", "butterfly", "--noise", "none,periodic",
              "--json", str(file)]  # fmt: skip
     assert bench.main(words) == 0
     result = json.loads(file.read_text())
@@ -173,7 +173,7 @@ def test_share_and_picture(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(capacity, "LARGEST", 2**22)
     file, picture = tmp_path / "b.json", tmp_path / "b.png"
     words = ["--ranks", "2^3,2^4", "--repeats", "2", "--seconds", "0.001", "--no-peers",
-             "--no-sources", "--programs", "butterfly", "--noise", "periodic",
+             "--no-sources", "--no-collectives", "--programs", "butterfly", "--noise", "periodic",
              "--json", str(file), "--picture", str(picture)]  # fmt: skip
     assert bench.main(words) == 0
     result = json.loads(file.read_text())

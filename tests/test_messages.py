@@ -70,6 +70,37 @@ def test_as_the_plain_way(family, part, monkeypatch):
                 np.testing.assert_array_equal(found, plain, err_msg=f"{isa}, case {number}")
 
 
+@pytest.mark.parametrize("ranks", [9, 65, 511, 513, 1500, 4096, 5000, 2**18 + 3, 2**19 + 9])
+@pytest.mark.parametrize("links", [False, True])
+def test_trees_as_the_plain_way(ranks, links, monkeypatch):
+    """Nobody looks between many tree steps, up, down and in any order, some of them repeated."""
+    rng = random.Random(f"trees {ranks} {links}")
+    entries = ((40, 90, 1000, 300 * links), (0, 70, 200, 500 * links))
+    strides = [1 << r for r in range((ranks - 1).bit_length())]
+    noise = PeriodicNoise(20_000, 900)
+    for sources in ((), (noise,), (noise, Jitter(50, (2**62, 2**60)))):
+        steps = Steps(ranks)
+        orders = [(1, strides[::-1]), (0, strides), (1, strides[::-1])]
+        if ranks < 10_000:
+            orders.append((0, rng.sample(strides, len(strides))))
+        number = 0
+        for down, order in orders:
+            for stride in order:
+                below = rng.choice([ranks, ranks, rng.randint(stride + 1, ranks)])
+                repeat = rng.choice([1, 1, 1, 2, 70 if ranks < 600 else 3])
+                partners = (TREE, stride, below, down)
+                steps.message(partners, rng.randrange(2), number, repeat=repeat)
+                number += repeat
+        steps.add(4, row=True)
+        jitters = [(cost, s) for cost in (0, 1) for s in sources if s.role == "jitter"]
+        case = MessageCase(ranks, tuple(steps.made), entries, COSTS, sources, tuple(jitters), 3, 1)
+        found = {}
+        for isa in ("plain", *(name for name in ISAS if name in AVAILABLE)):
+            monkeypatch.setenv("JITTERFLY_ISA", isa)
+            found[isa] = _core.ready_times(case.program(_core), case.seed, case.realization)
+            np.testing.assert_array_equal(found[isa], found["plain"], err_msg=isa)
+
+
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("log2_ranks", [1, 2, 3, 5, 8, 12])
 def test_messages_as_exchanges(noise, log2_ranks):

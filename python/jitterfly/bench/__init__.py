@@ -16,6 +16,7 @@ from typing import Any
 from .. import _core
 from ..memory import available_bytes, check_memory
 from . import capacity, comparison, contest, goals, gpu, limits, loggopsim, options
+from . import collectives as bc
 from . import measure as bm
 from . import peers as bp
 from . import sources as bs
@@ -83,7 +84,13 @@ def _compare(args: Any) -> int:
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         names = " or ".join(args.compare)
         raise ValueError(f"compare: {names} is damaged ({error!r})") from None
-    again = {"sources": False, "peers": False, "limit": False, "loggopsim": None}
+    again = {
+        "sources": False,
+        "collectives": False,
+        "peers": False,
+        "limit": False,
+        "loggopsim": None,
+    }
     after = second[0] if second else run(Plan(**plan | again), _tell)
     found = comparison.compare(before, after, margin)
     print("\n".join(comparison.lines(found)))
@@ -149,15 +156,14 @@ def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -
     contestants = others + ours
     bm.calibrate(contestants, plan.seconds, "cases", tell)
     bm.measure(contestants, plan.repeats, "cases", tell, reference)
-    kinds = [
-        contestant
-        for name, backend, threads in (contest.ways(plan) if plan.sources else [])
-        if threads in (1, None)
-        for contestant in bs.contestants(anchor, name, backend, threads)
-    ]
-    bm.calibrate(kinds, plan.seconds / 2, "kinds of noise", tell)
-    bm.measure(kinds, plan.repeats, "kinds of noise", tell)
-    costs = bs.compared(kinds)
+    once = [way for way in contest.ways(plan) if way[2] in (1, None)]
+    kinds = [c for way in once for c in bs.contestants(anchor, *way)] if plan.sources else []
+    shapes = [c for way in once for c in bc.contestants(anchor, *way)] if plan.collectives else []
+    # Making a program of many steps ready takes milliseconds: shapes are measured for longer.
+    for table, what, length in ((kinds, "kinds of noise", 0.5), (shapes, "collectives", 2)):
+        bm.calibrate(table, length * plan.seconds, what, tell)
+        bm.measure(table, plan.repeats, what, tell)
+    costs, messages = bs.compared(kinds), bc.compared(shapes)
     devices = _core.devices() if not _core.cuda_status() else []
     card = gpu.gpu_capacity(devices[0]) if devices and plan.limit else None
     counter = limits.Counter(tell) if plan.limit else None
@@ -184,6 +190,8 @@ def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -
         "loggopsim": known,
         "sources": costs,
         "source_limit": bs.limit(costs, anchor == contest.GOAL_RANKS),
+        "collectives": messages,
+        "collective_limit": bc.limit(messages, anchor == contest.GOAL_RANKS),
         "core_share": core_share(first[0]) if first else None,
         "goals": goals.goals(rows, contest.sizes(rows, left_out)),
     }  # fmt: skip

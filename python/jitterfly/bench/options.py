@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--all-threads", action="store_true", help="measure with all CPU threads too")
     add("--no-peers", action="store_true", help="leave out NumPy and the event-driven simulator")
     add("--no-sources", action="store_true", help="leave out the cost of each kind of noise")
+    add("--no-collectives", action="store_true", help="leave out the cost of each collective")
     add(
         "--no-limit",
         action="store_true",
@@ -83,8 +84,14 @@ def plan_of(args: argparse.Namespace) -> Plan:
     if args.noise is not None:
         given["noises"] = tuple(args.noise.split(","))
     given["instructions"] = dict(map(_counted, args.instructions or ()))
-    return Plan(peers=not args.no_peers, sources=not args.no_sources, limit=not args.no_limit,
-                all_threads=args.all_threads, **given)  # fmt: skip
+    return Plan(
+        peers=not args.no_peers,
+        sources=not args.no_sources,
+        collectives=not args.no_collectives,
+        limit=not args.no_limit,
+        all_threads=args.all_threads,
+        **given,
+    )
 
 
 def ranks_of(text: str) -> list[int]:

@@ -30,6 +30,7 @@ class Plan:
     longest: float = 5.0
     peers: bool = True
     sources: bool = True
+    collectives: bool = True
     limit: bool = True
     all_threads: bool = False
     loggopsim: str | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from . import collectives as bc
 from . import goals, loggopsim
 from . import sources as bs
 from .measure import Contestant
@@ -43,6 +44,8 @@ def report(result: dict[str, Any]) -> str:
         lines.append(f"other programs were running: ours had {share:.0%} of its core")
     lines += bs.table(result["sources"])
     lines.append(result["source_limit"]["text"])
+    lines += bc.table(result["collectives"])
+    lines.append(result["collective_limit"]["text"])
     return "\n".join(lines + goals.lines(result["goals"]))
 
 

@@ -1,0 +1,164 @@
+"""What a message of each collective costs, beside one of the butterfly: CPU time, measured in turn.
+
+A limit holds for the CPU backend: no message costs more than `LIMIT` times the butterfly's. It is
+judged net of nothing: a realization draws a phase for each rank and looks at all results, which an
+algorithm of few messages shares among few.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from ..algorithms import (
+    Algorithm,
+    BinomialBroadcast,
+    BinomialReduce,
+    BruckAllgather,
+    Butterfly,
+    DisseminationBarrier,
+    RabenseifnerAllreduce,
+    RecursiveDoublingAllreduce,
+    RecursiveHalvingReduceScatter,
+    ReduceBroadcastAllreduce,
+    RingAllreduce,
+    ScatterAllgatherBroadcast,
+    TreeBarrier,
+)
+from ..case import Case
+from ..network import Hockney, Network
+from ..program import message_count
+from .measure import NOISES, Contestant, engine, spread
+
+LIMIT = 2.0
+"""Times what a message of the butterfly costs, on one core at `contest.GOAL_RANKS` ranks."""
+
+BUTTERFLY = "butterfly"
+_BOTH, _DOWN, _UP = "reduce + broadcast allreduce", "binomial broadcast", "binomial reduce"
+NOISE = "periodic"
+NETWORK: Network = Hockney(1e-6, 1e-9, 1e-10)
+
+SHAPES: dict[str, Algorithm] = {
+    BUTTERFLY: Butterfly(),
+    "recursive doubling allreduce": RecursiveDoublingAllreduce(),
+    "recursive halving reduce-scatter": RecursiveHalvingReduceScatter(),
+    "Rabenseifner allreduce": RabenseifnerAllreduce(),
+    "dissemination barrier": DisseminationBarrier(),
+    "Bruck allgather": BruckAllgather(),
+    "ring allreduce": RingAllreduce(),
+    "scatter + allgather broadcast": ScatterAllgatherBroadcast(),
+    _BOTH: ReduceBroadcastAllreduce(),
+    "tree barrier": TreeBarrier(),
+    _DOWN: BinomialBroadcast(),
+    _UP: BinomialReduce(),
+}
+"""One of each shape; those of messages on trees alone are in `TREES`."""
+
+TREES = (_BOTH, "tree barrier", _DOWN, _UP)
+
+
+def sizes(anchor: int) -> tuple[int, int]:
+    """Ranks to measure at: the anchor, and three quarters of it, which are no power of two."""
+    return anchor, anchor // 4 * 3
+
+
+def messages(case: Case) -> int:
+    """How many messages a realization sends."""
+    return case.cycles * sum(message_count(step, case.ranks) for step in case.cycle_steps())
+
+
+def contestants(anchor: int, name: str, backend: str, threads: int | None) -> list[Contestant]:
+    """The engine on every shape at both sizes, under periodic noise."""
+    found = []
+    for ranks in sizes(anchor):
+        for shape, algorithm in SHAPES.items():
+            case = Case(ranks, network=NETWORK, algorithm=algorithm, noise=NOISES[NOISE])
+            found.append(engine(name, shape, NOISE, case, backend, threads))
+    return found
+
+
+def _nanoseconds(contestant: Contestant) -> list[float]:
+    """Of a realization, one for each repeat; of a GPU by the clock."""
+    seconds = contestant.cpu_seconds if contestant.threads else contestant.seconds
+    return [1e9 * s / contestant.realizations for s in seconds]
+
+
+def _set_up(times: dict[str, list[float]]) -> list[float]:
+    """Of a realization: a reduce and a broadcast alone have it twice, one after the other once."""
+    both = zip(times[_UP], times[_DOWN], times[_BOTH], strict=True)
+    return [up + down - together for up, down, together in both]
+
+
+def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
+    """Each shape's cost per message, and its ratio to the butterfly's of the same repeat.
+
+    The butterfly is the one at the larger size, a power of two, where it has no fold. `beyond` (of
+    trees alone, else None): nanoseconds per message without the set-up of the realization.
+    """
+    times: dict[tuple[str, int], dict[str, list[float]]] = {}
+    for c in measured:
+        assert c.case
+        times.setdefault((c.name, c.case.ranks), {})[c.program] = _nanoseconds(c)
+    rows = []
+    for c in measured:
+        assert c.case
+        mine = times[c.name, c.case.ranks]
+        most = max(ranks for name, ranks in times if name == c.name)
+        each = most * (most.bit_length() - 1)
+        butterfly = [t / each for t in times[c.name, most][BUTTERFLY]]
+        count = messages(c.case)
+        found = [t / count for t in mine[c.program]]
+        beyond = None
+        if c.program in TREES:
+            pairs = zip(mine[c.program], _set_up(mine), strict=True)
+            beyond = statistics.median((t - alone) / count for t, alone in pairs)
+        rows.append({
+            "name": c.name,
+            "shape": c.program,
+            "ranks": c.case.ranks,
+            "threads": c.threads,
+            "realizations": c.realizations,
+            "messages": count,
+            "nanoseconds_per_message": spread(found),
+            "times_butterfly": spread([a / b for a, b in zip(found, butterfly, strict=True)]),
+            "beyond_set_up": beyond,
+        })  # fmt: skip
+    return rows
+
+
+def limit(rows: Sequence[dict[str, Any]], judged: bool) -> dict[str, Any]:
+    """Which shapes cost more than `LIMIT` times the butterfly on a core; worst first."""
+    ours = [row for row in rows if row["threads"] and row["shape"] != BUTTERFLY]
+    ours.sort(key=lambda row: -row["times_butterfly"]["median"])
+    over = [row for row in ours if row["times_butterfly"]["median"] > LIMIT]
+    met = not over if judged and ours else None
+    named = [f"{row['shape']}, {row['ranks']} ranks: {row['times_butterfly']['median']:.2f}"
+             for row in over or ours[:1]]  # fmt: skip
+    words = {True: "met", False: "not met", None: "not judged here" if ours else "not measured"}
+    text = f"limit: {LIMIT:g} times the butterfly's cost per message on the CPU: {words[met]}"
+    if ours:
+        text += "; above it:" if over else "; the most is"
+    return {
+        "times_butterfly": LIMIT,
+        "exceeded": named if over else [],
+        "met": met,
+        "text": "\n  ".join([text, *named]),
+    }
+
+
+def table(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Lines of text: a shape and a number of ranks a line."""
+    lines = []
+    for name in dict.fromkeys(row["name"] for row in rows):
+        time = "CPU time of one thread" if name.endswith("cpu") else "time"
+        lines.append(f"{name}: {time}, ns per message with noise drawn, times the butterfly's "
+                     "(range); of trees: ns beyond the set-up of a realization")  # fmt: skip
+        for row in rows:
+            if row["name"] != name:
+                continue
+            cost, times = row["nanoseconds_per_message"]["median"], row["times_butterfly"]
+            beyond = "" if row["beyond_set_up"] is None else f"{row['beyond_set_up']:10.3f}"
+            lines.append(f"{row['shape']:<33}{row['ranks']:>9}{cost:9.3f} {times['median']:8.2f} "
+                         f"({times['min']:.2f} to {times['max']:.2f}){beyond}")  # fmt: skip
+    return lines
