@@ -45,9 +45,9 @@ bool between_forwards(const Program& p, std::int32_t next) {
 }
 
 // How many copies the step before `next` sends after its original.
-std::int32_t copies_before(const Program& p, std::int32_t next) {
+std::int32_t copies_before(const Program& p, const ProgramView& view, std::int32_t next) {
   if (next == 0 || (p.steps[next - 1].flags & kCopy) == 0) return 0;
-  return p.view(0).copies_at(p.steps[next - 1].round + 1);
+  return view.copies_at(p.steps[next - 1].round + 1);
 }
 
 TileMap segment_map(const Program& p, const Pass& pass) {
@@ -278,10 +278,11 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
       s = end;
     }
   }
+  const ProgramView view = p.view(0);  // looks at all steps: made once
   for (std::size_t i = 0; i < passes.size(); ++i) {
     passes[i].load = i > 0;
     passes[i].store = i + 1 < passes.size();
-    passes[i].copies = copies_before(p, passes[i].begin);
+    passes[i].copies = copies_before(p, view, passes[i].begin);
     passes[i].busy_in = between_forwards(p, passes[i].begin);
     passes[i].busy_out = between_forwards(p, passes[i].end);
   }
