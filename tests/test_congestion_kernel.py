@@ -7,13 +7,12 @@ shows is tested on copies of the kernel with one barrier taken out.
 import random
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 
 import pytest
 from congestion_cases import random_case, random_graph, random_tree
-from test_emulation import FLAGS, SOURCE, compiler
 from test_kernels import CUDA, ORDERS, as_text, counted, execute
+from test_kernels import build as build_kernels
 
 import jitterfly.congestion as jc
 from jitterfly import _core
@@ -68,14 +67,7 @@ def same(run, found):
 
 
 def build(folder, cuda):
-    program = folder / "congestion"
-    source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / "congestion.cpp")]
-    host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp", "congestion/program.cpp"]
-    source += [str(cuda / name) for name in host]
-    command = [*compiler(), *FLAGS, "-Wno-unknown-pragmas", *source, "-o", str(program)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return program
+    return build_kernels(folder, cuda, "congestion", ["congestion/program.cpp"])
 
 
 @pytest.fixture(scope="module")

@@ -162,11 +162,11 @@ class Run:
                               "cpu", 1).ravel()  # fmt: skip
 
 
-def build(folder, cuda, name="kernels"):
+def build(folder, cuda, name="kernels", more=()):
     program = folder / name
-    host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp"]
+    host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp", *more]
     source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / f"{name}.cpp")]
-    source += [str(cuda / name) for name in host]
+    source += [str(cuda / part) for part in host]
     command = [*compiler(), *FLAGS, "-Wno-unknown-pragmas", *source, "-o", str(program)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

@@ -1,4 +1,6 @@
 // Threads over realizations on the CPU.
+#include "../engine.h"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -9,7 +11,6 @@
 #include <thread>
 
 #include "../cpu/tile_runner.h"
-#include "../host_program.h"  // Cancelled
 #include "realize.h"
 
 namespace jf::congestion {
@@ -25,6 +26,8 @@ const Vector& choose_vector() {
 #endif
   return vector_portable;
 }
+
+int threads_of(int wanted) { return wanted > 0 ? wanted : cpu::hardware_threads(); }
 
 // 16 bits where no counter can run over: the messages of a level are its bound.
 template <class Do>
@@ -56,9 +59,7 @@ class Run {
         histogram_(histogram) {}
 
   void simulate(const Poll& poll) {
-    const int wanted = request_.threads > 0
-                           ? request_.threads
-                           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const int wanted = threads_of(request_.threads);
     const auto threads = static_cast<int>(std::clamp<std::int64_t>(request_.count, 1, wanted));
     std::vector<std::thread> workers;
     {
@@ -175,10 +176,8 @@ std::int64_t memory(const Program& program, int threads) {
   const std::int64_t hosts = program.hosts, own = program.most_own(), all = program.most_messages();
   const std::int64_t counter = all <= 0xffff ? 2 : 4;
   const std::int64_t buckets = std::int64_t{1} << order_bits(program.hosts);
-  const int used =
-      threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return used * (24 * hosts + 4 * buckets + counter * program.counters() + 12 * all + 8 * own +
-                 8 * std::int64_t{program.ranks} + 8 * (all + 1));
+  return threads_of(threads) * (24 * hosts + 4 * buckets + counter * program.counters() + 12 * all +
+                                8 * own + 8 * std::int64_t{program.ranks} + 8 * (all + 1));
 }
 
 }  // namespace jf::congestion

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from . import _core, memory
-from .fields import MOST_THREADS, check_choice, check_integer
+from .fields import (
+    MOST_REALIZATIONS,
+    MOST_SEED,
+    MOST_THREADS,
+    check_choice,
+    check_integer,
+    shorten,
+)
 
 BACKENDS = ("auto", "cpu", "cuda")
 
@@ -35,6 +45,52 @@ def check_backend(backend: str, threads: int | None = None) -> None:
             raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
     if backend == "cuda" and (problem := _core.cuda_status()):
         raise BackendError(f"backend 'cuda' can not be used here: {problem}")
+
+
+def check_run(
+    realizations: int,
+    seed: int,
+    backend: str,
+    threads: int | None,
+    progress: Callable[[int, int], object] | None,
+    first: int,
+) -> tuple[int, int, int]:
+    """What every `simulate` checks of its arguments; gives realizations, seed and first."""
+    realizations = check_integer(realizations, "realizations", 1, MOST_REALIZATIONS)
+    first = check_integer(first, "first", 0, MOST_REALIZATIONS - realizations)
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    check_backend(backend, threads)
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
+    return realizations, seed, first
+
+
+@contextmanager
+def reporting(
+    progress: Callable[[int, int], object] | None, realizations: int, backend: str
+) -> Iterator[Callable[[int], None] | None]:
+    """What an engine calls with the realizations done, or None; around its run.
+
+    Raises
+    ------
+    BackendError
+        The GPU's engine failed. Errors of `progress`, which come through the engine, stay theirs.
+    """
+    theirs: list[Exception] = []
+
+    def report(done: int) -> None:
+        try:
+            progress(done, realizations)  # type: ignore[misc]
+        except Exception as error:
+            theirs.append(error)
+            raise
+
+    try:
+        yield None if progress is None else report
+    except RuntimeError as error:
+        if backend != "cuda" or error in theirs:
+            raise
+        raise BackendError(f"backend 'cuda' failed: {error}") from None
 
 
 def choose_backend(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import _core, memory
-from .backends import BackendError, check_backend, choose_backend
+from .backends import BackendError, check_backend, check_run, choose_backend, reporting
 from .case import Case, check_case
-from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer, shorten
+from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from .program import compile_case, observation_names, ranks_of_rows, row_count
 from .quiet import quiet_observations
 from .realization import check_times, no_memory, noise_intervals, noise_phases, ready_times
@@ -86,13 +86,7 @@ def simulate(
     ((100, 9), 'T=0', np.float64(8.704e-07))
     """
     check_case(case)
-    realizations = check_integer(realizations, "realizations", 1, MOST_REALIZATIONS)
-    first = check_integer(first, "first", 0, MOST_REALIZATIONS - realizations)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
-    check_backend(backend, threads)
-    if progress is not None and not callable(progress):
-        raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
-
+    realizations, seed, first = check_run(realizations, seed, backend, threads, progress, first)
     spread = case.observe in ("spread", "rounds")
     # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.
     words = 4 + 3 + 3 if spread else 2
@@ -104,33 +98,14 @@ def simulate(
     program = compile_case(case)
     threads = int(threads or 0)
     chosen = choose_backend(program, backend, threads, realizations, held, available)
-    theirs: list[Exception] = []  # errors of `progress`, which come through the engine
-
-    def report(done: int) -> None:
-        try:
-            progress(done, realizations)  # type: ignore[misc]
-        except Exception as error:
-            theirs.append(error)
-            raise
-
     statistics = "all" if spread else "max"
     try:
-        raw = _core.simulate(
-            program,
-            seed,
-            first,
-            realizations,
-            statistics,
-            chosen,
-            threads,
-            None if progress is None else report,
-        )
+        with reporting(progress, realizations, chosen) as report:
+            raw = _core.simulate(
+                program, seed, first, realizations, statistics, chosen, threads, report
+            )
     except MemoryError:
         raise no_memory(f"{case.ranks} ranks x {realizations} realizations") from None
-    except RuntimeError as error:
-        if chosen != "cuda" or error in theirs:
-            raise
-        raise BackendError(f"backend 'cuda' failed: {error}") from None
     check_times(raw[..., 0] if spread else raw)
     return Result(
         case=case,

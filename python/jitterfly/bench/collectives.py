@@ -29,6 +29,7 @@ from ..algorithms import (
 from ..case import Case
 from ..network import Hockney, Network
 from ..program import message_count
+from . import verdict
 from .measure import NOISES, Contestant, engine, spread
 
 LIMIT = 2.0
@@ -130,30 +131,23 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
 def limit(rows: Sequence[dict[str, Any]], judged: bool) -> dict[str, Any]:
     """Which shapes cost more than `LIMIT` times the butterfly on a core; worst first."""
     ours = [row for row in rows if row["threads"] and row["shape"] != BUTTERFLY]
-    ours.sort(key=lambda row: -row["times_butterfly"]["median"])
-    over = [row for row in ours if row["times_butterfly"]["median"] > LIMIT]
-    met = not over if judged and ours else None
-    named = [f"{row['shape']}, {row['ranks']} ranks: {row['times_butterfly']['median']:.2f}"
-             for row in over or ours[:1]]  # fmt: skip
-    words = {True: "met", False: "not met", None: "not judged here" if ours else "not measured"}
-    text = f"limit: {LIMIT:g} times the butterfly's cost per message on the CPU: {words[met]}"
-    if ours:
-        text += "; above it:" if over else "; the most is"
-    return {
-        "times_butterfly": LIMIT,
-        "exceeded": named if over else [],
-        "met": met,
-        "text": "\n  ".join([text, *named]),
-    }
+    return verdict.limit(
+        ours,
+        judged,
+        key="times_butterfly",
+        most=LIMIT,
+        named=lambda row: f"{row['shape']}, {row['ranks']} ranks",
+        what="the butterfly's cost per message on the CPU",
+    )
 
 
 def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Lines of text: a shape and a number of ranks a line."""
     lines = []
     for name in dict.fromkeys(row["name"] for row in rows):
-        time = "CPU time of one thread" if name.endswith("cpu") else "time"
-        lines.append(f"{name}: {time}, ns per message with noise drawn, times the butterfly's "
-                     "(range); of trees: ns beyond the set-up of a realization")  # fmt: skip
+        what = "ns per message with noise drawn, times the butterfly's (range)"
+        trees = "of trees: ns beyond the set-up of a realization"
+        lines.append(f"{verdict.table_head(name)}, {what}; {trees}")
         for row in rows:
             if row["name"] != name:
                 continue

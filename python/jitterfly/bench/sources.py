@@ -26,6 +26,7 @@ from ..noise import (
     StepNoise,
     TraceNoise,
 )
+from . import verdict
 from .measure import Contestant, engine, spread
 
 LIMIT = 4.0
@@ -110,21 +111,14 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
 def limit(rows: Sequence[dict[str, Any]], judged: bool) -> dict[str, Any]:
     """Which sources cost more than `LIMIT` times the periodic one on a core; worst first."""
     ours = [row for row in rows if row["threads"] and row["noise"] != PERIODIC]
-    ours.sort(key=lambda row: -row["times_periodic"]["median"])
-    over = [row for row in ours if row["times_periodic"]["median"] > LIMIT]
-    met = not over if judged and ours else None
-    named = [f"{row['noise']} ({row['program']}): {row['times_periodic']['median']:.2f}"
-             for row in over or ours[:1]]  # fmt: skip
-    words = {True: "met", False: "not met", None: "not judged here" if ours else "not measured"}
-    text = f"limit: {LIMIT:g} times the cost of periodic noise on the CPU: {words[met]}"
-    if ours:
-        text += "; above it:" if over else "; the most is"
-    return {
-        "times_periodic": LIMIT,
-        "exceeded": named if over else [],
-        "met": met,
-        "text": "\n  ".join([text, *named]),
-    }
+    return verdict.limit(
+        ours,
+        judged,
+        key="times_periodic",
+        most=LIMIT,
+        named=lambda row: f"{row['noise']} ({row['program']})",
+        what="the cost of periodic noise on the CPU",
+    )
 
 
 def table(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -133,10 +127,8 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     for name in dict.fromkeys(row["name"] for row in rows):
         mine = {(row["noise"], row["program"]): row for row in rows if row["name"] == name}
         columns = list(dict.fromkeys(program for _, program in mine))
-        time = "CPU time of one thread" if name.endswith("cpu") else "time"
-        lines.append(
-            f"{name}: {time}, ns per rank-round of a butterfly, and times periodic (range)"
-        )
+        what = "ns per rank-round of a butterfly, and times periodic (range)"
+        lines.append(f"{verdict.table_head(name)}, {what}")
         lines.append(f"{'noise':<22}" + "".join(f"{column:<34}" for column in columns).rstrip())
         for source in dict.fromkeys(noise for noise, _ in mine):
             cells = [_cell(mine[source, column]) for column in columns]

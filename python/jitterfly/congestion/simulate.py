@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import _core, memory
-from ..backends import BackendError, check_backend
-from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, shorten
+from ..backends import check_run, reporting
+from ..fields import shorten
 from .case import DELAYS, RULES, CongestionCase
 from .program import compile_congestion
 from .result import CongestionResult
@@ -74,12 +74,7 @@ def simulate_congestion(
     """
     if not isinstance(case, CongestionCase):
         raise ValueError(f"case must be a CongestionCase, got {shorten(case)}")
-    realizations = check_integer(realizations, "realizations", 1, MOST_REALIZATIONS)
-    first = check_integer(first, "first", 0, MOST_REALIZATIONS - realizations)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
-    check_backend(backend, threads)
-    if progress is not None and not callable(progress):
-        raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
+    realizations, seed, first = check_run(realizations, seed, backend, threads, progress, first)
     if not isinstance(histogram, (bool, np.bool_)):
         raise ValueError(f"histogram must be True or False, got {shorten(histogram)}")
 
@@ -92,31 +87,19 @@ def simulate_congestion(
         needed, "the results and the realizations in flight", memory.available_bytes()
     )
     everything = bool(histogram) or case.rule not in DELAYS
-    theirs: list[Exception] = []  # errors of `progress`, which come through the engine
-
-    def report(done: int) -> None:
-        try:
-            progress(done, realizations)  # type: ignore[misc]
-        except Exception as error:
-            theirs.append(error)
-            raise
-
-    try:
+    chosen = "cuda" if cuda else "cpu"
+    with reporting(progress, realizations, chosen) as report:
         words, bins = _core.congestion(
             program,
             seed,
             first,
             realizations,
             everything,
-            "cuda" if cuda else "cpu",
+            chosen,
             int(threads or 0),
             bool(histogram),
-            None if progress is None else report,
+            report,
         )
-    except RuntimeError as error:
-        if not cuda or error in theirs:
-            raise
-        raise BackendError(f"backend 'cuda' failed: {error}") from None
     if case.rule == "bandwidth":
         samples = words[:, _INVERSE] / (_ONE * np.maximum(words[:, _MESSAGES], 1))
     else:
@@ -125,7 +108,7 @@ def simulate_congestion(
         case=case,
         seed=seed,
         first=first,
-        backend="cuda" if cuda else "cpu",
+        backend=chosen,
         samples=samples,
         histogram=bins.astype(np.int64) if histogram else None,
     )
