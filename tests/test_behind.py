@@ -3,11 +3,14 @@
 import errno
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from small_store import study, ticks
 
+from jitterfly.observables.ticks import Column, Ticks
+from jitterfly.stats import early
 from jitterfly.store import recordfile
 from jitterfly.store.behind import Behind
 from jitterfly.store.recent import Recent
@@ -128,3 +131,42 @@ def test_too_much_is_left_to_the_files(monkeypatch):
     ]  # fmt: skip
     recent.add(2, 0, values)  # in place of the other
     assert next(recent.pieces(1, 0, 25))[2] is not None
+
+
+def test_what_is_made_early_is_what_is_made_when_asked_for():
+    columns = (Column("", "a"), Column("", "b"), Column("", "c"))
+    values = np.random.default_rng(3).integers(-(2**62), 2**62, (1000, 3))
+    plain, begun = Ticks(columns, values[:400].copy(), values[400:].copy()), Ticks(columns, values)
+    behind = Behind()
+    with behind.on():
+        early.begin(values, behind.submit)
+        assert early.begun(values).columns.flags.c_contiguous
+        assert early.begun(values.copy()) is None
+        for column in columns:
+            found = begun.column(column)
+            assert np.array_equal(found, plain.column(column))
+            found += 1  # a copy, to work in
+            assert np.array_equal(begun.column(column), plain.column(column))
+        assert begun.gram() == plain.gram()
+        assert begun.gram(columns[1:]) == plain.gram(columns[1:])
+    key = id(values)
+    assert key in early._begun
+    del begun, values
+    assert key not in early._begun
+
+
+def test_new_files_are_synchronized_behind_and_replaced_ones_before(tmp_path, monkeypatch):
+    synchronized, real = [], os.fsync
+
+    def fsync(handle):
+        name = Path(f"/proc/self/fd/{handle}").readlink().name
+        behind = threading.current_thread() is not threading.main_thread()
+        synchronized.append((name.split(".")[0], behind))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    for behind in (True, False):
+        synchronized.clear()
+        with Store.create(tmp_path, study()) as store, store.writing():
+            store.behind.wait()
+            assert sorted(synchronized) == [("store", behind), ("study", behind)]

@@ -82,7 +82,12 @@ class Ticks:
     def column(self, column: Column) -> Integers:
         """One column, shape (realizations,): a copy, to work in."""
         at = self.index[column]
-        return np.concatenate([part[:, at] for part in self.parts])
+
+        def of(part: Integers) -> Integers:
+            known = early.begun(part)
+            return part[:, at] if known is None else known.columns[at]
+
+        return np.concatenate([of(part) for part in self.parts])
 
     def gram(self, wanted: Sequence[Column] | None = None) -> Gram:
         """Exact sums and products over some columns; by default over all."""
@@ -90,9 +95,10 @@ class Ticks:
         everything = len(index) == len(self.columns)  # whatever the order: no copy of all samples
 
         def of(part: Integers) -> Gram:
-            if everything or early.begun(part):
-                return early.gram(part).take(index)
-            return Gram.of(part[:, index])
+            known = early.begun(part)
+            if known is not None:
+                return known.gram.take(index)
+            return Gram.of(part).take(index) if everything else Gram.of(part[:, index])
 
         return reduce(add, map(of, self.parts))
 

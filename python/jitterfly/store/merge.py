@@ -51,7 +51,7 @@ def merge(out: str | Path, sources: Sequence[str | Path] = ()) -> Store:
     for place, files in _files(Store(out, study, meta), stores):
         for one, other in combinations(files, 2):
             _compare(place, one, other)
-    with Store.create(out, study) as merged:
+    with Store.create(out, study) as merged, merged.writing():
         for backend in meta["backend"]:
             merged.note(backend=backend)
         for _, (own, *others) in _files(merged, [s for s in stores if s.path != out]):

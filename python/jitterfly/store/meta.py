@@ -111,24 +111,35 @@ def read_meta(path: Path) -> dict[str, Any]:
     return dict(meta)
 
 
-def write_meta(path: Path, meta: Mapping[str, Any]) -> None:
-    """Bring store.json up to date."""
-    write_whole(path / META, (json.dumps(meta, indent=1) + "\n").encode())
+def write_meta(path: Path, meta: Mapping[str, Any]) -> list[Path]:
+    """Bring store.json up to date. Returns what is still to be synchronized."""
+    return _write(path / META, (json.dumps(meta, indent=1) + "\n").encode())
 
 
-def write_study(path: Path, study: Study) -> None:
-    """Put the study beside its records, as it was read, with copies of the files it names."""
+def write_study(path: Path, study: Study) -> list[Path]:
+    """Put the study beside its records, as it was read, with copies of the files it names.
+
+    Returns what is still to be synchronized.
+    """
     named: dict[str, Path] = {}
     for place in study.places():
         for cell in place.cells:
             for noise in cell.case.noise:
                 named |= files_of(noise)
+    new = []
     for file, source in named.items():
         copy, content = path / FILES / copy_name(file), source.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
-            write_whole(copy, content)
-    write_whole(path / STUDY, study.text.encode())
+            new += _write(copy, content)
+    return new + _write(path / STUDY, study.text.encode())
+
+
+def _write(path: Path, content: bytes) -> list[Path]:
+    """Where nothing is replaced a power cut can take nothing away: it need not be waited for."""
+    there = path.exists()
+    write_whole(path, content, sync=there)
+    return [] if there else [path]
 
 
 def read_study(path: Path, meta: Mapping[str, Any]) -> Study:

@@ -8,7 +8,7 @@ from ..observables import PlaceData
 from ..observables.ticks import Integers
 
 _MOST_BYTES = 2**26  # that nobody has looked at yet, of all places
-# Of what was looked at: places, bytes of samples.
+# Of what was looked at: places, bytes of samples. What is made early of them is as much again.
 _KEPT, _KEPT_BYTES = 16, 2**27
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class RecordFile:
 
     def __init__(self, path: Path, identity: Identity, behind: Behind | None = None):
         self.path, self.identity = path, identity
-        self._behind = behind or Behind()  # who writes; `entries` are ahead of it
+        self._behind = behind or Behind()  # who writes; `covered` is ahead of it
         self._entries: list[Entry] | None = None
         self._covered: list[Span] | None = None
         self._end = self._size = 0
@@ -43,6 +44,7 @@ class RecordFile:
     @property
     def entries(self) -> list[Entry]:
         """The whole records."""
+        self._behind.wait()
         if self._entries is None:
             self._entries = self._look_through()
         return self._entries
@@ -89,10 +91,10 @@ class RecordFile:
         """Fill `out`, shape (end - first, columns), with those of realizations that are there."""
         if first >= end:
             return
-        self._behind.wait()
         here = first
+        entries = sorted(self.entries, key=lambda entry: entry.span)
         with self.path.open("rb", buffering=0) as file:
-            for entry in sorted(self.entries, key=lambda entry: entry.span):
+            for entry in entries:
                 start, stop = max(here, entry.first), min(entry.end, end)
                 if start < stop:
                     payload = self._payload(file, entry)
@@ -101,9 +103,9 @@ class RecordFile:
 
     def payload(self, number: int) -> bytes:
         """The content of ``entries[number]``."""
-        self._behind.wait()
+        entry = self.entries[number]
         with self.path.open("rb", buffering=0) as file:
-            return self._payload(file, self.entries[number])
+            return self._payload(file, entry)
 
     def _payload(self, file: object, entry: Entry) -> bytes:
         try:
@@ -116,14 +118,14 @@ class RecordFile:
         self._refresh()
         for start, end in gaps(self.covered, first, first + len(values)):
             part = np.asarray(values[start - first : end - first], np.int64)
-            self._append(pack_samples(self.identity, start, part))
+            self._append((start, end), partial(pack_samples, self.identity, start, part))
 
     def append_summary(self, first: int, count: int, payload: bytes) -> None:
         """Add the summary of `count` realizations."""
         self._refresh()
         span = (first, first + count)
         if not any(entry.span == span for entry in self.entries):
-            self._append(pack_summary(self.identity, first, count, payload))
+            self._append(span, partial(pack_summary, self.identity, first, count, payload))
 
     def _refresh(self) -> None:
         """Look again if the file is not as it was left: where there are no locks, others write."""
@@ -133,17 +135,20 @@ class RecordFile:
             if size != self._size:
                 self._entries = self._covered = None
 
-    def _append(self, record: bytearray) -> None:
+    def _append(self, span: Span, pack: Callable[[], bytearray]) -> None:
+        """Add the record that `pack` makes; it is made where it is written."""
         self._behind.wait()  # if that went wrong, nothing here may know of this record
-        entries, covered, at = self.entries, self.covered, self._end
-        entries.append(entry_of(record, at))
-        self._covered = union([*covered, entries[-1].span])
-        self._size = self._end = at + len(record)
-        self._behind(partial(self._write, record, at))
+        self._covered = union([*self.covered, span])
+        self._behind(partial(self._write, pack))
 
-    def _write(self, record: bytearray, at: int) -> None:
+    def _write(self, pack: Callable[[], bytearray]) -> None:
+        """Runs behind: what it changes is read by those who waited for it."""
         try:
+            record, at = pack(), self._end
             append_whole(self.path, record, at)
+            self._size = self._end = at + len(record)
+            assert self._entries is not None  # they were looked through for `covered`
+            self._entries.append(entry_of(record, at))
         except BaseException:
             self._entries = self._covered = None  # the file is to be looked through again
             raise

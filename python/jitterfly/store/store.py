@@ -10,7 +10,7 @@ A record counts when it is whole: a run that is stopped at any moment loses what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, check_choice
+from ..files import synchronize
 from ..observables import PlaceData, Summary
 from ..observables.decide import Decision
 from ..observables.observed import Observed
@@ -38,8 +39,9 @@ from .takeover import RECORDS, check_directory, take_over
 class Store:
     """A study's directory; `meta` is the content of store.json."""
 
-    def __init__(self, path: Path, study: Study, meta: Mapping[str, Any]):
+    def __init__(self, path: Path, study: Study, meta: Mapping[str, Any], new: Sequence[Path] = ()):
         self.path, self.study, self.meta = Path(path), study, dict(meta)
+        self._new = new  # files that a power cut may still empty
         self.open_files: dict[str, RecordFile] = {}  # by hash: places may share a cell
         self.recent, self.behind = Recent(), Behind()
         self._records: dict[int, PlaceRecords] = {}
@@ -67,9 +69,15 @@ class Store:
         with locked(path):
             meta = take_over(path, study, meta, force)
             (path / RECORDS).mkdir(exist_ok=True)
-            metas.write_study(path, study)
-            metas.write_meta(path, meta)
-            yield cls(path, study, meta)
+            new = metas.write_study(path, study) + metas.write_meta(path, meta)
+            yield cls(path, study, meta, new)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Within, what is added is written behind the caller; at the end all of it is there."""
+        with self.behind.on():
+            self.behind(partial(synchronize, self._new))
+            yield
 
     @classmethod
     def open(cls, path: str | Path) -> Store:

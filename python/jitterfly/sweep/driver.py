@@ -110,7 +110,7 @@ def run(
             runs = [PlaceRun(place, store, pace) for place in places]
             for one in runs:
                 one.look()
-            with store.behind.on(), Progress(runs, stream) as progress:
+            with store.writing(), Progress(runs, stream) as progress:
                 feed = Feed(store, runs, progress, on_error)
                 if not all(one.done for one in runs):
                     with _opened(executor, workers, threads) as chosen:
