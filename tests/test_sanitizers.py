@@ -2,13 +2,16 @@
 
 The engine's sources are compiled with the sanitizer into a program of their own, which runs cases
 of every kind of pass on every instruction set that this processor has; what it tells of the
-results must be what the installed extension gives. That faults in the engine would be found is
-tested on builds that misuse it: see JF_PLANT_* in sanitizers/engine.cpp.
+results must be what the installed extension gives. Congestion has a program beside it. That faults
+in the engine would be found is tested on builds that misuse it: see JF_PLANT_* in
+sanitizers/engine.cpp.
 """
 
 import functools
+import itertools
 import os
 import platform
+import random
 import re
 import shutil
 import subprocess
@@ -17,13 +20,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from congestion_cases import random_case, random_graph, random_tree
 from kernel_cases import make
 from message_cases import MESSAGE_PROGRAMS, make_messages
+from test_congestion_kernel import Recorder
 from test_emulation import SOURCE as EMULATION
 from test_emulation import compiler
 from test_kernels import CUDA, PROCESSES, Run, as_text
 
+import jitterfly.congestion as jc
 from jitterfly import _core
+from jitterfly.congestion.program import compile_congestion
 
 pytestmark = pytest.mark.slow
 
@@ -59,9 +66,14 @@ def units():
     host = [*sorted(CUDA.glob("host_*.cpp")), CUDA / "noise" / "host_delay.cpp"]
     loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in ("tiles", "messages")]
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
+    loops.append(CUDA / "congestion" / "vector_isa.cpp")
     assert all(path.exists() for path in loops)
     # In the order of linking: those for newer processors last.
     found = [(path, have, path.stem) for path in host]
+    found += [
+        (CUDA / "congestion" / f"{name}.cpp", have, f"congestion_{name}")
+        for name in ("program", "engine")
+    ]
     found += [
         (path, [*have, f"-DJF_ISA={isa}", *flags.get(isa, "").split()], f"{path.stem}_{isa}")
         for isa in have_isas()
@@ -89,10 +101,10 @@ def compiled(sanitizer, folder, unit):
     assert built.returncode == 0, built.stderr
 
 
-def linked(sanitizer, folder, plant="NOTHING"):
-    """The program of the engine's objects and of engine.cpp, with one of `PLANTS` in it."""
-    program = f"engine_{plant}"
-    compiled(sanitizer, folder, (SOURCE / "engine.cpp", [f"-DJF_PLANT_{plant}"], program))
+def linked(sanitizer, folder, plant="NOTHING", name="engine"):
+    """The program of the engine's objects and of `name`.cpp, with one of `PLANTS` in it."""
+    program = f"{name}_with_{plant}"
+    compiled(sanitizer, folder, (SOURCE / f"{name}.cpp", [f"-DJF_PLANT_{plant}"], program))
     objects = [f"{name}.o" for name in (program, *(unit[2] for unit in units()))]
     built = subprocess.run([*command(sanitizer), *objects, "-o", program], cwd=folder,
                            capture_output=True, text=True, check=False)  # fmt: skip
@@ -226,3 +238,84 @@ def test_faults_are_found(built):
         result = execute(program, line("simulate", 1, Run(make("both", "fresh", 3), count=4)))
         assert result.returncode != 0
         assert message in result.stderr, plant
+
+
+# --- congestion
+
+
+def congestion_runs(folder):
+    """(mode, threads, case, seed, first, count, all)."""
+    chance = random.Random(1)
+    for number in range(24):
+        if number % 3:
+            network = random_tree(chance)[1]
+        else:
+            random_graph(chance, folder / "map.dot")
+            network = jc.NetworkMap.read(folder / "map.dot")
+        case = random_case(chance, network)
+        yield "simulate", 1 + number % 3, case, number, chance.randrange(2**31), 5, number % 2
+        yield "capture", 0, case, number, 2, 1, 1
+    perturbations = itertools.cycle(jc.PERTURBATIONS)
+    for pattern, routing in itertools.product(("bruck", "gather", "ring"), jc.ROUTINGS):
+        tree = jc.FatTree.of(144, routing=routing)
+        case = jc.CongestionCase(tree, pattern=pattern, perturbation=next(perturbations))
+        yield "simulate", 3, case, 5, 0, 7, 0
+    wide = jc.FatTree((2**9, 2**8), (1, 2))  # counters of 32 bits
+    case = jc.CongestionCase(wide, pattern="gather", ratio=0.25, ranks=3 * 2**15)
+    yield "simulate", 2, case, 1, 0, 2, 0
+    yield "cancel", 2, jc.CongestionCase(jc.FatTree.of(1152)), 1, 0, 100_000, 0
+
+
+def congestion_line(run, monkeypatch):
+    mode, threads, case, *request = run
+    with monkeypatch.context() as patch:
+        patch.setattr(_core, "CongestionProgram", Recorder)
+        words = compile_congestion(case).words
+    return as_text([mode, threads, *words, *request])
+
+
+def congestion_told(mode, _, case, seed, first, count, everything):
+    """What congestion.cpp tells of the results of the installed engine."""
+    program = compile_congestion(case)
+    if mode == "cancel":
+        return "cancelled"
+    if mode == "capture":
+        found = _core.congestion_capture(program, seed, first)
+        parts = [found[name] for name in ("host_of_rank", "senders", "receivers", "w")]
+    else:
+        every = bool(everything)
+        parts = _core.congestion(program, seed, first, count, every, histogram=every)
+        parts = parts if every else parts[:1]
+    words = np.concatenate([np.asarray(part).ravel().astype(np.uint64) for part in parts])
+    return f"{words.sum()} {np.bitwise_xor.reduce(words)}"
+
+
+@pytest.fixture(scope="module")
+def congestion(built):
+    sanitizer, folder, _ = built
+    return linked(sanitizer, folder, name="congestion")
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_congestion_is_clean(congestion, isa, tmp_path, monkeypatch):
+    todo = list(congestion_runs(tmp_path))
+    lines = [congestion_line(run, monkeypatch) for run in todo]
+    result = execute(congestion, "\n".join(lines), isa)
+    if result.returncode and "JITTERFLY_ISA must be one of" in result.stderr:
+        pytest.skip(f"this processor has no {isa}")
+    assert result.returncode == 0, result.stderr[-4000:]
+    used, *found = result.stdout.splitlines()
+    assert used == isa
+    assert len(found) == len(todo)
+    for run, text in zip(todo, found, strict=True):
+        assert text == congestion_told(*run), run
+
+
+def test_faults_of_congestion_are_found(built, monkeypatch):
+    sanitizer, folder, _ = built
+    run = "simulate", 1, jc.CongestionCase(jc.FatTree.of(144)), 1, 0, 4, 0
+    for plant in set(PLANTS[sanitizer]) - {"OVERFLOW"}:
+        program = linked(sanitizer, folder, plant, "congestion")
+        result = execute(program, congestion_line(run, monkeypatch))
+        assert result.returncode != 0
+        assert PLANTS[sanitizer][plant] in result.stderr, plant

@@ -8,12 +8,11 @@
 #include "removed.h"
 // The kernel.
 #include "congestion/run.cuh"
-#include "read_case.h"
+#include "read_congestion.h"
 
 namespace {
 
-using jf_read::read, jf_read::read_many;
-using Numbers = std::vector<std::uint32_t>;
+using jf_read::read;
 
 class EmulatedGpu {
  public:
@@ -61,29 +60,8 @@ class EmulatedGpu {
 };
 
 void run_case() {
-  jf::congestion::Program program;
-  program.hosts = read<std::uint32_t>();
-  program.used = read<std::uint32_t>();
-  program.ranks = read<std::uint32_t>();
-  program.perturbation = read<std::int32_t>();
-  const auto offsets = read_many<std::uint32_t>(), senders = read_many<std::uint32_t>(),
-             receivers = read_many<std::uint32_t>(), chain = read_many<std::uint32_t>();
-  program.set_levels(offsets, senders, receivers, chain);
-  if (read<int>() != 0) {
-    const auto m = read_many<std::uint32_t>(), w = read_many<std::uint32_t>(),
-               p = read_many<std::uint32_t>();
-    const int key = read<int>();
-    program.set_fat_tree(m, w, p, key, read<std::uint64_t>(), false);
-  } else {
-    const auto nodes = read<std::uint32_t>();
-    const auto next = read_many<std::uint32_t>();
-    program.set_table(nodes, next, read_many<std::uint32_t>());
-  }
-  jf::congestion::Request request;
-  request.seed = read<std::uint64_t>();
-  request.first = read<std::int64_t>();
-  request.count = read<std::int64_t>();
-  request.all = read<bool>();
+  const jf::congestion::Program program = jf_read::read_congestion();
+  const jf::congestion::Request request = jf_read::read_congestion_request();
   const auto shared = read<std::int64_t>(), blocks = read<std::int64_t>();
   const auto order = jf_emu::kAllOrders.at(read<std::size_t>());
   EmulatedGpu device(read<std::uint64_t>(), order);
