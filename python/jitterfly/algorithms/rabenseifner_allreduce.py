@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from ..partners import Xor
 from ..steps import Step
-from ..units import Seconds
-from .algorithm import Forwarding
+from .redundancy import Forwarded
 from .schedule import block_bytes, collective, fold_in, fold_out, message, power_below
 
 
 @dataclass(frozen=True)
-class RabenseifnerAllreduce(Forwarding, kind="rabenseifner_allreduce"):
+class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
     """The vector is halved each round while it is reduced, and put together on the way back.
 
     Round r of the first half exchanges half of what is left with ``i xor 2^r`` (distance doubling,
@@ -24,31 +22,12 @@ class RabenseifnerAllreduce(Forwarding, kind="rabenseifner_allreduce"):
     `message_bytes` is the vector, n bytes, cut into P blocks of n / P (rounded up). 2 K messages a
     rank, of P/2, P/4, ... 1 blocks and back; two of n bytes more with the fold.
 
-    Parameters
-    ----------
-    after : int or "all"
-        Redundant exchanges of the result after it, as of `Butterfly`: with ``i xor 2^(m - 1)``
-        among all ranks, 0 to ``log2(ranks)`` rounded up. "all" is the most there are.
-    forward_cost : float or str
-        CPU time of each redundant exchange, seconds. Needs `after` above 0.
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range; `after` beyond its range when the case is made.
-
     Notes
     -----
     Noise-free, Hockney, P ranks: ``2 K alpha + 2 (P - 1)/P n beta + (P - 1)/P n gamma``. Best for
     long vectors on many ranks: Rabenseifner, "Optimization of Collective Reduction Operations"
     (ICCS 2004); Thakur, Rabenseifner & Gropp (IJHPCA 2005).
     """
-
-    after: int | Literal["all"] = 0
-    forward_cost: Seconds = Seconds(0.0)
-
-    def __post_init__(self) -> None:
-        self.check_forwards()
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         n, power = message_bytes, power_below(ranks)

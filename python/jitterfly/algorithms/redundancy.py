@@ -1,14 +1,55 @@
-"""Redundant copies inside the butterfly: the checks of what a user says of them."""
+"""Redundant copies: forwards after any allreduce, and checks of those inside the butterfly."""
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..fields import check_integer, shorten
-from .algorithm import MOST_ROUNDS
+from ..units import Seconds
+from .algorithm import MOST_ROUNDS, Forwarding
 
 MOST_MIRRORS = 8
 Levels = tuple[int, ...] | Literal["all"] | None
+
+
+_FORWARDS = """\
+Parameters
+----------
+after : int or "all"
+    Redundant exchanges of the result after it, as of `Butterfly`: with ``i xor 2^(m - 1)``
+    among all ranks, 0 to ``log2(ranks)`` rounded up. "all" is the most there are.
+forward_cost : float or str
+    CPU time of each redundant exchange, seconds. Needs `after` above 0.
+
+Raises
+------
+ValueError
+    A parameter out of range; `after` beyond its range when the case is made.
+
+"""
+
+
+@dataclass(frozen=True)
+class Forwarded(Forwarding):
+    """Base of allreduces whose redundant copies are those after it alone: its two parameters.
+
+    What they mean is said here for all (`_FORWARDS`); a class below gets it into its docstring,
+    before the notes.
+    """
+
+    after: int | Literal["all"] = 0
+    forward_cost: Seconds = Seconds(0.0)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        text = inspect.cleandoc(cls.__doc__ or "")
+        about, heading, notes = text.partition("Notes\n-----\n")
+        cls.__doc__ = f"{about}{_FORWARDS}{heading}{notes}"
+
+    def __post_init__(self) -> None:
+        self.check_forwards()
 
 
 def check_levels(value: Any, name: str, highest: int) -> Levels:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from ..partners import Shift
 from ..steps import Step
-from ..units import Seconds
-from .algorithm import Forwarding
+from .redundancy import Forwarded
 from .schedule import block_bytes, collective, message
 
 
 @dataclass(frozen=True)
-class RingAllreduce(Forwarding, kind="ring_allreduce"):
+class RingAllreduce(Forwarded, kind="ring_allreduce"):
     """Rank i sends a block of the vector to rank i + 1, N - 1 times to reduce, N - 1 to gather.
 
     In step s of the first half rank i sends block ``i - s`` (modulo N) and combines what it
@@ -22,19 +20,6 @@ class RingAllreduce(Forwarding, kind="ring_allreduce"):
     `message_bytes` is the vector, n bytes, cut into N blocks of n / N (rounded up). 2 (N - 1)
     messages of a block a rank, whatever N is.
 
-    Parameters
-    ----------
-    after : int or "all"
-        Redundant exchanges of the result after it, as of `Butterfly`: with ``i xor 2^(m - 1)``
-        among all ranks, 0 to ``log2(ranks)`` rounded up. "all" is the most there are.
-    forward_cost : float or str
-        CPU time of each redundant exchange, seconds. Needs `after` above 0.
-
-    Raises
-    ------
-    ValueError
-        A parameter out of range; `after` beyond its range when the case is made.
-
     Notes
     -----
     Noise-free, with A the time of one message of a block (A' without combining) and d its gap
@@ -42,12 +27,6 @@ class RingAllreduce(Forwarding, kind="ring_allreduce"):
     allreduce can send, for long vectors; its latency grows with N. Patarasuk & Yuan, "Bandwidth
     optimal all-reduce algorithms for clusters of workstations" (JPDC 2009).
     """
-
-    after: int | Literal["all"] = 0
-    forward_cost: Seconds = Seconds(0.0)
-
-    def __post_init__(self) -> None:
-        self.check_forwards()
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         block, rest = block_bytes(message_bytes, ranks), ranks - 1
