@@ -16,7 +16,8 @@ from jitterfly.advice import Candidate, Question, known, register
 from jitterfly.advice.entrants import entrants, extend, groups
 from jitterfly.advice.found import cell_of
 from jitterfly.advice.race import Race
-from jitterfly.advice.sizes import read_bytes, read_ranks, read_share, show_size
+from jitterfly.advice.sizes import read_bytes, read_ranks, read_share
+from jitterfly.units import show_size
 
 MACHINE = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")
 NOISE = [jf.PeriodicNoise(period="1ms", duration="10us", start="stationary")]
@@ -31,9 +32,9 @@ def test_sizes():
     assert read_ranks([2, 5], "ranks") == [2, 5]
     assert read_ranks(np.array([2, 5]), "ranks") == [2, 5]
     assert read_bytes("8, 1KiB,1MiB,1 kB,3B", "bytes") == [8, 1024, 2**20, 1000, 3]
-    assert read_bytes("8..64/2", "bytes") == [8, 32]
+    assert read_bytes("8..64/2", "bytes") == [8, 32, 64]  # both ends, also with a step
     assert read_bytes("2^3..2^5", "bytes") == [8, 16, 32]
-    for count in (0, 1, 999, 1000, 1024, 1536, 2**20, 5 * 10**9):
+    for count in (0, 1, 999, 1000, 1024, 1536, 2**20, 5 * 10**9, 3 * 2**40, 7 * 10**15, 2**62):
         assert read_bytes(show_size(count).replace(",", ""), "bytes") == [count]
 
 
@@ -63,7 +64,7 @@ def test_bad_shares(value):
         ({"collective": "alltoall"}, "collective must be one of 'allreduce'"),
         ({"statistic": "max"}, "statistic must be mean or a quantile such as p50"),
         ({"within": -0.1}, "within must be a share from 0 to below 1"),
-        ({"confidence": 0.3}, "confidence must be a share from 0.5 to below 1"),
+        ({"confidence": 0.3}, "confidence must be a share from 0.5 to below 1 such as 0.95 or 95%"),
         ({"confidence": 1.0}, "confidence must be a share from 0.5 to below 1"),
         ({"candidates": ["buterfly"]}, "(did you mean 'butterfly'?)"),
         ({"candidates": "butterfly"}, "candidates must be a list of names"),
@@ -135,10 +136,12 @@ def test_what_does_not_fit_is_left_out():
     found = jf.advise("2,8", network=gap, noise=NOISE, candidates=BUTTERFLIES, realizations=64)
     small, cell = found.cells
     assert cell.left_out["butterfly_within_all"].startswith(
-        "message_bytes = 8 occupy a link for 1.5e-07 s"
+        "message_bytes = 8 occupy a link for 150 ns: what copies"
     )
     assert small.left_out["butterfly_after_all"] == "the same program as butterfly_after_1 here"
     assert "at least 4 ranks" in small.left_out["butterfly_within_all"]
+    few = jf.advise(4, network=gap, noise=NOISE, realizations=64).cells[0]
+    assert few.left_out["butterfly_after_4"] == "4 ranks have 2 partners to forward to, not 4"
     assert {one.name for one in cell.ranking} == {"butterfly", "butterfly_after_1",
                                                   "butterfly_after_all"}  # fmt: skip
     small = jf.LogGOPS(L="1us", o="0.1us", S=100)
@@ -178,6 +181,8 @@ def test_all_see_the_same_noise(cycles):
     # Forwards for nothing (own) and for a message's cost differ; those without any fit both.
     assert sorted(len(group) for group in made) == ([1, 1, 3] if cycles == 1 else [1] * 5)
     for group in made:
+        for one in group:
+            one.listen()
         assert extend(group, 20, 9) == 20
         extend(group[:1], 50, 9)
         extend(group, 50, 9)
@@ -194,6 +199,7 @@ def test_noise_makes_no_butterfly_earlier():
     found, _ = entrants(question, 16, 8)
     assert [one.name for one in found if not one.never_early] == ["butterfly_within_all"]
     for one in found:
+        one.listen()
         extend([one], 300, 1)
         assert not one.never_early or one.samples.min() >= one.quiet - 1e-15
         assert one.samples.max() > one.quiet
@@ -260,6 +266,7 @@ def test_slower_without_noise_is_not_simulated():
     question = Question(64, network=MACHINE, noise=NOISE, seed=1, within=0.0,
                         candidates=["butterfly", "butterfly_within_all"])  # fmt: skip
     race = Race(question, 64, 8)
+    race.prepare()
     late = next(one for one in race.entrants if one.name == "butterfly_within_all")
     late.quiet, late.never_early = 1e-3, True
     race.look_at(0, 32, lambda _: None)

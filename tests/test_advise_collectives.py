@@ -145,6 +145,7 @@ def test_noise_makes_nobody_earlier(collective, ranks):
     found, _ = entrants(question, ranks, 1000)
     assert any(one.never_early for one in found)
     for one in found:
+        one.listen()
         extend([one], 300, 1)
         if one.never_early:
             assert one.samples.min() >= one.quiet - 1e-15

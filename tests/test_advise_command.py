@@ -161,7 +161,7 @@ def test_ctrl_c_of_the_command(capsys, monkeypatch):
     def press(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jitterfly.cli.advise._Line.__call__", press)
+    monkeypatch.setattr("jitterfly.cli.advise_line.Line.__call__", press)
     assert run(*ARGUMENTS, "--within", "0") == 130
     assert "stopped: this is what was known by then" in capsys.readouterr().out
 

@@ -152,6 +152,7 @@ class Drawn(Race):
     def __init__(self, question, draws):
         self.draws = draws
         super().__init__(question, 4, 8)
+        self.prepare()
         self.entrants = [Entrant(f"c{i}", one.case, 0.0, False) for i, one in
                          enumerate(self.entrants * len(draws))][: len(draws)]  # fmt: skip
         self.exact = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -17,18 +18,22 @@ from .steps import Step
 from .timeline import NEVER, is_symmetric, symmetric_timeline
 from .units import to_ticks
 
+Poll = Callable[[int], object]
+"""Called now and then, a few times a second; what it raises ends the computation."""
 
-def quiet_ticks(case: Case) -> npt.NDArray[np.int64]:
+
+def quiet_ticks(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]:
     """Noise-free time of the last rank in each row that the case observes, in ticks.
 
-    Rank 0's where the case observes that alone. Shape (rows,).
+    Rank 0's where the case observes that alone. Shape (rows,). On very many ranks that are not
+    alike this takes minutes: `poll` can end it.
     """
-    return _quiet(_without_noise(case))[:, 0]
+    return _quiet(_without_noise(case), _Polled(poll))[:, 0]
 
 
 def quiet_observations(case: Case) -> npt.NDArray[np.int64]:
     """The same for each column of `Result.ticks`: latest, earliest and mean where they are."""
-    found = _quiet(_without_noise(case))
+    found = _quiet(_without_noise(case), _Polled(None))
     return found.ravel() if case.observe in ("spread", "rounds") else found[:, 0]
 
 
@@ -36,22 +41,35 @@ def _without_noise(case: Case) -> Case:
     return dataclasses.replace(case, noise=()) if case.noise else case
 
 
+class _Polled:
+    """A `Poll`, or None. All are equal: what is kept of a case does not depend on who asked."""
+
+    def __init__(self, call: Poll | None):
+        self.call = call
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Polled)
+
+    def __hash__(self) -> int:
+        return 0
+
+
 @lru_cache(maxsize=1024)
-def _quiet(case: Case) -> npt.NDArray[np.int64]:
+def _quiet(case: Case, poll: _Polled) -> npt.NDArray[np.int64]:
     """Latest, earliest and mean of each row; shape (rows, 3)."""
     steps = case.cycle_steps()
     if is_symmetric(steps, case.ranks, case.algorithm.forward_ticks()):
         found = np.repeat(_symmetric(case, steps)[:, None], 3, axis=1)
     else:
-        found = _simulated(case)
+        found = _simulated(case, poll.call)
     found.setflags(write=False)
     return found
 
 
-def _simulated(case: Case) -> npt.NDArray[np.int64]:
+def _simulated(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
     """By the engine: ranks differ, but without noise one realization is like any other."""
     try:
-        raw = _core.simulate(compile_case(case), 0, 0, 1, "all", "cpu", 0, None)
+        raw = _core.simulate(compile_case(case), 0, 0, 1, "all", "cpu", 0, poll)
     except MemoryError:
         raise ValueError(f"not enough memory for one realization of {case.ranks} ranks") from None
     return max_min_mean(raw, ranks_of_rows(case)).reshape(-1, 3)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -92,6 +93,7 @@ own, cycles, work, realizations, seconds, seed
     >>> print(f"{found.cell(256, 8).ranking[1].ratio:.2f}")
     1.33 [1.21, 1.47]
     """
+    started = time.monotonic()
     question = Question(
         ranks,  # type: ignore[arg-type]
         network=network,
@@ -109,4 +111,4 @@ own, cycles, work, realizations, seconds, seed
         seconds=seconds,
         seed=seed,
     )
-    return search(question, backend=backend, threads=threads, progress=progress)
+    return search(question, backend=backend, threads=threads, progress=progress, started=started)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from .found import EQUAL, NOBODY, NOT_RUN, OPEN, WINNER, Cell, plain
+from ..stats import Estimate
+from ..units import show_size
+from .found import EQUAL, NOBODY, NOT_RUN, OPEN, WINNER, Cell
 from .question import Question
-from .sizes import show_size
 
 DECIDED, REALIZATIONS, SECONDS, STOPPED = "decided", "realizations", "seconds", "stopped"
 """Why it ended: everything is known; the budget in realizations, or in seconds; Ctrl-C."""
@@ -88,7 +90,7 @@ class Advice:
 
     def _tolerance(self) -> str:
         within = self.question.within
-        return f"within {100 * within:g} %" if within else "to the tick"
+        return f"within {100 * within:.10g} %" if within else "to the tick"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; times in seconds."""
@@ -124,11 +126,15 @@ class Advice:
             start = (question.collective, cell.ranks, cell.message_bytes, cell.outcome)
             end = (question.confidence, question.seed)
             for place, one in enumerate(cell.ranking, 1):
-                numbers = [plain(e) for e in (one.value, one.ratio, one.difference, one.faster)]
+                numbers = [_plain(e) for e in (one.value, one.ratio, one.difference, one.faster)]
                 value, ratio, apart = ([n["value"], n["low"], n["high"]] for n in numbers[:3])
                 writer.writerow([*start, one.name, place, one.state, question.statistic, *value,
                                  one.noise_free, *ratio, *apart, numbers[3]["value"],
                                  one.realizations, *end, ""])  # fmt: skip
+            for name, quiet in cell.noise_free.items():
+                if not cell.ranking:
+                    writer.writerow([*start, name, "", cell.outcome, question.statistic, *[""] * 3,
+                                     quiet, *[""] * 7, 0, *end, ""])  # fmt: skip
             for name, why in cell.left_out.items():
                 writer.writerow([*start, name, "", "left out", question.statistic, *[""] * 11, 0,
                                  *end, why])  # fmt: skip
@@ -161,18 +167,31 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "best": cell.best or None,
         "among": list(cell.among),
         "realizations": cell.realizations,
+        "noise_free_s": cell.noise_free,
         "ranking": [
             {
                 "name": one.name,
                 "state": one.state,
-                "statistic_s": plain(one.value),
+                "statistic_s": _plain(one.value),
                 "noise_free_s": one.noise_free,
-                "ratio": plain(one.ratio),
-                "difference_s": plain(one.difference),
-                "faster": plain(one.faster),
+                "ratio": _plain(one.ratio),
+                "difference_s": _plain(one.difference),
+                "faster": _plain(one.faster),
                 "realizations": one.realizations,
             }
             for one in cell.ranking
         ],
         "left_out": cell.left_out,
+    }
+
+
+def _plain(estimate: Estimate) -> dict[str, Any]:
+    """An estimate for JSON: what is unknown or has no end is None."""
+    return {
+        name: float(number) if math.isfinite(number) else None
+        for name, number in (
+            ("value", float(estimate.value)),
+            ("low", float(estimate.low)),
+            ("high", float(estimate.high)),
+        )
     }

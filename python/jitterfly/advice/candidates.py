@@ -6,14 +6,14 @@ it. A new algorithm is a line in `_PLAIN`; a program of the user's is registered
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ..algorithms import Algorithm
-from ..fields import check_choice, shorten
+from ..algorithms.schedule import rounds_of
+from ..fields import check_choice
 from ..network import Network
-from ..units import from_ticks
+from ..units import from_ticks, show_seconds
 
 _LITTLE = 0.05  # of a round: for what is shorter, copies need not wait
 
@@ -105,46 +105,6 @@ def known(collective: str) -> dict[str, Candidate]:
     return dict(_REGISTERED[check_choice(collective, "collective", COLLECTIVES)])
 
 
-def choose(collective: str, names: Iterable[str] | None, own: Mapping[str, Any]) -> list[Candidate]:
-    """The candidates that are meant: those named (else the usual ones) and the user's own.
-
-    Parameters
-    ----------
-    collective : str
-    names : list of str, optional
-    own : mapping
-        By name, an `Algorithm` or its table, such as ``{"kind": "butterfly", "after": 3}``.
-
-    Raises
-    ------
-    ValueError
-        An unknown name or one given twice, a bad table, or none at all.
-    """
-    there = known(collective)
-    if isinstance(names, (str, bytes)):
-        raise ValueError(f"candidates must be a list of names, got {shorten(names)}")
-    if names is None:
-        chosen = [one for one in there.values() if one.usual]
-    else:
-        chosen = [there[check_choice(name, "candidates", list(there))] for name in names]
-    if not isinstance(own, Mapping):
-        raise ValueError(f"own must be a table of names and algorithms, got {shorten(own)}")
-    chosen += [_own(str(name), value) for name, value in own.items()]
-    found = [one.name for one in chosen]
-    twice = sorted({name for name in found if found.count(name) > 1})
-    if twice:
-        raise ValueError(f"candidates must differ, {twice[0]!r} is given twice")
-    if not found:
-        raise ValueError(f"candidates must name at least one; {collective} has {', '.join(there)}")
-    return chosen
-
-
-def _own(name: str, value: Any) -> Candidate:
-    if not isinstance(value, Algorithm):
-        value = Algorithm.from_dict(value, f"own.{name}")
-    return Candidate(name, lambda ranks, network, size: value)
-
-
 def _kind(kind: str) -> Maker:
     return lambda ranks, network, size: Algorithm.from_dict({"kind": kind})
 
@@ -156,6 +116,9 @@ def _forwarded(after: int | str) -> Maker:
     """
 
     def make(ranks: int, network: Network, size: int) -> Algorithm:
+        most = rounds_of(ranks)
+        if after != "all" and int(after) > most:
+            raise ValueError(f"{ranks} ranks have {most} partners to forward to, not {after}")
         costs = network.costs(size)
         cost = float(from_ticks(max(costs.send + costs.receive, network.gap(size))))
         return Algorithm.from_dict({"kind": "butterfly", "after": after, "forward_cost": cost})
@@ -185,8 +148,8 @@ def _check_links(network: Network, size: int) -> None:
     gap, costs = network.gap(size), network.costs(size)
     if gap > max(costs.send, _LITTLE * sum(costs)):
         raise ValueError(
-            f"message_bytes = {size} occupy a link for {from_ticks(gap):.3g} s: what copies would "
-            "wait for it is not modelled"
+            f"message_bytes = {size} occupy a link for {show_seconds(float(from_ticks(gap)), 3)}: "
+            "what copies would wait for it is not modelled"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..case import Case
 from ..program import completions
-from ..quiet import quiet_ticks
+from ..quiet import Poll, quiet_ticks
 from ..simulate import simulate
 from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS, Step
 from ..units import from_ticks
@@ -29,7 +30,7 @@ class Entrant:
     name : str
     case : Case
     quiet : float
-        Completion without noise, seconds.
+        Completion without noise, seconds; NaN until `listen`.
     never_early : bool
         See `Candidate`.
     samples : float64 array, shape (realizations,)
@@ -40,14 +41,18 @@ class Entrant:
 
     name: str
     case: Case
-    quiet: float
-    never_early: bool
+    quiet: float = math.nan
+    never_early: bool = False
     samples: Floats = field(default_factory=lambda: np.zeros(0))
     dropped: int = -1
 
+    def listen(self, poll: Poll | None = None) -> None:
+        """Find out how long it takes without noise: minutes, on very many ranks."""
+        self.quiet = float(from_ticks(quiet_ticks(self.case, poll)[-1]))
+
 
 def entrants(question: Question, ranks: int, size: int) -> tuple[list[Entrant], dict[str, str]]:
-    """The candidates that fit a cell, and why the others do not, by name."""
+    """The candidates that fit a cell, and why the others do not, by name; nothing is simulated."""
     found: list[Entrant] = []
     left_out: dict[str, str] = {}
     programs: dict[Any, str] = {}
@@ -65,8 +70,7 @@ def entrants(question: Question, ranks: int, size: int) -> tuple[list[Entrant], 
             left_out[candidate.name] = f"the same program as {programs[program]} here"
             continue
         programs[program] = candidate.name
-        quiet = float(from_ticks(quiet_ticks(case)[-1]))
-        found.append(Entrant(candidate.name, case, quiet, candidate.never_early))
+        found.append(Entrant(candidate.name, case, never_early=candidate.never_early))
     return found, left_out
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from ..stats import Estimate, win_probability
 from .entrants import Entrant
@@ -41,7 +40,9 @@ class Ranked:
     ratio, difference : Estimate
         Paired, to the best one, whichever of those that may be it is: how many times as long, and
         how many seconds longer. Values are to the first of the ranking; the intervals hold
-        together, over all candidates, cells and looks.
+        together, over all candidates, cells and looks. Of one that is slower without noise both
+        are the least that they can be, with its noise-free time for its own: values to the
+        estimate of the best one, `low` to its upper bound, and no upper end.
     faster : Estimate
         How often it is faster than the first of the ranking on the same noise (a tie counts half),
         with the interval of this number alone.
@@ -73,6 +74,9 @@ class Cell:
         Candidates that do not fit, and why.
     realizations : int
         Of those that were looked at longest.
+    noise_free : dict
+        Completion without noise by name, seconds; of all candidates that fit, but for those whose
+        time was not known yet when the search ended.
     """
 
     ranks: int
@@ -81,6 +85,7 @@ class Cell:
     ranking: tuple[Ranked, ...]
     left_out: dict[str, str]
     realizations: int
+    noise_free: dict[str, float] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -102,10 +107,11 @@ class Cell:
 
 def cell_of(race: Race, confidence: float) -> Cell:
     """What a race says after its last look."""
+    quiet = {one.name: one.quiet for one in race.entrants if not math.isnan(one.quiet)}
+    if not race.ready or (race.entrants and race.look < 0 and not race.exact):
+        return Cell(race.ranks, race.message_bytes, NOT_RUN, (), race.left_out, 0, quiet)
     if not race.entrants:
         return Cell(race.ranks, race.message_bytes, NOBODY, (), race.left_out, 0)
-    if race.look < 0 and not race.exact:
-        return Cell(race.ranks, race.message_bytes, NOT_RUN, (), race.left_out, 0)
     left = race.left
     if race.exact:  # known to the tick: all that take the shortest time are the best
         least = left[0].quiet
@@ -117,7 +123,9 @@ def cell_of(race: Race, confidence: float) -> Cell:
     alone = ranking[0].state == BEST and all(one.state != CLOSE for one in ranking)
     outcome = WINNER if alone else EQUAL if ranking[0].state in (BEST, CLOSE) else OPEN
     count = 0 if race.exact else max(race.realizations(one) for one in race.entrants)
-    return Cell(race.ranks, race.message_bytes, outcome, tuple(ranking), race.left_out, count)
+    return Cell(
+        race.ranks, race.message_bytes, outcome, tuple(ranking), race.left_out, count, quiet
+    )
 
 
 def _place(one: Ranked) -> float:
@@ -185,15 +193,3 @@ def _faster(race: Race, one: Entrant, first: Entrant, confidence: float) -> Esti
     a, b = race.paired(one, first)
     wins, losses = int((a < b).sum()), int((a > b).sum())
     return win_probability(wins, len(a) - wins - losses, losses, confidence)
-
-
-def plain(estimate: Estimate) -> dict[str, Any]:
-    """An estimate for JSON: what is unknown or has no end is None."""
-    return {
-        name: float(number) if math.isfinite(number) else None
-        for name, number in (
-            ("value", float(estimate.value)),
-            ("low", float(estimate.low)),
-            ("high", float(estimate.high)),
-        )
-    }

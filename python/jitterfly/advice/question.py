@@ -8,11 +8,12 @@ from typing import Any
 
 from ..algorithms import MOST_ROUNDS
 from ..case import MOST_CYCLES
-from ..fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, shorten
+from ..fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, shorten, show_number
 from ..network import MOST_BYTES, Network
 from ..noise import Noise, check_sources
 from ..units import Seconds
-from .candidates import COLLECTIVES, Candidate, choose
+from .candidates import COLLECTIVES, Candidate
+from .chosen import choose
 from .sizes import read_bytes, read_ranks, read_share
 from .statistic import Statistic
 
@@ -103,7 +104,7 @@ class Question:
             check_integer(size, "message_bytes", self.network.smallest_message, MOST_BYTES)
         Statistic.named(self.statistic)
         put("within", read_share(self.within, "within", 0.0, 1.0))
-        put("confidence", read_share(self.confidence, "confidence", 0.5, 1.0))
+        put("confidence", read_share(self.confidence, "confidence", 0.5, 1.0, "0.95 or 95%"))
         put("cycles", check_integer(self.cycles, "cycles", 1, MOST_CYCLES))
         put("seed", check_integer(self.seed, "seed", 0, MOST_SEED))
         if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
@@ -172,7 +173,7 @@ def _check_seconds(value: Any) -> float | None:
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not good or not 0 < value <= _MOST_SECONDS:
         raise ValueError(
-            f"seconds must be None or a number above 0 and up to {_MOST_SECONDS:g}, "
+            f"seconds must be None or a number above 0 and up to {show_number(_MOST_SECONDS)}, "
             f"got {shorten(value)}"
         )
     return float(value)

@@ -23,6 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..quiet import Poll
 from .entrants import Entrant, entrants, extend, groups
 from .question import Question
 from .statistic import Statistic
@@ -32,7 +33,7 @@ Tick = Callable[[int], object]
 
 
 class Race:
-    """A cell on its way to a decision.
+    """A cell on its way to a decision: first `prepare`, then `look_at`.
 
     Attributes
     ----------
@@ -40,6 +41,10 @@ class Race:
     entrants : list of Entrant
     left_out : dict
         Why a candidate does not fit, by name.
+    ready : bool
+        Whether it is prepared.
+    exact : bool
+        Whether noise-free times are all there is to know.
     look : int
         Number of the last look; -1 before the first.
     """
@@ -50,11 +55,26 @@ class Race:
         self.error = question.error()
         self.within = question.within
         self.seed = question.seed
-        self.entrants, self.left_out = entrants(question, ranks, message_bytes)
+        self.entrants: list[Entrant] = []
+        self.left_out: dict[str, str] = {}
+        self.ready = self.exact = False
         self.look = -1
-        self.exact = not question.noise or all(_misses(one, question) for one in self.entrants)
+        self._question = question
+        self._ceiling = math.inf
         self._seen: dict[str, int] = {}  # realizations at the last look
         self._values: dict[str, float] = {}
+
+    def prepare(self, poll: Poll | None = None) -> None:
+        """Find out who fits, and how long each takes without noise.
+
+        An exception from `poll`, or Ctrl-C, leaves those times that are known by then.
+        """
+        question = self._question
+        self.entrants, self.left_out = entrants(question, self.ranks, self.message_bytes)
+        for one in self.entrants:
+            one.listen(poll)
+        self.exact = not question.noise or all(_misses(one, question) for one in self.entrants)
+        self.ready = True
 
     @property
     def left(self) -> list[Entrant]:
@@ -71,7 +91,7 @@ class Race:
     @property
     def decided(self) -> bool:
         """Whether there is nothing left to find out."""
-        if not self.entrants or self.exact:
+        if self.ready and (not self.entrants or self.exact):
             return True
         if self.look < 0:
             return False
@@ -101,7 +121,7 @@ class Race:
             return
         racing: list[Entrant] = []
         slow: list[Entrant] = []
-        ceiling = math.inf
+        ceiling = self._ceiling
         for group in sorted(groups(self.left), key=_quiet_of):
             for one in group:
                 (slow if one.never_early and one.quiet > ceiling else racing).append(one)
@@ -123,7 +143,7 @@ class Race:
         for one in racing:
             found = self.statistic.estimate(one.samples[:count], self.error)
             self._seen[one.name], self._values[one.name] = count, float(found.value)
-        self.look = number
+        self.look, self._ceiling = number, ceiling
         for one in slow:
             one.dropped = number
         best = min(racing, key=self.value)
@@ -138,10 +158,11 @@ class Race:
         return self._seen.get(one.name, 0)
 
     def ceiling(self) -> float:
-        """What the best of those left takes at most."""
-        bounds = [self.statistic.upper(one.samples[: self.realizations(one)], self.error)
-                  for one in self.left if self.realizations(one)]  # fmt: skip
-        return min(bounds, default=math.inf)
+        """What the best one takes at most, in seconds: the lowest bound of any look.
+
+        By this one candidates were dropped, so that it is below what each of them takes.
+        """
+        return self._ceiling
 
 
 def _quiet_of(group: Sequence[Entrant]) -> float:

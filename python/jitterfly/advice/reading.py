@@ -29,14 +29,7 @@ def load_question(
     OSError
         It can not be read.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file in UTF-8") from None
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not valid TOML: {error}") from None
+    table = _table(path)
     try:
         check_keys(table, KEYS, "the question")
         with files_from(Path(path).absolute().parent):
@@ -47,6 +40,32 @@ def load_question(
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     return read_question(table | dict(over), seconds)
+
+
+def own_names(path: str | Path) -> tuple[str, list[str]]:
+    """The collective of the question in a TOML file, and the names of its own candidates.
+
+    Raises
+    ------
+    ValueError, OSError
+        As `load_question`, of the syntax.
+    """
+    table = _table(path)
+    own = table.get("own", {})
+    if not isinstance(own, Mapping):
+        raise ValueError(f"{path}: own must be a table of names and algorithms, got {shorten(own)}")
+    return str(table.get("collective", "allreduce")), list(own)
+
+
+def _table(path: str | Path) -> dict[str, Any]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a text file in UTF-8") from None
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not valid TOML: {error}") from None
 
 
 def read_question(table: Mapping[str, Any], seconds: float | None = None) -> Question:

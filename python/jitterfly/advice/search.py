@@ -20,7 +20,8 @@ class Progress:
 
     Attributes
     ----------
-    cells, decided : int
+    cells, prepared, decided : int
+        All; those whose candidates' noise-free times are known; those that are decided.
     look, looks : int
         Number of the look from 1, and how many there are at most.
     realizations : int
@@ -28,10 +29,11 @@ class Progress:
     simulated : int
         Realizations so far, of all candidates in all cells.
     elapsed : float
-        Seconds.
+        Seconds since it was asked.
     """
 
     cells: int
+    prepared: int = 0
     decided: int = 0
     look: int = 0
     looks: int = 0
@@ -51,17 +53,18 @@ def search(
     backend: str = "auto",
     threads: int | None = None,
     progress: Callable[[Progress], object] | None = None,
+    started: float | None = None,
 ) -> Advice:
-    """See `advise`."""
+    """See `advise`; `started` is the `time.monotonic()` that the seconds count from (now)."""
     if not isinstance(question, Question):
         raise ValueError(f"question must be a Question, got {shorten(question)}")
     check_backend(backend, threads)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
+    begun = time.monotonic() if started is None else started
     races = [Race(question, ranks, size) for ranks, size in question.cells]
-    _check_some(races)
     sizes = question.looks()
-    state = Progress(len(races), looks=len(sizes))
+    state = Progress(len(races), looks=len(sizes), started=begun)
     tell = progress or (lambda _: None)
 
     def tick(more: int) -> None:
@@ -76,6 +79,9 @@ def search(
         for number, size in enumerate(sizes):
             state.look, state.realizations = number + 1, size
             for race in races:
+                if not race.ready:
+                    race.prepare(lambda _: tick(0))
+                    state.prepared += 1
                 race.look_at(number, size, tick, backend=backend, threads=threads)
                 decided[race] = race.decided
                 state.decided = sum(decided.values())
@@ -86,6 +92,7 @@ def search(
         ended = SECONDS
     except KeyboardInterrupt:
         ended = STOPPED
+    _check_some(races)
     if all(decided.values()):
         ended = DECIDED
     cells = tuple(cell_of(race, question.confidence) for race in races)
@@ -95,7 +102,7 @@ def search(
 
 def _check_some(races: Sequence[Race]) -> None:
     """Raise ValueError if there is nothing to choose from anywhere."""
-    if any(race.entrants for race in races):
+    if any(race.entrants or not race.ready for race in races):
         return
     name, why = next(iter(races[0].left_out.items()))
     raise ValueError(f"candidates: none fits in any cell; {name}: {why}")

@@ -1,4 +1,4 @@
-"""Ranks, bytes, shares and lists of them, as text."""
+"""Ranks, sizes, shares and lists of them, as text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import check_integer, shorten
+from ..fields import check_integer, shorten, show_number
+from ..units import BYTES
 
-_UNITS = {
-    "": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
-}  # fmt: skip
 _SIZE = re.compile(r"\s*(?:2\^([0-9]{1,2})|([0-9]{1,19}))\s*([A-Za-z]{0,3})\s*")
 _MOST = 10_000  # values in a list
 
@@ -21,16 +19,18 @@ _MOST = 10_000  # values in a list
 def read_ranks(value: Any, name: str) -> list[int]:
     """Numbers of ranks: ``"64,1000,6000"``, ``"2^4..2^12"``, ``"2^4..2^12/2"``, or a list.
 
+    A range has both of its ends, also where a step of more than one exponent would miss the last.
+
     Examples
     --------
-    >>> read_ranks("6, 2^4..2^8/2", "ranks")
-    [6, 16, 64, 256]
+    >>> read_ranks("6, 2^4..2^8/2", "ranks"), read_ranks("8..64/2", "ranks")
+    ([6, 16, 64, 256], [8, 32, 64])
     """
     return _listed(value, name, lambda text: _one(text, name, False))
 
 
 def read_bytes(value: Any, name: str) -> list[int]:
-    """Sizes: as `read_ranks`, with units; kB is 1000 bytes, KiB 1024.
+    """Sizes: as `read_ranks`, with units (`units.BYTES`); kB is 1000 bytes, KiB 1024.
 
     Examples
     --------
@@ -42,21 +42,9 @@ def read_bytes(value: Any, name: str) -> list[int]:
     return _listed(value, name, lambda text: _one(text, name, True))
 
 
-def show_size(count: int) -> str:
-    """Bytes for people, exact.
-
-    Examples
-    --------
-    >>> show_size(1024), show_size(3 * 2**20), show_size(1000), show_size(12)
-    ('1 KiB', '3 MiB', '1 kB', '12 B')
-    """
-    for unit in ("GiB", "GB", "MiB", "MB", "KiB", "kB"):
-        if count and count % _UNITS[unit] == 0:
-            return f"{count // _UNITS[unit]:,} {unit}"
-    return f"{count:,} B"
-
-
-def read_share(value: Any, name: str, low: float, high: float) -> float:
+def read_share(
+    value: Any, name: str, low: float, high: float, example: str = "0.01 or 1%"
+) -> float:
     """A share: 0.01, or ``"1%"``.
 
     Examples
@@ -78,8 +66,8 @@ def read_share(value: Any, name: str, low: float, high: float) -> float:
         found = -1.0
     if not low <= found < high:
         raise ValueError(
-            f"{name} must be a share from {low:g} to below {high:g} such as 0.01 or 1%, "
-            f"got {shorten(value)}"
+            f"{name} must be a share from {show_number(low)} to below {show_number(high)} "
+            f"such as {example}, got {shorten(value)}"
         )
     return found
 
@@ -108,6 +96,8 @@ def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
     if not dots:
         return [read(text)]
     last, slash, step = rest.partition("/")
+    if not first.strip() or not last.strip():
+        raise ValueError(f"{name}: a range must have two ends, such as 8..64, got {shorten(text)}")
     low, high = read(first), read(last)
     powers = all(end > 0 and end & (end - 1) == 0 for end in (low, high))
     if not powers or high < low:
@@ -117,18 +107,18 @@ def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
     if slash and not (re.fullmatch(r"[0-9]{1,2}", step.strip()) and int(step)):
         raise ValueError(f"{name}: a range must have a step from 1 to 99 after /, got "
                          f"{shorten(text)}")  # fmt: skip
-    exponents = range(low.bit_length() - 1, high.bit_length(), int(step or 1))
-    return [1 << k for k in exponents]
+    exponents = range(low.bit_length() - 1, high.bit_length() - 1, int(step or 1))
+    return [1 << k for k in exponents] + [high]
 
 
 def _one(text: str, name: str, units: bool) -> int:
     match = _SIZE.fullmatch(text)
     unit = match[3] if match else ""
-    if match is None or unit not in _UNITS or (unit and not units):
-        more = f", with a unit ({', '.join(list(_UNITS)[1:])})" if units else ""
+    if match is None or (unit and (not units or unit not in BYTES)):
+        more = f", with a unit ({', '.join(BYTES)})" if units else ""
         raise ValueError(
             f"{name} must be whole numbers such as 64 or 2^12, or ranges such as 2^4..2^12{more}; "
             f"got {shorten(text)}"
         )
     count = 1 << int(match[1]) if match[1] else int(match[2])
-    return count * _UNITS[unit]
+    return count * BYTES[unit or "B"]

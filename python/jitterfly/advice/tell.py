@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..stats import Estimate
-from ..units import show_seconds
+from ..units import show_seconds, show_size
 from .advice import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
 from .found import CLOSE, EQUAL, NOBODY, NOT_RUN, OPEN, PERHAPS, TOO_SLOW, WINNER, Cell, Ranked
-from .sizes import show_size
 
 _ENDS = {
     DECIDED: "all is decided",
-    REALIZATIONS: "the realizations of the budget are spent (--realizations)",
-    SECONDS: "the seconds of the budget are over (--seconds)",
+    REALIZATIONS: "the budget of {realizations:,} realizations is spent before all is decided: "
+    "raise --realizations, or call more of a difference equal with --within",
+    SECONDS: "the budget of {seconds:g} s is spent before all is decided: raise --seconds",
     STOPPED: "stopped: this is what was known by then",
 }
 _DETAILED = 3  # cells up to which each has its ranking
@@ -39,9 +39,11 @@ def lines(advice: Advice) -> list[str]:
 def sure(advice: Advice) -> list[str]:
     """How sure it is, and why it ended."""
     question = advice.question
+    budget = {"realizations": question.realizations, "seconds": question.seconds}
+    ended = _ENDS[advice.ended].format(**budget)
     if not question.noise:
-        return ["without noise: exact"]
-    share = f"{100 * question.confidence:g} %"
+        return ["without noise: exact" + (f"; {ended}" if advice.ended != DECIDED else "")]
+    share = f"{100 * question.confidence:.10g} %"
     parts = [
         _count(len(advice.cells), "cell"),
         _count(len(question.chosen()), "candidate"),
@@ -49,7 +51,7 @@ def sure(advice: Advice) -> list[str]:
     ]
     return [
         f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
-        f"{advice.simulated:,} realizations in {advice.elapsed:.3g} s; {_ENDS[advice.ended]}",
+        f"{advice.simulated:,} realizations in {advice.elapsed:.3g} s; {ended}",
     ]
 
 
@@ -61,7 +63,9 @@ def ranking(advice: Advice, cell: Cell) -> list[str]:
     """The candidates of one cell, the best first."""
     where = f"{cell.ranks:,} ranks, {show_size(cell.message_bytes)}"
     if cell.outcome in (NOBODY, NOT_RUN):
-        return [f"{where}: {cell.outcome}"]
+        known = sorted(cell.noise_free.items(), key=lambda item: item[1])
+        listed = [("", name, show_seconds(quiet, 4), "without noise") for name, quiet in known]
+        return [f"{where}: {cell.outcome}", *(_aligned(listed) if listed else [])]
     rows = [("", "candidate", advice.question.statistic, "times the best", "longer than the best",
              "faster", "realizations")]  # fmt: skip
     for place, one in enumerate(cell.ranking, 1):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_THREADS
+from .advise_line import Line
 from .options import integer, number, pairs, value
 
 EPILOG = """\
@@ -16,7 +17,8 @@ examples:
   jitterfly advise --ranks 64,1000,6000 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us,G=0.1ns \\
       --noise node.noise --statistic p99 --out advice
   jitterfly advise question.toml --within 2%
-Ranges are of powers of two: 2^4..2^12, 2^4..2^12/2 (every second exponent), 8..1MiB.
+Ranges are of powers of two: 2^4..2^12, 2^4..2^12/2 (every second exponent, and the last),
+8..1MiB. Units are kB, MB, ... PB (powers of 1000) and KiB, MiB, ... PiB (of 1024).
 --noise is a noise file (`jitterfly noise record`), or K=V,... such as
 kind=periodic,period=1ms,duration=10us; several add up. All candidates see the same noise.
 A file in TOML has the same under the names of jitterfly.advise: ranks, message_bytes, network,
@@ -24,7 +26,6 @@ A file in TOML has the same under the names of jitterfly.advise: ranks, message_
 """
 _FIELDS = ("collective", "statistic", "within", "confidence", "work")
 _SECONDS = 120.0
-_EVERY = {True: 0.2, False: 10.0}  # seconds between lines: on a terminal, elsewhere
 
 
 def add_parser(commands: Any) -> None:
@@ -48,7 +49,8 @@ def add_parser(commands: Any) -> None:
     add("--statistic", metavar="NAME", help="mean (default), or a quantile such as p50, p99.9")
     add("--within", metavar="SHARE", help="equal for practical purposes: 0.01 or 1%% (default)")
     add("--confidence", metavar="SHARE", help="of all that is told together (default 0.95)")
-    add("--candidates", metavar="NAME,...", help="instead of the usual ones; `list` prints all")
+    add("--candidates", metavar="NAME,...", help="instead of the usual ones, also of [own.NAME]; "
+        "`list` prints all")  # fmt: skip
     add("--cycles", metavar="N", help="collectives in a row, the last one counts (default 1)")
     add("--work", metavar="TIME", help="CPU time of a compute phase before each (default 0)")
     add("--realizations", metavar="N", help="of a candidate in a cell, at most (default 10,000, "
@@ -66,17 +68,20 @@ def _run(chosen: argparse.Namespace) -> int | None:
     from ..plots import draw
 
     if chosen.candidates == "list":
-        print("\n".join(_list(chosen.collective or "allreduce")))
+        print("\n".join(_list(chosen)))
         return None
+    started = time.monotonic()
     question = _question(chosen)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     if chosen.out is not None:
         chosen.out.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
         if not draw.can_draw():
             print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
-    show = _Line()
+    show = Line()
     try:
-        found = search(question, backend=chosen.backend, threads=threads, progress=show)
+        found = search(
+            question, backend=chosen.backend, threads=threads, progress=show, started=started
+        )
     finally:
         show.end()
     print("\n".join(tell.lines(found)), flush=True)
@@ -85,11 +90,17 @@ def _run(chosen: argparse.Namespace) -> int | None:
     return 130 if found.ended == "stopped" else 0
 
 
-def _list(collective: str) -> list[str]:
+def _list(chosen: argparse.Namespace) -> list[str]:
     from ..advice import known
+    from ..advice.reading import own_names
 
-    return [f"{name}{'' if one.usual else ' (only if it is named)'}"
-            for name, one in known(collective).items()]  # fmt: skip
+    collective, own = "allreduce", []
+    if chosen.question is not None:
+        collective, own = own_names(chosen.question)
+    there = known(chosen.collective or collective)
+    names = [f"{name}{'' if one.usual else ' (only if it is named)'}"
+             for name, one in there.items()]  # fmt: skip
+    return names + [f"{name} (own)" for name in own]
 
 
 def _question(chosen: argparse.Namespace) -> Any:
@@ -152,32 +163,3 @@ def _write(found: Any, out: Path) -> list[str]:
     with draw.drawing():
         draw.save(picture.draw(found), out / "advice.png")
     return [*names, "advice.png"]
-
-
-class _Line:
-    """Progress on standard error: a line that changes, or one now and then."""
-
-    def __init__(self) -> None:
-        self.terminal = sys.stderr.isatty()
-        self.last = time.monotonic()
-        self.drawn = False
-
-    def __call__(self, state: Any) -> None:
-        now = time.monotonic()
-        if now - self.last < _EVERY[self.terminal]:
-            return
-        self.last = now
-        text = (
-            f"{state.decided}/{state.cells} cells decided, look {state.look} of at most "
-            f"{state.looks} ({state.realizations:,} realizations), {state.elapsed:.0f} s"
-        )
-        if self.terminal:
-            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-            self.drawn = True
-        else:
-            print(text, file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self.drawn:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)

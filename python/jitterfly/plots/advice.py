@@ -15,8 +15,8 @@ from matplotlib.patches import Patch, Rectangle
 
 from ..advice import Advice, Cell
 from ..advice.found import BEST, CLOSE, EQUAL, NOBODY, NOT_RUN, OPEN, PERHAPS, TOO_SLOW
-from ..advice.sizes import show_size
 from ..advice.tell import sure
+from ..units import show_size
 from . import cells, style, ticks
 
 # Okabe and Ito's first; then others of different lightness. Numbers tell them apart, too.
