@@ -387,7 +387,11 @@ def test_device_memory_is_enough(device, backend):
 
 def test_device_memory_is_not_enough(device):
     device.available = 2**29
-    assert jf.simulate(example(), 1, backend="auto").backend == "cpu"
+    told = "^backend 'auto' takes the CPU: not enough device memory for one realization: needs 1.0"
+    with pytest.warns(RuntimeWarning, match=told) as warned:
+        result = jf.simulate(example(), 1, backend="auto")
+    assert result.backend == "cpu"
+    assert warned[0].filename == __file__
     with pytest.raises(jf.BackendError) as caught:
         jf.simulate(example(), 1, backend="cuda")
     for part in ("not enough device memory", "needs 1.0 GiB, available 512.0 MiB"):

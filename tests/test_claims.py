@@ -7,6 +7,7 @@ from small_study import OBSERVABLES
 from jitterfly.analysis.results import Results
 from jitterfly.claims import CLAIMS, VERDICTS, Finding, cells, pairs, verdict
 from jitterfly.claims.finding import above, below, between, every
+from jitterfly.claims.hsl09 import HSL09
 from jitterfly.claims.report import check_claims, judge, report
 from jitterfly.stats import Estimate
 from jitterfly.store import Store
@@ -226,6 +227,7 @@ def test_no_data(tmp_path):
         ("M9", "claims: each must be one of"),
         ("M1", "claims: M1 needs an axis 'T_comm / D'"),
         ("M7", "claims: M7 needs an axis 'alpha'"),
+        ("N1", "claims: N1 needs placements in a network, not a study"),
         ("C1", "claims: C1 needs 2 observables of kind 'overhead'"),
     ],
 )
@@ -242,7 +244,10 @@ def test_linear_needs_every_cycle(tmp_path):
 
 
 def test_sources_are_named():
-    assert sorted(CLAIMS) == ["C1", "C2", "C3", "H1", "H2", "H3", *(f"M{i}" for i in range(1, 8))]
-    for claim in CLAIMS.values():
-        assert claim.source.startswith(("MS12", "CS14", "HM18"))
+    counts = {"C": 3, "H": 3, "M": 7, "N": 5}
+    assert sorted(CLAIMS) == [f"{x}{i}" for x, count in counts.items() for i in range(1, count + 1)]
+    for name, claim in CLAIMS.items():
+        assert claim.source.startswith(("MS12", "CS14", "HM18", "HSL09"))
         assert not claim.text.endswith(".")
+        assert claim.of_study == (name[0] != "N")
+    assert {name: CLAIMS[name] for name in HSL09} == HSL09

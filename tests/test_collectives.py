@@ -1,5 +1,6 @@
 """Collectives on any number of ranks against the event-driven reference, to the last tick."""
 
+import inspect
 import random
 from collections import Counter
 from dataclasses import replace
@@ -171,3 +172,20 @@ def test_reference_notices_wrong_programs(program, goal, message, monkeypatch):
     monkeypatch.setattr(textbook, "wrong", program, raising=False)
     with pytest.raises(AssertionError, match=message):
         ProgramRun("wrong", 4, Network(o=3, L=10), 8, goal=goal).execute()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in sorted(GOALS) if kind.endswith("_allreduce")])
+def test_allreduces_share_their_parameters(kind):
+    """Declared in one place; each class has them, says what they are, and names itself."""
+    made = type(jf.Algorithm.from_dict({"kind": kind}))
+    signature = inspect.signature(made)
+    assert str(signature.replace(return_annotation=signature.empty)) == (
+        "(after: \"int | Literal['all']\" = 0, forward_cost: 'float | str' = 0.0)"
+    )
+    about, _, rest = made.__doc__.partition("\nParameters\n----------\nafter : int")
+    assert "`message_bytes` is the vector" in about
+    assert rest.index("\nRaises\n") < rest.index("\nNotes\n-----\nNoise-free")
+    with pytest.raises(ValueError, match=rf"forward_cost must be a time .* \(in {made.__name__}\)"):
+        made(1, "soon")
+    with pytest.raises(ValueError, match="forward_cost must be 0 when after is 0"):
+        made(forward_cost="1us")

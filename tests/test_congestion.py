@@ -220,3 +220,30 @@ def test_cuda_equals_cpu(routing, hosts, perturbation):
     cuda, same = words(case, 7, 2**31, 10, all=True, histogram=True, backend="cuda")
     assert (cpu == cuda).all()
     assert (bins == same).all()
+
+
+def test_a_gpu_with_too_little_memory_leaves_it_to_the_cpu(monkeypatch):
+    """A device that is none, and that has no memory: "auto" says so and goes on."""
+    case, used, engine = jc.CongestionCase(jc.FatTree.of(144)), [], _core.congestion
+    on_cpu = jc.simulate_congestion(case, 5, backend="cpu")
+    error = RuntimeError("out of memory (cudaErrorMemoryAllocation, gpu.cu:17)")
+
+    def congestion(*arguments):
+        used.append(arguments[5])
+        if arguments[5] == "cuda":
+            raise error
+        return engine(*arguments)
+
+    monkeypatch.setattr(_core, "congestion", congestion)
+    monkeypatch.setattr(_core, "congestion_status", lambda: "")
+    monkeypatch.setattr(_core, "cuda_status", lambda: "")
+    with pytest.warns(RuntimeWarning, match=r"^backend 'auto' takes the CPU: .*out of memory") as w:
+        found = jc.simulate_congestion(case, 5)
+    assert w[0].filename == __file__
+    assert (found.backend, used) == ("cpu", ["cuda", "cpu"])
+    np.testing.assert_array_equal(found.samples, on_cpu.samples)
+    with pytest.raises(BackendError, match=r"^backend .cuda. failed: out of memory"):
+        jc.simulate_congestion(case, 5, backend="cuda")
+    error = RuntimeError("an illegal memory access (cudaErrorIllegalAddress, gpu.cu:17)")
+    with pytest.raises(BackendError, match="cudaErrorIllegalAddress"):
+        jc.simulate_congestion(case, 5)

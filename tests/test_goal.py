@@ -177,6 +177,83 @@ def test_bad_files(text, message, tmp_path, capsys):
     assert error.count("\n") == 1
 
 
+STUDY = f"""
+name = "some"
+realizations = {{ max = 10 }}
+[case]
+{CASE.replace("ranks = 5", "")}
+noise = [{{ kind = "periodic", period = "1ms", duration = "1us" }}]
+[axes.ranks]
+values = [5, 6]
+[variants.short]
+[variants.long]
+message_bytes = 80
+[observables.completion]
+kind = "completion"
+variant = "short"
+"""
+
+
+def test_a_cell_of_a_study(tmp_path, capsys):
+    """As `trace` takes one: by --at, else the first."""
+    study, case = tmp_path / "study.toml", tmp_path / "case.toml"
+    study.write_text(STUDY)
+    case.write_text(CASE.replace("ranks = 5", "ranks = 6").replace("= 8", "= 80"))
+    assert main(["export-goal", str(case)]) == 0
+    alone = capsys.readouterr()
+    assert main(["export-goal", str(study), "--at", "ranks=6", "--at", "variant=long"]) == 0
+    found = capsys.readouterr()
+    assert found.out == alone.out
+    assert found.err == f"cell of the study: ranks=6, variant=long\n{alone.err}"
+    assert main(["export-goal", str(study)]) == 0
+    assert capsys.readouterr().err.startswith("cell of the study: ranks=5, variant=short\n")
+    assert main(["export-goal", str(study), "--at", "ranks=7"]) == 2
+    assert "--at ranks must be one of 5, 6; got '7'" in capsys.readouterr().err
+    assert main(["export-goal", str(case), "--at", "ranks=6"]) == 2
+    assert f"--at chooses a cell of a study: {case} holds one case" in capsys.readouterr().err
+    text = re.sub(r"\[axes(.|\n)*", "", STUDY).replace("[case]", "[case]\nranks = 5")
+    text += '[observables.completion]\nkind = "completion"\n'
+    study.write_text(text)
+    assert main(["export-goal", str(study)]) == 0
+    assert capsys.readouterr().err.startswith("LogGOPSim")
+    assert main(["export-goal", str(study), "--at", "ranks=5"]) == 2
+    assert "some has one cell alone" in capsys.readouterr().err
+
+
+def test_nothing_is_written_over_the_case(tmp_path, capsys):
+    path = tmp_path / "case.toml"
+    path.write_text(CASE)
+    for out, message in (
+        (path, f"--out must be another file than {path}"),
+        (tmp_path / "nowhere" / "x", "nowhere does not exist"),
+        (tmp_path, "must be a file"),
+    ):
+        assert main(["export-goal", str(path), "--out", str(out)]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+    assert path.read_text() == CASE
+
+
+def test_trace_takes_a_case(tmp_path, capsys):
+    path = tmp_path / "case.toml"
+    path.write_text(
+        CASE.replace("ranks = 5", "ranks = 4").replace("binomial_broadcast", "butterfly")
+    )
+    picture = tmp_path / "a.png"
+    assert main(["trace", str(path), "--out", str(picture), "--realization", "0"]) == 0
+    assert picture.stat().st_size > 5000
+    assert main(["trace", "--ranks", "4", "--bytes", "1KiB", "--out", str(picture)]) == 0
+    capsys.readouterr()
+    assert main(["trace", str(path), "--at", "ranks=4", "--out", str(picture)]) == 2
+    assert "holds one case" in capsys.readouterr().err
+    path.write_text(CASE)
+    assert main(["trace", str(path), "--out", str(picture)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("jitterfly: error: ")
+    assert error.count("\n") == 1
+
+
 def loggopsim(case, folder):
     """When LogGOPSim's last rank is done, in ns."""
     goal = goal_schedule(case)

@@ -1,5 +1,9 @@
 """The command `jitterfly network`."""
 
+import subprocess
+import sys
+
+import fuzz_maps
 import pytest
 from test_congestion_orcs import MAPS
 
@@ -46,3 +50,48 @@ def test_errors_are_one_line(capsys, arguments, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_warnings_are_one_line(tmp_path):
+    """As errors: what it says, without the place in the program."""
+    (tmp_path / "loop.dot").write_text(fuzz_maps.LOOP)
+    done = subprocess.run([sys.executable, "-m", "jitterfly", "network", "info",
+                           str(tmp_path / "loop.dot"), "--realizations", "5"],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr.startswith("jitterfly: warning: ")
+    assert "routes lead into a loop" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["info", "--tree", "144", "--realizations", "0"],
+            "realizations must be an integer from 1",
+        ),
+        (["info", "--tree", "144", "--seed", "-1"], "seed must be an integer from 0"),
+        (["run", "--tree", "144", "--perturbation", "none"], "got perturbation 'none' and rule"),
+        (["run", "--tree", "144", "--rule", "bandwidth"], "and rule 'bandwidth'"),
+        ([], "required: {info,run,study}"),
+    ],
+)
+def test_an_error_is_all_that_is_said(capsys, arguments, message):
+    try:
+        code = main(["network", *arguments])
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_a_directory_that_can_not_be_is_told_at_once(tmp_path, capsys):
+    path = tmp_path / "file"
+    path.write_text("keep")
+    assert main(["network", "study", "--quick", "--only", "N5", "--out", str(path)]) == 2
+    assert capsys.readouterr().err == f"jitterfly: error: {path}: File exists\n"
+    assert path.read_text() == "keep"

@@ -6,8 +6,10 @@ import json
 import pytest
 import small_reproduction
 
-from jitterfly.claims import CLAIMS
+from jitterfly.claims import CLAIMS, VERDICTS, verdict
+from jitterfly.congestion import study as networks
 from jitterfly.plots import draw
+from jitterfly.report import hsl09
 from jitterfly.report import reproduce as module
 from jitterfly.report.reproduce import PAGE, folder, reproduce, studies
 from jitterfly.sweep import PlacesFailed, Stopped
@@ -34,7 +36,9 @@ def said():
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
 def test_the_studies_cover_every_claim_in_order(quick):
     chosen = studies(quick=quick)
-    assert {claim for study in chosen for claim in study.claims} == set(CLAIMS)
+    told = {claim for study in chosen for claim in study.claims}
+    assert not told & set(hsl09.NAMES.values())
+    assert told | set(hsl09.NAMES.values()) == set(CLAIMS)
     order = [list(CLAIMS).index(study.claims[0]) for study in chosen]
     assert order == sorted(order)
     assert {study.name for study in chosen} == {path.stem for path in folder().glob("*.toml")}
@@ -43,7 +47,9 @@ def test_the_studies_cover_every_claim_in_order(quick):
 def test_only_chooses(small):
     assert [study.name for study in studies(quick=True)] == list(small_reproduction.NAMES)
     assert [study.name for study in studies(quick=True, only=["first"])] == ["first"]
-    with pytest.raises(ValueError, match="--only must be one of 'first', 'second', got 'third'"):
+    assert studies(quick=True, only=["hsl09_n5"]) == []
+    told = "--only must be one of 'first', 'second', 'hsl09_n1', .*'hsl09_n5', got 'third'"
+    with pytest.raises(ValueError, match=told):
         studies(quick=True, only=["first", "third"])
 
 
@@ -123,3 +129,117 @@ def test_studies_of_the_package_come_first(tmp_path, monkeypatch):
         place.mkdir(parents=True)
         small_reproduction.write(place)
         assert folder() == place
+
+
+# --- HSL09's figures
+
+
+def test_networks_are_judged_beside_the_studies(small, said):
+    page = reproduce(small, quick=True, only=["hsl09_n5", "first", "hsl09_n2"], stream=said)
+    text = page.read_text(encoding="utf-8")
+    assert "A partial report" not in text
+    assert text.index('id="first"') < text.index('id="hsl09_n2"') < text.index('id="hsl09_n5"')
+    assert 'id="hsl09_n2-N2"' in text
+    assert 'id="theory"' not in text
+    points = networks.run_settings(networks.settings("N2", quick=True), 100, 0)
+    told = verdict(CLAIMS["N2"].check(points))
+    assert f"  N2 {told}\n" in said.getvalue()
+    assert told in VERDICTS
+    for point in points:
+        found = point.slowdown
+        assert f"{found.value:.1f} [{found.low:.1f}, {found.high:.1f}]" in text
+    assert "study 3 of 3: HSL09 abstract" in said.getvalue()
+    assert "MS12, CS14, HM18 and HSL09 run again" in text
+    assert (small / "hsl09_n2" / "measured_size.svg").is_file()
+
+
+def test_networks_are_run_once(small, said, monkeypatch):
+    reproduce(small, quick=True, only=["hsl09_n5"], stream=said)
+    first = (small / "report.html").read_text(encoding="utf-8")
+    times, runs = (small / "times.json").read_text(), []
+
+    def counted(*arguments, **options):
+        runs.append(arguments)
+        return networks.run_settings(*arguments, **options)
+
+    monkeypatch.setattr(hsl09, "run_settings", counted)
+    reproduce(small, quick=True, only=["hsl09_n5"], stream=said)
+    again = (small / "report.html").read_text(encoding="utf-8")
+    assert runs == []
+    assert (small / "times.json").read_text() == times
+    assert _of(again, "hsl09_n5") == _of(first, "hsl09_n5")
+    points = small / "hsl09_n5" / "points.npz"
+    for damage in (points.read_bytes()[:200], b"", None):
+        points.unlink()
+        if damage is not None:
+            points.write_bytes(damage)
+        reproduce(small, quick=True, only=["hsl09_n5"], stream=said)
+        again = (small / "report.html").read_text(encoding="utf-8")
+        assert _of(again, "hsl09_n5")[1:] == _of(first, "hsl09_n5")[1:]
+    assert len(runs) == 3
+    monkeypatch.setattr(hsl09, "SEED", 1)
+    reproduce(small, quick=True, only=["hsl09_n5"], stream=said)
+    assert len(runs) == 4
+    assert [len(arguments[0]) for arguments in runs] == [2] * 4
+
+
+def _of(page, name):
+    """What a page has of a section: its head (with the time), its table, its claims."""
+    section = page[page.index(f'<section id="{name}"') :]
+    return [part for part in section.partition("</section>")[0].split("<table") if part]
+
+
+def test_all_networks_have_a_full_and_a_quick_size(small, said, monkeypatch):
+    asked = []
+
+    def run(chosen, count, seed, told, **engine):
+        asked.append((len(chosen), count, engine))
+        return networks.run_settings(chosen[:3], 2, seed, told, **engine)
+
+    monkeypatch.setattr(hsl09, "run_settings", run)
+    for quick in (True, False):
+        which = {"with_networks": True} if quick else {"only": list(hsl09.NAMES)}
+        reproduce(small, quick=quick, stream=said, backend="cpu", threads=1, **which)
+        for number, name in enumerate(networks.FIGURES):
+            cells, count, engine = asked[number]
+            assert cells == len(networks.settings(name, quick=quick))
+            assert count == (100 if quick else 1000)
+            assert engine == {"backend": "cpu", "threads": 1}
+        asked.clear()
+    text = (small / "report.html").read_text(encoding="utf-8")
+    assert all(f'id="{name}-{claim}"' in text for name, claim in hsl09.NAMES.items())
+    assert set(hsl09.TITLES) == set(networks.FIGURES)
+
+
+def test_a_network_that_fails_does_not_stop_the_others(small, said, monkeypatch):
+    def fails(chosen, *arguments, **options):
+        if chosen[0].figure == "N2":
+            raise ValueError("no memory")
+        return networks.run_settings(chosen[:2], 2)
+
+    monkeypatch.setattr(hsl09, "run_settings", fails)
+    names = ["hsl09_n2", "hsl09_n5"]
+    with pytest.raises(PlacesFailed, match=r"HSL09 slide 9.*: no memory"):
+        reproduce(small, quick=True, only=names, stream=said, on_error="finish")
+    assert 'id="hsl09_n5"' in (small / PAGE).read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^no memory$"):
+        reproduce(small, quick=True, only=names, stream=said)
+
+
+def test_a_stop_among_networks_leaves_a_partial_report(small, said, monkeypatch):
+    def stops(chosen, *arguments, **options):
+        if chosen[0].figure == "N5":
+            raise KeyboardInterrupt
+        return networks.run_settings(chosen[:2], 2)
+
+    monkeypatch.setattr(hsl09, "run_settings", stops)
+    with pytest.raises(Stopped, match="1 of 2 studies are finished"):
+        reproduce(small, quick=True, only=["hsl09_n2", "hsl09_n5"], stream=said)
+    text = (small / PAGE).read_text(encoding="utf-8")
+    assert "A partial report: 1 of 2 studies are complete." in text
+    assert hsl09.TITLES["N5"] in text
+
+
+def test_workers_are_checked_for_networks_too(small, said):
+    with pytest.raises(ValueError, match="workers must be 'gpus', 'sockets', 'mpi' or a number"):
+        reproduce(small, quick=True, only=["hsl09_n5"], stream=said, workers="many")

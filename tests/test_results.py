@@ -10,6 +10,7 @@ from small_study import STUDY
 
 from jitterfly import stats
 from jitterfly.analysis.compare import Side, compare
+from jitterfly.analysis.report import notes, tables
 from jitterfly.analysis.results import Results
 from jitterfly.analysis.show import telling
 from jitterfly.cli import main
@@ -114,3 +115,36 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
         ["bash", "-c", f"({command}; echo $? >&2) | true"], capture_output=True, text=True
     )
     assert found.stderr.split() == ["0"]
+
+
+def test_a_place_without_numbers_is_shown_and_explained(tmp_path):
+    """One rank takes 0 s without noise, so that it has no slowdown."""
+    study = parse_study(ONE_RANK)
+    run(study, tmp_path / "a")
+    results = Results(Store.open(tmp_path / "a"))
+    (found,) = tables(results)
+    assert [row[0] for row in found.rows] == ["2^0", "2^1", "2^2"]
+    assert found.rows[0][1:] == ["40", "0 s", *["-"] * 6]
+    assert "-" not in found.rows[1]
+    told = notes(results)
+    assert "No slowdown at ranks=1: it takes 0 s without noise." in told
+    assert "No gain at ranks=1: T = 1: algorithm.after gives T up to 0." in told
+    text = ONE_RANK.replace("T = 1 }", "T = 2 }")
+    run(parse_study(text), tmp_path / "b")
+    told = notes(Results(Store.open(tmp_path / "b")))
+    assert "No gain at ranks=2: T = 2: algorithm.after gives T up to 1." in told
+
+
+ONE_RANK = """
+name = "one_rank"
+realizations = { max = 40 }
+[case]
+algorithm = { kind = "butterfly", after = "all" }
+network = { kind = "hockney", alpha = "1us", beta = 1e-9, gamma = 1e-10 }
+noise = [{ kind = "periodic", period = "1ms", duration = "10us" }]
+[axes.ranks]
+values = [1, 2, 4]
+[observables]
+slowdown = { kind = "slowdown", T = 0 }
+gain = { kind = "gain", of = { T = 1 }, over = { T = 0 } }
+"""

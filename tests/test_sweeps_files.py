@@ -39,7 +39,7 @@ def test_study(path, full):
 
 def test_every_claim_has_its_study():
     claims = {claim for path in FILES for claim in load_study(path).claims}
-    assert claims == set(CLAIMS)
+    assert claims == {name for name, claim in CLAIMS.items() if claim.of_study}
 
 
 def test_the_list_is_complete():

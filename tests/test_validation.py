@@ -9,6 +9,7 @@ import pytest
 import jitterfly as jf
 from jitterfly import memory
 from jitterfly.simulate import check_backend
+from jitterfly.units import parse_seconds, show_ticks, to_ticks
 
 HOCKNEY = jf.Hockney(alpha=1e-6, beta=1e-9, gamma=1e-10)
 LOGGOPS = jf.LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
@@ -193,7 +194,7 @@ def test_after_of_any_allreduce(kind):
     case(ranks=9, algorithm=make(after=4))
     network = jf.LogGOPS(L="1us", o="1ns", g="1us")
     check(lambda: case(network=network, algorithm=make(after=2)), "g must be from 0 to 0 s here")
-    check(lambda: case(network=network, algorithm=make(after=1)), "g must be from 0 to 1e-09 s")
+    check(lambda: case(network=network, algorithm=make(after=1)), "g must be from 0 to 1 ns here")
     case(network=network, algorithm=make())
 
 
@@ -284,11 +285,11 @@ def test_rendezvous():
 @pytest.mark.parametrize(
     ("algorithm", "longest"),
     [
-        (jf.Butterfly(), "0.000202"),  # send, receive, combine
-        (jf.Butterfly(within="all"), "0.0001"),  # the copy is sent at once
-        (jf.Butterfly(after=1), "0.000202"),
-        (jf.Butterfly(after=2), "0"),  # forwards may follow each other at once
-        (jf.Butterfly(after=2, forward_cost="5us"), "5e-06"),
+        (jf.Butterfly(), "202 us"),  # send, receive, combine
+        (jf.Butterfly(within="all"), "100 us"),  # the copy is sent at once
+        (jf.Butterfly(after=1), "202 us"),
+        (jf.Butterfly(after=2), "0 s"),  # forwards may follow each other at once
+        (jf.Butterfly(after=2, forward_cost="5us"), "5 us"),
     ],
 )
 def test_gap(algorithm, longest):
@@ -297,7 +298,9 @@ def test_gap(algorithm, longest):
         return case(network=network, algorithm=algorithm)
 
     make(longest)
-    check(lambda: make(float(longest) + 1e-9), f"g must be from 0 to {longest} s here", "got ")
+    above = parse_seconds(longest) + 1e-9
+    told = f"got {show_ticks(to_ticks(above))}"
+    check(lambda: make(above), f"g must be from 0 to {longest} here", told)
 
 
 def test_gap_of_one_rank():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -16,6 +17,7 @@ from .fields import (
 )
 
 BACKENDS = ("auto", "cpu", "cuda")
+_NOT_HERE = "backend 'cuda' can not be used here: "
 
 
 class BackendError(ValueError, RuntimeError):
@@ -44,7 +46,7 @@ def check_backend(backend: str, threads: int | None = None) -> None:
         if backend == "cuda":
             raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
     if backend == "cuda" and (problem := _core.cuda_status()):
-        raise BackendError(f"backend 'cuda' can not be used here: {problem}")
+        raise BackendError(f"{_NOT_HERE}{problem}")
 
 
 def check_run(
@@ -118,6 +120,11 @@ def choose_backend(
     available : int, optional
         Bytes that there are of it.
 
+    Warns
+    -----
+    RuntimeWarning
+        With "auto": there is a GPU, but it can not run this; why.
+
     Raises
     ------
     BackendError
@@ -131,9 +138,19 @@ def choose_backend(
             return "cuda"
         if backend == "cuda":
             raise BackendError(problem)
+        tell_of_cpu(problem, stacklevel=4)
     needed = held + _core.memory(program, "cpu", threads, realizations)
     memory.check_memory(needed, "the realizations in flight and the results", available)
     return "cpu"
+
+
+def tell_of_cpu(problem: str, stacklevel: int) -> None:
+    """Warn that "auto" takes the CPU although there is a GPU; `stacklevel` is the user's from here.
+
+    The results are the same; the time that they take is not.
+    """
+    what = problem.removeprefix(_NOT_HERE)
+    warnings.warn(f"backend 'auto' takes the CPU: {what}", RuntimeWarning, stacklevel=stacklevel)
 
 
 def _device_problem(program: _core.Program, realizations: int) -> str:
@@ -144,5 +161,5 @@ def _device_problem(program: _core.Program, realizations: int) -> str:
             needed, "one realization", _core.gpu_memory_available(), "device memory"
         )
     except (RuntimeError, ValueError) as error:
-        return f"backend 'cuda' can not be used here: {error}"
+        return f"{_NOT_HERE}{error}"
     return ""

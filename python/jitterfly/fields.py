@@ -97,6 +97,17 @@ def show_bound(value: int) -> str:
     return str(value)
 
 
+def show_number(value: float) -> str:
+    """A number with all of its digits: 1000000000 rather than 1e+09.
+
+    Examples
+    --------
+    >>> show_number(1e9), show_number(0.95), show_number(3)
+    ('1000000000', '0.95', '3')
+    """
+    return repr(float(value)).removesuffix(".0")
+
+
 def shorten(value: Any) -> str:
     """`repr` on one line, cut where it would fill the screen."""
     try:

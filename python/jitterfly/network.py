@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from .fields import Component, check_integer
 from .steps import Costs
-from .units import Seconds, exact, to_ticks
+from .units import Seconds, exact, show_ticks, to_ticks
 
 MOST_BYTES = 2**62
 
@@ -164,8 +164,8 @@ class LogGOPS(Network, kind="loggops"):
         gap = to_ticks(self.g, "g")
         if gap > send_gap:
             raise ValueError(
-                f"g must be from 0 to {send_gap / 1e12:.6g} s here, the time between two sends of "
-                f"a rank (waiting for the gap is not modelled), got {self.g}"
+                f"g must be from 0 to {show_ticks(send_gap)} here, the time between two sends of "
+                f"a rank (waiting for the gap is not modelled), got {show_ticks(gap)}"
             )
 
 

@@ -48,8 +48,8 @@ def simulate(
         From 0 to 2^64 - 1. Two cases with the same seed see the same noise, so that differences
         between their samples are paired.
     backend : "auto", "cpu" or "cuda"
-        "auto" takes the GPU if there is one with enough memory. The result is the same to the
-        last bit.
+        "auto" takes the GPU if there is one with enough memory; where the memory is not enough, the
+        CPU, with a `RuntimeWarning`. The result is the same to the last bit.
     threads : int, optional
         Threads of the CPU backend; None is one for each processor. Given together with "auto",
         the CPU backend is taken. The result does not depend on it.

@@ -1,4 +1,4 @@
-"""Times: seconds for people, whole ticks of 1 ps for the engine.
+"""Times: seconds for people, whole ticks of 1 ps for the engine. And sizes in bytes.
 
 A time may be written as a number of seconds or as a string with a unit. It is turned into ticks
 through its decimal value (the digits that Python prints for it), never through binary fractions,
@@ -31,6 +31,13 @@ _TEXT = re.compile(
 _UNITS = "s, ms, us, µs, ns, ps"
 _LONGEST_TEXT = 1000  # characters; Python refuses to read integers of more than 4300 digits
 _REQUIRED: Any = object()
+
+BYTES = {
+    "B": 1,
+    **{f"{letter}B": 10 ** (3 * i) for i, letter in enumerate("kMGTP", 1)},
+    **{f"{letter}iB": 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)},
+}
+"""Units of sizes: kB is 1000 bytes, KiB 1024."""
 
 
 def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) -> float:
@@ -144,6 +151,37 @@ def show_seconds(seconds: float, digits: int = 4) -> str:
     return f"{seconds * 1e12:.{digits}g} ps"
 
 
+def show_ticks(ticks: int) -> str:
+    """A time to its last tick, for messages about a limit.
+
+    Examples
+    --------
+    >>> show_ticks(100_000), show_ticks(1_000_000_499), show_ticks(0)
+    ('100 ns', '1.000000499 ms', '0 s')
+    """
+    for unit in ("s", "ms", "us", "ns", "ps"):
+        one = 10 ** (12 + _EXPONENTS[unit])
+        if ticks >= one or unit == "ps":
+            whole, rest = divmod(ticks, one)
+            digits = f"{rest / one:.12f}".rstrip("0")[1:] if rest else ""
+            return f"{whole}{digits} {unit}" if ticks else "0 s"
+    raise AssertionError("not reached")
+
+
+def show_size(count: int) -> str:
+    """Bytes for people, exact.
+
+    Examples
+    --------
+    >>> show_size(1024), show_size(3 * 2**20), show_size(1000), show_size(12)
+    ('1 KiB', '3 MiB', '1 kB', '12 B')
+    """
+    for unit in sorted(BYTES, key=lambda unit: -BYTES[unit]):
+        if count and count % BYTES[unit] == 0:
+            return f"{count // BYTES[unit]:,} {unit}"
+    return f"{count:,} B"
+
+
 class Seconds:
     """A field of a dataclass that takes a `Time` and holds seconds as a float.
 
@@ -163,7 +201,6 @@ class Seconds:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
-        self._owner = owner.__name__
         # What help() shows for a parameter: what may be passed.
         owner.__annotations__[name] = "float | str"
         self.__doc__ = "Seconds, as float."
@@ -182,4 +219,4 @@ class Seconds:
                 value, self._name, positive=self._positive
             )
         except ValueError as error:
-            raise ValueError(f"{error} (in {self._owner})") from None
+            raise ValueError(f"{error} (in {type(instance).__name__})") from None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..quiet import quiet_ticks
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import along, figures
+from .absences import absences
 from .columns import MOST_TABLES, first_rows
 from .facts import Facts
 from .maps import WIDE, grids
@@ -52,8 +53,11 @@ def tables(results: Results) -> list[Table]:
         return _matrices(results)
     found = []
     for panel in results.panels():
-        spots = [spot for spot in panel.spots if spot.facts]
-        if not spots:
+        # Also those that have none of the observables, which the notes explain.
+        spots = [
+            spot for spot in panel.spots if spot.facts or (spot.complete and not spot.families)
+        ]
+        if not any(spot.facts for spot in spots):
             continue
         indices = _indices(results.names)
         if indices:
@@ -68,7 +72,7 @@ def notes(results: Results) -> list[str]:
     told = [_MARKS if figures.figure_of(results.study) == "maps" else _MEANS]
     if any(f.T is not None for spot in results.spots for f in spot.facts.values()):
         told += [_SMALLEST, SELECTION]
-    return [*told, *([results.state] if results.state else [])]
+    return [*told, *absences(results), *([results.state] if results.state else [])]
 
 
 def _by_place(results: Results, panel: Panel, spots: list[Spot]) -> Table:

@@ -1,61 +1,19 @@
 """What the papers claim (the model's §5), and what a study found beside it.
 
-A claim is one entry here and one function in the module of its paper.
+A claim is one entry here and one function in the module of its paper (HSL09's entries are there,
+too: they are not about studies but about networks).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from . import cs14, hm18, hm18_fig3, ms12, ms12_alpha, ms12_maps
+from .claim import Claim
 from .finding import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, Finding, verdict
-
-if TYPE_CHECKING:
-    from ..analysis.results import Results
-    from ..studies import Study
+from .hsl09 import HSL09
 
 __all__ = [
     "CANNOT_TELL", "CLAIMS", "DIFFERS", "REPRODUCED", "VERDICTS", "Claim", "Finding", "verdict",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim: where it stands, what it says, and how a study's results bear on it.
-
-    `needs` are the kinds of observables that a study must have, how many of each; `axes` the axes;
-    `cycles`, of how many cycles at least, where the overhead after each of them is needed.
-    """
-
-    source: str
-    text: str
-    needs: tuple[str, ...]
-    axes: tuple[str, ...]
-    check: Callable[[Results], list[Finding]]
-    cycles: int = 0
-
-    def missing(self, study: Study) -> str:
-        """What a study lacks to speak to it, or nothing."""
-        kinds = [observable.kind for observable in study.observables.values()]
-        for kind in self.needs:
-            count = self.needs.count(kind)
-            if kinds.count(kind) < count:
-                return f"{count} observable{'s' * (count > 1)} of kind {kind!r}"
-        names = [axis.name for axis in study.axes] + [axis.rule for axis in study.axes]
-        lacking = [axis for axis in self.axes if axis not in names]
-        if lacking:
-            return f"an axis {lacking[0]!r}"
-        return self._missing_cycles(study) if self.cycles else ""
-
-    def _missing_cycles(self, study: Study) -> str:
-        overheads = [one for one in study.observables.values() if one.kind == "overhead"]
-        if any(one.cycle != "each" for one in overheads):
-            return 'overheads with cycle = "each"'
-        cases = (cell.case for place in study.places() for cell in place.cells)
-        few = min(case.cycles for case in cases) < self.cycles
-        return f"cases of at least {self.cycles} cycles" if few else ""
 
 
 _SCHEMES = ("slowdown", "slowdown", "gain")
@@ -156,4 +114,5 @@ CLAIMS = {
         ("ranks", "probability"),
         hm18_fig3.fig3,
     ),
+    **HSL09,
 }

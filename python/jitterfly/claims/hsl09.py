@@ -8,24 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from ..congestion.study import HALF, Point
 from ..stats import Estimate
+from .claim import Claim
 from .finding import Finding, between, every
 
 _STRAIGHT = 0.1  # of the rise from the smallest size to the largest
 _SURE = 2.576  # normal, 99 %: with the five sizes together 95 %
-
-
-class Statement(NamedTuple):
-    """A claim: where it stands, what it says, and how points bear on it."""
-
-    source: str
-    text: str
-    check: Callable[[Sequence[Point]], list[Finding]]
 
 
 def series(points: Sequence[Point]) -> dict[str, list[Point]]:
@@ -89,31 +81,35 @@ def _reduction(points: Sequence[Point]) -> list[Finding]:
     ]  # fmt: skip
 
 
+def _claim(source: str, text: str, check: Callable[[Sequence[Point]], list[Finding]]) -> Claim:
+    return Claim(source, text, (), (), check, of_study=False)
+
+
 HSL09 = {
-    "N1": Statement(
+    "N1": _claim(
         "HSL09 slide 8",
         "measured, ratio 0.2–0.8 on 208–492 nodes: slowdown 100–250 %, growing with the ratio; "
         "high variance at 128 samples",
         _against_ratio,
     ),
-    "N2": Statement(
+    "N2": _claim(
         "HSL09 slide 9",
         "measured, ratio 0.5: 110–150 %, growing with the size of the communicator to 250",
         _against_ranks,
     ),
-    "N3": Statement(
+    "N3": _claim(
         "HSL09 slide 13",
         "simulated tree on five systems of 128–4391 nodes, ratio 0.3–0.7: 150–300 %, worst on the "
         "network of half bandwidth",
         _systems,
     ),
-    "N4": Statement(
+    "N4": _claim(
         "HSL09 slides 14–15",
         "simulated tree on fat trees of 144 … 20,736 nodes, ratio 0.5: logarithmic in size, axis "
         "150–350 %",
         _sizes,
     ),
-    "N5": Statement("HSL09 abstract", "factor 2 for a reduction on 246 nodes", _reduction),
+    "N5": _claim("HSL09 abstract", "factor 2 for a reduction on 246 nodes", _reduction),
 }
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..analysis.results import Results
+from ..congestion.study import Point
 from ..fields import check_choice
 from ..studies import Study
 from . import CLAIMS, Claim, Finding, verdict
+from .hsl09 import HSL09
 
 
 class Judged(NamedTuple):
@@ -43,10 +46,29 @@ def judge(results: Results) -> list[Judged]:
     return judged
 
 
+def judge_points(points: Sequence[Point]) -> list[Judged]:
+    """What was found of each claim about networks that points speak to."""
+    judged = []
+    for name, claim in HSL09.items():
+        mine = [point for point in points if point.setting.figure == name]
+        if mine:
+            findings = claim.check(mine)
+            judged.append(Judged(name, claim, verdict(findings), findings))
+    return judged
+
+
 def report(results: Results) -> str:
     """Each claim and, below it, what was found; intervals are 95 %."""
+    found = lines(judge(results))
+    if found and not all(spot.complete for spot in results.spots):
+        found.append("The run is not finished, so nothing is decided yet.")
+    return "\n".join(found)
+
+
+def lines(judged: Sequence[Judged]) -> list[str]:
+    """Each claim and, below it, its findings by place."""
     lines = []
-    for one in judge(results):
+    for one in judged:
         head = f"{one.name} ({one.claim.source}): {one.claim.text}: {one.verdict.upper()}."
         lines += _wrapped(head, "    ")
         where = ""
@@ -55,9 +77,7 @@ def report(results: Results) -> str:
                 where = found.where
                 lines.append(f"  {where}")
             lines += _wrapped(f"    {found.verdict:12} {found.text}", " " * 17)
-    if lines and not all(spot.complete for spot in results.spots):
-        lines.append("The run is not finished, so nothing is decided yet.")
-    return "\n".join(lines)
+    return lines
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

@@ -16,9 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
         from .parser import parse
-        from .terminal import accept_everything
+        from .terminal import accept_everything, short_warnings
 
         accept_everything()
+        short_warnings()
         chosen = parse(arguments)
         code = chosen.run(chosen) or 0
         sys.stdout.flush()

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .casefile import add_case, read_case
+
 
 def add_parser(commands: Any) -> None:
     """Add the command to argparse's."""
@@ -17,12 +19,7 @@ def add_parser(commands: Any) -> None:
         "LogGOPSim's converter txt2bin reads it. Noise is left out. On standard error: the options "
         "that make LogGOPSim's network that of the case, and what had to be rounded.",
     )
-    export.add_argument(
-        "case",
-        type=Path,
-        metavar="CASE.toml",
-        help="the fields of a case, or a file with nothing but a table [case] of them",
-    )
+    add_case(export)
     export.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")
     export.set_defaults(run=_export)
 
@@ -30,15 +27,22 @@ def add_parser(commands: Any) -> None:
 def _export(chosen: argparse.Namespace) -> None:
     from ..files import check_replaceable, write_whole
     from ..goal import goal_schedule
-    from ..studies.reading import load_case
 
-    goal = goal_schedule(load_case(chosen.case))
+    if chosen.out is not None:  # before all else
+        if not chosen.out.parent.is_dir():
+            raise ValueError(f"{chosen.out}: the directory {chosen.out.parent} does not exist")
+        if chosen.out.exists() and chosen.file.exists() and chosen.out.samefile(chosen.file):
+            raise ValueError(f"--out must be another file than {chosen.file}, which has the case")
+        check_replaceable(chosen.out)
+    case, _, where = read_case(chosen.file, chosen.at or [])
+    goal = goal_schedule(case)
+    if where:
+        print(f"cell of the study: {where}", file=sys.stderr)
     for note in goal.notes:
         print(f"note: {note}", file=sys.stderr)
     print(f"LogGOPSim {' '.join(goal.options)}", file=sys.stderr)
     if chosen.out is None:
         sys.stdout.write(goal.text)
         return
-    check_replaceable(chosen.out)
     write_whole(chosen.out, goal.text.encode("ascii"))
     print(f"written: {chosen.out}")

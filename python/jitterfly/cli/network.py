@@ -16,7 +16,9 @@ def add_parser(commands: Any) -> None:
     network = commands.add_parser(
         "network", help="congestion in fat trees and networks from files: info, run, study"
     )
-    actions = network.add_subparsers(dest="action", required=True, parser_class=type(network))
+    actions = network.add_subparsers(
+        dest="action", metavar="{info,run,study}", required=True, parser_class=type(network)
+    )
     info = actions.add_parser("info", help="hosts, switches, effective bisection bandwidth")
     _add_network(info)
     info.set_defaults(run=_info)
@@ -61,10 +63,10 @@ def _info(chosen: argparse.Namespace) -> None:
 
     network = _network(chosen)
     assert isinstance(network, (FatTree, NetworkMap))
+    found = bisection_bandwidth(network, chosen.realizations, chosen.seed)
     print(f"hosts: {network.hosts}, switches: {network.switches}, directed links: {network.edges}")
     dropped = f", {network.dropped} routes dropped" if isinstance(network, NetworkMap) else ""
     print(f"routing: {network.routing_name}{dropped}")
-    found = bisection_bandwidth(network, chosen.realizations, chosen.seed)
     print(f"effective bisection bandwidth: {found:.4f} of a link's (mean of 1/w, 95 %)")
 
 
@@ -80,7 +82,10 @@ def _run(chosen: argparse.Namespace) -> None:
         rule=chosen.rule,
     )
     if case.rule not in DELAYS or case.perturbation == "none":
-        raise ValueError(f"a slowdown needs a perturbation and a rule of {', '.join(DELAYS)}")
+        raise ValueError(
+            f"a slowdown needs a perturbation and a rule of {', '.join(DELAYS)}; got perturbation "
+            f"{case.perturbation!r} and rule {case.rule!r}"
+        )
     both = [
         simulate_congestion(each, chosen.realizations, chosen.seed)
         for each in (case, case.unperturbed())

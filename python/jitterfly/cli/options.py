@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from typing import Any
 
 from ..fields import check_integer, shorten
+from ..units import BYTES
 
 
 def value(text: str) -> Any:
@@ -20,6 +22,16 @@ def value(text: str) -> Any:
 def integer(text: str | None, name: str, low: int, high: int) -> int | None:
     """The number after the option `--name`; None where it is not given."""
     return None if text is None else check_integer(value(text), f"--{name}", low, high)
+
+
+def size(text: str, name: str) -> int:
+    """The bytes after the option `--name`, such as 8 or 1KiB."""
+    match = re.fullmatch(r"\s*([0-9]{1,19})\s*([A-Za-z]{0,3})\s*", text)
+    if match is None or (match[2] and match[2] not in BYTES):
+        units = ", ".join(BYTES)
+        raise ValueError(f"--{name} must be a whole number, with a unit ({units}) or without; "
+                         f"got {shorten(text)}")  # fmt: skip
+    return int(match[1]) * BYTES[match[2] or "B"]
 
 
 def pairs(text: str, name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command `jitterfly reproduce`: all figures of MS12, CS14 and HM18, each beside its claim."""
+"""The command `jitterfly reproduce`: figures of all papers, each beside its claim."""
 
 from __future__ import annotations
 
@@ -14,16 +14,21 @@ def add_parser(commands: Any) -> None:
     reproduce = commands.add_parser(
         "reproduce",
         help="run the studies of all papers; one HTML report of figures, claims and verdicts",
-        description="Runs the studies of MS12, CS14 and HM18 and writes DIR/report.html: every "
-        "figure beside its claim, what was found, and a verdict. The same command goes on after a "
-        "stop.",
+        description="Runs the studies of MS12, CS14 and HM18 and HSL09's figures, and writes "
+        "DIR/report.html: every figure beside its claim, what was found, and a verdict. The same "
+        "command goes on after a stop. HSL09's figures are run by this process alone.",
         epilog=WORKERS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     reproduce.add_argument(
         "--quick", action="store_true", help="sizes for minutes on two cores; else those for a GPU"
     )
-    reproduce.add_argument("--only", nargs="+", metavar="NAME", help="these studies")
+    reproduce.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help="these studies; HSL09's figures: hsl09_n1 to hsl09_n5",
+    )
     reproduce.add_argument(
         "--out",
         type=Path,
@@ -44,6 +49,7 @@ def _reproduce(chosen: argparse.Namespace) -> None:
         quick=chosen.quick,
         only=chosen.only,
         with_theory=not chosen.only,
+        with_networks=True,
         **options(chosen),
     )
     print(f"written: {page}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import sys
+import warnings
+from typing import Any
 
 _PLAIN = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "×": "x"}
 _NAME = "jitterfly.plain"
@@ -14,6 +16,15 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
         raise error
     lost = error.object[error.start : error.end]
     return "".join(_PLAIN.get(letter, "?") for letter in lost), error.end
+
+
+def _line(message: Warning | str, *_: Any) -> str:
+    return f"jitterfly: warning: {' '.join(str(message).split())}\n"
+
+
+def short_warnings() -> None:
+    """Show a warning as a line of what it says, without the place in this program."""
+    warnings.formatwarning = _line
 
 
 def accept_everything() -> None:

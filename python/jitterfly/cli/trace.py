@@ -9,7 +9,8 @@ from typing import Any
 from ..case import Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
 from ..trace.limits import MOST_RANKS, check_size
-from .options import integer, pairs, value
+from .casefile import add_case, read_case
+from .options import integer, pairs, size, value
 
 _CASE = ("ranks", "within", "after", "network", "noise", "jitter", "bytes", "cycles", "work")
 _NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
@@ -22,16 +23,10 @@ def add_parser(commands: Any) -> None:
         "trace",
         help="picture of one realization",
         description="Picture of one realization: ready times per rank and round, noise, messages, "
-        "adopted copies. The case comes from a cell of a study or from the options.",
+        "adopted copies. The case comes from a file (a case, or a cell of a study) or from "
+        "the options.",
     )
-    trace.add_argument("study", nargs="?", type=Path, metavar="STUDY.toml")
-    trace.add_argument(
-        "--at",
-        action="append",
-        metavar="AXIS=LABEL",
-        help="cell of the study, e.g. ranks=16 or variant=redundant; once for each axis; "
-        "an axis that is left out is at its first point",
-    )
+    add_case(trace, "?")
     trace.add_argument("--ranks", metavar="N", help=f"1 to {MOST_RANKS} (default 16)")
     trace.add_argument(
         "--within", metavar="LEVELS", help="levels copied: all (default), none, or such as 1,3"
@@ -40,7 +35,7 @@ def add_parser(commands: Any) -> None:
     trace.add_argument("--network", metavar="K=V,...", help=f"default {_NETWORK}")
     trace.add_argument("--noise", metavar="K=V,...", help=f"periodic noise or none ({_NOISE})")
     trace.add_argument("--jitter", metavar="K=V,...", help="network jitter (none)")
-    trace.add_argument("--bytes", metavar="N", help="message size (default 8)")
+    trace.add_argument("--bytes", metavar="N", help="message size, such as 1KiB (default 8)")
     trace.add_argument("--cycles", metavar="N", help="default 1")
     trace.add_argument("--work", metavar="TIME", help="compute phase of each cycle (default 0)")
     trace.add_argument("--seed", metavar="N", help="default: the study's, or 0")
@@ -57,10 +52,10 @@ def add_parser(commands: Any) -> None:
 def _run(chosen: argparse.Namespace) -> None:
     given = [name for name in _CASE if getattr(chosen, name) is not None]
     seed = 0
-    if chosen.study is not None:
+    if chosen.file is not None:
         if given:
-            raise ValueError(f"--{given[0]} and STUDY.toml both describe a case: give one")
-        case, seed = _from_study(chosen.study, chosen.at or [])
+            raise ValueError(f"--{given[0]} and FILE.toml both describe a case: give one")
+        case, seed, _ = read_case(chosen.file, chosen.at or [])
     elif chosen.at:
         raise ValueError("--at chooses a cell of a study: give STUDY.toml")
     else:
@@ -113,35 +108,9 @@ def _from_options(chosen: argparse.Namespace) -> Case:
         "network": network,
         "noise": noise,
     }
-    for option, field in (("bytes", "message_bytes"), ("cycles", "cycles"), ("work", "work")):
+    for option in ("cycles", "work"):
         if getattr(chosen, option) is not None:
-            table[field] = value(getattr(chosen, option))
+            table[option] = value(getattr(chosen, option))
+    if chosen.bytes is not None:
+        table["message_bytes"] = size(chosen.bytes, "bytes")
     return Case.from_dict(table)
-
-
-def _from_study(path: Path, at: list[str]) -> tuple[Case, int]:
-    from ..studies.reading import load_study
-
-    study = load_study(path)
-    labels = {axis.name: [point.label for point in axis.points] for axis in study.axes}
-    if study.variants:
-        labels["variant"] = [point.label for point in study.variants]
-    wanted: dict[str, str] = {}
-    for text in at:
-        name, equals, label = text.partition("=")
-        if not equals or name not in labels:
-            names = ", ".join(labels)
-            raise ValueError(f"--at must be AXIS=LABEL, AXIS one of {names}; got {shorten(text)}")
-        if name in wanted:
-            raise ValueError(f"--at gives {name} twice: {wanted[name]!r} and {shorten(label)}")
-        matches = [known for known in labels[name] if known == label]
-        matches = matches or [known for known in labels[name] if known.startswith(label)]
-        if len(matches) != 1:
-            known = ", ".join(labels[name])
-            raise ValueError(f"--at {name} must be one of {known}; got {shorten(label)}")
-        wanted[name] = matches[0]
-    for place in study.places():
-        if all(place.labels.get(name, label) == label for name, label in wanted.items()):
-            cells = {cell.variant: cell.case for cell in place.cells}
-            return cells[wanted.get("variant", next(iter(cells)))], study.seed
-    raise AssertionError("every combination of labels is a cell")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .. import _core, memory
-from ..backends import check_run, reporting
+from ..backends import BackendError, check_run, reporting, tell_of_cpu
 from ..fields import shorten
 from .case import DELAYS, RULES, CongestionCase
 from .program import compile_congestion
@@ -16,6 +17,7 @@ from .result import CongestionResult
 _BYTES = 8 * 8 + 2 * 8  # of a realization: the engine's words, and what is made of them
 _SUM_MAX, _INVERSE, _MESSAGES, _LARGEST, _DROPPED = range(3, 8)
 _ONE = 2.0**40  # of the engine's 1 / w
+_NO_MEMORY = "cudaErrorMemoryAllocation"  # in the error of an engine that got too little
 
 
 def simulate_congestion(
@@ -40,7 +42,8 @@ def simulate_congestion(
         From 0 to 2^64 - 1. Cases with the same seed and network size see the same placements, and
         with the same z the same traffic, so that differences between their samples are paired.
     backend : "auto", "cpu" or "cuda"
-        "auto" takes the GPU if there is one. The result is the same to the last bit.
+        "auto" takes the GPU if there is one; where its memory is not enough, the CPU, with a
+        `RuntimeWarning`. The result is the same to the last bit.
     threads : int, optional
         Threads of the CPU backend; None is one for each processor. Given together with "auto",
         the CPU backend is taken. The result does not depend on it.
@@ -82,24 +85,38 @@ def simulate_congestion(
     cuda = backend == "cuda" or (
         backend == "auto" and not threads and not _core.congestion_status()
     )
-    needed = _BYTES * realizations + (0 if cuda else program.memory(int(threads or 0)))
-    memory.check_memory(
-        needed, "the results and the realizations in flight", memory.available_bytes()
-    )
     everything = bool(histogram) or case.rule not in DELAYS
-    chosen = "cuda" if cuda else "cpu"
-    with reporting(progress, realizations, chosen) as report:
-        words, bins = _core.congestion(
-            program,
-            seed,
-            first,
-            realizations,
-            everything,
-            chosen,
-            int(threads or 0),
-            bool(histogram),
-            report,
+
+    def run(chosen: str) -> Any:
+        in_flight = program.memory(int(threads or 0)) if chosen == "cpu" else 0
+        memory.check_memory(
+            _BYTES * realizations + in_flight,
+            "the results and the realizations in flight",
+            memory.available_bytes(),
         )
+        with reporting(progress, realizations, chosen) as report:
+            return _core.congestion(
+                program,
+                seed,
+                first,
+                realizations,
+                everything,
+                chosen,
+                int(threads or 0),
+                bool(histogram),
+                report,
+            )
+
+    chosen = "cuda" if cuda else "cpu"
+    try:
+        words, bins = run(chosen)
+    except BackendError as error:
+        # All that it needs is asked for at its beginning.
+        if backend != "auto" or _NO_MEMORY not in str(error):
+            raise
+        tell_of_cpu(str(error), stacklevel=3)
+        chosen = "cpu"
+        words, bins = run(chosen)
     if case.rule == "bandwidth":
         samples = words[:, _INVERSE] / (_ONE * np.maximum(words[:, _MESSAGES], 1))
     else:

@@ -107,11 +107,19 @@ def map_settings(maps: dict[str, Topology], *, quick: bool = False) -> list[Sett
     ]
 
 
+def check_settings(realizations: int, seed: int) -> tuple[int, int]:
+    """Raise ValueError if `run_settings` could not take these."""
+    realizations = check_integer(realizations, "realizations", 2, 10**7)
+    return realizations, check_integer(seed, "seed", 0, MOST_SEED)
+
+
 def run_settings(
     chosen: Sequence[Setting],
     realizations: int = 500,
     seed: int = 0,
     told: Callable[[str], object] = lambda text: None,
+    backend: str = "auto",
+    threads: int | None = None,
 ) -> list[Point]:
     """Simulate settings one after another, each with and without the others' traffic.
 
@@ -123,22 +131,24 @@ def run_settings(
     seed : int
         From 0 to 2^64 - 1.
     told : callable
-        Gets a line of text before each series.
+        Gets a line of text for each setting.
+    backend, threads
+        As in `simulate_congestion`.
 
     Raises
     ------
     ValueError
         An argument out of range.
     """
-    realizations = check_integer(realizations, "realizations", 2, 10**7)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    realizations, seed = check_settings(realizations, seed)
     points: list[Point] = []
     for one in chosen:
         count = realizations
         if one.case.network.hosts > _LARGE:
             count = max(2, realizations // 3)
         both = [
-            simulate_congestion(each, count, seed) for each in (one.case, one.case.unperturbed())
+            simulate_congestion(each, count, seed, backend, threads)
+            for each in (one.case, one.case.unperturbed())
         ]
         points.append(Point(one, *both))
         told(f"{one.figure} {points[-1].where}, z = {one.case.z}: {points[-1].slowdown:.1f} %")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..fields import check_integer
+from ..fields import check_integer, show_number
 from ..units import TICKS_PER_SECOND, Time, parse_seconds
 from . import host
 from .clock import Rate, rate
@@ -81,11 +81,14 @@ def record(
     """
     seconds = parse_seconds(seconds, "seconds", positive=True)
     if seconds > LONGEST:
-        raise ValueError(f"seconds must be at most a week, {LONGEST:.0f}, got {seconds:g}")
+        raise ValueError(
+            f"seconds must be at most a week, {LONGEST:.0f}, got {show_number(seconds)}"
+        )
     quantum = parse_seconds(quantum, "quantum")
     if quantum and not 1e-7 <= quantum <= seconds / 10:
         raise ValueError(
-            f"quantum must be 0, or from 100 ns to a tenth of the {seconds:g} s, got {quantum:g} s"
+            f"quantum must be 0, or from 100 ns to a tenth of the {show_number(seconds)} s, "
+            f"got {show_number(quantum)} s"
         )
     chosen = _check_cpus(cpus)
     usual = int(np.clip(seconds * _EXPECTED, _LEAST_ROOM, MOST_DETOURS))

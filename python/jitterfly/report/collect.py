@@ -23,7 +23,7 @@ def section(results: Results, facts: Facts = ()) -> Section:
         name=study.name,
         title=study.title,
         source=study.source,
-        claims=tuple(map(_claim, judge(results))),
+        claims=tuple(map(model_claim, judge(results))),
         pictures=(picture(results),),
         tables=tables(results),
         facts=(*about(results), *facts),
@@ -31,7 +31,8 @@ def section(results: Results, facts: Facts = ()) -> Section:
     )
 
 
-def _claim(one: Judged) -> Claim:
+def model_claim(one: Judged) -> Claim:
+    """A claim that was judged, as a report holds it."""
     parts = (Part(found.where, found.verdict, found.text) for found in one.findings)
     return Claim(one.name, one.claim.source, one.claim.text, one.verdict, tuple(parts))
 

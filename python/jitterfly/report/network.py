@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ..claims.finding import verdict
-from ..claims.hsl09 import HSL09
+from ..claims.report import judge_points
+from ..claims.report import lines as claim_lines
 from ..congestion import ROUTINGS, CongestionCase, FatTree, Topology, bisection_bandwidth
-from ..congestion.study import FIGURES, MAPS, SYSTEMS, Point, map_settings, run_settings, settings
+from ..congestion.study import (
+    FIGURES,
+    MAPS,
+    SYSTEMS,
+    Point,
+    check_settings,
+    map_settings,
+    run_settings,
+    settings,
+)
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots.draw import can_draw, drawing, save
@@ -71,9 +79,10 @@ def network_study(
     given = dict(maps or {})
     chosen += map_settings(given, quick=quick)
     count = realizations if realizations is not None else (100 if quick else 1000)
-    points = run_settings(chosen, count, seed, told)
+    check_settings(count, seed)
     path = Path(out)
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
+    points = run_settings(chosen, count, seed, told)
     write_whole(path / SLOWDOWNS, slowdowns(points).encode())
     write_whole(path / BANDWIDTHS, _bandwidths(given, count, seed, quick).encode())
     write_whole(path / FINDINGS, (findings(points) + "\n").encode())
@@ -89,19 +98,8 @@ def findings(points: Sequence[Point]) -> str:
         "values. Its networks are not public: fat trees of 24-port switches take their place.",
         "Slowdown: 100 % is none. z: ranks of the collective. Intervals: 95 % each, paired.",
     ]
-    for name, claim in HSL09.items():
-        mine = [point for point in points if point.setting.figure == name]
-        if not mine:
-            continue
-        found = claim.check(mine)
-        head = f"{name} ({claim.source}): {claim.text}: {verdict(found).upper()}."
-        lines += ["", *_wrapped(head, "    ")]
-        where = ""
-        for one in found:
-            if one.where != where:
-                where = one.where
-                lines.append(f"  {where}")
-            lines += _wrapped(f"    {one.verdict:12} {one.text}", " " * 17)
+    for one in judge_points(points):
+        lines += ["", *claim_lines([one])]
     mine = [point for point in points if point.setting.figure == MAPS]
     if mine:
         lines += ["", "Networks from files, no claim:"]
@@ -157,29 +155,14 @@ def _bandwidth(network: Topology, count: int, seed: int) -> tuple[str, float, fl
 
 
 def _pictures(points: Sequence[Point], path: Path, seed: int) -> None:
-    from ..plots import congestion, loads
-
-    def of(name: str) -> list[Point]:
-        return [point for point in points if point.setting.figure == name]
+    from ..plots import loads
+    from .hsl09 import figures
 
     with drawing():
-        if of("N1"):
-            title = "HSL09 slide 8: slowdown against ratio, in place of the measurement"
-            save(congestion.draw_ratio(of("N1"), title, (100, 250)), path / "measured_ratio.png")
-            title = "HSL09 slide 7: the realizations behind the mean"
-            save(congestion.draw_boxes(of("N1"), title), path / "boxes.png")
-        if of("N2"):
-            title = "HSL09 slide 9: slowdown against size, in place of the measurement"
-            save(congestion.draw_size(of("N2"), title, (110, 150)), path / "measured_size.png")
-        if of("N3"):
-            title = "HSL09 slide 13: slowdown against ratio, fat trees of 24-port switches"
-            save(congestion.draw_ratio(of("N3"), title, (150, 300)), path / "ratio.png")
-        if of("N4"):
-            title = "HSL09 slides 14–15: slowdown against size, full bandwidth"
-            save(congestion.draw_size(of("N4"), title, (150, 350)), path / "size.png")
-        if of(MAPS):
-            title = "Slowdown against ratio, networks from files"
-            save(congestion.draw_ratio(of(MAPS), title, (150, 300)), path / "maps.png")
+        for name in (*FIGURES, MAPS):
+            mine = [point for point in points if point.setting.figure == name]
+            for stem, figure in figures(name, mine):
+                save(figure, path / f"{stem}.png")
         save(loads.draw_loads(_SMALL, _LEVEL, seed=seed), path / "loads.png")
 
 
@@ -191,7 +174,3 @@ def _csv(rows: Sequence[Sequence[object]]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.6g}"
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, 100, subsequent_indent=indent, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""Run the studies of both papers, and keep a report of what is done so far."""
+"""Run the studies of the papers, and HSL09's figures; keep a report of what is done so far."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..store.export import export
 from ..studies import Study, load_study
 from ..sweep import PlacesFailed, Stopped, run
 from ..sweep.progress import show_time
-from . import theory, times
+from . import hsl09, theory, times
 from .collect import section
 from .few_runs import few_runs
 from .model import Section
@@ -47,13 +47,16 @@ def folder() -> Path:
 def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:
     """The studies of a reproduction, in the order of the claims; `only` chooses by name.
 
+    Names of HSL09's figures are let through: they are no studies.
+
     Raises:
         ValueError: a name that there is not, or a study that can not be run, drawn and judged.
     """
     known = {path.stem: path for path in sorted(folder().glob("*.toml"))}
     for name in only or ():
-        check_choice(name, "--only", tuple(known))
-    found = [load_study(known[name], full=not quick) for name in dict.fromkeys(only or known)]
+        check_choice(name, "--only", (*known, *hsl09.NAMES))
+    names = [name for name in dict.fromkeys(known if only is None else only) if name in known]
+    found = [load_study(known[name], full=not quick) for name in names]
     if only is None:
         found = [study for study in found if study.claims]
     for study in found:
@@ -70,6 +73,7 @@ def reproduce(
     quick: bool,
     only: Sequence[str] | None = None,
     with_theory: bool = False,
+    with_networks: bool = False,
     stream: TextIO | None = None,
     **options: Any,
 ) -> Path:
@@ -80,11 +84,13 @@ def reproduce(
 
     Args:
         quick: the studies' sizes for a few minutes on two cores; else those of their `[full]`.
-        only: names of studies, instead of all that bear on a claim.
+        only: names of studies, or of `hsl09.NAMES`, instead of all that bear on a claim.
         with_theory: add a section on theory at the end.
+        with_networks: run HSL09's figures too, where `only` does not say which.
         stream: where progress goes; stderr by default.
         options: as of `sweep.run`; with `on_error="finish"` a study that fails in part is reported
-            as it is, and the others follow.
+            as it is, and the others follow. HSL09's figures are run by this process, whatever
+            workers there are.
 
     Returns:
         The report.
@@ -97,7 +103,9 @@ def reproduce(
     chosen = studies(quick=quick, only=only)
     if not draw.can_draw():
         raise ValueError(draw.MISSING)
-    progress = _Reproduction(Path(out), quick, chosen)
+    wanted = [figure for name, figure in hsl09.NAMES.items()
+              if (with_networks if only is None else name in only)]  # fmt: skip
+    progress = _Reproduction(Path(out), quick, chosen, wanted)
     page = progress.run(stream or sys.stderr, options)
     if with_theory:
         progress.add_theory(stream or sys.stderr)
@@ -105,35 +113,55 @@ def reproduce(
 
 
 class _Reproduction:
-    """The studies, and what is done of them."""
+    """The studies and HSL09's figures, and what is done of them."""
 
-    def __init__(self, out: Path, quick: bool, chosen: list[Study]):
-        self.out, self.chosen = out, chosen
+    def __init__(self, out: Path, quick: bool, chosen: list[Study], figures: list[str]):
+        self.out, self.chosen, self.figures = out, chosen, figures
+        self.titles = [one.title for one in chosen] + [hsl09.TITLES[name] for name in figures]
         self.tally = Tally(quick)
         self.sections: list[Section] = []
 
     def run(self, stream: TextIO, options: dict[str, Any]) -> Path:
+        self.out.mkdir(parents=True, exist_ok=True)
         failed: dict[str, str] = {}
         total = 0
-        for number, study in enumerate(self.chosen, 1):
-            title = f"study {number} of {len(self.chosen)}: {study.title}"
-            print(title, file=stream, flush=True)
-            folder = self.out / study.name
-            finish = partial(self._finish, time.monotonic(), times.recorded(folder))
+        steps = [partial(self._study, one, stream, options) for one in self.chosen]
+        steps += [partial(self._figure, name, stream, options) for name in self.figures]
+        for number, (title, step) in enumerate(zip(self.titles, steps, strict=True), 1):
+            print(f"study {number} of {len(steps)}: {title}", file=stream, flush=True)
+            done = len(self.sections)
             try:
-                run(study, folder, finish=finish, stream=stream, **options)
+                step()
             except PlacesFailed as error:
-                failed |= {f"{study.name}, {name}": why for name, why in error.failed.items()}
-                total += len(study.places())
+                failed |= error.failed
+                total += error.total
             except KeyboardInterrupt as stop:
                 raise Stopped(self._kept(str(stop))) from None
-            pending = tuple(one.title for one in self.chosen[number:])
-            page = report(self.tally, self.sections, pending)
+            page = report(self.tally, self.sections, tuple(self.titles[number:]))
             write_whole(self.out / PAGE, page.encode())
-            print(_verdicts(self.sections[-1]), file=stream, flush=True)
+            if len(self.sections) > done:
+                print(_verdicts(self.sections[-1]), file=stream, flush=True)
         if failed:
             raise PlacesFailed(failed, total, self.out)
         return self.out / PAGE
+
+    def _study(self, study: Study, stream: TextIO, options: dict[str, Any]) -> None:
+        folder = self.out / study.name
+        finish = partial(self._finish, time.monotonic(), times.recorded(folder))
+        try:
+            run(study, folder, finish=finish, stream=stream, **options)
+        except PlacesFailed as error:
+            why = {f"{study.name}, {name}": text for name, text in error.failed.items()}
+            raise PlacesFailed(why, error.total, folder) from None
+
+    def _figure(self, name: str, stream: TextIO, options: dict[str, Any]) -> None:
+        told = partial(print, file=stream, flush=True)
+        try:
+            self.sections.append(hsl09.add(self.out, name, self.tally, told, options))
+        except (ValueError, RuntimeError) as error:
+            if options.get("on_error") != "finish":
+                raise
+            raise PlacesFailed({hsl09.TITLES[name]: str(error)}, 1, self.out) from None
 
     def add_theory(self, stream: TextIO) -> None:
         """The section on theory, after those of the studies."""
@@ -153,7 +181,7 @@ class _Reproduction:
             self.tally.few_runs = few_runs(results)
 
     def _kept(self, what: str) -> str:
-        done = f"{len(self.sections)} of {len(self.chosen)} studies are finished"
+        done = f"{len(self.sections)} of {len(self.titles)} studies are finished"
         where = f" ({self.out / PAGE})" if self.sections else ""
         return f"{done}{where}; of the next one, {what}" if what else f"{done}{where}"
 

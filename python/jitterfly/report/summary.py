@@ -6,13 +6,14 @@ import datetime
 from collections.abc import Sequence
 
 from ..analysis.results import Results
+from ..congestion.study import Point
 from ..info import info
 from ..sweep.progress import show_time
 from ..version import __version__
 from .model import Facts, Report, Section
 from .page import page
 
-_TITLE = "Noise in collective communication: MS12, CS14 and HM18 run again"
+_TITLE = "Noise in collective communication: MS12, CS14, HM18 and HSL09 run again"
 
 
 class Tally:
@@ -34,6 +35,15 @@ class Tally:
         self.realizations += sum(
             spot.realizations * len(spot.place.cells) for spot in results.spots
         )
+        self.seconds += seconds
+
+    def add_points(self, points: Sequence[Point], seed: int, seconds: float) -> None:
+        """One more figure of networks."""
+        results = [one for point in points for one in (point.perturbed, point.unperturbed)]
+        self.seeds.add(seed)
+        self.backends.update(one.backend for one in results)
+        self.cells += len(points)
+        self.realizations += sum(len(one.samples) for one in results)
         self.seconds += seconds
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 INTRODUCTION = (
-    "Every figure of two papers on noise in collective communication, run again. The papers "
-    "average 30 runs; here each number comes from a distribution of independent realizations and "
-    "has an interval, and each claim is judged by intervals alone."
+    "Figures of four papers on noise in collective communication, run again. MS12 and CS14 average "
+    "30 runs; here each number comes from a distribution of independent realizations and has an "
+    "interval, and each claim is judged by intervals alone."
 )
 
 VERDICT = (
@@ -80,6 +80,11 @@ SOURCES = (
         "HM18",
         "Horikoshi et al., Scaling Collectives on Large Clusters of Intel Architecture Processors, "
         "IXPUG, 2018. Delays of single steps, barrier and allreduce on Oakforest-PACS.",
+    ),
+    (
+        "HSL09",
+        "Hoefler, Schneider & Lumsdaine, The Impact of Network Noise on Large-Scale Communication "
+        "Performance, LSPP, 2009. Other jobs' traffic in fat trees; its simulator is ORCS.",
     ),
     (
         "AGV05",

@@ -1,4 +1,4 @@
-"""Why no place of a study has an observable."""
+"""Why no place of a study, or one of them, has an observable."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ def why_absent(observable: Observable, places: Sequence[Place]) -> str:
             return f"no place has {where}{why}"
     told = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
     return f"no place has all of that ({told}), or it takes 0 s without noise"
+
+
+def why_absent_at(observable: Observable, place: Place) -> str:
+    """The cause at one place that lacks it."""
+    causes = (_missing(select, [place]) for select in observable.sides().values())
+    return next(filter(None, causes), "it takes 0 s without noise")
 
 
 def _missing(select: Select, places: Sequence[Place]) -> str:

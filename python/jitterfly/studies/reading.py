@@ -11,6 +11,8 @@ from ..noise.files import files_from
 from .schema import read_study, read_toml
 from .study import Study
 
+_OF_STUDIES = ("name", "axes", "variants", "observables")
+
 
 def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study:
     """The study that a TOML text describes.
@@ -59,6 +61,15 @@ def load_case(path: str | Path) -> Case:
         raise ValueError(f"{path}: not a text file in UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {str(error) or 'nested too deeply'}") from None
+
+
+def holds_study(path: str | Path) -> bool:
+    """Whether a TOML file is meant as a study, not as one case; errors are left to who loads it."""
+    try:
+        table = read_toml(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        return False
+    return "case" in table and any(key in table for key in _OF_STUDIES)
 
 
 def load_study(path: str | Path, *, full: bool = False) -> Study:

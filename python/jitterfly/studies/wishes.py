@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..fields import did_you_mean
+from ..fields import did_you_mean, show_number
 from ..observables.events import LEAST_RAW
 from ..observables.observable import Observable
 from ..observables.target import Target
@@ -65,11 +65,11 @@ def _check_unit(target: Target, name: str, unit: str) -> None:
     if target.statistic == "win probability":
         name, unit = f"{target.statistic} of {name}", ""
     if target.unit and not unit:
-        raise ValueError(f"{name} is not a time, so ± {target.absolute:g} s is no width")
+        raise ValueError(f"{name} is not a time, so ± {show_number(target.absolute)} s is no width")
     if unit and not target.unit:
         raise ValueError(
             f"{name} is a time, so the width must have a unit (s, ms, us, ns) or be in %, "
-            f"got {target.absolute:g}"
+            f"got {show_number(target.absolute)}"
         )
 
 

@@ -27,10 +27,10 @@ class Stopped(KeyboardInterrupt):
 
 
 class PlacesFailed(RuntimeError):
-    """Some places could not be run, all others were; `failed` says why, by name of the place."""
+    """Some of `total` places could not be run; `failed` says why, by name of the place."""
 
     def __init__(self, failed: dict[str, str], total: int, out: Path):
-        self.failed = failed
+        self.failed, self.total = failed, total
         told = "; ".join(f"{name}: {why}" for name, why in failed.items())
         super().__init__(f"{len(failed)} of {total} cells failed, {out} holds the others: {told}")
 

@@ -1,0 +1,40 @@
+"""How far `jitterfly advise` is, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+_EVERY = {True: 0.2, False: 10.0}  # seconds between lines: on a terminal, elsewhere
+
+
+class Line:
+    """Progress on standard error: a line that changes, or one now and then."""
+
+    def __init__(self) -> None:
+        self.terminal = sys.stderr.isatty()
+        self.last = time.monotonic()
+        self.drawn = False
+
+    def __call__(self, state: Any) -> None:
+        now = time.monotonic()
+        if now - self.last < _EVERY[self.terminal]:
+            return
+        self.last = now
+        text = (
+            f"{state.decided}/{state.cells} cells decided, look {state.look} of at most "
+            f"{state.looks} ({state.realizations:,} realizations), {state.elapsed:.0f} s"
+        )
+        if state.prepared < state.cells:
+            text = f"noise-free times of {state.prepared}/{state.cells} cells, {text}"
+        if self.terminal:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+            self.drawn = True
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self.drawn:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
