@@ -40,6 +40,38 @@ JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::int32_t d
   return communicate(noise, kReceiveRole, draw, next, later(busy, at), m.receive, id);
 }
 
+// What a rank does between two waits where it meets no noise, in fewer operations: it receives a
+// message of cost m, having just sent one, and sends the next. As receive_message gives
+//   busy = max(left, at) + receive,   and send_message   max(busy, left + gap - send) + next send,
+// the next one leaves at
+//   max(at + receive + next send, left + max(receive, gap - send) + next send).
+struct QuietTurn {
+  Tick transit, gap, receive, own;
+
+  QuietTurn() = default;
+  QuietTurn(const MessageCost& m, Tick next_send)
+      : transit(m.transit),
+        gap(m.gap),
+        receive(m.receive + next_send),
+        own(later(m.receive, m.gap - m.send) + next_send) {}
+  // Without a next one.
+  explicit QuietTurn(const MessageCost& m)
+      : transit(m.transit), gap(m.gap), receive(m.receive), own(m.receive) {}
+};
+
+// `from`: when the message that comes in has left its sender.
+template <bool kLinks, class T>
+JF_HD T quiet_turn(const QuietTurn& q, T& in, T left, T from) {
+  T at = from + q.transit;
+  if constexpr (kLinks) {
+    at = later(at, in + q.gap);
+    in = at;
+    return later(at + q.receive, left + q.own);
+  } else {
+    return later(at, left) + q.receive;
+  }
+}
+
 // The network as messages of this cost find it; see with_message_noise.
 template <class Network>
 JF_HD Network network_of(const Network& network, const ProgramView& p, const MessageCost& m) {

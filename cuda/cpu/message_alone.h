@@ -23,30 +23,42 @@ struct MessageAlone {
 
   // As MessageRanks::begin.
   void begin() {
-    if (job_.first) {
-      const std::int64_t known = job_.pass->load ? std::int64_t{1} << p_.log2_ranks : 0;
-      std::fill(s_.sent + known, s_.sent + size_, Tick{0});
+    if (!job_.first) {
+      if (p_.costs.forward > 0) std::copy(s_.sent, s_.sent + size_, s_.busy);
+      return;
     }
-    if (p_.costs.forward > 0) std::copy(s_.sent, s_.sent + size_, s_.busy);
-    if (!job_.first) return;
-    if constexpr (kLinks) {
-      std::fill(s_.in, s_.in + size_, kNothingCame);
-      std::fill(s_.out, s_.out + size_, Tick{0});
-    }
+    const std::int64_t known = job_.pass->load ? std::int64_t{1} << p_.log2_ranks : 0;
+    const Noise noise = noise_;  // copies stay in registers
+    const MessageState s = s_;
+    // A register of ranks at time 0, if there is no time of theirs.
+    const auto start = [=](std::int64_t x, Lanes next) JF_INLINE {
+      if (x >= known) store(s.sent + x, Lanes{});
+      if constexpr (std::is_same_v<Noise, Periodic>)
+        if (noise.stationary) noise.seek(next, Lanes{});
+      store(s.next + x, next);
+      if constexpr (kLinks) {
+        store(s.in + x, broadcast(kNothingCame));
+        store(s.out + x, Lanes{});
+      }
+    };
     std::int64_t x = 0;
     if constexpr (std::is_same_v<Noise, Periodic>) {
-      if (noise_.drawn_alone()) {
+      if (noise.drawn_alone()) {
         const RoundKeys keys(p_.seed);
-        for (; x + 2 * kLanes <= size_; x += 2 * kLanes) {
-          const auto u = only_uniform64(keys, kPhase, x, job_.realization);
-          store(s_.next + x, noise_.first(noise_.template scaled<Lanes>(u.even)));
-          store(s_.next + x + kLanes, noise_.first(noise_.template scaled<Lanes>(u.odd)));
+        const std::uint32_t realization = job_.realization;
+        for (const std::int64_t size = size_; x + 2 * kLanes <= size; x += 2 * kLanes) {
+          const auto u = only_uniform64(keys, kPhase, x, realization);
+          start(x, noise.first(noise.template scaled<Lanes>(u.even)));
+          start(x + kLanes, noise.first(noise.template scaled<Lanes>(u.odd)));
         }
       }
     }
     for (; x < size_; x += kLanes)
-      store(s_.next + x, begin_noise(noise_, p_.seed, job_.realization, lanes_.ranks(x)));
-    if (job_.pass->load) seek_all(false);
+      start(x, begin_noise(noise, p_.seed, job_.realization, lanes_.ranks(x)));
+    if (known < kLanes) std::fill(s_.sent + known, s_.sent + kLanes, Tick{0});
+    if (p_.costs.forward > 0) std::copy(s_.sent, s_.sent + size_, s_.busy);
+    at_start_ = !job_.pass->load;
+    if (!at_start_) seek_all(false);
   }
 
   void seek_all(bool back) {
@@ -57,8 +69,10 @@ struct MessageAlone {
     }
   }
 
-  // Compute phase.
+  // Compute phase. At the start, one without work is nothing: the noise is right for time 0.
   void work(const Step& s) {
+    if (at_start_ && !is_general<Noise> && p_.costs.work == 0) return;
+    at_start_ = false;
     for (std::int64_t x = 0; x < size_; x += kLanes) {
       Clock<Lanes> c{load(s_.sent + x), load(s_.busy + x), load(s_.next + x), lanes_.ranks(x)};
       compute(noise_, p_.costs, s, c);
@@ -134,6 +148,7 @@ struct MessageAlone {
   const MessageState s_;
   const std::int64_t size_;  // ranks, in full registers: those that there are not run along
   const Rules lanes_;
+  bool at_start_ = false;  // no rank has done anything yet
   std::int64_t done_ = 0;
   bool stop_ = false;
 };

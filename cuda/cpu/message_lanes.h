@@ -98,29 +98,41 @@ struct MessageLanes {
     some(rule.cost.receive > 0, times, x, who,
          [&](const auto& any, Ranks& ranks) JF_INLINE { received(any, rule, known, ranks); });
   }
-  // A step of a tree whose pairs are in one register; masks are those of a full register.
-  struct Tree {
-    Rule rule;
-    std::int64_t stride, below;
-    Lanes order, lower, upper;
-    bool down;
-  };
-  static Tree tree(const Rule& rule, const Step& s) {
-    const Lanes place = lane_index() & (2 * s.a - 1);
-    return {rule, s.a, s.b, lane_index() ^ s.a, place == 0, place == s.a, s.c != 0};
-  }
-  JF_HD void trees(const Tree* trees, int count, Tick* times, std::int64_t x) const {
-    Ranks r = get(times, x);
-    bool works = false;
-    for (int k = 0; k < count; ++k) works |= trees[k].rule.works();
-    with_noise(works, x, r, [=, this](const auto& any, Ranks& ranks) JF_INLINE {
-      for (int k = 0; k < count; ++k) pairs(any, trees[k], x, ranks);
-    });
-    if constexpr (kLinks) {
-      store(in + x, r.in);
-      store(out + x, r.out);
+
+  // Registers of [from, to) send to those `away`, none of which sends.
+  void pass(const Rule rule, Tick* times, std::int64_t from, std::int64_t to,
+            std::int64_t away) const {
+    const bool send_works = rule.cost.send > 0, receive_works = rule.cost.receive > 0;
+    for (std::int64_t x = from; x < to; x += kLanes) {
+      Ranks sender;
+      sender.busy = load(times + x);
+      sender.id = ranks(x);
+      if constexpr (kLinks) sender.out = load(out + x);
+      with_noise(send_works, x, sender,
+                 [=, this](const auto& any, Ranks& r) JF_INLINE { sent(any, rule, r); });
+      store(times + x, sender.busy);
+      if constexpr (kLinks) store(out + x, sender.out);
+      const Lanes left = sender.busy;
+      Ranks receiver;
+      receiver.busy = load(times + x + away);
+      receiver.id = ranks(x + away);
+      if constexpr (kLinks) receiver.in = load(in + x + away);
+      with_noise(receive_works, x + away, receiver,
+                 [=, this](const auto& any, Ranks& r) JF_INLINE { received(any, rule, left, r); });
+      store(times + x + away, receiver.busy);
+      if constexpr (kLinks) store(in + x + away, receiver.in);
     }
-    store(times + x, r.busy);
+  }
+  // What ranks of a register do.
+  template <class Any>
+  JF_HD void sent(const Any& any, const Rule& rule, Ranks& r) const {
+    r.busy = send_message<kLinks>(any, rule.cost, rule.draw, r.next, r.out, r.busy, r.id);
+  }
+  template <class Any>
+  JF_HD void received(const Any& any, const Rule& rule, Lanes left, Ranks& r) const {
+    Lanes at = left + rule.cost.transit;
+    if constexpr (Network::on) at += delay(rule, left, r.id);
+    r.busy = receive_message<kLinks>(any, rule.cost, rule.draw, r.next, r.in, r.busy, at, r.id);
   }
 
   // One rank sends to one.
@@ -135,24 +147,6 @@ struct MessageLanes {
                                         kLinks ? in[to] : none, times[to], at, Tick{to});
   }
 
- private:
-  template <class Any>
-  JF_HD void pairs(const Any& any, const Tree& tree, std::int64_t x, Ranks& r) const {
-    Lanes lower = tree.lower, upper = tree.upper;
-    if (__builtin_expect(x + kLanes > tree.below, 0)) {
-      lower &= r.id + tree.stride < tree.below;
-      upper &= r.id < tree.below;
-    }
-    const Lanes receivers = tree.down ? upper : lower;
-    Ranks other = r;
-    sent(any, tree.rule, other);
-    choose(tree.down ? lower : upper, other, r);
-    const Lanes left = __builtin_shuffle(r.busy, tree.order);
-    other = r;
-    received(any, tree.rule, select(receivers, left, Lanes{}), other);
-    choose(receivers, other, r);
-  }
-
   JF_HD Ranks get(const Tick* times, std::int64_t x) const {
     Ranks r;
     r.busy = load(times + x);
@@ -164,21 +158,12 @@ struct MessageLanes {
     return r;
   }
 
-  template <class T>
-  JF_HD T delay(const Rule& rule, T left, T id) const {
-    return rule.network.delay(p.seed, kOriginalJitter, static_cast<std::uint32_t>(rule.draw), id,
-                              realization, left);
-  }
-
-  template <class Any>
-  JF_HD void sent(const Any& any, const Rule& rule, Ranks& r) const {
-    r.busy = send_message<kLinks>(any, rule.cost, rule.draw, r.next, r.out, r.busy, r.id);
-  }
-  template <class Any>
-  JF_HD void received(const Any& any, const Rule& rule, Lanes left, Ranks& r) const {
-    Lanes at = left + rule.cost.transit;
-    if constexpr (Network::on) at += delay(rule, left, r.id);
-    r.busy = receive_message<kLinks>(any, rule.cost, rule.draw, r.next, r.in, r.busy, at, r.id);
+  JF_HD void put(Tick* times, std::int64_t x, const Ranks& r) const {
+    store(times + x, r.busy);
+    if constexpr (kLinks) {
+      store(in + x, r.in);
+      store(out + x, r.out);
+    }
   }
 
   // As in Block::exchange_few: first without noise; `act` has copies of what it uses, which stay in
@@ -203,6 +188,22 @@ struct MessageLanes {
       with_next(x, r, act);
     }
   }
+  JF_HD static void choose(Lanes who, const Ranks& from, Ranks& to) {
+    to.busy = select(who, from.busy, to.busy);
+    to.next = select(who, from.next, to.next);
+    if constexpr (kLinks) {
+      to.in = select(who, from.in, to.in);
+      to.out = select(who, from.out, to.out);
+    }
+  }
+
+ private:
+  template <class T>
+  JF_HD T delay(const Rule& rule, T left, T id) const {
+    return rule.network.delay(p.seed, kOriginalJitter, static_cast<std::uint32_t>(rule.draw), id,
+                              realization, left);
+  }
+
   template <class Act>
   JF_HD void with_next(std::int64_t x, Ranks& r, const Act& act) const {
     r.next = load(next + x);
@@ -213,15 +214,6 @@ struct MessageLanes {
   __attribute__((noinline, cold)) static void noisy(const MessageLanes& lanes, std::int64_t x,
                                                     Ranks& r, const Act& act) {
     lanes.with_next(x, r, act);
-  }
-
-  JF_HD static void choose(Lanes who, const Ranks& from, Ranks& to) {
-    to.busy = select(who, from.busy, to.busy);
-    to.next = select(who, from.next, to.next);
-    if constexpr (kLinks) {
-      to.in = select(who, from.in, to.in);
-      to.out = select(who, from.out, to.out);
-    }
   }
 
   // Only ranks where `who` is set act. Returns the times of all in the register.
