@@ -95,11 +95,26 @@ JF_HD Pair<std::uint64_t> uniform_pair(std::uint64_t seed, std::uint32_t purpose
   return {r.w[0] | std::uint64_t{r.w[1]} << 32, r.w[2] | std::uint64_t{r.w[3]} << 32};
 }
 
-// Draw number `draw` of a stream: 64 bits, so that the maximum of 10^9 of them still has a tail.
+// Of the numbered draws of a stream, four to a block. Nearly always their high halves decide what
+// is drawn; the low ones come from blocks of their own, which this bit of the purpose tells apart.
+constexpr std::uint32_t kLowHalves = 0x80000000u;
+
+// The high half of draw number `draw` of a stream; of purpose | kLowHalves: its low half.
+JF_HD std::uint32_t uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw,
+                              std::uint32_t rank, std::uint32_t realization) {
+  const Words r =
+      philox4x32_10({{draw >> 2, purpose, rank, realization}}, static_cast<std::uint32_t>(seed),
+                    static_cast<std::uint32_t>(seed >> 32));
+  const std::uint32_t even = (draw & 2) == 0 ? r.w[0] : r.w[2];
+  const std::uint32_t odd = (draw & 2) == 0 ? r.w[1] : r.w[3];
+  return (draw & 1) == 0 ? even : odd;
+}
+
+// All of it: 64 bits, so that the maximum of 10^9 of them still has a tail.
 JF_HD std::uint64_t uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw,
                               std::uint32_t rank, std::uint32_t realization) {
-  const auto pair = uniform_pair(seed, purpose, draw >> 1, rank, realization);
-  return (draw & 1) == 0 ? pair.even : pair.odd;
+  const std::uint64_t high = uniform32(seed, purpose, draw, rank, realization);
+  return high << 32 | uniform32(seed, purpose | kLowHalves, draw, rank, realization);
 }
 
 // The only draw of a stream: half of a block, whose other half is the neighbour's.
@@ -141,6 +156,19 @@ JF_HD std::uint32_t scale64_short(std::uint64_t u, std::uint32_t range) {
   return static_cast<std::uint32_t>(((u >> 32) * range + low) >> 32);
 }
 
+// Product of the low halves, and of these as signed numbers.
+JF_HD std::uint64_t multiply32(std::uint64_t a, std::uint64_t b) {
+  return (a & 0xffffffff) * (b & 0xffffffff);
+}
+template <class T>
+JF_HD Tick multiply_signed32(std::uint64_t a, std::uint64_t b) {
+  return Tick{static_cast<std::int32_t>(a)} * static_cast<std::int32_t>(b);
+}
+
+// Whether a > b, and whether a & b has a bit; of registers: in any lane.
+JF_HD bool any_above(std::uint64_t a, std::uint64_t b) { return a > b; }
+JF_HD bool any_bits(std::uint64_t a, std::uint64_t b) { return (a & b) != 0; }
+
 // Of v > 0.
 JF_HD std::uint64_t floor_log2(std::uint64_t v) {
 #if defined(__CUDA_ARCH__)
@@ -148,6 +176,12 @@ JF_HD std::uint64_t floor_log2(std::uint64_t v) {
 #else
   return static_cast<std::uint64_t>(63 - __builtin_clzll(v));
 #endif
+}
+
+// The bits of v > 0, below 2^32, as a double.
+JF_HD std::uint64_t double_of(std::uint64_t v) {
+  const std::uint64_t log = floor_log2(v);
+  return (1023 + log) << 52 | v << (63 - log) << 1 >> 12;
 }
 
 JF_HD std::uint64_t gather(const std::uint64_t* table, std::uint64_t index) { return table[index]; }

@@ -54,7 +54,7 @@ def test_labels_and_units(out):
     assert found.statistic.values.tolist() == [*STATISTICS, "win probability"]
     assert found.attrs["title"] == "A small study"
     assert found.attrs["source"] == "Nobody 2024"
-    assert (found.attrs["seed"], found.attrs["stream"], found.attrs["confidence"]) == (5, 2, 0.95)
+    assert (found.attrs["seed"], found.attrs["stream"], found.attrs["confidence"]) == (5, 3, 0.95)
     assert "numpy" in found.attrs["versions"]
     assert "observable" in found.estimate.attrs["units"]
     assert (found.realizations == 200).all()

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from reference import delays
+from reference import delays, philox
 from reference.chance import FALSE_ALARM, check_counts, check_distribution
 from scipy import integrate, stats
 
@@ -36,7 +36,16 @@ OTHERS = {
     "samples": jf.Empirical(samples=["1us", "2us", "2us", "7us", 0]),
     "histogram": jf.Empirical(low=[0, "1us", "9us"], high=["1us", "3us", "9.5us"], count=[5, 4, 1]),
 }
-ALL = SMOOTH | OTHERS
+# Some bins so narrow that the engine has to search among them; and times beyond its short words.
+HISTOGRAMS = {
+    "narrow bins": jf.Empirical(
+        low=[1e-6 * k for k in range(62)],
+        high=[1e-6 * (k + 1) for k in range(62)],
+        count=[10**6, *[3] * 60, 10**6],
+    ),
+    "long bins": jf.Empirical(low=[0, "1ms", "2s"], high=["1ms", "2s", "3s"], count=[7, 2, 3]),
+}
+ALL = SMOOTH | OTHERS | HISTOGRAMS
 TWO_64 = 2**64
 
 
@@ -70,6 +79,16 @@ def test_engine_evaluates_tables_as_defined(name):
             plain = reference_of(thin)
             assert thin.delay().apply(u).tolist() == [plain(int(x)) for x in u]
             assert thin.delay().largest == thin.largest == plain.largest
+
+
+@pytest.mark.parametrize("name", ["histogram", *HISTOGRAMS])
+def test_histograms_at_their_edges(name):
+    """One less or more in the low half, and in the high one, which nearly always decides."""
+    table = ALL[name].integers()
+    beside = (-(2**32), -1, 0, 1, 2**32 - 1, 2**32)
+    u = [int(edge) + d for edge in table.arrays[0][1:] for d in beside]
+    plain = reference_of(table)
+    assert table.delay().apply(np.array(u, dtype=np.uint64)).tolist() == [plain(x) for x in u]
 
 
 @pytest.mark.parametrize("name", SMOOTH)
@@ -148,6 +167,17 @@ def test_draws_have_the_distribution():
         check_distribution(
             drawn, lambda t, x=x: 1 - x.survival((np.floor(t) + 0.5) * 1e-12), grain=1e-4
         )
+
+
+def test_draws_are_the_tables_at_their_uniforms():
+    """Also those whose low half is looked at: one in 2^11 of what is interpolated."""
+    count, in_tails = 3000, 0
+    for purpose, x in enumerate(ALL.values()):
+        numbers = [philox.uniform64(5, purpose, 3, 2, n) for n in range(count)]
+        plain = reference_of(x.integers())
+        assert x.table().draw(5, purpose, 3, 2, 0, count).tolist() == [plain(u) for u in numbers]
+        in_tails += sum(min(u, TWO_64 - 1 - u) >> 32 < delays.TAIL for u in numbers)
+    assert in_tails > 5
 
 
 @pytest.mark.parametrize("name", SMOOTH)

@@ -21,6 +21,7 @@ from reference.noise_cases import any_case, delay_case
 from reference.recurrences import Recurrences
 from reference.wide import BeyondHorizonError
 
+import jitterfly as jf
 from jitterfly import _core
 
 COSTS = Costs(send=1000, receive=1000, transit=1_000_000, combine=800, work=3_000_000)
@@ -38,6 +39,17 @@ RECEIVE = StepDelay(RARE)
 SEND = StepDelay(SPREAD, at_send=True)
 MESSAGE = MessageDelay(RARE)
 JITTER = Jitter(500_000, (2**61, 2**58, 2**54))
+# One whose values fit the engine's short words, and one that is too long for them.
+SMOOTH, LONG = (
+    delays.Smooth(words=tuple(int(word) for word in x.integers().arrays[0]))
+    for x in (jf.Exponential("1us"), jf.Pareto("1ms", 1.5, longest="1000s"))
+)
+# Of 256 draws one falls among the many pieces, of which an entry of the engine's guide has eight.
+CROWDED = delays.Pieces(
+    edges=(0, *(2**63 + 2**50 * k + 12345 for k in range(64))),
+    top=(10**6, *(10**5 - 1000 * k for k in range(64))),
+    drop=(9 * 10**5, *[900] * 64),
+)
 OPEN = {"begin": 2_500_000, "end": 9_000_000}
 
 NOISES = {
@@ -47,6 +59,8 @@ NOISES = {
     "trace": (TRACE, replace(TRACE, in_compute=False)),
     "received": (RECEIVE,),
     "sent": (SEND, replace(SEND, in_compute=False)),
+    "smooth": (StepDelay(SMOOTH), StepDelay(LONG.with_last(2**63), at_send=True)),
+    "thinned": (StepDelay(SMOOTH.with_last(2**64 // 3)), StepDelay(LONG), StepDelay(CROWDED)),
     "messages": (MESSAGE, MESSAGE, JITTER, JITTER),
     "windows": tuple(replace(s, **OPEN) for s in (PERIODIC, RENEWAL, TRACE, RECEIVE, SEND)),
     "window of messages": (replace(MESSAGE, **OPEN), replace(JITTER, **OPEN)),

@@ -69,9 +69,8 @@ struct FatTreeView {
                              std::uint32_t realization) const {
     if (key == kByDestination) return d;
     if (key == kBySource) return s;
-    const std::uint64_t u = key == kByHash
-                                ? uniform64(salt, kDestination, 0, d, 0)
-                                : uniform64(seed, kRoute, 2 * level, message, realization);
+    const std::uint64_t u = key == kByHash ? whole64(salt, kDestination, 0, d, 0)
+                                           : whole64(seed, kRoute, 2 * level, message, realization);
     return static_cast<std::uint32_t>(scale64(u, modulus));
   }
 

@@ -12,11 +12,9 @@
 #include "simd_random.h"
 // clang-format on
 #include "../steps.h"
+#include "prepare.h"
 
 namespace jf {
-
-// For lambdas: a call in the loops over ranks would send their registers through memory.
-#define JF_INLINE __attribute__((always_inline))
 
 // Without a name outside its compilation: else the linker would keep one instruction set's for all.
 namespace {
@@ -29,7 +27,16 @@ JF_HD void unrolled(F&& f) {
   }(std::make_integer_sequence<int, kCount>());
 }
 
-// What all blocks of a tile share.
+// What was drawn for a block's ranks.
+struct Drawn {
+  bool never_quiet;                // see Block::exchange_few
+  const Tick* drawn[kDrawnKinds];  // delays of the first step, at the first rank; or null
+};
+struct NotDrawn {};
+template <bool kDrawn>
+using DrawnIf = std::conditional_t<kDrawn, Drawn, NotDrawn>;
+
+// What all blocks share.
 template <class Noise, class Network>
 struct Surroundings {
   const Costs& costs;
@@ -37,24 +44,23 @@ struct Surroundings {
   const Network& network;
   std::uint64_t seed;
   std::uint32_t realization;
+  DrawnIf<is_general<Noise> || Network::on> delays;
 
-  JF_HD Lanes arrival(Purpose purpose, const Step& step, Lanes receiver, Lanes left) const {
-    const Lanes arrives = left + costs.transit;
-    if (!Network::on) return arrives;
-    return arrives + network.delay(seed, purpose, static_cast<std::uint32_t>(step.draw), receiver,
-                                   realization, left);
+  JF_HD Lanes delay(Purpose purpose, const Step& step, Lanes receivers, Lanes left) const {
+    return network.delay(seed, purpose, static_cast<std::uint32_t>(step.draw), receivers,
+                         realization, left);
   }
 
-  // Of the answer to a question: no delays are prepared for it.
-  JF_HD Lanes answer(const Step& step, Lanes receiver, Lanes left) const {
+  // When a copy, or the answer to a question, arrives: no delays are drawn beforehand for these.
+  JF_HD Lanes copy_arrives(const Step& step, Lanes receivers, Lanes left) const {
     if constexpr (is_general<Network>) {
-      Network drawn = network;
-      drawn.prepare = false;
-      drawn.prepared.delays = nullptr;
-      const Surroundings<Noise, Network> by{costs, noise, drawn, seed, realization};
-      return by.arrival(kCopyJitter, step, receiver, left);
+      Network whole = network;
+      whole.prepared = false;
+      return left + costs.transit +
+             whole.delay(seed, kCopyJitter, static_cast<std::uint32_t>(step.draw), receivers,
+                         realization, left);
     } else {
-      return arrival(kCopyJitter, step, receiver, left);
+      return left + costs.transit + delay(kCopyJitter, step, receivers, left);
     }
   }
 };
@@ -66,24 +72,26 @@ struct Few {
   Lanes arrival[n], ready[n];
 };
 
-// The kinds of exchanges. act: the step of ranks whose messages arrive at `arrival`.
+// The kinds of exchanges. act: the step of ranks whose messages arrive at `arrival`; noise_of(k) is
+// the noise of register k.
 struct Original {
-  template <int n, class Noise, class By>
-  JF_HD static void act(const Noise& noise, const By& by, const Step& step, Few<n>& f) {
+  template <int n, class NoiseOf, class By>
+  JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
     unrolled<n>([&](auto k) JF_INLINE {
-      f.ready[k] = exchange(noise, by.costs, step, f.arrival[k], f.c[k]);
+      f.ready[k] = exchange(noise_of(k), by.costs, step, f.arrival[k], f.c[k]);
     });
   }
 };
 
 // The mirror is a lane of the same register.
 struct Copied {
-  template <int n, class Noise, class By>
-  JF_HD static void act(const Noise& noise, const By& by, const Step& step, Few<n>& f) {
+  template <int n, class NoiseOf, class By>
+  JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
     unrolled<n>([&](auto k) JF_INLINE {
+      const auto& noise = noise_of(k);
       const auto own = own_path(noise, by.costs, step, f.arrival[k], f.c[k]);
       const Lanes left = swap_lanes(own.after.busy, 0);
-      const Lanes copy = by.arrival(kCopyJitter, step, f.c[k].id, left);
+      const Lanes copy = by.copy_arrives(step, f.c[k].id, left);
       f.ready[k] = settle(noise, by.costs, step, f.arrival[k], copy, own, f.c[k]);
     });
   }
@@ -91,12 +99,13 @@ struct Copied {
 
 // Copies on demand, of the mirror in the same register.
 struct Asked {
-  template <int n, class Noise, class By>
-  JF_HD static void act(const Noise& noise, const By& by, const Step& step, Few<n>& f) {
+  template <int n, class NoiseOf, class By>
+  JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
     unrolled<n>([&](auto k) JF_INLINE {
+      const auto& noise = noise_of(k);
       const auto own = asked_path(noise, by.costs, step, f.arrival[k], f.c[k]);
       const Lanes left = answer_leaves(by.costs, own.asked, swap_lanes(own.ready, 0));
-      const Lanes answer = by.answer(step, f.c[k].id, left);
+      const Lanes answer = by.copy_arrives(step, f.c[k].id, left);
       f.ready[k] = settle_asked(noise, by.costs, step, f.arrival[k], answer, own, f.c[k]);
     });
   }
@@ -105,42 +114,103 @@ struct Asked {
 // Not an exchange: the state after the butterfly is handed on.
 struct Forwarded {};
 
+// Where the registers of a block are in the tile. By value: who is handed it in registers does not
+// make it in memory for each block.
+struct Where {
+  Tick* next;  // of register 0: seldom needed, so it stays where it is
+  std::int64_t apart;
+
+  JF_HD Tick* next_of(int k) const { return next + k * apart; }
+};
+
+// The same, and where they are among the ranks that delays are drawn for.
+struct DrawnWhere : Where {
+  std::int64_t x, y, y_apart;
+  const TileRanks* ranks_of;
+
+  JF_HD Lanes ranks(int k) const { return (*ranks_of)(x + k * apart); }
+};
+
 // 2^kBits registers. Those whose numbers differ in a bit are partners in one round.
 template <int kBits, class Noise, class Network, bool kBusy>
 struct Block {
   static constexpr int kSize = 1 << kBits;
   static constexpr int kFew = kBits > 0 ? 2 : 1;
   static constexpr bool kNoisy = !std::is_same_v<Noise, NoNoise>;
-  static constexpr bool kQuietFirst = std::is_same_v<Noise, Periodic>;
+  // Whether delays are drawn.
+  static constexpr bool kDrawn = is_general<Noise> || Network::on;
+  using By = Surroundings<Noise, Network>;
+  using At = std::conditional_t<kDrawn, DrawnWhere, Where>;
 
-  const Surroundings<Noise, Network>& by;
-  Tick* const next;  // of register 0: seldom needed, so it stays where it is
-  const std::int64_t apart;
-  Lanes sent[kSize], busy[kSize], ready[kSize], id[kSize];
+  const By& by;
+  const At at;
+  Lanes sent[kSize], busy[kSize], ready[kSize];
 
   // Sets none of the registers: what is not used costs nothing.
-  JF_HD Block(const Surroundings<Noise, Network>& by, Tick* next, std::int64_t apart)
-      : by(by), next(next), apart(apart) {}
+  JF_HD Block(const By& by, const At at) : by(by), at(at) {}
 
-  // A round whose partners are lane xor 2^bit.
+  // Step number `round` of the block, whose partners are lane xor 2^bit.
   template <class Kind>
-  JF_HD void among_lanes(const Step& step, int bit) {
+  JF_HD void among_lanes(const Step& step, int round, int bit) {
     Lanes from[kSize];
     unrolled<kSize>([&](auto k) JF_INLINE { from[k] = swap_lanes(leaves<Kind>(k), bit); });
-    receive<Kind>(step, from);
+    receive<Kind>(step, round, from);
   }
 
-  // A round whose partners are register xor 2^b.
+  // The same, whose partners are register xor 2^b.
   template <class Kind, int b>
-  JF_HD void among_registers(const Step& step) {
+  JF_HD void among_registers(const Step& step, int round) {
     Lanes from[kSize];
     unrolled<kSize>([&](auto k) JF_INLINE { from[k] = leaves<Kind>(k ^ 1 << b); });
-    receive<Kind>(step, from);
+    receive<Kind>(step, round, from);
   }
 
  private:
   JF_HD Clock<Lanes> clock(int k) const {
-    return {sent[k], kBusy ? busy[k] : sent[k], Lanes{}, id[k]};
+    if constexpr (kBusy && Network::on)
+      return {sent[k], busy[k], Lanes{}, at.ranks(k)};
+    else
+      return {sent[k], kBusy ? busy[k] : sent[k], Lanes{}, Lanes{}};
+  }
+  JF_HD static void place(const At at, int k, Clock<Lanes>& c) {
+    c.next = load(at.next_of(k));
+    if constexpr (kDrawn) c.id = at.ranks(k);
+  }
+
+  // Delays of register k, or null.
+  JF_HD static const Tick* drawn(const By& by, const At at, int kind, int round, int k) {
+    const Tick* first = by.delays.drawn[kind];
+    return first == nullptr ? nullptr : first + round * kDrawnRanks + at.y + k * at.y_apart;
+  }
+
+  // The noise of registers from `first` on.
+  template <bool kQuiet>
+  struct NoiseOf {
+    const By& by;
+    const At at;
+    const int round, first;
+
+    JF_HD decltype(auto) operator()(int k) const {
+      if constexpr (is_general<Noise>)
+        return PreparedSources<kQuiet>{by.noise,
+                                       {drawn(by, at, kReceiving, round, first + k),
+                                        drawn(by, at, kSending, round, first + k)}};
+      else if constexpr (kQuiet)
+        return NoNoise{};
+      else
+        return (by.noise);
+    }
+  };
+
+  JF_HD Lanes arrival(Purpose purpose, const Step& step, int round, int k, Lanes left) const {
+    if constexpr (!Network::on) {
+      return left + by.costs.transit;
+    } else {
+      Lanes arrives = left + by.costs.transit;
+      if (const Tick* delays = drawn(by, at, kOfMessages, round, k)) arrives += load(delays);
+      if (by.network.windows) arrives += by.delay(purpose, step, at.ranks(k), left);
+      return arrives;
+    }
   }
 
   // When the message of register k to its partner leaves.
@@ -149,7 +219,7 @@ struct Block {
     if constexpr (std::is_same_v<Kind, Forwarded>) {
       if (by.costs.forward == 0) return sent[k];
       Clock<Lanes> c = clock(k);
-      c.next = load(next + k * apart);
+      place(at, k, c);
       return forward_sent(by.noise, by.costs, c);
     } else {
       return sent[k];
@@ -157,12 +227,12 @@ struct Block {
   }
 
   template <class Kind>
-  JF_HD void receive(const Step& step, const Lanes (&from)[kSize]) {
+  JF_HD void receive(const Step& step, int round, const Lanes (&from)[kSize]) {
     if constexpr (std::is_same_v<Kind, Forwarded>) {
       unrolled<kSize>([&](auto k) JF_INLINE {
         const Lanes left = leaves<Kind>(k);
         Clock<Lanes> c = clock(k);
-        ready[k] = take_forward(left, by.arrival(kForwardJitter, step, id[k], from[k]), c);
+        ready[k] = take_forward(left, arrival(kForwardJitter, step, round, k, from[k]), c);
         sent[k] = c.sent;
         if (kBusy) busy[k] = c.busy;
       });
@@ -172,9 +242,9 @@ struct Block {
         Few<kFew> few;
         unrolled<kFew>([&](auto k) JF_INLINE {
           few.c[k] = clock(first + k);
-          few.arrival[k] = by.arrival(kOriginalJitter, step, id[first + k], from[first + k]);
+          few.arrival[k] = arrival(kOriginalJitter, step, round, first + k, from[first + k]);
         });
-        exchange_few<Kind, first>(step, few);
+        exchange_few<Kind, first>(step, round, few);
         unrolled<kFew>([&](auto k) JF_INLINE {
           sent[first + k] = few.c[k].sent;
           if (kBusy) busy[first + k] = few.c[k].busy;
@@ -184,44 +254,35 @@ struct Block {
     }
   }
 
-  // First without noise: where all ranks are free again by the time that their next interval
-  // begins, none of them met it.
+  // First without intervals of noise: where all ranks are free again by the time that their next
+  // one begins, none of them met it. Not where the delays depend on the time.
   template <class Kind, int first>
-  JF_HD void exchange_few(const Step& step, Few<kFew>& few) const {
+  JF_HD void exchange_few(const Step& step, int round, Few<kFew>& few) const {
     if constexpr (!kNoisy) {
-      Kind::act(by.noise, by, step, few);
-    } else if constexpr (kQuietFirst) {
+      Kind::act(NoiseOf<true>{by, at, round, first}, by, step, few);
+    } else {
       Few<kFew> quiet = few;
-      Kind::act(NoNoise{}, by, step, quiet);
-      constexpr int last = first + kFew - 1;
-      const bool met = by.noise.in_communication &&
-                       any_greater(quiet.c[0].busy, load(next + first * apart),
-                                   quiet.c[kFew - 1].busy, load(next + last * apart));
+      Kind::act(NoiseOf<true>{by, at, round, first}, by, step, quiet);
+      bool met = by.noise.in_communication &&
+                 any_greater(quiet.c[0].busy, load(at.next_of(first)), quiet.c[kFew - 1].busy,
+                             load(at.next_of(first + kFew - 1)));
+      if constexpr (is_general<Noise>) met = met || by.delays.never_quiet;
       if (__builtin_expect(!met, 1)) {
         few = quiet;
       } else {
         Few<kFew> copy = few;  // only copies leave the registers
-        noisy<Kind>(by, step, next, apart, first, copy);
+        noisy<Kind>(by, at, step, round, first, copy);
         few = copy;
       }
-    } else {
-      with_next<Kind>(by, step, next, apart, first, few);
     }
   }
 
   template <class Kind>
-  JF_HD static void with_next(const Surroundings<Noise, Network>& by, const Step& step, Tick* next,
-                              std::int64_t apart, int first, Few<kFew>& few) {
-    unrolled<kFew>([&](auto k) JF_INLINE { few.c[k].next = load(next + (first + k) * apart); });
-    Kind::act(by.noise, by, step, few);
-    unrolled<kFew>([&](auto k) JF_INLINE { store(next + (first + k) * apart, few.c[k].next); });
-  }
-
-  template <class Kind>
-  __attribute__((noinline, cold)) static void noisy(const Surroundings<Noise, Network>& by,
-                                                    const Step& step, Tick* next,
-                                                    std::int64_t apart, int first, Few<kFew>& few) {
-    with_next<Kind>(by, step, next, apart, first, few);
+  __attribute__((noinline, cold)) static void noisy(const By& by, const At at, const Step& step,
+                                                    int round, int first, Few<kFew>& few) {
+    unrolled<kFew>([&](auto k) JF_INLINE { place(at, first + k, few.c[k]); });
+    Kind::act(NoiseOf<false>{by, at, round, first}, by, step, few);
+    unrolled<kFew>([&](auto k) JF_INLINE { store(at.next_of(first + k), few.c[k].next); });
   }
 };
 

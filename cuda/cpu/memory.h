@@ -38,12 +38,12 @@ Buffer<T> allocate(std::int64_t count) {
 
 // How much of everything one realization needs.
 struct Sizes {
-  std::int64_t memory = 0, second = 0;                       // ticks between passes
-  std::int64_t tile = 0;                                     // ranks of the largest tile
-  std::int64_t segment = 0;                                  // ranks of the largest segment
-  std::int64_t segment_copies = 0;                           // ticks for its copies
-  std::int64_t step_draws = 0, message_draws = 0, sums = 0;  // words a rank of a tile
-  std::int64_t cursors = 0;  // in the intervals of noise, of all ranks
+  std::int64_t memory = 0, second = 0;  // ticks between passes
+  std::int64_t tile = 0;                // ranks of the largest tile
+  std::int64_t segment = 0;             // ranks of the largest segment
+  std::int64_t segment_copies = 0;      // ticks for its copies
+  std::int64_t drawn = 0;               // words for delays that are drawn beforehand
+  std::int64_t cursors = 0;             // in the intervals of noise, of all ranks
   // Ticks of each array of a message pass, of all of them together, and whether links are among
   // them.
   std::int64_t message = 0, messages = 0;
@@ -55,7 +55,7 @@ struct Sizes {
   static constexpr std::int64_t kPad = 21 * 8;
 
   std::int64_t tile_ticks() const {
-    return tile * ((busy ? 3 : 2) + step_draws + message_draws + sums) + 2 * kPad;
+    return tile * (busy ? 3 : 2) + 2 * kPad + (1 + kDrawnKinds) * drawn;
   }
   std::int64_t tile_bytes() const { return 8 * tile_ticks(); }
   // Rounded so that the next segment's ticks are aligned.
@@ -73,9 +73,7 @@ struct Sizes {
 inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
   Sizes s;
   s.busy = p.has_busy();
-  if (!p.delays.empty()) s.step_draws = static_cast<std::int64_t>(p.delays.size()) + 1;
-  if (!p.messages.empty()) s.message_draws = static_cast<std::int64_t>(p.messages.size()) + 1;
-  if (s.step_draws + s.message_draws > 0) s.sums = 3;
+  if (!p.delays.empty() || !p.messages.empty()) s.drawn = kDrawnSteps * kDrawnRanks;
   if (p.sources_needed() || std::any_of(passes.begin(), passes.end(),
                                         [](const Pass& pass) { return pass.kind == kSegmentPass; }))
     s.cursors = p.cursors_per_rank() * p.ranks();
@@ -115,11 +113,10 @@ struct Scratch {
     tile.sent = ticks.get();
     tile.next = tile.sent + s.tile + Sizes::kPad;
     tile.busy = s.busy ? tile.next + s.tile + Sizes::kPad : tile.sent;
+    if (s.drawn == 0) return;
     Tick* after = (s.busy ? tile.busy : tile.next) + s.tile;
-    tile.step_draws = reinterpret_cast<std::uint64_t*>(after);
-    tile.message_draws = tile.step_draws + s.tile * s.step_draws;
-    after += s.tile * (s.step_draws + s.message_draws);
-    for (std::int64_t i = 0; i < s.sums; ++i) tile.sums[i] = after + i * s.tile;
+    tile.draws = reinterpret_cast<std::uint64_t*>(after);
+    for (Tick*& sum : tile.sums) sum = after += s.drawn;
   }
 
   Buffer<Tick> ticks;

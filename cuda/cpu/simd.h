@@ -8,6 +8,9 @@
 #include <immintrin.h>
 #endif
 
+// For lambdas: a call in the loops over ranks would send their registers through memory.
+#define JF_INLINE __attribute__((always_inline))
+
 namespace jf {
 
 #if defined(__AVX512F__)
@@ -48,6 +51,21 @@ JF_HD bool any_greater(Lanes a, Lanes b, Lanes c, Lanes d) {
                              _mm512_cmpgt_epi64_mask((__m512i)c, (__m512i)d));
 #else
   return any((a > b) | (c > d));
+#endif
+}
+
+JF_HD bool any_above(ULanes a, ULanes b) {
+#if defined(__AVX512F__)
+  return _mm512_cmpgt_epu64_mask((__m512i)a, (__m512i)b) != 0;
+#else
+  return any((Lanes)(a > b));
+#endif
+}
+JF_HD bool any_bits(ULanes a, ULanes b) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask((__m512i)a, (__m512i)b) != 0;
+#else
+  return any((Lanes)((a & b) != 0));
 #endif
 }
 
@@ -100,6 +118,18 @@ JF_HD ULanes floor_log2(ULanes v) {
   ULanes log{};
   for (int k = 0; k < kLanes; ++k) log[k] = floor_log2(std::uint64_t{v[k]});
   return log;
+#endif
+}
+
+JF_HD ULanes double_of(ULanes v) {
+#if defined(__AVX512DQ__)
+  return (ULanes)_mm512_maskz_cvtepu64_pd(0xff, (__m512i)v);
+#elif defined(__AVX2__)
+  const ULanes magic = ULanes{} + 0x4330000000000000u;  // 2^52
+  return (ULanes)_mm256_sub_pd((__m256d)(v | magic), (__m256d)magic);
+#else
+  for (int k = 0; k < kLanes; ++k) v[k] = double_of(std::uint64_t{v[k]});
+  return v;
 #endif
 }
 

@@ -19,6 +19,20 @@ JF_HD ULanes multiply32(ULanes a, ULanes b) {
 #endif
 }
 
+template <class T>
+JF_HD Lanes multiply_signed32(ULanes a, ULanes b) {
+#if defined(__AVX512F__)
+  return (Lanes)_mm512_maskz_mul_epi32(0xff, (__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+  return (Lanes)_mm256_mul_epi32((__m256i)a, (__m256i)b);
+#else
+  Lanes product{};
+  for (int k = 0; k < kLanes; ++k)
+    product[k] = multiply_signed32<Tick>(std::uint64_t{a[k]}, std::uint64_t{b[k]});
+  return product;
+#endif
+}
+
 // The high halves, in the low halves; what is in the high ones does not matter. A shuffle, as
 // shifts compete with multiplications for a port.
 JF_HD ULanes high_halves(ULanes v) {
@@ -46,10 +60,13 @@ struct RoundKeys {
   }
 };
 
-// uniform_pair for one rank a lane. Words live in the low halves; what the multiplications leave in
-// the high halves is never read by a later multiplication.
-JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
-                                Lanes rank, std::uint32_t realization) {
+// Philox for one rank a lane. Words live in the low halves; what the multiplications leave in the
+// high halves is never read by a later multiplication.
+struct WordLanes {
+  ULanes w[4];
+};
+JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                              Lanes rank, std::uint32_t realization) {
   const ULanes zero{};
   ULanes c0 = zero + block, c1 = zero + purpose, c2 = (ULanes)rank, c3 = zero + realization;
   const ULanes m0 = zero + philox::kM0, m1 = zero + philox::kM1;
@@ -61,7 +78,13 @@ JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, st
     c2 = high_halves(p0) ^ c3 ^ keys.k1[round];
     c3 = p0;
   }
-  return {(c0 & 0xffffffffu) | c1 << 32, (c2 & 0xffffffffu) | c3 << 32};
+  return {{c0, c1, c2, c3}};
+}
+
+JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                                Lanes rank, std::uint32_t realization) {
+  const WordLanes r = philox4x32_10(keys, purpose, block, rank, realization);
+  return {(r.w[0] & 0xffffffffu) | r.w[1] << 32, (r.w[2] & 0xffffffffu) | r.w[3] << 32};
 }
 
 JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,
@@ -69,10 +92,11 @@ JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::
   return uniform_pair(RoundKeys(seed), purpose, block, rank, realization);
 }
 
-JF_HD ULanes uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes rank,
+JF_HD ULanes uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes rank,
                        std::uint32_t realization) {
-  const auto pair = uniform_pair(seed, purpose, draw >> 1, rank, realization);
-  return (draw & 1) == 0 ? pair.even : pair.odd;
+  const WordLanes r = philox4x32_10(RoundKeys(seed), purpose, draw >> 2, rank, realization);
+  const ULanes even = (draw & 2) == 0 ? r.w[0] : r.w[2], odd = (draw & 2) == 0 ? r.w[1] : r.w[3];
+  return ((draw & 1) == 0 ? even : odd) & 0xffffffffu;
 }
 
 JF_HD ULanes only_uniform64(std::uint64_t seed, std::uint32_t purpose, Lanes rank,

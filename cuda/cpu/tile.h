@@ -5,10 +5,10 @@
 
 #include "block.h"
 #include "observer.h"
+#include "tile_draws.h"
 #include "tile_state.h"
 // clang-format off
 #include "../segment.h"
-#include "prepare.h"
 #include "tile_job.h"
 // clang-format on
 
@@ -19,18 +19,18 @@ namespace {
 
 template <class Noise, class Network, bool kBusy>
 class TileRun {
-  // Delays are made a step at a time, and jitter's random numbers need the registers.
-  static constexpr bool kOneStep = is_general<Noise> || Network::on;
-  // Rounds in registers. Half of them are for what is computed on the way.
+  static constexpr bool kNoisy = !std::is_same_v<Noise, NoNoise>;
+  // Whether delays are drawn. Else parts are always ranks in a row.
+  static constexpr bool kDrawn = is_general<Noise> || Network::on;
+  // Rounds in registers. Half of them are for what is computed on the way. Delays are drawn for
+  // four rounds, hence two and two.
 #if defined(__AVX512F__)
-  static constexpr int kMostBits = kOneStep ? 1 : 3;
+  static constexpr int kMostBits = kDrawn ? 2 : 3;
 #else
-  static constexpr int kMostBits = kOneStep ? 1 : 2;
+  static constexpr int kMostBits = 2;
 #endif
-  // At most 24 KiB, draws aside, and such that all rounds in it are in full blocks.
-  static constexpr int kPartBits =
-      kLaneBits + ((kOneStep ? 9 : 10) - kLaneBits) / kMostBits * kMostBits;
-  static constexpr std::int64_t kPart = std::int64_t{1} << kPartBits;
+  // At most 24 KiB, and such that all rounds in it are in full blocks.
+  static constexpr int kPartBits = kLaneBits + (10 - kLaneBits) / kMostBits * kMostBits;
 
  public:
   TileRun(const TileJob& job, const TileScratch& scratch, const Noise& noise, const Network& net)
@@ -41,44 +41,76 @@ class TileRun {
         noise_(state_.noise),
         net_(net),
         observer_(job),
+        draws_(job, scratch, noise_, net_),
         size_(state_.size) {
-    if constexpr (is_general<Noise>) {
-      noise_.prepare = true;
-      noise_.roles = noise_.windows | (noise_.roles & 1 << kComputeRole);
-    }
-    if constexpr (is_general<Network>) net_.prepare = true;
+    if (draws_.any) part_bits_ = kDrawnBits;
+    while (std::int64_t{1} << size_bits_ < size_) ++size_bits_;
   }
 
   // Steps whose partners are near each other are done part by part: a part stays in L1.
   void run() {
-    const int begin = job_.pass->begin, end = job_.pass->end;
-    int i = begin;
-    do {
-      const int apart = near_until(i);
-      const std::int64_t part = i < apart ? std::min(size_, kPart) : size_;
-      const int until = i < apart ? apart : far_until(i);
-      for (from_ = 0; from_ < size_; from_ += part) {
-        to_ = from_ + part;
-        steps(i == begin ? first_step() : i, until);
-        if (until == end && job_.pass->store) state_.leave(from_, to_);
+    const int end = job_.pass->end;
+    for (int i = job_.pass->begin; i < end;) {
+      const int apart = drawn_near_until(i);
+      if (i < apart) {
+        i = all_parts({size_bits_, std::min(size_bits_, part_bits_), 0, 0}, i, apart);
+      } else if (!draws_.any) {
+        i = all_parts({size_bits_, size_bits_, 0, 0}, i, far_until(i));
+      } else {
+        i = drawn_far(i);
       }
-      i = until;
-    } while (i < end);
+    }
   }
 
  private:
+  // Steps [i, end) of each part in turn, where parts are ranks in a row. Returns `end`.
+  int all_parts(TileMap map, int i, int end) {
+    map.window_start = map.low_bits;
+    part_ = map;
+    for (std::int64_t n = 0; n < part_.tiles(); ++n) {
+      from_ = part_.base(n);
+      const std::int64_t to = from_ + part_.size();
+      draws_.until = i;
+      steps(i == job_.pass->begin ? first_step(to, end) : i, end);
+      if (end == job_.pass->end && job_.pass->store) state_.leave(from_, to);
+    }
+    return end;
+  }
+
+  // Some steps from i on, whose partners are far apart, with delays: parts are few ranks in a row,
+  // and all their partners. Returns the step after them.
+  int drawn_far(int i) {
+    const int first = i == job_.pass->begin ? whole_tile_first() : i;
+    const int bits = draws_.together(first, job_.pass->end);
+    const int start = draws_.local_bit(first);
+    part_ = {size_bits_, static_cast<std::int32_t>(kDrawnBits) - bits, start, bits};
+    for (std::int64_t n = 0; n < part_.tiles(); ++n) {
+      from_ = part_.base(n);
+      draws_.until = first;
+      steps(first, first + bits);
+    }
+    if (first + bits == job_.pass->end && job_.pass->store) state_.leave(0, size_);
+    return first + bits;
+  }
+  int whole_tile_first() {
+    part_ = {size_bits_, size_bits_, size_bits_, 0};
+    from_ = 0;
+    return first_step(size_, job_.pass->begin);  // takes no step: the first one has partners
+  }
+
   void steps(int i, int end) {
     while (i < end) {
       const Step& step = p_.steps[i];
-      prepare(step, continues(i));
+      if (i >= draws_.until) draws_.draw(i, end, part_ranks());
+      const int until = std::min(end, draws_.until);
       if (step.kind == kForward)
-        i = partners<Forwarded>(i, end);
+        i = partners<Forwarded>(i, until);
       else if (step.kind == kExchange && (step.flags & kCopy) != 0)
-        i = partners<std::conditional_t<kBusy, Copied, Original>>(i, end);  // no copies: never
+        i = partners<std::conditional_t<kBusy, Copied, Original>>(i, until);  // no copies: never
       else if (step.kind == kExchange && (step.flags & kAsk) != 0)
-        i = partners<std::conditional_t<kBusy, Asked, Original>>(i, end);
+        i = partners<std::conditional_t<kBusy, Asked, Original>>(i, until);
       else if (step.kind == kExchange)
-        i = partners<Original>(i, end);
+        i = partners<Original>(i, until);
       else
         i = alone(i, [this](std::int64_t x) JF_INLINE { return state_.get(x); });
     }
@@ -86,18 +118,16 @@ class TileRun {
 
   // Takes the state as it is before the pass, and the first step with it if that needs no partner.
   // Returns the step that is next.
-  int first_step() {
+  int first_step(std::int64_t to, int end) {
     const int i = job_.pass->begin;
-    state_.draw_noise(from_, to_);
-    if (!pairs(p_.steps[i])) {
-      prepare(p_.steps[i], false);
+    state_.draw_noise(from_, to);
+    if (!has_partner(p_.steps[i])) {
+      draws_.draw(i, end, part_ranks());
       return alone(i, [this](std::int64_t x) JF_INLINE { return state_.before(x); });
     }
-    for (std::int64_t x = from_; x < to_; x += kLanes) state_.put(x, state_.before(x));
+    for (std::int64_t x = from_; x < to; x += kLanes) state_.put(x, state_.before(x));
     return i;
   }
-
-  static bool pairs(const Step& step) { return step.kind == kExchange || step.kind == kForward; }
 
   // The first step from i on whose partners are not (or are) within a part.
   int near_until(int i) const {
@@ -108,7 +138,27 @@ class TileRun {
     while (i < job_.pass->end && !near(i)) ++i;
     return i;
   }
-  bool near(int i) const { return !pairs(p_.steps[i]) || local_bit(i) < kPartBits; }
+  // near_until(i), less some last steps whose delays are drawn together with those of steps that
+  // are not near: drawn_far takes all of them, if a part for them still has ranks in a row.
+  int drawn_near_until(int i) const {
+    const int apart = near_until(i);
+    if (!draws_.any || apart == i || apart == job_.pass->end || !draws_.goes_on(apart - 1))
+      return apart;
+    int first = apart - 1;
+    while (first > i && draws_.goes_on(first - 1)) --first;
+    return has_partner(p_.steps[first]) && draws_.local_bit(first) >= kDrawnBits - kDrawnSteps
+               ? first
+               : apart;
+  }
+  bool near(int i) const { return !has_partner(p_.steps[i]) || draws_.local_bit(i) < part_bits_; }
+
+  PartRanks part_ranks() const { return {{state_.map, state_.base, state_.ranks}, part_, from_}; }
+
+  // Loops over the ranks of a part count them from 0 where their delays have numbers, else from
+  // where they are.
+  std::int64_t first() const { return kDrawn ? 0 : from_; }
+  std::int64_t last() const { return first() + part_.size(); }
+  std::int64_t place(std::int64_t y) const { return kDrawn ? from_ + part_.offset(y) : y; }
 
   // A step that each rank does alone, from what source(x) says. Returns the step after it.
   template <class Source>
@@ -116,15 +166,17 @@ class TileRun {
     const Step& step = p_.steps[i];
     Seen seen = kNothing;
     const bool observed = observer_.observes(step);
-    for (std::int64_t x = from_; x < to_; x += kLanes) {
+    const bool quiet_first = kNoisy && (step.flags & kAfterForward) == 0 && !draws_.delays(step);
+    const std::int64_t end = last();
+    for (std::int64_t y = first(); y < end; y += kLanes) {
+      const std::int64_t x = place(y);
       Clock<Lanes> c = source(x), quiet = c;
       Lanes ready = act_alone(NoNoise{}, step, quiet);
       // As in Block::exchange_few; but after forwards `next` may have been made for a later time.
-      if (std::is_same_v<Noise, Periodic> && (step.flags & kAfterForward) == 0 &&
-          !any_greater(quiet.busy, c.next))
+      if (quiet_first && !any_greater(quiet.busy, c.next))
         c = quiet;
       else
-        ready = act_alone(noise_, step, c);
+        ready = act_alone(draws_.noise_at(y), step, c);
       if (observed) observer_.see(step.row, x, ready, seen);
       state_.put(x, c);
     }
@@ -143,10 +195,11 @@ class TileRun {
   template <class Kind>
   int partners(int i, int end) {
     int steps = 1;  // of this kind, with consecutive local bits
-    while (i + steps < end && continue_each_other(i + steps - 1)) ++steps;
-    const int bit = local_bit(i);
-    if (bit >= kLaneBits) return i + rounds<Kind, 0>(i, bit, std::min(steps, kMostBits));
-    if (!kOneStep && bit == 0 && steps > kLaneBits)
+    while (i + steps < end && draws_.continue_each_other(i + steps - 1)) ++steps;
+    const int bit = draws_.local_bit(i);
+    if (bit >= kLaneBits)  // two and two are better than three and one
+      return i + rounds<Kind, 0>(i, bit, steps == 4 ? 2 : std::min(steps, kMostBits));
+    if (bit == 0 && steps > kLaneBits)
       return i + rounds<Kind, kLaneBits>(i, kLaneBits, std::min(steps - kLaneBits, kMostBits));
     through<Kind, 0, 0>(i, bit);
     return i + 1;
@@ -164,21 +217,14 @@ class TileRun {
     return kLow + bits;
   }
 
-  int local_bit(int i) const { return job_.pass->map.local_bit(p_.steps[i].round); }
-
-  bool continue_each_other(int i) const {
-    const Step &a = p_.steps[i], &b = p_.steps[i + 1];
-    return a.kind == b.kind && (a.flags & kMirrored) == (b.flags & kMirrored) &&
-           local_bit(i + 1) == local_bit(i) + 1;
-  }
-
   // Blocks through one round of partners in a register (kBits = 0), or through kLow such rounds
   // and kBits of partners that are 2^bit and more apart.
   template <class Kind, int kLow, int kBits>
   void through(int i, int bit) {
     using B = Block<kBits, Noise, Network, kBusy>;
     constexpr int kSteps = kLow + std::max(kBits, 1);
-    const Surroundings<Noise, Network> by{p_.costs, noise_, net_, p_.seed, job_.realization};
+    const Surroundings<Noise, Network> by{p_.costs, noise_,           net_,
+                                          p_.seed,  job_.realization, draws_.at(i)};
     const Step* steps = p_.steps + i;
     Seen seen[kSteps];
     bool observed = false;
@@ -187,36 +233,38 @@ class TileRun {
       observed |= observer_.observes(steps[s]);
     }
     const std::int64_t apart = kBits > 0 ? std::int64_t{1} << bit : kLanes;
-    for (std::int64_t start = from_; start < to_; start += apart << kBits) {
-      for (std::int64_t x = start; x < start + apart; x += kLanes) {
-        B block(by, s_.next + x, apart);
+    const std::int64_t y_apart =
+        kDrawn && kBits > 0 ? std::int64_t{1} << part_.local_bit(bit) : apart;
+    const std::int64_t end = last();
+    const TileRanks ranks_of{state_.map, state_.base, state_.ranks};
+    for (std::int64_t start = first(); start < end; start += y_apart << kBits) {
+      for (std::int64_t y = start; y < start + y_apart; y += kLanes) {
+        const std::int64_t x = place(y);
+        B block(by, where<typename B::At>({s_.next + x, apart}, x, y, y_apart, ranks_of));
         unrolled<B::kSize>([&](auto k) JF_INLINE {
-          const std::int64_t at = x + k * apart;
-          block.sent[k] = load(s_.sent + at);
-          if (kBusy) block.busy[k] = load(s_.busy + at);
-          block.id[k] = kOneStep ? state_.rank(at) : Lanes{};
+          block.sent[k] = load(s_.sent + x + k * apart);
+          if (kBusy) block.busy[k] = load(s_.busy + x + k * apart);
         });
         const auto after = [&](auto s) JF_INLINE {
           if (observed && observer_.observes(steps[s]))
             observer_.see(steps[s].row, x, apart, block.ready, seen[s]);
         };
         if constexpr (kBits == 0) {
-          block.template among_lanes<Kind>(steps[0], bit);
+          block.template among_lanes<Kind>(steps[0], 0, bit);
           after(std::integral_constant<int, 0>());
         } else {
           unrolled<kLow>([&](auto b) JF_INLINE {
-            block.template among_lanes<Kind>(steps[b], b);
+            block.template among_lanes<Kind>(steps[b], b, b);
             after(b);
           });
           unrolled<kBits>([&](auto b) JF_INLINE {
-            block.template among_registers<Kind, b>(steps[kLow + b]);
+            block.template among_registers<Kind, b>(steps[kLow + b], kLow + b);
             after(std::integral_constant<int, kLow + b>());
           });
         }
         unrolled<B::kSize>([&](auto k) JF_INLINE {
-          const std::int64_t at = x + k * apart;
-          store(s_.sent + at, block.sent[k]);
-          if (kBusy) store(s_.busy + at, block.busy[k]);
+          store(s_.sent + x + k * apart, block.sent[k]);
+          if (kBusy) store(s_.busy + x + k * apart, block.busy[k]);
         });
       }
     }
@@ -224,43 +272,13 @@ class TileRun {
       if (observer_.observes(steps[s])) observer_.note(steps[s].row, seen[s]);
   }
 
-  // Draws the delays of a step beforehand.
-  void prepare(const Step& step, bool goes_on) {
-    const bool exchange = step.kind == kExchange, enter = step.kind == kEnter;
-    const Part part{from_, to_};
-    const auto rank_of = [this](std::int64_t x) JF_INLINE { return state_.rank(x); };
-    const auto place = [this](const Tick* delays) {
-      const TileMap& map = job_.pass->map;
-      return Prepared{delays, map.low_bits, map.window_start, map.window_bits};
-    };
-    if constexpr (is_general<Noise>) {
-      noise_.prepared[kReceiveRole] = noise_.prepared[kSendRole] = place(nullptr);
-      if (exchange)
-        noise_.prepared[kReceiveRole] =
-            place(prepare_steps(noise_, kReceiveRole, step.draw, size_, part, rank_of, goes_on,
-                                s_.step_draws, s_.sums[0]));
-      if ((exchange || enter) && (step.flags & kFinal) == 0)
-        noise_.prepared[kSendRole] =
-            place(prepare_steps(noise_, kSendRole, step.draw + exchange, size_, part, rank_of,
-                                goes_on, s_.step_draws, s_.sums[1]));
-    }
-    if constexpr (is_general<Network>) {
-      net_.prepared = place(nullptr);
-      if (exchange || step.kind == kForward)
-        net_.prepared = place(prepare_messages(
-            net_, p_.seed, job_.realization, exchange ? kOriginalJitter : kForwardJitter, step.draw,
-            size_, part, rank_of, goes_on, s_.message_draws, s_.sums[2]));
-    }
-  }
-
-  // The step before has made draws of the same blocks, for all ranks of the tile.
-  bool continues(int i) const {
-    if (i == job_.pass->begin) return false;
-    const Step &step = p_.steps[i], &before = p_.steps[i - 1];
-    // Entering draws for the send alone, whose number is then even: the exchange makes its own.
-    if (step.kind == kExchange && before.kind == kEnter)
-      return step.draw == before.draw && (step.draw & 1) == 0;
-    return step.kind == before.kind && step.draw == before.draw + 1;
+  template <class At>
+  JF_HD static At where(const Where at, std::int64_t x, std::int64_t y, std::int64_t y_apart,
+                        const TileRanks& ranks_of) {
+    if constexpr (kDrawn)
+      return {at, x, y, y_apart, &ranks_of};
+    else
+      return at;
   }
 
   const TileJob& job_;
@@ -270,8 +288,12 @@ class TileRun {
   Noise& noise_;
   Network net_;
   const Observer observer_;
+  TileDraws<Noise, Network> draws_;
   const std::int64_t size_;
-  std::int64_t from_ = 0, to_ = 0;  // the part in work
+  std::int32_t size_bits_ = 0, part_bits_ = kPartBits;
+  // The part in work: its ranks, and the place of the first of them.
+  TileMap part_{};
+  std::int64_t from_ = 0;
 };
 
 }  // namespace

@@ -8,13 +8,19 @@ namespace jf {
 // Ranks in the widest register of any compilation.
 constexpr std::int64_t kMaxLanes = 8;
 
+// Delays are drawn beforehand for so many steps, which share a block of random numbers, and so many
+// ranks, which makes 8 KiB.
+constexpr std::int64_t kDrawnSteps = 4, kDrawnBits = 8, kDrawnRanks = 1 << kDrawnBits;
+
+// What delays are drawn into, see prepare.h.
+enum DrawnDelays { kReceiving, kSending, kOfMessages, kDrawnKinds };
+
 // Room for one tile; each array holds max(tile size, kLanes) ticks, aligned to 64 bytes.
 struct TileScratch {
   Tick *sent, *busy, *next;
-  // For delays, see prepare.h: first draws, and second ones of each source; sums when receiving,
-  // when sending, and of messages.
-  std::uint64_t *step_draws, *message_draws;
-  Tick* sums[3] = {};
+  // Each of kDrawnSteps * kDrawnRanks words, or none.
+  std::uint64_t* draws = nullptr;
+  Tick* sums[kDrawnKinds] = {};
 };
 
 // What a tile is part of. `memory` holds one Tick per rank between passes (see kCopyBit),

@@ -10,6 +10,7 @@
 #include "simd_random.h"
 // clang-format on
 #include "../steps.h"
+#include "prepare.h"
 #include "tile_job.h"
 
 namespace jf {
@@ -35,10 +36,7 @@ struct TileState {
         size(std::max<std::int64_t>(ranks, kLanes)),
         noise(bind(noise, job.realization, job.cursors)) {}
 
-  JF_HD Lanes rank(std::int64_t x) const {
-    if (ranks < kLanes) return lane_index() & (ranks - 1);
-    return broadcast(base + map.offset(x)) + lane_index();
-  }
+  JF_HD Lanes rank(std::int64_t x) const { return TileRanks{map, base, ranks}(x); }
 
   JF_HD Lanes read(const Tick* memory, std::int64_t x) const {
     Lanes v{};

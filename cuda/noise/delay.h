@@ -1,9 +1,13 @@
 // A delay drawn from a distribution, as integer tables: a function of one 64-bit uniform u, in
 // which no logarithm of any library decides a bit. Small u are rare, long delays. See host_delay.h
 // for who makes the tables.
+//
+// Nearly always the high half of u is enough, so that nobody has to draw the low one. Probabilities
+// and samples stay exact: only a high half that lies on an edge does not decide. What lies between
+// nodes is interpolated at the high half, except for the 2^20 lowest and highest, the tails.
 #pragma once
 
-#include "../philox.h"
+#include "tables.h"
 
 namespace jf {
 
@@ -14,11 +18,6 @@ enum DelayKind : std::int32_t {
   kPieceDelay,    // inverse survival function, linear between any nodes
   kCountedDelay,  // a whole number of times a value
 };
-
-// Cells of a smooth delay: 64 to an octave of the distance from the nearer end.
-constexpr std::int32_t kSmoothBits = 6, kSmoothCells = 3712, kSmoothNodes = kSmoothCells + 1;
-constexpr std::uint64_t kPieceBits = 2;  // 2^2 words to a cell of a piecewise delay
-constexpr std::uint64_t kGuideShift = 24, kMostPieces = 1 << 23;
 
 // Maps [0, n) onto [0, 2^64).
 struct Stretch {
@@ -32,112 +31,152 @@ struct Stretch {
 
 struct Delay {
   std::int32_t kind, certain;
-  std::uint64_t last;  // a delay happens if u <= last; certain: always
-  Stretch given;       // u, given that it does
+  std::uint64_t last;   // a delay happens if u <= last; certain: always
+  std::uint64_t until;  // not certain: high halves from here on do not decide how long it is
+  Stretch given;        // u, given that it does
   Tick value;
   std::int64_t table, count;  // where the table starts in the words of the program
-  std::int32_t guide_bits;    // of a piecewise delay, from 1
+  // Where its cells outside the tails are in one word each, if all of them fit, or -1. High half:
+  // value; low half: signed rise, or of pieces the slope.
+  std::int64_t shorts;
+  std::int32_t guide_bits;  // of a piecewise delay, from 1
+
+  template <class U>
+  using MaskOf = decltype(U{} < U{});
 
   // T, U: Tick and uint64, or Lanes and ULanes.
   template <class T, class U>
   JF_HD T of(U u, const std::uint64_t* words) const {
-    if (certain) return when_it_happens<T>(u, words);
-    const auto happens = u <= last;
-    const T none = (T)u - (T)u;
+    const U high = u >> std::uint64_t{32};
+    if (!any_undecided(high, words)) return from_high<T>(high, words);
+    if constexpr (sizeof(T) == sizeof(Tick)) {
+      return from_both(u, words);
+    } else {
+      T each{};
+      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
+        each[k] = of<Tick>(std::uint64_t{u[k]}, words);
+      return each;
+    }
+  }
+
+  // Whether a high half does not decide the delay.
+  template <class U>
+  JF_HD MaskOf<U> undecided(U high, const std::uint64_t* words) const {
+    const std::uint64_t last_high = last >> 32;
+    if (!certain && kind == kConstantDelay) return high == last_high;
+    if (!certain) return (high <= last_high) & ((high < kTail) | (high >= until));
+    switch (kind) {
+      case kConstantDelay:
+        return high != high;
+      case kSampledDelay: {
+        const auto n = static_cast<std::uint64_t>(count);
+        const U product = multiply32(high, high - high + n);
+        return (product + (n - 1)) >> std::uint64_t{32} != product >> std::uint64_t{32};
+      }
+      case kCountedDelay:
+        return on_an_edge(high, words + table);
+      case kSmoothDelay:
+        return from_end(high) < kTail;
+      default:
+        return high - kTail >= kMostHigh + 1 - 2 * kTail;
+    }
+  }
+
+  // any(undecided(high, words)), without making masks into registers first where that is often
+  // done.
+  template <class U>
+  JF_HD bool any_undecided(U high, const std::uint64_t* words) const {
+    if (certain && kind == kSmoothDelay) return any_above(high - high + kTail, from_end(high));
+    if (certain && kind == kPieceDelay)
+      return any_above(high - kTail, high - high + (kMostHigh - 2 * kTail));
+    return any(undecided(high, words));
+  }
+
+  // The delay, where the high half decides.
+  template <class T, class U>
+  JF_HD T from_high(U high, const std::uint64_t* words) const {
+    if (certain) return certain_from_high<T>(high, words);
+    const auto happens = high <= last >> 32;
+    const T none = (T)high - (T)high;
+    if (kind == kConstantDelay) return select(happens, none + value, none);
     if (!any(happens)) return none;
-    return select(happens, when_it_happens<T>(given(u), words), none);
+    // All others are given something that there are tables for.
+    const U v = given(select(happens, high, high - high + kTail) << std::uint64_t{32});
+    return select(happens, certain_from_high<T>(v >> std::uint64_t{32}, words), none);
+  }
+
+  // A high half that decides, to ask from_high about in place of one that does not. Where `until`
+  // leaves none that means a delay, the largest means that there is none.
+  JF_HD std::uint64_t instead() const {
+    return certain ? kMostHigh / 2 : until > kTail ? kTail : kMostHigh;
+  }
+
+  // The same where it does not.
+  JF_HD Tick from_both(std::uint64_t u, const std::uint64_t* words) const {
+    if (u > last) return 0;
+    const std::uint64_t v = certain ? u : given(u);
+    switch (kind) {
+      case kConstantDelay:
+        return value;
+      case kSmoothDelay:
+        return smooth<Tick>(v, words + table);
+      case kSampledDelay:
+        return static_cast<Tick>(
+            words[table + static_cast<Tick>(scale64(v, static_cast<std::uint64_t>(count)))]);
+      case kPieceDelay:
+        return pieces(words).from_both(v);
+      default:
+        return counted<Tick>(v, words + table);
+    }
   }
 
  private:
+  JF_HD Pieces pieces(const std::uint64_t* words) const {
+    return {words + table, shorts < 0 ? nullptr : words + shorts, guide_bits,
+            static_cast<std::uint64_t>(count - 1)};
+  }
+
   template <class T, class U>
-  JF_HD T when_it_happens(U v, const std::uint64_t* words) const {
+  JF_HD T certain_from_high(U high, const std::uint64_t* words) const {
     switch (kind) {
       case kConstantDelay:
-        return (T)v - (T)v + value;
+        return (T)high - (T)high + value;
       case kSmoothDelay:
-        return smooth<T>(v, words + table);
+        if (shorts >= 0) return short_smooth<T>(high, words + shorts);
+        return smooth<T>(high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMostHigh,
+                         words + table);
       case kSampledDelay:
-        return (T)gather(words + table, scale64(v, static_cast<std::uint64_t>(count)));
+        return (T)gather(
+            words + table,
+            multiply32(high, high - high + static_cast<std::uint64_t>(count)) >> std::uint64_t{32});
       case kPieceDelay:
-        return piece<T>(v, words + table);
+        return pieces(words).template from_high<T>(high);
       default:
-        return counted<T>(v, words + table);
+        return counted<T>(high << std::uint64_t{32}, words + table);
     }
-  }
-
-  template <class T, class U>
-  JF_HD static T smooth(U v, const std::uint64_t* nodes) {
-    constexpr std::uint64_t kLinear = std::uint64_t{1} << kSmoothBits;
-    const T upper = (T)v >> 63;  // -1 where u >= 2^63: there nodes count from the other end
-    const U y = v ^ (U)upper;
-    const U octave = floor_log2(y | kLinear) - std::uint64_t{kSmoothBits};
-    const U cell =
-        (octave << kSmoothBits) + (y >> octave) + ((U)upper & std::uint64_t{kSmoothNodes});
-    const U fraction = (y << 1) << (std::uint64_t{63} - octave);
-    const T here = (T)gather(nodes, cell), rise = (T)gather(nodes + 1, cell) - here;
-    // The nodes rise in the upper half, else they fall; what is scaled is not negative.
-    const T step = (T)scale64(fraction, (U)((rise ^ ~upper) - ~upper));
-    return here + ((step ^ ~upper) - ~upper);
-  }
-
-  // A cell is the v where it ends, less 1, and the line of its delays: value at v = 0, slope. The
-  // guide has a word for each value g of the highest bits of v. Its lowest bit: search all cells
-  // from this to the next word's. Then 23 bits, the first cell; 40 bits, up to where in these v.
-  template <class T, class U>
-  JF_HD T piece(U v, const std::uint64_t* at) const {
-    const auto high = static_cast<std::uint64_t>(64 - guide_bits);
-    const std::uint64_t* cells = at + (std::int64_t{1} << guide_bits) + 1;
-    const U g = v >> high, guide = gather(at, g);
-    const U within = (v << static_cast<std::uint64_t>(guide_bits)) >> kGuideShift;
-    U cell = guide_cell(guide);
-    cell = select(within > guide >> kGuideShift, cell + 1u, cell);
-    if (__builtin_expect(any((guide & 1u) != 0), 0))
-      cell = search(cells, v, guide, guide_cell(gather(at + 1, g)), cell);
-    const U row = cell << kPieceBits;
-    return (T)(gather(cells + 1, row) - scale64(v, gather(cells + 2, row)));
-  }
-
-  template <class U>
-  JF_HD static U guide_cell(U guide) {
-    return (guide >> std::uint64_t{1}) & std::uint64_t{kMostPieces - 1};
-  }
-
-  // The first cell up to `last` that does not end before v, where the guide asks for a search; else
-  // `cell`.
-  template <class U>
-  JF_HD static U search(const std::uint64_t* cells, U v, U guide, U last, U cell) {
-    if constexpr (sizeof(U) == sizeof(std::uint64_t)) {
-      return (guide & 1) == 0 ? cell : search_one(cells, v, guide_cell(guide), last);
-    } else {
-      for (unsigned k = 0; k < sizeof(U) / sizeof(std::uint64_t); ++k) {
-        if ((guide[k] & 1) != 0)
-          cell[k] = search_one(cells, v[k], guide_cell(std::uint64_t{guide[k]}), last[k]);
-      }
-      return cell;
-    }
-  }
-
-  JF_HD static std::uint64_t search_one(const std::uint64_t* cells, std::uint64_t v,
-                                        std::uint64_t first, std::uint64_t last) {
-    while (first < last) {
-      const std::uint64_t middle = (first + last) / 2;
-      if (cells[middle << kPieceBits] < v)
-        first = middle + 1;
-      else
-        last = middle;
-    }
-    return first;
   }
 
   template <class T, class U>
   JF_HD T counted(U v, const std::uint64_t* survival) const {
-    T k = (T)v - (T)v;
+    const T none = (T)v - (T)v;
+    T k = none;
     for (std::int64_t i = 0; i < count; ++i) {
       const auto more = v < survival[i];
       if (!any(more)) break;
-      k = k + select(more, (T)v - (T)v + value, (T)v - (T)v);
+      k = k + select(more, none + value, none);
     }
     return k;
+  }
+
+  template <class U>
+  JF_HD MaskOf<U> on_an_edge(U high, const std::uint64_t* survival) const {
+    MaskOf<U> found = high != high;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint64_t edge = survival[i] >> 32;
+      found = found | (high == edge);
+      if (!any(high <= edge)) break;
+    }
+    return found;
   }
 };
 

@@ -21,6 +21,7 @@ HostDelay make(DelayKind kind, std::vector<std::uint64_t> words, std::size_t cou
   d.delay.certain = 1;
   d.delay.last = ~std::uint64_t{0};
   d.delay.count = static_cast<std::int64_t>(count);
+  d.delay.shorts = -1;
   d.words = std::move(words);
   d.largest = largest;
   return d;
@@ -34,6 +35,21 @@ std::uint64_t slope_of(std::uint64_t drop, std::uint64_t width) {
   return slope >> 64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(slope);
 }
 
+// The cells of a smooth delay outside the tails as Delay::shorts; none, if one is too large.
+std::vector<std::uint64_t> short_cells(const std::vector<std::uint64_t>& nodes) {
+  constexpr std::int64_t kLargestRise = std::int64_t{1} << 31;
+  std::vector<std::uint64_t> shorts(kShortSide + kShortCells);
+  for (const std::uint64_t side : {0, 1}) {
+    for (std::uint64_t c = 0; c < kShortCells; ++c) {
+      const auto* cell = nodes.data() + side * kSmoothNodes + kFirstShortCell + c;
+      const auto rise = static_cast<std::int64_t>(cell[1] - cell[0]);
+      if (cell[0] > kMostHigh || rise >= kLargestRise || rise < -kLargestRise) return {};
+      shorts[side * kShortSide + c] = cell[0] << 32 | ((cell[1] - cell[0]) & kMostHigh);
+    }
+  }
+  return shorts;
+}
+
 }  // namespace
 
 Stretch stretch_from(std::uint64_t last) {
@@ -43,6 +59,12 @@ Stretch stretch_from(std::uint64_t last) {
   const std::uint64_t shift = 63 - floor_log2(n);
   const Wide factor = (Wide{1} << 127) / (n << shift);
   return {shift, factor >> 64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(factor)};
+}
+
+void HostDelay::add_shorts(const std::vector<std::uint64_t>& shorts) {
+  if (shorts.empty()) return;
+  delay.shorts = static_cast<std::int64_t>(words.size());
+  words.insert(words.end(), shorts.begin(), shorts.end());
 }
 
 HostDelay HostDelay::constant(Tick value) {
@@ -59,11 +81,14 @@ HostDelay HostDelay::smooth(std::vector<std::uint64_t> nodes) {
               std::is_sorted(middle, nodes.end()) && *(middle - 1) >= nodes.back(),
           "the nodes of a smooth delay must fall from both sides to the median");
   const auto largest = static_cast<Tick>(nodes[0]);
-  return make(kSmoothDelay, std::move(nodes), kSmoothNodes, largest);
+  const std::vector<std::uint64_t> shorts = short_cells(nodes);
+  HostDelay d = make(kSmoothDelay, std::move(nodes), kSmoothNodes, largest);
+  d.add_shorts(shorts);
+  return d;
 }
 
 HostDelay HostDelay::samples(const std::vector<Tick>& values) {
-  require(!values.empty(), "samples must not be empty");
+  require(!values.empty() && values.size() <= kMostHigh, "samples must not be empty");
   require(std::is_sorted(values.rbegin(), values.rend()), "samples must fall");
   require_time(values.back());
   return make(kSampledDelay, {values.begin(), values.end()}, values.size(), values.front());
@@ -74,7 +99,6 @@ HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::
   const std::size_t n = edges.size();
   require(n > 0 && n < kMostPieces && top.size() == n && drop.size() == n,
           "pieces need edges, top and drop of one length, from 1 to below 2^23");
-  constexpr std::uint64_t kNoEdge = ~std::uint64_t{0} >> kGuideShift;
   require(edges[0] == 0 &&
               std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) == edges.end(),
           "edges must rise from 0");
@@ -86,17 +110,22 @@ HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::
   words.reserve(entries + (n << kPieceBits));
   for (std::size_t g = 0, cell = 0; g < entries; ++g) {
     const bool end = g + 1 == entries;
-    const auto begins_by = [&](std::size_t c, std::uint64_t v) { return c < n && edges[c] <= v; };
-    while (end ? cell + 1 < n : begins_by(cell + 1, g << (64 - bits))) ++cell;
-    const std::uint64_t last = (g << (64 - bits)) | (~std::uint64_t{0} >> bits);
-    std::uint64_t until = kNoEdge, search = 0;
+    const std::uint64_t first = g << (32 - bits), last = first | (kMostHigh >> bits);
+    const auto begins_by = [&](std::size_t c, std::uint64_t high) {
+      return c < n && edges[c] <= high << 32;
+    };
+    while (end ? cell + 1 < n : begins_by(cell + 1, first)) ++cell;
+    std::uint64_t until = kMostHigh, search = 0;
     if (!end && begins_by(cell + 1, last)) {
-      const std::uint64_t edge = edges[cell + 1] << bits;
-      until = (edge >> kGuideShift) - 1;
-      search = edge << (64 - kGuideShift) != 0 || begins_by(cell + 2, last);
+      until = (edges[cell + 1] - 1) >> 32;
+      search = begins_by(cell + 2, last);
     }
-    words.push_back(until << kGuideShift | cell << 1 | search);
+    words.push_back(until << 32 | search * kGuideSearch | cell);
   }
+  // Outside the tails, which cells of shorts can not hold.
+  constexpr std::uint64_t kFirst = kTail << 32, kLast = ~kFirst;
+  std::vector<std::uint64_t> shorts;
+  bool all_short = true;
   for (std::size_t c = 0; c < n; ++c) {
     require_time(top[c]);
     require(drop[c] >= 0 && drop[c] <= top[c], "drop must be 0 to top");
@@ -105,9 +134,13 @@ HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::
     const std::uint64_t slope = slope_of(static_cast<std::uint64_t>(drop[c]), end - edges[c]);
     const std::uint64_t at_zero = static_cast<std::uint64_t>(top[c]) + scale64(edges[c], slope);
     words.insert(words.end(), {end - 1, at_zero, slope, 0});
+    const bool fits = at_zero <= kMostHigh && slope <= kMostHigh;
+    shorts.push_back(fits ? at_zero << 32 | slope : 0);
+    all_short = all_short && (fits || end - 1 < kFirst || edges[c] > kLast);
   }
   HostDelay d = make(kPieceDelay, std::move(words), n, top[0]);
   d.delay.guide_bits = bits;
+  if (all_short) d.add_shorts(shorts);
   return d;
 }
 
@@ -128,12 +161,16 @@ HostDelay HostDelay::with_last(std::uint64_t last) const {
   d.delay.last = last;
   d.delay.certain = last == ~std::uint64_t{0};
   d.delay.given = stretch_from(last);
+  // The stretched high halves below it are not in the upper tail.
+  const std::uint64_t high = last >> 32, few = (high >> (32 - kTailBits)) + 1;
+  d.delay.until = high > few ? high - few : 0;
   return d;
 }
 
 Delay HostDelay::append_to(std::vector<std::uint64_t>& program_words) const {
   Delay placed = delay;
   placed.table = static_cast<std::int64_t>(program_words.size());
+  if (placed.shorts >= 0) placed.shorts += placed.table;
   program_words.insert(program_words.end(), words.begin(), words.end());
   return placed;
 }

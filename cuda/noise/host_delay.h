@@ -33,6 +33,8 @@ struct HostDelay {
   HostDelay with_last(std::uint64_t last) const;
 
   Tick of(std::uint64_t u) const { return delay.of<Tick>(u, words.data()); }
+  // Keeps what Delay::shorts tells of; nothing, if there is none.
+  void add_shorts(const std::vector<std::uint64_t>& shorts);
   // Appends the table to the words of a program.
   Delay append_to(std::vector<std::uint64_t>& program_words) const;
 };

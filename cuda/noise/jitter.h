@@ -19,10 +19,16 @@ struct Jitter {
     return k;
   }
 
+  // Nearly always there is none, as the high half of a draw tells.
+  JF_HD bool undecided(std::uint64_t high) const { return high <= survival[0] >> 32; }
+
   JF_HD Tick delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Tick rank,
                    std::uint32_t realization, Tick) const {
     const auto receiver = static_cast<std::uint32_t>(rank);
-    return events(uniform64(seed, purpose, draw, receiver, realization)) * duration;
+    const std::uint64_t high = uniform32(seed, purpose, draw, receiver, realization);
+    if (!undecided(high)) return 0;
+    const std::uint64_t low = uniform32(seed, purpose | kLowHalves, draw, receiver, realization);
+    return events(high << 32 | low) * duration;
   }
 };
 

@@ -7,26 +7,6 @@
 
 namespace jf {
 
-// Sums of delays that were drawn beforehand for all ranks of a tile, or null. Windows depend on the
-// time, so that sources with one are never among them.
-struct Prepared {
-  const Tick* delays;
-  // From a rank to its place in the tile; see TileMap.
-  std::int32_t low_bits, window_start, window_bits;
-
-  template <class T>
-  JF_HD T of(const T& ranks) const {
-    Tick rank;
-    if constexpr (sizeof(T) == sizeof(Tick))
-      rank = ranks;
-    else
-      rank = ranks[0];
-    const Tick low = rank & ((Tick{1} << low_bits) - 1);
-    const Tick high = (rank >> window_start) & ((Tick{1} << window_bits) - 1);
-    return *reinterpret_cast<const T*>(delays + (low | high << low_bits));
-  }
-};
-
 // The `next` that a rank carries along is a bound: no interval of any source, whichever phase it
 // acts in, lasts between the time it was made for and `next`. Steps that end before it look at
 // nothing else; all others ask the cursors of their rank, one for each source of intervals.
@@ -42,9 +22,8 @@ struct Sources {
   // Of the realization at hand; see bound().
   Cursor* cursors;  // [rank][source]
   std::uint32_t realization;
-  // Of the step at hand, in the roles of receiving and sending; `prepare`: of all such steps.
-  Prepared prepared[2];
-  bool prepare;
+  // Someone else adds the delays of communication that have no window, see cpu/prepare.h.
+  bool prepared;
 
   JF_HD Sources bound(std::uint32_t to_realization, Cursor* with_cursors) const {
     Sources s = *this;
@@ -114,7 +93,7 @@ JF_HD_COLD T sum_of_delays(const Sources& s, StepRole role, std::uint32_t draw, 
   T sum = t - t;
   for (std::int32_t j = 0; j < s.step_count; ++j) {
     if (!s.steps[j].acts(role)) continue;
-    if (s.prepare && role != kComputeRole && s.steps[j].window.always()) continue;
+    if (s.prepared && role != kComputeRole && s.steps[j].window.always()) continue;
     sum = sum + s.steps[j].of(s.seed, role, draw, ranks, s.realization, t, s.words);
   }
   return sum;
@@ -144,12 +123,10 @@ JF_HD T Sources::first(T ranks) const {
 
 template <class T>
 JF_HD T Sources::step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
-  const bool ready = role != kComputeRole && prepared[role].delays != nullptr;
-  const bool more = (roles >> role & 1) != 0;
-  if (!ready && !more && w == 0) return t;
+  const bool delayed = (roles >> role & 1) != 0;
+  if (!delayed && w == 0) return t;
   T work = t - t + w;
-  if (ready) work = work + prepared[role].of(ranks);
-  if (more) work = work + sum_of_delays(*this, role, static_cast<std::uint32_t>(draw), ranks, t);
+  if (delayed) work = work + sum_of_delays(*this, role, static_cast<std::uint32_t>(draw), ranks, t);
   return advance(next, t, work, ranks, role == kComputeRole);
 }
 
@@ -170,9 +147,7 @@ struct Messages {
   std::int32_t count, windows;  // windows: some delays have one
   const MessageDelay* delays;
   const std::uint64_t* words;
-  // Of the step at hand; not for copies: with them there are no tiles.
-  Prepared prepared;
-  bool prepare;
+  bool prepared;  // someone else adds the delays without a window, see cpu/prepare.h
 
   template <class T>
   JF_HD T delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
@@ -184,7 +159,7 @@ JF_HD_COLD T sum_of_delays(const Messages& m, std::uint64_t seed, std::uint32_t 
                            std::uint32_t draw, T ranks, std::uint32_t realization, T left) {
   T sum = left - left;
   for (std::int32_t j = 0; j < m.count; ++j) {
-    if (m.prepare && m.delays[j].window.always()) continue;
+    if (m.prepared && m.delays[j].window.always()) continue;
     sum = sum + m.delays[j].of(seed, purpose, draw, ranks, realization, left, m.words);
   }
   return sum;
@@ -193,10 +168,8 @@ JF_HD_COLD T sum_of_delays(const Messages& m, std::uint64_t seed, std::uint32_t 
 template <class T>
 JF_HD T Messages::delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
                         std::uint32_t realization, T left) const {
-  T sum = left - left;
-  if (prepared.delays != nullptr) sum = prepared.of(ranks);
-  if (prepare && !windows) return sum;
-  return sum + sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);
+  if (prepared && !windows) return left - left;
+  return sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);
 }
 
 }  // namespace jf

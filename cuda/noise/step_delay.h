@@ -7,6 +7,37 @@ namespace jf {
 
 enum StepRole : std::int32_t { kReceiveRole, kSendRole, kComputeRole };
 
+// A draw of one rank, and low_half() of the same number if that decides.
+template <class LowHalf>
+JF_HD Tick delay_of_draw(const Delay& delay, std::uint64_t high, const std::uint64_t* words,
+                         LowHalf&& low_half) {
+  if (!delay.undecided(high, words)) return delay.from_high<Tick>(high, words);
+  return delay.from_both(high << 32 | low_half(), words);
+}
+
+// Draw number `draw` of all ranks.
+template <class T>
+JF_HD T drawn_delay(const Delay& delay, std::uint64_t seed, std::uint32_t purpose,
+                    std::uint32_t draw, T ranks, std::uint32_t realization,
+                    const std::uint64_t* words) {
+  const auto one = [&](std::uint64_t high, Tick rank) {
+    return delay_of_draw(delay, high, words, [&] {
+      return uniform32(seed, purpose | kLowHalves, draw, static_cast<std::uint32_t>(rank),
+                       realization);
+    });
+  };
+  if constexpr (sizeof(T) == sizeof(Tick)) {
+    return one(uniform32(seed, purpose, draw, static_cast<std::uint32_t>(ranks), realization),
+               ranks);
+  } else {
+    const auto high = uniform32(seed, purpose, draw, ranks, realization);
+    if (!delay.any_undecided(high, words)) return delay.from_high<T>(high, words);
+    T each{};
+    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) each[k] = one(high[k], ranks[k]);
+    return each;
+  }
+}
+
 // Lengthens the CPU work of a step by a draw.
 struct StepDelay {
   Delay delay;
@@ -30,7 +61,7 @@ struct StepDelay {
   JF_HD T of(std::uint64_t seed, StepRole role, std::uint32_t draw, T ranks,
              std::uint32_t realization, T t, const std::uint64_t* words) const {
     const T drawn =
-        delay.of<T>(uniform64(seed, purpose(role), draw, ranks >> scope_bits, realization), words);
+        drawn_delay(delay, seed, purpose(role), draw, ranks >> scope_bits, realization, words);
     return window.always() ? drawn : select(window.holds(t), drawn, t - t);
   }
 };
@@ -53,8 +84,8 @@ struct MessageDelay {
   template <class T>
   JF_HD T of(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
              std::uint32_t realization, T left, const std::uint64_t* words) const {
-    const T drawn = delay.of<T>(
-        uniform64(seed, my_purpose(purpose), draw, ranks >> scope_bits, realization), words);
+    const T drawn = drawn_delay(delay, seed, my_purpose(purpose), draw, ranks >> scope_bits,
+                                realization, words);
     return window.always() ? drawn : select(window.holds(left), drawn, left - left);
   }
 };

@@ -7,14 +7,14 @@ import math
 from collections import Counter, defaultdict
 from fractions import Fraction
 
-from .philox import uniform64
+from .philox import pair64
 
 PLACEMENT, TRAFFIC, CYCLES, ROUTE, DESTINATION = range(0x1000, 0x1005)
 
 
 def order(seed, purpose, stream, realization, n):
     """The numbers below n by their keys."""
-    return sorted(range(n), key=lambda i: (uniform64(seed, purpose, stream, realization, i), i))
+    return sorted(range(n), key=lambda i: (pair64(seed, purpose, stream, realization, i), i))
 
 
 def _weights(n):
@@ -33,7 +33,7 @@ def derangement(seed, level, realization, n):
     while begin < n:
         left = n - begin
         weights = _weights(left - 1)
-        x = uniform64(seed, CYCLES, level, realization, draw) * sum(weights) >> 64
+        x = pair64(seed, CYCLES, level, realization, draw) * sum(weights) >> 64
         others = 0
         while x >= weights[others]:
             x -= weights[others]
@@ -96,8 +96,8 @@ class Tree:
         if self.routing == "s-mod-k":
             return s
         if self.routing == "hash":
-            return uniform64(self.salt, DESTINATION, d, 0, 0) * self.modulus >> 64
-        return uniform64(seed, ROUTE, stream, realization, 2 * level) * self.modulus >> 64
+            return pair64(self.salt, DESTINATION, d, 0, 0) * self.modulus >> 64
+        return pair64(seed, ROUTE, stream, realization, 2 * level) * self.modulus >> 64
 
     def route(self, s, d, key):
         """Edges: (level, block, copy of the lower node, copy of the upper, cable, direction)."""

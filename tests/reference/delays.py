@@ -3,12 +3,16 @@
 Written from the definition of the tables, not from the engine: every quantity below is exact. Small
 uniforms are the rare, long delays. `last` is the largest uniform that gives any delay at all;
 uniforms up to it are stretched to all 64 bits before a table is asked.
+
+The low half of a uniform counts only where it can decide: at an edge, and in the tails, which are
+the TAIL lowest and highest values of the high half. Elsewhere tables are asked at the high half.
 """
 
 from dataclasses import dataclass, replace
 
 TWO_64 = 1 << 64
 MOST = TWO_64 - 1
+TAIL = 1 << 20
 SPLITS = 64  # cells between two powers of two, and below 64
 CELLS = 58 * SPLITS  # of one side: below 64, and for each of the powers 2^6 ... 2^62
 
@@ -50,7 +54,17 @@ class Delay:
         """The delay in ticks, for a uniform from 0 to 2^64 - 1."""
         if u > self.last:
             return 0
-        return self.value(u if self.last == MOST else fraction64(u, self.last + 1))
+        if self.last == MOST:
+            return self.value(self.looked_at(u))
+        high, whole = u >> 32, self.last + 1
+        most = self.last >> 32
+        if TAIL <= high < most - most // (1 << 12) - 1:
+            return self.value(self.looked_at(fraction64(high << 32, whole) >> 32 << 32))
+        return self.value(fraction64(u, whole))
+
+    def looked_at(self, u):
+        """What a delay that always happens makes of its uniform: all of it."""
+        return u
 
     def with_last(self, last):
         return replace(self, last=last)
@@ -75,14 +89,18 @@ class Smooth(Delay):
 
     words: tuple[int, ...] = ()
 
+    def looked_at(self, u):
+        """Outside the tails: rounded towards the nearer end."""
+        if u < TWO_64 // 2:
+            return u >> 32 << 32 if u >> 32 >= TAIL else u
+        return MOST - self.looked_at(MOST - u)
+
     def value(self, v):
         tail = v < TWO_64 // 2
         nodes = self.words[: CELLS + 1] if tail else self.words[CELLS + 1 :]
         cell, within = cell_of(v if tail else MOST - v)
         here, beyond = nodes[cell], nodes[cell + 1]
-        if tail:
-            return here - scale64(within, here - beyond)
-        return here + scale64(within, beyond - here)
+        return here + ((beyond - here) * (within >> 33) >> 31)
 
 
 @dataclass(frozen=True)
@@ -102,6 +120,10 @@ class Pieces(Delay):
     edges: tuple[int, ...] = ()
     top: tuple[int, ...] = ()
     drop: tuple[int, ...] = ()
+
+    def looked_at(self, u):
+        """Outside the tails: rounded down."""
+        return u >> 32 << 32 if TAIL <= u >> 32 < (1 << 32) - TAIL else u
 
     def value(self, v):
         cell = max(c for c, edge in enumerate(self.edges) if edge <= v)

@@ -99,7 +99,7 @@ class RenewalNoise(Intervals):
 
     def ever(self, seed, realization, rank, ordinal):
         def uniform(purpose, number):
-            return philox.uniform64(seed, purpose + ordinal, self.key(rank), realization, number)
+            return philox.pair64(seed, purpose + ordinal, self.key(rank), realization, number)
 
         def gap(k):
             return self.gap(uniform(philox.RENEWAL, 2 * k))

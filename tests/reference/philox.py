@@ -21,6 +21,7 @@ STEP_COMPUTE = 0x700
 MESSAGE = {"original": 0x800, "copy": 0x900, "forward": 0xA00}
 MORE_JITTER = {"original": 0xB00, "copy": 0xC00, "forward": 0xD00}
 
+LOW_HALVES = 1 << 31  # with a purpose: blocks of the low halves of its draws
 DRAWS_PER_CYCLE = 64
 
 
@@ -43,17 +44,33 @@ def philox4x32(counter, key, rounds=10):
 
 
 @lru_cache(maxsize=1 << 16)
+def _block(seed, counter):
+    return philox4x32(counter, (seed & MASK32, seed >> 32))
+
+
 def uniform64(seed, purpose, stream, realization, number):
-    """The 64-bit integer `number` of a stream; every Philox block holds two of them."""
-    key = (seed & MASK32, seed >> 32)
-    words = philox4x32((number // 2, purpose, stream, realization), key)
+    """The 64-bit integer `number` of a stream.
+
+    Four follow each other in a Philox block that has their high halves, and in another one that has
+    their low halves.
+    """
+    high, low = (
+        _block(seed, (number // 4, which, stream, realization))[number % 4]
+        for which in (purpose, purpose | LOW_HALVES)
+    )
+    return high << 32 | low
+
+
+def pair64(seed, purpose, stream, realization, number):
+    """The same of a stream in which every Philox block holds two of them."""
+    words = _block(seed, (number // 2, purpose, stream, realization))
     low, high = words[0:2] if number % 2 == 0 else words[2:4]
     return high << 32 | low
 
 
 def only_uniform64(seed, purpose, stream, realization):
     """The integer of a stream that has only one: two neighbours share a Philox block."""
-    return uniform64(seed, purpose, stream // 2, realization, stream % 2)
+    return pair64(seed, purpose, stream // 2, realization, stream % 2)
 
 
 def ordinal(first, more, number):

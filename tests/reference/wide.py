@@ -9,7 +9,7 @@ import numpy as np
 
 from . import philox
 from .noise import Intervals
-from .wide_draws import apply, only_uniform64, uniform64
+from .wide_draws import apply, only_uniform64, pair64, uniform64
 
 NEVER = 2**62
 
@@ -84,13 +84,14 @@ class WideNoise:
     def _acts(source, t):
         return (t >= source.begin) & (t < source.end)
 
-    def _uniforms(self, source, purpose, number):
+    def _uniforms(self, source, purpose, number, draw=pair64):
         seed, realization = self._draw
         streams = self._ranks // source.node_ranks
-        return uniform64(seed, purpose, streams, realization, number)
+        return draw(seed, purpose, streams, realization, number)
 
     def _step_uniforms(self, source, purpose, cycle, number):
-        return self._uniforms(source, purpose, philox.DRAWS_PER_CYCLE * cycle + number)
+        number += philox.DRAWS_PER_CYCLE * cycle
+        return self._uniforms(source, purpose, number, draw=uniform64)
 
     def _union(self, compute):
         """Begins and ends of the intervals, arrays (n, ranks), sorted by their begins."""

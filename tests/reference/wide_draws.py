@@ -8,10 +8,10 @@ MASK = np.uint64(philox.MASK32)
 HALF = np.uint64(32)
 
 
-def uniform64(seed, purpose, streams, realization, number):
-    """`philox.uniform64` for an array of streams."""
+def _block(seed, purpose, streams, realization, number):
+    """Four arrays of words: block `number` of each stream."""
     shape = len(streams)
-    first = np.full(shape, number // 2, dtype=np.uint64)
+    first = np.full(shape, number, dtype=np.uint64)
     purposes = np.full(shape, purpose, dtype=np.uint64)
     last = np.full(shape, realization, dtype=np.uint64)
     words = [first, purposes, streams.astype(np.uint64), last]
@@ -22,13 +22,28 @@ def uniform64(seed, purpose, streams, realization, number):
         words = [(right >> HALF) ^ words[1] ^ np.uint64(key[0]), right & MASK,
                  (left >> HALF) ^ words[3] ^ np.uint64(key[1]), left & MASK]  # fmt: skip
         key = [(key[0] + 0x9E3779B9) & philox.MASK32, (key[1] + 0xBB67AE85) & philox.MASK32]
+    return words
+
+
+def uniform64(seed, purpose, streams, realization, number):
+    """`philox.uniform64` for an array of streams."""
+    high, low = (
+        _block(seed, which, streams, realization, number // 4)[number % 4]
+        for which in (purpose, purpose | philox.LOW_HALVES)
+    )
+    return high << HALF | low
+
+
+def pair64(seed, purpose, streams, realization, number):
+    """`philox.pair64` for an array of streams."""
+    words = _block(seed, purpose, streams, realization, number // 2)
     low, high = words[0:2] if number % 2 == 0 else words[2:4]
     return high << HALF | low
 
 
 def only_uniform64(seed, purpose, streams, realization):
     """`philox.only_uniform64` for an array of streams."""
-    even, odd = (uniform64(seed, purpose, streams // 2, realization, n) for n in (0, 1))
+    even, odd = (pair64(seed, purpose, streams // 2, realization, n) for n in (0, 1))
     return np.where(streams % 2 == 0, even, odd)
 
 

@@ -22,7 +22,7 @@ from .exposure import check_exposed, delays
 from .points import Point
 
 #: Part of every cell's hash: a change of the random streams or of the model makes new cells.
-STREAM_VERSION = 2
+STREAM_VERSION = 3
 
 
 @dataclass(frozen=True)
