@@ -9,6 +9,7 @@
 
 #include "build_info.h"
 #include "congestion.h"
+#include "congestion/loads.h"
 #include "engine.h"
 #include "limits.h"
 #include "noise.h"
@@ -26,7 +27,8 @@ jf::Program make_program(int log2_ranks, const Steps& steps, int rows, Tick send
                          Tick transit, Tick combine, Tick work, Tick forward, bool one_rank,
                          std::vector<std::int32_t> mirrors, Tick patience, Tick ask, Tick request,
                          const std::optional<std::int64_t>& ranks,
-                         const std::optional<Ticks>& messages) {
+                         const std::optional<Ticks>& messages, Tick load,
+                         const std::vector<Tick>& loads) {
   if (steps.ndim() != 2 || (steps.shape(1) != 5 && steps.shape(1) != 11))
     throw std::invalid_argument("steps must have the shape (n, 5) or (n, 11)");
   if (messages && (messages->ndim() != 2 || messages->shape(1) != 4))
@@ -63,6 +65,13 @@ jf::Program make_program(int log2_ranks, const Steps& steps, int rows, Tick send
     for (py::ssize_t i = 0; i < m.shape(0); ++i)
       p.message_costs.push_back({m(i, 0), m(i, 1), m(i, 2), m(i, 3)});
   }
+  if (load < 0 ||
+      std::any_of(
+          loads.begin(), loads.end(), [](Tick t) { return t < 0; }) ||
+      (!loads.empty() && loads.size() != p.message_costs.size()))
+    throw std::invalid_argument("loads must be one for each of messages, and none negative");
+  p.link_times = {load};
+  p.link_times.insert(p.link_times.end(), loads.begin(), loads.end());
   p.finish();
   return p;
 }
@@ -121,6 +130,27 @@ Ticks ready_times(const jf::Program& p, std::uint64_t seed, std::int64_t realiza
     jf::cpu::ready_times(p, seed, realization, data, poll);
   }
   return out;
+}
+
+// Rows of draws, shape (2 + mirrors, draws), and the table that they are in, shape (rows, ranks).
+py::tuple loads(const jf::Program& p, std::uint64_t seed, std::int64_t realization) {
+  if (p.loads == nullptr) throw std::invalid_argument("the program has no congestion");
+  make_request(seed, realization, 1, "max", 1);
+  const std::vector<std::int32_t>& rows = p.loads->rows();
+  const auto roles = static_cast<py::ssize_t>(2 + p.mirrors.size());
+  py::array_t<std::int32_t> of_draws({roles, static_cast<py::ssize_t>(rows.size()) / roles});
+  std::copy(rows.begin(), rows.end(), of_draws.mutable_data());
+  const auto stride = static_cast<py::ssize_t>(p.loads->stride());
+  py::array_t<std::uint16_t> table(
+      {static_cast<py::ssize_t>(p.loads->table_size()) / stride, stride});
+  std::uint16_t* data = table.mutable_data();
+  {
+    const py::gil_scoped_release release;
+    const std::atomic<bool> stop{false};
+    jf::congestion::make_loads(*p.loads, seed)
+        ->make(static_cast<std::uint32_t>(realization), data, stop);
+  }
+  return py::make_tuple(of_draws, table);
 }
 
 Ticks phases(const jf::Program& p, std::uint64_t seed, std::int64_t realization,
@@ -210,14 +240,16 @@ PYBIND11_MODULE(_core, m) {
   jf::bind_record(m);
   jf::bind_limits(m);
   jf::bind_congestion(m);
-  program
+  program.def("add_congestion", &jf::Program::add_congestion, py::arg("network"))
       .def(py::init(&make_program), py::kw_only(), py::arg("log2_ranks"), py::arg("steps"),
            py::arg("rows"), py::arg("send"), py::arg("receive"), py::arg("transit"),
            py::arg("combine"), py::arg("work"), py::arg("forward"), py::arg("one_rank") = false,
            py::arg("mirrors") = std::vector<std::int32_t>{1}, py::arg("patience") = 0,
            py::arg("ask") = 0, py::arg("request") = 0, py::arg("ranks") = py::none(),
-           py::arg("messages") = py::none())
+           py::arg("messages") = py::none(), py::arg("load") = 0,
+           py::arg("loads") = std::vector<Tick>{})
       .def_property_readonly("ranks", &jf::Program::ranks)
+      .def_property_readonly("has_copies", &jf::Program::has_copies)
       .def_readonly("rows", &jf::Program::rows);
 
   m.def("simulate", &simulate, py::arg("program"), py::arg("seed"), py::arg("first"),
@@ -226,6 +258,9 @@ PYBIND11_MODULE(_core, m) {
         "int64 (count, rows), or (count, rows, 4): max, min, hi, lo; sum = hi * 2^32 + lo.");
   m.def("ready_times", &ready_times, py::arg("program"), py::arg("seed"), py::arg("realization"),
         "int64 (rows, ranks); INT64_MIN where a rank is not in the row's step.");
+  m.def("loads", &loads, py::arg("program"), py::arg("seed"), py::arg("realization"),
+        "w - 1 of messages: int32 (2 + mirrors, draws), the row of originals, forwards, copies to "
+        "each mirror; uint16 (rows, ranks, rounded up to 8), by receivers.");
   m.def("phases", &phases, py::arg("program"), py::arg("seed"), py::arg("realization"),
         py::arg("number") = 0, "int64 (ranks,) of that periodic source");
   m.def("busy", &busy, py::arg("program"), py::arg("seed"), py::arg("realization"), py::arg("rank"),

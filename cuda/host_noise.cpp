@@ -1,6 +1,7 @@
 // The noise of a program: sources are checked, numbered, and their tables kept.
 #include <algorithm>
 
+#include "congestion/loads.h"
 #include "host_program.h"
 
 namespace jf {
@@ -210,6 +211,11 @@ void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& surviv
   add_to_steps(entry, numbered(before, delay, bits, scope.window));
 }
 
+void Program::add_congestion(const congestion::Program& network) {
+  require(loads == nullptr, "there is congestion already");
+  loads = std::make_shared<const congestion::LoadPlan>(*this, network);
+}
+
 std::int64_t Program::cursors_per_rank() const {
   return general() ? static_cast<std::int64_t>(intervals.size()) : 0;
 }
@@ -223,7 +229,7 @@ bool Program::sources_needed() const {
 }
 
 bool Program::general() const {
-  return sources_needed() || messages.size() > 1 ||
+  return sources_needed() || loads != nullptr || messages.size() > 1 ||
          std::any_of(messages.begin(), messages.end(), [](const MessageDelay& d) {
            return !plain(d.delay) || d.scope_bits != 0 || !d.window.always();
          });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "congestion/loads.h"
 #include "partners.h"
 
 namespace jf {
@@ -19,7 +20,7 @@ void require(bool ok, const char* what) {
 std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32_t end) {
   std::vector<Pass> cuts;
   // So they can where the copies of a level leave one after another.
-  const bool overtake = !p.messages.empty() || p.mirrors != std::vector<std::int32_t>{1};
+  const bool overtake = p.delays_messages() || p.mirrors != std::vector<std::int32_t>{1};
   std::int32_t start = begin, last_copy_end = begin;
   for (std::int32_t s = begin; s < end; ++s) {
     if ((p.steps[s].flags & kCopy) == 0) continue;
@@ -186,7 +187,7 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.general = general();
   v.sources_needed = sources_needed();
   v.has_noise = !intervals.empty();
-  v.has_jitter = !messages.empty();
+  v.has_jitter = delays_messages();
   v.has_copies = has_copies();
   v.mirror_count = static_cast<std::int32_t>(mirrors.size());
   std::copy(mirrors.begin(), mirrors.end(), v.mirrors);

@@ -1,6 +1,7 @@
 // Host side of a program: owns its arrays, checks them, and plans its passes.
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -9,6 +10,11 @@
 #include "plan.h"
 
 namespace jf {
+
+namespace congestion {
+struct Program;
+class LoadPlan;
+}  // namespace congestion
 
 // What all noise sources have in common.
 struct Scope {
@@ -32,6 +38,9 @@ class Program {
   std::vector<MessageDelay> messages;       // of exchanges and forwards
   std::vector<MessageDelay> step_messages;  // of kMessage steps, by cost entry
   std::vector<std::uint64_t> words;
+  // Of a message on a link: of exchanges and forwards, and of each message cost; none: 0.
+  std::vector<Tick> link_times;
+  std::shared_ptr<const congestion::LoadPlan> loads;
 
   // All throw std::invalid_argument and leave the program as it was. Sources of a role are numbered
   // in the order in which they are added: that is what their draws depend on.
@@ -51,6 +60,8 @@ class Program {
   // times: for exchanges and forwards (cost -1), and for each cost entry of kMessage steps.
   void add_jitter(Tick duration, const std::vector<std::uint64_t>& survival, const Scope& scope,
                   std::int32_t cost = -1);
+  // The messages go over this network, whose ranks are the program's. Its steps stay as they are.
+  void add_congestion(const congestion::Program& network);
 
   std::int64_t ranks() const { return (std::int64_t{1} << log2_ranks) + more_ranks; }
   // All steps but exchanges are for message passes.
@@ -61,6 +72,7 @@ class Program {
   // busy differs from sent, so tiles need room for both.
   bool has_busy() const { return has_copies() || costs.forward > 0; }
   bool general() const, sources_needed() const;  // see ProgramView
+  bool delays_messages() const { return !messages.empty() || loads != nullptr; }
   std::int64_t cursors_per_rank() const;
   void finish();  // checks steps and costs, and marks steps; throws std::invalid_argument
   ProgramView view(std::uint64_t seed) const;

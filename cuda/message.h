@@ -79,6 +79,7 @@ JF_HD Network network_of(const Network& network, const ProgramView& p, const Mes
   if constexpr (is_general<Network>) {
     own.delays = p.step_messages + m.first;
     own.count = m.count;
+    if (own.loads != nullptr) own.loads += 1 + (&m - p.message_costs);
   }
   return own;
 }

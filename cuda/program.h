@@ -25,8 +25,6 @@ enum StepFlag : std::int32_t { kCopy = 1, kFinal = 2, kAfterForward = 4, kAsk = 
 
 constexpr std::int32_t kMirrored = kCopy | kAsk;
 constexpr int kMostMirrors = 8;
-// The copy for mirror number m has draw + m * kMirrorDraws: beyond all draws of the rounds.
-constexpr std::int32_t kMirrorDraws = 1 << 24;
 
 struct Step {
   std::int32_t kind;
@@ -161,6 +159,7 @@ auto with_message_noise(const ProgramView& p, F&& f) {
   const auto with_network = [&](const auto& noise) {
     Messages none{};
     none.words = p.messages.words;
+    none.loads = p.messages.loads;
     return p.steps_delayed || p.has_jitter ? f(noise, none) : f(noise, NoJitter{});
   };
   if (p.sources_needed) return with_network(p.sources);

@@ -67,7 +67,7 @@ def same(run, found):
 
 
 def build(folder, cuda):
-    return build_kernels(folder, cuda, "congestion", ["congestion/program.cpp"])
+    return build_kernels(folder, cuda, "congestion")
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ import pytest
 from kernel_cases import GENERAL_NOISES, NOISES, PROGRAMS, make
 from message_cases import make_messages
 from reference import noise_cases
-from reference.cases import random_case, redundant_case
+from reference.cases import COPY, random_case, redundant_case
 from reference.delays import MOST
 from reference.noise import MAX, MIN
 from test_emulation import FLAGS, SOURCE, compiler
@@ -108,6 +108,18 @@ class Recorder:
     def add_message(self, delay, **scope):
         self._add("message", scope, *delay.words)
 
+    class CongestionProgram:
+        """A network, as the words of read_congestion."""
+
+        def __init__(self, hosts, used, ranks, perturbation, **_):
+            self.words = [hosts, used, ranks, perturbation]
+
+        def set_fat_tree(self, m, w, p, key, salt, whole):
+            self.words += [*counted(m), *counted(w), *counted(p), key, salt, whole]
+
+    def add_congestion(self, network):
+        self._add("congestion", {}, *network.words)
+
     def add_jitter(self, duration, survival, cost=-1, **scope):
         self._add("jitter", scope, cost, duration, *counted(survival))
 
@@ -137,11 +149,13 @@ class Run:
         if steps.shape[1] == 5:  # no messages
             others = np.tile([0, 0, 0, 0, 0, 1], (len(steps), 1))
             steps = np.concatenate([steps, others], axis=1)
+        noise.ranks, noise.has_copies = case.ranks, bool((steps[:, 2] & COPY).any())
         case.add_noise(Recorder, noise)
         return [case.log2_ranks, len(case.rows), self.one_rank, costs.send, costs.receive,
                 costs.transit, costs.combine, costs.work, costs.forward,
                 costs.patience, costs.ask, costs.request, *counted(case.mirrors), case.ranks,
-                *counted(steps.ravel()), *counted(np.ravel(case.messages)), noise.count,
+                *counted(steps.ravel()), *counted(np.ravel(case.messages)), costs.load,
+                *counted(case.loads), noise.count,
                 *noise.words, case.seed, case.realization, self.count,
                 self.statistics == "all"]  # fmt: skip
 
@@ -164,10 +178,19 @@ class Run:
 
 def build(folder, cuda, name="kernels", more=()):
     program = folder / name
-    host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp", *more]
+    host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp", "congestion/loads.cpp",
+            "congestion/program.cpp", "congestion/vector_isa.cpp", *more]  # fmt: skip
     source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / f"{name}.cpp")]
     source += [str(cuda / part) for part in host]
-    command = [*compiler(), *FLAGS, "-Wno-unknown-pragmas", *source, "-o", str(program)]
+    command = [
+        *compiler(),
+        *FLAGS,
+        "-Wno-unknown-pragmas",
+        "-DJF_ISA=portable",
+        *source,
+        "-o",
+        str(program),
+    ]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return program

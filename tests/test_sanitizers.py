@@ -65,11 +65,14 @@ def units():
     have = [f"-DJF_HAVE_{isa.upper()}" for isa in have_isas() if isa != "portable"]
     host = [*sorted(CUDA.glob("host_*.cpp")), CUDA / "noise" / "host_delay.cpp"]
     loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in ("tiles", "messages")]
+    host += [CUDA / "congestion" / f"{name}.cpp" for name in ("loads", "program")]
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
     loops.append(CUDA / "congestion" / "vector_isa.cpp")
     assert all(path.exists() for path in loops)
+    vector = CUDA / "congestion" / "vector_isa.cpp"
+    host_vector = (vector, [*have, "-DJF_ISA=portable"], "vector_portable")
     # In the order of linking: those for newer processors last.
-    found = [(path, have, path.stem) for path in host]
+    found = [*((path, have, path.stem) for path in host), host_vector]
     found += [
         (CUDA / "congestion" / f"{name}.cpp", have, f"congestion_{name}")
         for name in ("program", "engine")

@@ -14,7 +14,6 @@
 #include "realize.h"
 
 namespace jf::congestion {
-namespace {
 
 const Vector& choose_vector() {
   [[maybe_unused]] const std::string name = cpu::choose_tile_runner().name;
@@ -27,13 +26,13 @@ const Vector& choose_vector() {
   return vector_portable;
 }
 
+namespace {
+
 int threads_of(int wanted) { return wanted > 0 ? wanted : cpu::hardware_threads(); }
 
-// 16 bits where no counter can run over: the messages of a level are its bound.
 template <class Do>
 auto with_counter(const Program& program, Do&& work) {
-  constexpr std::uint32_t kShort = 0xffff;
-  return program.most_messages() <= kShort ? work(std::uint16_t{}) : work(std::uint32_t{});
+  return program.most_messages() <= kMostShort ? work(std::uint16_t{}) : work(std::uint32_t{});
 }
 
 template <class Do>

@@ -61,6 +61,19 @@ class Worker {
     }
   }
 
+  // A level of other messages than the view's: `messages` calls what it is given with the sender
+  // and the receiver of each. Returns how many they are; w() is theirs, in that order.
+  template <class Messages>
+  std::uint32_t route(std::uint32_t level, std::uint32_t realization, Messages&& messages) {
+    std::uint32_t own = 0;
+    messages([&](std::uint32_t sender, std::uint32_t receiver) {
+      from_[own] = host_[sender];
+      to_[own++] = host_[receiver];
+    });
+    weigh(level, realization, own, own + perturb(level, realization, own), own);
+    return own;
+  }
+
   const std::vector<std::uint32_t>& hosts() const { return host_; }
   const std::uint32_t* from() const { return from_.data(); }
   const std::uint32_t* to() const { return to_.data(); }

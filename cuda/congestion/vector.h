@@ -17,6 +17,9 @@ struct Vector {
                 const std::uint32_t* keys, std::uint32_t n, std::uint32_t* up, std::uint32_t* down);
 };
 
+// Of the widest registers that this processor has, or that were asked for.
+const Vector& choose_vector();
+
 extern const Vector vector_portable, vector_avx2, vector_avx512;
 
 }  // namespace jf::congestion

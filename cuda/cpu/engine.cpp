@@ -66,7 +66,8 @@ class Run {
       scratch_.push_back(std::make_unique<Scratch>(sizes_, program_.rows));
       if (t == 0 || !team_)
         states_.push_back(std::make_unique<State>(
-            sizes_, segments_, static_cast<std::uint32_t>(request_.first + request_.count)));
+            sizes_, segments_, static_cast<std::uint32_t>(request_.first + request_.count),
+            program_, view_));
     }
     start_threads();
     const std::exception_ptr error = watch(poll);
@@ -152,7 +153,7 @@ class Run {
   void run_pass(const Pass& pass, std::int64_t tile, std::int64_t realization, Scratch& scratch,
                 const State& state, std::int64_t slot) const {
     if (pass.kind == kMessagePass) return run_messages(pass, realization, scratch, state);
-    const TileJob job{&view_,
+    const TileJob job{&state.loads.view,
                       &pass,
                       tile,
                       static_cast<std::uint32_t>(realization),
@@ -172,7 +173,7 @@ class Run {
                     const State& state) const {
     const auto first = std::find_if(passes_.begin(), passes_.end(),
                                     [](const Pass& p) { return p.kind == kMessagePass; });
-    runner_.run_messages({&view_, &pass, static_cast<std::uint32_t>(realization),
+    runner_.run_messages({&state.loads.view, &pass, static_cast<std::uint32_t>(realization),
                           request_.full_statistics, &pass == &*first, state.message(), capture_,
                           state.cursors.get(), scratch.rows.data(), &stop_});
   }
@@ -192,6 +193,7 @@ class Run {
   void work_alone(Scratch& scratch, const State& state) {
     for (std::int64_t i; !stop_ && (i = claimed_++) < request_.count;) {
       clear(scratch);
+      state.loads.make(static_cast<std::uint32_t>(request_.first + i), stop_);
       for (const Pass& pass : passes_)
         for (std::int64_t tile = 0; tile < pass.map.tiles() && !stop_; ++tile)
           run_pass(pass, tile, request_.first + i, scratch, state, 0);
@@ -207,6 +209,10 @@ class Run {
     std::barrier<>& barrier = *barrier_;
     for (std::int64_t i = 0; i < request_.count; ++i) {
       clear(mine);
+      if (program_.loads != nullptr) {
+        if (thread == 0) state.loads.make(static_cast<std::uint32_t>(request_.first + i), stop_);
+        barrier.arrive_and_wait();
+      }
       for (const Pass& pass : passes_) {
         const std::int64_t tiles = pass.map.tiles();
         const std::int64_t at_once = pass.kind == kSegmentPass ? segments_ : threads_;

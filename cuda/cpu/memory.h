@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "../congestion/loads.h"
 #include "../host_program.h"
 #include "../segment.h"
 #include "message_job.h"
@@ -49,6 +50,7 @@ struct Sizes {
   std::int64_t message = 0, messages = 0;
   bool links = false;
   bool busy = false;
+  std::int64_t loads = 0;  // bytes, see LoadState
 
   // What lies between arrays of a tile, in ticks: else the same ranks of all of them, and of blocks
   // with partners far apart, would compete for one set of a cache.
@@ -62,7 +64,7 @@ struct Sizes {
   std::int64_t segment_bytes() const { return (segment * 17 + segment_copies * 8 + 63) / 64 * 64; }
   // A segment is never in work between two forwards, so they share memory.
   std::int64_t state_bytes(std::int64_t segments) const {
-    return 8 * (memory + messages) + cursor_bytes() + arena_bytes(segments);
+    return 8 * (memory + messages) + cursor_bytes() + arena_bytes(segments) + loads;
   }
   std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
   std::int64_t arena_bytes(std::int64_t segments) const {
@@ -73,7 +75,8 @@ struct Sizes {
 inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
   Sizes s;
   s.busy = p.has_busy();
-  if (!p.delays.empty() || !p.messages.empty()) s.drawn = kDrawnSteps * kDrawnRanks;
+  if (p.loads != nullptr) s.loads = p.loads->bytes();
+  if (!p.delays.empty() || p.delays_messages()) s.drawn = kDrawnSteps * kDrawnRanks;
   if (p.sources_needed() || std::any_of(passes.begin(), passes.end(),
                                         [](const Pass& pass) { return pass.kind == kSegmentPass; }))
     s.cursors = p.cursors_per_rank() * p.ranks();
@@ -124,10 +127,32 @@ struct Scratch {
   std::vector<Observation> rows;
 };
 
+// Loads of the messages of one realization, and the view of the program that sees them.
+struct LoadState {
+  LoadState(const Program& p, const ProgramView& of_all) : view(of_all) {
+    if (p.loads == nullptr) return;
+    table = allocate<std::uint16_t>(p.loads->table_size());
+    maker = congestion::make_loads(*p.loads, view.seed);
+    loads = p.loads->views(table.get(), p.loads->rows().data(), 0, 0);
+    view.messages.loads = loads.data();
+  }
+
+  void make(std::uint32_t realization, const std::atomic<bool>& stop) const {
+    if (maker != nullptr) maker->make(realization, table.get(), stop);
+  }
+
+  ProgramView view;
+  Buffer<std::uint16_t> table;
+  std::vector<Loads> loads;
+  std::unique_ptr<congestion::LoadMaker> maker;
+};
+
 // Memory of one realization: between passes, and for as many segments as are worked on at once.
 struct State {
-  State(const Sizes& s, std::int64_t segments, std::uint32_t nobody)
+  State(const Sizes& s, std::int64_t segments, std::uint32_t nobody, const Program& p,
+        const ProgramView& view)
       : sizes(s),
+        loads(p, view),
         memory(allocate<Tick>(s.memory)),
         arena(allocate<std::uint8_t>(s.arena_bytes(segments))),
         cursors(allocate<Cursor>(s.cursors)),
@@ -156,6 +181,7 @@ struct State {
   }
 
   const Sizes& sizes;
+  const LoadState loads;
   Buffer<Tick> memory;
   Buffer<std::uint8_t> arena;
   Buffer<Cursor> cursors;

@@ -134,6 +134,19 @@ JF_HD void add_delays(const Draws& d, const Delay& delay, const std::uint64_t* w
   return any_source ? sums : nullptr;
 }
 
+// How long messages are held up by congestion, number by number.
+[[maybe_unused]] __attribute__((noinline)) void add_loads(const Draws& d, const Loads& loads,
+                                                          std::uint32_t purpose, bool set,
+                                                          Tick* sums) {
+  for (std::uint32_t n = d.first; n < d.first + d.count; ++n) {
+    Tick* sum = sums + (n - d.first) * kDrawnRanks;
+    for (std::int64_t y = 0; y < d.ranks; y += kLanes) {
+      const Lanes held = loads.held_up<Lanes>(purpose, n, d.rank_of(y), d.realization);
+      store(sum + y, set ? held : load(sum + y) + held);
+    }
+  }
+}
+
 [[maybe_unused]] const Tick* draw_messages(const Draws& d, const Messages& m, std::uint32_t purpose,
                                            Tick* sums) {
   bool any_source = false;
@@ -142,6 +155,10 @@ JF_HD void add_delays(const Draws& d, const Delay& delay, const std::uint64_t* w
     if (!source.window.always()) continue;
     draw_delays(d, source.delay, m.words, source.my_purpose(purpose), source.scope_bits,
                 !any_source, sums);
+    any_source = true;
+  }
+  if (m.loads != nullptr) {
+    add_loads(d, *m.loads, purpose, !any_source, sums);
     any_source = true;
   }
   return any_source ? sums : nullptr;

@@ -113,6 +113,13 @@ class Gpu {
   void maxima(const Observation* from, std::int64_t count, Tick* to) const {
     thrust::transform(policy(), from, from + count, to, MaximumOf());
   }
+  // Waits until the memory of the host may change.
+  template <class T>
+  void copy(const T* from, std::int64_t count, T* to) const {
+    JF_CUDA_TRY(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T),
+                                cudaMemcpyHostToDevice, stream_));
+    wait();
+  }
   void wait() const { JF_CUDA_TRY(cudaStreamSynchronize(stream_)); }
   // Waits for everything before, and for the copy.
   void download(const Tick* from, std::int64_t count, Tick* to) const {

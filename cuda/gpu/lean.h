@@ -70,7 +70,7 @@ struct TilePlan {
 };
 
 inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel most) {
-  if (p.general() || !p.messages.empty() || p.has_busy()) return kStepKernel;
+  if (p.general() || p.delays_messages() || p.has_busy()) return kStepKernel;
   if (p.has_message_passes()) return kStepKernel;  // ranks are as it leaves them in memory
   // Times that go back need intervals again that are over.
   for (const Step& s : p.steps)

@@ -2,7 +2,10 @@
 // emulates one: it allocates, launches kernels one after another, and merges and copies results.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <memory>
+#include <thread>
 
 #include "../engine.h"
 #include "batch.h"
@@ -29,6 +32,11 @@ class Run {
         message_costs_(device.upload(program.message_costs)),
         step_messages_(device.upload(program.step_messages)),
         messages_ticks_(device.template allocate<Tick>(plan.messages.ticks * plan.batch)),
+        loads_(device.template allocate<std::uint16_t>(plan.loads * plan.batch)),
+        load_rows_(device.upload(rows_of_loads(program))),
+        load_views_(device.template allocate<Loads>(
+            program.loads != nullptr ? 1 + static_cast<std::int64_t>(program.message_costs.size())
+                                     : 0)),
         lean_ops_(device.upload(plan_.lean_ops)),
         memory_(device.template allocate<Tick>(plan.memory * plan.batch)),
         partials_(device.template allocate<Observation>(plan.rows * plan.partials * plan.batch)),
@@ -42,6 +50,7 @@ class Run {
     view_.steps = steps_.data();
     view_.message_costs = message_costs_.data();
     view_.step_messages = step_messages_.data();
+    if (program.loads != nullptr) view_.messages.loads = load_views_.data();
     view_.point_to(intervals_.data(), delays_.data(), messages_.data(), words_.data());
     // Of no realization yet: of the one after the last.
     const auto nobody = static_cast<std::uint32_t>(request.first + request.count);
@@ -71,6 +80,7 @@ class Run {
   void run_batch(std::int64_t done, std::int64_t count, Tick* out, const Poll& poll) {
     const bool long_passes = count == 1 && plan_.work() > kFirstBatch;
     const std::int64_t rows = plan_.rows * count;
+    make_loads(done, count);
     device_.fill(partials_.data(), rows * plan_.partials, Observation::nothing());
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassJob job{view_,
@@ -113,6 +123,36 @@ class Run {
       device_.maxima(merged, rows, maxima_.data());
       device_.download(maxima_.data(), rows, out);
     }
+  }
+
+  static std::vector<std::int32_t> rows_of_loads(const Program& program) {
+    return program.loads != nullptr ? program.loads->rows() : std::vector<std::int32_t>{};
+  }
+
+  // Congestion of a batch: the host's threads make the tables, a realization at a time.
+  void make_loads(std::int64_t done, std::int64_t count) {
+    if (program_.loads == nullptr) return;
+    const auto first = static_cast<std::uint32_t>(request_.first + done);
+    const auto most = static_cast<std::size_t>(
+        std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, count));
+    while (makers_.size() < most)
+      makers_.push_back(congestion::make_loads(*program_.loads, request_.seed));
+    std::vector<std::uint16_t> tables(static_cast<std::size_t>(plan_.loads * count));
+    std::atomic<std::int64_t> claimed{0};
+    const std::atomic<bool> stop{false};
+    const auto work = [&](congestion::LoadMaker& maker) {
+      for (std::int64_t i; (i = claimed++) < count;)
+        maker.make(first + static_cast<std::uint32_t>(i), tables.data() + i * plan_.loads, stop);
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t t = 1; t < most; ++t) threads.emplace_back([&, t] { work(*makers_[t]); });
+      work(*makers_[0]);
+    }
+    const std::vector<Loads> views =
+        program_.loads->views(loads_.data(), load_rows_.data(), plan_.loads, first);
+    device_.copy(views.data(), static_cast<std::int64_t>(views.size()), load_views_.data());
+    device_.copy(tables.data(), static_cast<std::int64_t>(tables.size()), loads_.data());
   }
 
   void run_tiles(const PassJob& job) {
@@ -181,6 +221,10 @@ class Run {
   Array<MessageCost> message_costs_;
   Array<MessageDelay> step_messages_;
   Array<Tick> messages_ticks_;
+  Array<std::uint16_t> loads_;
+  Array<std::int32_t> load_rows_;
+  Array<Loads> load_views_;
+  std::vector<std::unique_ptr<congestion::LoadMaker>> makers_;
   Array<LeanOp> lean_ops_;
   Array<Tick> memory_;
   Array<Observation> partials_, totals_;

@@ -3,6 +3,7 @@
 // source alone has its own, faster path (periodic.h).
 #pragma once
 
+#include "loads.h"
 #include "step_delay.h"
 
 namespace jf {
@@ -140,7 +141,7 @@ JF_HD T Sources::advance(T& next, T t, T w, T ranks, bool compute) const {
   return slow_t + slow_w;
 }
 
-// Interface of network noise, for any list of message delays.
+// Interface of network noise, for any list of message delays, and congestion.
 struct Messages {
   static constexpr bool general = true, on = true;
 
@@ -148,6 +149,8 @@ struct Messages {
   const MessageDelay* delays;
   const std::uint64_t* words;
   bool prepared;  // someone else adds the delays without a window, see cpu/prepare.h
+  // Null without congestion; of exchanges and forwards, behind them those of each message cost.
+  const Loads* loads;
 
   template <class T>
   JF_HD T delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
@@ -166,10 +169,19 @@ JF_HD_COLD T sum_of_delays(const Messages& m, std::uint64_t seed, std::uint32_t 
 }
 
 template <class T>
+JF_HD_COLD T held_up_by_others(const Messages& m, std::uint32_t purpose, std::uint32_t draw,
+                               T ranks, std::uint32_t realization) {
+  return m.loads->held_up(purpose, draw, ranks, realization);
+}
+
+template <class T>
 JF_HD T Messages::delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
                         std::uint32_t realization, T left) const {
   if (prepared && !windows) return left - left;
-  return sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);
+  T sum = sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);
+  if (loads != nullptr && !prepared)
+    sum = sum + held_up_by_others(*this, purpose, draw, ranks, realization);
+  return sum;
 }
 
 }  // namespace jf

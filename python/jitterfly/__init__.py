@@ -37,6 +37,7 @@ from .info import info
 from .network import Hockney, LogGOPS, Network
 from .noise import (
     Bernoulli,
+    Congestion,
     Distribution,
     Empirical,
     Exponential,
@@ -75,6 +76,7 @@ __all__ = [
     "Butterfly",
     "Case",
     "Completion",
+    "Congestion",
     "DisseminationBarrier",
     "Distribution",
     "Empirical",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .messages import cost_table, hypercube_costs
+from .messages import cost_table, hypercube_costs, hypercube_load
 from .noise.source import longest_work
 from .steps import MESSAGE
 from .timeline import symmetric_timeline
@@ -23,16 +23,18 @@ def longest_ticks(case: Case) -> int:
             taken[work] = longest_work(case.noise, work)
         return start + taken[work]
 
-    def late(transit: int) -> int:
-        return transit + sum(noise.longest_message_delay(transit) for noise in case.noise)
+    def late(transit: int, load: int) -> int:
+        delays = (noise.longest_message_delay(transit) for noise in case.noise)
+        return transit + sum(delays) + sum(noise.longest_wait(load) for noise in case.noise)
 
     steps = case.cycle_steps()
     costs = hypercube_costs(case, steps)
-    slow = costs._replace(transit=late(costs.transit))
+    slow = costs._replace(transit=late(costs.transit, hypercube_load(case, steps)))
     # Also where few ranks act in a step: the more messages a rank sends and takes, the later it is.
+    table = cost_table(case, steps)
     messages = [
-        cost and cost._replace(transit=late(cost.transit))
-        for cost in cost_table(case, steps).costs()
+        cost and cost._replace(transit=late(cost.transit, table.loads[i]))
+        for i, cost in zip(table.of_step, table.costs(), strict=True)
     ]
     work, forward = to_ticks(case.work), case.algorithm.forward_ticks()
     asking = case.algorithm.asking(case.network)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from .noise.congestion import Congestion
 from .steps import (
+    ASK,
     ENTER,
     EXCHANGE,
     FORWARD,
@@ -23,10 +25,14 @@ _MOST_DRAWS = 2**31
 
 
 class CostTable(NamedTuple):
-    """Distinct costs of MESSAGE steps, and which of them each step of the cycle has (-1: none)."""
+    """Distinct costs of MESSAGE steps, and which of them each step of the cycle has (-1: none).
+
+    `loads`: of each entry `Network.load`, 0 without congestion.
+    """
 
     entries: tuple[MessageCosts, ...]
     of_step: tuple[int, ...]
+    loads: tuple[int, ...]
 
     def costs(self) -> list[MessageCosts | None]:
         """For each step."""
@@ -35,7 +41,8 @@ class CostTable(NamedTuple):
 
 def cost_table(case: Case, steps: list[Step]) -> CostTable:
     """The costs of all MESSAGE steps among `steps`, those of one cycle."""
-    known: dict[MessageCosts, int] = {}
+    known: dict[tuple[MessageCosts, int], int] = {}
+    load = case.network.load if is_routed(case) else lambda _: 0
     of_step = []
     for step in steps:
         if step.kind != MESSAGE:
@@ -44,8 +51,20 @@ def cost_table(case: Case, steps: list[Step]) -> CostTable:
         send, receive, transit, combine = case.network.costs(step.bytes)
         gap = case.network.gap(step.bytes) if step.occupies else 0
         cost = MessageCosts(send, receive + (combine if step.combine else 0), transit, gap)
-        of_step.append(known.setdefault(cost, len(known)))
-    return CostTable(tuple(known), tuple(of_step))
+        of_step.append(known.setdefault((cost, load(step.bytes)), len(known)))
+    entries, loads = zip(*known, strict=True) if known else ((), ())
+    return CostTable(entries, tuple(of_step), loads)
+
+
+def is_routed(case: Case) -> bool:
+    """Whether messages share links, so that what each costs depends on the others."""
+    return any(isinstance(noise, Congestion) for noise in case.noise)
+
+
+def hypercube_load(case: Case, steps: list[Step]) -> int:
+    """The load of a message of the butterfly or a forward; 0 where there is none."""
+    routed = is_routed(case) and any(step.kind in (ENTER, EXCHANGE, FORWARD) for step in steps)
+    return case.network.load(case.message_bytes) if routed else 0
 
 
 def hypercube_costs(case: Case, steps: list[Step]) -> Costs:
@@ -74,12 +93,30 @@ def check_messages(case: Case) -> None:
     case.network.check_gap(case.algorithm.send_gap(case.ranks, costs))
     for noise in case.noise:
         noise.check(case.ranks, max(transits(case, steps), default=0))
+    if is_routed(case):
+        _check_routed(case, steps, table)
     draws = draws_per_cycle(steps) * case.cycles
     if draws > _MOST_DRAWS:
         raise ValueError(
             f"cycles must be from 1 to {_MOST_DRAWS // draws_per_cycle(steps)} for "
             f"{type(case.algorithm).__name__} on {case.ranks} ranks (messages of a rank are "
             f"numbered up to 2^31), got {case.cycles}"
+        )
+
+
+def _check_routed(case: Case, steps: list[Step], table: CostTable) -> None:
+    if sum(isinstance(noise, Congestion) for noise in case.noise) > 1:
+        raise ValueError("noise must hold at most one Congestion: there is one network")
+    if any(step.flags & ASK for step in steps):
+        raise ValueError(
+            "on_demand must be empty with Congestion: which questions and answers are on the "
+            "links depends on times, which depend on them"
+        )
+    sent = [*table.loads, hypercube_load(case, steps)] if case.ranks > 1 else [1]
+    if not any(sent):
+        raise ValueError(
+            "message_bytes, and the network's time per byte (beta, G), must be above 0 with "
+            "Congestion: messages that take no time on a link do not hold each other up"
         )
 
 

@@ -36,6 +36,10 @@ class Network(Component, ABC):
         messages wait for it (`steps.MESSAGE`).
         """
 
+    @abstractmethod
+    def load(self, message_bytes: int) -> int:
+        """For how long each other message of so many bytes on a link holds one up, in ticks."""
+
     def check_gap(self, send_gap: int) -> None:
         """Raise ValueError if sends that start `send_gap` ticks apart are too close together."""
 
@@ -83,6 +87,9 @@ class Hockney(Network, kind="hockney"):
 
     def gap(self, message_bytes: int) -> int:
         return to_ticks(exact(self.beta) * message_bytes, "beta * message_bytes")
+
+    def load(self, message_bytes: int) -> int:
+        return self.gap(message_bytes)
 
 
 @dataclass(frozen=True)
@@ -159,6 +166,9 @@ class LogGOPS(Network, kind="loggops"):
     def gap(self, message_bytes: int) -> int:
         occupied = exact(self.g) + exact(self.G) * (message_bytes - 1)
         return to_ticks(occupied, "g + (message_bytes - 1) * G")
+
+    def load(self, message_bytes: int) -> int:
+        return to_ticks(exact(self.G) * message_bytes, "message_bytes * G")
 
     def check_gap(self, send_gap: int) -> None:
         gap = to_ticks(self.g, "g")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _core
 from .algorithms.schedule import power_below
 from .case import Case, check_case
-from .messages import cost_table, hypercube_costs, message_count
+from .messages import cost_table, hypercube_costs, hypercube_load, message_count
 from .steps import ENTER, EXCHANGE, MessageCosts, Step, draws_per_cycle
 from .units import to_ticks
 
@@ -43,7 +43,10 @@ def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
     cycles = np.arange(case.cycles, dtype=np.int32)[:, None]
     steps[:, :, _DRAW] = draws_per_cycle(cycle_steps) * cycles + one[:, _ROUND]
     steps[:, :, _ROW] = rows
-    machine = {} if plain else {"ranks": case.ranks, "messages": _table(table.entries)}
+    machine: dict[str, Any] = {"load": hypercube_load(case, cycle_steps)}
+    if not plain:
+        entries = {"messages": _table(table.entries), "loads": list(table.loads)}
+        machine |= {"ranks": case.ranks, **entries}
     program = _core.Program(
         log2_ranks=case.log2_ranks,
         steps=steps.reshape(-1, one.shape[1]),

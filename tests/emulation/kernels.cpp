@@ -75,6 +75,10 @@ class EmulatedGpu {
   void maxima(const jf::Observation* from, std::int64_t count, Tick* to) {
     std::transform(from, from + count, to, [](const jf::Observation& o) { return o.max; });
   }
+  template <class T>
+  void copy(const T* from, std::int64_t count, T* to) {
+    std::copy_n(from, count, to);
+  }
   void wait() {}
   void download(const Tick* from, std::int64_t count, Tick* to) { std::copy_n(from, count, to); }
 

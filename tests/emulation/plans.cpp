@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "gpu/batch.h"
+#include "one_vector.h"
 
 namespace {
 

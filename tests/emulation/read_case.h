@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "congestion/program.h"
 #include "engine.h"
+#include "one_vector.h"
 
 namespace jf_read {
 
@@ -55,6 +57,21 @@ inline jf::Scope read_scope() {
   return s;
 }
 
+inline void read_congestion(jf::Program& p) {
+  jf::congestion::Program network;
+  network.hosts = read<std::uint32_t>();
+  network.used = read<std::uint32_t>();
+  network.ranks = read<std::uint32_t>();
+  network.perturbation = read<std::int32_t>();
+  network.set_levels({0}, {}, {}, {});
+  const auto m = read_many<std::uint32_t>(), w = read_many<std::uint32_t>(),
+             cables = read_many<std::uint32_t>();
+  const auto key = read<int>();
+  const auto salt = read<std::uint64_t>();
+  network.set_fat_tree(m, w, cables, key, salt, read<bool>());
+  p.add_congestion(network);
+}
+
 inline void read_source(jf::Program& p) {
   const auto role = read<std::string>();
   const jf::Scope scope = read_scope();
@@ -83,6 +100,8 @@ inline void read_source(jf::Program& p) {
     const auto cost = read<std::int32_t>();
     const auto duration = read<Tick>();
     p.add_jitter(duration, read_many<std::uint64_t>(), scope, cost);
+  } else if (role == "congestion") {
+    read_congestion(p);
   } else {
     throw std::runtime_error("unknown source: " + role);
   }
@@ -107,6 +126,9 @@ inline jf::Program read_program() {
   const std::vector<Tick> costs = read_many<Tick>();
   for (std::size_t i = 0; i + 4 <= costs.size(); i += 4)
     p.message_costs.push_back({costs[i], costs[i + 1], costs[i + 2], costs[i + 3]});
+  p.link_times = {read<Tick>()};
+  const std::vector<Tick> link_times = read_many<Tick>();
+  p.link_times.insert(p.link_times.end(), link_times.begin(), link_times.end());
   p.finish();
   for (auto sources = read<int>(); sources > 0; --sources) read_source(p);
   return p;

@@ -21,7 +21,8 @@ class Costs:
     """CPU time of a send, a receive, a combination, a forward; transit of a message (ticks).
 
     Copies on demand: a rank that waited for `patience` asks, which costs CPU time; the question
-    takes `request` to the mirror.
+    takes `request` to the mirror. `load`: how long each other message on a link of its route holds
+    a message up.
     """
 
     send: int = 0
@@ -33,6 +34,7 @@ class Costs:
     patience: int = 0
     ask: int = 0
     request: int = 0
+    load: int = 0
 
 
 class ButterflyRun:

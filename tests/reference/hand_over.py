@@ -29,6 +29,9 @@ def core_delay(core, delay):
 
 def add_source(core, program, source):
     """Put one source into a program; sources of a role are numbered in the order they come."""
+    if source.role == "congestion":
+        source.apply(core, program)
+        return
     common = {name: getattr(source, name) for name in ("node_ranks", "begin", "end")}
     if source.role not in ("jitter", "message"):
         common |= {"in_compute": source.in_compute, "in_communication": source.in_communication}

@@ -48,6 +48,7 @@ class MessageCase:
     seed: int = 0
     realization: int = 0
     one_rank: bool = False
+    loads: tuple[int, ...] = ()  # on a link, of each cost entry
     log2_ranks: int = field(init=False)
     mirrors = (1,)  # of copies
 
@@ -74,7 +75,7 @@ class MessageCase:
         messages = np.array(self.messages, dtype=np.int64).reshape(-1, 4)
         program = core.Program(log2_ranks=self.log2_ranks, ranks=self.ranks, steps=self.steps(),
                                rows=len(self.rows), messages=messages, one_rank=self.one_rank,
-                               **costs)  # fmt: skip
+                               loads=list(self.loads), **costs)  # fmt: skip
         self.add_noise(core, program)
         return program
 

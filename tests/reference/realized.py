@@ -56,6 +56,10 @@ class RealizedNoise:
                 if source.role == "jitter" and transit is not None:
                     late = source.on_the_way(transit, u)
                 total += self._in_window(source, sent, late, "message")
+            elif source.role == "congestion":
+                late = source.late(message, receiver, cycle, number)
+                self.seen["held up"] += late > 0
+                total += late
         return total
 
     def timeline(self, rank, *, compute):

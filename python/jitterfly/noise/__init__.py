@@ -4,6 +4,7 @@ A new one is a module beside these and a line here, which is also what registers
 distributions that they draw from are in `distributions`.
 """
 
+from .congestion import Congestion
 from .distributions import (
     Bernoulli,
     Distribution,
@@ -24,6 +25,7 @@ from .trace import TraceNoise
 
 __all__ = [
     "Bernoulli",
+    "Congestion",
     "Distribution",
     "Empirical",
     "Exponential",

@@ -49,7 +49,8 @@ def copy_name(file: str) -> str:
 
 def files_of(part: Any) -> dict[str, Path]:
     """The files that a noise source, or a distribution, reads: by name, where they are."""
-    found = {part.file: part._path} if getattr(part, "file", None) else {}
+    found = {part.file: part._path} if hasattr(part, "_path") else {}
+    found |= getattr(part, "read_files", {})
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
         if isinstance(value, Component):

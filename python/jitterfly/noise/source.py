@@ -76,6 +76,10 @@ class Noise(Component, ABC):
         """How long a message that takes `transit` ticks is delayed, in ticks; likewise."""
         return 0
 
+    def longest_wait(self, load: int) -> int:
+        """How long other messages may hold one up that each need a link for `load` ticks."""
+        return 0
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values (for TOML and JSON), with `kind`; what is None is left out."""
         values = super().to_dict()

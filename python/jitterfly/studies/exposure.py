@@ -49,6 +49,7 @@ def delays(noise: Noise, case: Case) -> bool:
         noise.longest_delay(1),
         noise.longest_step_delay(),
         noise.longest_message_delay(there.transit),
+        noise.longest_wait(1),
     )
     return longest > 0 and not noise.misses(there)
 

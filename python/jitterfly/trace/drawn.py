@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _core
 from ..case import Case
+from ..messages import hypercube_load, is_routed
 from ..noise import scope
 from ..program import compile_case
 from ..steps import DRAWS_PER_CYCLE
@@ -18,6 +19,7 @@ from .events import COMPUTE, COPY, FORWARD, ORIGINAL, RECEIVE, SEND
 _STEP = {RECEIVE: 0x500, SEND: 0x600, COMPUTE: 0x700}
 _MESSAGE = {ORIGINAL: 0x800, COPY: 0x900, FORWARD: 0xA00}
 _JITTER = {ORIGINAL: 16, COPY: 17, FORWARD: 18}
+_ROLE = {ORIGINAL: 0, FORWARD: 1, COPY: 2}  # of rows of loads (cuda/noise/loads.h)
 _MORE_JITTER = {ORIGINAL: 0xB00, COPY: 0xC00, FORWARD: 0xD00}
 
 
@@ -30,6 +32,10 @@ class DrawnNoise:
         self._busy: dict[tuple[int, bool], tuple[int, list[int], list[int]]] = {}
         self._steps: list[tuple[Any, int, _core.Delay]] = []
         self._messages: list[tuple[Any, int, _core.Delay]] = []
+        self._load = 0
+        if is_routed(case):
+            self._load = hypercube_load(case, case.cycle_steps())
+            self._rows, self._loads = _core.loads(self.program, seed, realization)
         numbers: Counter[str] = Counter()
         for source in case.noise:
             number = numbers[source.kind]
@@ -78,6 +84,9 @@ class DrawnNoise:
             if source.kind == "jitter":
                 purpose = _MORE_JITTER[kind] + ordinal if ordinal else _JITTER[kind]
             total += self._draw(source, delay, purpose, receiver, sent, cycle, number)
+        if self._load:
+            row = self._rows[_ROLE[kind], DRAWS_PER_CYCLE * cycle + number]
+            total += self._load * int(self._loads[row, receiver])
         return total
 
     def _draw(

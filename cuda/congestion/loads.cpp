@@ -1,0 +1,226 @@
+#include "loads.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+#include "../partners.h"
+#include "realize.h"
+
+namespace jf::congestion {
+namespace {
+
+void require(bool ok, const std::string& what) {
+  if (!ok) throw std::invalid_argument(what);
+}
+
+enum Role : std::int64_t { kOriginalRole, kForwardRole, kCopyRole };
+
+// Exchange with a mask, of the ranks that exchanges join.
+Step exchange_of(const jf::Program& p, std::int32_t mask) {
+  Step step{kMessage, 0, 0, 0, -1};
+  step.map = kXor;
+  step.a = mask;
+  step.b = 1 << p.log2_ranks;
+  return step;
+}
+
+template <class F>
+void each_message(const Step& s, std::int64_t ranks, F&& f) {
+  for (std::int64_t i = 0; i < ranks; ++i) {
+    const std::int64_t to =
+        s.kind == kForward ? forward_partner(s, ranks, i) : receiver_of(s, ranks, i);
+    if (to != kNobody) f(i, to);
+  }
+}
+
+bool routed_at_random(const Program& network) {
+  return network.fat_tree && network.tree.key == kByMessage;
+}
+
+template <class Router, class Counter>
+class Maker : public LoadMaker {
+ public:
+  Maker(const LoadPlan& plan, const Router& router, std::uint64_t seed)
+      : plan_(plan),
+        view_(plan.network.view(seed, false)),
+        worker_(view_, router, plan.most_own, plan.most_own + view_.perturbing(), choose_vector()) {
+  }
+
+  void make(std::uint32_t realization, std::uint16_t* table,
+            const std::atomic<bool>& stop) override {
+    worker_.place(realization);
+    std::fill(table, table + plan_.table_size(), std::uint16_t{0});
+    const std::int64_t stride = plan_.stride();
+    for (std::size_t level = 0; level < plan_.levels.size() && !stop; ++level) {
+      worker_.route(static_cast<std::uint32_t>(level), realization, [&](auto&& message) {
+        for (const Sends& sends : plan_.levels[level]) {
+          each_message(sends.step, plan_.ranks, [&](std::int64_t from, std::int64_t to) {
+            message(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
+          });
+        }
+      });
+      const std::uint32_t* w = worker_.w();
+      for (const Sends& sends : plan_.levels[level]) {
+        std::uint16_t* const row = table + sends.row * stride;
+        each_message(sends.step, plan_.ranks, [&](std::int64_t, std::int64_t to) {
+          row[to] = static_cast<std::uint16_t>(std::max(*w++, 1u) - 1);
+        });
+      }
+    }
+  }
+
+ private:
+  const LoadPlan& plan_;
+  const ProgramView view_;
+  Worker<Router, Counter> worker_;
+};
+
+}  // namespace
+
+LoadPlan::LoadPlan(const jf::Program& program, Program of)
+    : ranks(program.ranks()), network(std::move(of)), link_times_(program.link_times) {
+  link_times_.resize(1 + program.message_costs.size());
+  require(network.ranks == ranks, "the network must be for the ranks of the program");
+  require(network.fat_tree || !network.next.empty(), "the network has no routes yet");
+  require(network.levels() == 0, "the network must have no messages of its own");
+  constexpr std::int64_t kLanes = 8;  // ranks in the widest register
+  stride_ = (ranks + kLanes - 1) / kLanes * kLanes;
+  const std::vector<Step>& steps = program.steps;
+  for (const Step& s : steps) {
+    require((s.flags & kAsk) == 0, "copies on demand are not routed: who asks depends on loads");
+    if (s.kind == kExchange || s.kind == kForward || s.kind == kMessage)
+      draws_ = std::max<std::int64_t>(draws_, std::int64_t{s.draw} + s.repeat);
+  }
+  require(draws_ <= kMirrorDraws, "under congestion, draws of messages must be below 2^24");
+  check_rounds(steps);
+  rows_.assign(static_cast<std::size_t>(
+                   draws_ * (kCopyRole + static_cast<std::int64_t>(program.mirrors.size()))),
+               0);
+  const auto entry = [&](std::int64_t role, std::int64_t draw) {
+    return &rows_[static_cast<std::size_t>(role * draws_ + draw)];
+  };
+  // Original messages, and the copies that follow them, in the order of the steps; then forwards:
+  // with them or without, the messages before see the same traffic. Steps with the same draws are
+  // one round, in which their messages differ.
+  std::vector<Round> rounds;
+  std::unordered_map<std::int32_t, std::size_t> known;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& s = steps[i];
+    if (s.kind == kExchange) {
+      rounds.push_back({{{exchange_of(program, 1 << s.round), 0}}, {entry(kOriginalRole, s.draw)}});
+      if ((steps[i - 1].flags & kCopy) == 0) continue;
+      for (std::size_t k = 0; k < program.mirrors.size(); ++k) {
+        // Of the data that these messages carry.
+        if (program.mirrors[k] >> s.round != 0) continue;
+        rounds.back().sends.push_back({exchange_of(program, program.mirrors[k]), 0});
+        rounds.back().rows.push_back(
+            entry(kCopyRole + static_cast<std::int64_t>(k), steps[i - 1].draw));
+      }
+    } else if (s.kind == kMessage) {
+      for (std::int32_t turn = 0; turn < s.repeat; ++turn) {
+        const auto [at, first] = known.try_emplace(s.draw + turn, rounds.size());
+        if (first) rounds.emplace_back();
+        rounds[at->second].sends.push_back({s, 0});
+        rounds[at->second].rows.push_back(entry(kOriginalRole, std::int64_t{s.draw} + turn));
+      }
+    }
+  }
+  for (const Step& s : steps)
+    if (s.kind == kForward) rounds.push_back({{{s, 0}}, {entry(kForwardRole, s.draw)}});
+  for (Round& round : rounds) add(std::move(round));
+
+  const std::uint32_t all = most_own + network.view(0, false).perturbing();
+  require(all <= kMostShort,
+          "under congestion at most 65535 messages may be under way together, "
+          "those of others counted; here up to " +
+              std::to_string(all) + " are");
+}
+
+// Whether a level is loaded the same whatever its number.
+bool LoadPlan::same_every_time() const {
+  const bool others = network.view(0, false).perturbing() > 0;
+  return !routed_at_random(network) && (!others || network.perturbation == kBisectFb);
+}
+
+void LoadPlan::add(Round round) {
+  using Key = std::array<std::int32_t, 6>;
+  const auto key = [](const Step& s) {
+    return Key{s.kind, s.map, s.a, s.b, s.c, s.kind == kForward ? s.round : 0};
+  };
+  const auto same = [&](const std::vector<Sends>& other) {
+    return std::equal(round.sends.begin(), round.sends.end(), other.begin(), other.end(),
+                      [&](const Sends& a, const Sends& b) { return key(a.step) == key(b.step); });
+  };
+  if (same_every_time()) {
+    const auto known = std::find_if(levels.begin(), levels.end(), same);
+    if (known != levels.end()) {
+      for (std::size_t k = 0; k < round.rows.size(); ++k) *round.rows[k] = (*known)[k].row;
+      return;
+    }
+  }
+  std::uint32_t own = 0;
+  const bool one_row = round.rows.size() > 1 && round.rows[0] == round.rows[1];  // of several steps
+  std::vector<bool> received(one_row ? static_cast<std::size_t>(ranks) : 0);
+  for (std::size_t k = 0; k < round.rows.size(); ++k) {
+    if (*round.rows[k] == 0) *round.rows[k] = static_cast<std::int32_t>(row_count_++);
+    round.sends[k].row = *round.rows[k];
+    each_message(round.sends[k].step, ranks, [&](std::int64_t, std::int64_t to) {
+      ++own;
+      if (!one_row) return;
+      require(!received[static_cast<std::size_t>(to)],
+              "a rank must not receive two messages with the same draws");
+      received[static_cast<std::size_t>(to)] = true;
+    });
+  }
+  check_room(row_count_);
+  most_own = std::max(most_own, own);
+  levels.push_back(std::move(round.sends));
+}
+
+// Before anything of their size is made.
+void LoadPlan::check_rounds(const std::vector<Step>& steps) const {
+  std::int64_t rounds = 0;
+  for (const Step& s : steps)
+    rounds += s.kind == kExchange || s.kind == kForward ? 1 : s.kind == kMessage ? s.repeat : 0;
+  require(rounds <= kMostRounds,
+          "under congestion a case may have 2^20 rounds of messages, this one has " +
+              std::to_string(rounds));
+  if (!same_every_time()) check_room(rounds);
+}
+
+void LoadPlan::check_room(std::int64_t rows) const {
+  require(2 * stride_ * rows <= kMostTableBytes,
+          "under congestion the loads of a realization's messages may take " +
+              std::to_string(kMostTableBytes) +
+              " bytes, two for each rank and round, of every cycle; these take at least " +
+              std::to_string(2 * stride_ * rows) +
+              ": fewer ranks, cycles or rounds are needed, or others' traffic that stays the same "
+              "(none, bisect_fb)");
+}
+
+std::vector<Loads> LoadPlan::views(const std::uint16_t* table, const std::int32_t* rows,
+                                   std::int64_t apart, std::uint32_t first) const {
+  std::vector<Loads> views;
+  for (const Tick time : link_times_)
+    views.push_back({time, table, rows, stride_, draws_, apart, first});
+  return views;
+}
+
+std::int64_t LoadPlan::bytes() const {
+  const std::int64_t hosts = network.hosts, all = most_own + network.view(0, false).perturbing();
+  const std::int64_t buckets = std::int64_t{1} << order_bits(network.hosts);
+  return 2 * table_size() + 24 * hosts + 4 * buckets + 2 * std::int64_t{network.counters()} +
+         12 * all + 8 * most_own + 8 * ranks;
+}
+
+std::unique_ptr<LoadMaker> make_loads(const LoadPlan& plan, std::uint64_t seed) {
+  using Counter = std::uint16_t;
+  if (plan.network.fat_tree)
+    return std::make_unique<Maker<FatTreeView, Counter>>(plan, plan.network.tree, seed);
+  return std::make_unique<Maker<TableView, Counter>>(plan, plan.network.table(), seed);
+}
+
+}  // namespace jf::congestion

@@ -1,0 +1,145 @@
+"""Congestion: other applications' traffic shares the links of the network (HSL09)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..congestion import PERTURBATIONS, Topology
+from ..congestion.checks import check_ratio
+from ..fields import check_choice
+from .networks import files_of_network, read_network
+from .source import Exposed, Noise
+
+_MOST_MESSAGES = 2**16 - 1  # under way together: the engine counts in 16 bits
+_MOST_OF_A_RANK = 9  # sent in one round: the original and copies to eight mirrors
+
+
+@dataclass(frozen=True)
+class Congestion(Noise, kind="congestion"):
+    """Messages go over a network, on whose links those of other applications are, too.
+
+    In every realization the ranks are placed on hosts of the network at random. The messages of a
+    round are routed together with the perturbing pattern of that round; w of a message is the
+    largest number of messages on a link of its route. It takes ``L + w n G`` (``alpha + w beta n``)
+    instead of ``L + n G``: it needs the links for n G, as each of the others does.
+
+    Originals of a round, and the redundant copies that leave right after them, are under way
+    together, so that copies add to the load of all; forwards after the collective are rounds of
+    their own. All ranks count as sending at once, and every copy as sent: who adopts one, and sends
+    none, depends on times, which depend on loads.
+
+    Parameters
+    ----------
+    network : Topology
+        Such as ``jf.congestion.FatTree.of(1152)`` or ``jf.congestion.NetworkMap("map.dot.gz")``,
+        with its routing; or its table, such as ``{"kind": "fat_tree", "m": [4, 4], "w": [1, 4]}``.
+        Files of a map are relative to the study's file in a study.
+    ratio : float, optional
+        Perturbing hosts / all hosts, from 0 to 1: round(hosts * ratio) hosts, halves to even, send
+        the perturbing pattern; they must be 0 or at least 2, and leave a host to every rank. All
+        others are idle. None: all hosts that the ranks leave.
+    perturbation : "rand", "bisect", "bisect_fb" or "none"
+        "rand": a permutation without fixed points, new in every round. "bisect": disjoint pairs,
+        one way, new in every round. "bisect_fb": disjoint pairs, both ways, the same in all rounds.
+        "none": the ranks' own messages alone, no `ratio`.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; a map with routes that lead into a loop; when the case is made:
+        more ranks than hosts, a network of the case without time per byte (beta, G), or copies on
+        demand.
+
+    Examples
+    --------
+    >>> from jitterfly.congestion import FatTree
+    >>> Congestion(FatTree.of(144), ratio=0.5).perturbing_hosts(ranks=64)
+    72
+    """
+
+    network: Topology
+    ratio: float | None = None
+    perturbation: str = "rand"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "network", read_network(self.network))
+        check_choice(self.perturbation, "perturbation", PERTURBATIONS)
+        if self.ratio is not None:
+            object.__setattr__(self, "ratio", check_ratio(self.ratio))
+            if self.ratio and self.perturbation == "none":
+                raise ValueError(
+                    f"ratio must be None or 0 with perturbation 'none', got {self.ratio}"
+                )
+
+    def perturbing_hosts(self, ranks: int) -> int:
+        """Hosts of the perturbing pattern beside so many ranks."""
+        if self.perturbation == "none":
+            return 0
+        hosts = self.network.hosts
+        return hosts - ranks if self.ratio is None else round(hosts * self.ratio)
+
+    def check(self, ranks: int, transit: int) -> None:
+        hosts = self.network.hosts
+        if ranks > hosts:
+            raise ValueError(
+                f"ranks must be from 1 to {hosts}, the hosts of the network (in Congestion), "
+                f"got {ranks}"
+            )
+        others = self.perturbing_hosts(ranks)
+        if others > hosts - ranks:
+            raise ValueError(
+                f"ratio must be at most {(hosts - ranks) / hosts:.6g} for {ranks} ranks on {hosts} "
+                f"hosts (in Congestion), got {self.ratio}"
+            )
+        if others == 1:
+            raise ValueError(
+                f"ratio {self.ratio} leaves one perturbing host of {hosts} beside {ranks} ranks "
+                "(in Congestion), which has no partner"
+            )
+
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
+        network = _core.CongestionProgram(
+            hosts=self.network.hosts,
+            used=ranks + self.perturbing_hosts(ranks),
+            ranks=ranks,
+            perturbation=PERTURBATIONS.index(self.perturbation),
+            offsets=np.zeros(1, np.uint32),
+            senders=np.zeros(0, np.uint32),
+            receivers=np.zeros(0, np.uint32),
+            chain=np.zeros(0, np.uint32),
+        )
+        # With copies a rank sends several messages at once: then every link counts.
+        self.network.give(network, whole=program.has_copies)
+        program.add_congestion(network)
+
+    def misses(self, exposed: Exposed) -> str:
+        return "" if exposed.exchanges else "no messages are exchanged; take more ranks"
+
+    def longest_wait(self, load: int) -> int:
+        return load * min(_MOST_OF_A_RANK * self.network.hosts, _MOST_MESSAGES)
+
+    @property
+    def read_files(self) -> dict[str, Path]:
+        """The files of the network: by name, where they are."""
+        return {name: path for name, path, _ in files_of_network(self.network)}
+
+    def to_dict(self) -> dict[str, Any]:
+        values = super().to_dict()
+        found = files_of_network(self.network)
+        if found:
+            keys = (("file", "sha256"), ("tables", "tables_sha256"))
+            for (name, digest), (file, _, sha256) in zip(keys, found, strict=False):
+                values["network"] |= {name: file, digest: sha256}
+        return values
+
+    def identity(self) -> dict[str, Any]:
+        values = super().identity()
+        if "tables" in values["network"]:
+            values["network"] = {k: v for k, v in values["network"].items() if k != "tables"}
+        return values
