@@ -1,5 +1,6 @@
 """Congestion in the engine of collectives: system noise and network noise in one realization."""
 
+import pickle
 import random
 from collections import Counter
 from dataclasses import replace
@@ -19,6 +20,7 @@ import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import _core
 from jitterfly.congestion.simulate import simulate_congestion
+from jitterfly.studies.reading import parse_study
 
 ISAS = [name for name in ("plain", "portable", "avx2", "avx512") if name in AVAILABLE]
 FAMILIES = {
@@ -211,7 +213,7 @@ def test_where_nobody_shares_a_link_nothing_changes(algorithm, noise):
         np.testing.assert_array_equal(found.noise_free, alone.noise_free)
 
 
-def test_forwards_that_wait_are_still_congested():
+def test_others_alone_hold_messages_up():
     """Other traffic, and nothing of one's own: only others' loads can hold up."""
     network = jf.Hockney(alpha="1us", beta="1ns", gamma="0.1ns")
     tree = jc.FatTree((8, 8), (1, 2))
@@ -447,7 +449,35 @@ def test_a_study_of_a_map_beside_it(tmp_path, monkeypatch):
     assert main(["plot", "results"]) == 0
     for place in jf.Store.open(tmp_path / "elsewhere/results").study.places():
         case = place.cells[0].case
+        sent = pickle.loads(pickle.dumps(case))  # as to a worker in another process
+        assert sent == case
+        assert sent.identity() == case.identity()
+        ticks = [jf.simulate(one, 3, seed=3, backend="cpu").ticks for one in (case, sent)]
+        np.testing.assert_array_equal(*ticks)
         assert jf.simulate(case, 50, seed=3, backend="cpu").ticks.max() > 6_000_000  # 3 x 2 us
+
+
+def test_an_axis_goes_over_the_routing():
+    tree = '{ kind = "fat_tree", m = [4, 4], w = [1, 2] }'
+    text = STUDY.replace('{ kind = "map", file = "map.dot" }', tree)
+    text = text.replace('"noise.0.perturbation"', '"noise.0.network.routing"')
+    text = text.replace('["none", "rand", "bisect_fb"]', '["d-mod-k", "random"]')
+    cases = [place.cells[0].case for place in parse_study(text).places()]
+    assert [case.noise[0].network.routing for case in cases] == ["d-mod-k", "random"]
+    assert cases[0].identity() != cases[1].identity()
+
+
+def test_a_map_is_what_was_read(tmp_path):
+    """Not what its file has become since."""
+    file = tmp_path / "map.dot"
+    graph = random_graph(random.Random(1), file)
+    noise = jf.Congestion(jc.NetworkMap(file))
+    before = noise.to_dict(), noise.identity()
+    file.write_text("digraph { }")
+    assert (noise.to_dict(), noise.identity()) == before
+    file.unlink()
+    assert (noise.to_dict(), noise.identity()) == before
+    assert noise.network.hosts == graph.hosts
 
 
 def test_the_example_of_a_study():

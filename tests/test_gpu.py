@@ -66,6 +66,25 @@ def test_random_messages(family):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("algorithm", [
+    jf.Butterfly(within="all", after=2), jf.Butterfly(within="all", mirrors=[1, 2]),
+    jf.Butterfly(after="all"), jf.RabenseifnerAllreduce(), jf.ReduceBroadcastAllreduce(),
+], ids=repr)  # fmt: skip
+@pytest.mark.parametrize("ranks", [16, 200, 1024])
+def test_congestion(algorithm, ranks):
+    """Tables of loads that the host makes, for several batches; messages of several costs."""
+    if isinstance(algorithm, jf.Butterfly) and algorithm.within:
+        ranks = 1 << ranks.bit_length() - 1
+    tree = jf.congestion.FatTree((12, 12, 8), (1, 12, 12), routing="random")
+    noise = [jf.PeriodicNoise("1ms", "25us"), jf.Congestion(tree, ratio=0.1)]
+    case = jf.Case(ranks, algorithm=algorithm, network=jf.LogGOPS(L="1us", o="50ns", G="1ns"),
+                   message_bytes=5000, cycles=2, work="10us", noise=noise)  # fmt: skip
+    count = 700 if ranks < 1024 else 60
+    results = [jf.simulate(case, count, seed=3, backend=backend) for backend in ("cpu", "cuda")]
+    np.testing.assert_array_equal(results[1].ticks, results[0].ticks)
+
+
+@pytest.mark.gpu
 def test_messages_in_several_launches():
     """A pass that is cut: cuda/gpu/message_pass.h, kMessageLaunch; progress is heard in between."""
     steps = Steps(70_000)

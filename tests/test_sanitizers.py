@@ -65,17 +65,14 @@ def units():
     have = [f"-DJF_HAVE_{isa.upper()}" for isa in have_isas() if isa != "portable"]
     host = [*sorted(CUDA.glob("host_*.cpp")), CUDA / "noise" / "host_delay.cpp"]
     loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in ("tiles", "messages")]
-    host += [CUDA / "congestion" / f"{name}.cpp" for name in ("loads", "program")]
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
     loops.append(CUDA / "congestion" / "vector_isa.cpp")
     assert all(path.exists() for path in loops)
-    vector = CUDA / "congestion" / "vector_isa.cpp"
-    host_vector = (vector, [*have, "-DJF_ISA=portable"], "vector_portable")
     # In the order of linking: those for newer processors last.
-    found = [*((path, have, path.stem) for path in host), host_vector]
+    found = [(path, have, path.stem) for path in host]
     found += [
         (CUDA / "congestion" / f"{name}.cpp", have, f"congestion_{name}")
-        for name in ("program", "engine")
+        for name in ("program", "loads", "engine")
     ]
     found += [
         (path, [*have, f"-DJF_ISA={isa}", *flags.get(isa, "").split()], f"{path.stem}_{isa}")
@@ -107,7 +104,8 @@ def compiled(sanitizer, folder, unit):
 def linked(sanitizer, folder, plant="NOTHING", name="engine"):
     """The program of the engine's objects and of `name`.cpp, with one of `PLANTS` in it."""
     program = f"{name}_with_{plant}"
-    compiled(sanitizer, folder, (SOURCE / f"{name}.cpp", [f"-DJF_PLANT_{plant}"], program))
+    flags = [f"-DJF_PLANT_{plant}", "-DJF_WITH_ENGINE"]
+    compiled(sanitizer, folder, (SOURCE / f"{name}.cpp", flags, program))
     objects = [f"{name}.o" for name in (program, *(unit[2] for unit in units()))]
     built = subprocess.run([*command(sanitizer), *objects, "-o", program], cwd=folder,
                            capture_output=True, text=True, check=False)  # fmt: skip

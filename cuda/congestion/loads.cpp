@@ -163,16 +163,17 @@ void LoadPlan::add(Round round) {
   }
   std::uint32_t own = 0;
   const bool one_row = round.rows.size() > 1 && round.rows[0] == round.rows[1];  // of several steps
-  std::vector<bool> received(one_row ? static_cast<std::size_t>(ranks) : 0);
+  std::vector<bool> received(one_row ? static_cast<std::size_t>(ranks) : 0), sent = received;
   for (std::size_t k = 0; k < round.rows.size(); ++k) {
     if (*round.rows[k] == 0) *round.rows[k] = static_cast<std::int32_t>(row_count_++);
     round.sends[k].row = *round.rows[k];
-    each_message(round.sends[k].step, ranks, [&](std::int64_t, std::int64_t to) {
+    each_message(round.sends[k].step, ranks, [&](std::int64_t from, std::int64_t to) {
       ++own;
       if (!one_row) return;
-      require(!received[static_cast<std::size_t>(to)],
-              "a rank must not receive two messages with the same draws");
-      received[static_cast<std::size_t>(to)] = true;
+      const auto i = static_cast<std::size_t>(from), j = static_cast<std::size_t>(to);
+      require(!sent[i] && !received[j],
+              "a rank must not send or receive two messages with the same draws");
+      sent[i] = received[j] = true;
     });
   }
   check_room(row_count_);
@@ -198,7 +199,7 @@ void LoadPlan::check_room(std::int64_t rows) const {
               " bytes, two for each rank and round, of every cycle; these take at least " +
               std::to_string(2 * stride_ * rows) +
               ": fewer ranks, cycles or rounds are needed, or others' traffic that stays the same "
-              "(none, bisect_fb)");
+              "(none, bisect_fb) and routes that are not random");
 }
 
 std::vector<Loads> LoadPlan::views(const std::uint16_t* table, const std::int32_t* rows,
@@ -207,6 +208,11 @@ std::vector<Loads> LoadPlan::views(const std::uint16_t* table, const std::int32_
   for (const Tick time : link_times_)
     views.push_back({time, table, rows, stride_, draws_, apart, first});
   return views;
+}
+
+std::int64_t LoadPlan::work() const {
+  const std::int64_t others = network.view(0, false).perturbing();
+  return static_cast<std::int64_t>(levels.size()) * (most_own + others) + network.hosts;
 }
 
 std::int64_t LoadPlan::bytes() const {

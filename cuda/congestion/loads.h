@@ -39,6 +39,7 @@ class LoadPlan {
   const std::vector<std::int32_t>& rows() const { return rows_; }
   std::int64_t stride() const { return stride_; }
   std::int64_t table_size() const { return row_count_ * stride_; }
+  std::int64_t work() const;  // messages that are routed for a table, and hosts that are placed
   // Of one LoadMaker and its table.
   std::int64_t bytes() const;
 

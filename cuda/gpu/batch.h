@@ -16,6 +16,7 @@ namespace jf::gpu {
 constexpr std::int64_t kBatchRankSteps = std::int64_t{1} << 34;
 constexpr std::int64_t kFirstBatch = std::int64_t{1} << 30;  // rank-steps; batches grow from there
 constexpr std::int64_t kBatchRows = std::int64_t{1} << 26;
+constexpr std::int64_t kFirstLoads = std::int64_t{1} << 23;  // messages routed for the first batch
 constexpr std::int64_t kBatchLoads = std::int64_t{1} << 27;  // which the host makes and copies
 constexpr std::int64_t kSegmentWork = 32;  // a segment's step costs as much as so many of a tile
 constexpr std::int64_t kMessageWork = 2;   // and a turn of a rank as much as so many
@@ -35,6 +36,7 @@ struct BatchPlan {
   std::int64_t ranks, rows, memory = 0, second = 0;  // the latter two: ticks between passes
   std::int64_t cursors = 0;                          // in the intervals of noise
   std::int64_t loads = 0;                            // of messages, see noise/loads.h
+  std::int64_t load_rows = 0;                        // of all realizations together
   std::int64_t partials = 1;                         // observations of a row before they are merged
 
   BatchPlan(const Program& program, const TilePlan& tile_plan)
@@ -44,7 +46,10 @@ struct BatchPlan {
         ranks(program.ranks()),
         rows(program.rows) {
     cursors = program.cursors_per_rank() * ranks;
-    if (program.loads != nullptr) loads = program.loads->table_size();
+    if (program.loads != nullptr) {
+      loads = program.loads->table_size();
+      load_rows = static_cast<std::int64_t>(program.loads->rows().size());
+    }
     if (passes.size() > 1 || (messages.passes && !messages.shared)) {
       memory = ranks;
       if (program.costs.forward > 0) second = ranks;
@@ -110,7 +115,8 @@ struct BatchPlan {
     return 8 * ((memory + rows + messages.ticks) * of_batch + arena_ticks(of_batch)) +
            arena_bytes(of_batch) + std::int64_t{sizeof(Cursor)} * all_cursors(of_batch) +
            kEach * (rows * partials * of_batch + totals(of_batch)) +
-           std::int64_t{sizeof(std::uint16_t)} * loads * of_batch;
+           std::int64_t{sizeof(std::uint16_t)} * loads * of_batch +
+           std::int64_t{sizeof(std::int32_t)} * load_rows;
   }
 
   // Chooses the batch for `count` realizations in `room` bytes.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <thread>
 
@@ -61,6 +62,8 @@ class Run {
     // Batches grow while they are quick: a slow GPU, too, has to be prompt when it is stopped.
     using Clock = std::chrono::steady_clock;
     std::int64_t size = std::clamp<std::int64_t>(kFirstBatch / plan_.work(), 1, plan_.batch);
+    if (program_.loads != nullptr)
+      size = std::clamp<std::int64_t>(kFirstLoads / program_.loads->work(), 1, size);
     for (std::int64_t done = 0; done < request_.count;) {
       const std::int64_t now = std::min(size, request_.count - done);
       const auto start = Clock::now();
@@ -80,7 +83,7 @@ class Run {
   void run_batch(std::int64_t done, std::int64_t count, Tick* out, const Poll& poll) {
     const bool long_passes = count == 1 && plan_.work() > kFirstBatch;
     const std::int64_t rows = plan_.rows * count;
-    make_loads(done, count);
+    make_loads(done, count, poll);
     device_.fill(partials_.data(), rows * plan_.partials, Observation::nothing());
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassJob job{view_,
@@ -130,7 +133,7 @@ class Run {
   }
 
   // Congestion of a batch: the host's threads make the tables, a realization at a time.
-  void make_loads(std::int64_t done, std::int64_t count) {
+  void make_loads(std::int64_t done, std::int64_t count, const Poll& poll) {
     if (program_.loads == nullptr) return;
     const auto first = static_cast<std::uint32_t>(request_.first + done);
     const auto most = static_cast<std::size_t>(
@@ -139,16 +142,24 @@ class Run {
       makers_.push_back(congestion::make_loads(*program_.loads, request_.seed));
     std::vector<std::uint16_t> tables(static_cast<std::size_t>(plan_.loads * count));
     std::atomic<std::int64_t> claimed{0};
-    const std::atomic<bool> stop{false};
+    std::atomic<bool> stop{false};
     const auto work = [&](congestion::LoadMaker& maker) {
-      for (std::int64_t i; (i = claimed++) < count;)
+      for (std::int64_t i; !stop && (i = claimed++) < count;)
         maker.make(first + static_cast<std::uint32_t>(i), tables.data() + i * plan_.loads, stop);
     };
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t t = 1; t < most; ++t) threads.emplace_back([&, t] { work(*makers_[t]); });
-      work(*makers_[0]);
+    std::vector<std::future<void>> working;
+    try {
+      for (std::size_t t = 0; t < most; ++t)
+        working.push_back(std::async(std::launch::async, [&, t] { work(*makers_[t]); }));
+      for (const std::future<void>& one : working)
+        while (one.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
+          if (!stop && poll && !poll(done)) stop = true;
+      for (std::future<void>& one : working) one.get();
+    } catch (...) {
+      stop = true;  // those that still work are waited for
+      throw;
     }
+    if (stop) throw Cancelled();
     const std::vector<Loads> views =
         program_.loads->views(loads_.data(), load_rows_.data(), plan_.loads, first);
     device_.copy(views.data(), static_cast<std::int64_t>(views.size()), load_views_.data());

@@ -3,7 +3,8 @@
 // for who makes the tables.
 //
 // Nearly always the high half of u is enough, so that nobody has to draw the low one. Probabilities
-// and samples stay exact: only a high half that lies on an edge does not decide. What lies between
+// stay exact, and samples of what always happens: only a high half on an edge does not decide. What
+// a rare delay takes has the high half of what is left of u to go by. What lies between
 // nodes is interpolated at the high half, except for the 2^20 lowest and highest, the tails.
 #pragma once
 

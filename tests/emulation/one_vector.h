@@ -1,8 +1,11 @@
-// The programs of these tests have one compilation of congestion's loops.
+// The programs of these tests have one compilation of congestion's loops, and nobody else to choose
+// it, unless they are linked with the engine.
 #pragma once
 
 #include "congestion/vector.h"
 
+#ifndef JF_WITH_ENGINE
 namespace jf::congestion {
 const Vector& choose_vector() { return vector_portable; }
 }  // namespace jf::congestion
+#endif

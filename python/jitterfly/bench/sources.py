@@ -1,6 +1,8 @@
 """What each kind of noise costs, beside periodic noise: CPU time per rank-round, measured in turn.
 
 A limit holds for the CPU backend: no source costs more than `LIMIT` times the periodic one.
+Congestion is not among them: what it takes is routing, which congestion.py measures beside a walk
+of the graph.
 """
 
 from __future__ import annotations

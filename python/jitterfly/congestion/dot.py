@@ -169,5 +169,5 @@ class _Parser:
             if reach and max(reach) >= count:
                 word = reach[max(reach)]
                 self._fail(f"comment names {shorten(word)}, which is no host of the graph", line)
-            links.reach.append(reach.keys())
+            links.reach.append(list(reach))
         return links

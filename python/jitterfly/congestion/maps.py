@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +56,10 @@ class NetworkMap(Topology, kind="map"):
             put("tables", _path(self.tables, "tables"))
         links = read_links(Path(self.file), None if self.tables is None else Path(self.tables))
         table, dropped = forwarding(links)
-        # Not fields: the files are what defines it.
+        # Not fields: the files are what defines it, as they were when they were read.
+        paths = [Path(path).absolute() for path in (self.file, self.tables) if path is not None]
+        put("paths", tuple(paths))
+        put("sha256", tuple(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths))
         put("_links", links)
         put("_table", table)
         put("dropped", len(dropped))

@@ -26,8 +26,9 @@ class Congestion(Noise, kind="congestion"):
 
     In every realization the ranks are placed on hosts of the network at random. The messages of a
     round are routed together with the perturbing pattern of that round; w of a message is the
-    largest number of messages on a link of its route. It takes ``L + w n G`` (``alpha + w beta n``)
-    instead of ``L + n G``: it needs the links for n G, as each of the others does.
+    largest number of messages on a link of its route. It takes ``alpha + w beta n``
+    instead of ``alpha + beta n``, with LogGOPS ``L + (w n - 1) G``: it needs the links for n G, as
+    each of the others does.
 
     Originals of a round, and the redundant copies that leave right after them, are under way
     together, so that copies add to the load of all; forwards after the collective are rounds of

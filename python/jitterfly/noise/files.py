@@ -65,7 +65,7 @@ def find(file: Any, sha256: Any) -> tuple[Path, str]:
         ValueError: it can not be read, or `sha256` is given and is another.
     """
     if not isinstance(file, str) or not file or "\0" in file:
-        raise ValueError(f"file must be the path of a file with noise, got {shorten(file)}")
+        raise ValueError(f"file must be the path of a file, got {shorten(file)}")
     if sha256 is not None and not (isinstance(sha256, str) and len(sha256) == 64):
         raise ValueError(f"sha256 must be the 64 hex digits of a SHA-256, got {shorten(sha256)}")
     path = _locate(file)

@@ -19,6 +19,7 @@ from ..congestion import CongestionResult
 from ..congestion.study import FIGURES, MAPS, Point, Setting, run_settings, settings
 from ..files import write_whole
 from ..plots.draw import drawing, save
+from ..studies.place import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
 from ..sweep.progress import show_time
 from ..version import __version__
@@ -155,7 +156,7 @@ def _table(points: Sequence[Point]) -> Table:
 
 
 def _key(chosen: Sequence[Setting], count: int) -> str:
-    return json.dumps([__version__, SEED, count, [repr(one) for one in chosen]])
+    return json.dumps([__version__, STREAM_VERSION, SEED, count, [repr(one) for one in chosen]])
 
 
 def _keep(folder: Path, points: Sequence[Point], count: int) -> None:

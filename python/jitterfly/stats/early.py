@@ -39,4 +39,4 @@ def begun(values: Integers) -> Early | None:
 
 
 def _of(values: Integers) -> Early:
-    return Early(Gram.of(values), np.ascontiguousarray(values.T))
+    return Early(Gram.of(values), values.T.copy())  # a view would keep `values` for ever
