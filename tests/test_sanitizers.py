@@ -146,6 +146,18 @@ def execute(program, text, isa="portable"):
     return result
 
 
+def clean(program, lines, isa):
+    """What it tells of each line, on this instruction set, without anything being found."""
+    result = execute(program, "\n".join(lines), isa)
+    if result.returncode and "JITTERFLY_ISA must be one of" in result.stderr:
+        pytest.skip(f"this processor has no {isa}")
+    assert result.returncode == 0, result.stderr[-4000:]
+    used, *found = result.stdout.splitlines()
+    assert used == isa
+    assert len(found) == len(lines)
+    return found
+
+
 # Of no exchange, below a vector register, of one tile.
 SIZES = (0, 1, 2, 3, 6, 9)
 BEYOND_A_TILE = 15  # several passes over memory
@@ -220,13 +232,7 @@ def told(mode, run):
 def test_clean(built, isa):
     _, _, program = built
     todo = [*runs(), *cancelled()]
-    result = execute(program, "\n".join(line(*one) for one in todo), isa)
-    if result.returncode and "JITTERFLY_ISA must be one of" in result.stderr:
-        pytest.skip(f"this processor has no {isa}")
-    assert result.returncode == 0, result.stderr[-4000:]
-    used, *found = result.stdout.splitlines()
-    assert used == isa
-    assert len(found) == len(todo)
+    found = clean(program, [line(*one) for one in todo], isa)
     for (mode, threads, run), text in zip(todo, found, strict=True):
         assert text == told(mode, run), (mode, threads, run)
 
@@ -300,14 +306,7 @@ def congestion(built):
 @pytest.mark.parametrize("isa", ISAS)
 def test_congestion_is_clean(congestion, isa, tmp_path, monkeypatch):
     todo = list(congestion_runs(tmp_path))
-    lines = [congestion_line(run, monkeypatch) for run in todo]
-    result = execute(congestion, "\n".join(lines), isa)
-    if result.returncode and "JITTERFLY_ISA must be one of" in result.stderr:
-        pytest.skip(f"this processor has no {isa}")
-    assert result.returncode == 0, result.stderr[-4000:]
-    used, *found = result.stdout.splitlines()
-    assert used == isa
-    assert len(found) == len(todo)
+    found = clean(congestion, [congestion_line(run, monkeypatch) for run in todo], isa)
     for run, text in zip(todo, found, strict=True):
         assert text == congestion_told(*run), run
 
