@@ -38,6 +38,9 @@ SOURCE = Path(__file__).parent / "sanitizers"
 SANITIZERS = ("address,undefined", "thread")
 ISAS = ("portable", "avx2", "avx512")
 FLAGS = ["-std=c++20", "-O1", "-g1", "-ffp-contract=off", "-fno-omit-frame-pointer", "-pthread"]
+# g++ takes half the time with checks of memory by calls, and less care for registers.
+QUICKER_GXX = ["--param", "asan-instrumentation-with-call-threshold=0", "-fira-region=one",
+               "-fira-algorithm=priority"]  # fmt: skip
 FOUND = 66  # the exit status of a program in which a sanitizer found something
 OPTIONS = {
     "ASAN_OPTIONS": f"exitcode={FOUND}",
@@ -82,8 +85,14 @@ def units():
     return found
 
 
+@functools.cache
+def quicker():
+    version = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=True)
+    return QUICKER_GXX if "Free Software Foundation" in version.stdout else []
+
+
 def command(sanitizer):
-    flags = [*FLAGS, f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
+    flags = [*FLAGS, *quicker(), f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
     # These more than double the time to compile. AddressSanitizer finds most of what the first two
     # would; alignment, vptr and pointer-overflow are not looked for.
     if "undefined" in sanitizer:
@@ -129,7 +138,8 @@ def built(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sanitized")
     check_available(request.param, folder)
     with ThreadPoolExecutor(PROCESSES) as pool:
-        list(pool.map(functools.partial(compiled, request.param, folder), units()))
+        # The long ones first.
+        list(pool.map(functools.partial(compiled, request.param, folder), reversed(units())))
     return request.param, folder, linked(request.param, folder)
 
 
