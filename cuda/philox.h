@@ -169,6 +169,15 @@ JF_HD Tick multiply_signed32(std::uint64_t a, std::uint64_t b) {
 JF_HD bool any_above(std::uint64_t a, std::uint64_t b) { return a > b; }
 JF_HD bool any_bits(std::uint64_t a, std::uint64_t b) { return (a & b) != 0; }
 
+// earlier() and later() of numbers below 2^32.
+JF_HD std::uint64_t earlier_low(std::uint64_t a, std::uint64_t b) { return earlier(a, b); }
+JF_HD std::uint64_t later_low(std::uint64_t a, std::uint64_t b) { return later(a, b); }
+
+JF_HD std::uint64_t shifted_right(std::uint64_t v, std::uint64_t by) { return v >> by; }
+
+// The low half in place of the high one.
+JF_HD std::uint64_t as_high_half(std::uint64_t v) { return v << 32; }
+
 // Of v > 0.
 JF_HD std::uint64_t floor_log2(std::uint64_t v) {
 #if defined(__CUDA_ARCH__)

@@ -69,6 +69,46 @@ JF_HD bool any_bits(ULanes a, ULanes b) {
 #endif
 }
 
+JF_HD ULanes earlier_low(ULanes a, ULanes b) {
+#if defined(__AVX512F__)
+  return (ULanes)_mm512_maskz_min_epu32(0xffff, (__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+  return (ULanes)_mm256_min_epu32((__m256i)a, (__m256i)b);
+#else
+  return earlier(a, b);
+#endif
+}
+
+JF_HD ULanes later_low(ULanes a, ULanes b) {
+#if defined(__AVX512F__)
+  return (ULanes)_mm512_maskz_max_epu32(0xffff, (__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+  return (ULanes)_mm256_max_epu32((__m256i)a, (__m256i)b);
+#else
+  return later(a, b);
+#endif
+}
+
+JF_HD ULanes shifted_right(ULanes v, std::uint64_t by) {
+#if defined(__AVX512F__)
+  // An instruction for each lane's own number is one step, that for one number of all lanes two.
+  ULanes each = ULanes{} + by;
+  asm("" : "+v"(each));  // else g++ would see that they are the same
+  return v >> each;
+#else
+  return v >> by;
+#endif
+}
+
+// A shuffle: see high_halves().
+JF_HD ULanes as_high_half(ULanes v) {
+#if defined(__AVX512F__)
+  return (ULanes)_mm512_maskz_shuffle_epi32(0xaaaa, (__m512i)v, _MM_PERM_CCAA);
+#else
+  return v << 32;
+#endif
+}
+
 JF_HD Lanes broadcast(Tick t) { return Lanes{} + t; }
 JF_HD Lanes load(const Tick* p) { return *reinterpret_cast<const Lanes*>(p); }
 JF_HD void store(Tick* p, Lanes v) { *reinterpret_cast<Lanes*>(p) = v; }
@@ -135,9 +175,11 @@ JF_HD ULanes double_of(ULanes v) {
 
 JF_HD ULanes gather(const std::uint64_t* table, ULanes index) {
 #if defined(__AVX512F__)
-  // Masked: see multiply32.
-  return (ULanes)_mm512_mask_i64gather_epi64(_mm512_setzero_si512(), 0xff, (__m512i)index, table,
-                                             8);
+  // Into zeros by a mask that g++ knows nothing of: else it leaves out the zeros, and the gather
+  // waits for what its register was used for before.
+  __mmask8 all = 0xff;
+  asm("" : "+Yk"(all));
+  return (ULanes)_mm512_mask_i64gather_epi64(_mm512_setzero_si512(), all, (__m512i)index, table, 8);
 #elif defined(__AVX2__)
   return (ULanes)_mm256_i64gather_epi64(reinterpret_cast<const long long*>(table), (__m256i)index,
                                         8);

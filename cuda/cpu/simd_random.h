@@ -65,20 +65,34 @@ struct RoundKeys {
 struct WordLanes {
   ULanes w[4];
 };
-JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
-                              Lanes rank, std::uint32_t realization) {
+// Some at once, in turn: a round has to wait for the one before it.
+template <int n>
+JF_HD void philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                         const Lanes (&ranks)[n], std::uint32_t realization,
+                         WordLanes (&words)[n]) {
   const ULanes zero{};
-  ULanes c0 = zero + block, c1 = zero + purpose, c2 = (ULanes)rank, c3 = zero + realization;
+  for (int i = 0; i < n; ++i)
+    words[i] = {{zero + block, zero + purpose, (ULanes)ranks[i], zero + realization}};
   const ULanes m0 = zero + philox::kM0, m1 = zero + philox::kM1;
 #pragma GCC unroll 10
   for (int round = 0; round < 10; ++round) {
-    const ULanes p0 = multiply32(m0, c0), p1 = multiply32(m1, c2);
-    c0 = high_halves(p1) ^ c1 ^ keys.k0[round];
-    c1 = p1;
-    c2 = high_halves(p0) ^ c3 ^ keys.k1[round];
-    c3 = p0;
+#pragma GCC unroll 4
+    for (int i = 0; i < n; ++i) {
+      ULanes(&w)[4] = words[i].w;
+      const ULanes p0 = multiply32(m0, w[0]), p1 = multiply32(m1, w[2]);
+      w[0] = high_halves(p1) ^ w[1] ^ keys.k0[round];
+      w[1] = p1;
+      w[2] = high_halves(p0) ^ w[3] ^ keys.k1[round];
+      w[3] = p0;
+    }
   }
-  return {{c0, c1, c2, c3}};
+}
+JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                              Lanes rank, std::uint32_t realization) {
+  const Lanes ranks[1] = {rank};
+  WordLanes words[1];
+  philox4x32_10(keys, purpose, block, ranks, realization, words);
+  return words[0];
 }
 
 JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,

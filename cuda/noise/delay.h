@@ -8,7 +8,8 @@
 // nodes is interpolated at the high half, except for the 2^20 lowest and highest, the tails.
 #pragma once
 
-#include "tables.h"
+#include "piece_table.h"
+#include "smooth_table.h"
 
 namespace jf {
 
@@ -38,9 +39,9 @@ struct Delay {
   Tick value;
   std::int64_t table, count;  // where the table starts in the words of the program
   // Where its cells outside the tails are in one word each, if all of them fit, or -1. High half:
-  // value; low half: signed rise, or of pieces the slope.
+  // value; low half: twice the signed rise, or of pieces the slope.
   std::int64_t shorts;
-  std::int32_t guide_bits;  // of a piecewise delay, from 1
+  std::int32_t guide_bits;  // of a piecewise delay, at least 32 - kTailBits
 
   template <class U>
   using MaskOf = decltype(U{} < U{});
@@ -106,6 +107,17 @@ struct Delay {
     return select(happens, certain_from_high<T>(v >> std::uint64_t{32}, words), none);
   }
 
+  // Calls f with what finds delays without branches; returns false if there is nothing.
+  template <class F>
+  JF_HD bool with_quick(const std::uint64_t* words, F&& f) const {
+    if (!certain || shorts < 0) return false;
+    if (kind == kSmoothDelay)
+      f(QuickSmooth{words + shorts});
+    else
+      f(QuickPieces{pieces(words)});
+    return true;
+  }
+
   // A high half that decides, to ask from_high about in place of one that does not. Where `until`
   // leaves none that means a delay, the largest means that there is none.
   JF_HD std::uint64_t instead() const {
@@ -143,7 +155,7 @@ struct Delay {
       case kConstantDelay:
         return (T)high - (T)high + value;
       case kSmoothDelay:
-        if (shorts >= 0) return short_smooth<T>(high, words + shorts);
+        if (shorts >= 0) return short_smooth<T>(short_place(high, from_end(high)), words + shorts);
         return smooth<T>(high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMostHigh,
                          words + table);
       case kSampledDelay:

@@ -37,14 +37,14 @@ std::uint64_t slope_of(std::uint64_t drop, std::uint64_t width) {
 
 // The cells of a smooth delay outside the tails as Delay::shorts; none, if one is too large.
 std::vector<std::uint64_t> short_cells(const std::vector<std::uint64_t>& nodes) {
-  constexpr std::int64_t kLargestRise = std::int64_t{1} << 31;
+  constexpr std::int64_t kLargestRise = std::int64_t{1} << 30;  // see Delay::shorts
   std::vector<std::uint64_t> shorts(kShortSide + kShortCells);
   for (const std::uint64_t side : {0, 1}) {
     for (std::uint64_t c = 0; c < kShortCells; ++c) {
       const auto* cell = nodes.data() + side * kSmoothNodes + kFirstShortCell + c;
       const auto rise = static_cast<std::int64_t>(cell[1] - cell[0]);
       if (cell[0] > kMostHigh || rise >= kLargestRise || rise < -kLargestRise) return {};
-      shorts[side * kShortSide + c] = cell[0] << 32 | ((cell[1] - cell[0]) & kMostHigh);
+      shorts[side * kShortSide + c] = cell[0] << 32 | (2 * (cell[1] - cell[0]) & kMostHigh);
     }
   }
   return shorts;
@@ -103,7 +103,8 @@ HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::
               std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) == edges.end(),
           "edges must rise from 0");
   // Of the guide: 16 entries a cell, up to half a megabyte. A search is much slower than the rest.
-  int bits = 1;
+  // So many at least that each tail has entries of its own.
+  int bits = 32 - kTailBits;
   while (bits < 16 && (std::size_t{1} << bits) < 16 * n) ++bits;
   std::vector<std::uint64_t> words;
   const std::size_t entries = (std::size_t{1} << bits) + 1;
@@ -120,6 +121,7 @@ HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::
       until = (edges[cell + 1] - 1) >> 32;
       search = begins_by(cell + 2, last);
     }
+    if (last < kTail || first > kMostHigh - kTail) search = 1;
     words.push_back(until << 32 | search * kGuideSearch | cell);
   }
   // Outside the tails, which cells of shorts can not hold.
