@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _core
 from ..fields import shorten
-from .links import NO_EDGE, forwarding
+from .links import NO_EDGE, forwarding, node_in_loop
 from .mapfile import read_links
 from .topology import Topology
 
@@ -41,7 +41,7 @@ class NetworkMap(Topology, kind="map"):
     Warns
     -----
     RuntimeWarning
-        Routes that lead into a loop: they are dropped, their messages have w = 0.
+        Routes that lead into a loop, with its line: they are dropped, their messages have w = 0.
     """
 
     file: str | Path
@@ -62,12 +62,14 @@ class NetworkMap(Topology, kind="map"):
         put("sha256", tuple(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths))
         put("_links", links)
         put("_table", table)
-        put("dropped", len(dropped))
+        put("_dropped", len(dropped))
         if dropped:
+            loop = node_in_loop(links, *dropped[0])
             source, destination = (shorten(links.hosts[number]) for number in dropped[0])
             warnings.warn(
-                f"{self.file}: {len(dropped)} of {self.hosts * (self.hosts - 1)} routes lead into "
-                f"a loop and are dropped, such as {source} -> {destination}",
+                f"{self.file}, line {links.lines[loop]}: {len(dropped)} of "
+                f"{self.hosts * (self.hosts - 1)} routes lead into a loop and are dropped, such as "
+                f"{source} -> {destination} at {shorten(links.name(loop))}",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -98,6 +100,11 @@ class NetworkMap(Topology, kind="map"):
     def edges(self) -> int:
         """Directed links."""
         return len(self._links.heads)
+
+    @property
+    def dropped(self) -> int:
+        """Routes that lead into a loop, of all from a host to another."""
+        return int(self.__dict__["_dropped"])
 
     @property
     def routing_name(self) -> str:

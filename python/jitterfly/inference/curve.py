@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from .. import given
 from ..fields import check_numbers, shorten
+from ..given import Given, Integers
 from ..units import LONGEST_SECONDS
 from .model import MOST_ROUNDS
 
@@ -46,11 +48,11 @@ class Curve:
     array([1., 2., 3.])
     """
 
-    ranks: npt.NDArray[np.int64]
-    latency: Floats
-    error: Floats | None = None
-    low: Floats | None = None
-    high: Floats | None = None
+    ranks: Given[Integers, npt.NDArray[np.int64]] = Given("array of int")
+    latency: Given[given.Floats, Floats] = Given("array of float")
+    error: Given[given.Floats | None, Floats | None] = Given("array of float | None", None)
+    low: Given[given.Floats | None, Floats | None] = Given("array of float | None", None)
+    high: Given[given.Floats | None, Floats | None] = Given("array of float | None", None)
     name: str = ""
     notes: tuple[str, ...] = field(default=())
 

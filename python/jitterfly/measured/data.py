@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import check_choice
+from ..given import Given, Integers
 from .checks import (
     MOST_TICKS,
     Compared,
@@ -55,8 +56,8 @@ class Detours(Compared):
     0.003
     """
 
-    starts: Ticks
-    durations: Ticks
+    starts: Given[Integers, Ticks] = Given("array of int")
+    durations: Given[Integers, Ticks] = Given("array of int")
     length: int
     threshold: int | None = None
     resolution: int | None = None
@@ -109,9 +110,9 @@ class Histogram(Compared):
         Events at or above the last edge.
     """
 
-    low: Ticks
-    high: Ticks
-    counts: npt.NDArray[np.int64]
+    low: Given[Integers, Ticks] = Given("array of int")
+    high: Given[Integers, Ticks] = Given("array of int")
+    counts: Given[Integers, npt.NDArray[np.int64]] = Given("array of int")
     what: str = "detour"
     observed: int | None = None
     cpu: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from .. import _core
 from ..congestion import PERTURBATIONS, Topology
 from ..congestion.checks import check_ratio
 from ..fields import check_choice
+from ..given import Given
 from .networks import files_of_network, read_network
 from .source import Exposed, Noise
 
@@ -64,7 +65,7 @@ class Congestion(Noise, kind="congestion"):
     72
     """
 
-    network: Topology
+    network: Given[Topology | Mapping[str, Any], Topology] = Given("Topology | dict")
     ratio: float | None = None
     perturbation: str = "rand"
 

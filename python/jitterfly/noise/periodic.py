@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from ..fields import check_choice
+from ..given import Array, Floats, Given
 from ..units import Seconds, to_ticks
 from . import scope
 from .optional import OptionalSeconds
@@ -59,7 +57,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     duration: Seconds = Seconds()
     start: Literal["fresh", "stationary"] = "fresh"
     synchronized: int | Literal["machine"] | bool = False
-    phases: npt.NDArray[np.float64] | None = None
+    phases: Given[Floats | None, Array | None] = Given("array of float | None", None)
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import check_choice, shorten
+from ..given import Array, Floats, Given
 from ..units import Seconds, from_ticks, parse_seconds, to_ticks
 from . import files, intervals, scope
 from .optional import OptionalSeconds
@@ -74,10 +75,12 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
 
     file: str | None = None
     part: int | None = None
-    starts: npt.NDArray[np.float64] | None = None
-    durations: npt.NDArray[np.float64] | None = None
+    starts: Given[Floats | None, Array | None] = Given("array of float | None", None)
+    durations: Given[Floats | None, Array | None] = Given("array of float | None", None)
     length: OptionalSeconds = OptionalSeconds()
-    offset: npt.NDArray[np.float64] | float | str = "random"
+    offset: Given[Floats | float | str, Array | float | str] = Given(
+        "float | str | array of float", "random"
+    )
     shared: scope.Shared = False
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...units import TICKS_PER_SECOND
+from ...given import Floats, Given
+from ...units import TICKS_PER_SECOND, Time
 from .. import files
 from ..optional import OptionalSeconds
 from . import events, tables
 from .distribution import Distribution, check_tail, levels, times
+
+Times = Sequence[Time] | npt.NDArray[Any]
+_TIMES = "list of float or str | None"
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,10 @@ class Empirical(Distribution, kind="empirical"):
     1.125e-06
     """
 
-    samples: tuple[float, ...] | None = None
-    low: tuple[float, ...] | None = None
-    high: tuple[float, ...] | None = None
-    count: tuple[int, ...] | None = None
+    samples: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
+    low: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
+    high: Given[Times | None, tuple[float, ...] | None] = Given(_TIMES, None)
+    count: Given[Floats | None, tuple[int, ...] | None] = Given("list of int | None", None)
     file: str | None = None
     part: int | str | None = None
     longest: OptionalSeconds = OptionalSeconds()

@@ -1,0 +1,61 @@
+"""What a type checker says of a program of ours that uses the package: nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HEAD = """
+import numpy as np
+import jitterfly as jf
+import jitterfly.congestion as jc
+from jitterfly.inference import Curve
+from jitterfly.measured import Detours, Histogram
+noise: list[jf.Noise]  # two of the README's programs have one, of different kinds
+"""
+CALLS = """
+tree = jc.FatTree([4, 4], [1, 4], routing="hash", salt=3)
+jf.TraceNoise(starts=[0.1], durations=[1e-6], length="1s")
+jf.TraceNoise(starts=(0.1,), durations=np.array([1e-6]), length=1, offset=[0.5, 0.1])
+trace = jf.TraceNoise(trace=Detours([1000], [10], length=10_000), offset=np.zeros(2))
+if trace.starts is not None:
+    print(trace.starts.sum())
+jf.PeriodicNoise("1ms", "1us", phases=[0.0, 1e-4])
+jf.PeriodicNoise("1ms", 1e-6, phases=np.zeros(2), begin=0, end="1s")
+jf.StepNoise(jf.Empirical(samples=["1us", 2e-6]))
+jf.StepNoise(jf.Empirical(low=[0, 1e-6], high=np.array([1e-6, 2e-6]), count=[3, 4]))
+print(jf.Congestion({"kind": "fat_tree", "m": [4, 4], "w": [1, 4]}).network.hosts)
+print(Curve([2, 4, 8], [3e-6, 6e-6, 9e-6], error=np.ones(3)).latency.max())
+Histogram([0, 1], [1, 2], [3, 4])
+print(jc.NetworkMap("map.dot").dropped)
+jc.CongestionCase(tree, pattern=[[[0, 1], [1, 2]], np.array([[0, 1]])])
+jc.route_messages(tree, [[[0, 1], [1, 2]]], [3, 4, 5])
+tree.routes([0, 1], [1, 2], [3, 4])
+"""
+
+
+def told(file):
+    """What mypy says of a file, not of what it imports."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent",
+         "--ignore-missing-imports", "--cache-dir", str(file.parent / "cache"), str(file)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode < 2, done.stderr
+    return [line for line in done.stdout.splitlines() if line.startswith(str(file))]
+
+
+@pytest.mark.slow
+def test_users_pass_a_type_checker(tmp_path):
+    """The README's programs and more; and one that is wrong does not pass."""
+    pytest.importorskip("mypy")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
+    assert len(blocks) >= 4
+    file = tmp_path / "user.py"
+    file.write_text("\n".join([HEAD, *blocks, CALLS]), encoding="utf-8")
+    assert told(file) == []
+    file.write_text(HEAD + 'jf.TraceNoise(starts=[0.1], durations=3, length="1s")\n')
+    assert 'Argument "durations" to "TraceNoise"' in "\n".join(told(file))
