@@ -192,6 +192,13 @@ std::int64_t memory(const jf::Program& p, const std::string& backend, int thread
   return use_gpu(backend) ? jf::gpu::memory(p, request) : jf::cpu::memory(p, request);
 }
 
+// Of the loads of a realization's messages under congestion, and of what makes them on the host.
+std::pair<std::int64_t, std::int64_t> load_bytes(const jf::Program& p) {
+  if (p.loads == nullptr) return {0, 0};
+  const std::int64_t table = std::int64_t{sizeof(std::uint16_t)} * p.loads->table_size();
+  return {table, p.loads->bytes() - table};
+}
+
 std::vector<std::uint32_t> philox(const std::array<std::uint32_t, 4>& c,
                                   const std::array<std::uint32_t, 2>& key) {
   const jf::Words r = jf::philox4x32_10({{c[0], c[1], c[2], c[3]}}, key[0], key[1]);
@@ -250,6 +257,7 @@ PYBIND11_MODULE(_core, m) {
            py::arg("loads") = std::vector<Tick>{})
       .def_property_readonly("ranks", &jf::Program::ranks)
       .def_property_readonly("has_copies", &jf::Program::has_copies)
+      .def_property_readonly("load_bytes", &load_bytes)
       .def_readonly("rows", &jf::Program::rows);
 
   m.def("simulate", &simulate, py::arg("program"), py::arg("seed"), py::arg("first"),

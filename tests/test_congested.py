@@ -4,6 +4,7 @@ import pickle
 import random
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from test_plain import AVAILABLE
 import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import _core
+from jitterfly.backends import choose_backend
 from jitterfly.congestion.simulate import simulate_congestion
 from jitterfly.studies.reading import parse_study
 
@@ -353,6 +355,47 @@ def test_memory_counts_the_table():
     assert 2 * table < more < 2 * table + 10**6
 
 
+def test_a_machine_with_too_little_memory_for_the_tables_of_a_gpu(monkeypatch):
+    """A device that is none, and has room: the host makes the tables, all of a batch at a time."""
+    from jitterfly.program import compile_case
+
+    case = jf.Case(1024, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192,
+                   noise=[jf.Congestion(jc.FatTree.of(1152))])  # fmt: skip
+    table, maker = compile_case(case).load_bytes
+    assert table == 2 * 1024 * (1 + 2 * 1023)
+    assert 24 * 1152 < maker < 10**6
+    quiet = jf.Case(1024, algorithm=jf.RingAllreduce(), network=HOCKNEY, message_bytes=8192)
+    assert compile_case(quiet).load_bytes == (0, 0)
+    used, engine, room = [], _core.simulate, 0
+
+    def simulate(*arguments):
+        used.append(arguments[5])
+        return engine(*arguments[:5], "cpu", *arguments[6:])
+
+    monkeypatch.setattr(_core, "cuda_status", lambda: "")
+    monkeypatch.setattr(_core, "gpu_memory_available", lambda: 2**40, raising=False)
+    monkeypatch.setattr(_core, "memory", lambda *_: 2**20)
+    monkeypatch.setattr(_core, "simulate", simulate)
+    monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: room)
+
+    room = 4 * table
+    told = "not enough memory for the results and the loads of messages under congestion"
+    with pytest.raises(jf.BackendError, match=f"^backend 'cuda' can not be used here: {told}") as e:
+        jf.simulate(case, 5, backend="cuda")
+    assert "available 16.0 MiB" in str(e.value)
+    with pytest.warns(RuntimeWarning, match=f"^backend 'auto' takes the CPU: {told}"):
+        assert jf.simulate(case, 5).backend == "cpu"
+    assert jf.simulate(case, 3, backend="cuda").backend == "cuda"
+    assert jf.simulate(quiet, 5, backend="cuda").backend == "cuda"
+    assert used == ["cpu", "cuda", "cuda"]
+    text = (Path(__file__).parents[1] / "cuda" / "gpu" / "batch.h").read_text(encoding="utf-8")
+    assert "kBatchLoads = std::int64_t{1} << 27;" in text  # entries of two bytes
+    room = 2**28 + 2**25  # a batch is no larger than that, however many realizations
+    program = compile_case(replace(case, algorithm=jf.Butterfly()))
+    assert 30_000 * program.load_bytes[0] > 2 * room
+    assert choose_backend(program, "cuda", 0, 30_000, 0, room) == "cuda"
+
+
 def test_plain_values_and_back():
     noise = jf.Congestion(jc.FatTree.of(144, routing="hash", salt=3), ratio=0.25,
                           perturbation="bisect")  # fmt: skip
@@ -500,3 +543,49 @@ def test_a_trace_shows_the_engine_s_times(algorithm):
                    noise=[*NOISE[:2], jf.Congestion(jc.FatTree((8, 8), (1, 2)))])  # fmt: skip
     for realization in range(5):
         assert Replay(case, 1, realization).messages
+
+
+CAPTIONED = """
+name = "captioned"
+seed = 1
+realizations = { max = 20 }
+[case]
+network = { kind = "hockney", alpha = "1us", beta = "1ns", gamma = "0.1ns" }
+[[case.noise]]
+kind = "congestion"
+network = { kind = "fat_tree", m = [4, 4], w = [1, 4] }
+[axes.ranks]
+values = [4, 8]
+[axes.routing]
+path = "noise.0.network.routing"
+values = ["d-mod-k", "hash"]
+[observables.slowdown]
+kind = "slowdown"
+"""
+
+
+def test_tables_and_pictures_say_which_network_noise_they_hold_for(tmp_path):
+    from jitterfly.analysis.report import table
+    from jitterfly.analysis.results import Results
+    from jitterfly.report.collect import about
+
+    said = "butterfly against rand, rule ready, routing d-mod-k, hash, z = 4, 8 of 16 hosts"
+    results = Results(jf.run_study(parse_study(CAPTIONED), tmp_path / "a"))
+    assert f"\nnetwork noise: {said}" in table(results)
+    assert ("network noise", said) in about(results)
+    begin, end = CAPTIONED.index("[[case"), CAPTIONED.index("[axes.ranks")
+    quiet = CAPTIONED[:begin] + 'noise = [{ kind = "jitter", period = "1ms", duration = "1us" }]\n'
+    quiet += CAPTIONED[end : CAPTIONED.index("[axes.routing")]
+    quiet += CAPTIONED[CAPTIONED.index("[observables") :]
+    other = Results(jf.run_study(parse_study(quiet), tmp_path / "b"))
+    assert "network noise" not in table(other) + str(about(other))
+
+    pytest.importorskip("matplotlib")
+    from matplotlib.text import Text
+
+    from jitterfly.plots import curves, distribution, draw
+
+    with draw.drawing():
+        for kind in (curves, distribution):
+            words = " ".join(t.get_text() for t in kind.draw(results).findobj(Text))
+            assert said in " ".join(words.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from .fields import (
 
 BACKENDS = ("auto", "cpu", "cuda")
 _NOT_HERE = "backend 'cuda' can not be used here: "
+_BATCH_LOADS = 2**28  # bytes: kBatchLoads of cuda/gpu/batch.h, of two bytes each
 
 
 class BackendError(ValueError, RuntimeError):
@@ -128,12 +130,13 @@ def choose_backend(
     Raises
     ------
     BackendError
-        Not enough device memory for one batch, with "cuda"; or the device fails.
+        With "cuda": not enough device memory for one batch, or not enough memory of the machine
+        for the loads of its messages; or the device fails.
     ValueError
         Not enough memory for the CPU engine.
     """
     if backend == "cuda" or (backend == "auto" and not threads and not _core.cuda_status()):
-        problem = _device_problem(program, realizations)
+        problem = _device_problem(program, realizations, held, available)
         if not problem:
             return "cuda"
         if backend == "cuda":
@@ -153,9 +156,16 @@ def tell_of_cpu(problem: str, stacklevel: int) -> None:
     warnings.warn(f"backend 'auto' takes the CPU: {what}", RuntimeWarning, stacklevel=stacklevel)
 
 
-def _device_problem(program: _core.Program, realizations: int) -> str:
+def _device_problem(
+    program: _core.Program, realizations: int, held: int, available: int | None
+) -> str:
     """Why the device can not run it now; "" if it can."""
     try:
+        memory.check_memory(
+            held + _host_loads(program, realizations),
+            "the results and the loads of messages under congestion, which the host makes",
+            available,
+        )
         needed = _core.memory(program, "cuda", 0, realizations)
         memory.check_memory(
             needed, "one realization", _core.gpu_memory_available(), "device memory"
@@ -163,3 +173,15 @@ def _device_problem(program: _core.Program, realizations: int) -> str:
     except (RuntimeError, ValueError) as error:
         return f"{_NOT_HERE}{error}"
     return ""
+
+
+def _host_loads(program: _core.Program, realizations: int) -> int:
+    """Bytes of the machine's memory that a batch of the device takes at most, under congestion.
+
+    Its tables, one for each realization, and what every thread makes them with.
+    """
+    table, maker = program.load_bytes
+    if table == 0:
+        return 0
+    batch = max(1, min(realizations, _BATCH_LOADS // table))
+    return batch * table + min(batch, os.cpu_count() or 1) * maker
