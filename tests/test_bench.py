@@ -82,7 +82,11 @@ def test_report_and_json(tmp_path, capsys):
     assert result["format"] == 2
     assert result["anchor"] == 32
     assert result["machine"]["cores"] >= 1
-    assert all(goal["met"] is None for goal in result["goals"])  # other sizes
+    found = [goal["found"] for goal in result["goals"] if goal["goal"].startswith("congestion, ")]
+    network = result["congestion"]
+    assert found == [network["times_as_fast"], network["large_cpu_seconds"] / 2]
+    assert min(found) > 0
+    assert all(goal["met"] is None for goal in result["goals"][:-2])  # other sizes
     assert len(result["ratios"]) == 2
     assert result["capacity"] == {"core": None, "gpu": None, "problem": ""}
     costs = {(row["program"], row["noise"]): row for row in result["sources"]
@@ -283,16 +287,17 @@ def test_goals_are_judged_by_what_was_measured():
         {"ranks": 2**20, "bytes_per_rank": 9.0, "case": "another"},
         {"ranks": 2**10, "bytes_per_rank": 90.0, "case": "a small one"},
     ]
-    judged = bench_goals.goals(rows, sizes)
+    network = {"times_as_fast": 49.9, "large_cpu_seconds": 200}
+    judged = bench_goals.goals(rows, sizes, network)
     found = [(goal["found"], goal["met"]) for goal in judged]
     expected = [(2.5e9, True), (1 / 9e-10, True), (1.25, True), (None, None), (1.75, False),
                 (None, None), (1250, True), (25, False), (2.25, False), (17, False),
-                (1e12, True), (None, None), (0.5, True)]  # fmt: skip
+                (1e12, True), (None, None), (0.5, True), (49.9, False), (100, True)]  # fmt: skip
     for (value, met), (wanted, right) in zip(found, expected, strict=True):
         assert value == (wanted if wanted is None else pytest.approx(wanted))
         assert met is right
     text = "\n".join(bench_goals.lines(judged))
-    assert text.count("NOT met") == 4
+    assert text.count("NOT met") == 5
     assert text.count("not measured") == 3
     assert "the largest" in text
     assert all(goal["met"] is None for goal in bench_goals.goals([], []))

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import _core
 from ..memory import available_bytes, check_memory
-from . import capacity, comparison, contest, goals, gpu, limits, loggopsim, options
+from . import capacity, comparison, congestion, contest, goals, gpu, limits, loggopsim, options
 from . import collectives as bc
 from . import measure as bm
 from . import peers as bp
@@ -164,6 +164,7 @@ def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -
         bm.calibrate(table, length * plan.seconds, what, tell)
         bm.measure(table, plan.repeats, what, tell)
     costs, messages = bs.compared(kinds), bc.compared(shapes)
+    network = congestion.measured() if plan.peers else None
     devices = _core.devices() if not _core.cuda_status() else []
     card = gpu.gpu_capacity(devices[0]) if devices and plan.limit else None
     counter = limits.Counter(tell) if plan.limit else None
@@ -193,5 +194,6 @@ def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -
         "collectives": messages,
         "collective_limit": bc.limit(messages, anchor == contest.GOAL_RANKS),
         "core_share": core_share(first[0]) if first else None,
-        "goals": goals.goals(rows, contest.sizes(rows, left_out)),
+        "congestion": network,
+        "goals": goals.goals(rows, contest.sizes(rows, left_out), network),
     }  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ from ..congestion import (
     simulate_congestion,
 )
 from ..congestion.explicit import tree_graph
+from .goal import Goal
+from .peers import DisagreementError
 
 GOAL_TIMES_AS_FAST = 50.0
 GOAL_HOSTS = 1152
@@ -81,6 +83,38 @@ def large(realizations: int = 20) -> float:
     case = CongestionCase(FatTree.of(GOAL_LARGE_HOSTS))
     spent, _ = _seconds(lambda: simulate_congestion(case, realizations, _SEED, "cpu", 1))
     return 1000 * spent / realizations
+
+
+def measured() -> dict[str, Any]:
+    """What the goals are about, as plain values.
+
+    Raises
+    ------
+    DisagreementError
+        The walk does not give the engine's results.
+    """
+    found = contest()
+    if not found.same:
+        raise DisagreementError(
+            f"the walk of a network's graph does not give the engine's results at {found.hosts} "
+            "hosts"
+        )
+    return {
+        **asdict(found),
+        "large_hosts": GOAL_LARGE_HOSTS,
+        "large_cpu_seconds": large(),
+    }
+
+
+def goals(found: dict[str, Any] | None) -> list[tuple[Goal, float | None]]:
+    """The goals, and what was found of each; without `measured`, None."""
+    return [
+        (Goal(f"congestion, {GOAL_HOSTS} hosts: times as fast as a walk of the graph, per core",
+              GOAL_TIMES_AS_FAST, True), found and found["times_as_fast"]),
+        (Goal(f"congestion, {GOAL_LARGE_HOSTS} hosts x 1,000 realizations: CPU time for each of "
+              "two cores", GOAL_LARGE_SECONDS, False, "s"),
+         found and found["large_cpu_seconds"] / 2),
+    ]  # fmt: skip
 
 
 def _arrays(drawn: Realization) -> tuple[Numbers, Numbers, Numbers, Numbers]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from . import congestion
+from .goal import Goal
 from .measure import CPU, CUDA
 from .peers import EVENTS, NUMPY
 
@@ -13,16 +15,11 @@ SMALL, LARGE, BIG = 2**12, 2**23, 2**20
 CARD = 2**13
 
 
-class Goal(NamedTuple):
-    """A bound; `least`: it is the least that will do, else the most."""
-
-    what: str
-    bound: float
-    least: bool
-    unit: str = ""
-
-
-def goals(rows: Sequence[dict[str, Any]], sizes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def goals(
+    rows: Sequence[dict[str, Any]],
+    sizes: Sequence[dict[str, Any]],
+    network: dict[str, Any] | None = None,
+) -> list[dict[str, Any]]:
     """Each goal with what was found and whether it is met; None where it was not measured.
 
     Parameters
@@ -31,6 +28,8 @@ def goals(rows: Sequence[dict[str, Any]], sizes: Sequence[dict[str, Any]]) -> li
         Measurements, as `contest.row` makes them.
     sizes : sequence of dict
         "ranks", "bytes_per_rank" and "case" of cases that were not all measured.
+    network : dict, optional
+        What `congestion.measured` found.
     """
     one = {(r["name"], r["program"], r["noise"], r["ranks"]): r for r in rows
            if r["threads"] in (1, None)}  # fmt: skip
@@ -68,7 +67,7 @@ def goals(rows: Sequence[dict[str, Any]], sizes: Sequence[dict[str, Any]]) -> li
          _rate(big)),
         (Goal("GPU: share of the limit, 2^13 ranks", 0.4, True), small and small["share"]),
     ]  # fmt: skip
-    return [_judged(goal, value) for goal, value in found]
+    return [_judged(goal, value) for goal, value in [*found, *congestion.goals(network)]]
 
 
 def _rate(row: dict[str, Any] | None) -> float | None:

@@ -31,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--longest", type=float, help="a case of which one realization would take longer than so "
         "many seconds is left out (default: 5)")  # fmt: skip
     add("--all-threads", action="store_true", help="measure with all CPU threads too")
-    add("--no-peers", action="store_true", help="leave out NumPy and the event-driven simulator")
+    add(
+        "--no-peers",
+        action="store_true",
+        help="leave out NumPy, the event-driven simulator and the walk of a network",
+    )
     add("--no-sources", action="store_true", help="leave out the cost of each kind of noise")
     add("--no-collectives", action="store_true", help="leave out the cost of each collective")
     add(
