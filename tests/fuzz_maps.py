@@ -1,13 +1,15 @@
 """Fuzz the parsers of networks: ``python tests/fuzz_maps.py --count 1000000 --seed 1``.
 
 Every input is a mutated sample. Reading it must end soon in routes that end, or in a ValueError of
-one line that names the file. All else is a finding, printed with what repeats it (``--only``).
+one line that names the file and the line. All else is a finding, printed with what repeats it
+(``--only``).
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 import time
 
@@ -87,7 +89,12 @@ PIECES = [
     *("switchguid=", "switchguid=0xa1", "Unicast lids [] of switch guid 0xa1", "Chassis 1"),
 ]  # fmt: skip
 MOST_SECONDS = 1.0
-SAMPLES = [(DIGRAPH, None), (LOOP, None), (DISCOVERED, TABLES), (DISCOVERED, TABLES)]
+NO_LINE = re.compile(
+    "neither a Graphviz digraph nor|has no forwarding table|tables must be left out: the digraph"
+)
+"""Of a file as a whole."""
+Sample = tuple[str, str | None]
+SAMPLES: list[Sample] = [(DIGRAPH, None), (LOOP, None), (DISCOVERED, TABLES), (DISCOVERED, TABLES)]
 
 
 class Finding(Exception):
@@ -129,6 +136,8 @@ def check(text: str, tables: str | None) -> str:
         message = str(error)
         if "\n" in message or not ("map" in message or "tables" in message) or len(message) > 600:
             raise Finding(f"message {message!r}") from None
+        if not re.search(r", line \d+\b", message) and not NO_LINE.search(message):
+            raise Finding(f"no line in {message!r}") from None
         return "error"
     finally:
         if time.process_time() - start > MOST_SECONDS:
@@ -153,12 +162,14 @@ def check(text: str, tables: str | None) -> str:
     return "loop" if dropped else "read"
 
 
-def run(numbers: range, seed: int) -> tuple[dict[str, int], list[str]]:
+def run(
+    numbers: range, seed: int, samples: list[Sample] = SAMPLES
+) -> tuple[dict[str, int], list[str]]:
     """How many inputs ended how, and the findings."""
     ends, findings = {"read": 0, "loop": 0, "error": 0}, []
     for number in numbers:
         chance = random.Random(f"{seed} {number}")
-        text, tables = chance.choice(SAMPLES)
+        text, tables = chance.choice(samples)
         if tables is not None and chance.random() < 0.5:
             tables = mutated(chance, tables)
         else:

@@ -1,8 +1,11 @@
 """Routes: the closed form equals a walk of the explicit graph; what is known of D-mod-K holds."""
 
+from math import prod
+
 import numpy as np
 import pytest
 from reference import congestion as plain
+from reference.fat_tree_graph import FatTreeGraph
 
 import jitterfly.congestion as jc
 from jitterfly.congestion.explicit import tree_graph
@@ -32,6 +35,16 @@ def numbered(tree, m, w, p):
     return number
 
 
+def messages(hosts, seed):
+    """10^5 between different hosts, half of them with their destination as key."""
+    random = np.random.default_rng(seed)
+    s = random.integers(hosts, size=MESSAGES)
+    d = (s + random.integers(1, hosts, size=MESSAGES)) % hosts
+    keys = random.integers(2**20, size=MESSAGES)
+    keys[: MESSAGES // 2] = d[: MESSAGES // 2]
+    return s, d, keys
+
+
 TREES = {str(n): (list(m), list(w), [1] * len(m)) for n, (m, w) in NAMED.items()} | PARALLEL
 
 
@@ -40,16 +53,40 @@ def test_closed_form_is_a_walk(name):
     """Of the reference's walk, node by node, 10^5 random messages with random keys."""
     m, w, p = TREES[name]
     tree, reference = jc.FatTree(m, w, p), plain.Tree(m, w, p)
-    random = np.random.default_rng(1)
-    s, d = random.integers(tree.hosts, size=(2, MESSAGES))
-    keys = random.integers(2**20, size=MESSAGES)
-    keys[: MESSAGES // 2] = d[: MESSAGES // 2]
+    s, d, keys = messages(tree.hosts, 1)
     found = tree.routes(s, d, keys)
     number = numbered(tree, m, w, p)
     for i, (a, b, k) in enumerate(zip(s.tolist(), d.tolist(), keys.tolist(), strict=True)):
         edges = {number(edge) for edge in reference.route(a, b, k)}
         assert set(found[i][found[i] != NO_EDGE].tolist()) == edges
     assert found[found != NO_EDGE].max() < tree.edges
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_closed_form_is_a_walk_of_the_graph(name):
+    """Built of nodes and edges from its definition; every edge of it has a number of its own."""
+    m, w, p = TREES[name]
+    tree, graph = jc.FatTree(m, w, p), FatTreeGraph(m, w, p)
+    assert len(graph.neighbours) == tree.hosts + tree.switches
+    number = {edge: _number(tree, *edge) for edge in graph.edges}
+    assert sorted(number.values()) == list(range(tree.edges))
+    s, d, keys = messages(tree.hosts, 4)
+    found = tree.routes(s, d, keys)
+    ends = [row[row != NO_EDGE].tolist() for row in found]
+    for edges, *message in zip(ends, s.tolist(), d.tolist(), keys.tolist(), strict=True):
+        assert edges
+        assert sorted(edges) == sorted(number[edge] for edge in graph.walk(*message))
+
+
+def _number(tree, tail, head, cable):
+    """As `FatTree.routes` documents it: up and down by turns, level by level from the hosts."""
+    (level, digits), (_, above) = sorted((tail, head))
+    sizes = [tree.hosts // prod(tree.m[:i]) * prod(tree.w[: i + 1]) * tree.p[i]
+             for i in range(level + 1)]  # fmt: skip
+    begin = 2 * sum(sizes[:-1]) + (sizes[-1] if tail[0] > head[0] else 0)
+    block = sum(x * prod(tree.m[level:i]) for i, x in enumerate(digits) if i >= level)
+    copy = sum(x * prod(tree.w[:i]) for i, x in enumerate(above) if i <= level)
+    return begin + (block * prod(tree.w[: level + 1]) + copy) * tree.p[level] + cable
 
 
 @pytest.mark.parametrize("name", ["144", "1152", "parallel", "two ports", "half"])
@@ -78,12 +115,14 @@ def _walk(names, edges):
     return _core.GraphWalk(len(names), edges)
 
 
-@pytest.mark.parametrize("hosts", [144, 1152, 1728, 3456])
-def test_shifts_do_not_collide_under_d_mod_k(hosts):
+@pytest.mark.parametrize(("hosts", "step"), [(144, 1), (1152, 1), (1728, 1), (3456, 7),
+                                             (20736, 997)])  # fmt: skip
+def test_shifts_do_not_collide_under_d_mod_k(hosts, step):
     tree, everyone = jc.FatTree.of(hosts), np.arange(hosts)
-    shifts = range(1, hosts) if hosts == 144 else range(1, hosts, 97)
-    levels = [np.stack([everyone, (everyone + shift) % hosts], axis=1) for shift in shifts]
-    assert all((w == 1).all() for w in jc.route_messages(tree, levels))
+    for shift in range(1, hosts, step):
+        level = np.stack([everyone, (everyone + shift) % hosts], axis=1)
+        (w,) = jc.route_messages(tree, [level])
+        assert (w == 1).all()
 
 
 def test_shifts_collide_with_half_the_parents():

@@ -27,9 +27,19 @@ def test_run_on_a_tree(capsys):
     out = said(capsys, "run", "--tree", 144, "--routing", "hash", "--ratio", 0.3, "--seed", 4,
                "--realizations", 80, "--rule", "ready")  # fmt: skip
     assert "tree against rand, rule ready, routing hash" in out
-    assert "z = 101 of 144 ranks, 80 realizations" in out
+    assert "z = 101 of 144 ranks (ratio 0.3) on 144 hosts, 80 realizations" in out
     case = jc.CongestionCase(jc.FatTree.of(144, routing="hash"), ratio=0.3, rule="ready")
     both = [jc.simulate_congestion(c, 80, 4) for c in (case, case.unperturbed())]
+    assert f"slowdown: {jc.slowdown(*both):.1f} %" in out
+
+
+def test_run_on_a_tree_of_ones_own(capsys):
+    out = said(capsys, "run", "--tree", "16,12:1,8:1,2", "--routing", "s-mod-k", "--ranks", 100,
+               "--realizations", 30, "--threads", 1)  # fmt: skip
+    assert "z = 50 of 100 ranks (ratio 0.5) on 192 hosts, 30 realizations" in out
+    tree = jc.FatTree((16, 12), (1, 8), (1, 2), routing="s-mod-k")
+    case = jc.CongestionCase(tree, ranks=100)
+    both = [jc.simulate_congestion(c, 30) for c in (case, case.unperturbed())]
     assert f"slowdown: {jc.slowdown(*both):.1f} %" in out
 
 
@@ -37,6 +47,12 @@ def test_run_on_a_tree(capsys):
     ("arguments", "message"),
     [
         (["run", "--tree", "145"], "hosts must be one of 144"),
+        (["run", "--tree", "many"], "hosts must be one of 144"),
+        (["run", "--tree", "12,12"], "--tree must be a number of hosts, or M:W or M:W:P"),
+        (["info", "--tree", "12,x:1,12"], "--tree must be a number of hosts, or M:W or M:W:P"),
+        (["info", "--tree", "12,12:1"], "w must be a list of 2 integers"),
+        (["run", "--tree", "144", "--ranks", "145"], "ranks must be an integer from 1 to 144"),
+        (["run", "--tree", "144", "--threads", "0"], "threads must be an integer from 1"),
         (["run", "--tree", "144", "--tables", "x"], "--tables is for a file"),
         (["info", str(MAPS / "README.md")], "neither a Graphviz digraph"),
         (["info", str(MAPS / "none.dot")], "none.dot"),

@@ -2,16 +2,20 @@
 
 import csv
 import math
+import re
 
+import fuzz_maps
 import numpy as np
 import pytest
 from test_congestion_orcs import MAPS
+from test_map_files import as_discovered
 
 import jitterfly.congestion as jc
 from jitterfly.claims import CANNOT_TELL, DIFFERS, REPRODUCED, verdict
 from jitterfly.claims.hsl09 import HSL09
 from jitterfly.cli import main
 from jitterfly.congestion import study
+from jitterfly.congestion.mapfile import read_text
 from jitterfly.congestion.study import FIGURES, HALF, SYSTEMS, Point, Setting
 
 
@@ -143,6 +147,21 @@ def test_factor_two():
     ]  # fmt: skip
 
 
+def test_what_is_said_has_intervals_and_says_what_it_holds_for():
+    """Figures of slowdown: all but ranges that are claimed, limits, and shares of something."""
+    chosen = [one for name in FIGURES for one in study.settings(name, quick=True)]
+    points = study.run_settings(chosen, 10)
+    others = r"\d+–\d+ %|[\d.]+ % (are allowed|of the rise)|factor 2"
+    for figure, claim in HSL09.items():
+        for found in claim.check([one for one in points if one.setting.figure == figure]):
+            for word in (" against ", "rule orcs", "routing "):
+                assert word in found.where
+            said, intervals = re.subn(r"[\d.]+ \[-?[\d.]+, [\d.]+\] %", "", found.text)
+            assert not re.search(r"\d %", re.sub(others, "", said)), found.text
+            assert not intervals or "z = " in said, found.text
+            assert intervals or "standard deviation" in said, found.text
+
+
 # --- the command
 
 
@@ -184,6 +203,18 @@ def test_command_writes_what_it_found(tmp_path, capsys):
     assert {routing for name, routing in widths if name == "1152 hosts"} == set(jc.ROUTINGS)
 
 
+def test_command_takes_a_network_with_its_tables(tmp_path, capsys):
+    both = as_discovered(read_text(MAPS / "loginoff_updn.dot.gz"))
+    files = tmp_path / "topo", tmp_path / "lfts"
+    for file, text in zip(files, both, strict=True):
+        file.write_text(text)
+    study_command(capsys, tmp_path / "a", "--quick", "--realizations", 5, "--only", "N5", "--map",
+                  *files)  # fmt: skip
+    with (tmp_path / "a" / "bisection.csv").open(newline="") as table:
+        found = {row["network"]: row for row in csv.DictReader(table)}
+    assert (found["topo"]["hosts"], found["topo"]["routing"]) == ("145", "tables")
+
+
 def test_command_says_the_same_again(tmp_path, capsys):
     for name in "ab":
         study_command(capsys, tmp_path / name, "--quick", "--realizations", 5, "--only", "N3")
@@ -199,9 +230,13 @@ def test_command_says_the_same_again(tmp_path, capsys):
         (["--seed", "-1"], "seed must be"),
         (["a/x.dot", "b/x.dot"], "two files are called 'x.dot'"),
         ([str(MAPS / "README.md")], "neither a Graphviz digraph"),
+        (["--map", str(MAPS / "README.md"), "x"], "x"),
+        (["small.dot"], "small.dot: ratio 0.2 leaves one perturbing rank"),
     ],
 )
-def test_errors_are_one_line(tmp_path, capsys, arguments, message):
+def test_errors_are_one_line(tmp_path, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.dot").write_text(fuzz_maps.DIGRAPH)
     assert main(["network", "study", "--out", str(tmp_path / "out"), *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error

@@ -7,6 +7,7 @@ import pytest
 import small_reproduction
 
 from jitterfly.claims import CLAIMS, VERDICTS, verdict
+from jitterfly.cli import main
 from jitterfly.congestion import study as networks
 from jitterfly.plots import draw
 from jitterfly.report import hsl09
@@ -51,6 +52,13 @@ def test_only_chooses(small):
     told = "--only must be one of 'first', 'second', 'hsl09_n1', .*'hsl09_n5', got 'third'"
     with pytest.raises(ValueError, match=told):
         studies(quick=True, only=["first", "third"])
+
+
+def test_only_can_be_repeated(monkeypatch):
+    seen = {}
+    monkeypatch.setattr(module, "reproduce", lambda out, **given: seen.update(given))
+    assert main(["reproduce", "--only", "hsl09_n1", "ms12_fig12", "--only", "hsl09_n5"]) == 0
+    assert seen["only"] == ["hsl09_n1", "ms12_fig12", "hsl09_n5"]
 
 
 def test_writes_a_report_of_all_studies(small, said):

@@ -15,6 +15,7 @@ from ..store import Store
 from ..studies import Place, Study
 from . import along
 from .facts import Facts, facts_of
+from .networks import network_noise
 
 CONVENTIONAL, REDUNDANT = "conventional", "redundant"
 
@@ -185,7 +186,7 @@ class Results:
 
     @cached_property
     def state(self) -> str:
-        """For a caption: what is missing, and how many cells met their targets. May be empty."""
+        """For a caption: what is missing, which cells met their targets, network noise; or ""."""
         told = []
         done = sum(spot.complete for spot in self.spots)
         if done < len(self.spots):
@@ -193,4 +194,9 @@ class Results:
         if self.study.targets:
             met = sum(not spot.unmet for spot in self.spots)
             told.append(f"{met} of {len(self.spots)} cells met the target")
-        return "; ".join(told)
+        return "; ".join(filter(None, [*told, self.network_noise]))
+
+    @cached_property
+    def network_noise(self) -> str:
+        """For a caption: what is known of networks and other jobs' traffic. May be empty."""
+        return network_noise(cell.case for spot in self.spots for cell in spot.place.cells)

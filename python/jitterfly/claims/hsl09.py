@@ -51,17 +51,21 @@ def _systems(points: Sequence[Point]) -> list[Finding]:
     found = [_inside(where, line, 150, 300) for where, line in series(points).items()]
     for rule in dict.fromkeys(point.case.rule for point in points):
         same = [point for point in points if point.case.rule == rule]
-        halves = {p.case.ratio: p.slowdown for p in same if p.setting.network == HALF}
+        halves = {p.case.ratio: p for p in same if p.setting.network == HALF}
         others = [p for p in same if p.setting.network != HALF and p.case.ratio in halves]
-        worse = [_order(point.slowdown, halves[point.case.ratio]) for point in others]
-        told = ", ".join(
-            f"{halves[ratio].value:.0f} % against "
-            f"{max(p.slowdown.value for p in others if p.case.ratio == ratio):.0f} % at {ratio}"
+        worse = [_order(point.slowdown, halves[point.case.ratio].slowdown) for point in others]
+        worst = {
+            ratio: max((p for p in others if p.case.ratio == ratio), key=_slow, default=None)
             for ratio in halves
-            if others
+        }
+        told = ", ".join(
+            f"{_percent(halves[ratio].slowdown)} ({_at_z(halves[ratio])}) against "
+            f"{_percent(one.slowdown)} ({_at_z(one)}) at ratio {ratio}"
+            for ratio, one in worst.items()
+            if one is not None
         )
-        text = f"worst on half bandwidth: {told} for the worst of full bandwidth"
-        found.append(Finding(f"all systems, rule {rule}", every(worse), text))
+        text = f"worst on half bandwidth, against the worst of full bandwidth: {told}"
+        found.append(Finding(f"all systems: {same[0].how}", every(worse), text))
     return found
 
 
@@ -115,10 +119,10 @@ HSL09 = {
 
 def _inside(where: str, line: Sequence[Point], low: float, high: float) -> Finding:
     parts = [between(point.slowdown, low, high) for point in line]
-    values = [point.slowdown for point in line]
-    least, most = min(values, key=_value), max(values, key=_value)
+    least, most = min(line, key=_slow), max(line, key=_slow)
     outside = sum(part is False for part in parts)
-    text = f"{low}–{high} %: {_percent(least)} to {_percent(most)}"
+    ends = " to ".join(f"{_percent(one.slowdown)} at {_at_z(one)}" for one in (least, most))
+    text = f"{low}–{high} %: {ends}"
     return Finding(where, every(parts), text + (f", {outside} of {len(parts)} outside"
                                                if outside else ""))  # fmt: skip
 
@@ -149,7 +153,8 @@ def _logarithmic(where: str, line: Sequence[Point]) -> Finding:
     value = np.array([one.value for one in found])
     error = np.array([(one.high - one.low) / (2 * 1.96) for one in found])
     miss, doubt = np.abs(keep @ value), _SURE * np.sqrt(keep**2 @ error**2)
-    slope = float(centred @ value / (centred @ centred))
+    weight = centred / (centred @ centred)
+    slope, doubtful = float(weight @ value), 1.96 * float(np.sqrt(weight**2 @ error**2))
     limit = _STRAIGHT * abs(slope) * float(np.ptp(x))
     holds = None
     if slope > 0 and np.all(miss + doubt < limit):
@@ -157,8 +162,11 @@ def _logarithmic(where: str, line: Sequence[Point]) -> Finding:
     elif slope <= 0 or np.any(miss - doubt > limit):
         holds = False
     share = 100 * miss.max() * _STRAIGHT / limit if limit else np.inf
-    text = f"logarithmic in size: {slope:.1f} % more with each doubling, the line misses by up to "
-    return Finding(where, holds, f"{text}{share:.0f} % of the rise (10 % are allowed)")
+    rise = f"{slope:.1f} [{slope - doubtful:.1f}, {slope + doubtful:.1f}] % more"
+    ends = f"{_at_z(line[0])} to {line[-1].case.z}"
+    text = f"logarithmic in size: {rise} with each doubling, {ends}; "
+    text += f"the line misses by up to {share:.0f} % of the rise (10 % are allowed)"
+    return Finding(where, holds, text)
 
 
 def _order(smaller: Estimate, larger: Estimate) -> bool | None:
@@ -167,8 +175,8 @@ def _order(smaller: Estimate, larger: Estimate) -> bool | None:
     return False if larger.high < smaller.low else None
 
 
-def _value(found: Estimate) -> float:
-    return found.value
+def _slow(point: Point) -> float:
+    return float(point.slowdown.value)
 
 
 def _percent(found: Estimate) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from ..fields import shorten
 from . import network_study
+from .options import value
 
 if TYPE_CHECKING:
     from ..congestion import Topology
@@ -32,6 +34,7 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--perturbation", default="rand", help="rand, bisect or bisect_fb")
     run.add_argument("--ratio", type=float, default=0.5, help="perturbing ranks / all ranks")
     run.add_argument("--rule", default="orcs", help="orcs, orcs1 or ready")
+    run.add_argument("--ranks", type=int, help="of both patterns (default: all hosts)")
     run.set_defaults(run=_run)
     network_study.add_parser(actions)
 
@@ -39,11 +42,20 @@ def add_parser(commands: Any) -> None:
 def _add_network(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("file", nargs="?", help="a digraph of ORCS, or output of ibnetdiscover")
-    where.add_argument("--tree", type=int, metavar="HOSTS", help="a fat tree: 144 to 20736 hosts")
+    where.add_argument(
+        "--tree",
+        metavar="HOSTS|M:W[:P]",
+        help="a fat tree: 144 to 20736 hosts, or children, parents and cables of each level, such "
+        "as 16,12,24:1,8,12",
+    )
     parser.add_argument("--tables", metavar="FILE", help="forwarding tables, with ibnetdiscover")
     parser.add_argument("--routing", help="of --tree: d-mod-k (default), s-mod-k, hash or random")
     parser.add_argument("--realizations", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="of the CPU backend (default: all)"
+    )
 
 
 def _network(chosen: argparse.Namespace) -> Topology:
@@ -55,7 +67,21 @@ def _network(chosen: argparse.Namespace) -> Topology:
         return NetworkMap.read(chosen.file, chosen.tables)
     if chosen.tables is not None:
         raise ValueError("--tables is for a file, not for --tree")
-    return FatTree.of(chosen.tree, routing=chosen.routing or "d-mod-k")
+    routing = chosen.routing or "d-mod-k"
+    parts = chosen.tree.split(":")
+    numbers = [[value(number) for number in part.split(",")] for part in parts]
+    if len(parts) == 1 and len(numbers[0]) == 1:
+        return FatTree.of(numbers[0][0], routing=routing)
+    if not 2 <= len(parts) <= 3 or any(isinstance(n, str) for part in numbers for n in part):
+        raise ValueError(
+            "--tree must be a number of hosts, or M:W or M:W:P such as 16,12,24:1,8,12; got "
+            f"{shorten(chosen.tree)}"
+        )
+    return FatTree(*numbers, routing=routing)
+
+
+def _engine(chosen: argparse.Namespace) -> dict[str, Any]:
+    return {"backend": chosen.backend, "threads": chosen.threads}
 
 
 def _info(chosen: argparse.Namespace) -> None:
@@ -63,11 +89,14 @@ def _info(chosen: argparse.Namespace) -> None:
 
     network = _network(chosen)
     assert isinstance(network, (FatTree, NetworkMap))
-    found = bisection_bandwidth(network, chosen.realizations, chosen.seed)
+    found = bisection_bandwidth(network, chosen.realizations, chosen.seed, **_engine(chosen))
     print(f"hosts: {network.hosts}, switches: {network.switches}, directed links: {network.edges}")
     dropped = f", {network.dropped} routes dropped" if isinstance(network, NetworkMap) else ""
     print(f"routing: {network.routing_name}{dropped}")
-    print(f"effective bisection bandwidth: {found:.4f} of a link's (mean of 1/w, 95 %)")
+    print(
+        f"effective bisection bandwidth: {found:.4f} of a link's (mean of 1/w, 95 %, "
+        f"{chosen.realizations} realizations)"
+    )
 
 
 def _run(chosen: argparse.Namespace) -> None:
@@ -80,6 +109,7 @@ def _run(chosen: argparse.Namespace) -> None:
         perturbation=chosen.perturbation,
         ratio=chosen.ratio,
         rule=chosen.rule,
+        ranks=chosen.ranks,
     )
     if case.rule not in DELAYS or case.perturbation == "none":
         raise ValueError(
@@ -87,11 +117,14 @@ def _run(chosen: argparse.Namespace) -> None:
             f"{case.perturbation!r} and rule {case.rule!r}"
         )
     both = [
-        simulate_congestion(each, chosen.realizations, chosen.seed)
+        simulate_congestion(each, chosen.realizations, chosen.seed, **_engine(chosen))
         for each in (case, case.unperturbed())
     ]
-    name = case.network.routing_name
+    name, hosts = case.network.routing_name, case.network.hosts
     print(f"{case.pattern} against {case.perturbation}, rule {case.rule}, routing {name}")
-    print(f"z = {case.z} of {case.ranks} ranks, {chosen.realizations} realizations")
+    print(
+        f"z = {case.z} of {case.ranks} ranks (ratio {case.ratio:g}) on {hosts} hosts, "
+        f"{chosen.realizations} realizations"
+    )
     print(f"time: {both[0].mean():.4g}, unperturbed {both[1].mean():.4g} (messages)")
     print(f"slowdown: {slowdown(*both):.1f} % (95 %)")

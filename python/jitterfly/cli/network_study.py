@@ -16,8 +16,14 @@ def add_parser(actions: Any) -> None:
         description="Writes DIR/findings.txt, slowdown.csv, bisection.csv and, with matplotlib, "
         "pictures. Every row says pattern, perturbation, rule, routing, z, and has its interval.",
     )
+    study.add_argument("maps", nargs="*", metavar="FILE", help="more networks: digraphs of ORCS")
     study.add_argument(
-        "maps", nargs="*", metavar="FILE", help="more networks: digraphs, output of ibnetdiscover"
+        "--map",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("FILE", "TABLES"),
+        help="one more: output of ibnetdiscover and forwarding tables; can be repeated",
     )
     study.add_argument("--quick", action="store_true", help="a few seconds: fewer of everything")
     study.add_argument(
@@ -38,7 +44,8 @@ def _study(chosen: argparse.Namespace) -> None:
     def told(what: str) -> None:
         print(what, file=sys.stderr, flush=True)
 
-    names = [Path(file).name for file in chosen.maps]
+    files = [*((file, None) for file in chosen.maps), *chosen.map]
+    names = [Path(file).name for file, _ in files]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ValueError(f"two files are called {twice[0]!r}: their rows could not be told apart")
@@ -46,7 +53,7 @@ def _study(chosen: argparse.Namespace) -> None:
         chosen.out,
         quick=chosen.quick,
         only=chosen.only,
-        maps={name: NetworkMap.read(f) for name, f in zip(names, chosen.maps, strict=True)},
+        maps={name: NetworkMap.read(*both) for name, both in zip(names, files, strict=True)},
         realizations=chosen.realizations,
         seed=chosen.seed,
         told=told,

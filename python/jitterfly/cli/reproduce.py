@@ -26,6 +26,7 @@ def add_parser(commands: Any) -> None:
     reproduce.add_argument(
         "--only",
         nargs="+",
+        action="extend",
         metavar="NAME",
         help="these studies; HSL09's figures: hsl09_n1 to hsl09_n5",
     )

@@ -60,7 +60,9 @@ def forwarding(links: Links) -> tuple[npt.NDArray[np.uint32], list[tuple[int, in
     """
     count = len(links.hosts)
     if count < 2:
-        raise ValueError(f"{links.file}: at least two hosts are needed, there are {count}")
+        raise ValueError(
+            f"{links.file}, line {links.lines[0]}: at least two hosts are needed, there is one"
+        )
     memory.check_memory(
         16 * links.nodes * count, f"{links.file}: forwarding tables", memory.available_bytes()
     )
@@ -81,6 +83,19 @@ def forwarding(links: Links) -> tuple[npt.NDArray[np.uint32], list[tuple[int, in
     for destination in {b for _, b in dropped}:
         _cut_loops(table[:, destination], heads, destination)
     return table, dropped
+
+
+def node_in_loop(links: Links, source: int, destination: int) -> int:
+    """A node to which a route that never ends comes again and again."""
+    node, seen = source, set[int]()
+    while node not in seen:
+        seen.add(node)
+        node = next(
+            head
+            for tail, head, reach in zip(links.tails, links.heads, links.reach, strict=True)
+            if tail == node and (reach is None or destination in reach)
+        )
+    return node
 
 
 def _walk(

@@ -99,12 +99,17 @@ def settings(figure: str, *, quick: bool = False) -> list[Setting]:
 
 def map_settings(maps: dict[str, Topology], *, quick: bool = False) -> list[Setting]:
     """Slowdown against ratio, as N3, on given networks."""
-    return [
-        Setting(MAPS, name, CongestionCase(network, ratio=ratio, rule=rule))
-        for name, network in maps.items()
-        for rule in _rules(quick)
-        for ratio in _ratios(0.2, 0.8, quick)
-    ]
+    found = []
+    for name, network in maps.items():
+        try:
+            found += [
+                Setting(MAPS, name, CongestionCase(network, ratio=ratio, rule=rule))
+                for rule in _rules(quick)
+                for ratio in _ratios(0.2, 0.8, quick)
+            ]
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    return found
 
 
 def check_settings(realizations: int, seed: int) -> tuple[int, int]:

@@ -41,6 +41,9 @@ def about(results: Results) -> Facts:
     """How much was run, and how many cells met their targets."""
     cells = len(results.spots)
     told = [("cells", f"{cells:,}"), ("realizations per cell", results.count)]
+    if results.network_noise:
+        what, _, text = results.network_noise.partition(": ")
+        told.append((what, text))
     open_ = sum(not spot.complete for spot in results.spots)
     if open_:
         told.append(("UNFINISHED", f"{open_:,} cells"))

@@ -123,7 +123,7 @@ def figures(name: str, points: Sequence[Point]) -> list[tuple[str, Any]]:
         title = "HSL09 slides 14–15: slowdown against size, full bandwidth"
         return [("size", draw.draw_size(points, title, (150, 350)))]
     if name == MAPS:
-        title = "Slowdown against ratio, networks from files"
+        title = "Slowdown against ratio, networks from files; range: of HSL09 slide 13"
         return [("maps", draw.draw_ratio(points, title, (150, 300)))]
     return []
 
