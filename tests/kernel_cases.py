@@ -46,6 +46,11 @@ PIECES = delays.Pieces(
 )
 GAPS = delays.Samples(values=(20_000_000, 9_000_000, 4_000_000, 30_000, 1))
 RENEWAL = RenewalNoise(GAPS, SAMPLES)
+# Longer than 2^32 ticks, and steeper: more than the engine's short words hold.
+LONG = smooth(2**40)
+STEEP = delays.Pieces(
+    edges=(0, 2**62, 2**62 + 2**44), top=(9_000_000, 8_000_000, 300), drop=(900_000, 7_999_000, 9)
+)
 FOUND = RenewalNoise(smooth(6_000_000), PIECES, Stationary(2**62, SAMPLES, GAPS))
 TRACE = TraceNoise(
     ((0, 400_000), (3_000_000, 5_500_000), (5_500_001, 5_600_000), (17_000_000, 19_000_000)),
@@ -112,6 +117,7 @@ GENERAL_NOISES = {
     "two periodic": lambda ranks: (PERIODIC, replace(PERIODIC, period=7_654_321)),
     "two jitters": lambda ranks: (JITTER, replace(JITTER, node_ranks=min(2, ranks))),
     "receive": lambda ranks: (StepDelay(RARE), StepDelay(SMOOTH, node_ranks=min(8, ranks))),
+    "drawn": lambda ranks: (StepDelay(PIECES), StepDelay(LONG), StepDelay(STEEP)),
     "send": lambda ranks: (StepDelay(PIECES, at_send=True, **EARLY),),
     "steps of a phase": lambda ranks: (
         StepDelay(SAMPLES, in_communication=False),

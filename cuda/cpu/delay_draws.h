@@ -1,5 +1,5 @@
-// The delays that one source draws for some steps of some ranks at once: in a loop of its own a
-// source's keys stay in registers, and a block of random numbers serves four steps.
+// The delays that one source draws for some steps of some ranks at once: in loops of its own, and a
+// block of random numbers serves four steps.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 // clang-format off
 #include "draws.h"
 // clang-format on
-#include "../noise/step_delay.h"
+#include "../noise/delay.h"
 
 namespace jf {
 namespace {
@@ -46,7 +46,7 @@ JF_HD void add_delays(const Draws& d, const Delay& delay, const std::uint64_t* w
   }
 }
 
-constexpr int kAtOnce = 4, kGroup = 8;  // registers
+constexpr int kPlaces = 4, kGroup = 8;  // registers
 
 // For all ranks of a draw, by a loop without calls, so that what it needs stays in registers. Some
 // registers go through it together: there are two reads of a table to wait for, and while a
@@ -60,9 +60,9 @@ __attribute__((noinline)) std::uint32_t add_quickly(const Quick quick, const std
     ULanes met{};
     const auto some = [&]<int n>(std::int64_t y) JF_INLINE {
       Place<ULanes> at[n];
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int i = 0; i < n; ++i) at[i] = quick.place(load_high(drawn + y + i * kLanes), met);
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int i = 0; i < n; ++i) {
         Tick* own = sum + y + i * kLanes;
         const Lanes found = quick.template delay<Lanes>(at[i]);
@@ -70,8 +70,8 @@ __attribute__((noinline)) std::uint32_t add_quickly(const Quick quick, const std
       }
     };
     if (from + kGroup * kLanes <= ranks) {
-      for (int i = 0; i < kGroup; i += kAtOnce)
-        some.template operator()<kAtOnce>(from + i * kLanes);
+      for (int i = 0; i < kGroup; i += kPlaces)
+        some.template operator()<kPlaces>(from + i * kLanes);
     } else {
       for (std::int64_t y = from; y < ranks; y += kLanes) some.template operator()<1>(y);
     }
@@ -90,7 +90,7 @@ __attribute__((noinline, cold)) void correct(const Quick quick, const Draws& d, 
     const ULanes high = load_high(d.high(draw) + y);
     ULanes met{};
     const Lanes wrong = quick.template delay<Lanes>(quick.place(high, met));
-    if (!any_bits(met, met - met + Quick::kWrong)) continue;
+    if (!any_bits(met, ULanes{} + Quick::kWrong)) continue;
     const Lanes right = each_delay(delay, words, high, d.seed, purpose, draw,
                                    d.rank_of(y) >> scope_bits, d.realization);
     store(sum + y, load(sum + y) + (right - wrong));

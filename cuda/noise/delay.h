@@ -110,11 +110,11 @@ struct Delay {
   // Calls f with what finds delays without branches; returns false if there is nothing.
   template <class F>
   JF_HD bool with_quick(const std::uint64_t* words, F&& f) const {
-    if (!certain || shorts < 0) return false;
+    if (!certain || (kind != kSmoothDelay && kind != kPieceDelay)) return false;
     if (kind == kSmoothDelay)
-      f(QuickSmooth{words + shorts});
+      shorts < 0 ? f(QuickSmooth<false>{words + table}) : f(QuickSmooth<true>{words + shorts});
     else
-      f(QuickPieces{pieces(words)});
+      shorts < 0 ? f(QuickPieces<false>{pieces(words)}) : f(QuickPieces<true>{pieces(words)});
     return true;
   }
 
@@ -155,7 +155,8 @@ struct Delay {
       case kConstantDelay:
         return (T)high - (T)high + value;
       case kSmoothDelay:
-        if (shorts >= 0) return short_smooth<T>(short_place(high, from_end(high)), words + shorts);
+        if (shorts >= 0)
+          return short_smooth<T>(smooth_place(high, from_end(high), kShortSide), words + shorts);
         return smooth<T>(high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMostHigh,
                          words + table);
       case kSampledDelay:

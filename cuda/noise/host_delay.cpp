@@ -103,7 +103,8 @@ HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::
               std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) == edges.end(),
           "edges must rise from 0");
   // Of the guide: 16 entries a cell, up to half a megabyte. A search is much slower than the rest.
-  // So many at least that each tail has entries of its own.
+  // So many at least (32 KiB) that each tail has entries of its own, which ask for a search: then
+  // nobody has to look for tails.
   int bits = 32 - kTailBits;
   while (bits < 16 && (std::size_t{1} << bits) < 16 * n) ++bits;
   std::vector<std::uint64_t> words;

@@ -24,7 +24,8 @@ struct Pieces {
     U cell = cell_by(guide, v);
     if (__builtin_expect(any_bits(guide, guide - guide + kGuideSearch), 0))
       cell = search(cells(), v, guide, guide_cell(gather(guides + 1, g)), cell);
-    return shorts == nullptr ? line<T>(cell, v) : short_line<T>(Place<U>{cell, high});
+    const Place<U> at{cell, high};
+    return shorts == nullptr ? line_at<T>(at) : short_line<T>(at);
   }
 
   // The cell if nothing has to be searched for, which the guide tells.
@@ -41,17 +42,21 @@ struct Pieces {
     return (T)(((cell | kMostHigh) - multiply32(at.rest, cell)) >> std::uint64_t{32});
   }
 
+  // The same of any cell: value - (high * slope >> 32), where the slope may be longer.
+  template <class T, class U>
+  JF_HD T line_at(const Place<U>& at) const {
+    const U row = at.cell << kPieceBits, slope = gather(cells() + 2, row);
+    const U fall = multiply32(at.rest, slope >> std::uint64_t{32}) +
+                   (multiply32(at.rest, slope) >> std::uint64_t{32});
+    return (T)(gather(cells() + 1, row) - fall);
+  }
+
   JF_HD Tick from_both(std::uint64_t v) const {
-    return line<Tick>(search_one(cells(), v, 0, last), v);
+    const std::uint64_t row = search_one(cells(), v, 0, last) << kPieceBits;
+    return static_cast<Tick>(cells()[row + 1] - scale64(v, cells()[row + 2]));
   }
 
  private:
-  template <class T, class U>
-  JF_HD T line(U cell, U v) const {
-    const U row = cell << kPieceBits;
-    return (T)(gather(cells() + 1, row) - scale64(v, gather(cells() + 2, row)));
-  }
-
   template <class U>
   JF_HD U guide_at(U high) const {
     return shifted_right(high, static_cast<std::uint64_t>(32 - guide_bits));
@@ -98,9 +103,11 @@ struct Pieces {
   }
 };
 
-// For any high half, without a branch; of delays that have shorts.
+// For any high half, without a branch: by words of a cell each, or by cells.
+template <bool kShort>
 struct QuickPieces {
-  static constexpr std::uint64_t kWrong = kGuideSearch;  // in `met`: the delay is of no use
+  // In `met`: the delay is of no use.
+  static constexpr std::uint64_t kWrong = kGuideSearch;
 
   Pieces pieces;
 
@@ -113,7 +120,7 @@ struct QuickPieces {
   }
   template <class T, class U>
   JF_HD T delay(const Place<U>& at) const {
-    return pieces.short_line<T>(at);
+    return kShort ? pieces.short_line<T>(at) : pieces.line_at<T>(at);
   }
 };
 

@@ -32,41 +32,47 @@ JF_HD T smooth(U v, const std::uint64_t* nodes) {
   return on_line(here, rise, fraction >> std::uint64_t{33});
 }
 
-// The same of a high half outside the tails, so far from the nearer end, by one word: what a double
-// is made of is the octave, the cell in it, and the fraction of the cell.
+// Where that of a high half outside the tails is, so far from the nearer end: what a double is made
+// of is the octave, the cell in it, and the fraction of the cell. Cells of the upper half follow
+// `side` words later.
 template <class U>
-JF_HD Place<U> short_place(U high, U distance) {
+JF_HD Place<U> smooth_place(U high, U distance, std::uint64_t side) {
   constexpr std::uint64_t kCellAt = 52 - kSmoothBits;
   const U d = double_of(distance), cell = d >> kCellAt;
-  return {select(high > distance, cell + kShortSide, cell),
-          (d >> (kCellAt - 31)) & (kMostHigh >> 1)};
+  return {select(high > distance, cell + side, cell), (d >> (kCellAt - 31)) & (kMostHigh >> 1)};
 }
+// The first such cell, which is taken from the table and not from each cell: the pointer that makes
+// is before it, and nothing is read there.
+constexpr std::uint64_t kFirstPlace = (std::uint64_t{1023} + kTailBits) << kSmoothBits;
 
 template <class T, class U>
 JF_HD T short_smooth(const Place<U>& at, const std::uint64_t* cells) {
-  // So that nobody has to take it from each cell.
-  constexpr std::uint64_t kFirst = (std::uint64_t{1023} + kTailBits) << kSmoothBits;
-  const U cell = gather(cells - kFirst, at.cell);
+  const U cell = gather(cells - kFirstPlace, at.cell);
   const U rise = (U)multiply_signed32<T>(cell, at.rest);
   return (T)(((cell & ~kMostHigh) + rise) >> std::uint64_t{32});
 }
 
-// For any high half, without a branch.
+// For any high half, without a branch: by words of a cell each, or by nodes.
+template <bool kShort>
 struct QuickSmooth {
-  static constexpr std::uint64_t kWrong = std::uint64_t{1}
-                                          << 63;  // in `met`: the delay is of no use
+  // In `met`: the delay is of no use.
+  static constexpr std::uint64_t kWrong = std::uint64_t{1} << 63;
 
-  const std::uint64_t* cells;
+  const std::uint64_t* words;
 
   template <class U>
   JF_HD Place<U> place(U high, U& met) const {
+    constexpr std::uint64_t kSide = kShort ? kShortSide : std::uint64_t{kSmoothNodes};
     const U distance = from_end(high);
     met = met | (distance - kTail);
-    return short_place(high, later_low(distance, high - high + kTail));
+    return smooth_place(high, later_low(distance, high - high + kTail), kSide);
   }
   template <class T, class U>
   JF_HD T delay(const Place<U>& at) const {
-    return short_smooth<T>(at, cells);
+    if constexpr (kShort) return short_smooth<T>(at, words);
+    const std::uint64_t* nodes = words + kFirstShortCell - kFirstPlace;
+    const T here = (T)gather(nodes, at.cell);
+    return on_line(here, (T)gather(nodes + 1, at.cell) - here, at.rest);
   }
 };
 
