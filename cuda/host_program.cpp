@@ -64,6 +64,18 @@ bool Program::has_copies() const {
   return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kMirrored; });
 }
 
+bool Program::cpu_works() const {
+  return std::any_of(steps.begin(), steps.end(), [&](const Step& s) {
+    if (s.kind == kCompute) return costs.work > 0;
+    if (s.kind == kForward) return costs.forward > 0;
+    if (s.kind == kObserve) return false;
+    if (s.kind != kMessage)
+      return std::max({costs.send, costs.receive, costs.combine, costs.ask}) > 0;
+    const MessageCost& m = message_costs[static_cast<std::size_t>(s.cost)];
+    return std::max(m.send, m.receive) > 0;
+  });
+}
+
 bool Program::has_message_passes() const {
   return more_ranks > 0 ||
          std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.kind == kMessage; });
@@ -186,7 +198,7 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.step_count = static_cast<std::int32_t>(steps.size());
   v.general = general();
   v.sources_needed = sources_needed();
-  v.has_noise = !intervals.empty();
+  v.has_noise = !intervals.empty() && cpu_works();
   v.has_jitter = delays_messages();
   v.has_copies = has_copies();
   v.mirror_count = static_cast<std::int32_t>(mirrors.size());
@@ -211,7 +223,7 @@ ProgramView Program::view(std::uint64_t seed) const {
                                    [](const MessageDelay& d) { return !d.window.always(); });
   v.messages.count = static_cast<std::int32_t>(messages.size());
   v.phases_at = -1;
-  if (!v.sources_needed && v.has_noise) {
+  if (!v.sources_needed && !intervals.empty()) {
     v.periodic = intervals[0].periodic;
     v.phases_at = intervals[0].phases;
   }

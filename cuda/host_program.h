@@ -68,6 +68,8 @@ class Program {
   bool has_message_passes() const;
   // Whether how long links are occupied can matter.
   bool links_matter() const;
+  // Whether any step takes CPU time, which alone is what noise of intervals can delay.
+  bool cpu_works() const;
   bool has_copies() const;  // sent after the original, or asked for
   // busy differs from sent, so tiles need room for both.
   bool has_busy() const { return has_copies() || costs.forward > 0; }

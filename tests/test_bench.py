@@ -102,9 +102,6 @@ def test_report_and_json(tmp_path, capsys):
     assert {(r["shape"], r["ranks"]) for r in shapes} == {
         (shape, ranks) for shape in bench_collectives.SHAPES for ranks in (32, 24)
     }
-    assert {r["shape"] for r in shapes if r["beyond_set_up"] is not None} == set(
-        bench_collectives.TREES
-    )
     assert result["collective_limit"]["met"] is None
     programs = set(bench_measure.programs(16, []))
     cpu = [row for row in result["rows"] if row["name"] == "jitterfly, cpu"]
@@ -223,7 +220,7 @@ def collective(shape, ranks, seconds, threads=1):
 
 
 def test_cost_of_collectives():
-    """Per message and repeat, over the butterfly of the larger size; trees without the set-up."""
+    """Per message and repeat, over the butterfly of the larger size."""
     reduce, broadcast = "binomial reduce", "binomial broadcast"
     both = "reduce + broadcast allreduce"
     contest = [
@@ -241,10 +238,6 @@ def test_cost_of_collectives():
     assert [t["median"] for t in times] == pytest.approx([1, 2, 3, 3, 1, 1, 1])
     assert times[1]["max"] == pytest.approx(4)
     assert rows[6]["nanoseconds_per_message"]["median"] == pytest.approx(5)  # by the clock
-    # Set-up: 45 + 45 - 60 = 30 ns.
-    beyond = [row["beyond_set_up"] for row in rows]
-    assert beyond[1:4] == pytest.approx([2, 2, 2])
-    assert beyond[0] is beyond[4] is beyond[5] is None
     found = bench_collectives.limit(rows, judged=True)
     assert found["met"] is False
     assert found["exceeded"] == [f"{reduce}, 16 ranks: 3.00", f"{broadcast}, 16 ranks: 3.00"]

@@ -49,8 +49,11 @@ struct Sizes {
   // them.
   std::int64_t message = 0, messages = 0;
   bool links = false;
+  std::int64_t blocks = 0;  // of trees, with what is beyond, in full registers
   bool busy = false;
   std::int64_t loads = 0;  // bytes, see LoadState
+
+  static constexpr int kOfFirst = 4;  // ticks of the first rank of a block
 
   // What lies between arrays of a tile, in ticks: else the same ranks of all of them, and of blocks
   // with partners far apart, would compete for one set of a cache.
@@ -64,8 +67,9 @@ struct Sizes {
   std::int64_t segment_bytes() const { return (segment * 17 + segment_copies * 8 + 63) / 64 * 64; }
   // A segment is never in work between two forwards, so they share memory.
   std::int64_t state_bytes(std::int64_t segments) const {
-    return 8 * (memory + messages) + cursor_bytes() + arena_bytes(segments) + loads;
+    return 8 * (memory + messages) + cursor_bytes() + arena_bytes(segments) + block_bytes() + loads;
   }
+  std::int64_t block_bytes() const { return blocks * (kOfFirst * std::int64_t{sizeof(Tick)} + 1); }
   std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
   std::int64_t arena_bytes(std::int64_t segments) const {
     return std::max(8 * second, segments * segment_bytes());
@@ -91,6 +95,9 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
     s.message = ranks + 2 * kMessageMargin + Sizes::kPad;
     s.messages = s.message * (s.links ? 4 : 2);
     s.memory = ranks;
+    if (std::any_of(p.steps.begin(), p.steps.end(),
+                    [](const Step& step) { return step.kind == kMessage && step.map == kTree; }))
+      s.blocks = (p.ranks() / kBlock + kMaxLanes) / kMaxLanes * kMaxLanes;
     if (p.costs.forward > 0) s.second = ranks;
     if (s.cursors > 0) s.cursors = p.cursors_per_rank() * ranks;
   }
@@ -156,7 +163,9 @@ struct State {
         memory(allocate<Tick>(s.memory)),
         arena(allocate<std::uint8_t>(s.arena_bytes(segments))),
         cursors(allocate<Cursor>(s.cursors)),
-        messages(allocate<Tick>(s.messages)) {
+        messages(allocate<Tick>(s.messages)),
+        first_ranks(allocate<Tick>(s.blocks * Sizes::kOfFirst)),
+        written(allocate<std::uint8_t>(s.blocks)) {
     // Of no realization yet: of the one after the last.
     std::fill_n(cursors.get(), s.cursors, Cursor{0, 0, 0, 0, nobody});
   }
@@ -170,6 +179,11 @@ struct State {
             sizes.links ? array(2) : nullptr,
             sizes.links ? array(3) : nullptr,
             array(1)};
+  }
+
+  MessageState first() const {
+    const auto array = [&](int i) { return first_ranks.get() + i * sizes.blocks; };
+    return {array(0), array(0), array(1), array(2), array(3), nullptr};
   }
 
   Tick* second() const { return sizes.second > 0 ? reinterpret_cast<Tick*>(arena.get()) : nullptr; }
@@ -186,6 +200,8 @@ struct State {
   Buffer<std::uint8_t> arena;
   Buffer<Cursor> cursors;
   Buffer<Tick> messages;
+  Buffer<Tick> first_ranks;
+  Buffer<std::uint8_t> written;
 };
 
 }  // namespace jf::cpu

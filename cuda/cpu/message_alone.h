@@ -3,6 +3,7 @@
 #pragma once
 
 #include "message_lanes.h"
+#include "message_noise.h"
 
 namespace jf {
 namespace {
@@ -28,37 +29,29 @@ struct MessageAlone {
       return;
     }
     const std::int64_t known = job_.pass->load ? std::int64_t{1} << p_.log2_ranks : 0;
-    const Noise noise = noise_;  // copies stay in registers
-    const MessageState s = s_;
-    // A register of ranks at time 0, if there is no time of theirs.
-    const auto start = [=](std::int64_t x, Lanes next) JF_INLINE {
-      if (x >= known) store(s.sent + x, Lanes{});
-      if constexpr (std::is_same_v<Noise, Periodic>)
-        if (noise.stationary) noise.seek(next, Lanes{});
-      store(s.next + x, next);
-      if constexpr (kLinks) {
-        store(s.in + x, broadcast(kNothingCame));
-        store(s.out + x, Lanes{});
-      }
-    };
-    std::int64_t x = 0;
-    if constexpr (std::is_same_v<Noise, Periodic>) {
-      if (noise.drawn_alone()) {
-        const RoundKeys keys(p_.seed);
-        const std::uint32_t realization = job_.realization;
-        for (const std::int64_t size = size_; x + 2 * kLanes <= size; x += 2 * kLanes) {
-          const auto u = only_uniform64(keys, kPhase, x, realization);
-          start(x, noise.first(noise.template scaled<Lanes>(u.even)));
-          start(x + kLanes, noise.first(noise.template scaled<Lanes>(u.odd)));
-        }
-      }
-    }
-    for (; x < size_; x += kLanes)
-      start(x, begin_noise(noise, p_.seed, job_.realization, lanes_.ranks(x)));
+    begin_ranks(0, size_, known);
     if (known < kLanes) std::fill(s_.sent + known, s_.sent + kLanes, Tick{0});
     if (p_.costs.forward > 0) std::copy(s_.sent, s_.sent + size_, s_.busy);
     at_start_ = !job_.pass->load;
     if (!at_start_) seek_all(false);
+  }
+
+  // Ranks of [from, to), those from `known` on at time 0.
+  void begin_ranks(std::int64_t from, std::int64_t to, std::int64_t known) const {
+    const FirstNoise<Noise> noise(p_, noise_, job_.realization, s_.next);
+    const MessageState s = s_;
+    // Part by part, so that a core computes while it stores.
+    for (std::int64_t part = from; part < to; part += kBlock) {
+      const std::int64_t end = std::min<std::int64_t>(part + kBlock, to);
+      noise.draw(part, end);
+      for (std::int64_t x = part; x < end; x += kLanes) {
+        if (x >= known) store(s.sent + x, Lanes{});
+        if constexpr (kLinks) {
+          store(s.in + x, broadcast(kNothingCame));
+          store(s.out + x, Lanes{});
+        }
+      }
+    }
   }
 
   void seek_all(bool back) {

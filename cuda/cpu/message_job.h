@@ -12,6 +12,10 @@ namespace jf {
 // register of ranks may reach beyond those that are meant.
 constexpr std::int64_t kMessageMargin = 8;
 
+// Ranks in a block, see message_blocks.h.
+constexpr int kBlockSteps = 6;
+constexpr int kBlock = 1 << kBlockSteps;
+
 // A message pass over all ranks of one realization. The arrays of `state` have an entry for each
 // rank, rounded up to a full register, and are aligned to 64 bytes; `left` has a margin besides.
 struct MessageJob {
@@ -25,6 +29,10 @@ struct MessageJob {
   Cursor* cursors;            // of all ranks, for noise that needs them
   Observation* observations;  // one per row, merged into
   const std::atomic<bool>* stop;
+  // Of blocks of ranks (message_blocks.h): their first ranks, and 0 where the others' times are not
+  // in `state`.
+  MessageState first_ranks;
+  std::uint8_t* written;
 };
 
 // Whether to give up: what is in the arrays does not matter then. For looks that are rare enough.

@@ -245,7 +245,7 @@ struct MessageLanes {
   }
   JF_HD Ranks get_all(const Tick* times, std::int64_t x) const {
     Ranks r = get(times, x);
-    r.next = load(next + x);
+    if constexpr (kNoisy) r.next = load(next + x);
     return r;
   }
   template <class Act>

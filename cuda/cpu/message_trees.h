@@ -72,14 +72,14 @@ struct MessageTrees {
   const int count;
   Tick* const times;
 
-  // Ranks of [0, to).
-  void run(std::int64_t to) const {
+  // Ranks of [from, to).
+  void run(std::int64_t from, std::int64_t to) const {
     std::int64_t full = to;  // up to there each register takes part in all steps as a whole
     for (int k = 0; k < count; ++k)
       full = std::min(full, trees[k].below & ~std::int64_t{kLanes - 1});
     if ((Rules::kNoisy && !Rules::kQuietFirst) || Network::on) full = 0;
     const bool works = lanes.noise.in_communication && any_works();
-    std::int64_t x = 0;
+    std::int64_t x = from;
     // Some at once: each operation waits for the one before it in its register.
     for (; x + kAtOnce * kLanes <= full; x += kAtOnce * kLanes) quiet<kAtOnce>(works, x);
     for (; x < full; x += kLanes) quiet<1>(works, x);

@@ -1,18 +1,20 @@
 // A message pass vectorized over the ranks in their natural order.
 //
-// Steps in which all ranks up to some number send and receive: message_dense.h. Else (range, tree)
-// only the registers that hold ranks of the step are touched, in place.
+// Steps in which all ranks up to some number send and receive: message_dense.h. A tree over all
+// ranks: message_blocks.h. Else (range, other trees) only the registers that hold ranks of the step
+// are touched, in place.
 #pragma once
 
-#include "message_dense.h"
-#include "message_trees.h"
+#include <utility>
+
+#include "message_blocks.h"
 
 namespace jf {
 namespace {
 
 template <class Noise, class Network, bool kLinks>
-class MessageRun : MessageDense<Noise, Network, kLinks> {
-  using Base = MessageDense<Noise, Network, kLinks>;
+class MessageRun : MessageBlocks<Noise, Network, kLinks> {
+  using Base = MessageBlocks<Noise, Network, kLinks>;
   using Rules = typename Base::Rules;
   using Turn = typename Base::Turn;
   using Trees = MessageTrees<Noise, Network, kLinks>;
@@ -41,12 +43,18 @@ class MessageRun : MessageDense<Noise, Network, kLinks> {
   int step(int i) {
     const Step& s = p_.steps[i];
     if (s.kind == kForward) {
+      this->write_blocks();
       this->forward(s);
       at_start_ = false;
     } else if (s.kind == kCompute) {
+      if (!at_start_) this->write_blocks();
       this->work(s);
     } else if (s.kind == kMessage) {
-      at_start_ = false;
+      const bool at_start = std::exchange(at_start_, false);
+      if (const int last = this->in_blocks(i, at_start); last >= 0) {
+        unsent_ = 0;
+        return last;
+      }
       if ((s.flags & kAfterForward) != 0) this->seek_all(true);
       const std::int64_t ranks = this->dense(s);
       if (ranks > 0)
@@ -86,10 +94,7 @@ class MessageRun : MessageDense<Noise, Network, kLinks> {
       lanes_.receive_some(rule, s_.busy, 0, __builtin_shuffle(left, lane_index() ^ s.a), all);
       this->count(kLanes);
     } else if (s.map == kTree) {
-      const std::int64_t apart = s.a;
-      for (std::int64_t i = 0; i + apart < s.b; i += 2 * apart)
-        lanes_.pair(rule, s_.busy, s.c != 0 ? i : i + apart, s.c != 0 ? i + apart : i);
-      this->count(s.b / s.a);
+      this->apart_tree(s, rule);
     } else {
       this->count(1);  // a shift by nothing
     }
@@ -111,7 +116,7 @@ class MessageRun : MessageDense<Noise, Network, kLinks> {
         trees[n++] = Trees::tree(this->rule(*turn), s);
         below = std::max<std::int64_t>(below, s.b);
       }
-      Trees{lanes_, trees, n, s_.busy}.run(below);
+      Trees{lanes_, trees, n, s_.busy}.run(0, below);
       this->count(below * n);
     }
     return i;

@@ -65,18 +65,20 @@ struct RoundKeys {
 struct WordLanes {
   ULanes w[4];
 };
-// Some at once, in turn: a round has to wait for the one before it.
+// Of n registers of ranks in turn: a round waits for the one before it, and a processor does not
+// look far enough ahead to fill the time with the next block.
 template <int n>
 JF_HD void philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
                          const Lanes (&ranks)[n], std::uint32_t realization,
                          WordLanes (&words)[n]) {
   const ULanes zero{};
+#pragma GCC unroll 8
   for (int i = 0; i < n; ++i)
     words[i] = {{zero + block, zero + purpose, (ULanes)ranks[i], zero + realization}};
   const ULanes m0 = zero + philox::kM0, m1 = zero + philox::kM1;
 #pragma GCC unroll 10
   for (int round = 0; round < 10; ++round) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int i = 0; i < n; ++i) {
       ULanes(&w)[4] = words[i].w;
       const ULanes p0 = multiply32(m0, w[0]), p1 = multiply32(m1, w[2]);
@@ -144,5 +146,31 @@ JF_HD ULanes scale64(ULanes u, ULanes range) {
 }
 
 JF_HD ULanes scale64(ULanes u, std::uint64_t range) { return scale64(u, ULanes{} + range); }
+
+// For 2 kMany kLanes neighbours from rank `first`, an even one, on: only_uniform64, scaled.
+template <int kMany>
+JF_HD void only_scaled64(const RoundKeys& keys, std::uint32_t purpose, Tick first,
+                         std::uint32_t realization, std::uint64_t range,
+                         Lanes (&found)[2 * kMany]) {
+  Lanes pairs[kMany];
+  WordLanes r[kMany];
+#pragma GCC unroll 8
+  for (int i = 0; i < kMany; ++i) pairs[i] = broadcast((first >> 1) + i * kLanes) + lane_index();
+  philox4x32_10(keys, purpose, 0, pairs, realization, r);
+  const ULanes ranges = ULanes{} + range;
+  const bool is_short = range >> 32 == 0;
+#pragma GCC unroll 8
+  for (int i = 0; i < kMany; ++i) {
+    const auto scaled = [&](ULanes low, ULanes high) JF_INLINE {
+      // What is in the high halves of the words does not matter to multiply32.
+      if (__builtin_expect(is_short, 1))
+        return (multiply32(high, ranges) + (multiply32(low, ranges) >> 32)) >> 32;
+      return scale64((low & 0xffffffffu) | high << 32, ranges);
+    };
+    const ULanes even = scaled(r[i].w[0], r[i].w[1]), odd = scaled(r[i].w[2], r[i].w[3]);
+    found[2 * i] = (Lanes)interleave(even, odd, 0);
+    found[2 * i + 1] = (Lanes)interleave(even, odd, kLanes / 2);
+  }
+}
 
 }  // namespace jf

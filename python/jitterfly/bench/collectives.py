@@ -7,7 +7,6 @@ algorithm of few messages shares among few.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,7 +35,6 @@ LIMIT = 2.0
 """Times what a message of the butterfly costs, on one core at `contest.GOAL_RANKS` ranks."""
 
 BUTTERFLY = "butterfly"
-_BOTH, _DOWN, _UP = "reduce + broadcast allreduce", "binomial broadcast", "binomial reduce"
 NOISE = "periodic"
 NETWORK: Network = Hockney(1e-6, 1e-9, 1e-10)
 
@@ -49,14 +47,12 @@ SHAPES: dict[str, Algorithm] = {
     "Bruck allgather": BruckAllgather(),
     "ring allreduce": RingAllreduce(),
     "scatter + allgather broadcast": ScatterAllgatherBroadcast(),
-    _BOTH: ReduceBroadcastAllreduce(),
+    "reduce + broadcast allreduce": ReduceBroadcastAllreduce(),
     "tree barrier": TreeBarrier(),
-    _DOWN: BinomialBroadcast(),
-    _UP: BinomialReduce(),
+    "binomial broadcast": BinomialBroadcast(),
+    "binomial reduce": BinomialReduce(),
 }
-"""One of each shape; those of messages on trees alone are in `TREES`."""
-
-TREES = (_BOTH, "tree barrier", _DOWN, _UP)
+"""One of each shape."""
 
 
 def sizes(anchor: int) -> tuple[int, int]:
@@ -85,17 +81,10 @@ def _nanoseconds(contestant: Contestant) -> list[float]:
     return [1e9 * s / contestant.realizations for s in seconds]
 
 
-def _set_up(times: dict[str, list[float]]) -> list[float]:
-    """Of a realization: a reduce and a broadcast alone have it twice, one after the other once."""
-    both = zip(times[_UP], times[_DOWN], times[_BOTH], strict=True)
-    return [up + down - together for up, down, together in both]
-
-
 def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
     """Each shape's cost per message, and its ratio to the butterfly's of the same repeat.
 
-    The butterfly is the one at the larger size, a power of two, where it has no fold. `beyond` (of
-    trees alone, else None): nanoseconds per message without the set-up of the realization.
+    The butterfly is the one at the larger size, a power of two, where it has no fold.
     """
     times: dict[tuple[str, int], dict[str, list[float]]] = {}
     for c in measured:
@@ -110,10 +99,6 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
         butterfly = [t / each for t in times[c.name, most][BUTTERFLY]]
         count = messages(c.case)
         found = [t / count for t in mine[c.program]]
-        beyond = None
-        if c.program in TREES:
-            pairs = zip(mine[c.program], _set_up(mine), strict=True)
-            beyond = statistics.median((t - alone) / count for t, alone in pairs)
         rows.append({
             "name": c.name,
             "shape": c.program,
@@ -123,7 +108,6 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
             "messages": count,
             "nanoseconds_per_message": spread(found),
             "times_butterfly": spread([a / b for a, b in zip(found, butterfly, strict=True)]),
-            "beyond_set_up": beyond,
         })  # fmt: skip
     return rows
 
@@ -146,13 +130,11 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     lines = []
     for name in dict.fromkeys(row["name"] for row in rows):
         what = "ns per message with noise drawn, times the butterfly's (range)"
-        trees = "of trees: ns beyond the set-up of a realization"
-        lines.append(f"{verdict.table_head(name)}, {what}; {trees}")
+        lines.append(f"{verdict.table_head(name)}, {what}")
         for row in rows:
             if row["name"] != name:
                 continue
             cost, times = row["nanoseconds_per_message"]["median"], row["times_butterfly"]
-            beyond = "" if row["beyond_set_up"] is None else f"{row['beyond_set_up']:10.3f}"
             lines.append(f"{row['shape']:<33}{row['ranks']:>9}{cost:9.3f} {times['median']:8.2f} "
-                         f"({times['min']:.2f} to {times['max']:.2f}){beyond}")  # fmt: skip
+                         f"({times['min']:.2f} to {times['max']:.2f})")  # fmt: skip
     return lines

@@ -1,0 +1,160 @@
+"""Trees that the fast engine takes block by block, against the plain one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from kernel_cases import COSTS, NOISES
+from message_cases import fitted
+from reference import Costs, PeriodicNoise
+from reference.messages import SHIFT, TREE, MessageCase, Steps
+from test_plain import AVAILABLE, ISAS
+
+from jitterfly import _core
+
+PERIODIC = {
+    "none": (),
+    "fresh": (PeriodicNoise(20_000, 900),),
+    "stationary": (PeriodicNoise(20_000, 900, stationary=True),),
+    "rare": (PeriodicNoise(10**6, 900),),
+    "long": (PeriodicNoise(2**33, 10**6),),
+}
+"""Met in every block, or in few; the last one's period is more than 32 bits."""
+
+ENTRIES = {
+    "busy": ((40, 90, 1000, 0), (30, 70, 1200, 0)),
+    "receivers busy": ((0, 90, 1000, 80), (0, 0, 1000, 80)),
+    "idle": ((0, 0, 1000, 300), (0, 0, 700, 0)),
+    "links": ((40, 90, 1000, 300), (20, 70, 200, 90)),
+    "links for long": ((40, 90, 100, 2500), (20, 70, 200, 5000)),
+}
+"""Costs of messages up and down: send, receive, transit, gap."""
+
+
+def tree(steps, down, row=()):
+    strides = [1 << r for r in range((steps.ranks - 1).bit_length())]
+    for number, stride in enumerate(strides[::-1] if down else strides):
+        to = TREE, stride, steps.ranks, int(down)
+        steps.message(to, int(down), 32 * down + number, row=stride in row)
+
+
+def reduce(steps):
+    tree(steps, False)
+
+
+def broadcast(steps):
+    tree(steps, True)
+
+
+def both(steps):
+    tree(steps, False)
+    tree(steps, True)
+
+
+def down_and_up(steps):
+    tree(steps, True)
+    tree(steps, False)
+
+
+def looked_at(steps):
+    """Before, within, between and after blocks."""
+    steps.add(4, row=True)
+    tree(steps, False, row=(4,))
+    tree(steps, True, row=(32, 64))
+
+
+def looked_at_between(steps):
+    tree(steps, False, row=(32, 128))
+    tree(steps, True, row=(64, 1))
+
+
+def up_to_some(steps):
+    """A tree over fewer ranks, and one step twice."""
+    below = max(steps.ranks * 3 // 4, 1)
+    for number in range((below - 1).bit_length()):
+        steps.message((TREE, 1 << number, below, 0), 0, number, repeat=1 + number % 2)
+
+
+def with_a_ring(steps):
+    """Links and CPUs are as the trees leave them."""
+    tree(steps, False)
+    steps.message((SHIFT, 1 % steps.ranks, 0, 0), 0, 40)
+    tree(steps, True)
+    steps.message((SHIFT, 1 % steps.ranks, 0, 0), 0, 41)
+
+
+def forwarded(steps):
+    both(steps)
+    steps.forwards(3, row=True)
+
+
+PROGRAMS = [reduce, broadcast, both, down_and_up, looked_at, looked_at_between, up_to_some,
+            with_a_ring, forwarded]  # fmt: skip
+SIZES = [*range(1, 41), 63, 64, 65, 100, 127, 128, 130, 191, 192, 448, 500, 512, 1000, 1024, 1537,
+         4096]  # fmt: skip
+
+
+def case(program, ranks, entries, sources, work=0, cycles=1, **costs):
+    steps = Steps(ranks)
+    for steps.cycle in range(cycles):
+        steps.add(0)
+        program(steps)
+        steps.add(4, row=True)
+    changed = {**vars(COSTS), "work": work, **costs}
+    jitters = [(cost, source) for cost in (0, 1) for source in sources if source.role == "jitter"]
+    return MessageCase(ranks, tuple(steps.made), entries, Costs(**changed), sources,
+                       tuple(jitters), 3, 1)  # fmt: skip
+
+
+def check(case, monkeypatch, label):
+    """The maxima alone, all statistics and every rank's times; three realizations, one after the
+    other in the same memory.
+    """
+    program, found = case.program(_core), {}
+    for isa in ("plain", *(isa for isa in ISAS if isa in AVAILABLE)):
+        monkeypatch.setenv("JITTERFLY_ISA", isa)
+        found[isa] = [_core.ready_times(program, case.seed, case.realization)]
+        for statistics in ("max", "all"):
+            run = program, case.seed, case.realization, 3, statistics, "cpu", 1, None
+            found[isa].append(_core.simulate(*run))
+        for one, plain in zip(found[isa], found["plain"], strict=True):
+            np.testing.assert_array_equal(one, plain, err_msg=f"{isa}, {label}")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("entries", ENTRIES)
+def test_as_the_plain_way(program, entries, monkeypatch):
+    for noise, sources in PERIODIC.items():
+        for ranks in SIZES:
+            one = case(program, ranks, ENTRIES[entries], sources)
+            check(one, monkeypatch, f"{noise}, {ranks} ranks")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_cycles(program, monkeypatch):
+    for noise, sources in PERIODIC.items():
+        for ranks in (5, 64, 200, 512):
+            for work in (0, 5000):
+                for forward in (0, 50):
+                    one = case(program, ranks, ENTRIES["links"], sources, work, 2, forward=forward)
+                    check(one, monkeypatch, f"{noise}, {ranks} ranks, {work}, {forward}")
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_every_noise(noise, monkeypatch):
+    """Shared, windowed, explicit, of one phase only, several at once, or of messages."""
+    for ranks in (64, 200):
+        sources = NOISES[noise](1 << (ranks - 1).bit_length())
+        sources = tuple(fitted(source, ranks) for source in sources)
+        for program in (reduce, broadcast, both):
+            one = case(program, ranks, ENTRIES["links"], sources, 500)
+            check(one, monkeypatch, f"{program.__name__}, {ranks} ranks")
+            one = case(program, ranks, ENTRIES["idle"], sources)
+            check(one, monkeypatch, f"{program.__name__}, {ranks} ranks, idle")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_one_rank(program, monkeypatch):
+    for ranks in (64, 200):
+        one = case(program, ranks, ENTRIES["links"], PERIODIC["fresh"])
+        check(replace(one, one_rank=True), monkeypatch, f"{ranks} ranks")
