@@ -26,7 +26,7 @@ from ..algorithms import (
     TreeBarrier,
 )
 from ..case import Case
-from ..network import Hockney, Network
+from ..network import LogGOPS, Network
 from ..program import message_count
 from . import verdict
 from .measure import NOISES, Contestant, engine, spread
@@ -36,7 +36,8 @@ LIMIT = 2.0
 
 BUTTERFLY = "butterfly"
 NOISE = "periodic"
-NETWORK: Network = Hockney(1e-6, 1e-9, 1e-10)
+# One on which every message takes CPU time: noise could not matter else, and is not drawn.
+NETWORK: Network = LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
 
 SHAPES: dict[str, Algorithm] = {
     BUTTERFLY: Butterfly(),
