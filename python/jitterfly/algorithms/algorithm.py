@@ -10,6 +10,7 @@ from ..fields import Component, check_integer, shorten
 from ..network import Network
 from ..steps import NOBODY_ASKS, Asking, Costs, Step
 from ..units import LONGEST_TICKS, to_ticks
+from .levels import Level, message_levels
 from .schedule import forward_steps, rounds_of
 
 MOST_ROUNDS = 30
@@ -45,6 +46,33 @@ class Algorithm(Component, ABC):
         ValueError
             The description does not fit this number of ranks.
         """
+
+    def message_levels(self, ranks: int) -> list[Level]:
+        """The messages of one collective, level by level, as a pattern of congestion.
+
+        Parameters
+        ----------
+        ranks : int
+            From 1 to 2^30.
+
+        Returns
+        -------
+        list of arrays of shape (messages, 2), uint32
+            Sender and receiver. Copies are in the level of the messages that follow them, forwards
+            in levels of their own.
+
+        Raises
+        ------
+        ValueError
+            The description does not fit this number of ranks, or copies are made on demand.
+
+        Examples
+        --------
+        >>> import jitterfly as jf
+        >>> [level.tolist() for level in jf.BinomialBroadcast().message_levels(4)]
+        [[[0, 2]], [[0, 1], [2, 3]]]
+        """
+        return message_levels(self.steps(ranks, ranks), ranks, self.copied_to)
 
     def send_gap(self, ranks: int, costs: Costs) -> int:
         """The shortest time, in ticks, between two sends of a rank that do not wait for the gap."""

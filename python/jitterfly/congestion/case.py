@@ -35,7 +35,8 @@ class CongestionCase:
         Such as ``FatTree.of(1152)`` or ``NetworkMap.read("map.dot.gz")``; it has the routing.
     pattern : str, or list of levels
         "tree", "reduce", "bruck", "recdbl", "ring", "gather", "scatter", "none"; or for each
-        level its messages, pairs of sender and receiver below z.
+        level its messages, pairs of sender and receiver below z: of an algorithm of the engine
+        its ``message_levels(z)``.
     perturbation : "none", "rand", "bisect" or "bisect_fb"
         "rand": a permutation without fixed points, new at every level. "bisect": disjoint pairs,
         one way, new at every level. "bisect_fb": disjoint pairs, both ways, fixed over the levels.
