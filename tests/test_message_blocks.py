@@ -88,8 +88,20 @@ def forwarded(steps):
     steps.forwards(3, row=True)
 
 
+def then_a_butterfly(steps):
+    """In a pass of its own, which finds all ranks' times in memory."""
+    tree(steps, False)
+    steps.butterfly()
+
+
+def then_a_butterfly_of_few(steps):
+    """After one step between blocks."""
+    steps.message((TREE, 64, steps.ranks, 1), 1, 0)
+    steps.butterfly()
+
+
 PROGRAMS = [reduce, broadcast, both, down_and_up, looked_at, looked_at_between, up_to_some,
-            with_a_ring, forwarded]  # fmt: skip
+            with_a_ring, forwarded, then_a_butterfly, then_a_butterfly_of_few]  # fmt: skip
 SIZES = [*range(1, 41), 63, 64, 65, 100, 127, 128, 130, 191, 192, 448, 500, 512, 1000, 1024, 1537,
          4096]  # fmt: skip
 

@@ -97,7 +97,7 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
     typename Trees::Tree in_registers[kLaneBits];
   };
   // What the ranks of blocks that are not written did last.
-  enum Past { kNothing, kClimbed, kDescended };
+  enum Past { kIdle, kClimbed, kDescended };
 
   bool only_max() const { return !job_.full_statistics && job_.capture == nullptr; }
 
@@ -138,15 +138,14 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
   bool is_over(int last) const {
     for (int i = last + 1; i < p_.step_count; ++i)
       if (p_.steps[i].kind != kObserve) return false;
-    return only_max();
+    return only_max() && !p_.one_rank;
   }
 
   // Whether after this step ranks work that are not the first of a block.
   bool noise_later(int last) const {
     for (int i = last + 1; i < p_.step_count; ++i) {
       const Step& s = p_.steps[i];
-      if (s.kind == kCompute ? p_.costs.work > 0 : s.kind != kMessage && s.kind != kObserve)
-        return true;
+      if (s.kind != kMessage && s.kind != kObserve) return true;  // no work asks for its phase too
       if (s.kind == kMessage && !is_far(s) && this->rule({i, 0}).works()) return true;
     }
     return false;
@@ -173,7 +172,7 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
   // `noise_later`: others than the first ranks of blocks may meet some after these steps.
   void climb(const Phase& phase, bool noise_later) {
     climbed_.climb(phase.rules);
-    all_first(climbed_.busy[0], climbed_.in[0], climbed_.out[0]);
+    all_first(climbed_.busy[0], kLinks ? climbed_.in[0] : 0, kLinks ? climbed_.out[0] : 0);
     const auto noise = first_noise();
     const bool quick = phase.works && !noise_later && noise.can_be_early(climbed_.latest);
     if (quick) {
@@ -199,7 +198,7 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
 
   void descend(const Phase& phase, bool over) {
     descended_.descend(phase.rules);
-    const Tick idle = past_ == kNothing ? 0 : climbed_.idle_from(phase.rules);
+    const Tick idle = past_ == kIdle ? 0 : climbed_.idle_from(phase.rules);
     for (std::int64_t b = 0; b < blocks_; ++b) {
       const std::int64_t x = b * kBlock;
       if (!job_.written[b]) {
@@ -327,7 +326,7 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
 
   const MessageState first_ = job_.first_ranks;
   std::int64_t blocks_ = 0;  // so many of the first ones may be not written
-  Past past_ = kNothing;
+  Past past_ = kIdle;
   Quiet climbed_, descended_;
 };
 

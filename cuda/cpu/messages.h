@@ -33,6 +33,7 @@ class MessageRun : MessageBlocks<Noise, Network, kLinks> {
       if (done.row >= 0) this->observe(done.row);
       i = last + 1;
     }
+    if (job_.pass->store) this->write_blocks();
   }
 
  private:
