@@ -250,9 +250,7 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
     if (!phase.down) trees.run(from, to);
     for (int k = 0; k < kBlockSteps; ++k) {
       const std::int64_t a = std::int64_t{1} << (phase.down ? kBlockSteps - 1 - k : k);
-      if (a < kLanes) continue;
-      for (std::int64_t i = from; i + a < to; i += 2 * a)
-        lanes_.pair(phase.rules[k], s_.busy, phase.down ? i : i + a, phase.down ? i + a : i);
+      if (a >= kLanes) lanes_.pairs(phase.rules[k], s_.busy, from, to, a, phase.down);
     }
     if (phase.down) trees.run(from, to);
     give_first(b);
@@ -262,9 +260,7 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
   void between_first(const Step& s, const typename Base::Rule& rule) const {
     const typename Base::Rules lanes{p_,          noise_,    job_.realization,
                                      first_.next, first_.in, first_.out};
-    const std::int64_t a = s.a / kBlock, end = (s.b + kBlock - 1) / kBlock;
-    for (std::int64_t b = 0; b + a < end; b += 2 * a)
-      lanes.pair(rule, first_.busy, s.c != 0 ? b : b + a, s.c != 0 ? b + a : b);
+    lanes.pairs(rule, first_.busy, 0, (s.b + kBlock - 1) / kBlock, s.a / kBlock, s.c != 0);
   }
 
   // Ranks beyond the last whole block.

@@ -27,14 +27,6 @@ class MessageDense : protected MessageAlone<Noise, Network, kLinks> {
   using Rule = typename Rules::Rule;
   using Base::Base;
 
-  // A step of a tree whose pairs are far apart.
-  void apart_tree(const Step& s, const Rule& rule) {
-    const std::int64_t apart = s.a;
-    for (std::int64_t i = 0; i + apart < s.b; i += 2 * apart)
-      lanes_.pair(rule, s_.busy, s.c != 0 ? i : i + apart, s.c != 0 ? i + apart : i);
-    this->count(s.b / s.a);
-  }
-
   // How many ranks, in full registers, send and receive in the step; 0 if it is not of that kind.
   std::int64_t dense(const Step& s) const {
     if (s.map == kShift && s.a > 0) return size_;

@@ -147,6 +147,13 @@ struct MessageLanes {
                                         kLinks ? in[to] : none, times[to], at, Tick{to});
   }
 
+  // A step of a tree among [from, to), one pair after the other.
+  void pairs(const Rule& rule, Tick* times, std::int64_t from, std::int64_t to, std::int64_t apart,
+             bool down) const {
+    for (std::int64_t i = from; i + apart < to; i += 2 * apart)
+      pair(rule, times, down ? i : i + apart, down ? i + apart : i);
+  }
+
   JF_HD Ranks get(const Tick* times, std::int64_t x) const {
     Ranks r;
     r.busy = load(times + x);

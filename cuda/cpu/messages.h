@@ -95,7 +95,8 @@ class MessageRun : MessageBlocks<Noise, Network, kLinks> {
       lanes_.receive_some(rule, s_.busy, 0, __builtin_shuffle(left, lane_index() ^ s.a), all);
       this->count(kLanes);
     } else if (s.map == kTree) {
-      this->apart_tree(s, rule);
+      lanes_.pairs(rule, s_.busy, 0, s.b, s.a, s.c != 0);
+      this->count(s.b / s.a);
     } else {
       this->count(1);  // a shift by nothing
     }
