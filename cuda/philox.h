@@ -174,6 +174,7 @@ JF_HD std::uint64_t earlier_low(std::uint64_t a, std::uint64_t b) { return earli
 JF_HD std::uint64_t later_low(std::uint64_t a, std::uint64_t b) { return later(a, b); }
 
 JF_HD std::uint64_t shifted_right(std::uint64_t v, std::uint64_t by) { return v >> by; }
+JF_HD std::uint64_t shifted_left(std::uint64_t v, std::uint64_t by) { return v << by; }
 
 // The low half in place of the high one.
 JF_HD std::uint64_t as_high_half(std::uint64_t v) { return v << 32; }
@@ -194,5 +195,9 @@ JF_HD std::uint64_t double_of(std::uint64_t v) {
 }
 
 JF_HD std::uint64_t gather(const std::uint64_t* table, std::uint64_t index) { return table[index]; }
+// Of a table of half words, two in a word, the low one first.
+JF_HD std::uint64_t gather_half(const std::uint64_t* table, std::uint64_t index) {
+  return static_cast<std::uint32_t>(table[index >> 1] >> ((index & 1) << 5));
+}
 
 }  // namespace jf

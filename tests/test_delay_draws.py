@@ -7,7 +7,7 @@ each time.
 import numpy as np
 import pytest
 from reference import delays
-from test_distributions import ALL, uniforms
+from test_distributions import ALL, reference_of, uniforms
 from test_plain import AVAILABLE, ISAS
 
 import jitterfly as jf
@@ -34,12 +34,33 @@ def many_bins(width):
     )
 
 
+def bins(counts, width=1e-8):
+    """Bins of one width, with these counts."""
+    edges = width * np.arange(len(counts) + 1)
+    return jf.Empirical(low=edges[:-1], high=edges[1:], count=np.asarray(counts, dtype=int))
+
+
+K = np.arange(1000)
+SHAPES = {  # of bins: how they crowd decides which guide a table gets
+    "alike": np.ones(1000),
+    "one": np.ones(1),
+    "rarer and rarer": 1 + 1e6 // (1 + K) ** 2,
+    "rarer at both ends": 1 + 1e6 * np.exp(-0.5 * ((K - 500) / 125) ** 2) // 1,
+    "rare among others": np.where(K % 3 == 0, 10**6, 1),
+    "most are rare": np.where(K == 0, 10**6, 1),
+    "2048": np.ones(2048),
+    "2049, rarer and rarer": 1 + 1e7 // (1 + np.arange(2049)) ** 2,
+    "more than are tried": 1 + np.arange(17_000) * 7919 % 17_000,
+}
 DRAWN = {name: [jf.StepNoise(delay)] for name, delay in ALL.items()} | {
     "few events": [jf.StepNoise(FEW_EVENTS)],
     "heavy tail": [jf.StepNoise(HEAVY_TAIL)],
     "tails": [jf.StepNoise(TAILS)],
     "narrow and many": [jf.StepNoise(many_bins(1e-10))],
     "many bins": [jf.StepNoise(many_bins(1e-8))],
+    **{f"bins, {name}": [jf.StepNoise(bins(counts))] for name, counts in SHAPES.items()},
+    "many samples": [jf.StepNoise(jf.Empirical(samples=1e-12 * (1 + np.arange(70_001))))],
+    "long samples": [jf.StepNoise(jf.Empirical(samples=[2.0**-8 * k for k in range(101)]))],
     "long delays": [jf.StepNoise(jf.Exponential("1ms"))],
     "added": [jf.StepNoise(HEAVY_TAIL), jf.StepNoise(jf.Gamma(2, "1us")),
               jf.StepNoise(jf.Exponential("1us")), jf.StepNoise(jf.Fixed("1us"))],
@@ -48,6 +69,22 @@ DRAWN = {name: [jf.StepNoise(delay)] for name, delay in ALL.items()} | {
     "of messages": [jf.MessageNoise(HEAVY_TAIL), jf.MessageNoise(jf.Lognormal("1us", 1))],
 }  # fmt: skip
 DRAWS = 2**16
+
+
+@pytest.mark.parametrize("width", [1e-11, 1e-5], ids=["narrow", "wide"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_tables_of_histograms(shape, width):
+    """At random, beside edges of bins, and where the engine's guides divide high halves."""
+    table = bins(SHAPES[shape], width).integers()
+    plain = reference_of(table)
+    rng = np.random.default_rng(1)
+    edges = [int(e) for e in rng.choice(table.arrays[0], 20)]
+    places = [(2**11 + int(p)) << shift for p in rng.integers(0, 2**11, 5)
+              for shift in (20, 40, 44, 52)]  # fmt: skip
+    beside = (-(2**32), -1, 0, 1, 2**32 - 1, 2**32)
+    u = [(x + d) % 2**64 for x in (*edges, *places) for d in beside]
+    u += rng.integers(0, 2**64, 200, dtype=np.uint64, endpoint=False).tolist()
+    assert table.delay().apply(np.array(u, dtype=np.uint64)).tolist() == [plain(x) for x in u]
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -178,8 +178,9 @@ class Run:
 
 def build(folder, cuda, name="kernels", more=()):
     program = folder / name
-    host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp", "congestion/loads.cpp",
-            "congestion/program.cpp", "congestion/vector_isa.cpp", *more]  # fmt: skip
+    host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp", "noise/host_guide.cpp",
+            "congestion/loads.cpp", "congestion/program.cpp", "congestion/vector_isa.cpp",
+            *more]  # fmt: skip
     source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / f"{name}.cpp")]
     source += [str(cuda / part) for part in host]
     command = [

@@ -67,7 +67,7 @@ def units():
     text = (CUDA.parent / "CMakeLists.txt").read_text()
     flags = dict(re.findall(r"set\(flags_(\w+) ([^)]*)\)", text))
     have = [f"-DJF_HAVE_{isa.upper()}" for isa in have_isas() if isa != "portable"]
-    host = [*sorted(CUDA.glob("host_*.cpp")), CUDA / "noise" / "host_delay.cpp"]
+    host = [path for folder in (CUDA, CUDA / "noise") for path in sorted(folder.glob("host_*.cpp"))]
     loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in ("tiles", "messages")]
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
     loops.append(CUDA / "congestion" / "vector_isa.cpp")

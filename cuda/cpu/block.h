@@ -29,7 +29,7 @@ JF_HD void unrolled(F&& f) {
 
 // What was drawn for a block's ranks.
 struct Drawn {
-  bool never_quiet;                // see Block::exchange_few
+  bool never_quiet, intervals;     // see Block::exchange_few
   const Tick* drawn[kDrawnKinds];  // delays of the first step, at the first rank; or null
 };
 struct NotDrawn {};
@@ -263,9 +263,9 @@ struct Block {
     } else {
       Few<kFew> quiet = few;
       Kind::act(NoiseOf<true>{by, at, round, first}, by, step, quiet);
-      bool met = by.noise.in_communication &&
-                 any_greater(quiet.c[0].busy, load(at.next_of(first)), quiet.c[kFew - 1].busy,
-                             load(at.next_of(first + kFew - 1)));
+      bool met =
+          may_meet(by) && any_greater(quiet.c[0].busy, load(at.next_of(first)),
+                                      quiet.c[kFew - 1].busy, load(at.next_of(first + kFew - 1)));
       if constexpr (is_general<Noise>) met = met || by.delays.never_quiet;
       if (__builtin_expect(!met, 1)) {
         few = quiet;
@@ -275,6 +275,13 @@ struct Block {
         few = copy;
       }
     }
+  }
+
+  JF_HD static bool may_meet(const By& by) {
+    if constexpr (is_general<Noise>)
+      return by.delays.intervals;
+    else
+      return by.noise.in_communication;
   }
 
   template <class Kind>

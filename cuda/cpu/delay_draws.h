@@ -2,12 +2,10 @@
 // block of random numbers serves four steps.
 #pragma once
 
-#include <algorithm>
-
 // clang-format off
 #include "draws.h"
 // clang-format on
-#include "../noise/delay.h"
+#include "../noise/step_delay.h"
 
 namespace jf {
 namespace {
@@ -46,54 +44,57 @@ JF_HD void add_delays(const Draws& d, const Delay& delay, const std::uint64_t* w
   }
 }
 
-constexpr int kPlaces = 4, kGroup = 8;  // registers
+constexpr int kPlaces = 4;  // registers
 
-// For all ranks of a draw, by a loop without calls, so that what it needs stays in registers. Some
-// registers go through it together: there are two reads of a table to wait for, and while a
-// processor waits it does not look far ahead. Returns a bit for each kGroup registers that have to
-// be corrected.
+// For all ranks of a draw, by a loop without branches, so that what it needs stays in registers.
+// Some registers go through it together: there are two reads of a table to wait for, and while a
+// processor waits it does not look far ahead. `wrong`: of each register, the lanes that it got
+// wrong.
 template <bool set, class Quick>
-__attribute__((noinline)) std::uint32_t add_quickly(const Quick quick, const std::uint64_t* drawn,
-                                                    std::int64_t ranks, Tick* sum) {
-  std::uint32_t wrong = 0;
-  for (std::int64_t from = 0, bit = 1; from < ranks; from += kGroup * kLanes, bit *= 2) {
-    ULanes met{};
-    const auto some = [&]<int n>(std::int64_t y) JF_INLINE {
-      Place<ULanes> at[n];
+__attribute__((noinline)) void add_quickly(const Quick quick, const std::uint64_t* drawn,
+                                           std::int64_t ranks, Tick* sum, std::uint8_t* wrong) {
+  const auto some = [&]<int n>(std::int64_t y) JF_INLINE {
+    Place<ULanes> at[n];
 #pragma GCC unroll 4
-      for (int i = 0; i < n; ++i) at[i] = quick.place(load_high(drawn + y + i * kLanes), met);
-#pragma GCC unroll 4
-      for (int i = 0; i < n; ++i) {
-        Tick* own = sum + y + i * kLanes;
-        const Lanes found = quick.template delay<Lanes>(at[i]);
-        store(own, set ? found : load(own) + found);
-      }
-    };
-    if (from + kGroup * kLanes <= ranks) {
-      for (int i = 0; i < kGroup; i += kPlaces)
-        some.template operator()<kPlaces>(from + i * kLanes);
-    } else {
-      for (std::int64_t y = from; y < ranks; y += kLanes) some.template operator()<1>(y);
+    for (int i = 0; i < n; ++i) {
+      ULanes met{};
+      at[i] = quick.place(load_high(drawn + y + i * kLanes), met);
+      wrong[y / kLanes + i] = lanes_with(met, quick.wrong());
     }
-    if (any_bits(met, ULanes{} + Quick::kWrong)) wrong |= static_cast<std::uint32_t>(bit);
-  }
-  return wrong;
+#pragma GCC unroll 4
+    for (int i = 0; i < n; ++i) {
+      Tick* own = sum + y + i * kLanes;
+      const Lanes found = quick.template delay<Lanes>(at[i]);
+      store(own, set ? found : load(own) + found);
+    }
+  };
+  std::int64_t y = 0;
+  for (; y + kPlaces * kLanes <= ranks; y += kPlaces * kLanes) some.template operator()<kPlaces>(y);
+  for (; y < ranks; y += kLanes) some.template operator()<1>(y);
 }
 
-// What add_quickly got wrong among the ranks of [from, to).
-template <class Quick>
-__attribute__((noinline, cold)) void correct(const Quick quick, const Draws& d, const Delay& delay,
-                                             const std::uint64_t* words, std::uint32_t purpose,
-                                             std::int32_t scope_bits, std::uint32_t draw, Tick* sum,
-                                             std::int64_t from, std::int64_t to) {
-  for (std::int64_t y = from; y < to; y += kLanes) {
-    const ULanes high = load_high(d.high(draw) + y);
-    ULanes met{};
-    const Lanes wrong = quick.template delay<Lanes>(quick.place(high, met));
-    if (!any_bits(met, ULanes{} + Quick::kWrong)) continue;
-    const Lanes right = each_delay(delay, words, high, d.seed, purpose, draw,
-                                   d.rank_of(y) >> scope_bits, d.realization);
-    store(sum + y, load(sum + y) + (right - wrong));
+// What add_quickly got wrong.
+template <bool set, class Quick>
+__attribute__((noinline)) void correct(const Quick quick, const Draws& d, const Delay& delay,
+                                       const std::uint64_t* words, std::uint32_t purpose,
+                                       std::int32_t scope_bits, std::uint32_t draw, Tick* sum,
+                                       const std::uint8_t* wrong) {
+  const std::int64_t registers = (d.ranks + kLanes - 1) / kLanes;
+  for (std::int64_t first = 0; first < registers; first += 8) {
+    std::uint64_t bits;
+    __builtin_memcpy(&bits, wrong + first, 8);
+    for (; bits != 0; bits &= bits - 1) {
+      const int bit = __builtin_ctzll(bits);
+      const std::int64_t y = (first + bit / 8) * kLanes + bit % 8;
+      const std::uint64_t high = d.high(draw)[y];
+      const Tick right = delay_of_draw(delay, high, words, [&] {
+        const Lanes ranks = d.rank_of(y - bit % 8) >> scope_bits;
+        return uniform32(d.seed, purpose | kLowHalves, draw,
+                         static_cast<std::uint32_t>(ranks[bit % 8]), d.realization);
+      });
+      std::uint64_t met = 0;
+      sum[y] = set ? right : sum[y] + (right - quick.template delay<Tick>(quick.place(high, met)));
+    }
   }
 }
 
@@ -104,17 +105,21 @@ __attribute__((noinline, cold)) void correct(const Quick quick, const Draws& d, 
                                                             std::int32_t scope_bits, bool set,
                                                             Tick* sums) {
   for (std::uint32_t n = d.first; n < d.first + d.count; ++n) {
-    if (n == d.first || n % 4 == 0) draw_block(d, purpose, scope_bits, n / 4);
     Tick* sum = sums + (n - d.first) * kDrawnRanks;
+    if (delay.certain && delay.kind == kConstantDelay) {
+      for (std::int64_t y = 0; y < d.ranks; y += kLanes)
+        store(sum + y, (set ? Lanes{} : load(sum + y)) + delay.value);
+      continue;
+    }
+    if (n == d.first || n % 4 == 0) draw_block(d, purpose, scope_bits, n / 4);
     const auto quickly = [&](const auto& quick) {
       const std::uint64_t* drawn = d.high(n);
-      std::uint32_t wrong = set ? add_quickly<true>(quick, drawn, d.ranks, sum)
-                                : add_quickly<false>(quick, drawn, d.ranks, sum);
-      for (std::int64_t from = 0; wrong != 0; from += kGroup * kLanes, wrong >>= 1) {
-        if ((wrong & 1) != 0)
-          correct(quick, d, delay, words, purpose, scope_bits, n, sum, from,
-                  std::min(from + kGroup * kLanes, d.ranks));
-      }
+      const auto add = [&]<bool set>() JF_INLINE {
+        std::uint8_t wrong[(kDrawnRanks / kLanes + 7) / 8 * 8] = {};
+        add_quickly<set>(quick, drawn, d.ranks, sum, wrong);
+        correct<set>(quick, d, delay, words, purpose, scope_bits, n, sum, wrong);
+      };
+      set ? add.template operator()<true>() : add.template operator()<false>();
     };
     if (delay.with_quick(words, quickly)) continue;
     const auto add = [&](bool certain, DelayKind kind) JF_INLINE {
@@ -125,8 +130,6 @@ __attribute__((noinline, cold)) void correct(const Quick quick, const Draws& d, 
     };
     if (!delay.certain && delay.kind == kConstantDelay)
       add(false, kConstantDelay);
-    else if (delay.certain && delay.kind == kSampledDelay)
-      add(true, kSampledDelay);
     else if (delay.certain && delay.kind == kCountedDelay)
       add(true, kCountedDelay);
     else

@@ -69,6 +69,19 @@ JF_HD bool any_bits(ULanes a, ULanes b) {
 #endif
 }
 
+// A bit for each lane of v that has any of `bits`.
+JF_HD std::uint8_t lanes_with(ULanes v, std::uint64_t bits) {
+#if defined(__AVX512F__)
+  return _cvtmask8_u32(_mm512_test_epi64_mask((__m512i)v, (__m512i)(ULanes{} + bits)));
+#elif defined(__AVX2__)
+  return static_cast<std::uint8_t>(_mm256_movemask_pd((__m256d)((v & bits) != 0)));
+#else
+  std::uint8_t lanes = 0;
+  for (int k = 0; k < kLanes; ++k) lanes |= static_cast<std::uint8_t>(((v[k] & bits) != 0) << k);
+  return lanes;
+#endif
+}
+
 JF_HD ULanes earlier_low(ULanes a, ULanes b) {
 #if defined(__AVX512F__)
   return (ULanes)_mm512_maskz_min_epu32(0xffff, (__m512i)a, (__m512i)b);
@@ -89,16 +102,16 @@ JF_HD ULanes later_low(ULanes a, ULanes b) {
 #endif
 }
 
-JF_HD ULanes shifted_right(ULanes v, std::uint64_t by) {
-#if defined(__AVX512F__)
-  // An instruction for each lane's own number is one step, that for one number of all lanes two.
+// An instruction for each lane's own number is one step, that for one number of all lanes two.
+JF_HD ULanes each_by(std::uint64_t by) {
   ULanes each = ULanes{} + by;
+#if defined(__AVX512F__)
   asm("" : "+v"(each));  // else g++ would see that they are the same
-  return v >> each;
-#else
-  return v >> by;
 #endif
+  return each;
 }
+JF_HD ULanes shifted_right(ULanes v, std::uint64_t by) { return v >> each_by(by); }
+JF_HD ULanes shifted_left(ULanes v, std::uint64_t by) { return v << each_by(by); }
 
 // A shuffle: see high_halves().
 JF_HD ULanes as_high_half(ULanes v) {
@@ -186,6 +199,23 @@ JF_HD ULanes gather(const std::uint64_t* table, ULanes index) {
 #else
   ULanes found{};
   for (int k = 0; k < kLanes; ++k) found[k] = table[index[k]];
+  return found;
+#endif
+}
+
+JF_HD ULanes gather_half(const std::uint64_t* table, ULanes index) {
+#if defined(__AVX512F__)
+  __mmask8 all = 0xff;
+  asm("" : "+Yk"(all));  // see gather()
+  const __m256i found =
+      _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), all, (__m512i)index, table, 4);
+  return (ULanes)_mm512_maskz_cvtepu32_epi64(0xff, found);
+#elif defined(__AVX2__)
+  return (ULanes)_mm256_cvtepu32_epi64(
+      _mm256_i64gather_epi32(reinterpret_cast<const int*>(table), (__m256i)index, 4));
+#else
+  ULanes found{};
+  for (int k = 0; k < kLanes; ++k) found[k] = gather_half(table, std::uint64_t{index[k]});
   return found;
 #endif
 }

@@ -25,7 +25,7 @@ class TileRun {
   // Rounds in registers. Half of them are for what is computed on the way. Delays are drawn for
   // four rounds, hence two and two.
 #if defined(__AVX512F__)
-  static constexpr int kMostBits = kDrawn ? 2 : 3;
+  static constexpr int kMostBits = kDrawn || kBusy ? 2 : 3;
 #else
   static constexpr int kMostBits = 2;
 #endif
@@ -173,10 +173,12 @@ class TileRun {
       Clock<Lanes> c = source(x), quiet = c;
       Lanes ready = act_alone(NoNoise{}, step, quiet);
       // As in Block::exchange_few; but after forwards `next` may have been made for a later time.
-      if (quiet_first && !any_greater(quiet.busy, c.next))
+      if (quiet_first && !any_greater(quiet.busy, c.next)) {
         c = quiet;
-      else
+      } else {
+        c.id = state_.rank(x);
         ready = act_alone(draws_.noise_at(y), step, c);
+      }
       if (observed) observer_.see(step.row, x, ready, seen);
       state_.put(x, c);
     }

@@ -78,6 +78,7 @@ class TileDraws {
     DrawnIf<kDrawn> at;
     if constexpr (kDrawn) {
       at.never_quiet = never_quiet_;
+      if constexpr (is_general<Noise>) at.intervals = noise_.interval_count > 0;
       for (int kind = 0; kind < kDrawnKinds; ++kind)
         at.drawn[kind] = drawn_[kind] ? drawn_[kind] + (i - from_) * kDrawnRanks : nullptr;
     }

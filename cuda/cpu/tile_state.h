@@ -53,9 +53,10 @@ struct TileState {
       __builtin_memcpy(memory + base, &v, static_cast<std::size_t>(ranks) * sizeof(Tick));
   }
 
+  // Without the ranks, which only noise asks for.
   JF_HD Clock<Lanes> get(std::int64_t x) const {
     const Lanes sent = load(scratch.sent + x);
-    return {sent, kBusy ? load(scratch.busy + x) : sent, load(scratch.next + x), rank(x)};
+    return {sent, kBusy ? load(scratch.busy + x) : sent, load(scratch.next + x), Lanes{}};
   }
 
   JF_HD void put(std::int64_t x, const Clock<Lanes>& c) const {
@@ -81,10 +82,9 @@ struct TileState {
       store(scratch.next + x, begin_noise(noise, p.seed, job.realization, rank(x)));
   }
 
-  // The state of a register as the pass before left it, or at time 0.
+  // The same as the pass before left it, or at time 0.
   JF_HD Clock<Lanes> before(std::int64_t x) const {
-    const Lanes id = rank(x);
-    Clock<Lanes> c{Lanes{}, Lanes{}, load(scratch.next + x), id};
+    Clock<Lanes> c{Lanes{}, Lanes{}, load(scratch.next + x), Lanes{}};
     if (!job.pass->load) return c;
     const Lanes packed = read(job.memory, x);
     c.sent = c.busy = packed & ~kCopyBit;
@@ -94,7 +94,8 @@ struct TileState {
       c.busy = read(job.second, x);
     } else if (any_greater(Lanes{}, packed)) {
       Clock<Lanes> copied = c;
-      copied.busy = communicate(noise, copied.next, c.sent, p.costs.send * job.pass->copies, id);
+      copied.busy =
+          communicate(noise, copied.next, c.sent, p.costs.send * job.pass->copies, rank(x));
       c.busy = select(packed < 0, copied.busy, c.busy);
       c.next = select(packed < 0, copied.next, c.next);
     }

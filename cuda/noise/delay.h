@@ -9,6 +9,7 @@
 #pragma once
 
 #include "piece_table.h"
+#include "sample_table.h"
 #include "smooth_table.h"
 
 namespace jf {
@@ -38,10 +39,11 @@ struct Delay {
   Stretch given;        // u, given that it does
   Tick value;
   std::int64_t table, count;  // where the table starts in the words of the program
-  // Where its cells outside the tails are in one word each, if all of them fit, or -1. High half:
-  // value; low half: twice the signed rise, or of pieces the slope.
+  // Where its cells outside the tails are in one word each, if these fit, or -1. High half: value;
+  // low half: twice the signed rise, or of pieces the slope. Of samples: where they are, if half a
+  // word holds each.
   std::int64_t shorts;
-  std::int32_t guide_bits;  // of a piecewise delay, at least 32 - kTailBits
+  std::int32_t guide_bits, guide_octaves;  // of a piecewise delay
 
   template <class U>
   using MaskOf = decltype(U{} < U{});
@@ -71,9 +73,8 @@ struct Delay {
       case kConstantDelay:
         return high != high;
       case kSampledDelay: {
-        const auto n = static_cast<std::uint64_t>(count);
-        const U product = multiply32(high, high - high + n);
-        return (product + (n - 1)) >> std::uint64_t{32} != product >> std::uint64_t{32};
+        const Samples all = samples(words);
+        return all.differs(all.product(high)) >> std::uint64_t{32} != 0;
       }
       case kCountedDelay:
         return on_an_edge(high, words + table);
@@ -110,11 +111,17 @@ struct Delay {
   // Calls f with what finds delays without branches; returns false if there is nothing.
   template <class F>
   JF_HD bool with_quick(const std::uint64_t* words, F&& f) const {
-    if (!certain || (kind != kSmoothDelay && kind != kPieceDelay)) return false;
-    if (kind == kSmoothDelay)
+    if (!certain || kind == kConstantDelay || kind == kCountedDelay) return false;
+    if (kind == kSampledDelay)
+      shorts < 0 ? f(QuickSamples<false>{samples(words)}) : f(QuickSamples<true>{samples(words)});
+    else if (kind == kSmoothDelay)
       shorts < 0 ? f(QuickSmooth<false>{words + table}) : f(QuickSmooth<true>{words + shorts});
+    else if (guide_octaves != 0)
+      shorts < 0 ? f(QuickPieces<false, true>{pieces(words)})
+                 : f(QuickPieces<true, true>{pieces(words)});
     else
-      shorts < 0 ? f(QuickPieces<false>{pieces(words)}) : f(QuickPieces<true>{pieces(words)});
+      shorts < 0 ? f(QuickPieces<false, false>{pieces(words)})
+                 : f(QuickPieces<true, false>{pieces(words)});
     return true;
   }
 
@@ -134,8 +141,7 @@ struct Delay {
       case kSmoothDelay:
         return smooth<Tick>(v, words + table);
       case kSampledDelay:
-        return static_cast<Tick>(
-            words[table + static_cast<Tick>(scale64(v, static_cast<std::uint64_t>(count)))]);
+        return sample<Tick>(scale64(v, static_cast<std::uint64_t>(count)), words);
       case kPieceDelay:
         return pieces(words).from_both(v);
       default:
@@ -144,8 +150,19 @@ struct Delay {
   }
 
  private:
+  JF_HD Samples samples(const std::uint64_t* words) const {
+    return {words + (shorts < 0 ? table : shorts), static_cast<std::uint64_t>(count)};
+  }
+  template <class T, class U>
+  JF_HD T sample(U index, const std::uint64_t* words) const {
+    return shorts < 0 ? samples(words).value<false, T>(index)
+                      : samples(words).value<true, T>(index);
+  }
+
   JF_HD Pieces pieces(const std::uint64_t* words) const {
-    return {words + table, shorts < 0 ? nullptr : words + shorts, guide_bits,
+    return {{words + table, guide_bits, guide_octaves},
+            words + table + Guide::words(guide_bits, guide_octaves != 0),
+            shorts < 0 ? nullptr : words + shorts,
             static_cast<std::uint64_t>(count - 1)};
   }
 
@@ -160,9 +177,7 @@ struct Delay {
         return smooth<T>(high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMostHigh,
                          words + table);
       case kSampledDelay:
-        return (T)gather(
-            words + table,
-            multiply32(high, high - high + static_cast<std::uint64_t>(count)) >> std::uint64_t{32});
+        return sample<T>(samples(words).product(high) >> std::uint64_t{32}, words);
       case kPieceDelay:
         return pieces(words).template from_high<T>(high);
       default:

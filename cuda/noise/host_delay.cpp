@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "host_guide.h"
+
 namespace jf {
 namespace {
 
@@ -91,7 +93,15 @@ HostDelay HostDelay::samples(const std::vector<Tick>& values) {
   require(!values.empty() && values.size() <= kMostHigh, "samples must not be empty");
   require(std::is_sorted(values.rbegin(), values.rend()), "samples must fall");
   require_time(values.back());
-  return make(kSampledDelay, {values.begin(), values.end()}, values.size(), values.front());
+  const auto largest = static_cast<std::uint64_t>(values.front());
+  if (largest > kMostHigh)
+    return make(kSampledDelay, {values.begin(), values.end()}, values.size(), values.front());
+  std::vector<std::uint64_t> halves(values.size() / 2 + 1);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    halves[i / 2] |= static_cast<std::uint64_t>(values[i]) << (i % 2 * 32);
+  HostDelay d = make(kSampledDelay, {}, values.size(), values.front());
+  d.add_shorts(halves);
+  return d;
 }
 
 HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::vector<Tick>& top,
@@ -102,33 +112,11 @@ HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::
   require(edges[0] == 0 &&
               std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) == edges.end(),
           "edges must rise from 0");
-  // Of the guide: 16 entries a cell, up to half a megabyte. A search is much slower than the rest.
-  // So many at least (32 KiB) that each tail has entries of its own, which ask for a search: then
-  // nobody has to look for tails.
-  int bits = 32 - kTailBits;
-  while (bits < 16 && (std::size_t{1} << bits) < 16 * n) ++bits;
-  std::vector<std::uint64_t> words;
-  const std::size_t entries = (std::size_t{1} << bits) + 1;
-  words.reserve(entries + (n << kPieceBits));
-  for (std::size_t g = 0, cell = 0; g < entries; ++g) {
-    const bool end = g + 1 == entries;
-    const std::uint64_t first = g << (32 - bits), last = first | (kMostHigh >> bits);
-    const auto begins_by = [&](std::size_t c, std::uint64_t high) {
-      return c < n && edges[c] <= high << 32;
-    };
-    while (end ? cell + 1 < n : begins_by(cell + 1, first)) ++cell;
-    std::uint64_t until = kMostHigh, search = 0;
-    if (!end && begins_by(cell + 1, last)) {
-      until = (edges[cell + 1] - 1) >> 32;
-      search = begins_by(cell + 2, last);
-    }
-    if (last < kTail || first > kMostHigh - kTail) search = 1;
-    words.push_back(until << 32 | search * kGuideSearch | cell);
-  }
-  // Outside the tails, which cells of shorts can not hold.
-  constexpr std::uint64_t kFirst = kTail << 32, kLast = ~kFirst;
-  std::vector<std::uint64_t> shorts;
-  bool all_short = true;
+  // Cells of shorts can not hold all; those that do not fit are hardly ever drawn.
+  std::vector<std::uint64_t> cells, shorts;
+  std::vector<bool> fits;
+  cells.reserve(n << kPieceBits);
+  std::uint64_t beyond = 0;  // high halves of cells that do not fit, outside the tails
   for (std::size_t c = 0; c < n; ++c) {
     require_time(top[c]);
     require(drop[c] >= 0 && drop[c] <= top[c], "drop must be 0 to top");
@@ -136,14 +124,21 @@ HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::
     const std::uint64_t end = c + 1 < n ? edges[c + 1] : 0;  // 0: 2^64
     const std::uint64_t slope = slope_of(static_cast<std::uint64_t>(drop[c]), end - edges[c]);
     const std::uint64_t at_zero = static_cast<std::uint64_t>(top[c]) + scale64(edges[c], slope);
-    words.insert(words.end(), {end - 1, at_zero, slope, 0});
-    const bool fits = at_zero <= kMostHigh && slope <= kMostHigh;
-    shorts.push_back(fits ? at_zero << 32 | slope : 0);
-    all_short = all_short && (fits || end - 1 < kFirst || edges[c] > kLast);
+    cells.insert(cells.end(), {end - 1, at_zero, slope, 0});
+    fits.push_back(at_zero <= kMostHigh && slope <= kMostHigh);
+    shorts.push_back(fits[c] ? at_zero << 32 | slope : 0);
+    const std::uint64_t from = std::max(edges[c] >> 32, kTail);
+    const std::uint64_t to = std::min((end - 1) >> 32, kMostHigh - kTail);
+    if (!fits[c] && from <= to) beyond += to - from + 1;
   }
+  const bool quick = beyond < kMostHigh / 128;
+  const HostGuide guide = make_guide(edges, quick ? fits : std::vector<bool>(n, true));
+  std::vector<std::uint64_t> words = guide.words;
+  words.insert(words.end(), cells.begin(), cells.end());
   HostDelay d = make(kPieceDelay, std::move(words), n, top[0]);
-  d.delay.guide_bits = bits;
-  if (all_short) d.add_shorts(shorts);
+  d.delay.guide_bits = guide.bits;
+  d.delay.guide_octaves = guide.octaves;
+  if (quick) d.add_shorts(shorts);
   return d;
 }
 

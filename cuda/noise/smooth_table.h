@@ -55,9 +55,6 @@ JF_HD T short_smooth(const Place<U>& at, const std::uint64_t* cells) {
 // For any high half, without a branch: by words of a cell each, or by nodes.
 template <bool kShort>
 struct QuickSmooth {
-  // In `met`: the delay is of no use.
-  static constexpr std::uint64_t kWrong = std::uint64_t{1} << 63;
-
   const std::uint64_t* words;
 
   template <class U>
@@ -67,6 +64,9 @@ struct QuickSmooth {
     met = met | (distance - kTail);
     return smooth_place(high, later_low(distance, high - high + kTail), kSide);
   }
+  // If one of these bits is in `met`, the delay is of no use.
+  JF_HD static std::uint64_t wrong() { return std::uint64_t{1} << 63; }
+
   template <class T, class U>
   JF_HD T delay(const Place<U>& at) const {
     if constexpr (kShort) return short_smooth<T>(at, words);

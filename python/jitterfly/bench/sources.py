@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..case import Case
 from ..network import Hockney, LogGOPS
 from ..noise import (
@@ -38,6 +40,13 @@ PERIODIC = "periodic"
 _RARE = Bernoulli(0.001, "14us")
 _DETOURS = [1e-3 * (k + 0.98 * (0.618034 * k % 1)) for k in range(1000)]  # one in each ms
 
+
+def _binned(counts: np.ndarray, width: float) -> Noise:
+    """A histogram from 0 on, with bins of one width."""
+    edges = width * np.arange(len(counts) + 1)
+    return StepNoise(Empirical(low=edges[:-1], high=edges[1:], count=counts))
+
+
 SOURCES: dict[str, list[Noise]] = {
     "none": [],
     PERIODIC: [PeriodicNoise("1ms", "10us")],
@@ -53,10 +62,10 @@ SOURCES: dict[str, list[Noise]] = {
     "step, Pareto": [StepNoise(Pareto("50ns", 2))],
     "step, lognormal": [StepNoise(Lognormal("50ns", 1))],
     "step, gamma": [StepNoise(Gamma(2, "50ns"))],
-    "step, samples": [StepNoise(Empirical(samples=tuple(1e-9 * k for k in range(1, 1001))))],
-    "step, histogram": [StepNoise(Empirical(low=tuple(1e-8 * k for k in range(99)),
-                                            high=tuple(1e-8 * k for k in range(1, 100)),
-                                            count=tuple(range(100, 1, -1))))],
+    "step, 1000 samples": [StepNoise(Empirical(samples=1e-10 * np.arange(1, 2000, 2)))],
+    "step, 100000 samples": [StepNoise(Empirical(samples=1e-12 * np.arange(1, 200_000, 2)))],
+    "step, 99 bins": [_binned(100 - np.arange(99), 3e-9)],
+    "step, 1000 bins": [_binned(1 + 10**6 // (1 + np.arange(1000)) ** 2, 1e-8)],
     "message, exponential": [MessageNoise(Exponential("100ns"))],
     "message, Bernoulli": [MessageNoise(_RARE)],
 }  # fmt: skip
