@@ -87,13 +87,22 @@ struct Original {
 struct Copied {
   template <int n, class NoiseOf, class By>
   JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
+    OwnPath<Lanes> own[n];
+    Lanes copy[n];
     unrolled<n>([&](auto k) JF_INLINE {
-      const auto& noise = noise_of(k);
-      const auto own = own_path(noise, by.costs, step, f.arrival[k], f.c[k]);
-      const Lanes left = swap_lanes(own.after.busy, 0);
-      const Lanes copy = by.copy_arrives(step, f.c[k].id, left);
-      f.ready[k] = settle(noise, by.costs, step, f.arrival[k], copy, own, f.c[k]);
+      own[k] = own_path(noise_of(k), by.costs, step, f.arrival[k], f.c[k]);
+      copy[k] = by.copy_arrives(step, f.c[k].id, swap_lanes(own[k].after.busy, 0));
     });
+    if (__builtin_expect(any_greater(f.arrival[0], copy[0], f.arrival[n - 1], copy[n - 1]), 0)) {
+      unrolled<n>([&](auto k) JF_INLINE {
+        f.ready[k] = settle(noise_of(k), by.costs, step, f.arrival[k], copy[k], own[k], f.c[k]);
+      });
+    } else {
+      unrolled<n>([&](auto k) JF_INLINE {
+        f.ready[k] = own[k].ready;
+        f.c[k] = own[k].after;
+      });
+    }
   }
 };
 
