@@ -34,7 +34,7 @@ from . import verdict
 from .measure import Contestant, engine, spread
 
 LIMIT = 4.0
-"""Times what periodic noise costs per rank-round, on one core at `summary.GOAL_RANKS` ranks."""
+"""Times what periodic noise costs per rank-round, on one core at `contest.GOAL_RANKS` ranks."""
 
 PERIODIC = "periodic"
 _RARE = Bernoulli(0.001, "14us")
