@@ -1,6 +1,7 @@
 """What all tests share: tests marked `gpu` need a CUDA device."""
 
 import signal
+from collections import Counter
 
 import pytest
 
@@ -9,7 +10,21 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_configure(config):
+    if hasattr(config.option, "loadscopereorder"):  # pytest-xdist shall take files as they come
+        config.option.loadscopereorder = False
+
+
+def slow_files_first(items):
+    """Then those with most tests: at the end no process waits long for the others."""
+    files = Counter(item.path for item in items)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in slow, -files[item.path], item.path))
+
+
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):  # a process of pytest-xdist
+        slow_files_first(items)
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return

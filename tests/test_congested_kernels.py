@@ -8,14 +8,14 @@ from kernel_cases import PROGRAMS, make
 from message_cases import MESSAGE_PROGRAMS, make_messages
 from reference.congested import Congested
 from test_congested import PERTURBATIONS
-from test_kernels import CUDA, ORDERS, REAL_LIMITS, Run, build, check
+from test_kernels import ORDERS, REAL_LIMITS, Run, build_once, check
 
 import jitterfly.congestion as jc
 
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("kernels"), CUDA)
+    return build_once(tmp_path_factory)
 
 
 def congest(case, number):

@@ -7,6 +7,8 @@ on copies of the kernels with one barrier taken out. Noise is handed over as the
 (jf::Program::add_*), recorded from those which the CPU backend gets.
 """
 
+import fcntl
+import os
 import random
 import shutil
 import subprocess
@@ -197,9 +199,25 @@ def build(folder, cuda, name="kernels", more=()):
     return program
 
 
+def build_once(tmp_path_factory):
+    """The kernels as they are, for all files of tests and all processes of pytest-xdist."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # then it is the process's own, in that of the session
+        folder = folder.parent
+    folder /= "kernels"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (folder / "built").exists():
+            return folder / "kernels"
+        program = build(folder, CUDA)
+        (folder / "built").touch()
+        return program
+
+
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("kernels"), CUDA)
+    return build_once(tmp_path_factory)
 
 
 def execute(program, lines, timeout=60):

@@ -25,6 +25,7 @@ from test_kernels import (
     STEPS,
     Run,
     build,
+    build_once,
     caught,
     change,
     check,
@@ -35,7 +36,7 @@ WORDS = {"uint32": LEAN32, "int64": LEAN64, "steps": STEPS}
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("lean"), CUDA)
+    return build_once(tmp_path_factory)
 
 
 def lean_runs(cases, most=LEAN32, start=0):

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from kernel_cases import NOISES
 from message_cases import MESSAGE_PROGRAMS, make_messages, message_case, noisy_case
-from test_kernels import CUDA, ORDERS, REAL_LIMITS, Run, build, check
+from test_kernels import ORDERS, REAL_LIMITS, Run, build_once, check
 
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("kernels"), CUDA)
+    return build_once(tmp_path_factory)
 
 
 def varied(case, number):

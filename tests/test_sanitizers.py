@@ -38,7 +38,7 @@ SOURCE = Path(__file__).parent / "sanitizers"
 SANITIZERS = ("address,undefined", "thread")
 # What a gather of AVX2 or AVX-512 reads is not checked; that of the portable one is.
 ISAS = ("portable", "avx2", "avx512")
-FLAGS = ["-std=c++20", "-O1", "-g1", "-ffp-contract=off", "-fno-omit-frame-pointer", "-pthread"]
+FLAGS = ["-std=c++20", "-Og", "-g1", "-ffp-contract=off", "-fno-omit-frame-pointer", "-pthread"]
 # g++ takes half the time with checks of memory by calls, and less care for registers.
 QUICKER_GXX = ["--param", "asan-instrumentation-with-call-threshold=0", "-fira-region=one",
                "-fira-algorithm=priority"]  # fmt: skip

@@ -27,6 +27,19 @@ JF_HD void unrolled(F&& f) {
   }(std::make_integer_sequence<int, kCount>());
 }
 
+// The same where `f` does not need a constant. A sanitizer is given a loop: it keeps next to
+// nothing in registers, and to compile its checks of each turn would take g++ minutes.
+template <int kCount, class F>
+JF_HD void each(F&& f) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  for (int k = 0; k < kCount; ++k) f(k);
+#else  // not by unrolled(), which would make other code of it
+  [&]<int... k>(std::integer_sequence<int, k...>) JF_INLINE {
+    (f(std::integral_constant<int, k>()), ...);
+  }(std::make_integer_sequence<int, kCount>());
+#endif
+}
+
 // What was drawn for a block's ranks.
 struct Drawn {
   bool never_quiet, intervals;     // see Block::exchange_few
@@ -77,7 +90,7 @@ struct Few {
 struct Original {
   template <int n, class NoiseOf, class By>
   JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
-    unrolled<n>([&](auto k) JF_INLINE {
+    each<n>([&](auto k) JF_INLINE {
       f.ready[k] = exchange(noise_of(k), by.costs, step, f.arrival[k], f.c[k]);
     });
   }
@@ -89,16 +102,16 @@ struct Copied {
   JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
     OwnPath<Lanes> own[n];
     Lanes copy[n];
-    unrolled<n>([&](auto k) JF_INLINE {
+    each<n>([&](auto k) JF_INLINE {
       own[k] = own_path(noise_of(k), by.costs, step, f.arrival[k], f.c[k]);
       copy[k] = by.copy_arrives(step, f.c[k].id, swap_lanes(own[k].after.busy, 0));
     });
     if (__builtin_expect(any_greater(f.arrival[0], copy[0], f.arrival[n - 1], copy[n - 1]), 0)) {
-      unrolled<n>([&](auto k) JF_INLINE {
+      each<n>([&](auto k) JF_INLINE {
         f.ready[k] = settle(noise_of(k), by.costs, step, f.arrival[k], copy[k], own[k], f.c[k]);
       });
     } else {
-      unrolled<n>([&](auto k) JF_INLINE {
+      each<n>([&](auto k) JF_INLINE {
         f.ready[k] = own[k].ready;
         f.c[k] = own[k].after;
       });
@@ -110,7 +123,7 @@ struct Copied {
 struct Asked {
   template <int n, class NoiseOf, class By>
   JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
-    unrolled<n>([&](auto k) JF_INLINE {
+    each<n>([&](auto k) JF_INLINE {
       const auto& noise = noise_of(k);
       const auto own = asked_path(noise, by.costs, step, f.arrival[k], f.c[k]);
       const Lanes left = answer_leaves(by.costs, own.asked, swap_lanes(own.ready, 0));
@@ -162,15 +175,15 @@ struct Block {
   template <class Kind>
   JF_HD void among_lanes(const Step& step, int round, int bit) {
     Lanes from[kSize];
-    unrolled<kSize>([&](auto k) JF_INLINE { from[k] = swap_lanes(leaves<Kind>(k), bit); });
+    each<kSize>([&](auto k) JF_INLINE { from[k] = swap_lanes(leaves<Kind>(k), bit); });
     receive<Kind>(step, round, from);
   }
 
   // The same, whose partners are register xor 2^b.
-  template <class Kind, int b>
-  JF_HD void among_registers(const Step& step, int round) {
+  template <class Kind>
+  JF_HD void among_registers(const Step& step, int round, int b) {
     Lanes from[kSize];
-    unrolled<kSize>([&](auto k) JF_INLINE { from[k] = leaves<Kind>(k ^ 1 << b); });
+    each<kSize>([&](auto k) JF_INLINE { from[k] = leaves<Kind>(k ^ 1 << b); });
     receive<Kind>(step, round, from);
   }
 
@@ -238,7 +251,7 @@ struct Block {
   template <class Kind>
   JF_HD void receive(const Step& step, int round, const Lanes (&from)[kSize]) {
     if constexpr (std::is_same_v<Kind, Forwarded>) {
-      unrolled<kSize>([&](auto k) JF_INLINE {
+      each<kSize>([&](auto k) JF_INLINE {
         const Lanes left = leaves<Kind>(k);
         Clock<Lanes> c = clock(k);
         ready[k] = take_forward(left, arrival(kForwardJitter, step, round, k, from[k]), c);
@@ -246,15 +259,15 @@ struct Block {
         if (kBusy) busy[k] = c.busy;
       });
     } else {
-      unrolled<kSize / kFew>([&](auto i) JF_INLINE {
-        constexpr int first = i * kFew;
+      each<kSize / kFew>([&](auto i) JF_INLINE {
+        const int first = i * kFew;
         Few<kFew> few;
-        unrolled<kFew>([&](auto k) JF_INLINE {
+        each<kFew>([&](auto k) JF_INLINE {
           few.c[k] = clock(first + k);
           few.arrival[k] = arrival(kOriginalJitter, step, round, first + k, from[first + k]);
         });
-        exchange_few<Kind, first>(step, round, few);
-        unrolled<kFew>([&](auto k) JF_INLINE {
+        exchange_few<Kind>(step, round, first, few);
+        each<kFew>([&](auto k) JF_INLINE {
           sent[first + k] = few.c[k].sent;
           if (kBusy) busy[first + k] = few.c[k].busy;
           ready[first + k] = few.ready[k];
@@ -265,8 +278,8 @@ struct Block {
 
   // First without intervals of noise: where all ranks are free again by the time that their next
   // one begins, none of them met it. Not where the delays depend on the time.
-  template <class Kind, int first>
-  JF_HD void exchange_few(const Step& step, int round, Few<kFew>& few) const {
+  template <class Kind>
+  JF_HD void exchange_few(const Step& step, int round, int first, Few<kFew>& few) const {
     if constexpr (!kNoisy) {
       Kind::act(NoiseOf<true>{by, at, round, first}, by, step, few);
     } else {
@@ -296,9 +309,9 @@ struct Block {
   template <class Kind>
   __attribute__((noinline, cold)) static void noisy(const By& by, const At at, const Step& step,
                                                     int round, int first, Few<kFew>& few) {
-    unrolled<kFew>([&](auto k) JF_INLINE { place(at, first + k, few.c[k]); });
+    each<kFew>([&](auto k) JF_INLINE { place(at, first + k, few.c[k]); });
     Kind::act(NoiseOf<false>{by, at, round, first}, by, step, few);
-    unrolled<kFew>([&](auto k) JF_INLINE { store(at.next_of(first + k), few.c[k].next); });
+    each<kFew>([&](auto k) JF_INLINE { store(at.next_of(first + k), few.c[k].next); });
   }
 };
 

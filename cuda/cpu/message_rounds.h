@@ -59,13 +59,13 @@ struct MessageRounds {
                          std::int64_t last) const {
     constexpr int kRing = From::back(kCount - 1);
     Lanes ring[kCount][kRing];
-    const auto one = [&]<int kTurns, int place>(std::int64_t x) JF_INLINE {
+    const auto one = [&]<int kTurns>(int place, std::int64_t x) JF_INLINE {
       From from;
-      unrolled<kCount>([&](auto k)
-                           JF_INLINE { from.before[k] = ring[k][place & (From::back(k) - 1)]; });
+      each<kCount>([&](auto k)
+                       JF_INLINE { from.before[k] = ring[k][place & (From::back(k) - 1)]; });
       Lanes mid[kTurns + 1];
       row<kTurns>(x, from, mid);
-      unrolled<std::min(kTurns + 1, kCount)>(
+      each<std::min(kTurns + 1, kCount)>(
           [&](auto k) JF_INLINE { ring[k][place & (From::back(k) - 1)] = mid[k]; });
     };
     // What the first rows need of the last ones. Nothing of it is kept.
@@ -79,13 +79,13 @@ struct MessageRounds {
     for (auto& of_turn : ring)
       for (Lanes& r : of_turn) r = any;
     constexpr int kAgain = std::max(From::kBefore - 1, 1);
-    unrolled<kAgain>([&](auto i) JF_INLINE {
-      constexpr int b = kAgain - i, place = (kRing - b % kRing) % kRing;
-      one.template operator()<kCount - 1, place>(before(b));
+    each<kAgain>([&](auto i) JF_INLINE {
+      const int b = kAgain - i;
+      one.template operator()<kCount - 1>((kRing - b % kRing) % kRing, before(b));
     });
     for (std::int64_t h = 0; h < rows; h += kRing) {
-      unrolled<kRing>([&](auto i) JF_INLINE {
-        if (h + i < rows) one.template operator()<kCount, i>(at + (h + i) * stride);
+      each<kRing>([&](auto i) JF_INLINE {
+        if (h + i < rows) one.template operator()<kCount>(i, at + (h + i) * stride);
       });
     }
   }
@@ -142,11 +142,11 @@ struct MessageRounds {
   template <int n>
   JF_HD void few(std::int64_t x, const OfMasks<kCount>& from) const {
     Ranks r[n];
-    unrolled<n>([&](auto i) JF_INLINE { r[i] = get(x + i * kLanes); });
+    each<n>([&](auto i) JF_INLINE { r[i] = get(x + i * kLanes); });
     unrolled<kCount>([&](auto k) JF_INLINE {
-      unrolled<n>([&](auto i) JF_INLINE { turn<k>(NoNoise{}, from(k, r[i].busy), r[i]); });
+      each<n>([&](auto i) JF_INLINE { turn<k>(NoNoise{}, from(k, r[i].busy), r[i]); });
     });
-    unrolled<n>([&](auto i) JF_INLINE { keep(x + i * kLanes, from, r[i]); });
+    each<n>([&](auto i) JF_INLINE { keep(x + i * kLanes, from, r[i]); });
   }
   // The register as it is after all turns without noise, if it has met none.
   template <class From>
@@ -178,7 +178,7 @@ struct MessageRounds {
         Lanes noisy_mid[kTurns + 1];
         noisy<kTurns>(*this, x, same, r, noisy_mid);
         quiet = r;
-        unrolled<kTurns + 1>([&](auto k) JF_INLINE { mid[k] = noisy_mid[k]; });
+        each<kTurns + 1>([&](auto k) JF_INLINE { mid[k] = noisy_mid[k]; });
       }
     }
     if constexpr (kTurns == kCount) put(x, quiet);
@@ -199,16 +199,15 @@ struct MessageRounds {
   JF_HD void block(std::int64_t x, std::int64_t apart) const {
     constexpr int kSize = 1 << kCount;
     Lanes busy[kSize], in[kSize], out[kSize];
-    unrolled<kSize>([&](auto i) JF_INLINE {
+    each<kSize>([&](auto i) JF_INLINE {
       busy[i] = load(times + x + i * apart);
       if constexpr (kLinks) in[i] = load(lanes.in + x + i * apart);
     });
     unrolled<kCount>([&](auto k) JF_INLINE {
       Lanes left[kSize];
-      unrolled<kSize>([&](auto i)
-                          JF_INLINE { left[i] = busy[partner_in_block<map, kCount>(k, i)]; });
-      unrolled<kSize / 2>([&](auto pair) JF_INLINE {
-        constexpr int a = 2 * pair, b = a + 1;
+      each<kSize>([&](auto i) JF_INLINE { left[i] = busy[partner_in_block<map, kCount>(k, i)]; });
+      each<kSize / 2>([&](auto pair) JF_INLINE {
+        const int a = 2 * pair, b = a + 1;
         const std::int64_t at = x + a * apart;
         Ranks first, second;
         first.busy = busy[a];
@@ -241,7 +240,7 @@ struct MessageRounds {
         }
       });
     });
-    unrolled<kSize>([&](auto i) JF_INLINE {
+    each<kSize>([&](auto i) JF_INLINE {
       store(times + x + i * apart, busy[i]);
       if constexpr (kLinks) {
         store(lanes.in + x + i * apart, in[i]);

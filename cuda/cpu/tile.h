@@ -243,7 +243,7 @@ class TileRun {
       for (std::int64_t y = start; y < start + y_apart; y += kLanes) {
         const std::int64_t x = place(y);
         B block(by, where<typename B::At>({s_.next + x, apart}, x, y, y_apart, ranks_of));
-        unrolled<B::kSize>([&](auto k) JF_INLINE {
+        each<B::kSize>([&](auto k) JF_INLINE {
           block.sent[k] = load(s_.sent + x + k * apart);
           if (kBusy) block.busy[k] = load(s_.busy + x + k * apart);
         });
@@ -253,18 +253,18 @@ class TileRun {
         };
         if constexpr (kBits == 0) {
           block.template among_lanes<Kind>(steps[0], 0, bit);
-          after(std::integral_constant<int, 0>());
+          after(0);
         } else {
-          unrolled<kLow>([&](auto b) JF_INLINE {
+          each<kLow>([&](auto b) JF_INLINE {
             block.template among_lanes<Kind>(steps[b], b, b);
             after(b);
           });
-          unrolled<kBits>([&](auto b) JF_INLINE {
-            block.template among_registers<Kind, b>(steps[kLow + b], kLow + b);
-            after(std::integral_constant<int, kLow + b>());
+          each<kBits>([&](auto b) JF_INLINE {
+            block.template among_registers<Kind>(steps[kLow + b], kLow + b, b);
+            after(kLow + b);
           });
         }
-        unrolled<B::kSize>([&](auto k) JF_INLINE {
+        each<B::kSize>([&](auto k) JF_INLINE {
           store(s_.sent + x + k * apart, block.sent[k]);
           if (kBusy) store(s_.busy + x + k * apart, block.busy[k]);
         });
