@@ -91,6 +91,18 @@ def test_histograms_at_their_edges(name):
     assert table.delay().apply(np.array(u, dtype=np.uint64)).tolist() == [plain(x) for x in u]
 
 
+def test_bins_that_are_too_rare_for_an_edge():
+    """Among others less than 2^-40 of all is left out; the longest ones are kept, however rare."""
+    edges = np.arange(6) * 1e-6
+    many = 10**15
+    rare = jf.Empirical(low=edges[:-1], high=edges[1:], count=[many, 1, 2 * many, 1, 1])
+    table = rare.integers()
+    assert table.arrays[1].tolist() == [5_000_000, 4_000_000, 3_000_000, 1_000_000]
+    plain, u = reference_of(table), uniforms()
+    assert table.delay().apply(u).tolist() == [plain(int(x)) for x in u]
+    assert rare.expected() == pytest.approx((2 * 2.5e-6 + 0.5e-6) / 3)
+
+
 @pytest.mark.parametrize("name", SMOOTH)
 def test_smooth_tables_are_the_distribution(name):
     """Up to interpolation between nodes, wherever nodes are 1/64 of an octave apart."""

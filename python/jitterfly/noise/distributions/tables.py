@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import accumulate, compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -128,20 +129,21 @@ def samples(values: npt.NDArray[np.int64]) -> Table:
 
 
 def bins(low: list[int], high: list[int], counts: list[int]) -> Table:
-    """A table of a histogram: rising bins in ticks, uniform inside each."""
+    """A table of a histogram: rising bins in ticks, uniform inside each.
+
+    Bins that are drawn less than once in 2^40 are left out where their edges meet.
+    """
     kept = [entry for entry in zip(low, high, counts, strict=True) if entry[2]][::-1]
-    total = sum(count for _, _, count in kept)
-    edges, above = [], 0
-    for _, _, count in kept:
-        edges.append(_rounded(above * TWO_64 // total))
-        above += count
-    top = np.array([high for _, high, _ in kept], dtype=np.int64)
-    drop = top - np.array([low for low, _, _ in kept], dtype=np.int64)
-    return Table("pieces", (np.array(edges, dtype=np.uint64), top, drop))
+    until = list(accumulate(count for _, _, count in kept))
+    edges = [0, *(_rounded(above * TWO_64 // until[-1]) for above in until[:-1])]
+    wide = [a < b for a, b in pairwise([*edges, TWO_64])]
+    bottom, top = (np.array(list(compress(ends, wide)), dtype=np.int64)
+                   for ends in list(zip(*kept, strict=True))[:2])  # fmt: skip
+    return Table("pieces", (np.array(list(compress(edges, wide)), np.uint64), top, top - bottom))
 
 
 def _rounded(edge: int) -> int:
-    # Edges of so few bits are found without a search; in the tail they stay exact.
+    # Part of what a seed means. In the tail edges stay exact.
     return edge if edge < 2**52 else edge >> 24 << 24
 
 
