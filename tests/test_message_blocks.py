@@ -1,5 +1,6 @@
 """Trees that the fast engine takes block by block, against the plain one."""
 
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -170,3 +171,24 @@ def test_one_rank(program, monkeypatch):
     for ranks in (64, 200):
         one = case(program, ranks, ENTRIES["links"], PERIODIC["fresh"])
         check(replace(one, one_rank=True), monkeypatch, f"{ranks} ranks")
+
+
+def test_any_costs_and_noise(monkeypatch):
+    """Costs that differ from step to step, noise in every block or in few, often or for long."""
+    rng = random.Random("trees")
+    for number in range(60):
+        period = rng.choice((50, 3000, 20_000, 10**6, 2**33))
+        noise = PeriodicNoise(period, rng.randrange(1, period), stationary=rng.random() < 0.5)
+        entries = tuple(tuple(rng.choice((0, rng.randrange(3000))) for _ in range(4))
+                        for _ in range(4))  # fmt: skip
+        steps = Steps(rng.choice((64, 200, 512, 1000, 1537, 4096)))
+        steps.add(0)
+        strides = [1 << r for r in range((steps.ranks - 1).bit_length())]
+        for down in rng.choice(((0,), (1,), (0, 1))):
+            for k, stride in enumerate(strides[::-1] if down else strides):
+                to = TREE, stride, steps.ranks, down
+                steps.message(to, rng.randrange(len(entries)), 32 * down + k)
+        steps.add(4, row=True)
+        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), (noise,),
+                          (), 3, 1)  # fmt: skip
+        check(one, monkeypatch, f"number {number}")

@@ -175,8 +175,8 @@ class Run {
                                     [](const Pass& p) { return p.kind == kMessagePass; });
     runner_.run_messages({&state.loads.view, &pass, static_cast<std::uint32_t>(realization),
                           request_.full_statistics, &pass == &*first, state.message(), capture_,
-                          state.cursors.get(), scratch.rows.data(), &stop_, state.first(),
-                          state.written.get()});
+                          state.cursors.get(), scratch.rows.data(), &stop_, state.first_of_blocks(),
+                          state.first_of_subtrees()});
   }
 
   void write(std::int64_t index, const std::vector<Observation>& rows) const {

@@ -53,7 +53,9 @@ struct Sizes {
   bool busy = false;
   std::int64_t loads = 0;  // bytes, see LoadState
 
-  static constexpr int kOfFirst = 4;  // ticks of the first rank of a block
+  // Ticks of a rank that is the first of its block, or of its subtree.
+  static constexpr int kOfFirst = 4;
+  static constexpr int kOfBlock = kOfFirst * (1 + kSubtree);
 
   // What lies between arrays of a tile, in ticks: else the same ranks of all of them, and of blocks
   // with partners far apart, would compete for one set of a cache.
@@ -69,7 +71,7 @@ struct Sizes {
   std::int64_t state_bytes(std::int64_t segments) const {
     return 8 * (memory + messages) + cursor_bytes() + arena_bytes(segments) + block_bytes() + loads;
   }
-  std::int64_t block_bytes() const { return blocks * (kOfFirst * std::int64_t{sizeof(Tick)} + 1); }
+  std::int64_t block_bytes() const { return blocks * kOfBlock * std::int64_t{sizeof(Tick)}; }
   std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
   std::int64_t arena_bytes(std::int64_t segments) const {
     return std::max(8 * second, segments * segment_bytes());
@@ -93,11 +95,13 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
     const std::int64_t ranks = (p.ranks() + kMaxLanes - 1) / kMaxLanes * kMaxLanes;
     s.links = p.links_matter();
     s.message = ranks + 2 * kMessageMargin + Sizes::kPad;
-    s.messages = s.message * (s.links ? 4 : 2);
     s.memory = ranks;
     if (std::any_of(p.steps.begin(), p.steps.end(),
-                    [](const Step& step) { return step.kind == kMessage && step.map == kTree; }))
+                    [](const Step& step) { return step.kind == kMessage && step.map == kTree; })) {
       s.blocks = (p.ranks() / kBlock + kMaxLanes) / kMaxLanes * kMaxLanes;
+      s.message = std::max(s.message, s.blocks * kBlock + 2 * kMessageMargin + Sizes::kPad);
+    }
+    s.messages = s.message * (s.links ? 4 : 2);
     if (p.costs.forward > 0) s.second = ranks;
     if (s.cursors > 0) s.cursors = p.cursors_per_rank() * ranks;
   }
@@ -164,8 +168,7 @@ struct State {
         arena(allocate<std::uint8_t>(s.arena_bytes(segments))),
         cursors(allocate<Cursor>(s.cursors)),
         messages(allocate<Tick>(s.messages)),
-        first_ranks(allocate<Tick>(s.blocks * Sizes::kOfFirst)),
-        written(allocate<std::uint8_t>(s.blocks)) {
+        first_ranks(allocate<Tick>(s.blocks * Sizes::kOfBlock)) {
     // Of no realization yet: of the one after the last.
     std::fill_n(cursors.get(), s.cursors, Cursor{0, 0, 0, 0, nobody});
   }
@@ -181,8 +184,12 @@ struct State {
             array(1)};
   }
 
-  MessageState first() const {
-    const auto array = [&](int i) { return first_ranks.get() + i * sizes.blocks; };
+  MessageState first_of_blocks() const { return first(first_ranks.get(), sizes.blocks); }
+  MessageState first_of_subtrees() const {
+    return first(first_ranks.get() + sizes.blocks * Sizes::kOfFirst, sizes.blocks * kSubtree);
+  }
+  static MessageState first(Tick* at, std::int64_t count) {
+    const auto array = [&](int i) { return at + i * count; };
     return {array(0), array(0), array(1), array(2), array(3), nullptr};
   }
 
@@ -201,7 +208,6 @@ struct State {
   Buffer<Cursor> cursors;
   Buffer<Tick> messages;
   Buffer<Tick> first_ranks;
-  Buffer<std::uint8_t> written;
 };
 
 }  // namespace jf::cpu

@@ -38,12 +38,12 @@ struct MessageAlone {
 
   // Ranks of [from, to), those from `known` on at time 0.
   void begin_ranks(std::int64_t from, std::int64_t to, std::int64_t known) const {
-    const FirstNoise<Noise> noise(p_, noise_, job_.realization, s_.next);
+    const FirstNoise<Noise> noise(p_, noise_, job_.realization);
     const MessageState s = s_;
     // Part by part, so that a core computes while it stores.
     for (std::int64_t part = from; part < to; part += kBlock) {
       const std::int64_t end = std::min<std::int64_t>(part + kBlock, to);
-      noise.draw(part, end);
+      noise.draw(part, end, s.next);
       for (std::int64_t x = part; x < end; x += kLanes) {
         if (x >= known) store(s.sent + x, Lanes{});
         if constexpr (kLinks) {

@@ -1,14 +1,14 @@
-// A binomial tree over all ranks, which first goes up within blocks of neighbours, or in the end
-// down to them: a block goes through these steps as one.
+// A binomial tree over all ranks whose last steps, or first ones, are within blocks of neighbours.
 //
-// Where no noise is met, all blocks do the same, some later than others (message_quiet.h). Then
-// nothing of a block is written but its first rank, which goes on, in an array of its own: the
-// times of the others follow. Other blocks are written, and go step by step.
+// Blocks go through these steps at once, one a lane: up from time 0 (message_climb.h), or down to
+// the end of the program (message_descent.h). Where nobody asks for more than when the last rank is
+// free, nothing is kept of a block but its first rank, in an array of its own.
 #pragma once
 
+#include "message_climb.h"
 #include "message_dense.h"
-#include "message_noise.h"
-#include "message_quiet.h"
+#include "message_descent.h"
+#include "message_firsts.h"
 #include "message_trees.h"
 
 namespace jf {
@@ -17,8 +17,8 @@ namespace {
 template <class Noise, class Network, bool kLinks>
 class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
   using Base = MessageDense<Noise, Network, kLinks>;
-  using Quiet = QuietBlock<kLinks>;
   using Trees = MessageTrees<Noise, Network, kLinks>;
+  static constexpr bool kNoisy = std::is_same_v<Noise, Periodic>;
 
  protected:
   using Base::at_start_;
@@ -26,80 +26,53 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
   using Base::job_, Base::p_, Base::noise_, Base::s_, Base::size_, Base::lanes_;
 
   void begin() {
-    const int first = first_message();
-    if (first < 0) return Base::begin();
+    if (!by_blocks()) return Base::begin();
     blocks_ = p_.ranks / kBlock;
     at_start_ = true;
-    std::fill_n(job_.written, blocks_, std::uint8_t{0});
     all_first(0, kNothingCame, 0);
+    if (!climbs_) draw_first();
+    if (!has_rest()) return;
     this->begin_ranks(blocks_ * kBlock, size_, 0);
-    if (!climbs_from(first)) first_noise().draw(0, blocks_ * kBlock);
-    for (std::int64_t b = 0; b * kBlock < p_.ranks; ++b) first_.next[b] = s_.next[b * kBlock];
+    first_.next[blocks_] = s_.next[blocks_ * kBlock];
   }
 
-  // Does step i, and those after it that go with it, on blocks, if that is possible; returns the
-  // last of them. Else blocks are written, and it returns -1.
-  int in_blocks(int i, bool at_start) {
+  // Does step i, and those after it that go with it, on blocks, and returns the last of them; or,
+  // if ranks are not known to be idle by then, -1 once all ranks' times are in their arrays.
+  int in_blocks(int i) {
     if (blocks_ == 0) return -1;
-    if (is_far(p_.steps[i])) {
-      between_first(p_.steps[i], this->rule({i, 0}));
-      return i;
+    if constexpr (kFused<Noise, Network>) {
+      if (is_far(p_.steps[i])) return between_first(i);
+      const Phase phase = phase_of(i);
+      if (!phase.down) {
+        climbed_ = i;
+        climb(phase);
+      } else if (!descend(phase)) {
+        write_blocks();
+        return -1;
+      }
+      this->count(p_.ranks);
     }
-    const bool up = at_start && climbs_from(i);
-    if (!up && !is_phase(i, true)) {
-      write_blocks();
-      return -1;
-    }
-    const Phase phase = phase_of(i, !up);
-    const int last = i + kBlockSteps - 1;
-    if (up)
-      climb(phase, noise_later(last));
-    else
-      descend(phase, is_over(last));
-    this->count(p_.ranks);
-    return last;
-  }
-
-  void write_blocks() {
-    if (blocks_ == 0) return;
-    for (std::int64_t b = 0; b < blocks_; ++b) {
-      if (!job_.written[b]) write(b * kBlock);
-      take_first(b);
-    }
-    if (has_rest()) take_first(blocks_);
-    blocks_ = 0;
+    return i + kBlockSteps - 1;
   }
 
   void observe(int row) {
-    if (blocks_ > 0 && (p_.one_rank || !only_max())) write_blocks();
     if (blocks_ == 0) return Base::observe(row);
-    Tick most = INT64_MIN;
-    const auto see = [&](std::int64_t b, std::int64_t to) {
-      most = later(most, first_.busy[b]);
-      for (std::int64_t i = b * kBlock + 1; i < to; ++i) most = later(most, s_.busy[i]);
-    };
-    for (std::int64_t b = 0; b < blocks_; ++b) {
-      if (job_.written[b])
-        see(b, (b + 1) * kBlock);
-      else
-        most = later(most, latest(first_.busy[b]));
-    }
-    if (has_rest()) see(blocks_, p_.ranks);
     Observation& o = job_.observations[row];
-    o.max = later(o.max, most);
+    if (p_.one_rank) return o.see(first_.busy[0]);
+    o.max = later(o.max, most_);
+    if (over_) return;
+    for (std::int64_t b = 0; b < blocks_; ++b) o.max = later(o.max, first_.busy[b]);
+    see_rest(o.max);
   }
 
  private:
   // The steps of a tree within blocks.
   struct Phase {
-    bool down, works;
+    bool down;
+    Tick gap;  // the longest
     typename Base::Rule rules[kBlockSteps];
-    typename Trees::Tree in_registers[kLaneBits];
+    MessageCost costs[kBlockSteps];
   };
-  // What the ranks of blocks that are not written did last.
-  enum Past { kIdle, kClimbed, kDescended };
-
-  bool only_max() const { return !job_.full_statistics && job_.capture == nullptr; }
 
   // Pairs of it are first ranks of blocks.
   static bool is_far(const Step& s) {
@@ -119,158 +92,166 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
     }
     return true;
   }
-  bool climbs_from(int i) const { return is_phase(i, false); }
 
-  // The first message step, if blocks can begin with it and nobody looks before; else -1.
-  int first_message() const {
-    if (!kFused<Noise, Network> || !job_.first || job_.pass->load || p_.costs.forward > 0 ||
-        p_.ranks < kBlock)
-      return -1;
+  // Whether all that is asked for, to the end of the program, can be told from blocks.
+  bool by_blocks() {
+    if (!kFused<Noise, Network> || !job_.first || job_.pass->load || job_.pass->store ||
+        p_.costs.forward > 0 || p_.ranks < kBlock || job_.full_statistics ||
+        job_.capture != nullptr)
+      return false;
+    bool started = false, over = false;
     for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
       const Step& s = p_.steps[i];
-      if (s.kind == kMessage) return is_far(s) || climbs_from(i) || is_phase(i, true) ? i : -1;
-      if (s.row >= 0 || s.kind == kForward || (s.kind == kCompute && p_.costs.work > 0)) return -1;
+      if (s.kind == kObserve) continue;
+      if (s.kind == kCompute && p_.costs.work == 0 && !started) continue;
+      if (s.kind != kMessage || over) return false;
+      if (!is_far(s)) {
+        if (!started && is_phase(i, false))
+          climbs_ = true;
+        else if (!p_.one_rank && is_phase(i, true))
+          over = true;
+        else
+          return false;
+        i += kBlockSteps - 1;
+      }
+      started = true;
     }
-    return -1;
+    descends_ = over;
+    return started;
   }
 
-  // Whether after this step nothing is asked for but the latest time.
-  bool is_over(int last) const {
-    for (int i = last + 1; i < p_.step_count; ++i)
-      if (p_.steps[i].kind != kObserve) return false;
-    return only_max() && !p_.one_rank;
-  }
-
-  // Whether after this step ranks work that are not the first of a block.
-  bool noise_later(int last) const {
-    for (int i = last + 1; i < p_.step_count; ++i) {
-      const Step& s = p_.steps[i];
-      if (s.kind != kMessage && s.kind != kObserve) return true;  // no work asks for its phase too
-      if (s.kind == kMessage && !is_far(s) && this->rule({i, 0}).works()) return true;
-    }
-    return false;
-  }
-
-  Phase phase_of(int i, bool down) const {
+  Phase phase_of(int i) const {
     Phase phase;
-    phase.down = down;
-    phase.works = false;
-    int inside = 0;
+    phase.down = p_.steps[i].c != 0;
+    phase.gap = 0;
     for (int k = 0; k < kBlockSteps; ++k) {
-      const Step& s = p_.steps[i + k];
       phase.rules[k] = this->rule({i + k, 0});
-      phase.works |= phase.rules[k].works();
-      if (s.a < kLanes) phase.in_registers[inside++] = Trees::tree(phase.rules[k], s);
+      phase.costs[k] = phase.rules[k].cost;
+      phase.gap = later(phase.gap, phase.costs[k].gap);
     }
-    phase.works &= noise_.in_communication;
     return phase;
   }
 
-  FirstNoise<Noise> first_noise() const { return {p_, noise_, job_.realization, s_.next}; }
-
-  // From time 0, at which also the noise is drawn.
-  // `noise_later`: others than the first ranks of blocks may meet some after these steps.
-  void climb(const Phase& phase, bool noise_later) {
-    climbed_.climb(phase.rules);
-    all_first(climbed_.busy[0], kLinks ? climbed_.in[0] : 0, kLinks ? climbed_.out[0] : 0);
-    const auto noise = first_noise();
-    const bool quick = phase.works && !noise_later && noise.can_be_early(climbed_.latest);
-    if (quick) {
-      climbed_.find_early(noise.period());
-      noise.draw_first(blocks_, first_.next);
-    }
-    for (std::int64_t b = 0; b < blocks_; ++b) {
-      const std::int64_t x = b * kBlock;
-      bool met = quick ? noise.early(x, climbed_) : phase.works;
-      if (met || !quick) {
-        noise.draw(x, x + kBlock);
-        first_.next[b] = s_.next[x];
-        met = met && meets_noise(x, climbed_, 0);
+  void climb(const Phase& phase) {
+    BlockClimb<Noise, kLinks> up(noise_, phase.costs);
+    bool works = false;
+    for (const MessageCost& m : phase.costs) works |= m.send > 0 || m.receive > 0;
+    if (kNoisy && works && noise_.in_communication) {
+      if constexpr (kNoisy) {
+        const MessageState& firsts = job_.of_subtrees;
+        for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += kLanes)
+          up.low(at, draws_, firsts, drawn(at));
+        up.meet_noise(draws_, firsts);
+        for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += kLanes) up.high(at, firsts, first_);
       }
-      if (!met) continue;
-      write(x);
-      job_.written[b] = 1;
-      step_by_step(phase, b, x + kBlock);
+      drawn_ = descends_;
+    } else {
+      draw_first();
+      all_first(up.busy(), kLinks ? up.in() : 0, kLinks ? up.out() : 0);
     }
-    if (has_rest()) step_by_step(phase, blocks_, p_.ranks);
-    past_ = kClimbed;
+    most_ = up.latest();
+    gap_ = phase.gap;
+    if (!has_rest()) return;
+    step_by_step(phase, blocks_ * kBlock, p_.ranks);
+    give_first(blocks_);
   }
 
-  void descend(const Phase& phase, bool over) {
-    descended_.descend(phase.rules);
-    const Tick idle = past_ == kIdle ? 0 : climbed_.idle_from(phase.rules);
-    for (std::int64_t b = 0; b < blocks_; ++b) {
-      const std::int64_t x = b * kBlock;
-      if (!job_.written[b]) {
-        Tick start = first_.busy[b];
-        if constexpr (kLinks) start = later(start, first_.out[b]);
-        bool quiet = start + descended_.first_arrival >= idle;
-        if (phase.works) {
-          s_.next[x] = first_.next[b];
-          quiet = quiet && !meets_noise(x, descended_, start);
-        }
-        if (quiet && over) {
-          first_.busy[b] = start + descended_.busy[0];
-          continue;
-        }
-        write(x);
-        job_.written[b] = 1;
-        if (quiet) {
-          take_first(b);
-          add_descended(x, start);
-          give_first(b);
-          continue;
-        }
+  // False if ranks have not been idle for long enough.
+  bool descend(const Phase& phase) {
+    BlockDescent<Noise, kLinks> down(noise_, phase.costs, job_.of_subtrees);
+    Tick begin = INT64_MAX;
+    for (std::int64_t b = 0; b < blocks_; ++b) begin = std::min(begin, first_.busy[b]);
+    if (climbed_ >= 0 && begin + down.wait() < most_ + later(gap_, phase.gap)) return false;
+    for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += kLanes) {
+      if (!kNoisy || !down.works())
+        down.blocks(at, first_);
+      else if constexpr (kNoisy)
+        down.blocks(at, draws_, first_, drawn(at));
+    }
+    most_ = down.latest(draws_);
+    over_ = true;
+    if (!has_rest()) return true;
+    take_first(blocks_);
+    step_by_step(phase, blocks_ * kBlock, p_.ranks);
+    give_first(blocks_);
+    see_rest(most_);
+    return true;
+  }
+
+  // The noise of the ranks of blocks, see draw_high(). It is drawn once: kept if blocks go up and
+  // down. The array is free: no step of these needs it, and it has been made large enough.
+  const Tick* drawn(const BlockLanes& at) const {
+    Tick* const words = s_.left + (climbs_ && descends_ ? at.b * kBlock : 0);
+    if (!drawn_) draws_.draw_high(at.ranks(), words);
+    return words;
+  }
+
+  // Ranks of [from, to), whole blocks but for the last; first ones are where the others are.
+  void step_by_step(const Phase& phase, std::int64_t from, std::int64_t to) const {
+    typename Trees::Tree in_registers[kLaneBits];
+    int inside = 0;
+    const auto stride = [&](int k) { return phase.down ? kBlockSteps - 1 - k : k; };
+    for (int k = 0; k < kBlockSteps; ++k)
+      if (stride(k) < kLaneBits) {
+        Step s{};
+        s.a = 1 << stride(k);
+        s.b = static_cast<std::int32_t>(p_.ranks);
+        s.c = phase.down;
+        in_registers[inside++] = Trees::tree(phase.rules[k], s);
       }
-      take_first(b);
-      step_by_step(phase, b, x + kBlock);
-    }
-    if (has_rest()) {
-      take_first(blocks_);
-      step_by_step(phase, blocks_, p_.ranks);
-    }
-    past_ = kDescended;
-    if (!over) write_blocks();
-  }
-
-  // Whether a rank of the block from x on, whose times are these and `start`, does.
-  JF_HD bool meets_noise(std::int64_t x, const Quiet& times, Tick start) const {
-    const Tick *const busy = times.busy, *const next = s_.next + x;
-    for (int k = 0; k < kBlock; k += 2 * kLanes)
-      if (any_greater(load(busy + k) + start, load(next + k), load(busy + k + kLanes) + start,
-                      load(next + k + kLanes)))
-        return true;
-    return false;
-  }
-
-  // Block b, which ends before `to`; its first rank is where the others are.
-  void step_by_step(const Phase& phase, std::int64_t b, std::int64_t to) const {
-    const std::int64_t from = b * kBlock;
-    const Trees trees{lanes_, phase.in_registers, kLaneBits, s_.busy};
+    const Trees trees{lanes_, in_registers, kLaneBits, s_.busy};
     if (!phase.down) trees.run(from, to);
-    for (int k = 0; k < kBlockSteps; ++k) {
-      const std::int64_t a = std::int64_t{1} << (phase.down ? kBlockSteps - 1 - k : k);
-      if (a >= kLanes) lanes_.pairs(phase.rules[k], s_.busy, from, to, a, phase.down);
-    }
+    for (int k = 0; k < kBlockSteps; ++k)
+      if (stride(k) >= kLaneBits)
+        lanes_.pairs(phase.rules[k], s_.busy, from, to, std::int64_t{1} << stride(k), phase.down);
     if (phase.down) trees.run(from, to);
-    give_first(b);
   }
 
-  // A step between first ranks.
-  void between_first(const Step& s, const typename Base::Rule& rule) const {
-    const typename Base::Rules lanes{p_,          noise_,    job_.realization,
-                                     first_.next, first_.in, first_.out};
-    lanes.pairs(rule, first_.busy, 0, (s.b + kBlock - 1) / kBlock, s.a / kBlock, s.c != 0);
+  // Steps between first ranks, from step i on: three that are those of a subtree, or this one.
+  // Returns the last of them.
+  int between_first(int i) const {
+    const BlockFirsts<Noise, Network, kLinks> firsts(p_, noise_, job_.realization, first_);
+    typename Base::Rule rules[kSubtreeSteps];
+    const int steps = are_subtree(i) ? kSubtreeSteps : 1;
+    for (int k = 0; k < steps; ++k) rules[k] = this->rule({i + k, 0});
+    if (steps > 1)
+      firsts.three(p_.steps[i], rules);
+    else
+      firsts.one(p_.steps[i], rules[0]);
+    return i + steps - 1;
+  }
+
+  bool are_subtree(int i) const {
+    if (i + kSubtreeSteps > job_.pass->end) return false;
+    const Step& first = p_.steps[i];
+    for (int k = 1; k < kSubtreeSteps; ++k) {
+      const Step& s = p_.steps[i + k];
+      if (!is_far(s) || s.b != first.b || s.c != first.c || p_.steps[i + k - 1].row >= 0 ||
+          s.a != (first.c != 0 ? first.a >> k : first.a << k))
+        return false;
+    }
+    return BlockFirsts<Noise, Network, kLinks>::worth_it(first);
   }
 
   // Ranks beyond the last whole block.
   bool has_rest() const { return blocks_ * kBlock < p_.ranks; }
+  void see_rest(Tick& most) const {
+    if (has_rest()) most = later(most, first_.busy[blocks_]);
+    for (std::int64_t i = blocks_ * kBlock + 1; i < p_.ranks; ++i) most = later(most, s_.busy[i]);
+  }
 
+  void draw_first() const {
+    if constexpr (kNoisy)
+      for (std::int64_t b = 0; b < blocks_; b += kLanes)
+        store(first_.next + b, draws_.draw_even((b + lane_index()) * kBlock));
+  }
   void all_first(Tick busy, Tick in, Tick out) const {
-    std::fill_n(first_.busy, blocks_ + 1, busy);
+    const std::int64_t count = blocks_ + 1;
+    std::fill_n(first_.busy, count, busy);
+    if constexpr (!kNoisy) std::fill_n(first_.next, count, Tick{0});
     if constexpr (kLinks) {
-      std::fill_n(first_.in, blocks_ + 1, in);
-      std::fill_n(first_.out, blocks_ + 1, out);
+      std::fill_n(first_.in, count, in);
+      std::fill_n(first_.out, count, out);
     }
   }
   // The first rank of block b from among the first ones to the others of its block, and back.
@@ -287,43 +268,24 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
     if constexpr (kLinks) first_.in[b] = s_.in[x], first_.out[b] = s_.out[x];
   }
 
-  // The block from rank x on, which is not written; of its first rank take_first() tells.
-  void write(std::int64_t x) const {
-    const bool climbed = past_ == kClimbed;
-    for (std::int64_t k = 0; k < kBlock; k += kLanes) {
-      store(s_.busy + x + k, climbed ? load(climbed_.busy + k) : Lanes{});
-      if constexpr (kLinks) {
-        store(s_.in + x + k, climbed ? load(climbed_.in + k) : broadcast(kNothingCame));
-        store(s_.out + x + k, climbed ? load(climbed_.out + k) : Lanes{});
-      }
-    }
+  // What the others of blocks have done is done again, for their times.
+  void write_blocks() {
+    const std::int64_t to = blocks_ * kBlock;
+    this->begin_ranks(0, to, 0);
+    if (climbed_ >= 0) step_by_step(phase_of(climbed_), 0, to);
+    for (std::int64_t b = 0; b * kBlock < p_.ranks; ++b) take_first(b);
+    blocks_ = 0;
   }
 
-  // A written block goes down, its first rank from `start` on. It receives nothing, and the odd
-  // ranks send nothing.
-  void add_descended(std::int64_t x, Tick start) const {
-    const Tick in = kLinks ? s_.in[x] : 0;
-    for (std::int64_t k = 0; k < kBlock; k += kLanes) {
-      store(s_.busy + x + k, load(descended_.busy + k) + start);
-      if constexpr (kLinks) {
-        store(s_.in + x + k, load(descended_.in + k) + start);
-        const Lanes out = load(descended_.out + k) + start;
-        store(s_.out + x + k, select((lane_index() & 1) == 0, out, load(s_.out + x + k)));
-      }
-    }
-    if constexpr (kLinks) s_.in[x] = in;
-  }
-
-  // Of a block that is not written, whose first rank is free at `first`.
-  Tick latest(Tick first) const {
-    if (past_ == kDescended) return first + (descended_.latest - descended_.busy[0]);
-    return past_ == kClimbed ? later(first, climbed_.latest_other) : first;
-  }
-
-  const MessageState first_ = job_.first_ranks;
-  std::int64_t blocks_ = 0;  // so many of the first ones may be not written
-  Past past_ = kIdle;
-  Quiet climbed_, descended_;
+  const MessageState first_ = job_.of_blocks;
+  const FirstNoise<Noise> draws_{p_, noise_, job_.realization};
+  std::int64_t blocks_ = 0;                 // none: all ranks are in their arrays
+  int climbed_ = -1;                        // the first step of the climb, if there has been one
+  bool drawn_ = false;                      // drawn() is kept
+  bool climbs_ = false, descends_ = false;  // blocks do, at the start, and at the end
+  bool over_ = false;                       // all is done, and most_ is of all ranks
+  Tick most_ = 0;  // when the last rank is free that is not the first of a block
+  Tick gap_ = 0;   // the longest of the climb
 };
 
 }  // namespace

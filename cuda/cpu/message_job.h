@@ -12,8 +12,10 @@ namespace jf {
 // register of ranks may reach beyond those that are meant.
 constexpr std::int64_t kMessageMargin = 8;
 
-// Ranks in a block, see message_blocks.h.
-constexpr int kBlockSteps = 6;
+// Ranks in a subtree, and in a block, see message_blocks.h.
+constexpr int kSubtreeSteps = 3;
+constexpr int kSubtree = 1 << kSubtreeSteps;
+constexpr int kBlockSteps = 2 * kSubtreeSteps;
 constexpr int kBlock = 1 << kBlockSteps;
 
 // A message pass over all ranks of one realization. The arrays of `state` have an entry for each
@@ -29,10 +31,8 @@ struct MessageJob {
   Cursor* cursors;            // of all ranks, for noise that needs them
   Observation* observations;  // one per row, merged into
   const std::atomic<bool>* stop;
-  // Of blocks of ranks (message_blocks.h): their first ranks, and 0 where the others' times are not
-  // in `state`.
-  MessageState first_ranks;
-  std::uint8_t* written;
+  // First ranks of blocks and of subtrees (message_blocks.h).
+  MessageState of_blocks, of_subtrees;
 };
 
 // Whether to give up: what is in the arrays does not matter then. For looks that are rare enough.

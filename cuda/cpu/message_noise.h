@@ -2,96 +2,133 @@
 #pragma once
 
 #include "message_lanes.h"
-#include "message_quiet.h"
 
 namespace jf {
 namespace {
+
+// Whose noise may matter to ranks that work from one time to another, told from the high half of
+// what its phase is drawn from: of those in [begin(), end()), around 2^32; very rarely of others.
+struct PhaseWindow {
+  static constexpr Tick kLatest = Tick{1} << 40;  // for times up to there
+
+  PhaseWindow() = default;
+  explicit PhaseWindow(const Periodic& noise)
+      : scale((std::uint64_t{1} << 63) / static_cast<std::uint64_t>(noise.period)),
+        period(noise.period),
+        duration(noise.duration),
+        floor(noise.stationary ? -noise.duration : 0) {}
+
+  // Of times, which may be more than a period: products around 2^64, of which the low halves of
+  // what is found are left. The scale makes up to t / 2^31 of a time too little, and the shift up
+  // to 1. What had ended by the first time does not matter.
+  JF_HD ULanes begin(Lanes from) const {
+    return (ULanes)later(from - duration, broadcast(floor)) * scale >> 31;
+  }
+  JF_HD ULanes end(Lanes to) const { return ((ULanes)to * (scale + 1) >> 31) + 1; }
+  // Whether that are all, if so much time lies between.
+  bool all(Tick span) const { return span + duration >= period - (period >> 16) - 1; }
+
+  std::uint64_t scale = 0;
+  Tick period = 0, duration = 0, floor = 0;
+};
 
 template <class Noise>
 struct FirstNoise {
   static constexpr bool kPeriodic = std::is_same_v<Noise, Periodic>;
 
-  FirstNoise(const ProgramView& p, const Noise& noise, std::uint32_t realization, Tick* next)
-      : p(p), noise(noise), realization(realization), next(next), keys(p.seed) {}
+  FirstNoise(const ProgramView& p, const Noise& noise, std::uint32_t realization)
+      : p(p), noise(noise), realization(realization), keys(p.seed) {}
 
   // Of ranks of [from, to), full registers; `from` is even.
-  void draw(std::int64_t from, std::int64_t to) const {
+  void draw(std::int64_t from, std::int64_t to, Tick* next) const {
     std::int64_t x = from;
     if constexpr (kPeriodic) {
       constexpr int kRegisters = 8;
       for (; noise.drawn_alone() && x + kRegisters * kLanes <= to; x += kRegisters * kLanes) {
         Lanes phases[kRegisters];
-        only_scaled64<kRegisters / 2>(keys, kPhase, x, realization, period(), phases);
+        only_scaled64<kRegisters / 2>(keys, common, x, period(), phases);
         unrolled<kRegisters>([&](auto k)
-                                 JF_INLINE { put(x + k * kLanes, noise.first(phases[k])); });
+                                 JF_INLINE { store(next + x + k * kLanes, at_start(phases[k])); });
       }
     }
     if constexpr (!std::is_same_v<Noise, NoNoise>)
-      for (; x < to; x += kLanes)
-        put(x, begin_noise(noise, p.seed, realization, broadcast(x) + lane_index()));
+      for (; x < to; x += kLanes) store(next + x, first(broadcast(x) + lane_index()));
   }
 
-  std::uint64_t period() const {
-    if constexpr (kPeriodic) return static_cast<std::uint64_t>(noise.period);
-    return 1;
-  }
-
-  // Whether early() can tell, of times up to `latest`.
-  bool can_be_early(Tick latest) const {
-    if constexpr (kPeriodic)
-      return noise.drawn_alone() && !noise.stationary && latest < noise.period;
-    return false;
-  }
-
-  // False if no rank of the block from x on has noise before its time: for that, the high half of a
-  // draw need not be scaled. Very rarely true if none has.
-  bool early(std::int64_t x, const auto& block) const {
-    return block.odd_wait ? early<false>(x, block) : early<true>(x, block);
-  }
-  // kOdd: of the odd ranks, too. Without them less of a block of random numbers has to be made.
-  template <bool kOdd>
-  JF_HD bool early(std::int64_t x, const auto& block) const {
-    constexpr int kMany = 4;
-    Lanes least{};
-    for (std::int64_t from = 0; from < kBlock / 2; from += kMany * kLanes) {
-      Lanes pairs[kMany];
-      WordLanes r[kMany];
-      unrolled<kMany>([&](auto i) JF_INLINE {
-        pairs[i] = broadcast((x >> 1) + from + i * kLanes) + lane_index();
+  // Of ranks `id`, `id` + 1, ..., even ones first.
+  JF_HD void draw(Lanes id, Lanes (&next)[kSubtree]) const {
+    if (alone()) {
+      constexpr int kPairs = kSubtree / 2;
+      Lanes pairs[kPairs];
+      Pair<Lanes> phases[kPairs];
+      unrolled<kPairs>([&](auto k) JF_INLINE { pairs[k] = (id >> 1) + k(); });
+      only_scaled_pairs(keys, common, pairs, period(), phases);
+      unrolled<kPairs>([&](auto k) JF_INLINE {
+        next[2 * k] = at_start(phases[k].even);
+        next[2 * k + 1] = at_start(phases[k].odd);
       });
-      philox4x32_10(keys, kPhase, 0, pairs, realization, r);
-      unrolled<kMany>([&](auto i) JF_INLINE {
-        const std::int64_t at = from + i * kLanes;
-        least |= (Lanes)(r[i].w[1] & 0xffffffffu) - load(block.early_even + at);
-        if (kOdd) least |= (Lanes)(r[i].w[3] & 0xffffffffu) - load(block.early_odd + at);
-      });
+    } else {
+      for (int k = 0; k < kSubtree; ++k) next[k] = given(id + k);
     }
-    return any_greater(Lanes{}, least);
   }
 
-  // Of the first ranks of blocks, where can_be_early(); in full registers.
-  void draw_first(std::int64_t blocks, Tick* of_blocks) const {
-    if constexpr (kPeriodic) {
-      for (std::int64_t b = 0; b < blocks; b += kLanes) {
-        const Lanes pairs = (broadcast(b) + lane_index()) * (kBlock / 2);
-        const auto u = uniform_pair(keys, kPhase, 0, pairs, realization);
-        store(of_blocks + b, noise.first(noise.template scaled<Lanes>(u.even)));
+  // Whether draw_high() tells anything.
+  bool alone() const { return noise.drawn_alone(); }
+
+  // Of the ranks of kLanes blocks, of which the first ones are `id`: words[x * kLanes ...] is of
+  // those at x. Of first ranks of subtrees their noise, of the others the high halves of what is
+  // drawn; more is not needed of nearly all.
+  __attribute__((noinline)) void draw_high(Lanes id, Tick* words) const {
+    constexpr int kPairs = kSubtree / 2;
+    for (int x = 0; x < kBlock; x += kSubtree, id += kSubtree, words += kSubtree * kLanes) {
+      if (!alone()) {
+        store(words, given(id));
+        continue;
       }
+      Lanes pairs[kPairs];
+      WordLanes r[kPairs];
+      unrolled<kPairs>([&](auto k) JF_INLINE { pairs[k] = (id >> 1) + k(); });
+      philox4x32_10(keys, common, pairs, r);
+      const ULanes first = (r[0].w[0] & 0xffffffffu) | r[0].w[1] << 32;
+      store(words, at_start(noise.template scaled<Lanes>(first)));
+      unrolled<kPairs>([&](auto k) JF_INLINE {
+        if (k > 0) store(words + 2 * k * kLanes, (Lanes)r[k].w[1]);
+        store(words + (2 * k + 1) * kLanes, (Lanes)r[k].w[3]);
+      });
     }
+  }
+
+  // Of even ranks.
+  JF_HD Lanes draw_even(Lanes id) const {
+    if (!alone()) return given(id);
+    const auto u = uniform_pair(keys, kPhase, 0, id >> 1, realization);
+    return at_start(noise.template scaled<Lanes>(u.even));
   }
 
  private:
-  JF_HD void put(std::int64_t x, Lanes first) const {
+  std::uint64_t period() const { return static_cast<std::uint64_t>(noise.period); }
+
+  Lanes first(Lanes id) const {
+    Lanes next = begin_noise(noise, p.seed, realization, id);
     if constexpr (kPeriodic)
-      if (noise.stationary) noise.seek(first, Lanes{});
-    store(next + x, first);
+      if (noise.stationary) noise.seek(next, Lanes{});
+    return next;
+  }
+  // Given ones are there for no more ranks than there are.
+  Lanes given(Lanes id) const { return first(earlier(id, broadcast(p.ranks - 1))); }
+  // The same of phases.
+  JF_HD Lanes at_start(Lanes phase) const {
+    if (__builtin_expect(!noise.stationary, 1)) return phase;  // as noise.first() has it
+    Lanes next = noise.first(phase);
+    noise.seek(next, Lanes{});
+    return next;
   }
 
   const ProgramView& p;
   const Noise noise;
   const std::uint32_t realization;
-  Tick* const next;
   const RoundKeys keys;
+  const FirstRounds common{keys, kPhase, 0, realization};
 };
 
 }  // namespace

@@ -5,8 +5,6 @@
 // are touched, in place.
 #pragma once
 
-#include <utility>
-
 #include "message_blocks.h"
 
 namespace jf {
@@ -33,7 +31,6 @@ class MessageRun : MessageBlocks<Noise, Network, kLinks> {
       if (done.row >= 0) this->observe(done.row);
       i = last + 1;
     }
-    if (job_.pass->store) this->write_blocks();
   }
 
  private:
@@ -44,15 +41,13 @@ class MessageRun : MessageBlocks<Noise, Network, kLinks> {
   int step(int i) {
     const Step& s = p_.steps[i];
     if (s.kind == kForward) {
-      this->write_blocks();
       this->forward(s);
       at_start_ = false;
     } else if (s.kind == kCompute) {
-      if (!at_start_) this->write_blocks();
       this->work(s);
     } else if (s.kind == kMessage) {
-      const bool at_start = std::exchange(at_start_, false);
-      if (const int last = this->in_blocks(i, at_start); last >= 0) {
+      at_start_ = false;
+      if (const int last = this->in_blocks(i); last >= 0) {
         unsent_ = 0;
         return last;
       }

@@ -60,6 +60,25 @@ struct RoundKeys {
   }
 };
 
+// Of its counter only the rank differs from lane to lane: what the first two rounds do with the
+// rest is the same for all.
+struct FirstRounds {
+  ULanes before, w0, w1, w2;
+
+  JF_HD FirstRounds(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                    std::uint32_t realization) {
+    const auto key = [](const ULanes& k) { return static_cast<std::uint32_t>(k[0]); };
+    const std::uint64_t p0 = std::uint64_t{philox::kM0} * block;
+    const std::uint32_t mixed =
+        static_cast<std::uint32_t>(p0 >> 32) ^ realization ^ key(keys.k1[0]);
+    const std::uint64_t p1 = std::uint64_t{philox::kM1} * mixed;
+    before = ULanes{} + (purpose ^ key(keys.k0[0]));
+    w0 = ULanes{} + (static_cast<std::uint32_t>(p1 >> 32) ^ key(keys.k0[1]));
+    w1 = ULanes{} + static_cast<std::uint32_t>(p1);
+    w2 = ULanes{} + (static_cast<std::uint32_t>(p0) ^ key(keys.k1[1]));
+  }
+};
+
 // Philox for one rank a lane. Words live in the low halves; what the multiplications leave in the
 // high halves is never read by a later multiplication.
 struct WordLanes {
@@ -68,16 +87,17 @@ struct WordLanes {
 // Of n registers of ranks in turn: a round waits for the one before it, and a processor does not
 // look far enough ahead to fill the time with the next block.
 template <int n>
-JF_HD void philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
-                         const Lanes (&ranks)[n], std::uint32_t realization,
+JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const Lanes (&ranks)[n],
                          WordLanes (&words)[n]) {
-  const ULanes zero{};
+  const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
 #pragma GCC unroll 8
-  for (int i = 0; i < n; ++i)
-    words[i] = {{zero + block, zero + purpose, (ULanes)ranks[i], zero + realization}};
-  const ULanes m0 = zero + philox::kM0, m1 = zero + philox::kM1;
+  for (int i = 0; i < n; ++i) {
+    const ULanes first = multiply32(m1, (ULanes)ranks[i]);
+    const ULanes second = multiply32(m0, high_halves(first) ^ common.before);
+    words[i] = {{first ^ common.w0, common.w1, high_halves(second) ^ common.w2, second}};
+  }
 #pragma GCC unroll 10
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 2; round < 10; ++round) {
 #pragma GCC unroll 8
     for (int i = 0; i < n; ++i) {
       ULanes(&w)[4] = words[i].w;
@@ -88,6 +108,12 @@ JF_HD void philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint
       w[3] = p0;
     }
   }
+}
+template <int n>
+JF_HD void philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                         const Lanes (&ranks)[n], std::uint32_t realization,
+                         WordLanes (&words)[n]) {
+  philox4x32_10(keys, FirstRounds(keys, purpose, block, realization), ranks, words);
 }
 JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
                               Lanes rank, std::uint32_t realization) {
@@ -147,27 +173,41 @@ JF_HD ULanes scale64(ULanes u, ULanes range) {
 
 JF_HD ULanes scale64(ULanes u, std::uint64_t range) { return scale64(u, ULanes{} + range); }
 
+// The only draws of streams 2 * pair and 2 * pair + 1, scaled; `words` are the blocks of pairs.
+JF_HD Pair<Lanes> scaled_pair(const WordLanes& words, ULanes ranges, bool is_short) {
+  const auto scaled = [&](ULanes low, ULanes high) JF_INLINE {
+    // What is in the high halves of the words does not matter to multiply32.
+    if (__builtin_expect(is_short, 1))
+      return (Lanes)((multiply32(high, ranges) + (multiply32(low, ranges) >> 32)) >> 32);
+    return (Lanes)scale64((low & 0xffffffffu) | high << 32, ranges);
+  };
+  return {scaled(words.w[0], words.w[1]), scaled(words.w[2], words.w[3])};
+}
+
+// For registers of pairs of ranks.
+template <int kMany>
+JF_HD void only_scaled_pairs(const RoundKeys& keys, const FirstRounds& common,
+                             const Lanes (&pairs)[kMany], std::uint64_t range,
+                             Pair<Lanes> (&found)[kMany]) {
+  WordLanes r[kMany];
+  philox4x32_10(keys, common, pairs, r);
+  const ULanes ranges = ULanes{} + range;
+#pragma GCC unroll 8
+  for (int i = 0; i < kMany; ++i) found[i] = scaled_pair(r[i], ranges, range >> 32 == 0);
+}
+
 // For 2 kMany kLanes neighbours from rank `first`, an even one, on: only_uniform64, scaled.
 template <int kMany>
-JF_HD void only_scaled64(const RoundKeys& keys, std::uint32_t purpose, Tick first,
-                         std::uint32_t realization, std::uint64_t range,
-                         Lanes (&found)[2 * kMany]) {
+JF_HD void only_scaled64(const RoundKeys& keys, const FirstRounds& common, Tick first,
+                         std::uint64_t range, Lanes (&found)[2 * kMany]) {
   Lanes pairs[kMany];
-  WordLanes r[kMany];
+  Pair<Lanes> scaled[kMany];
 #pragma GCC unroll 8
   for (int i = 0; i < kMany; ++i) pairs[i] = broadcast((first >> 1) + i * kLanes) + lane_index();
-  philox4x32_10(keys, purpose, 0, pairs, realization, r);
-  const ULanes ranges = ULanes{} + range;
-  const bool is_short = range >> 32 == 0;
+  only_scaled_pairs(keys, common, pairs, range, scaled);
 #pragma GCC unroll 8
   for (int i = 0; i < kMany; ++i) {
-    const auto scaled = [&](ULanes low, ULanes high) JF_INLINE {
-      // What is in the high halves of the words does not matter to multiply32.
-      if (__builtin_expect(is_short, 1))
-        return (multiply32(high, ranges) + (multiply32(low, ranges) >> 32)) >> 32;
-      return scale64((low & 0xffffffffu) | high << 32, ranges);
-    };
-    const ULanes even = scaled(r[i].w[0], r[i].w[1]), odd = scaled(r[i].w[2], r[i].w[3]);
+    const ULanes even = (ULanes)scaled[i].even, odd = (ULanes)scaled[i].odd;
     found[2 * i] = (Lanes)interleave(even, odd, 0);
     found[2 * i + 1] = (Lanes)interleave(even, odd, kLanes / 2);
   }

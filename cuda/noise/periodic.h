@@ -99,7 +99,7 @@ struct Periodic {
     if (w == 0) return t;
     T end = t;
     if (__builtin_expect(!meet_one(next, t, w, end), 0)) {
-      T passed = select(next + duration <= t, next + period, next);
+      T passed = after_one(next, t);
       if (!meet_one(passed, t, w, end)) {
         T slow_next = next, slow_end = end;
         one_by_one(*this, &slow_next, &slow_end, t, w);
@@ -111,9 +111,15 @@ struct Periodic {
     return end;
   }
 
+  // `next`, or the interval after it if that has ended by t.
+  template <class T>
+  JF_HD T after_one(T next, T t) const {
+    return select(next <= t - duration, next + period, next);
+  }
+
   template <class T>
   JF_HD void seek(T& next, T t) const {
-    const T once = select(next + duration <= t, next + period, next);
+    const T once = after_one(next, t);
     // Not ended yet either; or back to the one before, if that is not before the first.
     const T before_ends_after = once - (period - duration) - t;
     const T not_the_first = once - (stationary ? -1 : period - 1);
