@@ -103,8 +103,8 @@ def then_a_butterfly_of_few(steps):
 
 PROGRAMS = [reduce, broadcast, both, down_and_up, looked_at, looked_at_between, up_to_some,
             with_a_ring, forwarded, then_a_butterfly, then_a_butterfly_of_few]  # fmt: skip
-SIZES = [*range(1, 41), 63, 64, 65, 100, 127, 128, 130, 191, 192, 448, 500, 512, 1000, 1024, 1537,
-         4096]  # fmt: skip
+SIZES = [*range(1, 41), 63, 64, 65, 100, 127, 128, 130, 191, 192, 255, 256, 257, 448, 500, 512,
+         1000, 1024, 1537, 4096]  # fmt: skip
 
 
 def case(program, ranks, entries, sources, work=0, cycles=1, **costs):
@@ -146,7 +146,7 @@ def test_as_the_plain_way(program, entries, monkeypatch):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_cycles(program, monkeypatch):
     for noise, sources in PERIODIC.items():
-        for ranks in (5, 64, 200, 512):
+        for ranks in (5, 64, 300, 512):
             for work in (0, 5000):
                 for forward in (0, 50):
                     one = case(program, ranks, ENTRIES["links"], sources, work, 2, forward=forward)
@@ -156,7 +156,7 @@ def test_cycles(program, monkeypatch):
 @pytest.mark.parametrize("noise", NOISES)
 def test_every_noise(noise, monkeypatch):
     """Shared, windowed, explicit, of one phase only, several at once, or of messages."""
-    for ranks in (64, 200):
+    for ranks in (200, 256, 300):
         sources = NOISES[noise](1 << (ranks - 1).bit_length())
         sources = tuple(fitted(source, ranks) for source in sources)
         for program in (reduce, broadcast, both):
@@ -168,7 +168,7 @@ def test_every_noise(noise, monkeypatch):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_one_rank(program, monkeypatch):
-    for ranks in (64, 200):
+    for ranks in (200, 256, 300):
         one = case(program, ranks, ENTRIES["links"], PERIODIC["fresh"])
         check(replace(one, one_rank=True), monkeypatch, f"{ranks} ranks")
 
@@ -181,7 +181,7 @@ def test_any_costs_and_noise(monkeypatch):
         noise = PeriodicNoise(period, rng.randrange(1, period), stationary=rng.random() < 0.5)
         entries = tuple(tuple(rng.choice((0, rng.randrange(3000))) for _ in range(4))
                         for _ in range(4))  # fmt: skip
-        steps = Steps(rng.choice((64, 200, 512, 1000, 1537, 4096)))
+        steps = Steps(rng.choice((64, 200, 256, 300, 512, 1000, 1537, 4096)))
         steps.add(0)
         strides = [1 << r for r in range((steps.ranks - 1).bit_length())]
         for down in rng.choice(((0,), (1,), (0, 1))):

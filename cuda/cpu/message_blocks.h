@@ -19,6 +19,7 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
   using Base = MessageDense<Noise, Network, kLinks>;
   using Trees = MessageTrees<Noise, Network, kLinks>;
   static constexpr bool kNoisy = std::is_same_v<Noise, Periodic>;
+  static constexpr std::int64_t kFewest = 4 * kBlock;  // ranks: else most lanes have no block
 
  protected:
   using Base::at_start_;
@@ -96,7 +97,7 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
   // Whether all that is asked for, to the end of the program, can be told from blocks.
   bool by_blocks() {
     if (!kFused<Noise, Network> || !job_.first || job_.pass->load || job_.pass->store ||
-        p_.costs.forward > 0 || p_.ranks < kBlock || job_.full_statistics ||
+        p_.costs.forward > 0 || p_.ranks < kFewest || job_.full_statistics ||
         job_.capture != nullptr)
       return false;
     bool started = false, over = false;
