@@ -3,6 +3,8 @@
 import inspect
 import json
 import pickle
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -464,3 +466,12 @@ def test_help_says_what_a_time_may_be():
 def test_everything_public_is_there():
     for name in jf.__all__:
         assert hasattr(jf, name)
+
+
+def test_import_is_quick():
+    """What few need and takes long is loaded when it is asked for."""
+    loaded = "import sys, jitterfly; print(*{name.partition('.')[0] for name in sys.modules})"
+    found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True,
+                           check=True).stdout.split()  # fmt: skip
+    assert "numpy" in found
+    assert not {"scipy", "matplotlib", "xarray", "pandas"} & set(found)

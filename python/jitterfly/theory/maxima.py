@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
 
+from .. import special
 from ..fields import check_integer, shorten
 from ..units import Time, parse_seconds
 

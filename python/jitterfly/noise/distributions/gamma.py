@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaincc, gammainccinv, gammaincinv
 
+from ... import special
 from ...units import Seconds, show_seconds, to_ticks
 from . import tables
 from .distribution import Distribution, as_ticks, check_number, check_tail, levels, times
@@ -41,7 +41,7 @@ class Gamma(Distribution, kind="gamma"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", check_number(self.shape, "shape", 0, 1e6, "Gamma"))
         to_ticks(self.scale, "scale", positive=True)
-        check_tail(as_ticks(self.scale) * gammainccinv(self.shape, tables.RAREST), "Gamma")
+        check_tail(as_ticks(self.scale) * special.gammainccinv(self.shape, tables.RAREST), "Gamma")
 
     @property
     def name(self) -> str:
@@ -51,13 +51,14 @@ class Gamma(Distribution, kind="gamma"):
         return self.shape * self.scale
 
     def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.asarray(gammaincc(self.shape, np.maximum(times(t), 0) / self.scale))
+        return np.asarray(special.gammaincc(self.shape, np.maximum(times(t), 0) / self.scale))
 
     def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        return np.asarray(self.scale * gammaincinv(self.shape, levels(q)))
+        return np.asarray(self.scale * special.gammaincinv(self.shape, levels(q)))
 
     def make_table(self) -> tables.Table:
         scale, shape = as_ticks(self.scale), self.shape
         return tables.smooth(
-            lambda s: scale * gammainccinv(shape, s), lambda p: scale * gammaincinv(shape, p)
+            lambda s: scale * special.gammainccinv(shape, s),
+            lambda p: scale * special.gammaincinv(shape, p),
         )

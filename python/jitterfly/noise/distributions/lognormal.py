@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
+from ... import special
 from ...units import Seconds, show_seconds, to_ticks
 from ..optional import OptionalSeconds
 from . import tables
@@ -57,7 +57,7 @@ class Lognormal(Distribution, kind="lognormal"):
         check_longest(self.longest, self.median, "median", "Lognormal")
         if self.longest is None:
             with np.errstate(over="ignore"):
-                rarest = as_ticks(self.median) * np.exp(-self.sigma * ndtri(tables.RAREST))
+                rarest = as_ticks(self.median) * np.exp(-self.sigma * special.ndtri(tables.RAREST))
             check_tail(rarest, "Lognormal", longest=True)
 
     @property
@@ -70,22 +70,22 @@ class Lognormal(Distribution, kind="lognormal"):
         if self.longest is None:
             return float(mean)
         far = np.log(self.longest / self.median) / self.sigma
-        return float(mean * ndtr(far - self.sigma) + self.longest * ndtr(-far))
+        return float(mean * special.ndtr(far - self.sigma) + self.longest * special.ndtr(-far))
 
     def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
         array = times(t)
         with np.errstate(divide="ignore"):
             z = np.log(np.maximum(array, 0) / self.median) / self.sigma
-        free = ndtr(-z)
+        free = special.ndtr(-z)
         return free if self.longest is None else np.where(array < self.longest, free, 0.0)
 
     def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        free = self.median * np.exp(self.sigma * ndtri(levels(q)))
+        free = self.median * np.exp(self.sigma * special.ndtri(levels(q)))
         return np.minimum(free, np.inf if self.longest is None else self.longest)
 
     def make_table(self) -> tables.Table:
         median, sigma = as_ticks(self.median), self.sigma
         return tables.smooth(
-            lambda s: cut(median * np.exp(-sigma * ndtri(s)), self.longest),
-            lambda p: cut(median * np.exp(sigma * ndtri(p)), self.longest),
+            lambda s: cut(median * np.exp(-sigma * special.ndtri(s)), self.longest),
+            lambda p: cut(median * np.exp(sigma * special.ndtri(p)), self.longest),
         )

@@ -1,0 +1,14 @@
+"""`scipy.special`, loaded when a function of it is first called.
+
+To load it takes longer than numpy and half as long as everything else of jitterfly; few need it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    from scipy import special
+
+    return getattr(special, name)
