@@ -47,11 +47,12 @@ struct Draws {
 // All numbers of a block.
 JF_HD void draw_block(const Draws& d, std::uint32_t purpose, std::int32_t scope_bits,
                       std::uint32_t block) {
+  const FirstRounds common(d.keys, purpose, block, d.realization);
   const auto some = [&]<int n>(std::int64_t from) JF_INLINE {
     Lanes ranks[n];
     WordLanes drawn[n];
     for (int i = 0; i < n; ++i) ranks[i] = d.rank_of(from + i * kLanes) >> scope_bits;
-    philox4x32_10(d.keys, purpose, block, ranks, d.realization, drawn);
+    philox4x32_10(d.keys, common, ranks, drawn);
     for (std::uint32_t k = 0; k < 4; ++k) {
       for (int i = 0; i < n; ++i)
         *reinterpret_cast<ULanes*>(d.high(k) + from + i * kLanes) = drawn[i].w[k] & kMostHigh;
