@@ -10,22 +10,17 @@
 namespace jf {
 namespace {
 
-// Of a register in which high halves do not decide everything.
-[[maybe_unused]] __attribute__((noinline, cold)) Lanes
-each_delay(const Delay& delay, const std::uint64_t* words, ULanes high, std::uint64_t seed,
-           std::uint32_t purpose, std::uint32_t draw, Lanes streams, std::uint32_t realization) {
-  const auto undecided = (Lanes)delay.undecided(high, words);
-  // Those get something that there are tables for, or no delay, and then what is theirs.
-  const ULanes none{};
-  Lanes found = delay.from_high<Lanes>(
-      (ULanes)select(undecided, (Lanes)(none + delay.instead()), (Lanes)high), words);
-  for (int k = 0; k < kLanes; ++k) {
-    if (undecided[k] == 0) continue;
-    const std::uint64_t low = uniform32(seed, purpose | kLowHalves, draw,
-                                        static_cast<std::uint32_t>(streams[k]), realization);
-    found[k] = delay.from_both(std::uint64_t{high[k]} << 32 | low, words);
-  }
-  return found;
+// That of one rank, of whatever high half.
+[[maybe_unused]] __attribute__((noinline, cold)) Tick
+one_delay(const Draws& d, const Delay& delay, const std::uint64_t* words, std::uint32_t purpose,
+          std::int32_t scope_bits, std::uint32_t draw, std::int64_t y) {
+  return delay_of_draw(delay, d.high(draw)[y], words, [&] {
+    const std::int64_t lane = y % kLanes;
+    const Lanes streams = d.rank_of(y - lane) >> scope_bits;
+    return uniform32(d.seed, purpose | kLowHalves, draw,
+                     static_cast<std::uint32_t>(streams[static_cast<unsigned>(lane)]),
+                     d.realization);
+  });
 }
 
 // Sets `sum` to the delays of number `draw`, or adds them.
@@ -34,10 +29,10 @@ JF_HD void add_delays(const Draws& d, const Delay& delay, const std::uint64_t* w
                       Tick* sum) {
   for (std::int64_t y = 0; y < d.ranks; y += kLanes) {
     const ULanes high = load_high(d.high(draw) + y);
-    Lanes found;
+    Lanes found{};
     if (__builtin_expect(delay.any_undecided(high, words), 0))
-      found = each_delay(delay, words, high, d.seed, purpose, draw, d.rank_of(y) >> scope_bits,
-                         d.realization);
+      for (unsigned k = 0; k < kLanes; ++k)
+        found[k] = one_delay(d, delay, words, purpose, scope_bits, draw, y + k);
     else
       found = delay.from_high<Lanes>(high, words);
     store(sum + y, set ? found : load(sum + y) + found);
@@ -86,14 +81,10 @@ __attribute__((noinline)) void correct(const Quick quick, const Draws& d, const 
     for (; bits != 0; bits &= bits - 1) {
       const int bit = __builtin_ctzll(bits);
       const std::int64_t y = (first + bit / 8) * kLanes + bit % 8;
-      const std::uint64_t high = d.high(draw)[y];
-      const Tick right = delay_of_draw(delay, high, words, [&] {
-        const Lanes ranks = d.rank_of(y - bit % 8) >> scope_bits;
-        return uniform32(d.seed, purpose | kLowHalves, draw,
-                         static_cast<std::uint32_t>(ranks[bit % 8]), d.realization);
-      });
+      const Tick right = one_delay(d, delay, words, purpose, scope_bits, draw, y);
       std::uint64_t met = 0;
-      sum[y] = set ? right : sum[y] + (right - quick.template delay<Tick>(quick.place(high, met)));
+      const Tick wrong_one = quick.template delay<Tick>(quick.place(d.high(draw)[y], met));
+      sum[y] = set ? right : sum[y] + (right - wrong_one);
     }
   }
 }

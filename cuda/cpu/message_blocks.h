@@ -135,9 +135,7 @@ class MessageBlocks : protected MessageDense<Noise, Network, kLinks> {
 
   void climb(const Phase& phase) {
     BlockClimb<Noise, kLinks> up(noise_, phase.costs);
-    bool works = false;
-    for (const MessageCost& m : phase.costs) works |= m.send > 0 || m.receive > 0;
-    if (kNoisy && works && noise_.in_communication) {
+    if (kNoisy && noise_.in_communication && any_works(phase.costs, phase.costs + kBlockSteps)) {
       if constexpr (kNoisy) {
         const MessageState& firsts = job_.of_subtrees;
         for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += kLanes)

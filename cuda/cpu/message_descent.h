@@ -97,9 +97,6 @@ class BlockDescent {
   }
 
  private:
-  static bool any_works(const MessageCost* m, const MessageCost* end) {
-    return std::any_of(m, end, [](const MessageCost& c) { return c.send > 0 || c.receive > 0; });
-  }
   static Tick first_arrival(const MessageCost* m) {
     return std::min({m[0].send + m[0].transit, m[1].send + m[1].transit, m[2].send + m[2].transit});
   }

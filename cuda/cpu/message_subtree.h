@@ -4,6 +4,8 @@
 // only those act that take part.
 #pragma once
 
+#include <algorithm>
+
 #include "message_lanes.h"
 
 namespace jf {
@@ -65,6 +67,10 @@ struct Subtree {
                                        left + m.transit, T{});
   }
 };
+
+inline bool any_works(const MessageCost* m, const MessageCost* end) {
+  return std::any_of(m, end, [](const MessageCost& c) { return c.send > 0 || c.receive > 0; });
+}
 
 // The lanes in which a > b, as bits.
 JF_HD unsigned greater(Lanes a, Lanes b) {

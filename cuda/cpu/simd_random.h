@@ -109,17 +109,11 @@ JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const
     }
   }
 }
-template <int n>
-JF_HD void philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
-                         const Lanes (&ranks)[n], std::uint32_t realization,
-                         WordLanes (&words)[n]) {
-  philox4x32_10(keys, FirstRounds(keys, purpose, block, realization), ranks, words);
-}
 JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
                               Lanes rank, std::uint32_t realization) {
   const Lanes ranks[1] = {rank};
   WordLanes words[1];
-  philox4x32_10(keys, purpose, block, ranks, realization, words);
+  philox4x32_10(keys, FirstRounds(keys, purpose, block, realization), ranks, words);
   return words[0];
 }
 

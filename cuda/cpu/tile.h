@@ -22,8 +22,8 @@ class TileRun {
   static constexpr bool kNoisy = !std::is_same_v<Noise, NoNoise>;
   // Whether delays are drawn. Else parts are always ranks in a row.
   static constexpr bool kDrawn = is_general<Noise> || Network::on;
-  // Rounds in registers. Half of them are for what is computed on the way. Delays are drawn for
-  // four rounds, hence two and two.
+  // Rounds in registers. Half of them are for what is computed on the way; kBusy: each rank has two
+  // times. Delays are drawn for four rounds, hence two and two.
 #if defined(__AVX512F__)
   static constexpr int kMostBits = kDrawn || kBusy ? 2 : 3;
 #else

@@ -125,13 +125,7 @@ struct Delay {
     return true;
   }
 
-  // A high half that decides, to ask from_high about in place of one that does not. Where `until`
-  // leaves none that means a delay, the largest means that there is none.
-  JF_HD std::uint64_t instead() const {
-    return certain ? kMostHigh / 2 : until > kTail ? kTail : kMostHigh;
-  }
-
-  // The same where it does not.
+  // The delay of all 64 bits.
   JF_HD Tick from_both(std::uint64_t u, const std::uint64_t* words) const {
     if (u > last) return 0;
     const std::uint64_t v = certain ? u : given(u);

@@ -40,6 +40,14 @@ struct Guide {
     return entry & (search_bit() - 1);
   }
 
+  // The cell of a high half, unless the entry, which is set, asks for a search.
+  template <bool kOctaves, class U>
+  JF_HD U find(U high, U& found) const {
+    const U x = divided<kOctaves>(high);
+    found = entry<kOctaves>(place<kOctaves>(x));
+    return cell_at<kOctaves>(found, x);
+  }
+
   // What is divided into places by its highest bits.
   template <bool kOctaves, class U>
   JF_HD static U divided(U high) {

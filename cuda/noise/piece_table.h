@@ -44,10 +44,10 @@ struct Pieces {
  private:
   template <bool kOctaves, class T, class U>
   JF_HD T guided(U high) const {
-    const U divided = guide.divided<kOctaves>(high), place = guide.place<kOctaves>(divided);
-    const U entry = guide.entry<kOctaves>(place);
-    Place<U> at{guide.cell_at<kOctaves>(entry, divided), high};
+    U entry;
+    Place<U> at{guide.find<kOctaves>(high, entry), high};
     if (__builtin_expect(any_bits(entry, high - high + guide.search_bit()), 0)) {
+      const U place = guide.place<kOctaves>(guide.divided<kOctaves>(high));
       at.cell = search(as_high_half(high), entry, guide.entry<kOctaves>(place + 1u), at.cell);
       return line_at<T>(at);
     }
@@ -85,11 +85,10 @@ struct QuickPieces {
 
   template <class U>
   JF_HD Place<U> place(U high, U& met) const {
-    const Guide& guide = pieces.guide;
-    const U divided = guide.divided<kOctaves>(high);
-    const U entry = guide.entry<kOctaves>(guide.place<kOctaves>(divided));
+    U entry;
+    const U cell = pieces.guide.find<kOctaves>(high, entry);
     met = met | entry;
-    return {guide.cell_at<kOctaves>(entry, divided), high};
+    return {cell, high};
   }
   // If one of these bits is in `met`, the delay is of no use.
   JF_HD std::uint64_t wrong() const { return pieces.guide.search_bit(); }
