@@ -158,7 +158,6 @@ template <int kBits, class Noise, class Network, bool kBusy>
 struct Block {
   static constexpr int kSize = 1 << kBits;
   static constexpr int kFew = kBits > 0 ? 2 : 1;
-  static constexpr bool kNoisy = !std::is_same_v<Noise, NoNoise>;
   // Whether delays are drawn.
   static constexpr bool kDrawn = is_general<Noise> || Network::on;
   using By = Surroundings<Noise, Network>;
@@ -201,8 +200,10 @@ struct Block {
 
   // Delays of register k, or null.
   JF_HD static const Tick* drawn(const By& by, const At at, int kind, int round, int k) {
-    const Tick* first = by.delays.drawn[kind];
-    return first == nullptr ? nullptr : first + round * kDrawnRanks + at.y + k * at.y_apart;
+    return by.delays.drawn[kind] == nullptr ? nullptr : drawn_there(by, at, kind, round, k);
+  }
+  JF_HD static const Tick* drawn_there(const By& by, const At at, int kind, int round, int k) {
+    return by.delays.drawn[kind] + round * kDrawnRanks + at.y + k * at.y_apart;
   }
 
   // The noise of registers from `first` on.
@@ -213,10 +214,12 @@ struct Block {
     const int round, first;
 
     JF_HD decltype(auto) operator()(int k) const {
-      if constexpr (is_general<Noise>)
-        return PreparedSources<kQuiet>{by.noise,
-                                       {drawn(by, at, kReceiving, round, first + k),
-                                        drawn(by, at, kSending, round, first + k)}};
+      if constexpr (only_receives<Noise>)
+        return DrawnDelays{drawn_there(by, at, kReceiving, round, first + k)};
+      else if constexpr (is_general<Noise>)
+        return PreparedSources<kQuiet, Noise>{by.noise,
+                                              {drawn(by, at, kReceiving, round, first + k),
+                                               drawn(by, at, kSending, round, first + k)}};
       else if constexpr (kQuiet)
         return NoNoise{};
       else
@@ -280,7 +283,7 @@ struct Block {
   // one begins, none of them met it. Not where the delays depend on the time.
   template <class Kind>
   JF_HD void exchange_few(const Step& step, int round, int first, Few<kFew>& few) const {
-    if constexpr (!kNoisy) {
+    if constexpr (!is_timed<Noise>) {
       Kind::act(NoiseOf<true>{by, at, round, first}, by, step, few);
     } else {
       Few<kFew> quiet = few;

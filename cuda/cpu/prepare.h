@@ -54,13 +54,46 @@ namespace {
   return any_source ? sums : nullptr;
 }
 
+// Sources that delay the steps that receive a message, and perhaps phases of computing, and have no
+// windows: as most are that have no intervals. For them each rank's step is an addition or two.
+struct ReceiveDelays : Sources {
+  static constexpr bool only_receives = true;
+
+  JF_HD static bool are(const Sources& s) {
+    return s.interval_count == 0 && s.windows == 0 && (s.roles >> kReceiveRole & 1) != 0 &&
+           (s.roles >> kSendRole & 1) == 0;
+  }
+  JF_HD ReceiveDelays bound(std::uint32_t to_realization, Cursor* with_cursors) const {
+    return {Sources::bound(to_realization, with_cursors)};
+  }
+  JF_HD Lanes advance(Lanes&, Lanes t, Lanes w, Lanes, bool) const { return t + w; }
+};
+template <class Noise>
+constexpr bool only_receives = requires { Noise::only_receives; };
+
+// Whether it matters when something happens: whether `next` of a clock is of any use.
+template <class Noise>
+constexpr bool is_timed = !std::is_same_v<Noise, NoNoise> && !only_receives<Noise>;
+
+// ReceiveDelays as a register of ranks meets them in communication.
+struct DrawnDelays {
+  static constexpr bool general = true, in_communication = true;
+
+  const Tick* drawn;
+
+  JF_HD Lanes advance(Lanes&, Lanes t, Lanes w, Lanes, bool) const { return t + w; }
+  JF_HD Lanes step(StepRole role, std::int32_t, Lanes&, Lanes t, Tick w, Lanes) const {
+    return role == kReceiveRole ? t + w + load(drawn) : t + w;
+  }
+};
+
 // Sources as a register of ranks meets them whose delays have been drawn. kQuiet: as if no interval
 // ever came; for delays without a window.
-template <bool kQuiet>
+template <bool kQuiet, class All>
 struct PreparedSources {
   static constexpr bool general = true, in_communication = true;
 
-  const Sources& sources;
+  const All& sources;
   const Tick* drawn[2];  // when receiving, when sending; or null
 
   JF_HD void seek(Lanes& next, bool back) const { sources.seek(next, back); }

@@ -19,7 +19,6 @@ namespace {
 
 template <class Noise, class Network, bool kBusy>
 class TileRun {
-  static constexpr bool kNoisy = !std::is_same_v<Noise, NoNoise>;
   // Whether delays are drawn. Else parts are always ranks in a row.
   static constexpr bool kDrawn = is_general<Noise> || Network::on;
   // Rounds in registers. Half of them are for what is computed on the way; kBusy: each rank has two
@@ -166,14 +165,14 @@ class TileRun {
     const Step& step = p_.steps[i];
     Seen seen = kNothing;
     const bool observed = observer_.observes(step);
-    const bool quiet_first = kNoisy && (step.flags & kAfterForward) == 0 && !draws_.delays(step);
+    const bool quiet_first = (step.flags & kAfterForward) == 0 && !draws_.delays(step);
     const std::int64_t end = last();
     for (std::int64_t y = first(); y < end; y += kLanes) {
       const std::int64_t x = place(y);
       Clock<Lanes> c = source(x), quiet = c;
       Lanes ready = act_alone(NoNoise{}, step, quiet);
       // As in Block::exchange_few; but after forwards `next` may have been made for a later time.
-      if (quiet_first && !any_greater(quiet.busy, c.next)) {
+      if (quiet_first && (!is_timed<Noise> || !any_greater(quiet.busy, c.next))) {
         c = quiet;
       } else {
         c.id = state_.rank(x);
@@ -225,27 +224,31 @@ class TileRun {
   void through(int i, int bit) {
     using B = Block<kBits, Noise, Network, kBusy>;
     constexpr int kSteps = kLow + std::max(kBits, 1);
-    const Surroundings<Noise, Network> by{p_.costs, noise_,           net_,
-                                          p_.seed,  job_.realization, draws_.at(i)};
-    const Step* steps = p_.steps + i;
+    const Costs costs = p_.costs;  // which the stores can not change, unless others are shown it
+    const Surroundings<Noise, Network> by{costs,   noise_,           net_,
+                                          p_.seed, job_.realization, draws_.at(i)};
+    Step steps[kSteps];
     Seen seen[kSteps];
     bool observed = false;
     for (int s = 0; s < kSteps; ++s) {
+      steps[s] = p_.steps[i + s];
       seen[s] = kNothing;
       observed |= observer_.observes(steps[s]);
     }
     const std::int64_t apart = kBits > 0 ? std::int64_t{1} << bit : kLanes;
     const std::int64_t y_apart =
         kDrawn && kBits > 0 ? std::int64_t{1} << part_.local_bit(bit) : apart;
-    const std::int64_t end = last();
+    const std::int64_t end = last(), from = from_;
+    const TileMap part = part_;
+    Tick *const sent = s_.sent, *const busy = s_.busy, *const next = s_.next;
     const TileRanks ranks_of{state_.map, state_.base, state_.ranks};
     for (std::int64_t start = first(); start < end; start += y_apart << kBits) {
       for (std::int64_t y = start; y < start + y_apart; y += kLanes) {
-        const std::int64_t x = place(y);
-        B block(by, where<typename B::At>({s_.next + x, apart}, x, y, y_apart, ranks_of));
+        const std::int64_t x = kDrawn ? from + part.offset(y) : y;
+        B block(by, where<typename B::At>({next + x, apart}, x, y, y_apart, ranks_of));
         each<B::kSize>([&](auto k) JF_INLINE {
-          block.sent[k] = load(s_.sent + x + k * apart);
-          if (kBusy) block.busy[k] = load(s_.busy + x + k * apart);
+          block.sent[k] = load(sent + x + k * apart);
+          if (kBusy) block.busy[k] = load(busy + x + k * apart);
         });
         const auto after = [&](auto s) JF_INLINE {
           if (observed && observer_.observes(steps[s]))
@@ -265,8 +268,8 @@ class TileRun {
           });
         }
         each<B::kSize>([&](auto k) JF_INLINE {
-          store(s_.sent + x + k * apart, block.sent[k]);
-          if (kBusy) store(s_.busy + x + k * apart, block.busy[k]);
+          store(sent + x + k * apart, block.sent[k]);
+          if (kBusy) store(busy + x + k * apart, block.busy[k]);
         });
       }
     }

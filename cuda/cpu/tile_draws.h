@@ -100,7 +100,7 @@ class TileDraws {
   JF_HD decltype(auto) noise_at(std::int64_t y) const {
     if constexpr (is_general<Noise>) {
       const Tick* sending = drawn_[kSending];
-      return PreparedSources<false>{noise_, {nullptr, sending ? sending + y : nullptr}};
+      return PreparedSources<false, Noise>{noise_, {nullptr, sending ? sending + y : nullptr}};
     } else {
       return (noise_);
     }

@@ -56,17 +56,21 @@ struct TileState {
   // Without the ranks, which only noise asks for.
   JF_HD Clock<Lanes> get(std::int64_t x) const {
     const Lanes sent = load(scratch.sent + x);
-    return {sent, kBusy ? load(scratch.busy + x) : sent, load(scratch.next + x), Lanes{}};
+    return {sent, kBusy ? load(scratch.busy + x) : sent, next(x), Lanes{}};
   }
 
   JF_HD void put(std::int64_t x, const Clock<Lanes>& c) const {
     store(scratch.sent + x, c.sent);
     if (kBusy) store(scratch.busy + x, c.busy);
-    store(scratch.next + x, c.next);
+    if (is_timed<Noise>) store(scratch.next + x, c.next);
+  }
+  JF_HD Lanes next(std::int64_t x) const {
+    return is_timed<Noise> ? load(scratch.next + x) : Lanes{};
   }
 
   // Phases are drawn again in each pass: cheaper than keeping them in memory.
   void draw_noise(std::int64_t from, std::int64_t to) {
+    if (!is_timed<Noise>) return;
     std::int64_t x = from;
     if constexpr (std::is_same_v<Noise, Periodic>) {
       if (noise.drawn_alone() && to - from >= 2 * kLanes && map.low_bits > kLaneBits) {
@@ -84,7 +88,7 @@ struct TileState {
 
   // The same as the pass before left it, or at time 0.
   JF_HD Clock<Lanes> before(std::int64_t x) const {
-    Clock<Lanes> c{Lanes{}, Lanes{}, load(scratch.next + x), Lanes{}};
+    Clock<Lanes> c{Lanes{}, Lanes{}, next(x), Lanes{}};
     if (!job.pass->load) return c;
     const Lanes packed = read(job.memory, x);
     c.sent = c.busy = packed & ~kCopyBit;

@@ -11,10 +11,16 @@ namespace {
 
 template <bool kBusy>
 void run(const TileJob& job, const TileScratch& scratch) {
-  with_prepared_noise(*job.program,
-                      [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-                        TileRun<Noise, Network, kBusy>(job, scratch, noise, network).run();
-                      });
+  with_prepared_noise(
+      *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+        const auto run = [&](const auto& any) {
+          TileRun<std::decay_t<decltype(any)>, Network, kBusy>(job, scratch, any, network).run();
+        };
+        if constexpr (is_general<Noise> && !kBusy) {
+          if (ReceiveDelays::are(noise)) return run(ReceiveDelays{noise});
+        }
+        run(noise);
+      });
 }
 
 }  // namespace
