@@ -1,4 +1,6 @@
-"""What a message of each collective costs, beside one of the butterfly: CPU time, measured in turn.
+"""What a message of each collective costs, beside one of the butterfly: CPU time.
+
+Each measurement comes right after one of the butterfly, as in sources.py.
 
 A limit holds for the CPU backend: no message costs more than `LIMIT` times the butterfly's. It is
 judged net of nothing: a realization draws a phase for each rank and looks at all results, which an
@@ -67,12 +69,19 @@ def messages(case: Case) -> int:
 
 
 def contestants(anchor: int, name: str, backend: str, threads: int | None) -> list[Contestant]:
-    """The engine on every shape at both sizes, under periodic noise."""
+    """The engine on every shape at both sizes, under periodic noise.
+
+    All beside the butterfly at the larger size, a power of two, where it has no fold.
+    """
     found = []
     for ranks in sizes(anchor):
         for shape, algorithm in SHAPES.items():
             case = Case(ranks, network=NETWORK, algorithm=algorithm, noise=NOISES[NOISE])
             found.append(engine(name, shape, NOISE, case, backend, threads))
+    butterfly = next(c for c in found if c.program == BUTTERFLY)
+    for contestant in found:
+        if contestant is not butterfly:
+            contestant.beside = butterfly
     return found
 
 
@@ -83,23 +92,14 @@ def _nanoseconds(contestant: Contestant) -> list[float]:
 
 
 def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
-    """Each shape's cost per message, and its ratio to the butterfly's of the same repeat.
-
-    The butterfly is the one at the larger size, a power of two, where it has no fold.
-    """
-    times: dict[tuple[str, int], dict[str, list[float]]] = {}
-    for c in measured:
-        assert c.case
-        times.setdefault((c.name, c.case.ranks), {})[c.program] = _nanoseconds(c)
+    """Each shape's cost per message, and its ratio to that of the butterfly beside it."""
     rows = []
     for c in measured:
         assert c.case
-        mine = times[c.name, c.case.ranks]
-        most = max(ranks for name, ranks in times if name == c.name)
-        each = most * (most.bit_length() - 1)
-        butterfly = [t / each for t in times[c.name, most][BUTTERFLY]]
         count = messages(c.case)
-        found = [t / count for t in mine[c.program]]
+        butterfly = c.beside.case if c.beside else c.case
+        assert butterfly
+        each = messages(butterfly) / count
         rows.append({
             "name": c.name,
             "shape": c.program,
@@ -107,8 +107,8 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
             "threads": c.threads,
             "realizations": c.realizations,
             "messages": count,
-            "nanoseconds_per_message": spread(found),
-            "times_butterfly": spread([a / b for a, b in zip(found, butterfly, strict=True)]),
+            "nanoseconds_per_message": spread([t / count for t in _nanoseconds(c)]),
+            "times_butterfly": spread([each * t for t in c.times_beside()]),
         })  # fmt: skip
     return rows
 

@@ -57,7 +57,9 @@ class Contestant:
     """One program on one case, and its measurements.
 
     `run` evaluates so many realizations, drawing of the noise included. `reference` is what the
-    reference took, in CPU time, just before each measurement.
+    reference took, in CPU time, just before each measurement. Where a ratio to one other contestant
+    is what counts, that is `beside`: it too is timed just before each measurement, by the clock and
+    in CPU time.
     """
 
     name: str
@@ -72,6 +74,8 @@ class Contestant:
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
     reference: list[float] = field(default_factory=list)
+    beside: Contestant | None = None
+    beside_times: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def label(self) -> str:
@@ -104,6 +108,21 @@ class Contestant:
         CPU time of one thread, which other programs lengthen little; else those of the clock.
         """
         return self.cpu_seconds if self.threads == 1 else self.seconds
+
+    def times_beside(self) -> list[float]:
+        """Seconds that one realization took, over those of one of `beside`, for each repeat.
+
+        CPU time where this one has threads: other programs on the machine lengthen it little. Else
+        by the clock.
+        """
+        if self.beside is None:
+            return [1.0] * len(self.seconds)
+        kind = 1 if self.threads else 0
+        own = self.cpu_seconds if self.threads else self.seconds
+        factor = self.beside.realizations / self.realizations
+        return [
+            factor * mine / other[kind] for mine, other in zip(own, self.beside_times, strict=True)
+        ]
 
     def rates(self) -> list[float]:
         """Rank-rounds per second of `times`, one for each repeat."""
@@ -148,6 +167,8 @@ def measure(
                 tell(f"{what}: repeat {repeat + 1} of {repeats}, {number} of {len(contestants)}")
             if reference:
                 contestant.reference.append(reference.time()[1])
+            if contestant.beside:
+                contestant.beside_times.append(contestant.beside.time())
             seconds, cpu = contestant.time()
             contestant.seconds.append(seconds)
             contestant.cpu_seconds.append(cpu)

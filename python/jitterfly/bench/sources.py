@@ -1,4 +1,7 @@
-"""What each kind of noise costs, beside periodic noise: CPU time per rank-round, measured in turn.
+"""What each kind of noise costs, beside periodic noise: CPU time per rank-round.
+
+Each measurement comes right after one of periodic noise: a machine that others use too changes its
+speed between one second and the next.
 
 A limit holds for the CPU backend: no source costs more than `LIMIT` times the periodic one.
 Congestion is not among them: what it takes is routing, which congestion.py measures beside a walk
@@ -83,12 +86,17 @@ def programs(ranks: int, noise: Sequence[Noise]) -> dict[str, Case]:
 
 
 def contestants(ranks: int, name: str, backend: str, threads: int | None) -> list[Contestant]:
-    """The engine on every program under every source."""
-    return [
+    """The engine on every program under every source, each beside the periodic one."""
+    found = [
         engine(name, program, source, case, backend, threads)
         for source, noise in SOURCES.items()
         for program, case in programs(ranks, noise).items()
     ]
+    periodic = {c.program: c for c in found if c.noise == PERIODIC}
+    for contestant in found:
+        if contestant.noise != PERIODIC:
+            contestant.beside = periodic[contestant.program]
+    return found
 
 
 def costs(contestant: Contestant) -> list[float]:
@@ -101,20 +109,17 @@ def costs(contestant: Contestant) -> list[float]:
 
 
 def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
-    """Each source's cost, and its ratio to the periodic one of the same program and repeat."""
-    periodic = {(c.name, c.program): costs(c) for c in measured if c.noise == PERIODIC}
+    """Each source's cost, and its ratio to the periodic one of the same program beside it."""
     rows = []
     for c in measured:
-        found = costs(c)
-        times = [a / b for a, b in zip(found, periodic[c.name, c.program], strict=True)]
         rows.append({
             "name": c.name,
             "program": c.program,
             "noise": c.noise,
             "threads": c.threads,
             "realizations": c.realizations,
-            "nanoseconds_per_rank_round": spread(found),
-            "times_periodic": spread(times),
+            "nanoseconds_per_rank_round": spread(costs(c)),
+            "times_periodic": spread(c.times_beside()),
         })  # fmt: skip
     return rows
 
