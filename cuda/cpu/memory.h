@@ -1,41 +1,17 @@
 // What the CPU engine holds: per thread, and per realization in flight.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <memory>
-#include <new>
 #include <vector>
 
 #include "../congestion/loads.h"
 #include "../host_program.h"
 #include "../segment.h"
+#include "buffer.h"
 #include "message_job.h"
 #include "tile_job.h"
 
 namespace jf::cpu {
-
-struct FreeAligned {
-  std::size_t alignment = 64;
-  void operator()(void* p) const { ::operator delete[](p, std::align_val_t{alignment}); }
-};
-template <class T>
-using Buffer = std::unique_ptr<T[], FreeAligned>;
-
-// Not initialized. Large ones on large pages where the system has them: passes jump through memory,
-// and the first touch of a page costs more than what is computed in it.
-template <class T>
-Buffer<T> allocate(std::int64_t count) {
-  constexpr std::size_t kLarge = std::size_t{1} << 21;
-  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-  const std::size_t alignment = bytes < kLarge ? 64 : kLarge;
-  T* p = static_cast<T*>(::operator new[](bytes, std::align_val_t{alignment}));
-#if defined(MADV_HUGEPAGE)
-  if (bytes >= kLarge) madvise(p, bytes, MADV_HUGEPAGE);  // only advice: it may be refused
-#endif
-  return Buffer<T>(p, FreeAligned{alignment});
-}
 
 // How much of everything one realization needs.
 struct Sizes {
