@@ -1,17 +1,23 @@
 """Studies, comparisons and misbehaving workers for the tests of sweeps."""
 
 import gc
+import io
 import os
 import signal
 import struct
+import sys
+import threading
+from collections import Counter
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
 
+from jitterfly import files
 from jitterfly.store.export import export
 from jitterfly.store.store import Store
 from jitterfly.studies.reading import parse_study
+from jitterfly.sweep import run
 from jitterfly.sweep.pool import Pool
 from jitterfly.sweep.worker import run_batch
 
@@ -108,6 +114,28 @@ def check_prefix(path, whole):
 
 def study(text=STUDY):
     return parse_study(text)
+
+
+def run_up_to_line(number, text, out):
+    """Run a study, and kill this process before it takes so many new lines of jitterfly.files.
+
+    A line is new twice: a file is made, and extended.
+    """
+    taken = Counter()
+
+    def trace(frame, event, _):
+        if frame.f_code.co_filename != files.__file__:
+            return None
+        place = frame.f_code, frame.f_lineno
+        if event == "line":
+            taken[place] += 1
+            if sum(min(times, 2) for times in taken.values()) > number:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+
+    threading.settrace(trace)
+    sys.settrace(trace)
+    run(parse_study(text), out, stream=io.StringIO(), batch_seconds=1e-3)
 
 
 def die_at_eight(batch):

@@ -90,10 +90,11 @@ def test_the_cases_are_not_trivial():
 
 
 def test_several_mirrors_and_copies_on_demand_are_used():
-    mirrors = [mirror_case(number).reference() for number in range(FAMILIES["mirrors"][1])]
+    half = range(FAMILIES["mirrors"][1] // 2)  # is enough to know of all
+    mirrors = [mirror_case(number).reference() for number in half]
     assert sum(run.copies_taken for run in mirrors) > 1000
     assert sum(run.levels_skipped for run in mirrors) > 200
-    asking = [demand_case(number).reference() for number in range(FAMILIES["demand"][1])]
+    asking = [demand_case(number).reference() for number in range(FAMILIES["demand"][1] // 4)]
     assert sum(run.questions_asked for run in asking) > 2000
     assert sum(run.copies_taken for run in asking) > 500
 
@@ -137,8 +138,8 @@ def test_the_public_cases_are_not_trivial():
         roles = Counter(source.role for source in exact.sources)
         cases += Counter(roles.keys())
         most |= roles
-        run = exact.reference()
-        seen += run.noise.seen
+        if number < 60:  # what a third of the cases does so often, all do
+            seen += exact.reference().noise.seen
     assert len(cases) == 6
     assert min(cases.values()) > 20
     assert min(most.values()) == 2

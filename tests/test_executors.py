@@ -39,7 +39,7 @@ def test_any_executor(tmp_path, whole):
 
 
 def test_batches_do_not_matter(tmp_path, whole):
-    run(sweep_cases.study(), tmp_path / "out", batch_seconds=0.005)
+    run(sweep_cases.study(), tmp_path / "out", batch_seconds=0.02)
     assert sweep_cases.contents(tmp_path / "out") == whole
 
 

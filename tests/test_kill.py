@@ -1,9 +1,13 @@
 """A run that is killed at any instant, all of it at once, goes on to the same bits.
 
-Each run starts from what the killed one before it left, until one comes to its end; that must be
-what a run that nobody disturbed left. Then it starts again from nothing.
+Killed at random instants, each run starts from what the one before it left, until one comes to its
+end; that must be what a run that nobody disturbed left. Then it starts again from nothing. Instants
+between two operations on a file are too short to be met so: a run is also killed at each line of
+what writes the files.
 """
 
+import itertools
+import multiprocessing
 import os
 import random
 import shutil
@@ -27,6 +31,28 @@ pytestmark = [
 KILLS = 50
 SCRIPT = Path(__file__).with_name("run_study.py")
 _MARK = "JITTERFLY_TEST_OF_KILLING"
+
+
+def variation(*changes):
+    text = sweep_cases.STUDY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+# Less precise than the study of sweeps, in fewer realizations.
+STUDY = variation(
+    ("± 2 %", "± 4 %"),
+    ("± 3 %", "± 6 %"),
+    ("max = 2500, raw_bytes = 16384", "max = 1000, raw_bytes = 8192"),
+)
+# One place, of raw samples and of summaries.
+SMALL = variation(
+    ("min = 64, max = 2500, raw_bytes = 16384", "min = 20, max = 40, raw_bytes = 512"),
+    ("values = [2, 64]", "values = [4]"),
+    ('values = ["100ns", "2us"]', 'values = ["2us"]'),
+)
 
 MODES = {
     "one process": ([sys.executable], "none"),
@@ -116,7 +142,7 @@ class Run:
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     path = tmp_path_factory.mktemp("study") / "sweep.toml"
-    path.write_text(sweep_cases.STUDY)
+    path.write_text(STUDY)
     return path
 
 
@@ -124,7 +150,7 @@ def study(tmp_path_factory):
 def whole(tmp_path_factory):
     """What a run that nobody disturbed leaves: samples, and all that it says."""
     path = tmp_path_factory.mktemp("whole") / "out"
-    run(sweep_cases.study(), path)
+    run(sweep_cases.study(STUDY), path)
     return sweep_cases.samples(path), sweep_cases.contents(path)
 
 
@@ -166,4 +192,28 @@ def size(out):
 
 
 MPI_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-SECONDS = 0.01  # of a batch: there are hundreds
+SECONDS = 0.03  # of a batch: there are hundreds; in less than a batch of one takes, thousands
+
+
+# --- at each line
+
+
+def test_killed_at_each_line_that_writes(tmp_path):
+    run(sweep_cases.study(SMALL), tmp_path / "undisturbed")
+    samples = sweep_cases.samples(tmp_path / "undisturbed")
+    whole = sweep_cases.contents(tmp_path / "undisturbed")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["jitterfly.sweep", "jitterfly.store.export"])
+    for kills in itertools.count():
+        out = tmp_path / str(kills)
+        process = context.Process(target=sweep_cases.run_up_to_line, args=(kills, SMALL, out))
+        process.start()
+        process.join()
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == -signal.SIGKILL
+        if (out / "store.json").exists():
+            sweep_cases.check_prefix(out, samples)
+        run(sweep_cases.study(SMALL), out)
+        assert sweep_cases.contents(out) == whole, kills
+    assert kills > 30

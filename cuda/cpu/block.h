@@ -3,87 +3,13 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
-// First: built-in vector types have no namespace, so templates only see overloads for them that
-// are declared before.
-// clang-format off
-#include "simd.h"
-#include "simd_random.h"
-// clang-format on
-#include "../steps.h"
-#include "prepare.h"
+#include "register_noise.h"
 
 namespace jf {
 
 // Without a name outside its compilation: else the linker would keep one instruction set's for all.
 namespace {
-
-// A loop whose counter is a constant, so that what it indexes can live in registers.
-template <int kCount, class F>
-JF_HD void unrolled(F&& f) {
-  [&]<int... k>(std::integer_sequence<int, k...>) JF_INLINE {
-    (f(std::integral_constant<int, k>()), ...);
-  }(std::make_integer_sequence<int, kCount>());
-}
-
-// The same where `f` does not need a constant. A sanitizer is given a loop: it keeps next to
-// nothing in registers, and to compile its checks of each turn would take g++ minutes.
-template <int kCount, class F>
-JF_HD void each(F&& f) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  for (int k = 0; k < kCount; ++k) f(k);
-#else  // not by unrolled(), which would make other code of it
-  [&]<int... k>(std::integer_sequence<int, k...>) JF_INLINE {
-    (f(std::integral_constant<int, k>()), ...);
-  }(std::make_integer_sequence<int, kCount>());
-#endif
-}
-
-// What was drawn for a block's ranks.
-struct Drawn {
-  bool never_quiet, intervals;     // see Block::exchange_few
-  const Tick* drawn[kDrawnKinds];  // delays of the first step, at the first rank; or null
-};
-struct NotDrawn {};
-template <bool kDrawn>
-using DrawnIf = std::conditional_t<kDrawn, Drawn, NotDrawn>;
-
-// What all blocks share.
-template <class Noise, class Network>
-struct Surroundings {
-  const Costs& costs;
-  const Noise& noise;
-  const Network& network;
-  std::uint64_t seed;
-  std::uint32_t realization;
-  DrawnIf<is_general<Noise> || Network::on> delays;
-
-  JF_HD Lanes delay(Purpose purpose, const Step& step, Lanes receivers, Lanes left) const {
-    return network.delay(seed, purpose, static_cast<std::uint32_t>(step.draw), receivers,
-                         realization, left);
-  }
-
-  // When a copy, or the answer to a question, arrives: no delays are drawn beforehand for these.
-  JF_HD Lanes copy_arrives(const Step& step, Lanes receivers, Lanes left) const {
-    if constexpr (is_general<Network>) {
-      Network whole = network;
-      whole.prepared = false;
-      return left + costs.transit +
-             whole.delay(seed, kCopyJitter, static_cast<std::uint32_t>(step.draw), receivers,
-                         realization, left);
-    } else {
-      return left + costs.transit + delay(kCopyJitter, step, receivers, left);
-    }
-  }
-};
-
-// Two registers in the same step, or one where there is only one.
-template <int n>
-struct Few {
-  Clock<Lanes> c[n];
-  Lanes arrival[n], ready[n];
-};
 
 // The kinds of exchanges. act: the step of ranks whose messages arrive at `arrival`; noise_of(k) is
 // the noise of register k.
@@ -136,32 +62,15 @@ struct Asked {
 // Not an exchange: the state after the butterfly is handed on.
 struct Forwarded {};
 
-// Where the registers of a block are in the tile. By value: who is handed it in registers does not
-// make it in memory for each block.
-struct Where {
-  Tick* next;  // of register 0: seldom needed, so it stays where it is
-  std::int64_t apart;
-
-  JF_HD Tick* next_of(int k) const { return next + k * apart; }
-};
-
-// The same, and where they are among the ranks that delays are drawn for.
-struct DrawnWhere : Where {
-  std::int64_t x, y, y_apart;
-  const TileRanks* ranks_of;
-
-  JF_HD Lanes ranks(int k) const { return (*ranks_of)(x + k * apart); }
-};
-
 // 2^kBits registers. Those whose numbers differ in a bit are partners in one round.
 template <int kBits, class Noise, class Network, bool kBusy>
 struct Block {
   static constexpr int kSize = 1 << kBits;
   static constexpr int kFew = kBits > 0 ? 2 : 1;
-  // Whether delays are drawn.
-  static constexpr bool kDrawn = is_general<Noise> || Network::on;
-  using By = Surroundings<Noise, Network>;
-  using At = std::conditional_t<kDrawn, DrawnWhere, Where>;
+  using Registers = RegisterNoise<Noise, Network>;
+  using By = typename Registers::By;
+  using At = typename Registers::At;
+  using QuietOf = typename Registers::template NoiseOf<true>;
 
   const By& by;
   const At at;
@@ -193,46 +102,14 @@ struct Block {
     else
       return {sent[k], kBusy ? busy[k] : sent[k], Lanes{}, Lanes{}};
   }
-  JF_HD static void place(const At at, int k, Clock<Lanes>& c) {
-    c.next = load(at.next_of(k));
-    if constexpr (kDrawn) c.id = at.ranks(k);
-  }
-
-  // Delays of register k, or null.
-  JF_HD static const Tick* drawn(const By& by, const At at, int kind, int round, int k) {
-    return by.delays.drawn[kind] == nullptr ? nullptr : drawn_there(by, at, kind, round, k);
-  }
-  JF_HD static const Tick* drawn_there(const By& by, const At at, int kind, int round, int k) {
-    return by.delays.drawn[kind] + round * kDrawnRanks + at.y + k * at.y_apart;
-  }
-
-  // The noise of registers from `first` on.
-  template <bool kQuiet>
-  struct NoiseOf {
-    const By& by;
-    const At at;
-    const int round, first;
-
-    JF_HD decltype(auto) operator()(int k) const {
-      if constexpr (only_receives<Noise>)
-        return DrawnDelays{drawn_there(by, at, kReceiving, round, first + k)};
-      else if constexpr (is_general<Noise>)
-        return PreparedSources<kQuiet, Noise>{by.noise,
-                                              {drawn(by, at, kReceiving, round, first + k),
-                                               drawn(by, at, kSending, round, first + k)}};
-      else if constexpr (kQuiet)
-        return NoNoise{};
-      else
-        return (by.noise);
-    }
-  };
 
   JF_HD Lanes arrival(Purpose purpose, const Step& step, int round, int k, Lanes left) const {
     if constexpr (!Network::on) {
       return left + by.costs.transit;
     } else {
       Lanes arrives = left + by.costs.transit;
-      if (const Tick* delays = drawn(by, at, kOfMessages, round, k)) arrives += load(delays);
+      if (const Tick* delays = Registers::drawn(by, at, kOfMessages, round, k))
+        arrives += load(delays);
       if (by.network.windows) arrives += by.delay(purpose, step, at.ranks(k), left);
       return arrives;
     }
@@ -244,7 +121,7 @@ struct Block {
     if constexpr (std::is_same_v<Kind, Forwarded>) {
       if (by.costs.forward == 0) return sent[k];
       Clock<Lanes> c = clock(k);
-      place(at, k, c);
+      Registers::place(at, k, c);
       return forward_sent(by.noise, by.costs, c);
     } else {
       return sent[k];
@@ -284,10 +161,10 @@ struct Block {
   template <class Kind>
   JF_HD void exchange_few(const Step& step, int round, int first, Few<kFew>& few) const {
     if constexpr (!is_timed<Noise>) {
-      Kind::act(NoiseOf<true>{by, at, round, first}, by, step, few);
+      Kind::act(QuietOf{by, at, round, first}, by, step, few);
     } else {
       Few<kFew> quiet = few;
-      Kind::act(NoiseOf<true>{by, at, round, first}, by, step, quiet);
+      Kind::act(QuietOf{by, at, round, first}, by, step, quiet);
       bool met =
           may_meet(by) && any_greater(quiet.c[0].busy, load(at.next_of(first)),
                                       quiet.c[kFew - 1].busy, load(at.next_of(first + kFew - 1)));
@@ -296,7 +173,7 @@ struct Block {
         few = quiet;
       } else {
         Few<kFew> copy = few;  // only copies leave the registers
-        noisy<Kind>(by, at, step, round, first, copy);
+        Registers::template noisy<Kind>(by, at, step, round, first, copy);
         few = copy;
       }
     }
@@ -307,14 +184,6 @@ struct Block {
       return by.delays.intervals;
     else
       return by.noise.in_communication;
-  }
-
-  template <class Kind>
-  __attribute__((noinline, cold)) static void noisy(const By& by, const At at, const Step& step,
-                                                    int round, int first, Few<kFew>& few) {
-    each<kFew>([&](auto k) JF_INLINE { place(at, first + k, few.c[k]); });
-    Kind::act(NoiseOf<false>{by, at, round, first}, by, step, few);
-    each<kFew>([&](auto k) JF_INLINE { store(at.next_of(first + k), few.c[k].next); });
   }
 };
 

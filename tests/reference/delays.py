@@ -8,6 +8,7 @@ The low half of a uniform counts only where it can decide: at an edge, and in th
 the TAIL lowest and highest values of the high half. Elsewhere tables are asked at the high half.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 
 TWO_64 = 1 << 64
@@ -97,9 +98,9 @@ class Smooth(Delay):
 
     def value(self, v):
         tail = v < TWO_64 // 2
-        nodes = self.words[: CELLS + 1] if tail else self.words[CELLS + 1 :]
         cell, within = cell_of(v if tail else MOST - v)
-        here, beyond = nodes[cell], nodes[cell + 1]
+        node = cell if tail else CELLS + 1 + cell
+        here, beyond = self.words[node], self.words[node + 1]
         return here + ((beyond - here) * (within >> 33) >> 31)
 
 
@@ -126,8 +127,9 @@ class Pieces(Delay):
         return u >> 32 << 32 if TAIL <= u >> 32 < (1 << 32) - TAIL else u
 
     def value(self, v):
-        cell = max(c for c, edge in enumerate(self.edges) if edge <= v)
-        begin, end = (*self.edges, TWO_64)[cell : cell + 2]
+        cell = bisect_right(self.edges, v) - 1
+        begin = self.edges[cell]
+        end = self.edges[cell + 1] if cell + 1 < len(self.edges) else TWO_64
         slope = min(self.drop[cell] * TWO_64 // (end - begin), TWO_64 - 1)
         return self.top[cell] + scale64(begin, slope) - scale64(v, slope)
 

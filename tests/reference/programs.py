@@ -11,6 +11,7 @@ to that message and the message is there.
 """
 
 import heapq
+from functools import cached_property
 
 from . import textbook
 from .collective import Collective
@@ -171,10 +172,15 @@ class ProgramRun(ButterflyRun):
         n, net = op.bytes, self.network
         return net.cpu(n), net.transit(n), net.gap(n) if op.occupies else 0
 
+    @cached_property
+    def blocks(self):
+        """All that are sent."""
+        return {b for ops in self.programs for op in ops if isinstance(op, textbook.Send)
+                for b in op.blocks} or {0}  # fmt: skip
+
     def inputs(self, rank):
         """Blocks that a rank holds at the start."""
-        blocks = {b for ops in self.programs for op in ops if isinstance(op, textbook.Send)
-                  for b in op.blocks} or {0}  # fmt: skip
+        blocks = self.blocks
         if self.goal == "broadcast":
             return {b: frozenset([0]) for b in blocks} if rank == 0 else {}
         if self.goal == "allgather":
