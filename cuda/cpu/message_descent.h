@@ -17,30 +17,27 @@ template <class Noise, bool kLinks>
 class BlockDescent {
   using Quiet = Subtree<Tick, kLinks>;
   using Noisy = Subtree<Lanes, kLinks>;
+  static constexpr int kHigh = FirstNoise<Noise>::kHigh;
 
  public:
-  // `costs`: of strides ..., 4, 2, 1, of a block. `list`: memory for as many ranks as there are
-  // subtrees.
-  BlockDescent(const Noise& noise, const MessageCost* costs, const MessageState& list)
+  // `costs`: of strides ..., 4, 2, 1, of a block.
+  BlockDescent(const Noise& noise, const MessageCost* costs)
       : noise_(noise),
         works_(noise.in_communication && any_works(costs, costs + kBlockSteps)),
         high_costs_(costs),
         low_costs_(costs + kSubtreeSteps),
         high_wait_(first_arrival(high_costs_)),
-        low_wait_(first_arrival(low_costs_)),
-        list_(list) {
-    low_.descend_from(0);
-    low_.descend(NoNoise{}, low_costs_);
-    Quiet high{};
-    high.descend_from(0);
-    high.descend(NoNoise{}, high_costs_);
-    Tick last = 0;
-    for (int k = 0; k < kSubtree; ++k)
-      last = later(last, kLinks ? later(high.busy[k], high.out[k]) : high.busy[k]);
-    latest_ = last + low_.latest(0);
+        low_wait_(first_arrival(low_costs_)) {
+    Quiet low{}, high{};
+    low.descend_idle(NoNoise{}, low_costs_, 0);
+    high.descend_idle(NoNoise{}, high_costs_, 0);
+    low_latest_ = low.latest(0);
+    latest_ = *std::max_element(high.ready, high.ready + kSubtree) + low_latest_;
     if constexpr (std::is_same_v<Noise, Periodic>) {
       window_ = PhaseWindow(noise);
-      all_ = window_.all(low_.latest(1) - low_wait_);
+      span_ = noise.duration + low_latest_;
+      width_ = window_.width(span_);
+      all_ = window_.all(span_);
     }
   }
 
@@ -53,46 +50,39 @@ class BlockDescent {
     return load(first.busy + b);
   }
 
-  // Without work no noise is met.
-  void blocks(const BlockLanes& at, const MessageState& first) {
+  // Of all blocks, first: without noise, which is all without work.
+  void quiet(const BlockLanes& at, const MessageState& first) {
     most_ = later(most_, at.of_blocks(start(first, at.b) + latest_, kNothingCame));
   }
+  // In between.
+  void keep_latest() { most_ = broadcast(greatest(most_)); }
 
-  // `words`: of the ranks of these blocks, register by register, what draw_high() finds.
+  // `words`: of the ranks of these blocks, see draw_high().
   void blocks(const BlockLanes& at, const FirstNoise<Noise>& draws, const MessageState& first,
               const Tick* words) {
-    Noisy firsts;
     const Lanes begin = at.of_blocks(start(first, at.b), kNothingCame);
-    firsts.descend_from(begin);
-    firsts.next[0] = noise_.after_one(load(first.next + at.b), begin);
-    for (int k = 1; k < kSubtree; ++k)
-      firsts.next[k] = noise_.after_one(load(words + k * kSubtree * kLanes), begin + high_wait_);
-    firsts.descend(noise_, high_costs_);
-    std::uint64_t met = 0;
-    for (int k = 0; k < kSubtree; ++k) {
-      const Tick* const high = words + k * kSubtree * kLanes;
-      const Lanes start = start_of(firsts, k);
-      const ULanes from = window_.begin(start + low_wait_);
-      const ULanes width = window_.end(start + low_.latest(1)) - from;
-      ULanes least = (ULanes)load(high + kLanes) - from;
-      for (int i = 2; i < kSubtree; ++i)
-        least = least_low(least, (ULanes)load(high + i * kLanes) - from);
-      const unsigned who = low_below(least, width) |
-                           greater(start + low_.busy[0], noise_.after_one(firsts.next[k], start));
-      met |= std::uint64_t{who} << (k * kLanes);
-      most_ = later(most_, start + low_.latest(0));
-    }
-    if (all_ || !draws.alone() || any_greater(begin, broadcast(PhaseWindow::kLatest - latest_)))
-      met = ~std::uint64_t{0} >> (64 - kSubtree * kLanes);
+    Lanes starts[kSubtree];
+    firsts_descend(begin, load(first.next + at.b), words, starts);
+    Lanes last = starts[0];
+    for (int k = 1; k < kSubtree; ++k) last = later(last, starts[k]);
+    most_ = later(most_, last + low_latest_);
+    std::uint64_t met =
+        !all_ && draws.alone() && !any_greater(most_, broadcast(PhaseWindow::kLatest))
+            ? subtrees_met(starts, words)
+            : ~std::uint64_t{0} >> (64 - kSubtree * kLanes);
     for (; met != 0; met &= met - 1) {
-      const int place = __builtin_ctzll(met);
-      if (at.b + place % kLanes < at.blocks) gather(at, firsts, place);
+      const int place = __builtin_ctzll(met), k = place / kLanes, lane = place % kLanes;
+      if (at.b + lane >= at.blocks) continue;
+      met_.id[met_.count] = (at.b + lane) * kBlock + k * kSubtree;
+      met_.start[met_.count] = starts[k][static_cast<unsigned>(lane)];
+      if (++met_.count == kLanes) meet_noise(draws);
     }
   }
 
   // When the last rank is free.
   Tick latest(const FirstNoise<Noise>& draws) {
-    if constexpr (std::is_same_v<Noise, Periodic>) meet_noise(draws);
+    if constexpr (std::is_same_v<Noise, Periodic>)
+      if (met_.count > 0) meet_noise(draws);
     return greatest(most_);
   }
 
@@ -101,54 +91,74 @@ class BlockDescent {
     return std::min({m[0].send + m[0].transit, m[1].send + m[1].transit, m[2].send + m[2].transit});
   }
 
-  JF_HD static Lanes start_of(const Noisy& firsts, int k) {
-    if constexpr (kLinks) return later(firsts.busy[k], firsts.out[k]);
-    return firsts.busy[k];
+  // When first ranks of subtrees may send to the others.
+  JF_HD void firsts_descend(Lanes begin, Lanes next, const Tick* words,
+                            Lanes (&starts)[kSubtree]) const {
+    Noisy firsts;
+    firsts.next[0] = noise_.after_one(next, begin);
+    for (int k = 1; k < kSubtree; ++k)
+      firsts.next[k] = noise_.after_one(load(words + k * kHigh * kLanes), begin + high_wait_);
+    firsts.descend_idle(noise_, high_costs_, begin);
+    for (int k = 0; k < kSubtree; ++k) starts[k] = firsts.ready[k];
   }
 
-  // Subtree `place` / kLanes of the block in lane `place` % kLanes.
-  JF_HD void gather(const BlockLanes& at, const Noisy& firsts, int place) {
-    const int k = place / kLanes;
-    const auto lane = static_cast<unsigned>(place % kLanes);
-    id()[met_] = (at.b + lane) * kBlock + k * kSubtree;
-    list_.busy[met_] = firsts.busy[k][lane];
-    if constexpr (kLinks) list_.out[met_] = firsts.out[k][lane];
-    list_.next[met_++] = firsts.next[k][lane];
+  // The subtrees that may make the last rank free after most_. Two things have to be: a rank meets
+  // noise by the time that the subtree takes without any; and, as e is at most b + duration + work
+  // where noise that began at b has delayed work until e, noise of a rank begins in the last span_
+  // before most_. For as long as all that delays begins earlier, all is done by then.
+  JF_HD std::uint64_t subtrees_met(const Lanes (&starts)[kSubtree], const Tick* words) const {
+    const Halves late = twice(window_.begin(most_ - span_));
+    std::uint64_t met = 0;
+    for (int k = 0; k < kSubtree; ++k) {
+      const Halves own = twice(window_.begin(starts[k] - noise_.duration));
+      Halves meets = draws_of(words, k, 0) - own, matters = draws_of(words, k, 0) - late;
+      for (int i = 1; i < kSubtree / 2; ++i) {
+        meets = lesser(meets, draws_of(words, k, i) - own);
+        matters = lesser(matters, draws_of(words, k, i) - late);
+      }
+      const unsigned who = greater(width_, later(lesser_half(meets), lesser_half(matters)));
+      met |= std::uint64_t{who} << (k * kLanes);
+    }
+    return met;
   }
-  Tick* id() const { return list_.in; }  // nothing has come to them
+  JF_HD static Halves draws_of(const Tick* words, int subtree, int pair) {
+    return FirstNoise<Noise>::high(words + subtree * kHigh * kLanes, pair);
+  }
 
+  // Lanes not in use have subtrees that have been there, or begin too early to matter.
   __attribute__((noinline)) void meet_noise(const FirstNoise<Noise>& draws) {
-    for (std::int64_t k = met_; k % kLanes != 0; ++k) {  // too early to matter
-      id()[k] = 0;
-      list_.busy[k] = list_.out[k] = kNothingCame;
-      list_.next[k] = 0;
-    }
-    for (std::int64_t k = 0; k < met_; k += kLanes) {
-      Noisy r;
-      draws.draw(load(id() + k), r.next);
-      Lanes start = load(list_.busy + k);
-      if constexpr (kLinks) start = later(start, load(list_.out + k));
-      r.descend_from(start);
-      r.next[0] = noise_.after_one(load(list_.next + k), start);
-      unrolled<kSubtree - 1>([&](auto i) JF_INLINE {
-        r.next[i + 1] = noise_.after_one(r.next[i + 1], start + low_wait_);
-      });
-      r.descend(noise_, low_costs_);
-      most_ = later(most_, r.latest(0));
-    }
+    Noisy r;
+    draws.draw(load(met_.id), r.next);
+    const Lanes start = load(met_.start);
+    r.next[0] = noise_.after_one(r.next[0], start);
+    unrolled<kSubtree - 1>([&](auto i) JF_INLINE {
+      r.next[i + 1] = noise_.after_one(r.next[i + 1], start + low_wait_);
+    });
+    r.descend_idle(noise_, low_costs_, start);
+    most_ = later(most_, r.latest(0));
+    keep_latest();
+    met_.count = 0;
   }
 
   const Noise& noise_;
   const bool works_;
   const MessageCost *const high_costs_, *const low_costs_;
   const Tick high_wait_, low_wait_;
+  // When the last rank is free that starts at time 0 without noise, of a subtree of neighbours and
+  // of a block.
+  Tick low_latest_, latest_;
   PhaseWindow window_;
+  Tick span_ = 0;  // noise that begins that long before the last rank is free may have made it late
+  Lanes width_{};  // of so much time
   bool all_ = false;
-  Quiet low_{};  // a subtree of neighbours without noise, from time 0 on
-  Tick latest_;  // the same of a block
   Lanes most_ = broadcast(kNothingCame);
-  const MessageState list_;  // of first ranks of subtrees
-  std::int64_t met_ = 0;     // so many of them
+  struct Met {
+    alignas(64) Tick id[kLanes] = {};
+    alignas(64) Tick start[kLanes];
+    int count = 0;
+
+    Met() { std::fill_n(start, kLanes, kNothingCame); }
+  } met_;
 };
 
 }  // namespace

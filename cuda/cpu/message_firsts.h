@@ -28,16 +28,25 @@ class BlockFirsts {
     const std::int64_t unit = unit_of(s), whole = count(s) / (kSubtree * unit);
     MessageCost costs[kSubtreeSteps];
     for (int k = 0; k < kSubtreeSteps; ++k) costs[k] = rules[k].cost;
-    for (std::int64_t t = 0; t < whole; t += kLanes) subtrees(costs, s.c != 0, unit, t, whole);
+    for (std::int64_t t = 0; t < whole;) {
+      const bool few = whole - t < kLanes / 2;
+      if (few)
+        alone(costs, s.c != 0, unit, t);
+      else if (unit == 1)
+        neighbours(costs, s.c != 0, t, whole);
+      else
+        subtrees(costs, s.c != 0, unit, t, whole);
+      t += few ? 1 : kLanes;
+    }
     for (int k = 0; k < kSubtreeSteps; ++k)
       lanes_.pairs(rules[k], first_.busy, whole * kSubtree * unit, count(s),
                    s.c != 0 ? unit << (kSubtreeSteps - 1 - k) : unit << k, s.c != 0);
   }
-  // For few of them it is not. Down from the top, the last three steps shall go together.
+  // If there is one. Down from the top, the last three steps shall go together.
   static bool worth_it(const Step& s) {
     constexpr std::int64_t kPowersOfEight = 0x1249249249249249;
     const std::int64_t unit = unit_of(s);
-    return (unit & kPowersOfEight) != 0 && count(s) >= 2 * kSubtree * unit;
+    return (unit & kPowersOfEight) != 0 && count(s) >= kSubtree * unit;
   }
 
  private:
@@ -45,6 +54,68 @@ class BlockFirsts {
   // From a rank of a subtree to the next one.
   static std::int64_t unit_of(const Step& s) {
     return s.a / kBlock / (s.c != 0 ? kSubtree / 2 : 1);
+  }
+
+  // Calls act with the times of all, and the registers for them.
+  template <class T, class Act>
+  JF_HD void every(Subtree<T, kLinks>& r, Act&& act) const {
+    act(first_.busy, r.busy);
+    act(first_.next, r.next);
+    if constexpr (kLinks) act(first_.in, r.in), act(first_.out, r.out);
+  }
+  template <class T>
+  JF_HD void act(Subtree<T, kLinks>& r, const MessageCost* costs, bool down) const {
+    if (down)
+      r.descend(noise_, costs);
+    else
+      r.climb(noise_, costs);
+  }
+
+  // One subtree.
+  __attribute__((noinline)) void alone(const MessageCost* costs, bool down, std::int64_t unit,
+                                       std::int64_t t) const {
+    const std::int64_t first = t * kSubtree * unit;
+    Subtree<Tick, kLinks> r;
+    every(r, [&](const Tick* times, Tick* mine) JF_INLINE {
+      for (int i = 0; i < kSubtree; ++i) mine[i] = times[first + i * unit];
+    });
+    act(r, costs, down);
+    every(r, [&](Tick* times, const Tick* mine) JF_INLINE {
+      for (int i = 0; i < kSubtree; ++i) times[first + i * unit] = mine[i];
+    });
+  }
+
+  // Of first ranks next to each other, subtrees t, t + 1, ... of so many.
+  __attribute__((noinline)) void neighbours(const MessageCost* costs, bool down, std::int64_t t,
+                                            std::int64_t whole) const {
+    const int full =
+        static_cast<int>(std::min<std::int64_t>(whole - t, kLanes)) * kSubtree / kLanes;
+    Subtree<Lanes, kLinks> r;
+    every(r, [&](const Tick* times, Lanes* mine) JF_INLINE {
+      for (int i = 0; i < kSubtree; ++i)
+        mine[i] = i < full ? load(times + t * kSubtree + i * kLanes) : Lanes{};
+      rotate<kLaneBits>(mine);
+    });
+    act(r, costs, down);
+    every(r, [&](Tick* times, Lanes* mine) JF_INLINE {
+      rotate<kSubtreeSteps>(mine);
+      for (int i = 0; i < full; ++i) store(times + t * kSubtree + i * kLanes, mine[i]);
+    });
+  }
+  // What is at place x of these registers goes to where the bits of x are rotated so often: from
+  // one subtree after another, to one a lane; or back.
+  template <int kOften>
+  JF_HD static void rotate(Lanes* r) {
+    unrolled<kOften>([&](auto) JF_INLINE {
+      constexpr int kHalf = kSubtree / 2;
+      Lanes found[kSubtree];
+      unrolled<kHalf>([&](auto i) JF_INLINE {
+        const ULanes a = (ULanes)r[i], b = (ULanes)r[i + kHalf];
+        found[2 * i] = (Lanes)interleave(a, b, 0);
+        found[2 * i + 1] = (Lanes)interleave(a, b, kLanes / 2);
+      });
+      unrolled<kSubtree>([&](auto i) JF_INLINE { r[i] = found[i]; });
+    });
   }
 
   // Of the first ranks `unit` apart, subtrees t, t + 1, ... of so many.
@@ -62,18 +133,10 @@ class BlockFirsts {
     const auto give = [&](Tick* times, const Lanes& mine) {
       for (unsigned k = 0; k < end; ++k) times[k * apart] = mine[k];
     };
-    const auto every = [&](Subtree<Lanes, kLinks>& r, auto&& act) {
-      each(first_.busy, r.busy, act);
-      each(first_.next, r.next, act);
-      if constexpr (kLinks) each(first_.in, r.in, act), each(first_.out, r.out, act);
-    };
     Subtree<Lanes, kLinks> r;
-    every(r, take);
-    if (down)
-      r.descend(noise_, costs);
-    else
-      r.climb(noise_, costs);
-    every(r, give);
+    every(r, [&](Tick* times, Lanes* mine) { each(times, mine, take); });
+    act(r, costs, down);
+    every(r, [&](Tick* times, Lanes* mine) { each(times, mine, give); });
   }
 
   const Noise& noise_;

@@ -24,7 +24,7 @@ template <class Network>
 struct MessageRule {
   MessageCost cost;
   std::int32_t draw;
-  Network network;
+  [[no_unique_address]] Network network;
 
   JF_HD bool works() const { return cost.send > 0 || cost.receive > 0; }
 };

@@ -2,35 +2,11 @@
 #pragma once
 
 #include "message_lanes.h"
+#include "message_window.h"
+#include "simd_halves.h"
 
 namespace jf {
 namespace {
-
-// Whose noise may matter to ranks that work from one time to another, told from the high half of
-// what its phase is drawn from: of those in [begin(), end()), around 2^32; very rarely of others.
-struct PhaseWindow {
-  static constexpr Tick kLatest = Tick{1} << 40;  // for times up to there
-
-  PhaseWindow() = default;
-  explicit PhaseWindow(const Periodic& noise)
-      : scale((std::uint64_t{1} << 63) / static_cast<std::uint64_t>(noise.period)),
-        period(noise.period),
-        duration(noise.duration),
-        floor(noise.stationary ? -noise.duration : 0) {}
-
-  // Of times, which may be more than a period: products around 2^64, of which the low halves of
-  // what is found are left. The scale makes up to t / 2^31 of a time too little, and the shift up
-  // to 1. What had ended by the first time does not matter.
-  JF_HD ULanes begin(Lanes from) const {
-    return (ULanes)later(from - duration, broadcast(floor)) * scale >> 31;
-  }
-  JF_HD ULanes end(Lanes to) const { return ((ULanes)to * (scale + 1) >> 31) + 1; }
-  // Whether that are all, if so much time lies between.
-  bool all(Tick span) const { return span + duration >= period - (period >> 16) - 1; }
-
-  std::uint64_t scale = 0;
-  Tick period = 0, duration = 0, floor = 0;
-};
 
 template <class Noise>
 struct FirstNoise {
@@ -75,34 +51,49 @@ struct FirstNoise {
   // Whether draw_high() tells anything.
   bool alone() const { return noise.drawn_alone(); }
 
-  // Of the ranks of kLanes blocks, of which the first ones are `id`: words[x * kLanes ...] is of
-  // those at x. Of first ranks of subtrees their noise, of the others the high halves of what is
-  // drawn; more is not needed of nearly all.
+  // Of the ranks of kLanes blocks, of which the first ones are `id`: for each of their subtrees the
+  // noise of its first rank, and the high halves of what is drawn for all, two ranks a register;
+  // more is not needed of nearly all.
   __attribute__((noinline)) void draw_high(Lanes id, Tick* words) const {
-    constexpr int kPairs = kSubtree / 2;
-    for (int x = 0; x < kBlock; x += kSubtree, id += kSubtree, words += kSubtree * kLanes) {
-      if (!alone()) {
-        store(words, given(id));
-        continue;
-      }
-      Lanes pairs[kPairs];
-      WordLanes r[kPairs];
-      unrolled<kPairs>([&](auto k) JF_INLINE { pairs[k] = (id >> 1) + k(); });
-      philox4x32_10(keys, common, pairs, r);
-      const ULanes first = (r[0].w[0] & 0xffffffffu) | r[0].w[1] << 32;
-      store(words, at_start(noise.template scaled<Lanes>(first)));
-      unrolled<kPairs>([&](auto k) JF_INLINE {
-        if (k > 0) store(words + 2 * k * kLanes, (Lanes)r[k].w[1]);
-        store(words + (2 * k + 1) * kLanes, (Lanes)r[k].w[3]);
+    if (!alone()) {
+      for (int x = 0; x < kBlock; x += kSubtree, words += kHigh * kLanes)
+        store(words, given(id + x));
+      return;
+    }
+    constexpr int kPairs = kSubtree / 2, kAtOnce = kMostBlocks / kPairs;
+    static_assert(kMostBlocks % kPairs == 0);
+    for (int x = 0; x < kBlock; x += kAtOnce * kSubtree, id += kAtOnce * kSubtree) {
+      WordLanes r[kMostBlocks];
+      philox_of_neighbours(keys, common, id >> 1, r);
+      unrolled<kAtOnce>([&](auto s) JF_INLINE {
+        constexpr int first = s * kPairs;
+        store(words, at_start(scaled_even(r[first], ULanes{} + period(), period() >> 32 == 0)));
+        unrolled<kPairs>([&](auto k) JF_INLINE {
+          store(words + (1 + k) * kLanes, (Lanes)low_halves(r[first + k].w[1], r[first + k].w[3]));
+        });
+        words += kHigh * kLanes;
       });
     }
   }
+  static constexpr int kHigh = 1 + kSubtree / 2;  // registers for a subtree
+  JF_HD static Halves high(const Tick* words, int pair) {
+    return (Halves)load(words + (1 + pair) * kLanes);
+  }
 
-  // Of even ranks.
-  JF_HD Lanes draw_even(Lanes id) const {
-    if (!alone()) return given(id);
-    const auto u = uniform_pair(keys, kPhase, 0, id >> 1, realization);
-    return at_start(noise.template scaled<Lanes>(u.even));
+  // Of even ranks, `away` from each other: so many registers.
+  template <int kMany>
+  JF_HD void draw_even(Lanes id, int away, Lanes (&next)[kMany]) const {
+    if (alone()) {
+      Lanes pairs[kMany];
+      WordLanes r[kMany];
+      unrolled<kMany>([&](auto k) JF_INLINE { pairs[k] = (id + k * away) >> 1; });
+      philox4x32_10(keys, common, pairs, r);
+      unrolled<kMany>([&](auto k) JF_INLINE {
+        next[k] = at_start(scaled_even(r[k], ULanes{} + period(), period() >> 32 == 0));
+      });
+    } else {
+      for (int k = 0; k < kMany; ++k) next[k] = given(id + k * away);
+    }
   }
 
  private:

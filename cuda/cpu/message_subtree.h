@@ -14,19 +14,12 @@ namespace {
 template <class T, bool kLinks>
 struct Subtree {
   T busy[kSubtree], next[kSubtree], in[kSubtree], out[kSubtree];
+  T ready[kSubtree];  // when the next message may be sent
 
-  JF_HD static T all(Tick t) { return T{} + t; }
-
-  // Of rank i, with an empty link in.
-  JF_HD void free_from(int i, T time) {
-    busy[i] = time;
-    if constexpr (kLinks) in[i] = all(kNothingCame), out[i] = time;
-  }
-
-  // The first rank is free at a time, and the others have been for ever.
-  JF_HD void descend_from(T start) {
-    free_from(0, start);
-    for (int i = 1; i < kSubtree; ++i) free_from(i, all(kNothingCame));
+  // Rank i has not done anything yet.
+  JF_HD void begin(int i) {
+    busy[i] = T{};
+    if constexpr (kLinks) in[i] = T{} + kNothingCame;
   }
 
   // To the first rank: strides 1, 2, 4.
@@ -39,6 +32,22 @@ struct Subtree {
     });
   }
 
+  // The same of ranks none of which has sent anything: in fewer operations, and without `out`.
+  template <class Noise>
+  JF_HD void climb_first(const Noise& noise, const MessageCost* costs) {
+    unrolled<kSubtreeSteps>([&](auto k) JF_INLINE {
+      constexpr int a = 1 << k;
+      const MessageCost& m = costs[k];
+      unrolled<kSubtree / 2 / a>([&](auto i) JF_INLINE {
+        constexpr int to = 2 * a * i, from = to + a;
+        T none{};
+        busy[from] = communicate(noise, kSendRole, 0, next[from], busy[from], m.send, T{});
+        busy[to] = receive_message<kLinks>(noise, m, 0, next[to], kLinks ? in[to] : none, busy[to],
+                                           busy[from] + m.transit, T{});
+      });
+    });
+  }
+
   // From the first rank: strides 4, 2, 1.
   template <class Noise>
   JF_HD void descend(const Noise& noise, const MessageCost* costs) {
@@ -46,6 +55,26 @@ struct Subtree {
       constexpr int a = kSubtree >> (k + 1);
       unrolled<kSubtree / 2 / a>(
           [&](auto i) JF_INLINE { pair(noise, costs[k], 2 * a * i, 2 * a * i + a); });
+    });
+  }
+
+  // The same if the first rank may send from a time on and the others have been idle for ever, in
+  // fewer operations: nothing waits for a link but the next message of a rank for the one before.
+  // Leaves `ready`, but not the links.
+  template <class Noise>
+  JF_HD void descend_idle(const Noise& noise, const MessageCost* costs, T start) {
+    busy[0] = ready[0] = start;
+    unrolled<kSubtreeSteps>([&](auto k) JF_INLINE {
+      constexpr int a = kSubtree >> (k + 1);
+      const MessageCost& m = costs[k];
+      const Tick waits = kLinks ? later(m.gap - m.send, Tick{0}) : 0;
+      unrolled<kSubtree / 2 / a>([&](auto i) JF_INLINE {
+        constexpr int from = 2 * a * i, to = from + a;
+        busy[from] = communicate(noise, kSendRole, 0, next[from], ready[from], m.send, T{});
+        ready[from] = busy[from] + waits;
+        busy[to] = ready[to] =
+            communicate(noise, kReceiveRole, 0, next[to], busy[from] + m.transit, m.receive, T{});
+      });
     });
   }
 
@@ -70,43 +99,6 @@ struct Subtree {
 
 inline bool any_works(const MessageCost* m, const MessageCost* end) {
   return std::any_of(m, end, [](const MessageCost& c) { return c.send > 0 || c.receive > 0; });
-}
-
-// The lanes in which a > b, as bits.
-JF_HD unsigned greater(Lanes a, Lanes b) {
-#if defined(__AVX512F__)
-  return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b);
-#elif defined(__AVX2__)
-  return static_cast<unsigned>(_mm256_movemask_pd((__m256d)(a > b)));
-#else
-  unsigned bits = 0;
-  for (unsigned k = 0; k < kLanes; ++k) bits |= static_cast<unsigned>(a[k] > b[k]) << k;
-  return bits;
-#endif
-}
-
-// The same for a < b of the low halves; what is in the high halves does not matter.
-JF_HD unsigned low_below(ULanes a, ULanes b) {
-#if defined(__AVX512F__)
-  return _mm512_cmplt_epu64_mask((__m512i)(a << 32), (__m512i)(b << 32));
-#else
-  return greater((Lanes)(b & 0xffffffffu), (Lanes)(a & 0xffffffffu));
-#endif
-}
-
-// The lesser of the low halves, there; what is in the high halves does not matter.
-JF_HD ULanes least_low(ULanes a, ULanes b) {
-#if defined(__AVX2__)
-  return earlier_low(a, b);
-#else
-  return earlier_low(a & 0xffffffffu, b & 0xffffffffu);
-#endif
-}
-
-JF_HD Tick greatest(Lanes v) {
-  Tick found = v[0];
-  for (unsigned k = 1; k < kLanes; ++k) found = later(found, Tick{v[k]});
-  return found;
 }
 
 // Blocks of ranks, kLanes of them from block `b` on, one a lane.

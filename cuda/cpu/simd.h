@@ -54,6 +54,19 @@ JF_HD bool any_greater(Lanes a, Lanes b, Lanes c, Lanes d) {
 #endif
 }
 
+// The lanes in which a > b, as bits.
+JF_HD unsigned greater(Lanes a, Lanes b) {
+#if defined(__AVX512F__)
+  return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+  return static_cast<unsigned>(_mm256_movemask_pd((__m256d)(a > b)));
+#else
+  unsigned bits = 0;
+  for (unsigned k = 0; k < kLanes; ++k) bits |= static_cast<unsigned>(a[k] > b[k]) << k;
+  return bits;
+#endif
+}
+
 JF_HD bool any_above(ULanes a, ULanes b) {
 #if defined(__AVX512F__)
   return _mm512_cmpgt_epu64_mask((__m512i)a, (__m512i)b) != 0;
@@ -145,6 +158,11 @@ JF_HD Lanes swap_lanes(Lanes v, int bit) {
   (void)bit;
   return Lanes{v[1], v[0]};
 #endif
+}
+
+JF_HD Tick greatest(Lanes v) {
+  for (int bit = 0; bit < kLaneBits; ++bit) v = later(v, swap_lanes(v, bit));
+  return v[0];
 }
 
 // a[from], b[from], a[from + 1], b[from + 1], ...

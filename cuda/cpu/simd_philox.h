@@ -1,0 +1,176 @@
+// Philox (philox.h), for one rank a lane.
+#pragma once
+
+#include "simd.h"
+
+namespace jf {
+
+// Product of the low halves.
+JF_HD ULanes multiply32(ULanes a, ULanes b) {
+#if defined(__AVX512F__)
+  // maskz: the unmasked one makes g++ 12 warn about an uninitialized value in its own header.
+  return (ULanes)_mm512_maskz_mul_epu32(0xff, (__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+  return (ULanes)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+  return (ULanes)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#else
+  return (a & 0xffffffffu) * (b & 0xffffffffu);
+#endif
+}
+
+template <class T>
+JF_HD Lanes multiply_signed32(ULanes a, ULanes b) {
+#if defined(__AVX512F__)
+  return (Lanes)_mm512_maskz_mul_epi32(0xff, (__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+  return (Lanes)_mm256_mul_epi32((__m256i)a, (__m256i)b);
+#else
+  Lanes product{};
+  for (int k = 0; k < kLanes; ++k)
+    product[k] = multiply_signed32<Tick>(std::uint64_t{a[k]}, std::uint64_t{b[k]});
+  return product;
+#endif
+}
+
+// The high halves, in the low halves; what is in the high ones does not matter. A shuffle, as
+// shifts compete with multiplications for a port.
+JF_HD ULanes high_halves(ULanes v) {
+#if defined(__AVX512F__)
+  return (ULanes)_mm512_maskz_shuffle_epi32(0xffff, (__m512i)v, _MM_PERM_DDBB);
+#elif defined(__AVX2__)
+  return (ULanes)_mm256_shuffle_epi32((__m256i)v, 0xf5);
+#else
+  return v >> 32;
+#endif
+}
+
+// What a Philox block does with its counter does not depend on the rank: the keys of its rounds, as
+// registers in memory, which an instruction can take as an operand.
+struct RoundKeys {
+  ULanes k0[10], k1[10];
+
+  explicit JF_HD RoundKeys(std::uint64_t seed) {
+    std::uint32_t a = static_cast<std::uint32_t>(seed), b = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; ++round, a += philox::kW0, b += philox::kW1) {
+      k0[round] = ULanes{} + a;
+      k1[round] = ULanes{} + b;
+    }
+    asm("" : "+m"(*this));  // really in memory: else they would be made again each time
+  }
+};
+
+// Of its counter only the rank differs from lane to lane: what the first two rounds do with the
+// rest is the same for all.
+struct FirstRounds {
+  ULanes before, w0, w1, w2;
+
+  JF_HD FirstRounds(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                    std::uint32_t realization) {
+    const auto key = [](const ULanes& k) { return static_cast<std::uint32_t>(k[0]); };
+    const std::uint64_t p0 = std::uint64_t{philox::kM0} * block;
+    const std::uint32_t mixed =
+        static_cast<std::uint32_t>(p0 >> 32) ^ realization ^ key(keys.k1[0]);
+    const std::uint64_t p1 = std::uint64_t{philox::kM1} * mixed;
+    before = ULanes{} + (purpose ^ key(keys.k0[0]));
+    w0 = ULanes{} + (static_cast<std::uint32_t>(p1 >> 32) ^ key(keys.k0[1]));
+    w1 = ULanes{} + static_cast<std::uint32_t>(p1);
+    w2 = ULanes{} + (static_cast<std::uint32_t>(p0) ^ key(keys.k1[1]));
+  }
+};
+
+// Philox for one rank a lane. Words live in the low halves; what the multiplications leave in the
+// high halves is never read by a later multiplication.
+struct WordLanes {
+  ULanes w[4];
+};
+// Of n registers of ranks in turn: a round waits for the one before it, and a processor does not
+// look far enough ahead to fill the time with the next block.
+template <int n>
+JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const Lanes (&ranks)[n],
+                         WordLanes (&words)[n]) {
+  const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) {
+    const ULanes first = multiply32(m1, (ULanes)ranks[i]);
+    const ULanes second = multiply32(m0, high_halves(first) ^ common.before);
+    words[i] = {{first ^ common.w0, common.w1, high_halves(second) ^ common.w2, second}};
+  }
+#pragma GCC unroll 10
+  for (int round = 2; round < 10; ++round) {
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) {
+      ULanes(&w)[4] = words[i].w;
+      const ULanes p0 = multiply32(m0, w[0]), p1 = multiply32(m1, w[2]);
+      w[0] = high_halves(p1) ^ w[1] ^ keys.k0[round];
+      w[1] = p1;
+      w[2] = high_halves(p0) ^ w[3] ^ keys.k1[round];
+      w[3] = p0;
+    }
+  }
+}
+// The same of rank, rank + 1, ... of each lane.
+#if defined(__AVX512F__)
+// Multiplications, shuffles and xors share two ports: here the high halves come by a load of what
+// has been stored, which takes neither. Eight are enough to wait for that, and too many for what a
+// round leaves to stay in registers, too.
+constexpr int kMostBlocks = 8;
+JF_HD void philox_of_neighbours(const RoundKeys& keys, const FirstRounds& common, Lanes rank,
+                                WordLanes (&words)[kMostBlocks]) {
+  constexpr int n = kMostBlocks, kLast = philox::kRounds - 1;
+  const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
+  const auto high = [](const ULanes& stored) JF_INLINE {
+    ULanes found;
+    asm("vmovshdup %1, %0" : "=v"(found) : "m"(stored));
+    return found;
+  };
+  const auto forget = [](ULanes& stored) JF_INLINE { asm("" : "+m"(stored)); };
+  ULanes p0[2][n], p1[2][n], w0[n], w2[n];  // products of even rounds, and of odd ones
+  ULanes first = multiply32(m1, (ULanes)rank);
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i, first += m1) {
+    const ULanes second = multiply32(m0, high_halves(first) ^ common.before);
+    w0[i] = first ^ common.w0;
+    w2[i] = high_halves(second) ^ common.w2;
+    p0[1][i] = second;
+    p1[1][i] = common.w1;
+  }
+#pragma GCC unroll 10
+  for (int round = 2; round < kLast; ++round) {
+    const int now = round & 1;
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) {
+      p0[now][i] = multiply32(m0, w0[i]);
+      forget(p0[now][i]);
+      p1[now][i] = multiply32(m1, w2[i]);
+      forget(p1[now][i]);
+      w0[i] = high(p1[now][i]) ^ p1[!now][i] ^ keys.k0[round];
+      w2[i] = high(p0[now][i]) ^ p0[!now][i] ^ keys.k1[round];
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) {  // often not all words are wanted
+    const ULanes last0 = multiply32(m0, w0[i]), last1 = multiply32(m1, w2[i]);
+    words[i] = {{high_halves(last1) ^ p1[!(kLast & 1)][i] ^ keys.k0[kLast], last1,
+                 high_halves(last0) ^ p0[!(kLast & 1)][i] ^ keys.k1[kLast], last0}};
+  }
+}
+#else
+constexpr int kMostBlocks = 4;
+JF_HD void philox_of_neighbours(const RoundKeys& keys, const FirstRounds& common, Lanes rank,
+                                WordLanes (&words)[kMostBlocks]) {
+  Lanes ranks[kMostBlocks];
+#pragma GCC unroll 4
+  for (int i = 0; i < kMostBlocks; ++i) ranks[i] = rank + i;
+  philox4x32_10(keys, common, ranks, words);
+}
+#endif
+JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                              Lanes rank, std::uint32_t realization) {
+  const Lanes ranks[1] = {rank};
+  WordLanes words[1];
+  philox4x32_10(keys, FirstRounds(keys, purpose, block, realization), ranks, words);
+  return words[0];
+}
+
+}  // namespace jf
