@@ -42,16 +42,20 @@ class CostTable(NamedTuple):
 def cost_table(case: Case, steps: list[Step]) -> CostTable:
     """The costs of all MESSAGE steps among `steps`, those of one cycle."""
     known: dict[tuple[MessageCosts, int], int] = {}
+    places: dict[tuple[int, bool, bool], int] = {}  # costs are exact fractions: each once only
     load = case.network.load if is_routed(case) else lambda _: 0
     of_step = []
     for step in steps:
         if step.kind != MESSAGE:
             of_step.append(-1)
             continue
-        send, receive, transit, combine = case.network.costs(step.bytes)
-        gap = case.network.gap(step.bytes) if step.occupies else 0
-        cost = MessageCosts(send, receive + (combine if step.combine else 0), transit, gap)
-        of_step.append(known.setdefault((cost, load(step.bytes)), len(known)))
+        kind = step.bytes, bool(step.combine), bool(step.occupies)
+        if kind not in places:
+            send, receive, transit, combine = case.network.costs(step.bytes)
+            gap = case.network.gap(step.bytes) if step.occupies else 0
+            cost = MessageCosts(send, receive + (combine if step.combine else 0), transit, gap)
+            places[kind] = known.setdefault((cost, load(step.bytes)), len(known))
+        of_step.append(places[kind])
     entries, loads = zip(*known, strict=True) if known else ((), ())
     return CostTable(entries, tuple(of_step), loads)
 
