@@ -117,6 +117,7 @@ class BlockClimb {
     store(first.next + at.b, r.next[0]);
     if constexpr (kLinks) store(first.in + at.b, r.in[0]);
   }
+
   const Noise& noise_;
   const MessageCost *const low_costs_, *const high_costs_;
   Quiet low_{}, high_{};  // without noise: subtrees of neighbours, and of the first ranks of these
