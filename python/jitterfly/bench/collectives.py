@@ -87,8 +87,7 @@ def contestants(anchor: int, name: str, backend: str, threads: int | None) -> li
 
 def _nanoseconds(contestant: Contestant) -> list[float]:
     """Of a realization, one for each repeat; of a GPU by the clock."""
-    seconds = contestant.cpu_seconds if contestant.threads else contestant.seconds
-    return [1e9 * s / contestant.realizations for s in seconds]
+    return [1e9 * s / contestant.realizations for s in contestant.times()]
 
 
 def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:

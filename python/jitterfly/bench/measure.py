@@ -110,19 +110,13 @@ class Contestant:
         return self.cpu_seconds if self.threads == 1 else self.seconds
 
     def times_beside(self) -> list[float]:
-        """Seconds that one realization took, over those of one of `beside`, for each repeat.
-
-        CPU time where this one has threads: other programs on the machine lengthen it little. Else
-        by the clock.
-        """
+        """`times` of one realization over those of one of `beside`, for each repeat."""
+        own = self.times()
         if self.beside is None:
-            return [1.0] * len(self.seconds)
-        kind = 1 if self.threads else 0
-        own = self.cpu_seconds if self.threads else self.seconds
+            return [1.0] * len(own)
         factor = self.beside.realizations / self.realizations
-        return [
-            factor * mine / other[kind] for mine, other in zip(own, self.beside_times, strict=True)
-        ]
+        others = [time[self.threads == 1] for time in self.beside_times]
+        return [factor * mine / other for mine, other in zip(own, others, strict=True)]
 
     def rates(self) -> list[float]:
         """Rank-rounds per second of `times`, one for each repeat."""

@@ -104,8 +104,8 @@ def costs(contestant: Contestant) -> list[float]:
 
     CPU time, which other programs on the machine lengthen little; of a GPU the time by the clock.
     """
-    seconds = contestant.cpu_seconds if contestant.threads else contestant.seconds
-    return [1e9 * s / (contestant.rank_rounds * contestant.realizations) for s in seconds]
+    count = contestant.rank_rounds * contestant.realizations
+    return [1e9 * s / count for s in contestant.times()]
 
 
 def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
