@@ -5,10 +5,14 @@
 
 namespace jf {
 
+// Both draws of a block.
+JF_HD Pair<ULanes> uniforms(const WordLanes& r) {
+  return {(r.w[0] & 0xffffffffu) | r.w[1] << 32, (r.w[2] & 0xffffffffu) | r.w[3] << 32};
+}
+
 JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
                                 Lanes rank, std::uint32_t realization) {
-  const WordLanes r = philox4x32_10(keys, purpose, block, rank, realization);
-  return {(r.w[0] & 0xffffffffu) | r.w[1] << 32, (r.w[2] & 0xffffffffu) | r.w[3] << 32};
+  return uniforms(philox4x32_10(keys, purpose, block, rank, realization));
 }
 
 JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,

@@ -10,6 +10,7 @@
 #include "simd_random.h"
 // clang-format on
 #include "../steps.h"
+#include "first_intervals.h"
 #include "prepare.h"
 #include "tile_job.h"
 
@@ -71,6 +72,12 @@ struct TileState {
   // Phases are drawn again in each pass: cheaper than keeping them in memory.
   void draw_noise(std::int64_t from, std::int64_t to) {
     if (!is_timed<Noise>) return;
+    if constexpr (is_general<Noise>) {
+      const RoundKeys keys(p.seed);
+      const TileRanks rank_of{map, base, ranks};
+      FirstIntervals{keys, noise, rank_of, from, to, scratch.next}.find();
+      return;
+    }
     std::int64_t x = from;
     if constexpr (std::is_same_v<Noise, Periodic>) {
       if (noise.drawn_alone() && to - from >= 2 * kLanes && map.low_bits > kLaneBits) {

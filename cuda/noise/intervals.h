@@ -38,26 +38,41 @@ struct IntervalSource {
   template <class T>
   JF_HD T first(std::uint64_t seed, std::uint32_t realization, T ranks,
                 const std::uint64_t* words) const {
-    T bound = ranks - ranks + INT64_MIN;
     const T key = ranks >> scope_bits;
-    if (kind == kPeriodicIntervals && phases < 0) {
-      const T phase = drawn_phase(seed, realization, key);
-      // The interval before may still last at time 0, if it lasts longer than the phase.
-      bound = phase;
-      if (periodic.stationary)
-        bound = select(phase - periodic.period + periodic.duration > 0, key - key, phase);
-    } else if (kind == kRenewalIntervals) {
-      bound = renewal.first(seed, realization, key, words);
-    } else if (kind == kTraceIntervals && trace.offsets < 0) {
-      bound = trace.first(seed, realization, key, words);
-    }
-    return window.begin > 0 ? later(bound, ranks - ranks + window.begin) : bound;
+    if (!first_is_drawn()) return not_before_window(key - key + INT64_MIN);
+    const std::uint32_t purpose = first_purpose();
+    return first_by_pair() ? first_of<T>(uniform_pair(seed, purpose, 0, key, realization), words)
+                           : first_of<T>(only_uniform64(seed, purpose, key, realization), words);
+  }
+
+  // The same of what is drawn for it: nothing where phases or offsets are given; a pair for renewal
+  // noise; else one uniform.
+  JF_HD bool first_is_drawn() const {
+    return kind == kPeriodicIntervals ? phases < 0 : kind != kTraceIntervals || trace.offsets < 0;
+  }
+  JF_HD bool first_by_pair() const { return kind == kRenewalIntervals; }
+  JF_HD std::uint32_t first_purpose() const {
+    if (kind == kRenewalIntervals) return renewal.first_purpose();
+    return kind == kPeriodicIntervals ? phase_purpose : trace.purpose;
+  }
+  template <class T, class U>
+  JF_HD T first_of(Pair<U> u, const std::uint64_t* words) const {
+    return not_before_window(renewal.first<T>(u, words));
+  }
+  template <class T, class U>
+  JF_HD T first_of(U u, const std::uint64_t* words) const {
+    if (kind == kTraceIntervals) return not_before_window(trace.first<T>(u, words));
+    const T phase = periodic.scaled<T>(u);
+    if (!periodic.stationary) return not_before_window(phase);
+    // The interval before may still last at time 0, if it lasts longer than the phase.
+    const auto lasts = phase - periodic.period + periodic.duration > 0;
+    return not_before_window(select(lasts, phase - phase, phase));
   }
 
   // Of periodic noise.
   JF_HD Tick phase(const Stream& s, std::int64_t rank, const std::uint64_t* words) const {
     if (phases >= 0) return static_cast<Tick>(words[phases + rank]);
-    return drawn_phase(s.seed, s.realization, Tick{s.key});
+    return periodic.scaled<Tick>(only_uniform64(s.seed, phase_purpose, s.key, s.realization));
   }
 
   // Moves the cursor to the first interval that ends after t; returns it, clipped to the window.
@@ -81,9 +96,8 @@ struct IntervalSource {
 
  private:
   template <class T>
-  JF_HD T drawn_phase(std::uint64_t seed, std::uint32_t realization, T key) const {
-    return (T)scale64(only_uniform64(seed, phase_purpose, key, realization),
-                      static_cast<std::uint64_t>(periodic.period));
+  JF_HD T not_before_window(T bound) const {
+    return window.begin > 0 ? later(bound, bound - bound + window.begin) : bound;
   }
 
   JF_HD void start(Cursor& c, const Stream& s, std::int64_t rank,

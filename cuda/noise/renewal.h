@@ -21,14 +21,15 @@ struct Renewal {
     return uniform_pair(s.seed, purpose, k, s.key, s.realization);
   }
 
-  // A bound before which there is no interval at or after time 0, for one rank or a register.
-  template <class T>
-  JF_HD T first(std::uint64_t seed, std::uint32_t realization, T key,
-                const std::uint64_t* words) const {
-    if (!stationary) return gap.of<T>(uniform_pair(seed, purpose, 0, key, realization).even, words);
-    const auto u = uniform_pair(seed, start_purpose, 0, key, realization);
-    return select(u.even < share, key - key, idle.of<T>(u.odd, words));
+  // A bound before which there is no interval at or after time 0, for one rank or a register: of
+  // draw 0 for first_purpose().
+  template <class T, class U>
+  JF_HD T first(Pair<U> u, const std::uint64_t* words) const {
+    if (!stationary) return gap.of<T>(u.even, words);
+    const T after = idle.of<T>(u.odd, words);
+    return select(u.even < share, after - after, after);
   }
+  JF_HD std::uint32_t first_purpose() const { return stationary ? start_purpose : purpose; }
 
   JF_HD void start(Cursor& c, const Stream& s, const std::uint64_t* words) const {
     c.from = INT64_MIN;

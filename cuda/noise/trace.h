@@ -49,18 +49,18 @@ struct Trace {
     place(c, t, c.begin - begin_of(c.index, words), words);
   }
 
-  // A bound before which there is no interval at or after time 0.
-  template <class T>
-  JF_HD T first(std::uint64_t seed, std::uint32_t realization, T key,
-                const std::uint64_t* words) const {
-    const auto u = only_uniform64(seed, purpose, key, realization);
-    const auto at = scale64(u, static_cast<std::uint64_t>(length));
+  // A bound before which there is no interval at or after time 0, of the uniform that draws the
+  // offset.
+  template <class T, class U>
+  JF_HD T first(U u, const std::uint64_t* words) const {
+    const U at = scale64(u, static_cast<std::uint64_t>(length));
     const auto* guide = words + table + 2 * (count + 1);
-    auto i = gather(guide, scale64(at, guide_factor)) << 1;
+    U i = gather(guide, scale64(at, guide_factor)) << 1;
+    const T none = (T)u - (T)u;
     for (;;) {  // an interval or two further: the guide is finer than the intervals lie
       const auto passed = (T)gather(words + table + 1, i) <= (T)at;
       if (!any(passed)) break;
-      i += (decltype(i))select(passed, key - key + 2, key - key);
+      i += (U)select(passed, none + 2, none);
     }
     return (T)(gather(words + table, i) - at);
   }
