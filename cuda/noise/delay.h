@@ -32,6 +32,27 @@ struct Stretch {
   }
 };
 
+// For any high half, without a branch, where nearly always there is no delay: above `edge`.
+struct QuickNone {
+  std::uint64_t edge;
+
+  // One rank of so many may take as long as a register of them.
+  JF_HD bool often() const { return edge < kMostHigh / 64; }
+
+  template <class U>
+  JF_HD Place<U> place(U high, U& met) const {
+    met = met | (high - edge - 1u);
+    return {high, high};
+  }
+  // If one of these bits is in `met`, the delay is of no use.
+  JF_HD static std::uint64_t wrong() { return std::uint64_t{1} << 63; }
+
+  template <class T, class U>
+  JF_HD T delay(const Place<U>& at) const {
+    return (T)at.cell - (T)at.cell;
+  }
+};
+
 struct Delay {
   std::int32_t kind, certain;
   std::uint64_t last;   // a delay happens if u <= last; certain: always
@@ -111,7 +132,12 @@ struct Delay {
   // Calls f with what finds delays without branches; returns false if there is nothing.
   template <class F>
   JF_HD bool with_quick(const std::uint64_t* words, F&& f) const {
-    if (!certain || kind == kConstantDelay || kind == kCountedDelay) return false;
+    if (!certain || kind == kConstantDelay) return false;
+    if (kind == kCountedDelay) {
+      const QuickNone none{count > 0 ? words[table] >> 32 : 0};
+      if (none.often()) f(none);
+      return none.often();
+    }
     if (kind == kSampledDelay)
       shorts < 0 ? f(QuickSamples<false>{samples(words)}) : f(QuickSamples<true>{samples(words)});
     else if (kind == kSmoothDelay)
