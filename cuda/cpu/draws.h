@@ -58,7 +58,8 @@ JF_HD void draw_block(const Draws& d, std::uint32_t purpose, std::int32_t scope_
         *reinterpret_cast<ULanes*>(d.high(k) + from + i * kLanes) = drawn[i].w[k] & kMostHigh;
     }
   };
-  constexpr int kAtOnce = kLaneBits == 3 ? 4 : 2;  // as many as there are registers for
+  // As many as there are registers for; with the widest, memory serves better.
+  constexpr int kAtOnce = kLaneBits == 3 ? kMostBlocks : 2;
   std::int64_t y = 0;
   for (; y + kAtOnce * kLanes <= d.ranks; y += kAtOnce * kLanes)
     some.template operator()<kAtOnce>(y);

@@ -48,11 +48,11 @@ JF_HD ULanes high_halves(ULanes v) {
 // What a Philox block does with its counter does not depend on the rank: the keys of its rounds, as
 // registers in memory, which an instruction can take as an operand.
 struct RoundKeys {
-  ULanes k0[10], k1[10];
+  ULanes k0[philox::kRounds], k1[philox::kRounds];
 
   explicit JF_HD RoundKeys(std::uint64_t seed) {
     std::uint32_t a = static_cast<std::uint32_t>(seed), b = static_cast<std::uint32_t>(seed >> 32);
-    for (int round = 0; round < 10; ++round, a += philox::kW0, b += philox::kW1) {
+    for (int round = 0; round < philox::kRounds; ++round, a += philox::kW0, b += philox::kW1) {
       k0[round] = ULanes{} + a;
       k1[round] = ULanes{} + b;
     }
@@ -84,20 +84,20 @@ struct FirstRounds {
 struct WordLanes {
   ULanes w[4];
 };
-// Of n registers of ranks in turn: a round waits for the one before it, and a processor does not
-// look far enough ahead to fill the time with the next block.
+// Of n registers in turn: a round waits for the one before it, and a processor does not look far
+// enough ahead to fill the time with the next block. `first`: kM1 times the ranks, with which the
+// first round begins.
 template <int n>
-JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const Lanes (&ranks)[n],
-                         WordLanes (&words)[n]) {
+JF_HD void philox_of_products(const RoundKeys& keys, const FirstRounds& common,
+                              const ULanes (&first)[n], WordLanes (&words)[n]) {
   const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
 #pragma GCC unroll 8
   for (int i = 0; i < n; ++i) {
-    const ULanes first = multiply32(m1, (ULanes)ranks[i]);
-    const ULanes second = multiply32(m0, high_halves(first) ^ common.before);
-    words[i] = {{first ^ common.w0, common.w1, high_halves(second) ^ common.w2, second}};
+    const ULanes second = multiply32(m0, high_halves(first[i]) ^ common.before);
+    words[i] = {{first[i] ^ common.w0, common.w1, high_halves(second) ^ common.w2, second}};
   }
 #pragma GCC unroll 10
-  for (int round = 2; round < 10; ++round) {
+  for (int round = 2; round < philox::kRounds; ++round) {
 #pragma GCC unroll 8
     for (int i = 0; i < n; ++i) {
       ULanes(&w)[4] = words[i].w;
@@ -109,14 +109,16 @@ JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const
     }
   }
 }
-// The same of rank, rank + 1, ... of each lane.
+
 #if defined(__AVX512F__)
 // Multiplications, shuffles and xors share two ports: here the high halves come by a load of what
 // has been stored, which takes neither. Eight are enough to wait for that, and too many for what a
 // round leaves to stay in registers, too.
 constexpr int kMostBlocks = 8;
-JF_HD void philox_of_neighbours(const RoundKeys& keys, const FirstRounds& common, Lanes rank,
-                                WordLanes (&words)[kMostBlocks]) {
+template <>
+JF_HD void philox_of_products<kMostBlocks>(const RoundKeys& keys, const FirstRounds& common,
+                                           const ULanes (&first)[kMostBlocks],
+                                           WordLanes (&words)[kMostBlocks]) {
   constexpr int n = kMostBlocks, kLast = philox::kRounds - 1;
   const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
   const auto high = [](const ULanes& stored) JF_INLINE {
@@ -126,11 +128,10 @@ JF_HD void philox_of_neighbours(const RoundKeys& keys, const FirstRounds& common
   };
   const auto forget = [](ULanes& stored) JF_INLINE { asm("" : "+m"(stored)); };
   ULanes p0[2][n], p1[2][n], w0[n], w2[n];  // products of even rounds, and of odd ones
-  ULanes first = multiply32(m1, (ULanes)rank);
 #pragma GCC unroll 8
-  for (int i = 0; i < n; ++i, first += m1) {
-    const ULanes second = multiply32(m0, high_halves(first) ^ common.before);
-    w0[i] = first ^ common.w0;
+  for (int i = 0; i < n; ++i) {
+    const ULanes second = multiply32(m0, high_halves(first[i]) ^ common.before);
+    w0[i] = first[i] ^ common.w0;
     w2[i] = high_halves(second) ^ common.w2;
     p0[1][i] = second;
     p1[1][i] = common.w1;
@@ -157,14 +158,28 @@ JF_HD void philox_of_neighbours(const RoundKeys& keys, const FirstRounds& common
 }
 #else
 constexpr int kMostBlocks = 4;
+#endif
+
+// Of registers of ranks.
+template <int n>
+JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const Lanes (&ranks)[n],
+                         WordLanes (&words)[n]) {
+  const ULanes m1 = ULanes{} + philox::kM1;
+  ULanes first[n];
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) first[i] = multiply32(m1, (ULanes)ranks[i]);
+  philox_of_products(keys, common, first, words);
+}
+// Of rank, rank + 1, ... of each lane.
 JF_HD void philox_of_neighbours(const RoundKeys& keys, const FirstRounds& common, Lanes rank,
                                 WordLanes (&words)[kMostBlocks]) {
-  Lanes ranks[kMostBlocks];
-#pragma GCC unroll 4
-  for (int i = 0; i < kMostBlocks; ++i) ranks[i] = rank + i;
-  philox4x32_10(keys, common, ranks, words);
+  const ULanes m1 = ULanes{} + philox::kM1;
+  ULanes first[kMostBlocks];
+  first[0] = multiply32(m1, (ULanes)rank);
+#pragma GCC unroll 8
+  for (int i = 1; i < kMostBlocks; ++i) first[i] = first[i - 1] + m1;
+  philox_of_products(keys, common, first, words);
 }
-#endif
 JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
                               Lanes rank, std::uint32_t realization) {
   const Lanes ranks[1] = {rank};
