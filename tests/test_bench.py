@@ -337,6 +337,14 @@ def test_calibration_goes_by_the_time_of_the_thread():
     assert contestant.realizations >= 50
 
 
+def test_calibration_does_not_believe_one_slow_run():
+    contestant = bench_measure.Contestant("x", "butterfly", "periodic", 1, print)
+    held_up = iter([5.0])  # the first run
+    contestant.time = lambda: (1.0, next(held_up, 0.0) + 1e-3 * contestant.realizations)
+    contestant.calibrate(0.1)
+    assert contestant.realizations >= 50
+
+
 @pytest.mark.parametrize(
     ("text", "ranks"),
     [
