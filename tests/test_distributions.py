@@ -1,5 +1,6 @@
 """Distributions: tables against closed forms and against a plain evaluation, tails, bad values."""
 
+import pickle
 from fractions import Fraction
 from itertools import pairwise
 
@@ -509,3 +510,13 @@ def test_times_stand_for_distributions():
     check(lambda: jf.StepNoise({"kind": "gamma"}), "delay: key 'shape' is missing (in StepNoise)")
     table = {"kind": "step", "delay": {"kind": "pareto", "scale": "1us", "shap": 2}}
     check(lambda: jf.Noise.from_dict(table), "noise: delay: unknown key 'shap'", "'shape'?")
+
+
+def test_a_kept_hash_stays_in_its_process():
+    """Hashes of text differ from process to process: workers get distributions without."""
+    one = jf.Empirical(samples=["1us", "2us"])
+    assert hash(one) == hash(jf.Empirical(samples=[1e-6, 2e-6]))
+    sent = pickle.loads(pickle.dumps(one))
+    assert sent == one
+    assert "_hash" in vars(one)
+    assert "_hash" not in vars(sent)

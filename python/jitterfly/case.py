@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
@@ -109,8 +110,7 @@ class Case:
 
     def cycle_steps(self) -> list[Step]:
         """The steps of one cycle, the same for each."""
-        collective = self.algorithm.steps(self.ranks, self.message_bytes)
-        return [Step(COMPUTE), *collective, Step(OBSERVE, label="end")]
+        return list(_cycle_steps(self.algorithm, self.ranks, self.message_bytes))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for TOML and JSON; `from_dict` makes the case again."""
@@ -157,6 +157,13 @@ class Case:
                 raise ValueError(f"noise must be a list of tables, got {shorten(tables)}")
             values["noise"] = [Noise.from_dict(t, f"noise[{i}]") for i, t in enumerate(tables)]
         return cls(**values)
+
+
+# Whoever checks, prices or compiles a case asks for them.
+@lru_cache(maxsize=64)
+def _cycle_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> tuple[Step, ...]:
+    collective = algorithm.steps(ranks, message_bytes)
+    return (Step(COMPUTE), *collective, Step(OBSERVE, label="end"))
 
 
 def check_case(value: Any) -> Case:

@@ -46,7 +46,7 @@ def show_bytes(count: int) -> str:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="ascii", errors="replace")
+        return path.read_bytes().decode("ascii", errors="replace")
     except OSError:
         return None
 
@@ -86,9 +86,11 @@ def _control_groups(root: Path) -> list[int | None]:
 
 def _left(folder: Path, limit_file: str, usage_file: str) -> int | None:
     limit = (_read(folder / limit_file) or "").strip()
-    usage = (_read(folder / usage_file) or "").strip()
-    if not limit.isdigit() or not usage.isdigit():
+    if not limit.isdigit():
         return None  # "max": no limit
+    usage = (_read(folder / usage_file) or "").strip()
+    if not usage.isdigit():
+        return None
     # Cache can be given up for us.
     stat = dict(
         line.split() for line in (_read(folder / "memory.stat") or "").splitlines() if " " in line

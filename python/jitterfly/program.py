@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,11 +78,7 @@ def _table(entries: tuple[MessageCosts, ...]) -> npt.NDArray[np.int64]:
 def rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
     """The row that each step goes to, or -1; shape (cycles, steps of one cycle)."""
     steps = case.cycle_steps()
-    if every_row:
-        seen = np.array([bool(step.label) for step in steps])
-    else:
-        seen = np.array([step.redundancy is not None for step in steps])
-    taken = np.tile(seen, (case.cycles, 1))
+    taken = np.tile(np.array(_observed(steps, every_row)), (case.cycles, 1))
     if every_row:  # later collectives start where the cycle before ended: no row of their own
         taken[1:] &= np.array([step.label != "start" for step in steps])
     numbers = np.cumsum(taken.ravel(), dtype=np.int32).reshape(taken.shape) - 1
@@ -108,8 +103,12 @@ def _ranks_of(step: Step, ranks: int) -> int:
 
 def row_count(case: Case, *, every_row: bool) -> int:
     """How many rows the engine observes, without making their names."""
-    one = rows_of_steps(dataclasses.replace(case, cycles=1), every_row).max() + 1
-    return int(one * case.cycles - (case.cycles - 1 if every_row else 0))
+    one = sum(_observed(case.cycle_steps(), every_row))
+    return one * case.cycles - (case.cycles - 1 if every_row else 0)
+
+
+def _observed(steps: list[Step], every_row: bool) -> list[bool]:
+    return [bool(s.label) if every_row else s.redundancy is not None for s in steps]
 
 
 def rank_rounds(case: Case) -> int:

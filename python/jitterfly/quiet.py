@@ -37,6 +37,7 @@ def quiet_observations(case: Case) -> npt.NDArray[np.int64]:
     return found.ravel() if case.observe in ("spread", "rounds") else found[:, 0]
 
 
+@lru_cache(maxsize=256)  # of a study's case, each batch asks
 def _without_noise(case: Case) -> Case:
     return dataclasses.replace(case, noise=()) if case.noise else case
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,18 @@ class Empirical(Distribution, kind="empirical"):
             put("high", events.seconds(self.high, "high"))
             put("count", events.whole(self.count, "count"))
         check_tail(self.integers().largest, "Empirical")
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Kept: of 100,000 samples it takes a millisecond, and a run asks for it some times."""
+        return hash(tuple(getattr(self, field.name) for field in fields(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # That of a text differs from process to process.
+        return {name: value for name, value in vars(self).items() if name != "_hash"}
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, compress, pairwise
 from typing import Any
 
@@ -52,7 +53,11 @@ class Table:
         return int(self.arrays[1 if self.kind == "pieces" else 0][0])
 
     def delay(self) -> _core.Delay:
-        """The table in the engine."""
+        """The table in the engine, made once."""
+        return self._delay
+
+    @cached_property
+    def _delay(self) -> _core.Delay:
         made = getattr(_core.Delay, self.kind)(*self.arrays)
         return made if self.last == MOST else made.with_last(self.last)
 
