@@ -46,8 +46,10 @@ constexpr int kPlaces = 4;  // registers
 // processor waits it does not look far ahead. `wrong`: of each register, the lanes that it got
 // wrong.
 template <bool set, class Quick>
-__attribute__((noinline)) void add_quickly(const Quick quick, const std::uint64_t* drawn,
+__attribute__((noinline)) void add_quickly(const Quick& given, const std::uint64_t* drawn,
                                            std::int64_t ranks, Tick* sum, std::uint8_t* wrong) {
+  const Quick quick = given;  // which the stores can not change; read number by number, as it was
+                              // written: one by wider loads would wait for all stores before it
   const auto some = [&]<int n>(std::int64_t y) JF_INLINE {
     Place<ULanes> at[n];
 #pragma GCC unroll 4
@@ -70,7 +72,7 @@ __attribute__((noinline)) void add_quickly(const Quick quick, const std::uint64_
 
 // What add_quickly got wrong.
 template <bool set, class Quick>
-__attribute__((noinline)) void correct(const Quick quick, const Draws& d, const Delay& delay,
+__attribute__((noinline)) void correct(const Quick& quick, const Draws& d, const Delay& delay,
                                        const std::uint64_t* words, std::uint32_t purpose,
                                        std::int32_t scope_bits, std::uint32_t draw, Tick* sum,
                                        const std::uint8_t* wrong) {
