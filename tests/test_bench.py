@@ -337,6 +337,21 @@ def test_calibration_goes_by_the_time_of_the_thread():
     assert contestant.realizations >= 50
 
 
+def test_what_is_near_a_limit_is_measured_more():
+    def contestant(name, seconds, beside=None):
+        found = bench_measure.Contestant(name, "butterfly", name, 1, print)
+        found.time = lambda: (seconds, seconds)
+        found.beside = beside
+        return found
+
+    one = contestant("one", 1.0)
+    others = [contestant(str(times), times, one) for times in (2.9, 3.5, 4.4, 5.2)]
+    bench_measure.measure([one, *others], 3, "", lambda line: None)
+    bench_measure.measure_near([one, *others], 4.0, 3, "", lambda line: None)
+    assert [len(c.times()) for c in others] == [3, 9, 9, 3]
+    assert [len(c.times_beside()) for c in others] == [3, 9, 9, 3]
+
+
 def test_calibration_does_not_believe_one_slow_run():
     contestant = bench_measure.Contestant("x", "butterfly", "periodic", 1, print)
     held_up = iter([5.0])  # the first run

@@ -20,6 +20,11 @@ from ..simulate import simulate
 CPU, CUDA = "jitterfly, cpu", "jitterfly, cuda"
 SEED = 7
 
+NEAR = 0.2
+"""A ratio is near a limit if it differs from it by no more than so much of it."""
+MORE = 2
+"""So many times as often as all others is measured again what is near a limit."""
+
 NOISES: dict[str, list[Noise]] = {
     "no noise": [],
     "periodic": [PeriodicNoise(period=1e-3, duration=1e-5)],
@@ -170,6 +175,22 @@ def measure(
             seconds, cpu = contestant.time()
             contestant.seconds.append(seconds)
             contestant.cpu_seconds.append(cpu)
+
+
+def measure_near(
+    contestants: Sequence[Contestant],
+    limit: float,
+    repeats: int,
+    what: str,
+    tell: Callable[[str], object],
+) -> None:
+    """Time those some more that are near a limit of what they take over what is beside them.
+
+    On a busy machine a few repeats leave it open on which side of the limit those are.
+    """
+    beside = [c for c in contestants if c.beside]
+    near = [c for c in beside if abs(statistics.median(c.times_beside()) / limit - 1) < NEAR]
+    measure(near, MORE * repeats, f"{what} near the limit", tell)
 
 
 def calibrate(
