@@ -68,7 +68,7 @@ def units():
     flags = dict(re.findall(r"set\(flags_(\w+) ([^)]*)\)", text))
     have = [f"-DJF_HAVE_{isa.upper()}" for isa in have_isas() if isa != "portable"]
     host = [path for folder in (CUDA, CUDA / "noise") for path in sorted(folder.glob("host_*.cpp"))]
-    loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in ("tiles", "messages")]
+    loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in ("tiles", "messages", "segments")]
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
     loops.append(CUDA / "congestion" / "vector_isa.cpp")
     assert all(path.exists() for path in loops)

@@ -166,7 +166,16 @@ class Run {
     if (pass.kind == kTilePass)
       runner_.run(job, scratch.tile);
     else
-      run_segment(job, state.segment(slot), stop_);
+      run_segment(job, scratch, state, slot);
+  }
+
+  void run_segment(const TileJob& job, const Scratch& scratch, const State& state,
+                   std::int64_t slot) const {
+    if (runner_.run_panels != nullptr &&
+        has_panels(view_.steps, *job.pass, view_.one_neighbour()) &&
+        runner_.run_panels({job, scratch.tile, state.segment_memory(slot), &stop_}))
+      return;
+    cpu::run_segment(job, state.segment(slot), stop_);
   }
 
   void run_messages(const Pass& pass, std::int64_t realization, Scratch& scratch,
@@ -265,6 +274,7 @@ class Run {
 
 namespace jf {
 bool stopped(const MessageJob& job) { return job.stop->load(std::memory_order_relaxed); }
+bool stopped(const SegmentJob& job) { return job.stop->load(std::memory_order_relaxed); }
 }  // namespace jf
 
 namespace jf::cpu {

@@ -9,6 +9,7 @@
 #include "../segment.h"
 #include "buffer.h"
 #include "message_job.h"
+#include "segment_job.h"
 #include "tile_job.h"
 
 namespace jf::cpu {
@@ -19,6 +20,7 @@ struct Sizes {
   std::int64_t tile = 0;                // ranks of the largest tile
   std::int64_t segment = 0;             // ranks of the largest segment
   std::int64_t segment_copies = 0;      // ticks for its copies
+  std::int64_t panels = 0;              // bytes of the largest segment in panels, in their place
   std::int64_t drawn = 0;               // words for delays that are drawn beforehand
   std::int64_t cursors = 0;             // in the intervals of noise, of all ranks
   // Ticks of each array of a message pass, of all of them together, and whether links are among
@@ -42,7 +44,9 @@ struct Sizes {
   }
   std::int64_t tile_bytes() const { return 8 * tile_ticks(); }
   // Rounded so that the next segment's ticks are aligned.
-  std::int64_t segment_bytes() const { return (segment * 17 + segment_copies * 8 + 63) / 64 * 64; }
+  std::int64_t segment_bytes() const {
+    return (std::max(swept_bytes(segment, segment_copies), panels) + 63) / 64 * 64;
+  }
   // A segment is never in work between two forwards, so they share memory.
   std::int64_t state_bytes(std::int64_t segments) const {
     return 8 * (memory + messages) + cursor_bytes() + arena_bytes(segments) + block_bytes() + loads;
@@ -75,7 +79,9 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
     if (std::any_of(p.steps.begin(), p.steps.end(),
                     [](const Step& step) { return step.kind == kMessage && step.map == kTree; })) {
       s.blocks = (p.ranks() / kBlock + kMaxLanes) / kMaxLanes * kMaxLanes;
-      s.message = std::max(s.message, s.blocks * kBlock + 2 * kMessageMargin + Sizes::kPad);
+      const std::int64_t with_rest = (s.blocks + 1) * kBlock;  // see message_cycles.h
+      s.message = std::max(s.message, with_rest + 2 * kMessageMargin + Sizes::kPad);
+      s.memory = std::max(s.memory, with_rest);
     }
     s.messages = s.message * (s.links ? 4 : 2);
     if (p.costs.forward > 0) s.second = ranks;
@@ -91,6 +97,8 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
                                   static_cast<std::int64_t>(p.mirrors.size());
       s.segment = std::max(s.segment, size);
       s.segment_copies = std::max(s.segment_copies, copies * size);
+      if (has_panels(p.steps.data(), pass, p.mirrors == std::vector<std::int32_t>{1}))
+        s.panels = std::max(s.panels, PanelGroups(p.steps.data(), pass).bytes());
     }
   }
   return s;
@@ -170,8 +178,12 @@ struct State {
   }
 
   Tick* second() const { return sizes.second > 0 ? reinterpret_cast<Tick*>(arena.get()) : nullptr; }
+  // The memory of one segment, in panels or not.
+  std::uint8_t* segment_memory(std::int64_t slot) const {
+    return arena.get() + slot * sizes.segment_bytes();
+  }
   SegmentScratch segment(std::int64_t slot) const {
-    auto* ticks = reinterpret_cast<Tick*>(arena.get() + slot * sizes.segment_bytes());
+    auto* ticks = reinterpret_cast<Tick*>(segment_memory(slot));
     Tick* copies = ticks + 2 * sizes.segment;
     return {ticks, ticks + sizes.segment, copies,
             reinterpret_cast<std::uint8_t*>(copies + sizes.segment_copies)};

@@ -1,4 +1,5 @@
-// One segment (segment.h) to its fixed point, on one thread.
+// One segment (segment.h) to its fixed point, on one thread, rank by rank: where it has no panels
+// (panels.h), or they gave up, and what they have to agree with, to the tick.
 #pragma once
 
 #include <algorithm>

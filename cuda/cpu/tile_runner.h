@@ -9,6 +9,7 @@
 
 #include "plain.h"
 #include "plain_messages.h"
+#include "segment_job.h"
 #include "tile_job.h"
 
 namespace jf::cpu {
@@ -17,6 +18,7 @@ struct TileRunner {
   const char* name;
   RunTile run;
   RunMessages run_messages;
+  RunPanels run_panels;  // or null: segments rank by rank
 };
 
 // Best first; those that this processor has. The last one is for comparison only.
@@ -26,13 +28,14 @@ inline std::vector<TileRunner> tile_runners() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512cd"))
-    runners.push_back({"avx512", run_tile_avx512, run_messages_avx512});
+    runners.push_back({"avx512", run_tile_avx512, run_messages_avx512, run_panels_avx512});
 #endif
 #if defined(JF_HAVE_AVX2)
-  if (__builtin_cpu_supports("avx2")) runners.push_back({"avx2", run_tile_avx2, run_messages_avx2});
+  if (__builtin_cpu_supports("avx2"))
+    runners.push_back({"avx2", run_tile_avx2, run_messages_avx2, run_panels_avx2});
 #endif
-  runners.push_back({"portable", run_tile_portable, run_messages_portable});
-  runners.push_back({"plain", run_tile_plain, run_messages_plain});
+  runners.push_back({"portable", run_tile_portable, run_messages_portable, run_panels_portable});
+  runners.push_back({"plain", run_tile_plain, run_messages_plain, nullptr});
   return runners;
 }
 

@@ -1,0 +1,80 @@
+// Copies that overtake lower levels, of one segment: a list for each pair of mirrors. Rarely does
+// any pair have one.
+#pragma once
+
+// First, for the reason given in block.h.
+// clang-format off
+#include "simd.h"
+#include "simd_random.h"
+// clang-format on
+#include "segment_job.h"
+
+namespace jf {
+namespace {
+
+class EarlyCopies {
+ public:
+  bool full = false;
+
+  EarlyCopies(EarlyCopy* copies, std::int64_t room, std::int32_t* first, std::int64_t pairs)
+      : copies_(copies), room_(room), first_(first) {
+    for (std::int64_t i = 0; i < pairs; ++i) first_[i] = 0;
+  }
+
+  // Whether any rank of the register at x, or the pair there, was ever sent one.
+  JF_HD bool among_register(std::int64_t x) const {
+    constexpr int kPairs = kLanes / 2;
+    std::int32_t all[kPairs], found = 0;
+    __builtin_memcpy(all, first_ + x / 2, sizeof all);
+    for (int k = 0; k < kPairs; ++k) found |= all[k];
+    return found != 0;
+  }
+  bool at_pair(std::int64_t x) const { return first_[x / 2] != 0; }
+
+  struct Found {
+    Tick arrival;
+    int step;
+  };
+
+  // The one of a level made after step i that is at rank x first. Equal: the lower level.
+  Found earliest_after(int i, std::int64_t x) const {
+    Found best{kNever, i};
+    for (std::int32_t at = first_[x / 2]; at != 0; at = copies_[at - 1].after) {
+      const EarlyCopy& c = copies_[at - 1];
+      const int step = c.place / 2;
+      if (c.place % 2 != x % 2 || step <= i || c.arrival == kNever) continue;
+      if (c.arrival < best.arrival || (c.arrival == best.arrival && step < best.step))
+        best = {c.arrival, step};
+    }
+    return best;
+  }
+
+  // Sets when the copy of step i arrives at rank x, kNever if it does not overtake any other.
+  // Returns when it did by what was known before.
+  Tick set(int i, std::int64_t x, Tick arrival) {
+    const auto place = static_cast<std::int32_t>(2 * i + x % 2);
+    for (std::int32_t at = first_[x / 2]; at != 0; at = copies_[at - 1].after) {
+      EarlyCopy& c = copies_[at - 1];
+      if (c.place != place) continue;
+      const Tick old = c.arrival;
+      c.arrival = arrival;
+      return old;
+    }
+    if (arrival == kNever) return kNever;
+    if (used_ == room_) {
+      full = true;
+      return arrival;
+    }
+    copies_[used_++] = {arrival, first_[x / 2], place};
+    first_[x / 2] = static_cast<std::int32_t>(used_);
+    return kNever;
+  }
+
+ private:
+  EarlyCopy* copies_;
+  std::int64_t room_, used_ = 0;
+  std::int32_t* first_;
+};
+
+}  // namespace
+}  // namespace jf

@@ -1,0 +1,18 @@
+// Segments in panels, compiled once per instruction set: see tiles_isa.cpp.
+#include "panels.h"
+
+#define JF_PASTE(a, b) a##b
+#define JF_NAME(a, b) JF_PASTE(a, b)
+
+namespace jf {
+
+bool JF_NAME(run_panels_, JF_ISA)(const SegmentJob& job) {
+  bool done = false;
+  with_prepared_noise(*job.tile.program,
+                      [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+                        done = Panels<Noise, Network>(job, noise, network).run();
+                      });
+  return done;
+}
+
+}  // namespace jf

@@ -1,0 +1,128 @@
+"""Segments in panels (cuda/cpu/panels.h) against sweeps of the whole segment, rank by rank.
+
+A rank skips levels where a copy overtakes what it waits for. Panels guess that none does, note
+those that do, and give up where there are too many; each of these happens in the cases here.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from kernel_cases import COSTS, everything
+from reference import Jitter, PeriodicNoise
+from reference.cases import EngineCase
+from test_plain import AVAILABLE, ISAS
+
+from jitterfly import _core
+
+NOISE = PeriodicNoise(period=10**9, duration=10**7)
+NEAR = 8  # levels that the first panels make: of 2^8 ranks (kDrawnBits)
+
+
+@dataclass(frozen=True)
+class Skips:
+    """Of one cycle, from the ready times: two levels that are ready at once came with one copy."""
+
+    count: int  # copies that brought more than one level
+    beyond: int  # ranks that skipped the last level of the first panels
+
+    @classmethod
+    def of(cls, case):
+        levels = rows(case)[1 : case.log2_ranks + 1]
+        same = levels[1:] == levels[:-1]
+        last = same & ~np.vstack([same[1:], np.zeros_like(same[:1])])
+        return cls(int(last.sum()), int(same[NEAR - 1].sum()) if len(same) >= NEAR else 0)
+
+
+def rows(case):
+    return _core.ready_times(case.program(_core), case.seed, case.realization)
+
+
+def dense(log2_ranks, jitter, seed, noise=NOISE):
+    within = tuple(range(1, log2_ranks))
+    return EngineCase(log2_ranks, COSTS, within, periodic=noise, jitter=jitter, seed=seed)
+
+
+def rarely(probability):
+    """Late by many rounds."""
+    return Jitter(10_000_000, (int(2**64 * probability),))
+
+
+RARE = [dense(k, rarely(0.01), seed) for k in (9, 11, 12) for seed in range(4)]
+OFTEN = [dense(k, rarely(0.1), seed) for k in (4, 5, 8, 9, 11) for seed in range(4)]
+
+
+def sparse(log2_ranks, seed):
+    """Copies at every other level, of messages of which many are late."""
+    jitter = Jitter(10_000_000, tuple(2**62 >> i // 2 for i in range(8)))
+    return EngineCase(log2_ranks, COSTS, range(2, log2_ranks, 2), jitter=jitter, seed=seed)
+
+
+# The first two in one panel, which leaves its ranks in memory before the segment is given up.
+FULL = [sparse(9, 3), sparse(9, 32), *(sparse(11, seed) for seed in range(3))]
+
+
+def hidden(case):
+    """Only the last row is observed."""
+    return replace(case, hidden=frozenset(case.rows[:-1]))
+
+
+def results(case):
+    run = case.program(_core), case.seed, case.realization, 2
+    found = [_core.simulate(*run, which, "cpu", 1, None) for which in ("max", "all")]
+    return [*found, rows(case)]
+
+
+def check(case, monkeypatch):
+    """Every instruction set against whole sweeps, which the plain engine does."""
+    for one in (case, hidden(case)):
+        monkeypatch.setenv("JITTERFLY_ISA", "plain")
+        expected = results(one)
+        for isa in (name for name in ISAS if name in AVAILABLE):
+            monkeypatch.setenv("JITTERFLY_ISA", isa)
+            for found, plain in zip(results(one), expected, strict=True):
+                np.testing.assert_array_equal(found, plain, err_msg=isa)
+
+
+@pytest.mark.parametrize("number", range(len(RARE)))
+def test_few_copies_overtake(number, monkeypatch):
+    check(RARE[number], monkeypatch)
+
+
+@pytest.mark.parametrize("number", range(len(OFTEN)))
+def test_many_copies_overtake(number, monkeypatch):
+    check(OFTEN[number], monkeypatch)
+
+
+@pytest.mark.parametrize("number", range(len(FULL)))
+def test_too_many_copies_overtake(number, monkeypatch):
+    check(FULL[number], monkeypatch)
+
+
+@pytest.mark.parametrize("log2_ranks", [4, 6, 9, 10])
+@pytest.mark.parametrize("draw", range(4))
+def test_cycles_and_any_noise(log2_ranks, draw, monkeypatch):
+    """Later cycles begin at any number of a block of draws."""
+    case = replace(dense(log2_ranks, rarely(0.1), draw), cycles=2, realization=draw)
+    steps_of = EngineCase.steps
+
+    def renumbered(case):
+        steps = np.array(steps_of(case))
+        steps[:, 3] += draw
+        return steps
+
+    monkeypatch.setattr(EngineCase, "steps", renumbered)
+    check(case, monkeypatch)
+    if log2_ranks < 10:  # sweeps under general noise are slow
+        check(replace(case, periodic=None, jitter=None, others=everything(case.ranks)), monkeypatch)
+
+
+def test_the_cases_are_what_they_are_for():
+    """Each way is taken: no copy overtakes, some do, over more than one panel, and too many."""
+    rare, often = [Skips.of(case) for case in RARE], [Skips.of(case) for case in OFTEN]
+    assert sum(skips.count == 0 for skips in rare) > 2
+    assert sum(skips.count > 0 for skips in rare) > 2
+    assert sum(skips.count > case.ranks / 50 for skips, case in zip(often, OFTEN, strict=True)) > 10
+    assert sum(skips.beyond > 0 for skips in often) > 2
+    # Panels have room for half as many as there are ranks (PanelGroups::room).
+    assert all(Skips.of(case).count > case.ranks / 2 for case in FULL)
