@@ -99,8 +99,11 @@ def test_report_and_json(tmp_path, capsys):
         assert (noise == "periodic") == (times["min"] == times["max"] == 1)
     assert result["source_limit"]["met"] is None
     shapes = [row for row in result["collectives"] if row["name"] == "jitterfly, cpu"]
-    assert {(r["shape"], r["ranks"]) for r in shapes} == {
-        (shape, ranks) for shape in bench_collectives.SHAPES for ranks in (32, 24)
+    assert {(r["shape"], r["ranks"], r["cycles"]) for r in shapes} == {
+        (shape, ranks, cycles)
+        for shape in bench_collectives.SHAPES
+        for ranks in (32, 24)
+        for cycles in (1, 10)
     }
     assert result["collective_limit"]["met"] is None
     programs = set(bench_measure.programs(16, []))
@@ -220,8 +223,9 @@ def test_limit_of_a_source():
     assert bench_sources.limit([], judged=True)["text"].endswith("CPU: not measured")
 
 
-def collective(shape, ranks, seconds, threads=1):
-    case = jf.Case(ranks, network=HOCKNEY, algorithm=bench_collectives.SHAPES[shape])
+def collective(shape, ranks, seconds, threads=1, cycles=1):
+    algorithm = bench_collectives.SHAPES[shape]
+    case = jf.Case(ranks, network=HOCKNEY, algorithm=algorithm, cycles=cycles)
     name = "jitterfly, cpu" if threads else "jitterfly, cuda"
     contestant = bench_measure.Contestant(name, shape, "periodic", 1, print, threads, case)
     contestant.realizations, contestant.cpu_seconds = 1, seconds
@@ -260,6 +264,32 @@ def test_cost_of_collectives():
     assert found["text"].endswith("met; the most is\n  dissemination barrier, 12 ranks: 1.00")
     assert bench_collectives.limit(rows, judged=False)["met"] is None
     assert bench_collectives.limit([], judged=True)["text"].endswith("CPU: not measured")
+
+
+def test_cost_of_collectives_in_a_row():
+    """Beside as many butterflies, with a line of their own; what was stored before is of one."""
+    found = bench_collectives.contestants(16, "jitterfly, cpu", "cpu", 1)
+    beside = {(c.case.cycles, c.beside and (c.beside.program, c.beside.case)) for c in found}
+    butterflies = [c for c in found if c.program == "butterfly" and c.case.ranks == 16]
+    assert beside == {(c.case.cycles, (c.program, c.case)) for c in butterflies} | {
+        (c.case.cycles, None) for c in butterflies
+    }
+    assert [c.case.cycles for c in butterflies] == [1, 10]
+    butterfly = collective("butterfly", 16, [640e-9] * 3, cycles=10)
+    reduce = collective("binomial reduce", 16, [450e-9] * 3, cycles=10)
+    put_beside(reduce, butterfly, butterfly.cpu_seconds)
+    rows = bench_collectives.compared([butterfly, reduce])
+    assert [(row["cycles"], row["messages"]) for row in rows] == [(10, 640), (10, 150)]
+    assert rows[1]["times_butterfly"]["median"] == pytest.approx(3)
+    limit = bench_collectives.limit(rows, judged=True)
+    assert limit["exceeded"] == ["binomial reduce, 16 ranks, 10 cycles: 3.00"]
+    lines = bench_collectives.table(rows)
+    assert [line.split("  ")[0] for line in lines[1:]] == ["butterfly", "binomial reduce"]
+    assert all(" 16  10 cycles " in line for line in lines[1:])
+    before = [{key: value for key, value in row.items() if key != "cycles"} for row in rows]
+    assert all(" 16    1 cycle " in line for line in bench_collectives.table(before)[1:])
+    limit = bench_collectives.limit(before, judged=True)
+    assert limit["exceeded"] == ["binomial reduce, 16 ranks: 3.00"]
 
 
 def test_every_algorithm_has_its_shape_measured():

@@ -32,11 +32,11 @@ ENTRIES = {
 """Costs of messages up and down: send, receive, transit, gap."""
 
 
-def tree(steps, down, row=()):
+def tree(steps, down, row=(), swapped=False):
     strides = [1 << r for r in range((steps.ranks - 1).bit_length())]
     for number, stride in enumerate(strides[::-1] if down else strides):
         to = TREE, stride, steps.ranks, int(down)
-        steps.message(to, int(down), 32 * down + number, row=stride in row)
+        steps.message(to, int(down != swapped), 32 * down + number, row=stride in row)
 
 
 def reduce(steps):
@@ -192,3 +192,29 @@ def test_any_costs_and_noise(monkeypatch):
         one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), (noise,),
                           (), 3, 1)  # fmt: skip
         check(one, monkeypatch, f"number {number}")
+
+
+def test_any_cycles(monkeypatch):
+    """Ranks that come from another tree: in columns of blocks, and what is beyond them."""
+    rng = random.Random("cycles")
+    long = (0, 90, 100, 30_000), (20, 0, 200, 9_000)  # later messages wait, for what is on the link
+    for number in range(80):
+        period = rng.choice((3000, 20_000, 20_000, 10**6, 2**33))
+        noise = PeriodicNoise(period, rng.choice((1, period // 20, period - 1)),
+                              stationary=rng.random() < 0.3, in_compute=rng.random() < 0.8,
+                              in_communication=rng.random() < 0.8)  # fmt: skip
+        entries = rng.choice(
+            [*ENTRIES.values(), ((0, 0, 900, 0), (60, 0, 500, 2000)), long, long, long]
+        )
+        steps = Steps(rng.choice((256, 300, 512, 1000, 1088, 1537, 2100)))
+        downs, far = rng.choice(((0,), (1,), (0, 1), (0, 1), (1, 0))), rng.random() < 0.5
+        swap = rng.random() < 0.5  # what messages cost, from cycle to cycle
+        for steps.cycle in range(rng.randrange(2, 5)):
+            steps.add(0)
+            for down in downs:
+                tree(steps, bool(down), (64, 256) if far else (), swap and steps.cycle % 2 == 1)
+            steps.add(4, row=True)
+        costs = replace(COSTS, work=rng.choice((0, 0, 700, 25_000)))
+        one = MessageCase(steps.ranks, tuple(steps.made), entries, costs, (noise,), (), 3, 1)
+        one = replace(one, one_rank=rng.random() < 0.15)
+        check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")

@@ -66,14 +66,15 @@ struct MessageAlone {
   void work(const Step& s) {
     if (at_start_ && !is_general<Noise> && p_.costs.work == 0) return;
     at_start_ = false;
-    for (std::int64_t x = 0; x < size_; x += kLanes) {
-      Clock<Lanes> c{load(s_.sent + x), load(s_.busy + x), load(s_.next + x), lanes_.ranks(x)};
-      compute(noise_, p_.costs, s, c);
-      store(s_.next + x, c.next);
-      store(s_.busy + x, c.busy);
-      store(s_.sent + x, c.busy);
-    }
+    for (std::int64_t x = 0; x < size_; x += kLanes) work(s, x);
     count(size_);
+  }
+  JF_HD void work(const Step& s, std::int64_t x) const {
+    Clock<Lanes> c{load(s_.sent + x), load(s_.busy + x), load(s_.next + x), lanes_.ranks(x)};
+    compute(noise_, p_.costs, s, c);
+    store(s_.next + x, c.next);
+    store(s_.busy + x, c.busy);
+    store(s_.sent + x, c.busy);
   }
 
   void count(std::int64_t ranks) {

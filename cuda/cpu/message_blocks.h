@@ -6,34 +6,33 @@
 #pragma once
 
 #include "message_climb.h"
+#include "message_cycles.h"
 #include "message_descent.h"
-#include "message_firsts.h"
-#include "message_rest.h"
 
 namespace jf {
 namespace {
 
 template <class Noise, class Network, bool kLinks>
-class MessageBlocks : protected MessageRest<Noise, Network, kLinks> {
-  using Base = MessageRest<Noise, Network, kLinks>;
+class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
+  using Base = MessageCycles<Noise, Network, kLinks>;
   static constexpr bool kNoisy = std::is_same_v<Noise, Periodic>;
-  static constexpr std::int64_t kFewest = 4 * kBlock;  // ranks: else most lanes have no block
 
  protected:
   using Base::at_start_;
   using Base::Base;
   using Base::job_, Base::p_, Base::noise_, Base::s_, Base::size_, Base::blocks_, Base::first_;
+  using Base::kFewest, Base::phases_, Base::rest_, Base::rest_end_;
 
   void begin() {
     if (kFused<Noise, Network> && p_.ranks >= kFewest) use_ = phases_.use();
     if (!use_.any) return Base::begin();
-    blocks_ = p_.ranks / kBlock;
+    this->begin_blocks(p_.ranks / kBlock, p_.ranks / kBlock * kBlock);
     at_start_ = true;
     this->all_first(0, kNothingCame, 0);
     if (!use_.climbs) draw_first();
     if (!this->has_rest()) return;
-    this->begin_ranks(blocks_ * kBlock, size_, 0);
-    first_.next[blocks_] = s_.next[blocks_ * kBlock];
+    this->begin_ranks(rest_, size_, 0);
+    first_.next[blocks_] = s_.next[rest_];
   }
 
   // Does step i, and those after it that go with it, on blocks, and returns the last of them; or,
@@ -41,7 +40,7 @@ class MessageBlocks : protected MessageRest<Noise, Network, kLinks> {
   int in_blocks(int i) {
     if (blocks_ == 0) return -1;
     if constexpr (kFused<Noise, Network>) {
-      if (phases_.is_far(p_.steps[i])) return between_first(i);
+      if (phases_.is_far(p_.steps[i])) return this->between_first(i);
       const BlockPhase phase = phases_.at(i);
       if (!phase.down) {
         climbed_ = i;
@@ -84,8 +83,8 @@ class MessageBlocks : protected MessageRest<Noise, Network, kLinks> {
     most_ = up.latest();
     gap_ = phase.gap;
     if (!this->has_rest()) return;
-    this->step_by_step(phase, blocks_ * kBlock, p_.ranks);
-    this->give_first(blocks_);
+    this->step_by_step(phase, rest_, rest_end_);
+    this->give_first(blocks_, rest_);
   }
 
   // False if ranks have not been idle for long enough.
@@ -102,9 +101,9 @@ class MessageBlocks : protected MessageRest<Noise, Network, kLinks> {
     most_ = down.latest(draws_);
     over_ = true;
     if (!this->has_rest()) return true;
-    this->take_first(blocks_);
-    this->step_by_step(phase, blocks_ * kBlock, p_.ranks);
-    this->give_first(blocks_);
+    this->take_first(blocks_, rest_);
+    this->step_by_step(phase, rest_, rest_end_);
+    this->give_first(blocks_, rest_);
     this->see_rest(most_);
     return true;
   }
@@ -116,20 +115,6 @@ class MessageBlocks : protected MessageRest<Noise, Network, kLinks> {
     Tick* const words = s_.left + (use_.climbs && use_.descends ? at.b * kHigh : 0);
     if (!drawn_) draws_.draw_high(at.ranks(), words);
     return words;
-  }
-
-  // Steps between first ranks, from step i on: three that are those of a subtree, or this one.
-  // Returns the last of them.
-  int between_first(int i) const {
-    const BlockFirsts<Noise, Network, kLinks> firsts(p_, noise_, job_.realization, first_);
-    typename Base::Rule rules[kSubtreeSteps];
-    const int steps = phases_.are_subtree(i) && firsts.worth_it(p_.steps[i]) ? kSubtreeSteps : 1;
-    for (int k = 0; k < steps; ++k) rules[k] = this->rule({i + k, 0});
-    if (steps > 1)
-      firsts.three(p_.steps[i], rules);
-    else
-      firsts.one(p_.steps[i], rules[0]);
-    return i + steps - 1;
   }
 
   void draw_first() const {
@@ -148,11 +133,10 @@ class MessageBlocks : protected MessageRest<Noise, Network, kLinks> {
     const std::int64_t to = blocks_ * kBlock;
     this->begin_ranks(0, to, 0);
     if (climbed_ >= 0) this->step_by_step(phases_.at(climbed_), 0, to);
-    for (std::int64_t b = 0; b * kBlock < p_.ranks; ++b) this->take_first(b);
+    for (std::int64_t b = 0; b * kBlock < p_.ranks; ++b) this->take_first(b, b * kBlock);
     blocks_ = 0;
   }
 
-  const BlockPhases phases_{job_};
   BlockPhases::Use use_{};
   const FirstNoise<Noise> draws_{p_, noise_, job_.realization};
   int climbed_ = -1;    // the first step of the climb, if there has been one

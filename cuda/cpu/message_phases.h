@@ -58,9 +58,7 @@ struct BlockPhases {
   // Whether all that is asked for, to the end of the program, can be told from blocks.
   Use use() const {
     constexpr Use kNone = {false, false, false};
-    if (!job.first || job.pass->load || job.pass->store || p.costs.forward > 0 ||
-        job.full_statistics || job.capture != nullptr)
-      return kNone;
+    if (!only_last()) return kNone;
     bool started = false, climbs = false, descends = false;
     for (int i = job.pass->begin; i < job.pass->end; ++i) {
       const Step& s = p.steps[i];
@@ -81,7 +79,62 @@ struct BlockPhases {
     return {started, climbs, descends};
   }
 
- private:
+  // Whether all steps are those of blocks, or of all ranks, over any number of cycles.
+  bool are_cycles() const {
+    if (!only_last()) return false;
+    bool worked = false;  // since the last message, by which the last rank is known
+    for (int i = job.pass->begin; i < job.pass->end; ++i) {
+      const Step& s = p.steps[i];
+      if (s.kind == kCompute && (s.flags & kAfterForward) == 0) {
+        worked = worked || p.costs.work > 0;
+      } else if (s.kind == kMessage) {
+        worked = false;
+        if (!is_far(s)) {
+          if (!is_phase(i, false) && !is_phase(i, true)) return false;
+          i += kBlockSteps - 1;
+        }
+      } else if (s.kind != kObserve) {
+        return false;
+      }
+      if (worked && p.steps[i].row >= 0) return false;
+    }
+    return true;
+  }
+
+  // Whether ranks of blocks, but for the first ones, only receive from one rank each, always at the
+  // same cost: that rank's link keeps its messages a gap apart, so theirs has nothing to do.
+  bool are_spaced() const {
+    int first = -1;
+    return all_phases([&](int i) {
+      if (first < 0) first = i;
+      for (int k = 0; k < kBlockSteps; ++k)
+        if (p.steps[i + k].cost != p.steps[first + k].cost) return false;
+      return p.steps[i].c != 0;
+    });
+  }
+
+  // The same of leaves alone, which only receive in the last step down. Their links out have
+  // nothing to do either if what they sent last has been answered: by then the gap is over.
+  bool leaves_are_spaced() const {
+    int down = -1, before = -1;
+    Tick gap = 0, transit = INT64_MAX;
+    const bool same = all_phases([&](int i) {
+      const bool goes_down = p.steps[i].c != 0, again = before >= 0 && p.steps[before].c == 0;
+      const int leaf = goes_down ? i + kBlockSteps - 1 : i;
+      const MessageCost& m = p.message_costs[p.steps[leaf].cost];
+      transit = std::min(transit, m.transit);
+      before = i;
+      if (!goes_down) {
+        gap = later(gap, m.gap - m.send);
+        return !again;
+      }
+      if (down < 0) down = leaf;
+      return p.steps[leaf].cost == p.steps[down].cost;
+    });
+    return same && gap <= transit;
+  }
+
+  // The steps within blocks, up or down.
   bool is_phase(int i, bool down) const {
     if (job.pass->end - i < kBlockSteps) return false;
     for (int k = 0; k < kBlockSteps; ++k) {
@@ -93,6 +146,26 @@ struct BlockPhases {
         return false;
     }
     return true;
+  }
+
+ private:
+  // Whether is(first step) for all phases in blocks.
+  template <class Is>
+  bool all_phases(Is&& is) const {
+    for (int i = job.pass->begin; i < job.pass->end; ++i) {
+      const Step& s = p.steps[i];
+      if (s.kind != kMessage || is_far(s)) continue;
+      if (!is(i)) return false;
+      i += kBlockSteps - 1;
+    }
+    return true;
+  }
+
+  // Whether the program begins here, ends here, and asks for no more than when the last rank is
+  // free, or the first one.
+  bool only_last() const {
+    return job.first && !job.pass->load && !job.pass->store && p.costs.forward == 0 &&
+           !job.full_statistics && job.capture == nullptr;
   }
 };
 

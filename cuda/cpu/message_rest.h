@@ -3,6 +3,7 @@
 #pragma once
 
 #include "message_dense.h"
+#include "message_firsts.h"
 #include "message_phases.h"
 #include "message_trees.h"
 
@@ -16,16 +17,23 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
 
  protected:
   using Base::Base;
-  using Base::job_, Base::p_, Base::s_, Base::lanes_;
+  using Base::job_, Base::p_, Base::s_, Base::lanes_, Base::noise_;
+  static constexpr std::int64_t kFewest = 4 * kBlock;  // ranks: else most lanes have no block
 
-  // Ranks beyond the last whole block.
-  bool has_rest() const { return blocks_ * kBlock < p_.ranks; }
-  void see_rest(Tick& most) const {
-    if (has_rest()) most = later(most, first_.busy[blocks_]);
-    for (std::int64_t i = blocks_ * kBlock + 1; i < p_.ranks; ++i) most = later(most, s_.busy[i]);
+  void begin_blocks(std::int64_t blocks, std::int64_t rest) {
+    blocks_ = blocks;
+    rest_ = rest;
+    rest_end_ = rest + p_.ranks - blocks * kBlock;
   }
 
-  // Ranks of [from, to), whole blocks but for the last; first ones are where the others are.
+  // Ranks beyond the last whole block.
+  bool has_rest() const { return rest_ < rest_end_; }
+  void see_rest(Tick& most) const {
+    if (has_rest()) most = later(most, first_.busy[blocks_]);
+    for (std::int64_t x = rest_ + 1; x < rest_end_; ++x) most = later(most, s_.busy[x]);
+  }
+
+  // Ranks at [from, to), whole blocks but for the last; first ones are where the others are.
   void step_by_step(const BlockPhase& phase, std::int64_t from, std::int64_t to) const {
     typename Trees::Tree in_registers[kLaneBits];
     int inside = 0;
@@ -34,7 +42,7 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
       if (stride(k) < kLaneBits) {
         Step s{};
         s.a = 1 << stride(k);
-        s.b = static_cast<std::int32_t>(p_.ranks);
+        s.b = static_cast<std::int32_t>(to);
         s.c = phase.down;
         in_registers[inside++] = Trees::tree(this->rule({phase.first + k, 0}), s);
       }
@@ -47,15 +55,13 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
     if (phase.down) trees.run(from, to);
   }
 
-  // The first rank of block b from among the first ones to the others of its block, and back.
-  void take_first(std::int64_t b) const {
-    const std::int64_t x = b * kBlock;
+  // The first rank of block b from among the first ones to the others of its block, at x, and back.
+  void take_first(std::int64_t b, std::int64_t x) const {
     s_.busy[x] = first_.busy[b];
     s_.next[x] = first_.next[b];
     if constexpr (kLinks) s_.in[x] = first_.in[b], s_.out[x] = first_.out[b];
   }
-  void give_first(std::int64_t b) const {
-    const std::int64_t x = b * kBlock;
+  void give_first(std::int64_t b, std::int64_t x) const {
     first_.busy[b] = s_.busy[x];
     first_.next[b] = s_.next[x];
     if constexpr (kLinks) first_.in[b] = s_.in[x], first_.out[b] = s_.out[x];
@@ -71,8 +77,24 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
     }
   }
 
+  // Steps between first ranks, from step i on: three that are those of a subtree, or this one.
+  // Returns the last of them.
+  int between_first(int i) const {
+    const BlockFirsts<Noise, Network, kLinks> firsts(p_, noise_, job_.realization, first_);
+    typename Base::Rule rules[kSubtreeSteps];
+    const int steps = phases_.are_subtree(i) && firsts.worth_it(p_.steps[i]) ? kSubtreeSteps : 1;
+    for (int k = 0; k < steps; ++k) rules[k] = this->rule({i + k, 0});
+    if (steps > 1)
+      firsts.three(p_.steps[i], rules);
+    else
+      firsts.one(p_.steps[i], rules[0]);
+    return i + steps - 1;
+  }
+
   const MessageState first_ = job_.of_blocks;
-  std::int64_t blocks_ = 0;  // none: all ranks are in their arrays
+  const BlockPhases phases_{job_};
+  std::int64_t blocks_ = 0;               // none: all ranks are in their arrays
+  std::int64_t rest_ = 0, rest_end_ = 0;  // where the ranks beyond the last whole block are
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ class MessageRun : MessageBlocks<Noise, Network, kLinks> {
   using Base::Base;
 
   void run() {
+    if (this->are_cycles()) return this->run_cycles();
     this->begin();
     for (int i = job_.pass->begin; i < job_.pass->end && !stop_;) {
       const int last = step(i);

@@ -1,6 +1,8 @@
 """What a message of each collective costs, beside one of the butterfly: CPU time.
 
-Each measurement comes right after one of the butterfly, as in sources.py.
+Each measurement comes right after one of the butterfly, as in sources.py: of one collective beside
+one, and of several in a row, as the papers run them, beside as many. A collective that begins at
+time 0 can be evaluated in less than one whose ranks come from another.
 
 A limit holds for the CPU backend: no message costs more than `LIMIT` times the butterfly's. It is
 judged net of nothing: a realization draws a phase for each rank and looks at all results, which an
@@ -36,13 +38,16 @@ from .measure import NOISES, Contestant, engine, spread
 LIMIT = 2.0
 """Times what a message of the butterfly costs, on one core at `contest.GOAL_RANKS` ranks."""
 
+CYCLES = 1, 10
+"""Collectives in a row."""
+
 BUTTERFLY = "butterfly"
 NOISE = "periodic"
 # One on which every message takes CPU time: noise could not matter else, and is not drawn.
 NETWORK: Network = LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
 
 SHAPES: dict[str, Algorithm] = {
-    BUTTERFLY: Butterfly(),
+    BUTTERFLY: Butterfly(),  # first: the others are measured beside it
     "recursive doubling allreduce": RecursiveDoublingAllreduce(),
     "recursive halving reduce-scatter": RecursiveHalvingReduceScatter(),
     "Rabenseifner allreduce": RabenseifnerAllreduce(),
@@ -69,19 +74,21 @@ def messages(case: Case) -> int:
 
 
 def contestants(anchor: int, name: str, backend: str, threads: int | None) -> list[Contestant]:
-    """The engine on every shape at both sizes, under periodic noise.
+    """The engine on every shape at both sizes, once and in a row, under periodic noise.
 
-    All beside the butterfly at the larger size, a power of two, where it has no fold.
+    All beside as many butterflies at the larger size, a power of two, where it has no fold.
     """
     found = []
-    for ranks in sizes(anchor):
-        for shape, algorithm in SHAPES.items():
-            case = Case(ranks, network=NETWORK, algorithm=algorithm, noise=NOISES[NOISE])
-            found.append(engine(name, shape, NOISE, case, backend, threads))
-    butterfly = next(c for c in found if c.program == BUTTERFLY)
-    for contestant in found:
-        if contestant is not butterfly:
-            contestant.beside = butterfly
+    for cycles in CYCLES:
+        butterfly = None
+        for ranks in sizes(anchor):
+            for shape, algorithm in SHAPES.items():
+                case = Case(ranks, network=NETWORK, algorithm=algorithm, noise=NOISES[NOISE],
+                            cycles=cycles)  # fmt: skip
+                contestant = engine(name, shape, NOISE, case, backend, threads)
+                contestant.beside = butterfly
+                butterfly = butterfly or contestant
+                found.append(contestant)
     return found
 
 
@@ -103,6 +110,7 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
             "name": c.name,
             "shape": c.program,
             "ranks": c.case.ranks,
+            "cycles": c.case.cycles,
             "threads": c.threads,
             "realizations": c.realizations,
             "messages": count,
@@ -120,13 +128,23 @@ def limit(rows: Sequence[dict[str, Any]], judged: bool) -> dict[str, Any]:
         judged,
         key="times_butterfly",
         most=LIMIT,
-        named=lambda row: f"{row['shape']}, {row['ranks']} ranks",
+        named=_named,
         what="the butterfly's cost per message on the CPU",
     )
 
 
+def _cycles(row: dict[str, Any]) -> int:
+    """Results of before there was a choice do not say so."""
+    return int(row.get("cycles", 1))
+
+
+def _named(row: dict[str, Any]) -> str:
+    cycles = _cycles(row)
+    return f"{row['shape']}, {row['ranks']} ranks" + (f", {cycles} cycles" if cycles > 1 else "")
+
+
 def table(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Lines of text: a shape and a number of ranks a line."""
+    """Lines of text: a shape, a number of ranks and of cycles a line."""
     lines = []
     for name in dict.fromkeys(row["name"] for row in rows):
         what = "ns per message with noise drawn, times the butterfly's (range)"
@@ -135,6 +153,8 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
             if row["name"] != name:
                 continue
             cost, times = row["nanoseconds_per_message"]["median"], row["times_butterfly"]
-            lines.append(f"{row['shape']:<33}{row['ranks']:>9}{cost:9.3f} {times['median']:8.2f} "
+            cycles = f"{_cycles(row)} cycle{'s' * (_cycles(row) > 1)}"
+            lines.append(f"{row['shape']:<33}{row['ranks']:>9}{cycles:>11}{cost:9.3f} "
+                         f"{times['median']:8.2f} "
                          f"({times['min']:.2f} to {times['max']:.2f})")  # fmt: skip
     return lines

@@ -1,0 +1,142 @@
+// Steps of a binomial tree within blocks whose ranks have not been idle: all of their times stay in
+// memory, in columns. A register holds the ranks of one place in kLanes blocks, so that a step is
+// between whole registers.
+#pragma once
+
+#include <bit>
+
+#include "message_column_ranks.h"
+
+namespace jf {
+namespace {
+
+// When the first messages up have left, of kTrees subtrees.
+template <int kTrees>
+struct ColumnLeaves {
+  Lanes left[kTrees][kSubtree];
+};
+
+template <class Noise, class Network, bool kLinks, bool kMeets>
+struct BlockColumns : ColumnRanks<Noise, Network, kLinks, kMeets> {
+  using Base = ColumnRanks<Noise, Network, kLinks, kMeets>;
+  using typename Base::Acting, typename Base::Rule, typename Base::Steps;
+
+  // kTrees subtrees of registers, `away` from each other, from the first register of each to the
+  // others, which are `apart`. Returns when the last rank is free, of each lane. Two subtrees at
+  // once: in one, each operation waits for the one before it.
+  // kBack: who sends nothing down then sends the first message up, as `up` says. All have been idle
+  // for long then, and may have let noise pass. kIn: links in may matter; with kBack, both links of
+  // those.
+  template <int kTrees, bool kIn = true, bool kBack = false>
+  __attribute__((noinline)) Lanes descend(std::int64_t x, std::int64_t away, std::int64_t apart,
+                                          const Steps& steps, const Steps* up = nullptr,
+                                          ColumnLeaves<kTrees>* leaves = nullptr) const {
+    const BlockColumns self = *this;  // a copy stays in registers
+    const Rule* rules = steps.rules;
+    Lanes left[kTrees][kSubtree], most{};
+    unrolled<kSubtree>([&](auto i) JF_INLINE {
+      constexpr bool receives = i > 0, leaf = i % 2 != 0, back = kBack && leaf;
+      constexpr bool in = receives && (kIn || (kBack && !leaf));
+      constexpr int sends = turns(i), from = kSubtreeSteps - sends;
+      constexpr bool out = sends > 0 || (back && kIn);
+      const std::int64_t at = x + i * apart;
+      const auto act = [=](const auto& any, Acting& r) JF_INLINE {
+        if constexpr (receives) self.template received<in>(any, rules[from - 1], r.left[0], r);
+        unrolled<sends>([&](auto k) JF_INLINE {
+          self.template sent<out>(any, rules[from + k], r);
+          r.left[k] = r.busy;
+        });
+        if constexpr (back) {
+          r.left[1] = r.busy;
+          self.template sent<out>(any, up->rules[0], r);
+        }
+      };
+      Acting rank[kTrees], quiet[kTrees];
+      Lanes start[kTrees];
+      each<kTrees>([&](auto n) JF_INLINE {
+        Acting &r = rank[n], &q = quiet[n];
+        r = self.template get<in, out>(at + n * away);
+        start[n] = r.busy;
+        if constexpr (receives) {
+          r.left[0] = left[n][i];
+          start[n] = left[n][i] + rules[from - 1].cost.transit;
+        }
+        q = r;
+        if constexpr (receives)
+          self.template received<in>(NoNoise{}, rules[from - 1], left[n][i], q);
+        self.template send<sends, out>(steps, from, q);
+        if constexpr (back) {
+          q.left[1] = q.busy;
+          self.template send<1, out>(*up, 0, q);
+        }
+      });
+      each<kTrees>([&](auto n) JF_INLINE {
+        self.template settle<kBack>(at + n * away, start[n], quiet[n], rank[n], act);
+      });
+      each<kTrees>([&](auto n) JF_INLINE {
+        const Acting& r = rank[n];
+        unrolled<sends>([&](auto k)
+                            JF_INLINE { left[n][i + (kSubtree >> (from + k + 1))] = r.left[k]; });
+        // Who sends last to a rank is free before that rank is.
+        if constexpr (sends == 0) most = later(most, back ? r.left[1] : r.busy);
+        if constexpr (back) leaves->left[n][i] = r.busy;
+        self.template put<in, out>(at + n * away, r);
+      });
+    });
+    return most;
+  }
+
+  // From the others to the first one, which is the last that is free. kBack: after the first step.
+  template <int kTrees, bool kBack = false>
+  __attribute__((noinline)) void climb(std::int64_t x, std::int64_t away, std::int64_t apart,
+                                       const Steps& steps,
+                                       const ColumnLeaves<kTrees>* leaves = nullptr) const {
+    const BlockColumns self = *this;
+    const Rule* rules = steps.rules;
+    constexpr int kEach = kBack ? 2 : 1;
+    Lanes left[kTrees][kSubtree];
+    if constexpr (kBack)
+      for (int n = 0; n < kTrees; ++n)
+        for (int i = 1; i < kSubtree; i += 2) left[n][i] = leaves->left[n][i];
+    unrolled<kSubtree / kEach>([&](auto place) JF_INLINE {
+      constexpr int i = kSubtree - kEach * (place + 1), receives = turns(i);
+      constexpr bool in = receives > 0, out = i > 0;
+      const std::int64_t at = x + i * apart;
+      const auto act = [=](const auto& any, Acting& r) JF_INLINE {
+        unrolled<receives>(
+            [&](auto k) JF_INLINE { self.template received<true>(any, rules[k], r.left[k], r); });
+        if constexpr (out) self.template sent<out>(any, rules[receives], r);
+      };
+      Acting rank[kTrees], quiet[kTrees];
+      Lanes start[kTrees];
+      each<kTrees>([&](auto n) JF_INLINE {
+        Acting &r = rank[n], &q = quiet[n];
+        r = self.template get<in, out>(at + n * away);
+        unrolled<receives>([&](auto k) JF_INLINE { r.left[k] = left[n][i + (1 << k)]; });
+        start[n] = r.busy;
+        if constexpr (in) start[n] = r.left[0] + rules[0].cost.transit;
+        q = r;
+        unrolled<receives>([&](auto k) JF_INLINE {
+          self.template received<true>(NoNoise{}, rules[k], r.left[k], q);
+        });
+        if constexpr (out) self.template send<1, out>(steps, receives, q);
+      });
+      each<kTrees>([&](auto n) JF_INLINE {
+        self.template settle<false>(at + n * away, start[n], quiet[n], rank[n], act);
+      });
+      each<kTrees>([&](auto n) JF_INLINE {
+        left[n][i] = rank[n].busy;
+        self.template put<in, out>(at + n * away, rank[n]);
+      });
+    });
+  }
+
+ private:
+  // In how many steps of a subtree its rank i is the first one of a smaller subtree.
+  static constexpr int turns(int i) {
+    return i == 0 ? kSubtreeSteps : std::countr_zero(static_cast<unsigned>(i));
+  }
+};
+
+}  // namespace
+}  // namespace jf

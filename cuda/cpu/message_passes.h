@@ -1,0 +1,154 @@
+// What blocks in columns (message_columns.h) do between two steps among their first ranks.
+#pragma once
+
+#include "message_columns.h"
+#include "message_rest.h"
+
+namespace jf {
+namespace {
+
+template <class Noise, class Network, bool kLinks>
+class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
+  using Base = MessageRest<Noise, Network, kLinks>;
+
+ protected:
+  using Base::Base;
+  using Base::p_, Base::noise_, Base::s_, Base::lanes_, Base::blocks_, Base::first_, Base::rest_;
+
+  // What all ranks of a block do for one load of their times: go down, work, go up.
+  struct Parts {
+    int down, up;      // the first step of each; or none
+    const Step* work;  // or null
+
+    bool goes_down() const { return down >= 0; }
+    bool goes_up() const { return up >= 0; }
+  };
+  static constexpr int kNone = -1;
+
+  // When the last rank is free that has gone down, or worked, of each lane. Up, the first ones of
+  // blocks are the last.
+  struct MostTimes {
+    Lanes down{}, work{};
+  };
+  MostTimes pass_of_blocks(const Parts& t) {
+    if (t.goes_down()) set(down_, t.down);
+    if (t.goes_up()) set(up_, t.up);
+    const bool meets =
+        noise_.in_communication && ((t.goes_down() && down_.work()) || (t.goes_up() && up_.work()));
+    constexpr bool kNoisy = std::is_same_v<Noise, Periodic>;
+    return kNoisy && meets ? blocks_do<kNoisy>(t) : blocks_do<false>(t);
+  }
+
+  // Where the kLanes ranks are that have this place in blocks b, b + 1, ...
+  static std::int64_t place(std::int64_t b, int place) { return b * kBlock + place * kLanes; }
+
+  // Ranks at [x, to). Returns when the last one is free, of each lane.
+  Lanes work_of(const Step& s, std::int64_t x, std::int64_t to) const {
+    Lanes most{};
+    for (; x < to; x += kLanes) {
+      this->work(s, x);
+      most = later(most, load(s_.busy + x));
+    }
+    return most;
+  }
+
+  // Whether links in of others than the first ranks of blocks may matter; and any of the leaves,
+  // where blocks go down and up at once.
+  bool hears_ = true, leaves_link_ = true;
+
+ private:
+  // The steps of a block, and of its subtrees, in one direction.
+  struct BlockSteps {
+    ColumnSteps<typename Base::Rule> of[2];
+    int first = kNone;
+
+    bool work() const { return of[0].work() || of[1].work(); }
+  };
+
+  // Nearly always they cost what they did in the cycle before.
+  void set(BlockSteps& steps, int first) const {
+    const auto same = [&](int k) {
+      return p_.steps[steps.first + k].cost == p_.steps[first + k].cost;
+    };
+    int k = 0;
+    while (steps.first != kNone && k < kBlockSteps && same(k)) ++k;
+    if (k == kBlockSteps) return;
+    steps.first = first;
+    const bool up = p_.steps[first].c == 0;
+    for (k = 0; k < kBlockSteps; ++k)
+      steps.of[k < kSubtreeSteps ? up : !up].set(k % kSubtreeSteps, this->rule({first + k, 0}),
+                                                 kLinks);
+  }
+
+  template <bool kMeets>
+  MostTimes blocks_do(const Parts& t) const {
+    const BlockColumns<Noise, Network, kLinks, kMeets> columns{lanes_, s_.busy};
+    MostTimes most;
+    if (this->has_rest()) this->take_first(blocks_, rest_);
+    for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += 2 * kLanes) {
+      if (at.b + kLanes < blocks_)
+        columns_do<2>(columns, t, at, most);
+      else
+        columns_do<1>(columns, t, at, most);
+    }
+    return most;
+  }
+
+  // kGroups times kLanes blocks.
+  template <int kGroups, class Columns>
+  void columns_do(const Columns& columns, const Parts& t, BlockLanes at, MostTimes& most) const {
+    const auto &down = down_.of, &up = up_.of;
+    constexpr std::int64_t kApart = kSubtree * kLanes, kGroup = kBlock * kLanes;
+    const std::int64_t first = place(at.b, 0);
+    for (int n = 0; n < kGroups; ++n) move_first(first_, at.b + n * kLanes, s_, first + n * kGroup);
+    if (t.goes_down()) descend<kGroups>(columns, first, kGroup, kApart, down[0]);
+    for (std::int64_t x = first; x < first + kGroups * kGroup; x += kGroup, at.b += kLanes) {
+      MostTimes found;
+      for (std::int64_t k = x; k < x + kGroup; k += 2 * kApart) {
+        if (t.goes_down() && t.goes_up() && t.work == nullptr) {
+          ColumnLeaves<2> leaves;
+          const auto back = [&](auto links) {
+            return columns.template descend<2, links(), true>(k, kApart, kLanes, down[1], &up[1],
+                                                              &leaves);
+          };
+          found.down = later(found.down, leaves_link_ ? back(std::true_type())
+                                                      : back(std::bool_constant<!kLinks>()));
+          columns.template climb<2, true>(k, kApart, kLanes, up[1], &leaves);
+          continue;
+        }
+        if (t.goes_down())
+          found.down = later(found.down, descend<2>(columns, k, kApart, kLanes, down[1]));
+        if (t.work != nullptr) found.work = later(found.work, work_of(*t.work, k, k + 2 * kApart));
+        if (t.goes_up()) columns.template climb<2>(k, kApart, kLanes, up[1]);
+      }
+      most.down = later(most.down, at.of_blocks(found.down, 0));
+      most.work = later(most.work, at.of_blocks(found.work, 0));
+    }
+    if (t.goes_up()) columns.template climb<kGroups>(first, kGroup, kApart, up[0]);
+    for (int n = 0; n < kGroups; ++n)
+      move_first(s_, first + n * kGroup, first_, first / kBlock + n * kLanes);
+  }
+
+  template <int kTrees, class Columns, class Steps>
+  Lanes descend(const Columns& columns, std::int64_t x, std::int64_t away, std::int64_t apart,
+                const Steps& steps) const {
+    if constexpr (kLinks)
+      if (!hears_) return columns.template descend<kTrees, false>(x, away, apart, steps);
+    return columns.template descend<kTrees>(x, away, apart, steps);
+  }
+
+  static void move_first(const MessageState& from, std::int64_t x, const MessageState& to,
+                         std::int64_t y) {
+    store(to.busy + y, load(from.busy + x));
+    store(to.next + y, load(from.next + x));
+    if constexpr (kLinks) {
+      store(to.in + y, load(from.in + x));
+      store(to.out + y, load(from.out + x));
+    }
+  }
+
+  BlockSteps down_, up_;
+};
+
+}  // namespace
+}  // namespace jf
