@@ -79,9 +79,11 @@ struct BlockPhases {
     return {started, climbs, descends};
   }
 
-  // Whether all steps are those of blocks, or of all ranks, over any number of cycles.
+  // Whether all steps are those of blocks, or of all ranks, over any number of cycles. There has to
+  // be a phase of blocks: without any tree there is no memory for them.
   bool are_cycles() const {
     if (!only_last()) return false;
+    bool blocks = false;
     bool worked = false;  // since the last message, by which the last rank is known
     for (int i = job.pass->begin; i < job.pass->end; ++i) {
       const Step& s = p.steps[i];
@@ -91,6 +93,7 @@ struct BlockPhases {
         worked = false;
         if (!is_far(s)) {
           if (!is_phase(i, false) && !is_phase(i, true)) return false;
+          blocks = true;
           i += kBlockSteps - 1;
         }
       } else if (s.kind != kObserve) {
@@ -98,7 +101,7 @@ struct BlockPhases {
       }
       if (worked && p.steps[i].row >= 0) return false;
     }
-    return true;
+    return blocks;
   }
 
   // Whether ranks of blocks, but for the first ones, only receive from one rank each, always at the
