@@ -20,7 +20,7 @@ from reference.messages import (
     Steps,
     random_partners,
 )
-from test_plain import AVAILABLE, ISAS
+from test_plain import AVAILABLE, ISAS, check_instruction_sets
 
 from jitterfly import _core
 
@@ -62,12 +62,7 @@ def renumbered(case, rows):
 def test_as_the_plain_way(family, part, monkeypatch):
     for number in range(part, 200, 4):
         case = family(number)
-        monkeypatch.setenv("JITTERFLY_ISA", "plain")
-        expected = results(case)
-        for isa in (name for name in ISAS if name in AVAILABLE):
-            monkeypatch.setenv("JITTERFLY_ISA", isa)
-            for found, plain in zip(results(case), expected, strict=True):
-                np.testing.assert_array_equal(found, plain, err_msg=f"{isa}, case {number}")
+        check_instruction_sets(results, case, monkeypatch, f", case {number}")
 
 
 @pytest.mark.parametrize("ranks", [9, 65, 511, 513, 1500, 4096, 5000, 2**18 + 3, 2**19 + 9])

@@ -11,7 +11,7 @@ import pytest
 from kernel_cases import COSTS, everything
 from reference import Jitter, PeriodicNoise
 from reference.cases import EngineCase
-from test_plain import AVAILABLE, ISAS
+from test_plain import check_instruction_sets
 
 from jitterfly import _core
 
@@ -76,12 +76,7 @@ def results(case):
 def check(case, monkeypatch):
     """Every instruction set against whole sweeps, which the plain engine does."""
     for one in (case, hidden(case)):
-        monkeypatch.setenv("JITTERFLY_ISA", "plain")
-        expected = results(one)
-        for isa in (name for name in ISAS if name in AVAILABLE):
-            monkeypatch.setenv("JITTERFLY_ISA", isa)
-            for found, plain in zip(results(one), expected, strict=True):
-                np.testing.assert_array_equal(found, plain, err_msg=isa)
+        check_instruction_sets(results, one, monkeypatch)
 
 
 @pytest.mark.parametrize("number", range(len(RARE)))

@@ -80,12 +80,7 @@ def all_results(case):
 def test_as_the_plain_way(log2_ranks, monkeypatch):
     for number in range(30 if log2_ranks < 10 else 8 if log2_ranks < 15 else 2):
         case = any_case(log2_ranks, number)
-        monkeypatch.setenv("JITTERFLY_ISA", "plain")
-        expected = all_results(case)
-        for isa in (name for name in ISAS if name in AVAILABLE):
-            monkeypatch.setenv("JITTERFLY_ISA", isa)
-            for found, plain in zip(all_results(case), expected, strict=True):
-                np.testing.assert_array_equal(found, plain, err_msg=f"{isa}, case {number}")
+        check_instruction_sets(all_results, case, monkeypatch, f", case {number}")
 
 
 def available():
@@ -100,15 +95,20 @@ def available():
 AVAILABLE = available()
 
 
+def check_instruction_sets(results, case, monkeypatch, which=""):
+    """results(case) of every instruction set are those of the plain engine."""
+    monkeypatch.setenv("JITTERFLY_ISA", "plain")
+    expected = results(case)
+    for isa in (name for name in ISAS if name in AVAILABLE):
+        monkeypatch.setenv("JITTERFLY_ISA", isa)
+        for found, plain in zip(results(case), expected, strict=True):
+            np.testing.assert_array_equal(found, plain, err_msg=f"{isa}{which}")
+
+
 def test_draws_with_odd_numbers(monkeypatch):
     """The first half of a block of random numbers may belong to no step."""
     case = replace(make("butterfly", "everything", 6), periodic=None)
     steps = np.array(case.steps())
     steps[:, 3] += 1
     monkeypatch.setattr(EngineCase, "steps", lambda self: steps)
-    monkeypatch.setenv("JITTERFLY_ISA", "plain")
-    expected = all_results(case)
-    for isa in (name for name in ISAS if name in AVAILABLE):
-        monkeypatch.setenv("JITTERFLY_ISA", isa)
-        for found, plain in zip(all_results(case), expected, strict=True):
-            np.testing.assert_array_equal(found, plain, err_msg=isa)
+    check_instruction_sets(all_results, case, monkeypatch)
