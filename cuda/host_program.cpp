@@ -20,7 +20,7 @@ void require(bool ok, const char* what) {
 std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32_t end) {
   std::vector<Pass> cuts;
   // So they can where the copies of a level leave one after another.
-  const bool overtake = p.delays_messages() || p.mirrors != std::vector<std::int32_t>{1};
+  const bool overtake = p.delays_messages() || !p.one_neighbour();
   std::int32_t start = begin, last_copy_end = begin;
   for (std::int32_t s = begin; s < end; ++s) {
     if ((p.steps[s].flags & kCopy) == 0) continue;
@@ -51,11 +51,16 @@ std::int32_t copies_before(const Program& p, const ProgramView& view, std::int32
   return view.copies_at(p.steps[next - 1].round + 1);
 }
 
-TileMap segment_map(const Program& p, const Pass& pass) {
+TileMap segment_map(const Program& p, const Pass& pass, const PlanLimits& limits) {
   const std::int32_t first = p.steps[pass.begin].round, last = p.steps[pass.end - 1].round;
   // Rank bit 0 belongs to every segment: it is the mirror's.
-  const std::int32_t start = std::max(first, 1);
-  return {p.log2_ranks, 1, start, last + 1 - start};
+  const std::int32_t start = std::max(first, 1), window = last + 1 - start;
+  const TileMap needed{p.log2_ranks, 1, start, window};
+  if (limits.segment_bits == 0 || !p.one_neighbour()) return needed;
+  const std::int32_t neighbours = std::max(limits.segment_bits - window, limits.low_bits);
+  if (neighbours < start) return {p.log2_ranks, neighbours, start, window};
+  const std::int32_t bits = std::max(last + 1, std::min(limits.segment_bits, p.log2_ranks));
+  return {p.log2_ranks, bits, bits, 0};  // ranks in a row
 }
 
 }  // namespace
@@ -266,7 +271,7 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
   for (const Pass& run : runs) {
     if (run.kind == kSegmentPass) {
       passes.push_back(run);
-      passes.back().map = segment_map(p, run);
+      passes.back().map = segment_map(p, run, limits);
       continue;
     }
     if (run.kind == kMessagePass) {

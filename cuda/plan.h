@@ -15,6 +15,11 @@ struct TileMap {
   JF_HD std::int64_t size() const { return std::int64_t{1} << bits(); }
   JF_HD std::int64_t tiles() const { return std::int64_t{1} << (log2_ranks - bits()); }
 
+  // So many ranks of a tile, at least, are neighbours.
+  JF_HD std::int64_t in_a_row() const {
+    return std::int64_t{1} << (window_start == low_bits ? bits() : low_bits);
+  }
+
   // Rank of local index 0 of a tile.
   JF_HD std::int64_t base(std::int64_t tile) const {
     const std::int32_t between = window_start - low_bits;

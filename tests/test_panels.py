@@ -58,6 +58,17 @@ def sparse(log2_ranks, seed):
     return EngineCase(log2_ranks, COSTS, range(2, log2_ranks, 2), jitter=jitter, seed=seed)
 
 
+# Copies at few levels: segments of steps in the middle of the butterfly, of ranks in a row, of one
+# panel or of several, of ranks that are not.
+LEVELS = [(3,), (2, 5), (8, 10), (6, 11), (9, 12), (4, 5, 9, 12)]
+
+
+def at_levels(levels, seed):
+    # Often enough that ranks skip levels without jitter.
+    noise = PeriodicNoise(period=10**8, duration=10**7)
+    return EngineCase(13, COSTS, levels, periodic=noise, seed=seed)
+
+
 # The first two in one panel, which leaves its ranks in memory before the segment is given up.
 FULL = [sparse(9, 3), sparse(9, 32), *(sparse(11, seed) for seed in range(3))]
 
@@ -94,6 +105,12 @@ def test_too_many_copies_overtake(number, monkeypatch):
     check(FULL[number], monkeypatch)
 
 
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("seed", range(2))
+def test_copies_at_few_levels(levels, seed, monkeypatch):
+    check(at_levels(levels, seed), monkeypatch)
+
+
 @pytest.mark.parametrize("log2_ranks", [4, 6, 9, 10])
 @pytest.mark.parametrize("draw", range(4))
 def test_cycles_and_any_noise(log2_ranks, draw, monkeypatch):
@@ -119,5 +136,6 @@ def test_the_cases_are_what_they_are_for():
     assert sum(skips.count > 0 for skips in rare) > 2
     assert sum(skips.count > case.ranks / 50 for skips, case in zip(often, OFTEN, strict=True)) > 10
     assert sum(skips.beyond > 0 for skips in often) > 2
+    assert all(Skips.of(at_levels(levels, 0)).count > 50 for levels in LEVELS)
     # Panels have room for half as many as there are ranks (PanelGroups::room).
     assert all(Skips.of(case).count > case.ranks / 2 for case in FULL)

@@ -21,14 +21,22 @@ class EarlyCopies {
     for (std::int64_t i = 0; i < pairs; ++i) first_[i] = 0;
   }
 
-  // Whether any rank of the register at x, or the pair there, was ever sent one.
-  JF_HD bool among_register(std::int64_t x) const {
+  // Those to the ranks of a register: the steps from number `begin` on that make their levels, as
+  // bits, and when the first of them arrives.
+  struct OfRegister {
+    std::uint32_t steps;
+    Tick soonest;
+  };
+  JF_HD OfRegister among_register(int begin, std::int64_t x) const {
     constexpr int kPairs = kLanes / 2;
     std::int32_t all[kPairs], found = 0;
     __builtin_memcpy(all, first_ + x / 2, sizeof all);
     for (int k = 0; k < kPairs; ++k) found |= all[k];
-    return found != 0;
+    if (__builtin_expect(found == 0, 1)) return {0, kNever};
+    return of_pairs(begin, all);
   }
+
+  // Whether a rank of the pair at x was ever sent one.
   bool at_pair(std::int64_t x) const { return first_[x / 2] != 0; }
 
   struct Found {
@@ -71,6 +79,20 @@ class EarlyCopies {
   }
 
  private:
+  __attribute__((noinline)) OfRegister of_pairs(int begin,
+                                                const std::int32_t (&first)[kLanes / 2]) const {
+    OfRegister found{0, kNever};
+    for (std::int32_t at : first) {
+      for (; at != 0; at = copies_[at - 1].after) {
+        const EarlyCopy& c = copies_[at - 1];
+        if (c.arrival == kNever || c.place / 2 < begin) continue;
+        found.steps |= std::uint32_t{1} << (c.place / 2 - begin);
+        found.soonest = earlier(found.soonest, c.arrival);
+      }
+    }
+    return found;
+  }
+
   EarlyCopy* copies_;
   std::int64_t room_, used_ = 0;
   std::int32_t* first_;

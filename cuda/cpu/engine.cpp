@@ -26,8 +26,9 @@ namespace jf::cpu {
 namespace {
 
 // 2^14 ranks and their three ticks are 384 KiB: inside L2 of current cores. 2^4 neighbours are two
-// cache lines, and leave 10 rounds to a pass: two passes up to 2^24 ranks.
-constexpr PlanLimits kLimits{14, 4};
+// cache lines, and leave 10 rounds to a pass: two passes up to 2^24 ranks. Segments are panels, at
+// least.
+constexpr PlanLimits kLimits{14, 4, kDrawnBits};
 // From here on a realization is shared by all threads rather than one given to each.
 constexpr int kTeamBits = 21;
 

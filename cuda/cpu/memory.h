@@ -97,7 +97,7 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
                                   static_cast<std::int64_t>(p.mirrors.size());
       s.segment = std::max(s.segment, size);
       s.segment_copies = std::max(s.segment_copies, copies * size);
-      if (has_panels(p.steps.data(), pass, p.mirrors == std::vector<std::int32_t>{1}))
+      if (has_panels(p.steps.data(), pass, p.one_neighbour()))
         s.panels = std::max(s.panels, PanelGroups(p.steps.data(), pass).bytes());
     }
   }

@@ -58,16 +58,18 @@ class Panel {
       for (std::int64_t y = 0; y < size(); y += kLanes) {
         const std::int64_t x = place(y);
         copy_times(work + y, in + x);
-        one_by_one_[y / kLanes] = never || early_.among_register(x);
+        const auto known = early_.among_register(begin, x);
+        early_steps_[y / kLanes] = known.steps;
+        soonest_[y / kLanes] = known.soonest;
       }
       for (int i = begin, drawn = begin; i < end; ++i) {
         if (i == begin || PanelGroups::draws_end(p_.steps, drawn, i)) draw(drawn = i, end);
         const auto each_of = [&](std::int64_t y, Lanes from)
                                  JF_INLINE { anyhow(steps, i, i - drawn, y, from, note, see); };
         if ((p_.steps[i].flags & kCopy) != 0)
-          step<true>(steps, i, i - drawn, each_of);
+          step<true>(steps, i, i - begin, i - drawn, never, each_of);
         else
-          step<false>(steps, i, i - drawn, each_of);
+          step<false>(steps, i, i - begin, i - drawn, never, each_of);
       }
     } while (changed_);
   }
@@ -98,20 +100,38 @@ class Panel {
           draw_messages(draws(number), network_, kOriginalJitter, sums[kOfMessages]);
   }
 
-  // Step i, number s of the panel.
+  // Step i, number n of the panel and number s of those whose delays are drawn.
   template <bool kCopied, class Anyhow>
-  void step(const PanelSteps<Noise, Network>& steps, int i, int s, Anyhow&& anyhow) {
+  void step(const PanelSteps<Noise, Network>& steps, int i, int number, int s, bool never,
+            Anyhow&& anyhow) {
     const Step step = p_.steps[i];
     const Costs costs = p_.costs;  // which the stores can not change
     const bool noisy = noise_.in_communication;
     const Tick* const drawn = steps.at(kOfOriginals, s, 0);
     const Tick* const originals = drawn != nullptr ? drawn : kNone;
-    const int bit = map_.local_bit(step.round);
+    const int bit = map_.local_bit(ranks_.map.local_bit(step.round));
+    // A register that early copies go to, unless one of them is of this very level. Returns whether
+    // none of them matters yet.
+    const auto watched = [&](std::int64_t y, Lanes from) {
+      const std::uint32_t ahead = early_steps_[y / kLanes] >> number;
+      if ((ahead & 1) != 0) return false;
+      const std::int64_t at[] = {y};
+      const Lanes of[] = {from};
+      return steps.template exchange_quietly<1, kCopied, true>(
+                 costs, step, s, noisy, originals, at, of,
+                 ahead == 0 ? kNever : soonest_[y / kLanes]) == 0;
+    };
     const auto some = [&]<int n>(const std::int64_t (&y)[n], const Lanes(&from)[n]) JF_INLINE {
       unsigned left = (1u << n) - 1;
-      if (!(one_by_one_[y[0] / kLanes] | one_by_one_[y[n - 1] / kLanes]))
-        left =
-            steps.template exchange_quietly<n, kCopied>(costs, step, s, noisy, originals, y, from);
+      const std::uint32_t known = early_steps_[y[0] / kLanes] | early_steps_[y[n - 1] / kLanes];
+      if (__builtin_expect(never, 0)) {
+      } else if (__builtin_expect(known >> number == 0, 1)) {
+        left = steps.template exchange_quietly<n, kCopied, false>(costs, step, s, noisy, originals,
+                                                                  y, from, {});
+      } else {
+        for (int k = 0; k < n; ++k)
+          if (watched(y[k], from[k])) left &= ~(1u << k);
+      }
       if (__builtin_expect(left == 0, 1)) return;
       for (int k = 0; k < n; ++k)
         if ((left >> k & 1) != 0) anyhow(y[k], from[k]);
@@ -140,7 +160,8 @@ class Panel {
     const Lanes ids = ranks_(x);
     const PanelRegister before = steps.before(y);
     PanelRegister r = before;
-    const Lanes copies = steps.exchange_anyhow(step, s, y, ids, from, r);
+    Lanes arrives = steps.originals_arrive(step, s, y, ids, from);
+    const Lanes copies = steps.exchange_anyhow(step, s, y, ids, arrives, r);
     const auto tell = [&](std::int64_t rank, Tick arrival) {
       if (!note(i, x + rank, arrival)) return;
       changed_ = true;
@@ -162,7 +183,7 @@ class Panel {
       }
       Tick overtakes[2];
       pair_.exchange_pair(
-          i, x + k, {ids[k], ids[k + 1]}, {from[k], from[k + 1]}, t, overtakes,
+          i, x + k, {ids[k], ids[k + 1]}, {arrives[k], arrives[k + 1]}, t, overtakes,
           [&](unsigned m, int level, Tick ready) { see(level, ids[k + m], ready); });
       for (unsigned m = 0; m < 2; ++m) {
         r.sent[k + m] = t.sent[m];
@@ -189,7 +210,9 @@ class Panel {
   TileMap map_{};
   std::int64_t from_ = 0;
   bool changed_ = false;
-  std::uint8_t one_by_one_[kDrawnRanks / kLanes];
+  // Early copies to each register, see EarlyCopies::OfRegister.
+  std::uint32_t early_steps_[kDrawnRanks / kLanes];
+  Tick soonest_[kDrawnRanks / kLanes];
   alignas(64) Tick times_[4][kDrawnRanks];
 };
 

@@ -23,24 +23,17 @@ struct PanelPair {
   std::uint32_t realization;
   const EarlyCopies& early;
 
-  Tick arrival(Purpose purpose, const Step& step, Tick rank, Tick left) const {
-    return left + p.costs.transit +
-           network.delay(p.seed, purpose, static_cast<std::uint32_t>(step.draw), rank, realization,
-                         left);
-  }
-
-  // Step i of ranks `id`, at x and x + 1 of the segment; `from`: when the messages of their
-  // partners left. overtakes[m]: when the copy of this level arrives at rank m, or kNever if that
+  // Step i of ranks `id`, at x and x + 1 of the segment; `original`: when the messages of their
+  // partners arrive. overtakes[m]: when the copy of this level arrives at rank m, or kNever if that
   // is not before it got a lower one. see(m, step, ready time) is told each level that a rank gets.
   template <class See>
   __attribute__((noinline)) void exchange_pair(int i, std::int64_t x, const Tick (&id)[2],
-                                               const Tick (&from)[2], PairTimes& t,
+                                               const Tick (&original)[2], PairTimes& t,
                                                Tick (&overtakes)[2], See&& see) const {
     const Step& step = p.steps[i];
     const bool copies_here = (step.flags & kCopy) != 0;
     const int level = step.round;  // before the exchange
     Clock<Tick> rank[2];
-    Tick original[2];
     EarlyCopies::Found ahead[2];
     OwnPath<Tick> own[2];
     bool waits[2], own_way[2];
@@ -48,14 +41,14 @@ struct PanelPair {
       waits[m] = t.busy[m] >= 0;
       rank[m] = {t.sent[m], waits[m] ? t.busy[m] : t.sent[m], t.next[m], id[m]};
       if (!waits[m]) continue;
-      original[m] = arrival(kOriginalJitter, step, id[m], from[m]);
       ahead[m] = early.earliest_after(i, x + m);
       own_way[m] = !(ahead[m].arrival < original[m]);
       if (copies_here) own[m] = own_path(noise, p.costs, step, original[m], rank[m]);
     }
     for (int m = 0; m < 2; ++m) {
+      const Tick late = waits[m] ? later(t.taken[m], original[m]) : t.taken[m];
       const Tick copy =
-          copies_here ? copy_arrives(step, m, id, waits, own_way, original, own) : kNever;
+          copies_here ? copy_arrives(step, m, id, waits, own_way, original, own, late) : kNever;
       if (!waits[m]) {  // it has skipped this level: its original message of the next round follows
         // Of copies that arrive together the one of the lower level is taken.
         overtakes[m] = copy <= t.taken[m] ? copy : kNever;
@@ -86,17 +79,27 @@ struct PanelPair {
   }
 
  private:
-  // At rank m, from a mirror that got there by its own path. Of two mirrors only one can adopt the
-  // other's: the other sent it after its original had arrived.
+  // At rank m, from a mirror that got there by its own path; kNever also if after `late`. Of two
+  // mirrors only one can adopt the other's: the other sent it after its original had arrived.
   Tick copy_arrives(const Step& step, int m, const Tick (&id)[2], const bool (&waits)[2],
                     const bool (&own_way)[2], const Tick (&original)[2],
-                    const OwnPath<Tick> (&own)[2]) const {
+                    const OwnPath<Tick> (&own)[2], Tick late) const {
     const int mirror = m ^ 1;
     if (!waits[mirror] || !own_way[mirror]) return kNever;
+    const Tick copy = arrival(step, id[m], own[mirror].after.busy, late);
     const bool mirror_adopts =
-        waits[m] && own_way[m] &&
-        arrival(kCopyJitter, step, id[mirror], own[m].after.busy) < original[mirror];
-    return mirror_adopts ? kNever : arrival(kCopyJitter, step, id[m], own[mirror].after.busy);
+        copy != kNever && waits[m] && own_way[m] &&
+        arrival(step, id[mirror], own[m].after.busy, original[mirror]) < original[mirror];
+    return mirror_adopts ? kNever : copy;
+  }
+
+  // Of a copy, or kNever if it comes after `late`: its delay only makes it later, so it is drawn
+  // only where it matters.
+  Tick arrival(const Step& step, Tick rank, Tick left, Tick late) const {
+    const Tick soonest = left + p.costs.transit;
+    if (soonest > late) return kNever;
+    return soonest + network.delay(p.seed, kCopyJitter, static_cast<std::uint32_t>(step.draw), rank,
+                                   realization, left);
   }
 
   // Who has level `reached` sends the messages of the rounds below one after the other.

@@ -84,11 +84,12 @@ struct PanelSteps {
 
   // Those of the registers at y in which no rank meets noise and no copy can matter. Returns which
   // are left, as bits. noisy: noise can be met. originals: delays of the original messages, for the
-  // first rank of the panel.
-  template <int n, bool kCopied>
+  // first rank of the panel. kWatched: ranks may have skipped this level, or do so where they would
+  // take a message after `soonest`.
+  template <int n, bool kCopied, bool kWatched>
   JF_HD unsigned exchange_quietly(const Costs& costs, const Step& step, int s, bool noisy,
                                   const Tick* originals, const std::int64_t (&y)[n],
-                                  const Lanes (&from)[n]) const {
+                                  const Lanes (&from)[n], Tick soonest) const {
     Clock<Lanes> c[n];
     Lanes late[n], copy[n];
     each<n>([&](auto k) JF_INLINE {
@@ -105,6 +106,10 @@ struct PanelSteps {
       }
     });
     bool all = true;
+    if constexpr (kWatched) {
+      static_assert(n == 1);
+      if (any_greater(late[0], broadcast(soonest), Lanes{}, load(work.busy + y[0]))) return 1;
+    }
     if constexpr (kCopied) all = !any_greater(late[0], copy[0], late[n - 1], copy[n - 1]);
     if constexpr (is_timed<Noise>)
       all = all && !(noisy && any_greater(c[0].busy, load(work.next + y[0]), c[n - 1].busy,
@@ -127,10 +132,8 @@ struct PanelSteps {
     return left;
   }
 
-  // The register r that is at y, whatever happens to its ranks `ids`; `from`: when the messages of
-  // their partners left. Returns when copies arrive, or would have: see copies_arrive().
-  Lanes exchange_anyhow(const Step& step, int s, std::int64_t y, Lanes ids, Lanes from,
-                        PanelRegister& r) const {
+  // When the messages that left the partners of ranks `ids`, at y, at `from` arrive.
+  Lanes originals_arrive(const Step& step, int s, std::int64_t y, Lanes ids, Lanes from) const {
     Lanes arrives = from + p.costs.transit;
     if constexpr (Network::on) {
       if (const Tick* delays = at(kOfOriginals, s, y)) arrives += load(delays);
@@ -138,6 +141,13 @@ struct PanelSteps {
         arrives += windows.delay(p.seed, kOriginalJitter, static_cast<std::uint32_t>(step.draw),
                                  ids, realization, from);
     }
+    return arrives;
+  }
+
+  // The register r that is at y, whatever happens to its ranks `ids`. Returns when copies arrive,
+  // or would have: see copies_arrive().
+  Lanes exchange_anyhow(const Step& step, int s, std::int64_t y, Lanes ids, Lanes arrives,
+                        PanelRegister& r) const {
     Clock<Lanes> c{r.sent, r.busy, r.next, ids};
     const auto& mine = noise_at<false>(s, y);
     Lanes copy = Lanes{} + kNever;

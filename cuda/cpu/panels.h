@@ -30,7 +30,7 @@ class Panels {
         p_(*job.tile.program),
         groups_(p_.steps, *job.tile.pass),
         size_(groups_.size),
-        pass_(in_a_row(*job.tile.pass)),
+        pass_(with_low_bits(*job.tile.pass)),
         tile_(with_pass(job.tile, pass_)),
         noise_(bind(noise, tile_.realization, tile_.cursors)),
         network_(network),
@@ -56,9 +56,10 @@ class Panels {
   }
 
  private:
-  static Pass in_a_row(Pass pass) {
+  // Says of ranks in a row that they are.
+  static Pass with_low_bits(Pass pass) {
     const std::int32_t bits = pass.map.bits();
-    pass.map = {pass.map.log2_ranks, bits, bits, 0};
+    if (pass.map.in_a_row() == pass.map.size()) pass.map = {pass.map.log2_ranks, bits, bits, 0};
     return pass;
   }
   static TileJob with_pass(TileJob job, const Pass& pass) {
@@ -76,8 +77,8 @@ class Panels {
 
   // The panels of a group as tiles of the segment.
   TileMap map(int group) const {
-    const std::int32_t all = pass_.map.low_bits, bits = std::min<std::int32_t>(all, kDrawnBits);
-    const std::int32_t first = p_.steps[groups_.begin[group]].round;
+    const std::int32_t all = pass_.map.bits(), bits = std::min<std::int32_t>(all, kDrawnBits);
+    const std::int32_t first = pass_.map.local_bit(p_.steps[groups_.begin[group]].round);
     const std::int32_t steps = groups_.begin[group + 1] - groups_.begin[group];
     if (first + steps <= bits) return {all, bits, bits, 0};
     return {all, bits - steps, first, steps};

@@ -35,10 +35,10 @@ struct PanelGroups {
   int begin[kMost + 1];
 
   JF_HD PanelGroups(const Step* steps, const Pass& pass) : size(pass.map.size()) {
+    const auto near = [&](int i) { return pass.map.local_bit(steps[i].round) < kDrawnBits; };
     for (int i = pass.begin; i < pass.end; ++i)
       if (i == pass.begin ||
-          (steps[i].round >= kDrawnBits &&
-           (steps[begin[count - 1]].round < kDrawnBits || draws_end(steps, begin[count - 1], i))))
+          (!near(i) && (near(begin[count - 1]) || draws_end(steps, begin[count - 1], i))))
         begin[count++] = i;
     begin[count] = pass.end;
   }
@@ -67,14 +67,12 @@ JF_HD std::int64_t swept_bytes(std::int64_t size, std::int64_t copies) {
   return size * 17 + copies * 8;
 }
 
-// Whether a pass is done in panels: its segments are ranks in a row, at least a register of them,
-// mirrors are neighbours, and it does not need more memory than sweeps would, or not much.
+// Whether a pass is done in panels: its segments are full registers of neighbours, which mirrors
+// are, too, and it does not need more memory than sweeps would, or not much.
 JF_HD bool has_panels(const Step* steps, const Pass& pass, bool one_neighbour) {
-  constexpr std::int64_t kNotMuch = 1 << 22;
+  constexpr std::int64_t kNotMuch = 1 << 28;
   const std::int64_t size = pass.map.size();
-  if (pass.kind != kSegmentPass || pass.map.window_start != pass.map.low_bits || !one_neighbour ||
-      size < kMaxLanes)
-    return false;
+  if (pass.kind != kSegmentPass || !one_neighbour || pass.map.in_a_row() < kMaxLanes) return false;
   const std::int64_t swept = swept_bytes(size, copies_in(steps, pass.begin, pass.end) * size);
   return PanelGroups(steps, pass).bytes() <= (swept > kNotMuch ? swept : kNotMuch);
 }
