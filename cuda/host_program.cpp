@@ -20,7 +20,7 @@ void require(bool ok, const char* what) {
 std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32_t end) {
   std::vector<Pass> cuts;
   // So they can where the copies of a level leave one after another.
-  const bool overtake = p.delays_messages() || !p.one_neighbour();
+  const bool overtake = p.delays_messages() || p.mirrors != std::vector<std::int32_t>{1};
   std::int32_t start = begin, last_copy_end = begin;
   for (std::int32_t s = begin; s < end; ++s) {
     if ((p.steps[s].flags & kCopy) == 0) continue;
@@ -55,8 +55,7 @@ TileMap segment_map(const Program& p, const Pass& pass, const PlanLimits& limits
   const std::int32_t first = p.steps[pass.begin].round, last = p.steps[pass.end - 1].round;
   // Rank bit 0 belongs to every segment: it is the mirror's.
   const std::int32_t start = std::max(first, 1), window = last + 1 - start;
-  const TileMap needed{p.log2_ranks, 1, start, window};
-  if (limits.segment_bits == 0 || !p.one_neighbour()) return needed;
+  if (limits.segment_bits == 0) return {p.log2_ranks, 1, start, window};
   const std::int32_t neighbours = std::max(limits.segment_bits - window, limits.low_bits);
   if (neighbours < start) return {p.log2_ranks, neighbours, start, window};
   const std::int32_t bits = std::max(last + 1, std::min(limits.segment_bits, p.log2_ranks));
@@ -67,6 +66,10 @@ TileMap segment_map(const Program& p, const Pass& pass, const PlanLimits& limits
 
 bool Program::has_copies() const {
   return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kMirrored; });
+}
+
+std::int32_t Program::farthest_mirror() const {
+  return *std::max_element(mirrors.begin(), mirrors.end());
 }
 
 bool Program::cpu_works() const {

@@ -71,7 +71,7 @@ class Program {
   // Whether any step takes CPU time, which alone is what noise of intervals can delay.
   bool cpu_works() const;
   bool has_copies() const;  // sent after the original, or asked for
-  bool one_neighbour() const { return mirrors == std::vector<std::int32_t>{1}; }
+  std::int32_t farthest_mirror() const;
   // busy differs from sent, so tiles need room for both.
   bool has_busy() const { return has_copies() || costs.forward > 0; }
   bool general() const, sources_needed() const;  // see ProgramView
@@ -95,7 +95,7 @@ struct PlanLimits {
   std::int32_t tile_bits;  // at most 2^tile_bits ranks in a tile (segments may be larger)
   std::int32_t low_bits;   // at least 2^low_bits of them are neighbours in memory
   // So many ranks in a segment, at least, if there are; of these as many neighbours as in a tile.
-  // 0: no more than its steps need. Of segments with farther mirrors: that always.
+  // 0: no more than its steps need.
   std::int32_t segment_bits = 0;
 };
 

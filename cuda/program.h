@@ -113,6 +113,12 @@ struct ProgramView {
     return n;
   }
   JF_HD bool one_neighbour() const { return mirror_count == 1 && mirrors[0] == 1; }
+  JF_HD std::int32_t farthest_mirror() const {
+    std::int32_t farthest = 0;
+    for (std::int32_t k = 0; k < mirror_count; ++k)
+      if (mirrors[k] > farthest) farthest = mirrors[k];
+    return farthest;
+  }
 
   // Where the arrays of the noise are: the host's or the device's.
   JF_HD void point_to(const IntervalSource* intervals, const StepDelay* delays,

@@ -69,6 +69,17 @@ def at_levels(levels, seed):
     return EngineCase(13, COSTS, levels, periodic=noise, seed=seed)
 
 
+# Mirrors of the same lane or not, of the same register or not, the farthest that panels have, and
+# one beyond.
+MIRRORS = [(2,), (1, 2), (8,), (1, 3, 12), (15, 4, 2, 1), (16,)]
+
+
+def to_mirrors(mirrors, log2_ranks, jitter=None, within=None):
+    noise = PeriodicNoise(period=10**9, duration=10**7)
+    within = range(1, log2_ranks) if within is None else within
+    return EngineCase(log2_ranks, COSTS, within, periodic=noise, jitter=jitter, mirrors=mirrors)
+
+
 # The first two in one panel, which leaves its ranks in memory before the segment is given up.
 FULL = [sparse(9, 3), sparse(9, 32), *(sparse(11, seed) for seed in range(3))]
 
@@ -111,6 +122,17 @@ def test_copies_at_few_levels(levels, seed, monkeypatch):
     check(at_levels(levels, seed), monkeypatch)
 
 
+@pytest.mark.parametrize("mirrors", MIRRORS)
+@pytest.mark.parametrize("log2_ranks", [5, 8, 10])
+def test_any_mirrors(mirrors, log2_ranks, monkeypatch):
+    case = to_mirrors(mirrors, log2_ranks)
+    check(case, monkeypatch)
+    check(replace(case, jitter=rarely(0.01)), monkeypatch)
+    check(to_mirrors(mirrors, log2_ranks, rarely(0.1), (2, log2_ranks - 1)), monkeypatch)
+    if log2_ranks < 10:  # sweeps under general noise are slow
+        check(replace(case, periodic=None, others=everything(case.ranks)), monkeypatch)
+
+
 @pytest.mark.parametrize("log2_ranks", [4, 6, 9, 10])
 @pytest.mark.parametrize("draw", range(4))
 def test_cycles_and_any_noise(log2_ranks, draw, monkeypatch):
@@ -137,5 +159,7 @@ def test_the_cases_are_what_they_are_for():
     assert sum(skips.count > case.ranks / 50 for skips, case in zip(often, OFTEN, strict=True)) > 10
     assert sum(skips.beyond > 0 for skips in often) > 2
     assert all(Skips.of(at_levels(levels, 0)).count > 50 for levels in LEVELS)
+    mirrored = [Skips.of(to_mirrors(mirrors, 10, rarely(0.1), (2, 9))) for mirrors in MIRRORS]
+    assert all(skips.count > 10 for skips in mirrored)
     # Panels have room for half as many as there are ranks (PanelGroups::room).
     assert all(Skips.of(case).count > case.ranks / 2 for case in FULL)

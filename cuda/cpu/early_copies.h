@@ -44,23 +44,26 @@ class EarlyCopies {
     int step;
   };
 
-  // The one of a level made after step i that is at rank x first. Equal: the lower level.
-  Found earliest_after(int i, std::int64_t x) const {
+  // The one of a level made from step i on that is at rank x first, of mirrors k with from(k).
+  // Equal: the lower level.
+  template <class From>
+  Found earliest_since(int i, std::int64_t x, From&& from) const {
     Found best{kNever, i};
     for (std::int32_t at = first_[x / 2]; at != 0; at = copies_[at - 1].after) {
       const EarlyCopy& c = copies_[at - 1];
-      const int step = c.place / 2;
-      if (c.place % 2 != x % 2 || step <= i || c.arrival == kNever) continue;
+      const int step = step_of(c);
+      if (c.place % 2 != x % 2 || step < i || c.arrival == kNever) continue;
+      if (!from(c.place / 2 % kMostMirrors)) continue;
       if (c.arrival < best.arrival || (c.arrival == best.arrival && step < best.step))
         best = {c.arrival, step};
     }
     return best;
   }
 
-  // Sets when the copy of step i arrives at rank x, kNever if it does not overtake any other.
-  // Returns when it did by what was known before.
-  Tick set(int i, std::int64_t x, Tick arrival) {
-    const auto place = static_cast<std::int32_t>(2 * i + x % 2);
+  // Sets when the copy of step i from mirror number k arrives at rank x, kNever if it can not be of
+  // use. Returns when it did by what was known before.
+  Tick set(int i, int k, std::int64_t x, Tick arrival) {
+    const auto place = static_cast<std::int32_t>(2 * (kMostMirrors * i + k) + x % 2);
     for (std::int32_t at = first_[x / 2]; at != 0; at = copies_[at - 1].after) {
       EarlyCopy& c = copies_[at - 1];
       if (c.place != place) continue;
@@ -79,14 +82,16 @@ class EarlyCopies {
   }
 
  private:
+  static int step_of(const EarlyCopy& c) { return c.place / (2 * kMostMirrors); }
+
   __attribute__((noinline)) OfRegister of_pairs(int begin,
                                                 const std::int32_t (&first)[kLanes / 2]) const {
     OfRegister found{0, kNever};
     for (std::int32_t at : first) {
       for (; at != 0; at = copies_[at - 1].after) {
         const EarlyCopy& c = copies_[at - 1];
-        if (c.arrival == kNever || c.place / 2 < begin) continue;
-        found.steps |= std::uint32_t{1} << (c.place / 2 - begin);
+        if (c.arrival == kNever || step_of(c) < begin) continue;
+        found.steps |= std::uint32_t{1} << (step_of(c) - begin);
         found.soonest = earlier(found.soonest, c.arrival);
       }
     }

@@ -173,7 +173,7 @@ class Run {
   void run_segment(const TileJob& job, const Scratch& scratch, const State& state,
                    std::int64_t slot) const {
     if (runner_.run_panels != nullptr &&
-        has_panels(view_.steps, *job.pass, view_.one_neighbour()) &&
+        has_panels(view_.steps, *job.pass, view_.farthest_mirror()) &&
         runner_.run_panels({job, scratch.tile, state.segment_memory(slot), &stop_}))
       return;
     cpu::run_segment(job, state.segment(slot), stop_);

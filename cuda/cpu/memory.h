@@ -97,8 +97,9 @@ inline Sizes sizes(const Program& p, const std::vector<Pass>& passes) {
                                   static_cast<std::int64_t>(p.mirrors.size());
       s.segment = std::max(s.segment, size);
       s.segment_copies = std::max(s.segment_copies, copies * size);
-      if (has_panels(p.steps.data(), pass, p.one_neighbour()))
-        s.panels = std::max(s.panels, PanelGroups(p.steps.data(), pass).bytes());
+      if (has_panels(p.steps.data(), pass, p.farthest_mirror()))
+        s.panels =
+            std::max(s.panels, PanelGroups(p.steps.data(), pass, p.farthest_mirror()).bytes());
     }
   }
   return s;

@@ -5,14 +5,14 @@
 #include <algorithm>
 
 // clang-format off
-#include "panel_steps.h"
-#include "panel_pair.h"
+#include "panel_anyhow.h"
 // clang-format on
 
 namespace jf {
 namespace {
 
-template <class Noise, class Network>
+// kPairs: the only mirrors are neighbours.
+template <class Noise, class Network, bool kPairs>
 class Panel {
   alignas(64) static constexpr Tick kNone[kDrawnRanks] = {};  // where no message is delayed
 
@@ -30,7 +30,7 @@ class Panel {
         rest_network_(network),
         keys_(p_.seed),
         early_(early),
-        pair_{p_, noise_, network_, job.tile.realization, early_} {
+        anyhow_{ranks_, early_, {p_, noise_, network_, job.tile.realization}} {
     if constexpr (is_general<Noise>) {
       rest_.prepared = true;
       rest_.roles = rest_.windows | (rest_.roles & 1 << kComputeRole);
@@ -43,15 +43,16 @@ class Panel {
   std::int64_t size() const { return map_.size(); }
 
   // Does steps [begin, end), from the times of ranks in `in`, until what is known of early copies
-  // does not change. note(step, rank, arrival) is told these, and returns whether that is new;
-  // see(step, number of the rank, ready time), if observing, each level that a rank gets.
+  // does not change. note(step, number of the mirror, rank, arrival) is told these, and returns
+  // whether that is new; see(step, number of the rank, ready time), if observing, each level that a
+  // rank gets.
   template <class Note, class See>
   void run(int begin, int end, const TileMap& map, std::int64_t from, const PanelTimes& in,
            bool observing, Note&& note, See&& see) {
     map_ = map;
     from_ = from;
     const PanelSteps<Noise, Network> steps{
-        p_, rest_, network_, rest_network_, job_.tile.realization, work, drawn_};
+        p_, rest_, network_, rest_network_, job_.tile.realization, work, drawn_, copies_};
     const bool never = observing || !steps.ever_quiet();
     do {
       changed_ = false;
@@ -64,12 +65,19 @@ class Panel {
       }
       for (int i = begin, drawn = begin; i < end; ++i) {
         if (i == begin || PanelGroups::draws_end(p_.steps, drawn, i)) draw(drawn = i, end);
-        const auto each_of = [&](std::int64_t y, Lanes from)
-                                 JF_INLINE { anyhow(steps, i, i - drawn, y, from, note, see); };
+        const LevelMirrors mirrors(p_, p_.steps[i].round + 1);
+        const auto each_of = [&](std::int64_t y, Lanes from) JF_INLINE {
+          if constexpr (kPairs)
+            changed_ |= anyhow_.among_pairs(steps, i, i - drawn, y, place(y), from, note, see);
+          else
+            anyhow_.among_mirrors(steps, i, i - drawn, y, place(y), from, mirrors, see);
+        };
+        constexpr auto kCopies = kPairs ? Copies::kToNeighbour : Copies::kToMirrors;
         if ((p_.steps[i].flags & kCopy) != 0)
-          step<true>(steps, i, i - begin, i - drawn, never, each_of);
+          step<kCopies>(steps, i, i - begin, i - drawn, never, mirrors, each_of);
         else
-          step<false>(steps, i, i - begin, i - drawn, never, each_of);
+          step<Copies::kNone>(steps, i, i - begin, i - drawn, never, mirrors, each_of);
+        if (!kPairs && (p_.steps[i].flags & kCopy) != 0) copies_arrive(i, i - begin, note);
       }
     } while (changed_);
   }
@@ -101,24 +109,24 @@ class Panel {
   }
 
   // Step i, number n of the panel and number s of those whose delays are drawn.
-  template <bool kCopied, class Anyhow>
+  template <Copies kCopies, class Anyhow>
   void step(const PanelSteps<Noise, Network>& steps, int i, int number, int s, bool never,
-            Anyhow&& anyhow) {
+            const LevelMirrors& mirrors, Anyhow&& anyhow) {
     const Step step = p_.steps[i];
     const Costs costs = p_.costs;  // which the stores can not change
     const bool noisy = noise_.in_communication;
     const Tick* const drawn = steps.at(kOfOriginals, s, 0);
     const Tick* const originals = drawn != nullptr ? drawn : kNone;
     const int bit = map_.local_bit(ranks_.map.local_bit(step.round));
-    // A register that early copies go to, unless one of them is of this very level. Returns whether
-    // none of them matters yet.
+    // A register that early copies go to. Returns whether none of them matters yet. Of pairs those
+    // of this very level are looked at with the exchange.
     const auto watched = [&](std::int64_t y, Lanes from) {
       const std::uint32_t ahead = early_steps_[y / kLanes] >> number;
-      if ((ahead & 1) != 0) return false;
+      if (kPairs && (ahead & 1) != 0) return false;
       const std::int64_t at[] = {y};
       const Lanes of[] = {from};
-      return steps.template exchange_quietly<1, kCopied, true>(
-                 costs, step, s, noisy, originals, at, of,
+      return steps.template exchange_quietly<1, kCopies, true>(
+                 costs, step, s, noisy, originals, at, of, mirrors,
                  ahead == 0 ? kNever : soonest_[y / kLanes]) == 0;
     };
     const auto some = [&]<int n>(const std::int64_t (&y)[n], const Lanes(&from)[n]) JF_INLINE {
@@ -126,8 +134,8 @@ class Panel {
       const std::uint32_t known = early_steps_[y[0] / kLanes] | early_steps_[y[n - 1] / kLanes];
       if (__builtin_expect(never, 0)) {
       } else if (__builtin_expect(known >> number == 0, 1)) {
-        left = steps.template exchange_quietly<n, kCopied, false>(costs, step, s, noisy, originals,
-                                                                  y, from, {});
+        left = steps.template exchange_quietly<n, kCopies, false>(costs, step, s, noisy, originals,
+                                                                  y, from, mirrors, {});
       } else {
         for (int k = 0; k < n; ++k)
           if (watched(y[k], from[k])) left &= ~(1u << k);
@@ -152,48 +160,13 @@ class Panel {
     }
   }
 
-  template <class Note, class See>
-  __attribute__((noinline)) void anyhow(const PanelSteps<Noise, Network>& steps, int i, int s,
-                                        std::int64_t y, Lanes from, Note& note, See& see) {
-    const Step& step = p_.steps[i];
-    const std::int64_t x = place(y);
-    const Lanes ids = ranks_(x);
-    const PanelRegister before = steps.before(y);
-    PanelRegister r = before;
-    Lanes arrives = steps.originals_arrive(step, s, y, ids, from);
-    const Lanes copies = steps.exchange_anyhow(step, s, y, ids, arrives, r);
-    const auto tell = [&](std::int64_t rank, Tick arrival) {
-      if (!note(i, x + rank, arrival)) return;
-      changed_ = true;
-    };
-    for (unsigned k = 0; k < kLanes; k += 2) {
-      if (!early_.at_pair(x + k)) {
-        for (unsigned m = k; m < k + 2; ++m) {
-          if (copies[m] < before.taken[m]) tell(m, copies[m]);
-          see(i, ids[m], r.ready[m]);
-        }
-        continue;
-      }
-      PairTimes t;
-      for (unsigned m = 0; m < 2; ++m) {
-        t.sent[m] = before.sent[k + m];
-        t.busy[m] = before.busy[k + m];
-        t.next[m] = before.next[k + m];
-        t.taken[m] = before.taken[k + m];
-      }
-      Tick overtakes[2];
-      pair_.exchange_pair(
-          i, x + k, {ids[k], ids[k + 1]}, {arrives[k], arrives[k + 1]}, t, overtakes,
-          [&](unsigned m, int level, Tick ready) { see(level, ids[k + m], ready); });
-      for (unsigned m = 0; m < 2; ++m) {
-        r.sent[k + m] = t.sent[m];
-        r.busy[k + m] = t.busy[m];
-        r.next[k + m] = t.next[m];
-        r.taken[k + m] = t.taken[m];
-        if ((step.flags & kCopy) != 0) tell(k + m, overtakes[m]);
-      }
-    }
-    steps.put(y, r);
+  // Those of step i, number n of the panel.
+  template <class Note>
+  void copies_arrive(int i, int number, Note& note) {
+    copies_.arrive(
+        anyhow_.rank, p_.steps[i], size(), work, [&](std::int64_t y) { return ranks_(place(y)); },
+        [&](std::int64_t y) { return (early_steps_[y / kLanes] >> number & 1) != 0; },
+        [&](int k, std::int64_t y, Tick arrival) { changed_ |= note(i, k, place(y), arrival); });
   }
 
   const SegmentJob& job_;
@@ -205,7 +178,8 @@ class Panel {
   Network rest_network_;
   const RoundKeys keys_;
   EarlyCopies& early_;
-  const PanelPair<Noise, Network> pair_;
+  const PanelAnyhow<Noise, Network> anyhow_;
+  PanelCopies copies_;
   const Tick* drawn_[kPanelDraws] = {};
   TileMap map_{};
   std::int64_t from_ = 0;

@@ -8,7 +8,7 @@
 
 // clang-format off
 #include "register_noise.h"
-#include "segment_job.h"
+#include "panel_copies.h"
 // clang-format on
 
 namespace jf {
@@ -17,9 +17,20 @@ namespace {
 // Delays of the steps of a panel: [step][rank].
 enum PanelDraws { kOfReceiving, kOfSending, kOfOriginals, kPanelDraws };
 
+// What copies of a step go to, if there are any: each rank's neighbour, or mirrors.
+enum class Copies { kNone, kToNeighbour, kToMirrors };
+
 // A register before a step, and after it.
 struct PanelRegister {
   Lanes sent, busy, next, taken, ready;
+
+  RankTimes rank(unsigned m) const { return {sent[m], busy[m], next[m], taken[m]}; }
+  void put(unsigned m, const RankTimes& t) {
+    sent[m] = t.sent;
+    busy[m] = t.busy;
+    next[m] = t.next;
+    taken[m] = t.taken;
+  }
 };
 
 JF_HD void copy_times(const PanelTimes& to, const PanelTimes& from) {
@@ -42,6 +53,7 @@ struct PanelSteps {
   const std::uint32_t realization;
   const PanelTimes work;                    // of the ranks of the panel
   const Tick* const (&drawn)[kPanelDraws];  // or null
+  PanelCopies& copies;                      // to mirrors
 
   // Of step s of those drawn, at y.
   JF_HD const Tick* at(int kind, int s, std::int64_t y) const {
@@ -86,10 +98,11 @@ struct PanelSteps {
   // are left, as bits. noisy: noise can be met. originals: delays of the original messages, for the
   // first rank of the panel. kWatched: ranks may have skipped this level, or do so where they would
   // take a message after `soonest`.
-  template <int n, bool kCopied, bool kWatched>
+  template <int n, Copies kCopies, bool kWatched>
   JF_HD unsigned exchange_quietly(const Costs& costs, const Step& step, int s, bool noisy,
                                   const Tick* originals, const std::int64_t (&y)[n],
-                                  const Lanes (&from)[n], Tick soonest) const {
+                                  const Lanes (&from)[n], const LevelMirrors& mirrors,
+                                  Tick soonest) const {
     Clock<Lanes> c[n];
     Lanes late[n], copy[n];
     each<n>([&](auto k) JF_INLINE {
@@ -98,11 +111,12 @@ struct PanelSteps {
       late[k] = later(load(work.taken + y[k]), arrives);
       c[k] = {load(work.sent + y[k]), load(work.busy + y[k]), Lanes{}, Lanes{}};
       const auto& mine = noise_at<true>(s, y[k]);
-      if constexpr (kCopied) {
+      if constexpr (kCopies == Copies::kToNeighbour) {
         c[k] = own_path(mine, costs, step, arrives, c[k]).after;
         copy[k] = swap_lanes(c[k].busy, 0) + costs.transit;
       } else {
         exchange(mine, costs, step, arrives, c[k]);
+        if constexpr (kCopies == Copies::kToMirrors) send_copies(mine, mirrors, y[k], c[k]);
       }
     });
     bool all = true;
@@ -110,14 +124,15 @@ struct PanelSteps {
       static_assert(n == 1);
       if (any_greater(late[0], broadcast(soonest), Lanes{}, load(work.busy + y[0]))) return 1;
     }
-    if constexpr (kCopied) all = !any_greater(late[0], copy[0], late[n - 1], copy[n - 1]);
+    if constexpr (kCopies == Copies::kToNeighbour)
+      all = !any_greater(late[0], copy[0], late[n - 1], copy[n - 1]);
     if constexpr (is_timed<Noise>)
       all = all && !(noisy && any_greater(c[0].busy, load(work.next + y[0]), c[n - 1].busy,
                                           load(work.next + y[n - 1])));
     unsigned left = 0;
     if (__builtin_expect(!all, 0)) {
       each<n>([&](auto k) JF_INLINE {
-        bool found = kCopied && any_greater(late[k], copy[k]);
+        bool found = kCopies == Copies::kToNeighbour && any_greater(late[k], copy[k]);
         if constexpr (is_timed<Noise>)
           found = found || (noisy && any_greater(c[k].busy, load(work.next + y[k])));
         left |= unsigned{found} << k;
@@ -144,8 +159,28 @@ struct PanelSteps {
     return arrives;
   }
 
-  // The register r that is at y, whatever happens to its ranks `ids`. Returns when copies arrive,
-  // or would have: see copies_arrive().
+  // After the original message of a step.
+  template <class Any>
+  JF_HD void send_copies(const Any& mine, const LevelMirrors& mirrors, std::int64_t y,
+                         Clock<Lanes>& c) const {
+    for (std::int32_t j = 0; j < mirrors.count; ++j) {
+      c.busy = communicate(mine, c.next, c.busy, p.costs.send, c.id);
+      store(copies.left[mirrors.number[j]] + y, c.busy);
+    }
+  }
+
+  // The register r that is at y, whatever happens to its ranks `ids`, unless copies to mirrors do.
+  void exchange_with_mirrors(const Step& step, int s, std::int64_t y, Lanes ids, Lanes arrives,
+                             const LevelMirrors& mirrors, PanelRegister& r) const {
+    Clock<Lanes> c{r.sent, r.busy, r.next, ids};
+    const auto& mine = noise_at<false>(s, y);
+    r.ready = exchange(mine, p.costs, step, arrives, c);
+    if ((step.flags & kCopy) != 0) send_copies(mine, mirrors, y, c);
+    r = {c.sent, c.busy, c.next, later(r.taken, arrives), r.ready};
+  }
+
+  // The same where they go to the neighbour. Returns when copies arrive, or would have: see
+  // copies_arrive().
   Lanes exchange_anyhow(const Step& step, int s, std::int64_t y, Lanes ids, Lanes arrives,
                         PanelRegister& r) const {
     Clock<Lanes> c{r.sent, r.busy, r.next, ids};

@@ -10,6 +10,10 @@
 // about: a copy that is not among the guesses arrives at its rank after all messages that the rank
 // took for lower levels, or together with the last of them, which is taken then. In order of time,
 // going through the panels gets right at least the next copy, as a sweep of segment.h does.
+//
+// Which of two neighbours takes the other's copy of a level is settled with their exchange. Where
+// there are other mirrors, who sends depends on who took one, and so on: there copies that only
+// come before the original of their own level are noted, too.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +26,13 @@
 namespace jf {
 namespace {
 
-template <class Noise, class Network>
+template <class Noise, class Network, bool kPairs>
 class Panels {
  public:
   Panels(const SegmentJob& job, const Noise& noise, const Network& network)
       : job_(job),
         p_(*job.tile.program),
-        groups_(p_.steps, *job.tile.pass),
+        groups_(p_.steps, *job.tile.pass, p_.farthest_mirror()),
         size_(groups_.size),
         pass_(with_low_bits(*job.tile.pass)),
         tile_(with_pass(job.tile, pass_)),
@@ -125,7 +129,7 @@ class Panels {
   void run_panel(int g, const TileMap& panels, std::int64_t from, bool first) {
     panel_.run(
         groups_.begin[g], groups_.begin[g + 1], panels, from, times(g), observing_,
-        [&](int i, std::int64_t x, Tick arrival) { return note(g, i, x, arrival); },
+        [&](int i, int k, std::int64_t x, Tick arrival) { return note(g, i, k, x, arrival); },
         [&](int i, std::int64_t rank, Tick ready) { see(i, rank, ready); });
     if (g + 1 == groups_.count) return leave();
     const TileMap next = map(g + 1);
@@ -138,10 +142,10 @@ class Panels {
     }
   }
 
-  // The copy of step i, of group g, arrives at rank x before a message that it has taken; kNever:
-  // it does not. Returns whether that is new.
-  bool note(int g, int i, std::int64_t x, Tick arrival) {
-    const Tick old = early_.set(i, x, arrival);
+  // The copy of step i, of group g, from mirror number k arrives at rank x before a message that it
+  // has taken; kNever: it does not. Returns whether that is new.
+  bool note(int g, int i, int k, std::int64_t x, Tick arrival) {
+    const Tick old = early_.set(i, k, x, arrival);
     if (old == arrival) return false;
     // Earlier panels in which the rank has taken a message that did not arrive before either.
     for (int before = 0; before < g; ++before) {
@@ -186,7 +190,7 @@ class Panels {
   std::int32_t* const first_early_;
   EarlyCopies early_;
   std::uint8_t* const dirty_;
-  Panel<Noise, Network> panel_;
+  Panel<Noise, Network, kPairs> panel_;
   bool again_ = true, observing_ = false;
 };
 

@@ -11,7 +11,8 @@ namespace jf {
 struct EarlyCopy {
   Tick arrival;        // or kNever: not any more
   std::int32_t after;  // number of the next one of this pair of ranks, from 1 on, or 0
-  std::int32_t place;  // 2 * the step that makes its level + which of both ranks gets it
+  std::int32_t place;  // 2 * (kMostMirrors * the step that makes its level + number of the mirror)
+                       // + which of both ranks gets it
 };
 
 // Times of ranks between two steps. `busy` of a rank that has skipped levels: minus the one
@@ -31,10 +32,12 @@ struct PanelGroups {
   static constexpr int kMost = 30;
 
   std::int64_t size;  // ranks of the segment
+  std::int64_t farthest_mirror;
   int count = 0;
   int begin[kMost + 1];
 
-  JF_HD PanelGroups(const Step* steps, const Pass& pass) : size(pass.map.size()) {
+  JF_HD PanelGroups(const Step* steps, const Pass& pass, std::int32_t farthest_mirror)
+      : size(pass.map.size()), farthest_mirror(farthest_mirror) {
     const auto near = [&](int i) { return pass.map.local_bit(steps[i].round) < kDrawnBits; };
     for (int i = pass.begin; i < pass.end; ++i)
       if (i == pass.begin ||
@@ -51,8 +54,8 @@ struct PanelGroups {
 
   JF_HD std::int64_t panels() const { return size > kDrawnRanks ? size / kDrawnRanks : 1; }
   // For so many early copies. Where there are more, the segment is swept as a whole
-  // (segment_run.h).
-  JF_HD std::int64_t room() const { return size / 2; }
+  // (segment_run.h). Unless mirrors are neighbours, copies that overtake no others are among them.
+  JF_HD std::int64_t room() const { return farthest_mirror == 1 ? size / 2 : 2 * size; }
 
   // For each group the times that its ranks come with; early copies; which panels have to be done.
   JF_HD std::int64_t ticks() const { return 4 * size * count; }
@@ -67,14 +70,15 @@ JF_HD std::int64_t swept_bytes(std::int64_t size, std::int64_t copies) {
   return size * 17 + copies * 8;
 }
 
-// Whether a pass is done in panels: its segments are full registers of neighbours, which mirrors
-// are, too, and it does not need more memory than sweeps would, or not much.
-JF_HD bool has_panels(const Step* steps, const Pass& pass, bool one_neighbour) {
-  constexpr std::int64_t kNotMuch = 1 << 28;
+// Whether a pass is done in panels: its segments are full registers of neighbours, mirrors are in
+// the same panel always, and it does not need more memory than sweeps would, or not much.
+JF_HD bool has_panels(const Step* steps, const Pass& pass, std::int32_t farthest_mirror) {
+  constexpr std::int64_t kNotMuch = 1 << 28, kBeyond = 1 << (kDrawnBits - kDrawnSteps);
   const std::int64_t size = pass.map.size();
-  if (pass.kind != kSegmentPass || !one_neighbour || pass.map.in_a_row() < kMaxLanes) return false;
+  if (pass.kind != kSegmentPass || pass.map.in_a_row() < kMaxLanes || farthest_mirror >= kBeyond)
+    return false;
   const std::int64_t swept = swept_bytes(size, copies_in(steps, pass.begin, pass.end) * size);
-  return PanelGroups(steps, pass).bytes() <= (swept > kNotMuch ? swept : kNotMuch);
+  return PanelGroups(steps, pass, farthest_mirror).bytes() <= (swept > kNotMuch ? swept : kNotMuch);
 }
 
 struct SegmentJob {

@@ -10,7 +10,10 @@ bool JF_NAME(run_panels_, JF_ISA)(const SegmentJob& job) {
   bool done = false;
   with_prepared_noise(*job.tile.program,
                       [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-                        done = Panels<Noise, Network>(job, noise, network).run();
+                        if (job.tile.program->one_neighbour())
+                          done = Panels<Noise, Network, true>(job, noise, network).run();
+                        else
+                          done = Panels<Noise, Network, false>(job, noise, network).run();
                       });
   return done;
 }
