@@ -62,6 +62,8 @@ struct MessageCost {
   Tick gap;            // how long it occupies the link out of its sender and into its receiver
   // Its delays in the network: [first, first + count) of ProgramView::step_messages.
   std::int32_t first = 0, count = 0;
+
+  JF_HD bool works() const { return send > 0 || receive > 0; }
 };
 
 // Max, min and sum over ranks of the ready times of a row. The sum is hi * 2^32 + lo, each half

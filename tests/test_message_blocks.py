@@ -218,3 +218,33 @@ def test_any_cycles(monkeypatch):
         one = MessageCase(steps.ranks, tuple(steps.made), entries, costs, (noise,), (), 3, 1)
         one = replace(one, one_rank=rng.random() < 0.15)
         check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")
+
+
+@pytest.mark.parametrize("down", [False, True])
+def test_many_cycles_one_way(down, monkeypatch):
+    """More of them than are done at once, some of which are looked at; the last one is short."""
+    rng = random.Random(f"one way {down}")
+    for number in range(32):
+        noise = rng.choice((*PERIODIC.values(), (PeriodicNoise(60_000, 3000),)))
+        entries = rng.choice([*ENTRIES.values()])
+        steps = Steps(rng.choice((256, 300, 319, 319, 511, 600, 1088, 1537)))
+        if rng.random() < 0.1:
+            steps.add(4, row=True)
+        swap = rng.random() < 0.5
+        for steps.cycle in range(rng.randrange(8, 25)):
+            steps.add(0)
+            tree(steps, down, (64,) if number % 4 == 0 else (), swap and steps.cycle % 3 == 1)
+            for _ in range(rng.randrange(3)):
+                steps.add(4, row=True)
+        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), noise,
+                          (), 3, 1)  # fmt: skip
+        one = replace(one, one_rank=rng.random() < 0.15)
+        check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")
+
+
+@pytest.mark.parametrize("program", [reduce, broadcast, both])
+def test_more_ranks_than_are_kept(program, monkeypatch):
+    """What a draw begins with is kept of 65536 ranks; of others it is found each time."""
+    for cycles in (1, 3):
+        one = case(program, 140_000, ENTRIES["links"], PERIODIC["fresh"], cycles=cycles)
+        check(one, monkeypatch, f"{cycles} cycles")

@@ -186,7 +186,7 @@ class Run {
     runner_.run_messages({&state.loads.view, &pass, static_cast<std::uint32_t>(realization),
                           request_.full_statistics, &pass == &*first, state.message(), capture_,
                           state.cursors.get(), scratch.rows.data(), &stop_, state.first_of_blocks(),
-                          state.first_of_subtrees()});
+                          state.first_of_subtrees(), state.rank_table()});
   }
 
   void write(std::int64_t index, const std::vector<Observation>& rows) const {

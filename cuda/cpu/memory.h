@@ -35,6 +35,12 @@ struct Sizes {
   static constexpr int kOfFirst = 4;
   static constexpr int kOfBlock = kOfFirst * (1 + kSubtree);
 
+  // Ticks of a RankTable.
+  std::int64_t table_blocks() const { return std::min(blocks, RankTable::kMost); }
+  std::int64_t table_ticks() const {
+    return blocks > 0 ? (table_blocks() + kMaxLanes) * kBlock : 0;
+  }
+
   // What lies between arrays of a tile, in ticks: else the same ranks of all of them, and of blocks
   // with partners far apart, would compete for one set of a cache.
   static constexpr std::int64_t kPad = 21 * 8;
@@ -51,7 +57,8 @@ struct Sizes {
   std::int64_t state_bytes(std::int64_t segments) const {
     return 8 * (memory + messages) + cursor_bytes() + arena_bytes(segments) + block_bytes() + loads;
   }
-  std::int64_t block_bytes() const { return blocks * kOfBlock * std::int64_t{sizeof(Tick)}; }
+  std::int64_t block_ticks() const { return blocks * kOfBlock + table_ticks(); }
+  std::int64_t block_bytes() const { return block_ticks() * std::int64_t{sizeof(Tick)}; }
   std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
   std::int64_t arena_bytes(std::int64_t segments) const {
     return std::max(8 * second, segments * segment_bytes());
@@ -153,7 +160,7 @@ struct State {
         arena(allocate<std::uint8_t>(s.arena_bytes(segments))),
         cursors(allocate<Cursor>(s.cursors)),
         messages(allocate<Tick>(s.messages)),
-        first_ranks(allocate<Tick>(s.blocks * Sizes::kOfBlock)) {
+        first_ranks(allocate<Tick>(s.block_ticks())) {
     // Of no realization yet: of the one after the last.
     std::fill_n(cursors.get(), s.cursors, Cursor{0, 0, 0, 0, nobody});
   }
@@ -172,6 +179,9 @@ struct State {
   MessageState first_of_blocks() const { return first(first_ranks.get(), sizes.blocks); }
   MessageState first_of_subtrees() const {
     return first(first_ranks.get() + sizes.blocks * Sizes::kOfFirst, sizes.blocks * kSubtree);
+  }
+  RankTable rank_table() const {
+    return {first_ranks.get() + sizes.blocks * Sizes::kOfBlock, sizes.table_blocks(), &table_made};
   }
   static MessageState first(Tick* at, std::int64_t count) {
     const auto array = [&](int i) { return at + i * count; };
@@ -197,6 +207,7 @@ struct State {
   Buffer<Cursor> cursors;
   Buffer<Tick> messages;
   Buffer<Tick> first_ranks;
+  mutable bool table_made = false;
 };
 
 }  // namespace jf::cpu

@@ -20,16 +20,15 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
  protected:
   using Base::at_start_;
   using Base::Base;
+  using Base::draws_, Base::phases_, Base::rest_, Base::rest_end_, Base::use_;
   using Base::job_, Base::p_, Base::noise_, Base::s_, Base::size_, Base::blocks_, Base::first_;
-  using Base::kFewest, Base::phases_, Base::rest_, Base::rest_end_;
 
   void begin() {
-    if (kFused<Noise, Network> && p_.ranks >= kFewest) use_ = phases_.use();
     if (!use_.any) return Base::begin();
     this->begin_blocks(p_.ranks / kBlock, p_.ranks / kBlock * kBlock);
     at_start_ = true;
     this->all_first(0, kNothingCame, 0);
-    if (!use_.climbs) draw_first();
+    if (!use_.climbs) this->draw_first();
     if (!this->has_rest()) return;
     this->begin_ranks(rest_, size_, 0);
     first_.next[blocks_] = s_.next[rest_];
@@ -77,7 +76,7 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
       }
       drawn_ = use_.descends;
     } else {
-      draw_first();
+      this->draw_first();
       this->all_first(up.busy(), kLinks ? up.in() : 0, 0);
     }
     most_ = up.latest();
@@ -113,21 +112,10 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
   const Tick* drawn(const BlockLanes& at) const {
     constexpr int kHigh = kSubtree * FirstNoise<Noise>::kHigh;
     Tick* const words = s_.left + (use_.climbs && use_.descends ? at.b * kHigh : 0);
-    if (!drawn_) draws_.draw_high(at.ranks(), words);
+    if (!drawn_) draws_.draw_high(at.ranks(), this->begun(at.b), words);
     return words;
   }
 
-  void draw_first() const {
-    if constexpr (kNoisy) {
-      constexpr int kMany = 4;
-      for (std::int64_t b = 0; b < blocks_; b += kMany * kLanes) {
-        Lanes next[kMany];
-        draws_.draw_even((b + lane_index()) * kBlock, kLanes * kBlock, next);
-        for (int k = 0; k < kMany && b + k * kLanes < blocks_; ++k)
-          store(first_.next + b + k * kLanes, next[k]);
-      }
-    }
-  }
   // What the others of blocks have done is done again, for their times.
   void write_blocks() {
     const std::int64_t to = blocks_ * kBlock;
@@ -137,8 +125,6 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
     blocks_ = 0;
   }
 
-  BlockPhases::Use use_{};
-  const FirstNoise<Noise> draws_{p_, noise_, job_.realization};
   int climbed_ = -1;    // the first step of the climb, if there has been one
   bool drawn_ = false;  // drawn() is kept
   bool over_ = false;   // all is done, and most_ is of all ranks

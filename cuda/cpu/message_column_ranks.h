@@ -21,7 +21,7 @@ struct ColumnSteps {
     hops[k] = rule.cost.send + (links && k > 0 ? later(idle[k - 1], Tick{0}) : 0);
   }
   bool work() const {
-    return std::any_of(rules, rules + kSubtreeSteps, [](const Rule& r) { return r.works(); });
+    return std::any_of(rules, rules + kSubtreeSteps, [](const Rule& r) { return r.cost.works(); });
   }
 };
 

@@ -2,14 +2,14 @@
 // (message_columns.h), and after them, rank by rank, what is beyond.
 #pragma once
 
-#include "message_passes.h"
+#include "message_one_way.h"
 
 namespace jf {
 namespace {
 
 template <class Noise, class Network, bool kLinks>
-class MessageCycles : protected MessagePasses<Noise, Network, kLinks> {
-  using Base = MessagePasses<Noise, Network, kLinks>;
+class MessageCycles : protected MessageOneWay<Noise, Network, kLinks> {
+  using Base = MessageOneWay<Noise, Network, kLinks>;
 
  protected:
   using Base::Base;
@@ -20,16 +20,20 @@ class MessageCycles : protected MessagePasses<Noise, Network, kLinks> {
 
   // Whether the program is of that kind, and not one cycle, which MessageBlocks does in less.
   bool are_cycles() const {
-    return kFused<Noise, Network> && p_.ranks >= kFewest && !phases_.use().any &&
-           phases_.are_cycles();
+    return kFused<Noise, Network> && p_.ranks >= kFewest && !use_.any && phases_.are_cycles();
   }
+
+  const BlockPhases::Use use_ = kFused<Noise, Network> && p_.ranks >= kFewest
+                                    ? phases_.use()
+                                    : BlockPhases::Use{};  // by MessageBlocks
 
   void run_cycles() {
     if constexpr (kFused<Noise, Network>) {
       begin_cycles();
+      if (phases_.are_one_way()) return this->run_one_way();
       for (int i = job_.pass->begin; i < job_.pass->end && !stop_; ++i) {
         i = cycle_step(i);
-        if (p_.steps[i].row >= 0) see_first_or_last(p_.steps[i].row);
+        if (p_.steps[i].row >= 0) this->see_first_or_last(p_.steps[i].row, most_);
       }
     }
   }
@@ -39,30 +43,14 @@ class MessageCycles : protected MessagePasses<Noise, Network, kLinks> {
     const std::int64_t blocks = p_.ranks / kBlock, full = (blocks + kLanes - 1) / kLanes * kLanes;
     this->begin_blocks(blocks, full * kBlock);
     this->hears_ = !phases_.are_spaced();
-    this->leaves_link_ = !phases_.leaves_are_spaced();
-    at_time_0(s_, rest_ + kBlock);
-    at_time_0(first_, (blocks / kLanes + 1) * kLanes);
-    const FirstNoise<Noise> draws(p_, noise_, job_.realization);
-    if constexpr (std::is_same_v<Noise, Periodic>) {
-      for (BlockLanes at{0, blocks}; at.b < blocks; at.b += kLanes) {
-        for (int i = 0; i < kBlock; i += kSubtree) {
-          Lanes next[kSubtree];
-          draws.draw(at.ranks() + i, next);
-          for (int k = 0; k < kSubtree; ++k) store(s_.next + this->place(at.b, i + k), next[k]);
-        }
-        store(first_.next + at.b, load(s_.next + this->place(at.b, 0)));
-      }
-      draws.draw(blocks * kBlock, size_, s_.next + (rest_ - blocks * kBlock));
-    }
-    if (this->has_rest()) this->give_first(blocks, rest_);
-  }
-  static void at_time_0(const MessageState& s, std::int64_t count) {
-    std::fill_n(s.busy, count, Tick{0});
-    if constexpr (!std::is_same_v<Noise, Periodic>) std::fill_n(s.next, count, Tick{0});
-    if constexpr (kLinks) {
-      std::fill_n(s.in, count, kNothingCame);
-      std::fill_n(s.out, count, Tick{0});
-    }
+    this->local_links_ = phases_.links_are_local();
+    this->begins_ = true;
+    this->all_first(0, kNothingCame, 0);
+    this->draw_first();
+    if (!this->has_rest()) return;
+    this->at_time_0(rest_, kBlock);
+    this->draws_.draw(blocks * kBlock, size_, s_.next + (rest_ - blocks * kBlock));
+    this->give_first(blocks, rest_);
   }
 
   // Does step i, and those after it that go with it; returns the last of them.
@@ -103,7 +91,7 @@ class MessageCycles : protected MessagePasses<Noise, Network, kLinks> {
       if (this->has_rest()) this->step_by_step(phases_.at(t.down), rest_, rest_end_);
       most_ = most_of(most.down);
       for (int k = t.down + kBlockSteps - 1; k < t.up; ++k)
-        if (p_.steps[k].row >= 0) see_most(p_.steps[k].row, most_);
+        if (p_.steps[k].row >= 0) this->see_most(p_.steps[k].row, most_);
     }
     if (!t.goes_up() && t.work == nullptr) return;
     if (t.work != nullptr) this->work_of(*t.work, rest_, rest_end_);
@@ -118,19 +106,6 @@ class MessageCycles : protected MessagePasses<Noise, Network, kLinks> {
       this->see_rest(most);
     }
     return most;
-  }
-
-  // Only first ranks of blocks may have been free later than most_ since.
-  void see_first_or_last(int row) const {
-    if (p_.one_rank) return job_.observations[row].see(first_.busy[0]);
-    Lanes most = broadcast(most_);
-    for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += kLanes)
-      most = later(most, at.of_blocks(load(first_.busy + at.b), 0));
-    see_most(row, later(greatest(most), this->has_rest() ? first_.busy[blocks_] : 0));
-  }
-  void see_most(int row, Tick most) const {
-    Observation& o = job_.observations[row];
-    o.max = later(o.max, most);
   }
 
   Tick most_ = 0;  // when the last rank of all was free in the last turn

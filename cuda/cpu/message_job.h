@@ -18,6 +18,17 @@ constexpr int kSubtree = 1 << kSubtreeSteps;
 constexpr int kBlockSteps = 2 * kSubtreeSteps;
 constexpr int kBlock = 1 << kBlockSteps;
 
+// What draws of the ranks of blocks begin with, in all realizations (RankRounds), and whether it is
+// there already. Of `blocks` blocks, but no more than kMost; and room for as many as a register has
+// lanes.
+struct RankTable {
+  static constexpr std::int64_t kMost = 1024;
+
+  Tick* words;
+  std::int64_t blocks;
+  bool* made;
+};
+
 // A message pass over all ranks of one realization. The arrays of `state` have an entry for each
 // rank, rounded up to a full register, and are aligned to 64 bytes; `left` has a margin besides.
 struct MessageJob {
@@ -33,6 +44,7 @@ struct MessageJob {
   const std::atomic<bool>* stop;
   // First ranks of blocks and of subtrees (message_blocks.h).
   MessageState of_blocks, of_subtrees;
+  RankTable ranks;
 };
 
 // Whether to give up: what is in the arrays does not matter then. For looks that are rare enough.

@@ -25,8 +25,6 @@ struct MessageRule {
   MessageCost cost;
   std::int32_t draw;
   [[no_unique_address]] Network network;
-
-  JF_HD bool works() const { return cost.send > 0 || cost.receive > 0; }
 };
 
 template <class Noise, class Network, bool kLinks>

@@ -4,6 +4,7 @@
 #include "message_lanes.h"
 #include "message_window.h"
 #include "simd_halves.h"
+#include "simd_rank_rounds.h"
 
 namespace jf {
 namespace {
@@ -54,7 +55,7 @@ struct FirstNoise {
   // Of the ranks of kLanes blocks, of which the first ones are `id`: for each of their subtrees the
   // noise of its first rank, and the high halves of what is drawn for all, two ranks a register;
   // more is not needed of nearly all.
-  __attribute__((noinline)) void draw_high(Lanes id, Tick* words) const {
+  __attribute__((noinline)) void draw_high(Lanes id, const RankRounds* ranks, Tick* words) const {
     if (!alone()) {
       for (int x = 0; x < kBlock; x += kSubtree, words += kHigh * kLanes)
         store(words, given(id + x));
@@ -62,9 +63,9 @@ struct FirstNoise {
     }
     constexpr int kPairs = kSubtree / 2, kAtOnce = kMostBlocks / kPairs;
     static_assert(kMostBlocks % kPairs == 0);
-    for (int x = 0; x < kBlock; x += kAtOnce * kSubtree, id += kAtOnce * kSubtree) {
+    for (int x = 0; x < kBlock; x += kAtOnce * kSubtree, ranks += kMostBlocks) {
       WordLanes r[kMostBlocks];
-      philox_of_neighbours(keys, common, id >> 1, r);
+      philox_of_ranks(keys, common, ranks, r);
       unrolled<kAtOnce>([&](auto s) JF_INLINE {
         constexpr int first = s * kPairs;
         store(words, at_start(scaled_even(r[first], ULanes{} + period(), period() >> 32 == 0)));
@@ -74,6 +75,28 @@ struct FirstNoise {
         words += kHigh * kLanes;
       });
     }
+  }
+  // All of it, of those ranks: register k at next + k * kLanes.
+  __attribute__((noinline)) void draw_all(Lanes id, const RankRounds* ranks, Tick* next) const {
+    if (!alone()) {
+      for (int x = 0; x < kBlock; ++x) store(next + x * kLanes, given(id + x));
+      return;
+    }
+    const ULanes ranges = ULanes{} + period();
+    for (int x = 0; x < kBlock; x += 2 * kMostBlocks, ranks += kMostBlocks) {
+      WordLanes r[kMostBlocks];
+      philox_of_ranks(keys, common, ranks, r);
+      unrolled<kMostBlocks>([&](auto k) JF_INLINE {
+        const Pair<Lanes> pair = scaled_pair(r[k], ranges, period() >> 32 == 0);
+        store(next, at_start(pair.even));
+        store(next + kLanes, at_start(pair.odd));
+        next += 2 * kLanes;
+      });
+    }
+  }
+  // What draws of them begin with, in every realization: two ranks a register.
+  void begin_ranks(Lanes id, RankRounds* ranks) const {
+    for (int x = 0; x < kBlock; x += 2) *ranks++ = RankRounds::of(keys, common, (id + x) >> 1);
   }
   static constexpr int kHigh = 1 + kSubtree / 2;  // registers for a subtree
   JF_HD static Halves high(const Tick* words, int pair) {

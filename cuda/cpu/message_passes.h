@@ -13,7 +13,13 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
 
  protected:
   using Base::Base;
-  using Base::p_, Base::noise_, Base::s_, Base::lanes_, Base::blocks_, Base::first_, Base::rest_;
+  using Base::blocks_, Base::first_, Base::rest_;
+  using Base::job_, Base::p_, Base::noise_, Base::s_, Base::lanes_;
+  template <bool kMeets>
+  using Columns = BlockColumns<Noise, Network, kLinks, kMeets>;
+  static constexpr bool kPeriodic = std::is_same_v<Noise, Periodic>;
+  // From one group of kLanes blocks to the next, and from one subtree of a group to the next.
+  static constexpr std::int64_t kGroup = kBlock * kLanes, kApart = kSubtree * kLanes;
 
   // What all ranks of a block do for one load of their times: go down, work, go up.
   struct Parts {
@@ -35,8 +41,23 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
     if (t.goes_up()) set(up_, t.up);
     const bool meets =
         noise_.in_communication && ((t.goes_down() && down_.work()) || (t.goes_up() && up_.work()));
-    constexpr bool kNoisy = std::is_same_v<Noise, Periodic>;
-    return kNoisy && meets ? blocks_do<kNoisy>(t) : blocks_do<false>(t);
+    return kPeriodic && meets ? blocks_do<kPeriodic>(t) : blocks_do<false>(t);
+  }
+
+  // Ranks at [x, x + count) before anything has been done; but for noise that is drawn.
+  void at_time_0(std::int64_t x, std::int64_t count) const {
+    std::fill_n(s_.busy + x, count, Tick{0});
+    if constexpr (!kPeriodic) std::fill_n(s_.next + x, count, Tick{0});
+    if constexpr (kLinks) {
+      std::fill_n(s_.in + x, count, kNothingCame);
+      std::fill_n(s_.out + x, count, Tick{0});
+    }
+  }
+  // Blocks b, b + 1, ...
+  void begin_group(std::int64_t b) const {
+    at_time_0(place(b, 0), kGroup);
+    if constexpr (kPeriodic)
+      this->draws_.draw_all(BlockLanes{b, blocks_}.ranks(), this->begun(b), s_.next + place(b, 0));
   }
 
   // Where the kLanes ranks are that have this place in blocks b, b + 1, ...
@@ -52,11 +73,11 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
     return most;
   }
 
-  // Whether links in of others than the first ranks of blocks may matter; and any of the leaves,
-  // where blocks go down and up at once.
-  bool hears_ = true, leaves_link_ = true;
+  // Whether links in of others than the first ranks of blocks may matter; and whether links matter
+  // to them in one phase alone.
+  bool hears_ = true, local_links_ = false;
+  bool begins_ = false;  // blocks are still to begin: each group when it is first wanted
 
- private:
   // The steps of a block, and of its subtrees, in one direction.
   struct BlockSteps {
     ColumnSteps<typename Base::Rule> of[2];
@@ -80,9 +101,32 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
                                                  kLinks);
   }
 
+  BlockSteps down_, up_;
+
+  // Only first ranks of blocks may have been free later than `most` since.
+  void see_first_or_last(int row, Tick most_known) const {
+    if (p_.one_rank) return job_.observations[row].see(first_.busy[0]);
+    Lanes most = broadcast(most_known);
+    for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += kLanes)
+      most = later(most, at.of_blocks(load(first_.busy + at.b), 0));
+    see_most(row, later(greatest(most), this->has_rest() ? first_.busy[blocks_] : 0));
+  }
+  void see_most(int row, Tick most) const {
+    Observation& o = job_.observations[row];
+    o.max = later(o.max, most);
+  }
+
+  template <int kTrees, class Columns, class Steps>
+  Lanes descend(const Columns& columns, std::int64_t x, std::int64_t away, std::int64_t apart,
+                const Steps& steps, const ColumnGiven& given = {}) const {
+    if (!hears_) return columns.template descend<kTrees, false>(x, away, apart, steps, given);
+    return columns.template descend<kTrees>(x, away, apart, steps, given);
+  }
+
+ private:
   template <bool kMeets>
-  MostTimes blocks_do(const Parts& t) const {
-    const BlockColumns<Noise, Network, kLinks, kMeets> columns{lanes_, s_.busy};
+  MostTimes blocks_do(const Parts& t) {
+    const Columns<kMeets> columns{lanes_, s_.busy};
     MostTimes most;
     if (this->has_rest()) this->take_first(blocks_, rest_);
     for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += 2 * kLanes) {
@@ -91,6 +135,7 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
       else
         columns_do<1>(columns, t, at, most);
     }
+    begins_ = false;
     return most;
   }
 
@@ -98,22 +143,26 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
   template <int kGroups, class Columns>
   void columns_do(const Columns& columns, const Parts& t, BlockLanes at, MostTimes& most) const {
     const auto &down = down_.of, &up = up_.of;
-    constexpr std::int64_t kApart = kSubtree * kLanes, kGroup = kBlock * kLanes;
     const std::int64_t first = place(at.b, 0);
-    for (int n = 0; n < kGroups; ++n) move_first(first_, at.b + n * kLanes, s_, first + n * kGroup);
+    for (int n = 0; n < kGroups; ++n) {
+      if (begins_) this->begin_group(at.b + n * kLanes);
+      move_first(first_, at.b + n * kLanes, s_, first + n * kGroup);
+    }
     if (t.goes_down()) descend<kGroups>(columns, first, kGroup, kApart, down[0]);
     for (std::int64_t x = first; x < first + kGroups * kGroup; x += kGroup, at.b += kLanes) {
       MostTimes found;
       for (std::int64_t k = x; k < x + kGroup; k += 2 * kApart) {
         if (t.goes_down() && t.goes_up() && t.work == nullptr) {
-          ColumnLeaves<2> leaves;
-          const auto back = [&](auto links) {
-            return columns.template descend<2, links(), true>(k, kApart, kLanes, down[1], &up[1],
-                                                              &leaves);
+          const auto back = [&](auto local) {
+            ColumnLeaves<2> leaves;
+            found.down = later(found.down, columns.template descend<2, !local(), true>(
+                                               k, kApart, kLanes, down[1], {}, &up[1], &leaves));
+            columns.template climb<2, true, local()>(k, kApart, kLanes, up[1], &leaves);
           };
-          found.down = later(found.down, leaves_link_ ? back(std::true_type())
-                                                      : back(std::bool_constant<!kLinks>()));
-          columns.template climb<2, true>(k, kApart, kLanes, up[1], &leaves);
+          if (local_links_)
+            back(std::bool_constant<kLinks>());
+          else
+            back(std::false_type());
           continue;
         }
         if (t.goes_down())
@@ -129,14 +178,6 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
       move_first(s_, first + n * kGroup, first_, first / kBlock + n * kLanes);
   }
 
-  template <int kTrees, class Columns, class Steps>
-  Lanes descend(const Columns& columns, std::int64_t x, std::int64_t away, std::int64_t apart,
-                const Steps& steps) const {
-    if constexpr (kLinks)
-      if (!hears_) return columns.template descend<kTrees, false>(x, away, apart, steps);
-    return columns.template descend<kTrees>(x, away, apart, steps);
-  }
-
   static void move_first(const MessageState& from, std::int64_t x, const MessageState& to,
                          std::int64_t y) {
     store(to.busy + y, load(from.busy + x));
@@ -146,8 +187,6 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
       store(to.out + y, load(from.out + x));
     }
   }
-
-  BlockSteps down_, up_;
 };
 
 }  // namespace

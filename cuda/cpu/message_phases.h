@@ -104,6 +104,26 @@ struct BlockPhases {
     return blocks;
   }
 
+  // Whether, of such cycles, no rank waits for one that it sends to: all messages within blocks go
+  // the same way, and there is no work. Down, all that is asked for is how blocks have left it.
+  bool are_one_way() const {
+    bool any = false, down = false, looks = false;
+    for (int i = job.pass->begin; i < job.pass->end; ++i) {
+      const Step& s = p.steps[i];
+      if (s.kind == kCompute && p.costs.work > 0) return false;
+      const bool far = is_far(s);
+      if (s.kind == kMessage && !far) {
+        if (any && down != (s.c != 0)) return false;
+        any = true;
+        down = s.c != 0;
+        i += kBlockSteps - 1;
+      } else if (s.row >= 0) {
+        looks = looks || far || !any;
+      }
+    }
+    return any && !(down && looks);
+  }
+
   // Whether ranks of blocks, but for the first ones, only receive from one rank each, always at the
   // same cost: that rank's link keeps its messages a gap apart, so theirs has nothing to do.
   bool are_spaced() const {
@@ -116,25 +136,24 @@ struct BlockPhases {
     });
   }
 
-  // The same of leaves alone, which only receive in the last step down. Their links out have
-  // nothing to do either if what they sent last has been answered: by then the gap is over.
-  bool leaves_are_spaced() const {
-    int down = -1, before = -1;
+  // Whether links of those matter to the messages of one phase alone: all phases go up and down in
+  // turn. What a rank receives, it does so after it has been answered: it sends up, and the answer
+  // comes down; or it sends down, and that is answered, by the last one it has sent to, too, before
+  // it sends up. If no gap is longer than a message's transit it is over by then.
+  bool links_are_local() const {
+    int before = -1;
     Tick gap = 0, transit = INT64_MAX;
-    const bool same = all_phases([&](int i) {
-      const bool goes_down = p.steps[i].c != 0, again = before >= 0 && p.steps[before].c == 0;
-      const int leaf = goes_down ? i + kBlockSteps - 1 : i;
-      const MessageCost& m = p.message_costs[p.steps[leaf].cost];
-      transit = std::min(transit, m.transit);
-      before = i;
-      if (!goes_down) {
-        gap = later(gap, m.gap - m.send);
-        return !again;
+    const bool in_turn = all_phases([&](int i) {
+      for (int k = 0; k < kBlockSteps; ++k) {
+        const MessageCost& m = p.message_costs[p.steps[i + k].cost];
+        gap = later(gap, m.gap);
+        transit = std::min(transit, m.transit);
       }
-      if (down < 0) down = leaf;
-      return p.steps[leaf].cost == p.steps[down].cost;
+      const bool turns = before < 0 || p.steps[before].c != p.steps[i].c;
+      before = i;
+      return turns;
     });
-    return same && gap <= transit;
+    return in_turn && gap <= transit;
   }
 
   // The steps within blocks, up or down.

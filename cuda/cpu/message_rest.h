@@ -68,12 +68,41 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
   }
 
   void all_first(Tick busy, Tick in, Tick out) const {
-    const std::int64_t count = blocks_ + 1;
+    const std::int64_t count = (blocks_ / kLanes + 1) * kLanes;
     std::fill_n(first_.busy, count, busy);
     if constexpr (!std::is_same_v<Noise, Periodic>) std::fill_n(first_.next, count, Tick{0});
     if constexpr (kLinks) {
       std::fill_n(first_.in, count, in);
       std::fill_n(first_.out, count, out);
+    }
+  }
+
+  // What draws of blocks b, b + 1, ... begin with.
+  const RankRounds* begun(std::int64_t b) const {
+    const RankTable& table = job_.ranks;
+    const auto at = [&](std::int64_t block) {
+      return reinterpret_cast<RankRounds*>(table.words + block * kBlock);
+    };
+    const auto make = [&](std::int64_t block, RankRounds* ranks) {
+      draws_.begin_ranks((broadcast(block) + lane_index()) * kBlock, ranks);
+    };
+    if (!*table.made)
+      for (std::int64_t k = 0; k < table.blocks; k += kLanes) make(k, at(k));
+    *table.made = true;
+    if (b < table.blocks) return at(b);
+    make(b, at(table.blocks));
+    return at(table.blocks);
+  }
+
+  void draw_first() const {
+    if constexpr (std::is_same_v<Noise, Periodic>) {
+      constexpr int kMany = 4;
+      for (std::int64_t b = 0; b < blocks_; b += kMany * kLanes) {
+        Lanes next[kMany];
+        draws_.draw_even((b + lane_index()) * kBlock, kLanes * kBlock, next);
+        for (int k = 0; k < kMany && b + k * kLanes < blocks_; ++k)
+          store(first_.next + b + k * kLanes, next[k]);
+      }
     }
   }
 
@@ -91,8 +120,13 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
     return i + steps - 1;
   }
 
+  auto lanes_of_first() const {
+    return typename Base::Rules{p_, noise_, job_.realization, first_.next, first_.in, first_.out};
+  }
+
   const MessageState first_ = job_.of_blocks;
   const BlockPhases phases_{job_};
+  const FirstNoise<Noise> draws_{p_, noise_, job_.realization};
   std::int64_t blocks_ = 0;               // none: all ranks are in their arrays
   std::int64_t rest_ = 0, rest_end_ = 0;  // where the ranks beyond the last whole block are
 };

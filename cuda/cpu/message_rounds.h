@@ -95,7 +95,8 @@ struct MessageRounds {
       : lanes(lanes),
         times(times),
         rules{r[k]...},
-        works(lanes.noise.in_communication && ((r[k].works() && (k < kCount || kSend)) || ...)) {
+        works(lanes.noise.in_communication &&
+              ((r[k].cost.works() && (k < kCount || kSend)) || ...)) {
     for (int t = 0; t < kCount; ++t)
       quiet_turns[t] =
           t + 1 < kCount || kSend ? QuietTurn(r[t].cost, r[t + 1].cost.send) : QuietTurn(r[t].cost);

@@ -98,7 +98,7 @@ struct Subtree {
 };
 
 inline bool any_works(const MessageCost* m, const MessageCost* end) {
-  return std::any_of(m, end, [](const MessageCost& c) { return c.send > 0 || c.receive > 0; });
+  return std::any_of(m, end, [](const MessageCost& c) { return c.works(); });
 }
 
 // Blocks of ranks, kLanes of them from block `b` on, one a lane.

@@ -90,7 +90,7 @@ struct MessageTrees {
   static constexpr int kAtOnce = 4;
 
   bool any_works() const {
-    return std::any_of(trees, trees + count, [](const Tree& t) { return t.rule.works(); });
+    return std::any_of(trees, trees + count, [](const Tree& t) { return t.rule.cost.works(); });
   }
 
   template <int n>

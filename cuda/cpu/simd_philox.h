@@ -84,20 +84,13 @@ struct FirstRounds {
 struct WordLanes {
   ULanes w[4];
 };
-// Of n registers in turn: a round waits for the one before it, and a processor does not look far
-// enough ahead to fill the time with the next block. `first`: kM1 times the ranks, with which the
-// first round begins.
-template <int n>
-JF_HD void philox_of_products(const RoundKeys& keys, const FirstRounds& common,
-                              const ULanes (&first)[n], WordLanes (&words)[n]) {
+// Rounds from `begin` on, of n registers in turn: a round waits for the one before it, and a
+// processor does not look far enough ahead to fill the time with the next block.
+template <int begin, int n>
+JF_HD void philox_rounds(const RoundKeys& keys, WordLanes (&words)[n]) {
   const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
-#pragma GCC unroll 8
-  for (int i = 0; i < n; ++i) {
-    const ULanes second = multiply32(m0, high_halves(first[i]) ^ common.before);
-    words[i] = {{first[i] ^ common.w0, common.w1, high_halves(second) ^ common.w2, second}};
-  }
 #pragma GCC unroll 10
-  for (int round = 2; round < philox::kRounds; ++round) {
+  for (int round = begin; round < philox::kRounds; ++round) {
 #pragma GCC unroll 8
     for (int i = 0; i < n; ++i) {
       ULanes(&w)[4] = words[i].w;
@@ -110,51 +103,76 @@ JF_HD void philox_of_products(const RoundKeys& keys, const FirstRounds& common,
   }
 }
 
+// `first`: kM1 times the ranks, with which the first round begins.
+template <int n>
+JF_HD void philox_of_products(const RoundKeys& keys, const FirstRounds& common,
+                              const ULanes (&first)[n], WordLanes (&words)[n]) {
+  const ULanes m0 = ULanes{} + philox::kM0;
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) {
+    const ULanes second = multiply32(m0, high_halves(first[i]) ^ common.before);
+    words[i] = {{first[i] ^ common.w0, common.w1, high_halves(second) ^ common.w2, second}};
+  }
+  philox_rounds<2>(keys, words);
+}
+
 #if defined(__AVX512F__)
 // Multiplications, shuffles and xors share two ports: here the high halves come by a load of what
 // has been stored, which takes neither. Eight are enough to wait for that, and too many for what a
 // round leaves to stay in registers, too.
 constexpr int kMostBlocks = 8;
+JF_HD ULanes stored_high_halves(const ULanes& stored) {
+  ULanes found;
+  asm("vmovshdup %1, %0" : "=v"(found) : "m"(stored));
+  return found;
+}
+struct MostBlocks {
+  ULanes p0[2][kMostBlocks], p1[2][kMostBlocks];  // products of even rounds, and of odd ones
+  ULanes w0[kMostBlocks], w2[kMostBlocks];
+
+  JF_HD static void keep(ULanes& place, ULanes v) {
+    place = v;
+    asm("" : "+m"(place));
+  }
+  // Rounds from `begin` on; before it w[3] is in p0, and w[1] of block i is w1(i).
+  template <int begin, class First>
+  JF_HD void rounds(const RoundKeys& keys, WordLanes (&words)[kMostBlocks], First&& w1) {
+    constexpr int n = kMostBlocks, kLast = philox::kRounds - 1;
+    const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
+#pragma GCC unroll 10
+    for (int round = begin; round < kLast; ++round) {
+      const int now = round & 1;
+#pragma GCC unroll 8
+      for (int i = 0; i < n; ++i) {
+        keep(p0[now][i], multiply32(m0, w0[i]));
+        keep(p1[now][i], multiply32(m1, w2[i]));
+        w0[i] = stored_high_halves(p1[now][i]) ^ (round == begin ? w1(i) : p1[!now][i]) ^
+                keys.k0[round];
+        w2[i] = stored_high_halves(p0[now][i]) ^ p0[!now][i] ^ keys.k1[round];
+      }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) {  // often not all words are wanted
+      const ULanes last0 = multiply32(m0, w0[i]), last1 = multiply32(m1, w2[i]);
+      words[i] = {{high_halves(last1) ^ p1[!(kLast & 1)][i] ^ keys.k0[kLast], last1,
+                   high_halves(last0) ^ p0[!(kLast & 1)][i] ^ keys.k1[kLast], last0}};
+    }
+  }
+};
 template <>
 JF_HD void philox_of_products<kMostBlocks>(const RoundKeys& keys, const FirstRounds& common,
                                            const ULanes (&first)[kMostBlocks],
                                            WordLanes (&words)[kMostBlocks]) {
-  constexpr int n = kMostBlocks, kLast = philox::kRounds - 1;
-  const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
-  const auto high = [](const ULanes& stored) JF_INLINE {
-    ULanes found;
-    asm("vmovshdup %1, %0" : "=v"(found) : "m"(stored));
-    return found;
-  };
-  const auto forget = [](ULanes& stored) JF_INLINE { asm("" : "+m"(stored)); };
-  ULanes p0[2][n], p1[2][n], w0[n], w2[n];  // products of even rounds, and of odd ones
+  const ULanes m0 = ULanes{} + philox::kM0;
+  MostBlocks b;
 #pragma GCC unroll 8
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < kMostBlocks; ++i) {
     const ULanes second = multiply32(m0, high_halves(first[i]) ^ common.before);
-    w0[i] = first[i] ^ common.w0;
-    w2[i] = high_halves(second) ^ common.w2;
-    p0[1][i] = second;
-    p1[1][i] = common.w1;
+    b.w0[i] = first[i] ^ common.w0;
+    b.w2[i] = high_halves(second) ^ common.w2;
+    b.p0[1][i] = second;
   }
-#pragma GCC unroll 10
-  for (int round = 2; round < kLast; ++round) {
-    const int now = round & 1;
-#pragma GCC unroll 8
-    for (int i = 0; i < n; ++i) {
-      p0[now][i] = multiply32(m0, w0[i]);
-      forget(p0[now][i]);
-      p1[now][i] = multiply32(m1, w2[i]);
-      forget(p1[now][i]);
-      w0[i] = high(p1[now][i]) ^ p1[!now][i] ^ keys.k0[round];
-      w2[i] = high(p0[now][i]) ^ p0[!now][i] ^ keys.k1[round];
-    }
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < n; ++i) {  // often not all words are wanted
-    const ULanes last0 = multiply32(m0, w0[i]), last1 = multiply32(m1, w2[i]);
-    words[i] = {{high_halves(last1) ^ p1[!(kLast & 1)][i] ^ keys.k0[kLast], last1,
-                 high_halves(last0) ^ p0[!(kLast & 1)][i] ^ keys.k1[kLast], last0}};
-  }
+  b.rounds<2>(keys, words, [&](int) JF_INLINE { return common.w1; });
 }
 #else
 constexpr int kMostBlocks = 4;
@@ -168,16 +186,6 @@ JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const
   ULanes first[n];
 #pragma GCC unroll 8
   for (int i = 0; i < n; ++i) first[i] = multiply32(m1, (ULanes)ranks[i]);
-  philox_of_products(keys, common, first, words);
-}
-// Of rank, rank + 1, ... of each lane.
-JF_HD void philox_of_neighbours(const RoundKeys& keys, const FirstRounds& common, Lanes rank,
-                                WordLanes (&words)[kMostBlocks]) {
-  const ULanes m1 = ULanes{} + philox::kM1;
-  ULanes first[kMostBlocks];
-  first[0] = multiply32(m1, (ULanes)rank);
-#pragma GCC unroll 8
-  for (int i = 1; i < kMostBlocks; ++i) first[i] = first[i - 1] + m1;
   philox_of_products(keys, common, first, words);
 }
 JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
