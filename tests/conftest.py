@@ -1,5 +1,6 @@
-"""What all tests share: tests marked `gpu` need a CUDA device."""
+"""What all tests share: tests marked `gpu` need a CUDA device, and none may stand still."""
 
+import os
 import signal
 from collections import Counter
 
@@ -9,10 +10,21 @@ import pytest
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+LIMIT = 1200  # seconds for a test with its fixtures; the slowest takes a third on two cores
 
+
+@pytest.hookimpl(tryfirst=True)  # before the plugins look at their options
 def pytest_configure(config):
-    if hasattr(config.option, "loadscopereorder"):  # pytest-xdist shall take files as they come
-        config.option.loadscopereorder = False
+    """Defaults of plugins that need not be there."""
+    option = config.option
+    if hasattr(option, "loadscopereorder"):  # pytest-xdist shall take files as they come
+        option.loadscopereorder = False
+    # Its replacement for a process that crashed may wait for ever: the run ends, and says where.
+    if getattr(option, "maxworkerrestart", "") is None:
+        option.maxworkerrestart = "0"
+    # pytest-timeout
+    if getattr(option, "timeout", 0) is None and "PYTEST_TIMEOUT" not in os.environ:
+        option.timeout = LIMIT
 
 
 def slow_files_first(items):
