@@ -1,13 +1,13 @@
 """Run a study as a script of a user does: python run_study.py STUDY.toml OUT WORKERS SECONDS."""
 
+import os
 import sys
 
 from jitterfly.studies.reading import load_study
 from jitterfly.sweep import run
 
 
-def main():
-    path, out, workers, seconds = sys.argv[1:]
+def main(path, out, workers, seconds):
     run(
         load_study(path),
         out,
@@ -16,5 +16,15 @@ def main():
     )
 
 
+def forked(environment, told, *arguments):
+    """The same in a process that was forked, as if it had been started; `told` is its output."""
+    os.setsid()
+    os.environ.update(environment)
+    output = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    main(*arguments)
+
+
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

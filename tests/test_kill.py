@@ -19,6 +19,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+import run_study
 import sweep_cases
 
 from jitterfly.sweep import run
@@ -28,6 +29,8 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc"),
 ]
 
+FORKSERVER = multiprocessing.get_context("forkserver")
+FORKSERVER.set_forkserver_preload(["jitterfly.sweep", "jitterfly.store.export"])
 KILLS = 50
 SCRIPT = Path(__file__).with_name("run_study.py")
 _MARK = "JITTERFLY_TEST_OF_KILLING"
@@ -69,13 +72,16 @@ class Run:
         self.mark = uuid.uuid4().hex
         self.out = out
         self.before = size(out)
+        self.start(command, [str(study), str(out), workers, str(seconds)])
+
+    def start(self, command, arguments):
         environment = os.environ | {
             _MARK: self.mark,
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         }
         self.process = subprocess.Popen(
-            [*command, str(SCRIPT), str(study), str(out), workers, str(seconds)],
+            [*command, str(SCRIPT), *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -83,6 +89,19 @@ class Run:
             text=True,
             start_new_session=True,
         )
+
+    def ended(self, seconds=0):
+        """Whether it is over, after so many seconds or before."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def result(self):
+        """Wait for its end: exit status and output."""
+        told, _ = self.process.communicate(timeout=100)
+        return self.process.returncode, told
 
     def members(self):
         """Every process of this run, however it was started."""
@@ -100,7 +119,7 @@ class Run:
     def writes(self):
         """Wait for its first record; whether there was one before it ended."""
         while size(self.out) <= self.before:
-            if self.process.poll() is not None:
+            if self.ended():
                 return False
             time.sleep(0.001)
         return True
@@ -115,17 +134,15 @@ class Run:
 
     def finish(self):
         """Let it come to its end."""
-        told, _ = self.process.communicate(timeout=100)
-        assert self.process.returncode == 0, told
+        status, told = self.result()
+        assert status == 0, told
 
     def killed_after(self, seconds):
         """Whether it was still there to be killed."""
-        try:
-            self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return True
-        return False
+        if self.ended(seconds):
+            return False
+        self.kill()
+        return True
 
     def kill(self):
         """SIGKILL to all, and wait until they are gone."""
@@ -136,7 +153,31 @@ class Run:
                 except ProcessLookupError:
                     continue
             time.sleep(0.001)
-        self.process.communicate()
+        self.result()
+
+
+class Forked(Run):
+    """From a process that has imported everything: half of the time, for what comes after that."""
+
+    def start(self, command, arguments):
+        assert command == [sys.executable]
+        self.told = self.out.with_name("told")
+        self.process = FORKSERVER.Process(
+            target=run_study.forked, args=({_MARK: self.mark}, self.told, *arguments)
+        )
+        self.process.start()
+
+    def ended(self, seconds=0):
+        self.process.join(seconds)
+        return self.process.exitcode is not None
+
+    def result(self):
+        assert self.ended(100)
+        return self.process.exitcode, self.told.read_text() if self.told.exists() else ""
+
+    def members(self):
+        own = [] if self.ended() else [self.process.pid]  # its environment tells no mark
+        return own + super().members()
 
 
 @pytest.fixture(scope="module")
@@ -167,10 +208,13 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
 
     out, ends, kills, states = tmp_path / "out", 0, 0, set()
     while kills < KILLS or ends == 0:
-        one = Run(mode, study, out, SECONDS)
+        early = draw.random() < 0.2
+        # Early, the start is what is killed; and other modes start processes of their own.
+        fresh = early or kills == KILLS or mode != "one process"
+        one = (Run if fresh else Forked)(mode, study, out, SECONDS)
         if kills == KILLS:  # to the end
             killed = False
-        elif draw.random() < 0.2:  # before it writes anything
+        elif early:  # before it writes anything
             killed = one.killed_after(draw.uniform(0, writing - started))
         else:
             killed = one.writes() and one.killed_after(draw.uniform(0, end - writing))
@@ -202,11 +246,9 @@ def test_killed_at_each_line_that_writes(tmp_path):
     run(sweep_cases.study(SMALL), tmp_path / "undisturbed")
     samples = sweep_cases.samples(tmp_path / "undisturbed")
     whole = sweep_cases.contents(tmp_path / "undisturbed")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["jitterfly.sweep", "jitterfly.store.export"])
     for kills in itertools.count():
         out = tmp_path / str(kills)
-        process = context.Process(target=sweep_cases.run_up_to_line, args=(kills, SMALL, out))
+        process = FORKSERVER.Process(target=sweep_cases.run_up_to_line, args=(kills, SMALL, out))
         process.start()
         process.join()
         if process.exitcode == 0:

@@ -11,6 +11,7 @@ import pytest
 from jitterfly.measured.formats import formats
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals need the main thread"
 )

@@ -39,9 +39,12 @@ SANITIZERS = ("address,undefined", "thread")
 # What a gather of AVX2 or AVX-512 reads is not checked; that of the portable one is.
 ISAS = ("portable", "avx2", "avx512")
 FLAGS = ["-std=c++20", "-Og", "-g1", "-ffp-contract=off", "-fno-omit-frame-pointer", "-pthread"]
-# g++ takes half the time with checks of memory by calls, and less care for registers.
-QUICKER_GXX = ["--param", "asan-instrumentation-with-call-threshold=0", "-fira-region=one",
-               "-fira-algorithm=priority"]  # fmt: skip
+# g++ takes half the time with checks of memory by calls, and less care for registers; with the last
+# three, of which the thread sanitizer's objects gain nothing, a tenth less.
+QUICKER_GXX = ["-fira-region=one", "-fira-algorithm=priority"]
+QUICKER_ASAN = ["--param", "asan-instrumentation-with-call-threshold=0", "--param",
+                "ira-max-conflict-table-size=0", "--param", "ggc-min-expand=150", "--param",
+                "ggc-min-heapsize=600000"]  # fmt: skip
 FOUND = 66  # the exit status of a program in which a sanitizer found something
 OPTIONS = {
     "ASAN_OPTIONS": f"exitcode={FOUND}",
@@ -87,13 +90,15 @@ def units():
 
 
 @functools.cache
-def quicker():
+def is_gxx():
     version = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=True)
-    return QUICKER_GXX if "Free Software Foundation" in version.stdout else []
+    return "Free Software Foundation" in version.stdout
 
 
 def command(sanitizer):
-    flags = [*FLAGS, *quicker(), f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
+    flags = [*FLAGS, f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
+    if is_gxx():
+        flags += [*QUICKER_GXX, *(QUICKER_ASAN if "address" in sanitizer else [])]
     # These more than double the time to compile. AddressSanitizer finds most of what the first two
     # would; alignment, vptr and pointer-overflow are not looked for.
     if "undefined" in sanitizer:
