@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from kernel_cases import COSTS, everything
-from reference import Jitter, PeriodicNoise
+from kernel_cases import COSTS, PIECES, SAMPLES, everything
+from reference import Jitter, MessageDelay, PeriodicNoise, StepDelay
 from reference.cases import EngineCase
 from test_plain import check_instruction_sets
 
@@ -80,6 +80,13 @@ def to_mirrors(mirrors, log2_ranks, jitter=None, within=None):
     return EngineCase(log2_ranks, COSTS, within, periodic=noise, jitter=jitter, mirrors=mirrors)
 
 
+# None of which needs the time: panels have them drawn beforehand.
+DELAYS = (
+    StepDelay(SAMPLES.with_last(2**58)),
+    StepDelay(PIECES.with_last(2**60), at_send=True),
+    MessageDelay(SAMPLES.with_last(2**61)),
+)
+
 # The first two in one panel, which leaves its ranks in memory before the segment is given up.
 FULL = [sparse(9, 3), sparse(9, 32), *(sparse(11, seed) for seed in range(3))]
 
@@ -133,6 +140,30 @@ def test_any_mirrors(mirrors, log2_ranks, monkeypatch):
         check(replace(case, periodic=None, others=everything(case.ranks)), monkeypatch)
 
 
+@pytest.mark.parametrize("mirrors", [(1, 4, 8), (1, 8, 12), (1, 2, 4)])
+def test_copies_that_are_taken_back(mirrors, monkeypatch):
+    """Of ranks that skipped a level, in an earlier panel, with a copy that is not sent then."""
+    jitter = Jitter(10_000_000, tuple(2**64 // k for k in (10, 30, 100)))
+    for seed in range(10):
+        case = EngineCase(10, COSTS, (9,), jitter=jitter, mirrors=mirrors, seed=seed)
+        check(hidden(case), monkeypatch)
+
+
+@pytest.mark.parametrize("jitter", [None, rarely(0.1)])
+def test_cycles_of_mirrors(jitter, monkeypatch):
+    case = to_mirrors((1, 3, 12), 9, jitter)
+    check(replace(case, cycles=3), monkeypatch)
+
+
+@pytest.mark.parametrize("levels", [range(1, 9), (8,), (3, 8)])
+@pytest.mark.parametrize("mirrors", [(1,), (2, 1)])
+def test_delays_of_steps_in_several_panels(levels, mirrors, monkeypatch):
+    """A rank that skips levels only pays the delay of the last one: its copies may become later."""
+    for seed in range(3):
+        case = EngineCase(9, COSTS, levels, mirrors=mirrors, others=DELAYS, seed=seed)
+        check(hidden(case), monkeypatch)
+
+
 @pytest.mark.parametrize("log2_ranks", [4, 6, 9, 10])
 @pytest.mark.parametrize("draw", range(4))
 def test_cycles_and_any_noise(log2_ranks, draw, monkeypatch):
@@ -161,5 +192,5 @@ def test_the_cases_are_what_they_are_for():
     assert all(Skips.of(at_levels(levels, 0)).count > 50 for levels in LEVELS)
     mirrored = [Skips.of(to_mirrors(mirrors, 10, rarely(0.1), (2, 9))) for mirrors in MIRRORS]
     assert all(skips.count > 10 for skips in mirrored)
-    # Panels have room for half as many as there are ranks (PanelGroups::room).
+    # Between neighbours panels have room for half as many as there are ranks (PanelGroups::room).
     assert all(Skips.of(case).count > case.ranks / 2 for case in FULL)

@@ -1,5 +1,5 @@
-// Copies that overtake lower levels, of one segment: a list for each pair of mirrors. Rarely does
-// any pair have one.
+// Copies that may be taken, of one segment: those that overtake lower levels, and of mirrors that
+// are not neighbours all (panels.h). A list for each pair of neighbours; rarely has any pair one.
 #pragma once
 
 // First, for the reason given in block.h.

@@ -59,7 +59,12 @@ class Panel {
       for (std::int64_t y = 0; y < size(); y += kLanes) {
         const std::int64_t x = place(y);
         copy_times(work + y, in + x);
-        const auto known = early_.among_register(begin, x);
+        auto known = early_.among_register(begin, x);
+        // Who comes here with levels skipped does not exchange at these, even if the copy that was
+        // taken has been found not to be sent since: an earlier panel is to be done again.
+        const Lanes skipped = Lanes{} - load(work.busy + y);
+        if (__builtin_expect(any_greater(skipped, Lanes{}), 0))
+          known.steps |= (1u << (greatest(skipped) - p_.steps[begin].round)) - 1;
         early_steps_[y / kLanes] = known.steps;
         soonest_[y / kLanes] = known.soonest;
       }
@@ -79,7 +84,7 @@ class Panel {
           step<Copies::kNone>(steps, i, i - begin, i - drawn, never, mirrors, each_of);
         if (!kPairs && (p_.steps[i].flags & kCopy) != 0) copies_arrive(i, i - begin, note);
       }
-    } while (changed_);
+    } while (changed_ && !stopped(job_));
   }
 
  private:
@@ -108,7 +113,7 @@ class Panel {
           draw_messages(draws(number), network_, kOriginalJitter, sums[kOfMessages]);
   }
 
-  // Step i, number n of the panel and number s of those whose delays are drawn.
+  // Step i, which is step `number` of the panel, and step s of those whose delays are drawn.
   template <Copies kCopies, class Anyhow>
   void step(const PanelSteps<Noise, Network>& steps, int i, int number, int s, bool never,
             const LevelMirrors& mirrors, Anyhow&& anyhow) {
@@ -130,9 +135,10 @@ class Panel {
                  ahead == 0 ? kNever : soonest_[y / kLanes]) == 0;
     };
     const auto some = [&]<int n>(const std::int64_t (&y)[n], const Lanes(&from)[n]) JF_INLINE {
-      unsigned left = (1u << n) - 1;
+      unsigned left = (1u << n) - 1;  // registers
       const std::uint32_t known = early_steps_[y[0] / kLanes] | early_steps_[y[n - 1] / kLanes];
       if (__builtin_expect(never, 0)) {
+        // All of them.
       } else if (__builtin_expect(known >> number == 0, 1)) {
         left = steps.template exchange_quietly<n, kCopies, false>(costs, step, s, noisy, originals,
                                                                   y, from, mirrors, {});

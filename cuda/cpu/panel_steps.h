@@ -169,7 +169,8 @@ struct PanelSteps {
     }
   }
 
-  // The register r that is at y, whatever happens to its ranks `ids`, unless copies to mirrors do.
+  // The register r that is at y, whatever happens to its ranks `ids`, if none of them takes a copy;
+  // copies go to `mirrors`.
   void exchange_with_mirrors(const Step& step, int s, std::int64_t y, Lanes ids, Lanes arrives,
                              const LevelMirrors& mirrors, PanelRegister& r) const {
     Clock<Lanes> c{r.sent, r.busy, r.next, ids};

@@ -143,7 +143,7 @@ class Panels {
   }
 
   // The copy of step i, of group g, from mirror number k arrives at rank x before a message that it
-  // has taken; kNever: it does not. Returns whether that is new.
+  // has taken, or as that; kNever: it does not. Returns whether that is new.
   bool note(int g, int i, int k, std::int64_t x, Tick arrival) {
     const Tick old = early_.set(i, k, x, arrival);
     if (old == arrival) return false;

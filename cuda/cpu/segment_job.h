@@ -7,7 +7,8 @@
 
 namespace jf {
 
-// A message that overtakes others: a copy that arrives at a rank before it has got a lower level.
+// A copy that arrives at a rank before it has got a lower level, and so overtakes others; to
+// mirrors that are not neighbours also one that only comes before the original.
 struct EarlyCopy {
   Tick arrival;        // or kNever: not any more
   std::int32_t after;  // number of the next one of this pair of ranks, from 1 on, or 0
@@ -71,14 +72,15 @@ JF_HD std::int64_t swept_bytes(std::int64_t size, std::int64_t copies) {
 }
 
 // Whether a pass is done in panels: its segments are full registers of neighbours, mirrors are in
-// the same panel always, and it does not need more memory than sweeps would, or not much.
+// the same panel always, and it does not need more memory than sweeps to one mirror would, or no
+// more than machines have for a core: sweeps take ten times as long.
 JF_HD bool has_panels(const Step* steps, const Pass& pass, std::int32_t farthest_mirror) {
-  constexpr std::int64_t kNotMuch = 1 << 28, kBeyond = 1 << (kDrawnBits - kDrawnSteps);
+  constexpr std::int64_t kOfACore = 1 << 28, kBeyond = 1 << (kDrawnBits - kDrawnSteps);
   const std::int64_t size = pass.map.size();
   if (pass.kind != kSegmentPass || pass.map.in_a_row() < kMaxLanes || farthest_mirror >= kBeyond)
     return false;
   const std::int64_t swept = swept_bytes(size, copies_in(steps, pass.begin, pass.end) * size);
-  return PanelGroups(steps, pass, farthest_mirror).bytes() <= (swept > kNotMuch ? swept : kNotMuch);
+  return PanelGroups(steps, pass, farthest_mirror).bytes() <= (swept > kOfACore ? swept : kOfACore);
 }
 
 struct SegmentJob {
