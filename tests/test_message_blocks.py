@@ -27,6 +27,7 @@ ENTRIES = {
     "receivers busy": ((0, 90, 1000, 80), (0, 0, 1000, 80)),
     "idle": ((0, 0, 1000, 300), (0, 0, 700, 0)),
     "links": ((40, 90, 1000, 300), (20, 70, 200, 90)),
+    "links, not for long": ((40, 90, 1000, 300), (20, 70, 400, 350)),
     "links for long": ((40, 90, 100, 2500), (20, 70, 200, 5000)),
 }
 """Costs of messages up and down: send, receive, transit, gap."""
@@ -240,6 +241,23 @@ def test_many_cycles_one_way(down, monkeypatch):
                           (), 3, 1)  # fmt: skip
         one = replace(one, one_rank=rng.random() < 0.15)
         check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")
+
+
+@pytest.mark.parametrize("cycles", [1, 3, 10, 21])
+def test_first_ranks_are_last(cycles, monkeypatch):
+    """Of blocks: after the others they send to each other once more, at other costs."""
+    steps = Steps(300)
+    for steps.cycle in range(cycles):
+        steps.add(0)
+        tree(steps, True)
+        steps.message((TREE, 64, steps.ranks, 1), 0, 50)
+        if steps.cycle % 5 == 4 or steps.cycle == cycles - 1:
+            steps.add(4, row=True)
+    for costly in ((40, 90, 9000, 0), (0, 0, 9000, 0)):
+        entries = costly, (30, 70, 1200, 0)
+        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0),
+                          PERIODIC["fresh"], (), 3, 1)  # fmt: skip
+        check(one, monkeypatch, f"{costly}")
 
 
 @pytest.mark.parametrize("program", [reduce, broadcast, both])

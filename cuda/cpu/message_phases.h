@@ -107,7 +107,7 @@ struct BlockPhases {
   // Whether, of such cycles, no rank waits for one that it sends to: all messages within blocks go
   // the same way, and there is no work. Down, all that is asked for is how blocks have left it.
   bool are_one_way() const {
-    bool any = false, down = false, looks = false;
+    bool any = false, down = false, looks = false, far_since = false;
     for (int i = job.pass->begin; i < job.pass->end; ++i) {
       const Step& s = p.steps[i];
       if (s.kind == kCompute && p.costs.work > 0) return false;
@@ -116,9 +116,11 @@ struct BlockPhases {
         if (any && down != (s.c != 0)) return false;
         any = true;
         down = s.c != 0;
+        far_since = false;
         i += kBlockSteps - 1;
-      } else if (s.row >= 0) {
-        looks = looks || far || !any;
+      } else {
+        far_since = far_since || far;
+        looks = looks || (s.row >= 0 && (far_since || !any));
       }
     }
     return any && !(down && looks);

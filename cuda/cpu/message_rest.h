@@ -77,7 +77,7 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
     }
   }
 
-  // What draws of blocks b, b + 1, ... begin with.
+  // What draws of blocks b, b + 1, ... begin with. The table is one thread's.
   const RankRounds* begun(std::int64_t b) const {
     const RankTable& table = job_.ranks;
     const auto at = [&](std::int64_t block) {
