@@ -68,10 +68,6 @@ bool Program::has_copies() const {
   return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kMirrored; });
 }
 
-std::int32_t Program::farthest_mirror() const {
-  return *std::max_element(mirrors.begin(), mirrors.end());
-}
-
 bool Program::cpu_works() const {
   return std::any_of(steps.begin(), steps.end(), [&](const Step& s) {
     if (s.kind == kCompute) return costs.work > 0;

@@ -71,7 +71,6 @@ class Program {
   // Whether any step takes CPU time, which alone is what noise of intervals can delay.
   bool cpu_works() const;
   bool has_copies() const;  // sent after the original, or asked for
-  std::int32_t farthest_mirror() const;
   // busy differs from sent, so tiles need room for both.
   bool has_busy() const { return has_copies() || costs.forward > 0; }
   bool general() const, sources_needed() const;  // see ProgramView

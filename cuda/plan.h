@@ -30,6 +30,12 @@ struct TileMap {
     const std::int64_t low = local & ((std::int64_t{1} << low_bits) - 1);
     return low | (local >> low_bits) << window_start;
   }
+  // The tile that a rank is in.
+  JF_HD std::int64_t tile_of(std::int64_t rank) const {
+    const std::int32_t between = window_start - low_bits;
+    const std::int64_t middle = rank >> low_bits & ((std::int64_t{1} << between) - 1);
+    return middle | rank >> (window_start + window_bits) << between;
+  }
   JF_HD bool covers(std::int32_t bit) const {
     return bit < low_bits || (bit >= window_start && bit < window_start + window_bits);
   }

@@ -157,7 +157,11 @@ class Run:
 
 
 class Forked(Run):
-    """From a process that has imported everything: half of the time, for what comes after that."""
+    """A run in one process, which is forked from one that has imported all modules.
+
+    It is for kills after the first record. To start Python and import the modules takes about half
+    of such a run's time, and it is never killed there.
+    """
 
     def start(self, command, arguments):
         assert command == [sys.executable]

@@ -1,8 +1,8 @@
-// Copies that may be taken, of one segment: those that overtake lower levels, and of mirrors that
-// are not neighbours all (panels.h). A list for each pair of neighbours; rarely has any pair one.
+// The copies of a segment that ranks may take ahead of lower levels (panels.h), as a list for each
+// pair of neighbours: rarely has any pair one.
 #pragma once
 
-// First, for the reason given in block.h.
+// First, for the reason given in register_noise.h.
 // clang-format off
 #include "simd.h"
 #include "simd_random.h"
@@ -14,18 +14,18 @@ namespace {
 
 class EarlyCopies {
  public:
-  bool full = false;
+  bool full = false;  // one did not fit, and was left out
 
+  // In memory for `room` copies, and for the first one of each of so many pairs.
   EarlyCopies(EarlyCopy* copies, std::int64_t room, std::int32_t* first, std::int64_t pairs)
       : copies_(copies), room_(room), first_(first) {
     for (std::int64_t i = 0; i < pairs; ++i) first_[i] = 0;
   }
 
-  // Those to the ranks of a register: the steps from number `begin` on that make their levels, as
-  // bits, and when the first of them arrives.
+  // Those to the ranks of a register that are of some step or a later one.
   struct OfRegister {
-    std::uint32_t steps;
-    Tick soonest;
+    std::uint32_t steps;  // bit k: some are of the k-th step from there on
+    Tick soonest;         // when the first of them arrives
   };
   JF_HD OfRegister among_register(int begin, std::int64_t x) const {
     constexpr int kPairs = kLanes / 2;
@@ -36,7 +36,7 @@ class EarlyCopies {
     return of_pairs(begin, all);
   }
 
-  // Whether a rank of the pair at x was ever sent one.
+  // Whether there is one, or was, for a rank of the pair at x.
   bool at_pair(std::int64_t x) const { return first_[x / 2] != 0; }
 
   struct Found {
@@ -44,8 +44,8 @@ class EarlyCopies {
     int step;
   };
 
-  // The one of a level made from step i on that is at rank x first, of mirrors k with from(k).
-  // Equal: the lower level.
+  // Of those to rank x from mirrors k with from(k), of step i or a later one, the one that arrives
+  // first. Of copies that arrive together it is the one of the lower level.
   template <class From>
   Found earliest_since(int i, std::int64_t x, From&& from) const {
     Found best{kNever, i};
@@ -60,8 +60,8 @@ class EarlyCopies {
     return best;
   }
 
-  // Sets when the copy of step i from mirror number k arrives at rank x, kNever if it can not be of
-  // use. Returns when it did by what was known before.
+  // Sets when the copy of step i from mirror number k arrives at rank x; kNever: it can not be of
+  // use. Returns what was set before.
   Tick set(int i, int k, std::int64_t x, Tick arrival) {
     const auto place = static_cast<std::int32_t>(2 * (kMostMirrors * i + k) + x % 2);
     for (std::int32_t at = first_[x / 2]; at != 0; at = copies_[at - 1].after) {

@@ -40,7 +40,7 @@ class Run {
         request_(request),
         view_(view_of(program, request.seed, capture != nullptr)),
         passes_(plan(program, kLimits)),
-        sizes_(sizes(program, passes_)),
+        sizes_(sizes(program, view_, passes_)),
         runner_(choose_tile_runner()),
         capture_(capture) {
     const int wanted = request.threads > 0 ? request.threads : hardware_threads();
@@ -172,8 +172,7 @@ class Run {
 
   void run_segment(const TileJob& job, const Scratch& scratch, const State& state,
                    std::int64_t slot) const {
-    if (runner_.run_panels != nullptr &&
-        has_panels(view_.steps, *job.pass, view_.farthest_mirror()) &&
+    if (runner_.run_panels != nullptr && panel_bytes(view_, *job.pass) > 0 &&
         runner_.run_panels({job, scratch.tile, state.segment_memory(slot), &stop_}))
       return;
     cpu::run_segment(job, state.segment(slot), stop_);

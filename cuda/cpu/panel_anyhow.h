@@ -1,5 +1,5 @@
-// A register of a panel in one exchange, whatever happens to its ranks: those that early copies go
-// to, or went to, one by one.
+// A register of a panel in one exchange, whatever happens to its ranks. Those that early copies are
+// known of, or were, are done one by one.
 #pragma once
 
 // clang-format off
@@ -16,9 +16,10 @@ struct PanelAnyhow {
   const EarlyCopies& early;
   const PanelRank<Noise, Network> rank;
 
-  // Step i, number s of those whose delays are drawn, of the register at y of the panel and x of
-  // the segment; `from`: when the messages of their partners left. Returns whether note(step,
-  // number of the mirror, rank, arrival) told of any copy that it is new.
+  // Step i, which is step s of those whose delays are drawn, of the register at y of the panel and
+  // x of the segment; `from`: when the messages of its ranks' partners left. note(step, number of
+  // the mirror, rank, arrival) is told of copies, and returns whether that is new; see(step, number
+  // of the rank, ready time) is told each level that a rank gets. Returns whether anything was new.
   template <class Note, class See>
   __attribute__((noinline)) bool among_pairs(const PanelSteps<Noise, Network>& steps, int i, int s,
                                              std::int64_t y, std::int64_t x, Lanes from, Note& note,
@@ -26,10 +27,10 @@ struct PanelAnyhow {
     const Step& step = steps.p.steps[i];
     const PanelPair<Noise, Network> pair{rank, early};
     const Lanes ids = ranks(x);
-    const PanelRegister before = steps.before(y);
-    PanelRegister r = before;
+    const RegisterTimes before = load_times(steps.work + y);
+    RegisterTimes r = before;
     const Lanes arrives = steps.originals_arrive(step, s, y, ids, from);
-    const Lanes copies = steps.exchange_anyhow(step, s, y, ids, arrives, r);
+    const Lanes copies = steps.exchange_with_neighbours(step, s, y, ids, arrives, r);
     bool changed = false;
     for (unsigned k = 0; k < kLanes; k += 2) {
       if (!early.at_pair(x + k)) {
@@ -48,19 +49,20 @@ struct PanelAnyhow {
         if ((step.flags & kCopy) != 0) changed |= note(i, 0, x + k + m, overtakes[m]);
       }
     }
-    steps.put(y, r);
+    store_times(steps.work + y, r);
     return changed;
   }
 
-  // The same where copies go to mirrors: who gets them is told later, see PanelCopies::arrive.
+  // The same where copies go to mirrors. It notes only when they leave: PanelCopies::deliver finds
+  // when they arrive.
   template <class See>
   __attribute__((noinline)) void among_mirrors(const PanelSteps<Noise, Network>& steps, int i,
                                                int s, std::int64_t y, std::int64_t x, Lanes from,
                                                const LevelMirrors& mirrors, See& see) const {
     const Step& step = steps.p.steps[i];
     const Lanes ids = ranks(x);
-    const PanelRegister before = steps.before(y);
-    PanelRegister r = before;
+    const RegisterTimes before = load_times(steps.work + y);
+    RegisterTimes r = before;
     const Lanes arrives = steps.originals_arrive(step, s, y, ids, from);
     steps.exchange_with_mirrors(step, s, y, ids, arrives, mirrors, r);
     for (unsigned m = 0; m < kLanes; ++m) {
@@ -76,7 +78,7 @@ struct PanelAnyhow {
       for (std::int32_t k = 0; k < mirrors.count; ++k)
         steps.copies.left[mirrors.number[k]][y + m] = left[mirrors.number[k]];
     }
-    steps.put(y, r);
+    store_times(steps.work + y, r);
   }
 };
 

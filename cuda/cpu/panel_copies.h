@@ -1,5 +1,6 @@
-// Copies of one level on their way between the ranks of a panel, where mirrors are any: when they
-// leave is written down as ranks do the exchange, and afterwards who gets one in time.
+// Copies of one level on their way between the ranks of a panel, where mirrors may be any ranks of
+// it: as these do the exchange, it is noted when their copies leave, and afterwards found which of
+// them arrive in time to be taken.
 #pragma once
 
 // clang-format off
@@ -10,7 +11,7 @@
 namespace jf {
 namespace {
 
-// The mirrors that copies of a level go to, in this order.
+// The numbers of the mirrors that copies of a level go to, in the order in which they are sent.
 struct LevelMirrors {
   std::int32_t count = 0, number[kMostMirrors];
 
@@ -24,13 +25,15 @@ struct PanelCopies {
   // When the copy to mirror k of rank y of the panel leaves, or kNever.
   alignas(64) Tick left[kMostMirrors][kDrawnRanks];
 
-  // Of exchange `step`, after it: tell(k, rank of the panel, arrival) for each copy that may not be
-  // there after all messages that its rank has taken, kNever if it is; and for all to registers y
-  // with known(y). Mirrors are within 2^(kDrawnBits - kDrawnSteps) neighbours (has_panels), and so
-  // their numbers in the panel differ as they do themselves. ids(y): the ranks of a register.
+  // Those of exchange `step`, after it. tell(k, rank of the panel, arrival) is told of each copy
+  // that may arrive by the time its rank has taken its last message; kNever: it does not. Of copies
+  // to a register y with known(y) it is told of all, as what is known of them may be wrong by now.
+  //
+  // ids(y): the ranks of a register. Mirrors are within 2^(kDrawnBits - kDrawnSteps) neighbours
+  // (panel_bytes), and so their numbers in the panel differ as they do themselves.
   template <class Rank, class Ids, class Known, class Tell>
-  void arrive(const Rank& rank, const Step& step, std::int64_t size, const PanelTimes& work,
-              Ids&& ids, Known&& known, Tell&& tell) const {
+  void deliver(const Rank& rank, const Step& step, std::int64_t size, const PanelTimes& work,
+               Ids&& ids, Known&& known, Tell&& tell) const {
     const LevelMirrors mirrors(rank.p, step.round + 1);
     const Tick transit = rank.p.costs.transit;
     for (std::int32_t j = 0; j < mirrors.count; ++j) {
@@ -43,8 +46,8 @@ struct PanelCopies {
         if (__builtin_expect(!known(y) && !any_greater(taken - (transit - 1), sent), 1)) continue;
         const Lanes receivers = ids(y);
         for (unsigned m = 0; m < kLanes; ++m) {
-          const Tick at = rank.copy_arrives(step, k, receivers[m], sent[m], taken[m]);
-          // At the same time: it may be what was taken.
+          const Tick at = rank.copy_arrival_by(step, k, receivers[m], sent[m], taken[m]);
+          // Together with the last message taken: it may be that message.
           tell(k, y + m, at <= taken[m] ? at : kNever);
         }
       }

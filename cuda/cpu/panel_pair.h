@@ -1,5 +1,6 @@
-// One exchange of two mirrors that only send copies to each other, one of which may be handed a
-// level above the next one. Which of them takes the copy of this very level is settled at once.
+// One exchange of two ranks that are each other's only mirrors, where one or both may be handed a
+// level above the next one. Which of them takes the other's copy of this very level is settled at
+// once.
 #pragma once
 
 // clang-format off
@@ -18,8 +19,8 @@ struct PanelPair : PanelRank<Noise, Network> {
   using Rank::p;
 
   // Step i of ranks `id`, at x and x + 1 of the segment; `original`: when the messages of their
-  // partners arrive. overtakes[m]: when the copy of this level arrives at rank m, or kNever if that
-  // is not before it got a lower one. see(m, step, ready time) is told each level that a rank gets.
+  // partners arrive. overtakes[m]: when the copy of this level arrives at rank m, or kNever if it
+  // overtakes no lower level there. see(m, step, ready time) is told each level that a rank gets.
   template <class See>
   __attribute__((noinline)) void exchange_pair(int i, std::int64_t x, const Tick (&id)[2],
                                                const Tick (&original)[2], RankTimes (&t)[2],
@@ -42,7 +43,7 @@ struct PanelPair : PanelRank<Noise, Network> {
       const auto see_of = [&](int level, Tick ready) { see(m, level, ready); };
       const Tick late = waits[m] ? later(t[m].taken, original[m]) : t[m].taken;
       const Tick copy =
-          copies_here ? copy_arrives(step, m, id, waits, own_way, original, own, late) : kNever;
+          copies_here ? copy_from_mirror(step, m, id, waits, own_way, original, own, late) : kNever;
       if (!waits[m]) {  // it has skipped this level: its original message of the next round follows
         // Of copies that arrive together the one of the lower level is taken.
         overtakes[m] = copy <= t[m].taken ? copy : kNever;
@@ -65,17 +66,18 @@ struct PanelPair : PanelRank<Noise, Network> {
   }
 
  private:
-  // At rank m, from a mirror that got there by its own path; kNever also if after `late`. Of two
-  // mirrors only one can adopt the other's: the other sent it after its original had arrived.
-  Tick copy_arrives(const Step& step, int m, const Tick (&id)[2], const bool (&waits)[2],
-                    const bool (&own_way)[2], const Tick (&original)[2],
-                    const OwnPath<Tick> (&own)[2], Tick late) const {
+  // When the mirror's copy arrives at rank m, if by `late` (copy_arrival_by). The mirror sends one
+  // if it got the level by its own path. Of two mirrors only one can adopt the other's copy: the
+  // other had sent it after its original had arrived.
+  Tick copy_from_mirror(const Step& step, int m, const Tick (&id)[2], const bool (&waits)[2],
+                        const bool (&own_way)[2], const Tick (&original)[2],
+                        const OwnPath<Tick> (&own)[2], Tick late) const {
     const int mirror = m ^ 1;
     if (!waits[mirror] || !own_way[mirror]) return kNever;
-    const Tick copy = Rank::copy_arrives(step, 0, id[m], own[mirror].after.busy, late);
+    const Tick copy = this->copy_arrival_by(step, 0, id[m], own[mirror].after.busy, late);
     const bool mirror_adopts = copy != kNever && waits[m] && own_way[m] &&
-                               Rank::copy_arrives(step, 0, id[mirror], own[m].after.busy,
-                                                  original[mirror]) < original[mirror];
+                               this->copy_arrival_by(step, 0, id[mirror], own[m].after.busy,
+                                                     original[mirror]) < original[mirror];
     return mirror_adopts ? kNever : copy;
   }
 };

@@ -1,23 +1,16 @@
-// One exchange of a rank that may be handed a level above the next one: as segment.h does it, but
-// from the early copies that are known.
+// One exchange of a rank that may be handed a level above the next one, as segment.h does it: but
+// there the guesses are when all copies arrive, here only the early copies that are known.
 #pragma once
 
 // clang-format off
 #include "early_copies.h"
+#include "panel_times.h"
 // clang-format on
 #include "../noise/loads.h"
 #include "../steps.h"
 
 namespace jf {
 namespace {
-
-// Before an exchange and after it, see PanelTimes.
-struct RankTimes {
-  Tick sent, busy, next, taken;
-
-  bool waits() const { return busy >= 0; }
-  Clock<Tick> clock(Tick id) const { return {sent, waits() ? busy : sent, next, id}; }
-};
 
 template <class Noise, class Network>
 struct PanelRank {
@@ -26,16 +19,17 @@ struct PanelRank {
   const Network& network;
   std::uint32_t realization;
 
-  // When the copy of a level that left mirror number k at `left` arrives at a rank, or kNever if
-  // after `late`: its delay only makes it later, so it is drawn only where it matters.
-  Tick copy_arrives(const Step& step, int k, Tick rank, Tick left, Tick late) const {
+  // When the copy of a level that left mirror number k at `left` arrives at a rank, if by `late`.
+  // If not, kNever is as good, and may be returned: delays in the network only make it later, so
+  // one is drawn only where it matters.
+  Tick copy_arrival_by(const Step& step, int k, Tick rank, Tick left, Tick late) const {
     if (left > late - p.costs.transit) return kNever;
     const auto draw = static_cast<std::uint32_t>(step.draw + k * kMirrorDraws);
     return left + p.costs.transit +
            network.delay(p.seed, kCopyJitter, draw, rank, realization, left);
   }
 
-  // Takes a copy at step i, and the levels up to its own with it.
+  // The rank takes a copy at step i, and with it the levels up to that of the copy.
   template <class See>
   void take(int i, const EarlyCopies::Found& copy, Clock<Tick> rank, RankTimes& t,
             See&& see) const {
@@ -47,16 +41,18 @@ struct PanelRank {
     for (int s = i; s <= copy.step; ++s) see(s, ready);
   }
 
-  // Who has level `reached` sends the messages of the rounds below one after the other.
+  // The rank has got level `reached`, that of this step or a higher one, without its exchange. It
+  // sends its original message of the next round at once, and waits again if it has skipped no
+  // more.
   void pass_by(const Step& step, Clock<Tick> rank, Tick reached, RankTimes& t) const {
     t.sent = send(noise, p.costs, step.draw + 1, rank.next, rank.sent, rank.id);
     t.next = rank.next;
     t.busy = reached == step.round + 1 ? t.sent : -reached;
   }
 
-  // Step i of rank `id`, at x of the segment, whose partner's message arrives at `original`, where
-  // copies of this very level are among those that are known, too. left[k]: when the copy to its
-  // mirror leaves, or kNever. see(step, ready time) is told each level that it gets.
+  // Step i of rank `id`, at x of the segment, whose partner's message arrives at `original`; copies
+  // of this very level are among those that are known, too. left[k]: when its copy to mirror number
+  // k leaves, or kNever. see(step, ready time) is told each level that the rank gets.
   template <class See>
   __attribute__((noinline)) void exchange_alone(int i, const EarlyCopies& early, std::int64_t x,
                                                 Tick id, Tick original, RankTimes& t,
@@ -65,7 +61,7 @@ struct PanelRank {
     for (Tick& time : left) time = kNever;
     Clock<Tick> rank = t.clock(id);
     if (!t.waits()) return pass_by(step, rank, -t.busy, t);
-    // Who takes a copy sends the data of the levels between from it, see Segment::earliest_from.
+    // Only from mirrors that have the same data at the next level: see Segment::earliest_from.
     const auto copy =
         early.earliest_since(i, x, [&](int k) { return p.mirrors_at(k, step.round + 1); });
     if (copy.arrival < original) return take(i, copy, rank, t, see);

@@ -2,18 +2,20 @@
 //
 // Hardly any copy overtakes a lower level. So ranks first go through every level, a register at a
 // time, and each remembers the latest arrival of a message that it has taken. A copy that arrives
-// before that overtakes; it is noted, and what is noted are the guesses of segment.h. With these
-// the panel is done again, and so are earlier panels with that rank; later ones, where ranks come
-// to them with other times than before; until nothing changes.
+// before that overtakes a lower level: it is noted. These notes are the guesses of segment.h. With
+// them the panel is done again, and so are the earlier panels in which its rank took a message that
+// arrived later than the copy, and the later panels that ranks now come to with other times. This
+// ends when nothing changes.
 //
 // Then the times are those that the arrivals of all copies as guesses would give, and bring these
-// about: a copy that is not among the guesses arrives at its rank after all messages that the rank
-// took for lower levels, or together with the last of them, which is taken then. In order of time,
-// going through the panels gets right at least the next copy, as a sweep of segment.h does.
+// about: a copy that is not noted arrives at its rank after all messages that the rank took for
+// lower levels, or together with the last of them, which is taken then. It does end, as going
+// through the panels gets right at least the next copy in order of time: so does a sweep of
+// segment.h.
 //
-// Which of two neighbours takes the other's copy of a level is settled with their exchange. Where
-// there are other mirrors, who sends depends on who took one, and so on: there copies that only
-// come before the original of their own level are noted, too.
+// Which of two neighbours takes the other's copy of a level is settled with their exchange. With
+// other mirrors that would not do, as who sends copies depends on who took one from a third rank,
+// and so on: there copies that only come before the original of their own level are noted, too.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +34,7 @@ class Panels {
   Panels(const SegmentJob& job, const Noise& noise, const Network& network)
       : job_(job),
         p_(*job.tile.program),
-        groups_(p_.steps, *job.tile.pass, p_.farthest_mirror()),
+        groups_(p_, *job.tile.pass),
         size_(groups_.size),
         pass_(with_low_bits(*job.tile.pass)),
         tile_(with_pass(job.tile, pass_)),
@@ -43,7 +45,8 @@ class Panels {
         dirty_(reinterpret_cast<std::uint8_t*>(first_early_ + size_ / 2)),
         panel_(job, {pass_.map, pass_.map.base(tile_.tile), size_}, noise_, network_, early_) {}
 
-  // Returns false, and leaves memory as it was, if there are too many early copies.
+  // Does the segment. Returns false, and leaves memory as it was, if there are too many early
+  // copies.
   bool run() {
     begin();
     all_dirty();
@@ -60,7 +63,7 @@ class Panels {
   }
 
  private:
-  // Says of ranks in a row that they are.
+  // Ranks that are in a row as the low bits of a map, without a window: so they are quick to find.
   static Pass with_low_bits(Pass pass) {
     const std::int32_t bits = pass.map.bits();
     if (pass.map.in_a_row() == pass.map.size()) pass.map = {pass.map.log2_ranks, bits, bits, 0};
@@ -73,13 +76,13 @@ class Panels {
   EarlyCopy* early_copies() const {
     return reinterpret_cast<EarlyCopy*>(static_cast<Tick*>(job_.memory) + groups_.ticks());
   }
-  // The times that ranks come with to a group.
+  // The times that ranks come with to a group of steps.
   PanelTimes times(int group) const {
     Tick* const at = static_cast<Tick*>(job_.memory) + 4 * size_ * group;
     return {at, at + size_, at + 2 * size_, at + 3 * size_};
   }
 
-  // The panels of a group as tiles of the segment.
+  // The panels of a group: to the segment, what tiles are to all ranks.
   TileMap map(int group) const {
     const std::int32_t all = pass_.map.bits(), bits = std::min<std::int32_t>(all, kDrawnBits);
     const std::int32_t first = pass_.map.local_bit(p_.steps[groups_.begin[group]].round);
@@ -87,11 +90,7 @@ class Panels {
     if (first + steps <= bits) return {all, bits, bits, 0};
     return {all, bits - steps, first, steps};
   }
-  static std::int64_t panel_of(const TileMap& map, std::int64_t x) {
-    const std::int32_t between = map.window_start - map.low_bits;
-    return (x >> map.low_bits & ((std::int64_t{1} << between) - 1)) |
-           x >> (map.window_start + map.window_bits) << between;
-  }
+  // Whether a panel has to be done.
   std::uint8_t& dirty(int group, std::int64_t panel) const {
     return dirty_[group * groups_.panels() + panel];
   }
@@ -99,6 +98,7 @@ class Panels {
     std::fill(dirty_, dirty_ + groups_.count * groups_.panels(), std::uint8_t{1});
   }
 
+  // The times that ranks come with to the segment.
   void begin() const {
     const PanelTimes to = times(0);
     const TileScratch scratch{to.sent, to.busy, to.next};
@@ -111,7 +111,7 @@ class Panels {
     }
   }
 
-  // Does what is dirty. Returns false if it gave up.
+  // Does what is dirty; `first`: for the first time. Returns false if it gave up.
   bool sweep(bool first) {
     for (int g = 0; g < groups_.count; ++g) {
       const TileMap panels = map(g);
@@ -138,19 +138,20 @@ class Panels {
       const std::int64_t x = panel_.place(y);
       if (!first && same_times(panel_.work + y, out + x)) continue;
       copy_times(out + x, panel_.work + y);
-      dirty(g + 1, panel_of(next, x)) = 1;
+      dirty(g + 1, next.tile_of(x)) = 1;
     }
   }
 
-  // The copy of step i, of group g, from mirror number k arrives at rank x before a message that it
-  // has taken, or as that; kNever: it does not. Returns whether that is new.
+  // The copy of step i, of group g, from mirror number k arrives at rank x no later than the last
+  // message that it has taken; kNever: it does not. Returns whether that is new.
   bool note(int g, int i, int k, std::int64_t x, Tick arrival) {
     const Tick old = early_.set(i, k, x, arrival);
     if (old == arrival) return false;
-    // Earlier panels in which the rank has taken a message that did not arrive before either.
+    // Earlier panels are done again in which the rank took a message that arrived no earlier than
+    // the copy does, or was thought to.
     for (int before = 0; before < g; ++before) {
       if (earlier(old, arrival) > times(before + 1).taken[x]) continue;
-      dirty(before, panel_of(map(before), x)) = 1;
+      dirty(before, map(before).tile_of(x)) = 1;
       again_ = true;
     }
     return true;

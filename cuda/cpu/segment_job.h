@@ -7,42 +7,33 @@
 
 namespace jf {
 
-// A copy that arrives at a rank before it has got a lower level, and so overtakes others; to
-// mirrors that are not neighbours also one that only comes before the original.
+// A copy that overtakes a lower level: it arrives at a rank before the latest of the messages that
+// the rank took for lower levels. Unless mirrors are neighbours, copies that only come before the
+// original of their own level are among these, too.
 struct EarlyCopy {
-  Tick arrival;        // or kNever: not any more
+  Tick arrival;        // kNever: it was found to overtake nothing after all
   std::int32_t after;  // number of the next one of this pair of ranks, from 1 on, or 0
   std::int32_t place;  // 2 * (kMostMirrors * the step that makes its level + number of the mirror)
                        // + which of both ranks gets it
 };
 
-// Times of ranks between two steps. `busy` of a rank that has skipped levels: minus the one
-// reached.
-struct PanelTimes {
-  Tick *sent, *busy, *next;
-  Tick* taken;  // the latest arrival of a message that the rank has taken
-
-  JF_HD PanelTimes operator+(std::int64_t x) const {
-    return {sent + x, busy + x, next + x, taken + x};
-  }
-};
-
-// How a segment is cut into panels (panels.h): into groups of steps. The first ones, whose partners
-// are near each other, are one group; of the others those whose delays are drawn together are.
+// How a segment is cut into panels (panels.h): into groups of steps, and each of these into sets of
+// ranks. The first steps, whose partners are near each other, are one group; each later group is of
+// steps whose delays are drawn together.
 struct PanelGroups {
   static constexpr int kMost = 30;
 
   std::int64_t size;  // ranks of the segment
-  std::int64_t farthest_mirror;
+  bool neighbours;    // each rank's only mirror is its neighbour
   int count = 0;
-  int begin[kMost + 1];
+  int begin[kMost + 1];  // [begin[g], begin[g + 1]): the steps of group g
 
-  JF_HD PanelGroups(const Step* steps, const Pass& pass, std::int32_t farthest_mirror)
-      : size(pass.map.size()), farthest_mirror(farthest_mirror) {
-    const auto near = [&](int i) { return pass.map.local_bit(steps[i].round) < kDrawnBits; };
+  JF_HD PanelGroups(const ProgramView& p, const Pass& pass)
+      : size(pass.map.size()), neighbours(p.one_neighbour()) {
+    const auto near = [&](int i) { return pass.map.local_bit(p.steps[i].round) < kDrawnBits; };
     for (int i = pass.begin; i < pass.end; ++i)
       if (i == pass.begin ||
-          (!near(i) && (near(begin[count - 1]) || draws_end(steps, begin[count - 1], i))))
+          (!near(i) && (near(begin[count - 1]) || draws_end(p.steps, begin[count - 1], i))))
         begin[count++] = i;
     begin[count] = pass.end;
   }
@@ -53,12 +44,14 @@ struct PanelGroups {
            steps[i].draw % kDrawnSteps == 0;
   }
 
+  // Of each group.
   JF_HD std::int64_t panels() const { return size > kDrawnRanks ? size / kDrawnRanks : 1; }
-  // For so many early copies. Where there are more, the segment is swept as a whole
-  // (segment_run.h). Unless mirrors are neighbours, copies that overtake no others are among them.
-  JF_HD std::int64_t room() const { return farthest_mirror == 1 ? size / 2 : 2 * size; }
+  // So many early copies there is room for. Where there are more, the segment is swept as a whole
+  // (segment_run.h).
+  JF_HD std::int64_t room() const { return neighbours ? size / 2 : 2 * size; }
 
-  // For each group the times that its ranks come with; early copies; which panels have to be done.
+  // The memory of a segment: the times that ranks come with to each group; the early copies, and
+  // the first one of each pair of ranks; which panels have to be done.
   JF_HD std::int64_t ticks() const { return 4 * size * count; }
   JF_HD std::int64_t bytes() const {
     return ticks() * std::int64_t{sizeof(Tick)} + room() * std::int64_t{sizeof(EarlyCopy)} +
@@ -66,27 +59,32 @@ struct PanelGroups {
   }
 };
 
-// What a segment of that size takes that is swept as a whole, see SegmentScratch.
+// The memory of a segment of `size` ranks that is swept as a whole, with so many guesses of when
+// copies arrive: see SegmentScratch.
 JF_HD std::int64_t swept_bytes(std::int64_t size, std::int64_t copies) {
   return size * 17 + copies * 8;
 }
 
-// Whether a pass is done in panels: its segments are full registers of neighbours, mirrors are in
-// the same panel always, and it does not need more memory than sweeps to one mirror would, or no
-// more than machines have for a core: sweeps take ten times as long.
-JF_HD bool has_panels(const Step* steps, const Pass& pass, std::int32_t farthest_mirror) {
+// The memory of a segment of a pass that is done in panels; 0: it is not. Its segments must be full
+// registers of neighbours, and mirrors always in the same panel. As sweeps take ten times as long,
+// panels may take as much memory as sweeps to one mirror would, and in any case as much as machines
+// have for a core.
+JF_HD std::int64_t panel_bytes(const ProgramView& p, const Pass& pass) {
   constexpr std::int64_t kOfACore = 1 << 28, kBeyond = 1 << (kDrawnBits - kDrawnSteps);
+  if (pass.kind != kSegmentPass || pass.map.in_a_row() < kMaxLanes ||
+      p.farthest_mirror() >= kBeyond)
+    return 0;
   const std::int64_t size = pass.map.size();
-  if (pass.kind != kSegmentPass || pass.map.in_a_row() < kMaxLanes || farthest_mirror >= kBeyond)
-    return false;
-  const std::int64_t swept = swept_bytes(size, copies_in(steps, pass.begin, pass.end) * size);
-  return PanelGroups(steps, pass, farthest_mirror).bytes() <= (swept > kOfACore ? swept : kOfACore);
+  const std::int64_t swept = swept_bytes(size, copies_in(p.steps, pass.begin, pass.end) * size);
+  const std::int64_t bytes = PanelGroups(p, pass).bytes();
+  return bytes <= (swept > kOfACore ? swept : kOfACore) ? bytes : 0;
 }
 
+// A segment that is done in panels; to its pass it is a tile.
 struct SegmentJob {
   TileJob tile;
   TileScratch scratch;  // to draw delays into
-  void* memory;         // PanelGroups::bytes()
+  void* memory;         // of panel_bytes()
   const std::atomic<bool>* stop;
 };
 
@@ -94,7 +92,7 @@ struct SegmentJob {
 bool stopped(const SegmentJob& job);
 
 // The compilations for different instruction sets. They return false, and leave memory as it was,
-// if copies overtake others too often for them.
+// if there is no room for all early copies.
 using RunPanels = bool (*)(const SegmentJob&);
 bool run_panels_portable(const SegmentJob& job);
 bool run_panels_avx2(const SegmentJob& job);

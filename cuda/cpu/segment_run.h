@@ -1,5 +1,6 @@
-// One segment (segment.h) to its fixed point, on one thread, rank by rank: where it has no panels
-// (panels.h), or they gave up, and what they have to agree with, to the tick.
+// One segment (segment.h) to its fixed point, on one thread, rank by rank. That is how segments are
+// done that have no panels (panels.h), or whose panels gave up; the others have to agree with it,
+// to the tick.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace jf::cpu {
 template <class Noise, class Network, class See>
 bool sweep_all(const Segment<Noise, Network>& segment, const Tick* memory,
                const std::atomic<bool>& stop, See&& see) {
-  constexpr std::int64_t kPatience = 1
-                                     << 14;  // groups between looks at `stop`: about a millisecond
+  // Groups between looks at `stop`: about a millisecond.
+  constexpr std::int64_t kPatience = 1 << 14;
   bool changed = false;
   for (std::int64_t x = 0; x < segment.size(); ++x) segment.load(x, memory[segment.rank_of(x)]);
   for (int i = segment.pass.begin; i < segment.pass.end; ++i) {
