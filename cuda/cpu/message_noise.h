@@ -37,12 +37,15 @@ struct FirstNoise {
     if (alone()) {
       constexpr int kPairs = kSubtree / 2;
       Lanes pairs[kPairs];
-      Pair<Lanes> phases[kPairs];
+      WordLanes r[kPairs];
       unrolled<kPairs>([&](auto k) JF_INLINE { pairs[k] = (id >> 1) + k(); });
-      only_scaled_pairs(keys, common, pairs, period(), phases);
-      unrolled<kPairs>([&](auto k) JF_INLINE {
-        next[2 * k] = at_start(phases[k].even);
-        next[2 * k + 1] = at_start(phases[k].odd);
+      philox4x32_10(keys, common, pairs, r);
+      by_kind([&](auto kind) JF_INLINE {
+        unrolled<kPairs>([&](auto k) JF_INLINE {
+          const Pair<Lanes> phases = scaled_pair(r[k], ULanes{} + period(), kind.is_short);
+          next[2 * k] = at_start<kind.fresh>(phases.even);
+          next[2 * k + 1] = at_start<kind.fresh>(phases.odd);
+        });
       });
     } else {
       for (int k = 0; k < kSubtree; ++k) next[k] = given(id + k);
@@ -61,20 +64,7 @@ struct FirstNoise {
         store(words, given(id + x));
       return;
     }
-    constexpr int kPairs = kSubtree / 2, kAtOnce = kMostBlocks / kPairs;
-    static_assert(kMostBlocks % kPairs == 0);
-    for (int x = 0; x < kBlock; x += kAtOnce * kSubtree, ranks += kMostBlocks) {
-      WordLanes r[kMostBlocks];
-      philox_of_ranks(keys, common, ranks, r);
-      unrolled<kAtOnce>([&](auto s) JF_INLINE {
-        constexpr int first = s * kPairs;
-        store(words, at_start(scaled_even(r[first], ULanes{} + period(), period() >> 32 == 0)));
-        unrolled<kPairs>([&](auto k) JF_INLINE {
-          store(words + (1 + k) * kLanes, (Lanes)low_halves(r[first + k].w[1], r[first + k].w[3]));
-        });
-        words += kHigh * kLanes;
-      });
-    }
+    by_kind([&](auto kind) JF_INLINE { draw_high<decltype(kind)>(ranks, words); });
   }
   // All of it, of those ranks: register k at next + k * kLanes.
   __attribute__((noinline)) void draw_all(Lanes id, const RankRounds* ranks, Tick* next) const {
@@ -82,17 +72,7 @@ struct FirstNoise {
       for (int x = 0; x < kBlock; ++x) store(next + x * kLanes, given(id + x));
       return;
     }
-    const ULanes ranges = ULanes{} + period();
-    for (int x = 0; x < kBlock; x += 2 * kMostBlocks, ranks += kMostBlocks) {
-      WordLanes r[kMostBlocks];
-      philox_of_ranks(keys, common, ranks, r);
-      unrolled<kMostBlocks>([&](auto k) JF_INLINE {
-        const Pair<Lanes> pair = scaled_pair(r[k], ranges, period() >> 32 == 0);
-        store(next, at_start(pair.even));
-        store(next + kLanes, at_start(pair.odd));
-        next += 2 * kLanes;
-      });
-    }
+    by_kind([&](auto kind) JF_INLINE { draw_all<decltype(kind)>(ranks, next); });
   }
   // What draws of them begin with, in every realization: two ranks a register.
   void begin_ranks(Lanes id, RankRounds* ranks) const {
@@ -111,16 +91,81 @@ struct FirstNoise {
       WordLanes r[kMany];
       unrolled<kMany>([&](auto k) JF_INLINE { pairs[k] = (id + k * away) >> 1; });
       philox4x32_10(keys, common, pairs, r);
-      unrolled<kMany>([&](auto k) JF_INLINE {
-        next[k] = at_start(scaled_even(r[k], ULanes{} + period(), period() >> 32 == 0));
-      });
+      scale_even(r, next);
     } else {
       for (int k = 0; k < kMany; ++k) next[k] = given(id + k * away);
     }
   }
+  // The same where it is known what their draws begin with.
+  void draw_even(const RankRounds* const (&ranks)[kMostBlocks], Lanes (&next)[kMostBlocks]) const {
+    WordLanes r[kMostBlocks];
+    philox_of_ranks(
+        keys, common, [&](int i) JF_INLINE -> const RankRounds& { return *ranks[i]; }, r);
+    scale_even(r, next);
+  }
 
  private:
   std::uint64_t period() const { return static_cast<std::uint64_t>(noise.period); }
+
+  // Of phases: whether all are below 2^32, and are where noise is at time 0.
+  template <bool kShort, bool kFresh>
+  struct Kind {
+    static constexpr bool is_short = kShort, fresh = kFresh;
+  };
+  // Calls f with their kind. Beforehand: a branch for each register would have all that are drawn
+  // at once written to memory and back.
+  template <class F>
+  JF_HD void by_kind(F&& f) const {
+    if (period() >> 32 != 0)
+      f(Kind<false, false>());
+    else if (noise.stationary)
+      f(Kind<true, false>());
+    else
+      f(Kind<true, true>());
+  }
+
+  template <int n>
+  JF_HD void scale_even(const WordLanes (&words)[n], Lanes (&next)[n]) const {
+    by_kind([&](auto kind) JF_INLINE {
+      unrolled<n>([&](auto k) JF_INLINE {
+        next[k] = at_start<kind.fresh>(scaled_even(words[k], ULanes{} + period(), kind.is_short));
+      });
+    });
+  }
+  template <class K>
+  JF_HD void draw_high(const RankRounds* ranks, Tick* words) const {
+    constexpr int kPairs = kSubtree / 2, kAtOnce = kMostBlocks / kPairs;
+    static_assert(kMostBlocks % kPairs == 0);
+    const ULanes ranges = ULanes{} + period();
+    for (int x = 0; x < kBlock; x += kAtOnce * kSubtree, ranks += kMostBlocks) {
+      WordLanes r[kMostBlocks];
+      philox_of_ranks(keys, common, ranks, r);
+      unrolled<kAtOnce>([&](auto s) JF_INLINE {
+        constexpr int first = s * kPairs;
+        const Lanes phase = scaled_even(r[first], ranges, K::is_short);
+        store(words, at_start<K::fresh>(phase));
+        unrolled<kPairs>([&](auto k) JF_INLINE {
+          store(words + (1 + k) * kLanes, (Lanes)low_halves(r[first + k].w[1], r[first + k].w[3]));
+        });
+        words += kHigh * kLanes;
+      });
+    }
+  }
+
+  template <class K>
+  JF_HD void draw_all(const RankRounds* ranks, Tick* next) const {
+    const ULanes ranges = ULanes{} + period();
+    for (int x = 0; x < kBlock; x += 2 * kMostBlocks, ranks += kMostBlocks) {
+      WordLanes r[kMostBlocks];
+      philox_of_ranks(keys, common, ranks, r);
+      unrolled<kMostBlocks>([&](auto k) JF_INLINE {
+        const Pair<Lanes> pair = scaled_pair(r[k], ranges, K::is_short);
+        store(next, at_start<K::fresh>(pair.even));
+        store(next + kLanes, at_start<K::fresh>(pair.odd));
+        next += 2 * kLanes;
+      });
+    }
+  }
 
   Lanes first(Lanes id) const {
     Lanes next = begin_noise(noise, p.seed, realization, id);
@@ -131,8 +176,9 @@ struct FirstNoise {
   // Given ones are there for no more ranks than there are.
   Lanes given(Lanes id) const { return first(earlier(id, broadcast(p.ranks - 1))); }
   // The same of phases.
+  template <bool kFresh = false>
   JF_HD Lanes at_start(Lanes phase) const {
-    if (__builtin_expect(!noise.stationary, 1)) return phase;  // as noise.first() has it
+    if (kFresh || __builtin_expect(!noise.stationary, 1)) return phase;  // as noise.first() has it
     Lanes next = noise.first(phase);
     noise.seek(next, Lanes{});
     return next;

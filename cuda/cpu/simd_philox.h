@@ -117,23 +117,38 @@ JF_HD void philox_of_products(const RoundKeys& keys, const FirstRounds& common,
 }
 
 #if defined(__AVX512F__)
-// Multiplications, shuffles and xors share two ports: here the high halves come by a load of what
-// has been stored, which takes neither. Eight are enough to wait for that, and too many for what a
-// round leaves to stay in registers, too.
+// Multiplications, shuffles and xors share two ports. A load of the high halves of what has been
+// stored takes neither, but there is only one store a cycle: every second block does it that way,
+// the others stay in registers. Eight blocks are enough to wait for that.
 constexpr int kMostBlocks = 8;
-JF_HD ULanes stored_high_halves(const ULanes& stored) {
-  ULanes found;
-  asm("vmovshdup %1, %0" : "=v"(found) : "m"(stored));
-  return found;
-}
+class BlockProducts {
+  ULanes stored_[2][kMostBlocks], staying_[2][kMostBlocks];  // of even rounds, and of odd ones
+  static constexpr bool stays(int i) { return (i & 1) != 0; }
+
+ public:
+  JF_HD void keep(int round, int i, ULanes v) {
+    if (stays(i))
+      staying_[round & 1][i] = v;
+    else
+      asm("vmovdqa64 %1, %0" : "=m"(stored_[round & 1][i]) : "v"(v));
+  }
+  JF_HD ULanes get(int round, int i) const {
+    return stays(i) ? staying_[round & 1][i] : stored_[round & 1][i];
+  }
+  JF_HD ULanes high(int round, int i) const {
+    return stays(i) ? high_halves(staying_[round & 1][i])
+                    : loaded_high_halves(stored_[round & 1][i]);
+  }
+  JF_HD static ULanes loaded_high_halves(const ULanes& stored) {
+    ULanes found;
+    asm("vmovshdup %1, %0" : "=v"(found) : "m"(stored));
+    return found;
+  }
+};
 struct MostBlocks {
-  ULanes p0[2][kMostBlocks], p1[2][kMostBlocks];  // products of even rounds, and of odd ones
+  BlockProducts p0, p1;
   ULanes w0[kMostBlocks], w2[kMostBlocks];
 
-  JF_HD static void keep(ULanes& place, ULanes v) {
-    place = v;
-    asm("" : "+m"(place));
-  }
   // Rounds from `begin` on; before it w[3] is in p0, and w[1] of block i is w1(i).
   template <int begin, class First>
   JF_HD void rounds(const RoundKeys& keys, WordLanes (&words)[kMostBlocks], First&& w1) {
@@ -141,21 +156,21 @@ struct MostBlocks {
     const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
 #pragma GCC unroll 10
     for (int round = begin; round < kLast; ++round) {
-      const int now = round & 1;
+      ULanes k0 = keys.k0[round], k1 = keys.k1[round];
+      asm("" : "+v"(k0), "+v"(k1));  // loaded once
 #pragma GCC unroll 8
       for (int i = 0; i < n; ++i) {
-        keep(p0[now][i], multiply32(m0, w0[i]));
-        keep(p1[now][i], multiply32(m1, w2[i]));
-        w0[i] = stored_high_halves(p1[now][i]) ^ (round == begin ? w1(i) : p1[!now][i]) ^
-                keys.k0[round];
-        w2[i] = stored_high_halves(p0[now][i]) ^ p0[!now][i] ^ keys.k1[round];
+        p0.keep(round, i, multiply32(m0, w0[i]));
+        p1.keep(round, i, multiply32(m1, w2[i]));
+        w0[i] = p1.high(round, i) ^ (round == begin ? w1(i) : p1.get(round - 1, i)) ^ k0;
+        w2[i] = p0.high(round, i) ^ p0.get(round - 1, i) ^ k1;
       }
     }
 #pragma GCC unroll 8
     for (int i = 0; i < n; ++i) {  // often not all words are wanted
       const ULanes last0 = multiply32(m0, w0[i]), last1 = multiply32(m1, w2[i]);
-      words[i] = {{high_halves(last1) ^ p1[!(kLast & 1)][i] ^ keys.k0[kLast], last1,
-                   high_halves(last0) ^ p0[!(kLast & 1)][i] ^ keys.k1[kLast], last0}};
+      words[i] = {{high_halves(last1) ^ p1.get(kLast - 1, i) ^ keys.k0[kLast], last1,
+                   high_halves(last0) ^ p0.get(kLast - 1, i) ^ keys.k1[kLast], last0}};
     }
   }
 };
@@ -170,7 +185,7 @@ JF_HD void philox_of_products<kMostBlocks>(const RoundKeys& keys, const FirstRou
     const ULanes second = multiply32(m0, high_halves(first[i]) ^ common.before);
     b.w0[i] = first[i] ^ common.w0;
     b.w2[i] = high_halves(second) ^ common.w2;
-    b.p0[1][i] = second;
+    b.p0.keep(1, i, second);
   }
   b.rounds<2>(keys, words, [&](int) JF_INLINE { return common.w1; });
 }

@@ -20,26 +20,29 @@ struct RankRounds {
   }
 };
 
-// Of kMostBlocks registers of ranks, in one realization.
+// Of kMostBlocks registers of ranks, in one realization. rank_of(i): the RankRounds of register i.
 #if defined(__AVX512F__)
-JF_HD void philox_of_ranks(const RoundKeys& keys, const FirstRounds& common,
-                           const RankRounds* ranks, WordLanes (&words)[kMostBlocks]) {
+template <class RankOf>
+JF_HD void philox_of_ranks(const RoundKeys& keys, const FirstRounds& common, RankOf&& rank_of,
+                           WordLanes (&words)[kMostBlocks]) {
   const ULanes m0 = ULanes{} + philox::kM0;
   MostBlocks b;
 #pragma GCC unroll 8
   for (int i = 0; i < kMostBlocks; ++i) {
-    MostBlocks::keep(b.p0[0][i], multiply32(m0, ranks[i].w0_w2 ^ common.w0));
-    b.w0[i] = stored_high_halves(ranks[i].w0_w2) ^ common.w1;
-    b.w2[i] = stored_high_halves(b.p0[0][i]) ^ stored_high_halves(ranks[i].w1_w3);
+    const RankRounds& r = rank_of(i);
+    b.p0.keep(2, i, multiply32(m0, r.w0_w2 ^ common.w0));
+    b.w0[i] = BlockProducts::loaded_high_halves(r.w0_w2) ^ common.w1;
+    b.w2[i] = b.p0.high(2, i) ^ BlockProducts::loaded_high_halves(r.w1_w3);
   }
-  b.rounds<3>(keys, words, [&](int i) JF_INLINE { return ranks[i].w1_w3; });
+  b.rounds<3>(keys, words, [&](int i) JF_INLINE { return rank_of(i).w1_w3; });
 }
 #else
-JF_HD void philox_of_ranks(const RoundKeys& keys, const FirstRounds& common,
-                           const RankRounds* ranks, WordLanes (&words)[kMostBlocks]) {
+template <class RankOf>
+JF_HD void philox_of_ranks(const RoundKeys& keys, const FirstRounds& common, RankOf&& rank_of,
+                           WordLanes (&words)[kMostBlocks]) {
   const ULanes m0 = ULanes{} + philox::kM0;
   for (int i = 0; i < kMostBlocks; ++i) {
-    const RankRounds& r = ranks[i];
+    const RankRounds& r = rank_of(i);
     const ULanes p0 = multiply32(m0, r.w0_w2 ^ common.w0);
     words[i] = {
         {high_halves(r.w0_w2) ^ common.w1, r.w1_w3, high_halves(p0) ^ high_halves(r.w1_w3), p0}};
@@ -47,5 +50,10 @@ JF_HD void philox_of_ranks(const RoundKeys& keys, const FirstRounds& common,
   philox_rounds<3>(keys, words);
 }
 #endif
+JF_HD void philox_of_ranks(const RoundKeys& keys, const FirstRounds& common,
+                           const RankRounds* ranks, WordLanes (&words)[kMostBlocks]) {
+  philox_of_ranks(
+      keys, common, [=](int i) JF_INLINE -> const RankRounds& { return ranks[i]; }, words);
+}
 
 }  // namespace jf
