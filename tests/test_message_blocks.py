@@ -260,6 +260,83 @@ def test_first_ranks_are_last(cycles, monkeypatch):
         check(one, monkeypatch, f"{costly}")
 
 
+def down_between_first(steps):
+    for number in range(6, (steps.ranks - 1).bit_length())[::-1]:
+        steps.message((TREE, 1 << number, steps.ranks, 1), 0, 70 + number)
+
+
+def observed_while_down(steps):
+    down_between_first(steps)
+    steps.add(4, row=True)
+    for number in range(6):
+        steps.message((TREE, 32 >> number, steps.ranks, 1), 1, number)
+
+
+def looked_at_while_down(steps):
+    tree(steps, True, row=(64,))
+
+
+def twice_between_first(steps):
+    down_between_first(steps)
+    tree(steps, True)
+
+
+def up_within_blocks(steps):
+    for number in range(6):
+        steps.message((TREE, 1 << number, steps.ranks, 0), 0, 90 + number)
+    tree(steps, True)
+
+
+@pytest.mark.parametrize(
+    "program", [observed_while_down, looked_at_while_down, twice_between_first, up_within_blocks]
+)
+def test_first_ranks_not_idle(program, monkeypatch):
+    """Or asked when they are free, which is not when they may send."""
+    for entries in ("busy", "links", "links for long"):
+        for noise, sources in PERIODIC.items():
+            for ranks in (256, 511, 512, 1000, 4096, 4097):
+                one = case(program, ranks, ENTRIES[entries], sources)
+                check(one, monkeypatch, f"{entries}, {noise}, {ranks} ranks")
+
+
+def test_what_odd_ranks_receive_last(monkeypatch):
+    """Nobody comes after them: how long they may be late depends on what that one message costs."""
+    rng = random.Random("odd")
+    for number in range(40):
+        entries = tuple((0, 0 if k == 1 else rng.randrange(4000), 500, 0) for k in range(2))
+        for own in (0, 1, 5000):
+            steps = Steps(rng.choice((512, 1000, 4096)))
+            steps.add(0)
+            for k in range((steps.ranks - 1).bit_length())[::-1]:
+                steps.message((TREE, 1 << k, steps.ranks, 1), 2 if k == 0 else k % 2, k)
+            steps.add(4, row=True)
+            noise = (PeriodicNoise(10**6, rng.choice((900, 9000)), stationary=number % 2 == 0),)
+            one = MessageCase(steps.ranks, tuple(steps.made), (*entries, (0, own, 500, 0)),
+                              replace(COSTS, work=0), noise, (), 3, 1)  # fmt: skip
+            check(one, monkeypatch, f"number {number}, {steps.ranks} ranks, {own}")
+
+
+def test_first_ranks_that_have_not_been_idle(monkeypatch):
+    """They send to each other in any order, and are looked at, before a tree that goes down."""
+    rng = random.Random("not idle")
+    for number in range(60):
+        noise = rng.choice((*PERIODIC.values(), (PeriodicNoise(60_000, 3000),)))
+        entries = rng.choice([*ENTRIES.values(), ((0, 90, 100, 30_000), (20, 0, 200, 9_000))])
+        steps = Steps(rng.choice((300, 600, 2100, 3072, 4096, 4500)))
+        strides = [1 << r for r in range((steps.ranks - 1).bit_length())]
+        steps.add(0)
+        for k in range(rng.choice((0, 0, 0, 1, 2, 3))):
+            to = TREE, rng.choice(strides[6:]), steps.ranks, int(rng.random() < 0.8)
+            steps.message(to, rng.randrange(2), k, row=rng.random() < 0.2)
+            if rng.random() < 0.3:
+                steps.add(4, row=True)
+        tree(steps, True, rng.choice(((), (), (), (64,), (256,))), rng.random() < 0.5)
+        steps.add(4, row=True)
+        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), noise,
+                          (), 3, 1)  # fmt: skip
+        check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")
+
+
 @pytest.mark.parametrize("program", [reduce, broadcast, both])
 def test_more_ranks_than_are_kept(program, monkeypatch):
     """What a draw begins with is kept of 65536 ranks; of others it is found each time."""

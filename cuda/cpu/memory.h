@@ -83,7 +83,7 @@ struct State {
     return first(first_ranks.get() + sizes.blocks * Sizes::kOfFirst, sizes.blocks * kSubtree);
   }
   RankTable rank_table() const {
-    return {first_ranks.get() + sizes.blocks * Sizes::kOfBlock, sizes.table_blocks(), &table_made};
+    return {first_ranks.get() + sizes.blocks * Sizes::kOfBlock, sizes.table_blocks(), &blocks_known};
   }
   static MessageState first(Tick* at, std::int64_t count) {
     const auto array = [&](int i) { return at + i * count; };
@@ -109,7 +109,7 @@ struct State {
   Buffer<Cursor> cursors;
   Buffer<Tick> messages;
   Buffer<Tick> first_ranks;
-  mutable bool table_made = false;
+  mutable BlocksKnown blocks_known;
 };
 
 }  // namespace jf::cpu

@@ -89,9 +89,10 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
   // False if ranks have not been idle for long enough.
   bool descend(const BlockPhase& phase) {
     BlockDescent<Noise, kLinks> down(noise_, phase.costs);
-    Tick begin = INT64_MAX;
-    for (std::int64_t b = 0; b < blocks_; ++b) begin = std::min(begin, first_.busy[b]);
-    if (climbed_ >= 0 && begin + down.wait() < most_ + later(gap_, phase.gap)) return false;
+    if (climbed_ >= 0) {
+      const Tick begin = *std::min_element(first_.busy, first_.busy + blocks_);
+      if (begin + down.wait() < most_ + later(gap_, phase.gap)) return false;
+    }
     BlockLanes at{0, blocks_};
     for (; at.b < blocks_; at.b += kLanes) down.quiet(at, first_);
     down.keep_latest();

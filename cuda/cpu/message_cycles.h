@@ -20,12 +20,8 @@ class MessageCycles : protected MessageOneWay<Noise, Network, kLinks> {
 
   // Whether the program is of that kind, and not one cycle, which MessageBlocks does in less.
   bool are_cycles() const {
-    return kFused<Noise, Network> && p_.ranks >= kFewest && !use_.any && phases_.are_cycles();
+    return kFused<Noise, Network> && p_.ranks >= kFewest && !this->use_.any && phases_.are_cycles();
   }
-
-  const BlockPhases::Use use_ = kFused<Noise, Network> && p_.ranks >= kFewest
-                                    ? phases_.use()
-                                    : BlockPhases::Use{};  // by MessageBlocks
 
   void run_cycles() {
     if constexpr (kFused<Noise, Network>) {

@@ -36,6 +36,7 @@ class BlockDescent {
     if constexpr (std::is_same_v<Noise, Periodic>) {
       window_ = PhaseWindow(noise);
       span_ = noise.duration + low_latest_;
+      span_of_odd_ = noise.duration + low_costs_[kSubtreeSteps - 1].receive;
       width_ = window_.width(span_);
       all_ = window_.all(span_);
     }
@@ -77,6 +78,8 @@ class BlockDescent {
       met_.start[met_.count] = starts[k][static_cast<unsigned>(lane)];
       if (++met_.count == kLanes) meet_noise(draws);
     }
+    // Once some noise has made a rank late, little of what else there is can matter.
+    if (none_met_ && met_.count > 0) meet_noise(draws);
   }
 
   // When the last rank is free.
@@ -98,16 +101,18 @@ class BlockDescent {
     firsts.next[0] = noise_.after_one(next, begin);
     for (int k = 1; k < kSubtree; ++k)
       firsts.next[k] = noise_.after_one(load(words + k * kHigh * kLanes), begin + high_wait_);
-    firsts.descend_idle(noise_, high_costs_, begin);
+    firsts.template descend_idle<true>(noise_, high_costs_, begin);
     for (int k = 0; k < kSubtree; ++k) starts[k] = firsts.ready[k];
   }
 
   // The subtrees that may make the last rank free after most_. Two things have to be: a rank meets
   // noise by the time that the subtree takes without any; and, as e is at most b + duration + work
   // where noise that began at b has delayed work until e, noise of a rank begins in the last span_
-  // before most_. For as long as all that delays begins earlier, all is done by then.
+  // before most_; of odd ranks, after which nobody comes, in the last span_of_odd_. For as long as
+  // all that delays begins earlier, all is done by then.
   JF_HD std::uint64_t subtrees_met(const Lanes (&starts)[kSubtree], const Tick* words) const {
-    const Halves late = twice(window_.begin(most_ - span_));
+    const Halves late =
+        low_halves(window_.begin(most_ - span_), window_.begin(most_ - span_of_odd_));
     std::uint64_t met = 0;
     for (int k = 0; k < kSubtree; ++k) {
       const Halves own = twice(window_.begin(starts[k] - noise_.duration));
@@ -138,6 +143,7 @@ class BlockDescent {
     most_ = later(most_, r.latest(0));
     keep_latest();
     met_.count = 0;
+    none_met_ = false;
   }
 
   const Noise& noise_;
@@ -148,9 +154,11 @@ class BlockDescent {
   // of a block.
   Tick low_latest_, latest_;
   PhaseWindow window_;
-  Tick span_ = 0;  // noise that begins that long before the last rank is free may have made it late
+  // Noise that begins that long before the last rank is free may have made it late.
+  Tick span_ = 0, span_of_odd_ = 0;
   Lanes width_{};  // of so much time
   bool all_ = false;
+  bool none_met_ = true;
   Lanes most_ = broadcast(kNothingCame);
   struct Met {
     alignas(64) Tick id[kLanes] = {};

@@ -12,11 +12,12 @@ class BlockFirsts {
   using Rule = typename Rules::Rule;
 
  public:
+  // idle: see BlockUse. What is kept of a rank as `busy` then is when it may send, `in` and `out`
+  // are left as they were. The last one never sends: it is free by then.
   BlockFirsts(const ProgramView& p, const Noise& noise, std::uint32_t realization,
-              const MessageState& first)
-      : noise_(noise),
-        first_(first),
-        lanes_{p, noise, realization, first.next, first.in, first.out} {}
+              const MessageState& first, bool idle)
+      : noise_(noise), first_(first), idle_(idle), lanes_{p,          noise,    realization,
+                                                          first.next, first.in, first.out} {}
 
   // A step alone.
   void one(const Step& s, const Rule& rule) const {
@@ -32,6 +33,8 @@ class BlockFirsts {
       const bool few = whole - t < kLanes / 2;
       if (few)
         alone(costs, s.c != 0, unit, t);
+      else if (unit == 1 && idle_)
+        idle_neighbours(costs, t, whole);
       else if (unit == 1)
         neighbours(costs, s.c != 0, t, whole);
       else
@@ -65,10 +68,18 @@ class BlockFirsts {
   }
   template <class T>
   JF_HD void act(Subtree<T, kLinks>& r, const MessageCost* costs, bool down) const {
-    if (down)
+    if (idle_)
+      act_idle(r, costs, kLinks ? later(r.busy[0], r.out[0]) : r.busy[0]);
+    else if (down)
       r.descend(noise_, costs);
     else
       r.climb(noise_, costs);
+  }
+
+  template <class T>
+  JF_HD void act_idle(Subtree<T, kLinks>& r, const MessageCost* costs, T start) const {
+    r.template descend_idle<true>(noise_, costs, start);
+    for (int i = 0; i < kSubtree; ++i) r.busy[i] = r.ready[i];
   }
 
   // One subtree.
@@ -88,19 +99,42 @@ class BlockFirsts {
   // Of first ranks next to each other, subtrees t, t + 1, ... of so many.
   __attribute__((noinline)) void neighbours(const MessageCost* costs, bool down, std::int64_t t,
                                             std::int64_t whole) const {
-    const int full =
-        static_cast<int>(std::min<std::int64_t>(whole - t, kLanes)) * kSubtree / kLanes;
+    const int many = subtrees_from(t, whole);
     Subtree<Lanes, kLinks> r;
-    every(r, [&](const Tick* times, Lanes* mine) JF_INLINE {
-      for (int i = 0; i < kSubtree; ++i)
-        mine[i] = i < full ? load(times + t * kSubtree + i * kLanes) : Lanes{};
-      rotate<kLaneBits>(mine);
-    });
+    every(r, [&](const Tick* times, Lanes* mine) JF_INLINE { take(times, t, many, 0, mine); });
     act(r, costs, down);
-    every(r, [&](Tick* times, Lanes* mine) JF_INLINE {
-      rotate<kSubtreeSteps>(mine);
-      for (int i = 0; i < full; ++i) store(times + t * kSubtree + i * kLanes, mine[i]);
-    });
+    every(r, [&](Tick* times, Lanes* mine) JF_INLINE { give(times, t, many, mine); });
+  }
+  __attribute__((noinline)) void idle_neighbours(const MessageCost* costs, std::int64_t t,
+                                                 std::int64_t whole) const {
+    const int many = subtrees_from(t, whole);
+    const ULanes firsts = (ULanes)(earlier(lane_index(), broadcast(many - 1)) * kSubtree);
+    const auto of_firsts = [&](const Tick* times) JF_INLINE {
+      return (Lanes)gather(reinterpret_cast<const std::uint64_t*>(times + t * kSubtree), firsts);
+    };
+    Lanes start = of_firsts(first_.busy);
+    if constexpr (kLinks) start = later(start, of_firsts(first_.out));
+    Subtree<Lanes, kLinks> r;
+    take(first_.next, t, many, INT64_MAX / 2, r.next);  // where there are none, there is no noise
+    act_idle(r, costs, start);
+    give(first_.busy, t, many, r.busy);
+    give(first_.next, t, many, r.next);
+  }
+  static int subtrees_from(std::int64_t t, std::int64_t whole) {
+    return static_cast<int>(std::min<std::int64_t>(whole - t, kLanes));
+  }
+  // From subtrees one after another to one a lane, and back, in place.
+  JF_HD static void take(const Tick* times, std::int64_t t, int many, Tick where_none,
+                         Lanes* mine) {
+    for (int i = 0; i < kSubtree; ++i)
+      mine[i] = i < many * kSubtree / kLanes ? load(times + t * kSubtree + i * kLanes)
+                                             : broadcast(where_none);
+    rotate<kLaneBits>(mine);
+  }
+  JF_HD static void give(Tick* times, std::int64_t t, int many, Lanes* mine) {
+    rotate<kSubtreeSteps>(mine);
+    for (int i = 0; i < many * kSubtree / kLanes; ++i)
+      store(times + t * kSubtree + i * kLanes, mine[i]);
   }
   // What is at place x of these registers goes to where the bits of x are rotated so often: from
   // one subtree after another, to one a lane; or back.
@@ -141,6 +175,7 @@ class BlockFirsts {
 
   const Noise& noise_;
   const MessageState& first_;
+  const bool idle_;
   const Rules lanes_;
 };
 

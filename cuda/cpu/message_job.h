@@ -18,15 +18,28 @@ constexpr int kSubtree = 1 << kSubtreeSteps;
 constexpr int kBlockSteps = 2 * kSubtreeSteps;
 constexpr int kBlock = 1 << kBlockSteps;
 
-// What draws of the ranks of blocks begin with, in all realizations (RankRounds), and whether it is
-// there already. Of `blocks` blocks, but no more than kMost; and room for as many as a register has
-// lanes.
+// What blocks do: up at the start, down at the end. idle: before that, each of their first ranks
+// but one has been idle until its only message comes, and nobody asks when they are free. So it is
+// enough to know when each of them may send.
+struct BlockUse {
+  bool any = false, climbs = false, descends = false, idle = false;
+};
+
+// What of blocks is the same in all realizations that share memory one after another: the first of
+// them finds it out.
+struct BlocksKnown {
+  bool use_found = false, ranks_found = false;
+  BlockUse use;
+};
+
+// What draws of the ranks of blocks begin with (RankRounds), once known->ranks_found. Of `blocks`
+// blocks, but no more than kMost; and room for as many as a register has lanes.
 struct RankTable {
   static constexpr std::int64_t kMost = 1024;
 
   Tick* words;
   std::int64_t blocks;
-  bool* made;
+  BlocksKnown* known;
 };
 
 // A message pass over all ranks of one realization. The arrays of `state` have an entry for each

@@ -50,19 +50,18 @@ struct BlockPhases {
     return phase;
   }
 
-  // What blocks do: up at the start, down at the end.
-  struct Use {
-    bool any, climbs, descends;
-  };
-
   // Whether all that is asked for, to the end of the program, can be told from blocks.
-  Use use() const {
-    constexpr Use kNone = {false, false, false};
+  BlockUse use() const {
+    constexpr BlockUse kNone;
     if (!only_last()) return kNone;
-    bool started = false, climbs = false, descends = false;
+    bool started = false, climbs = false, descends = false, idle = true;
+    int stride = INT32_MAX;
     for (int i = job.pass->begin; i < job.pass->end; ++i) {
       const Step& s = p.steps[i];
-      if (s.kind == kObserve) continue;
+      if (s.kind == kObserve) {
+        idle = idle && (!started || descends || s.row < 0);
+        continue;
+      }
       if (s.kind == kCompute && p.costs.work == 0 && !started) continue;
       if (s.kind != kMessage || descends) return kNone;
       if (!is_far(s)) {
@@ -73,10 +72,14 @@ struct BlockPhases {
         else
           return kNone;
         i += kBlockSteps - 1;
+      } else {
+        // Down, by strides that fall, a rank receives once, and that before it sends.
+        idle = idle && s.c != 0 && s.a < stride && s.row < 0;
+        stride = s.a;
       }
       started = true;
     }
-    return {started, climbs, descends};
+    return {started, climbs, descends, idle && descends && !climbs};
   }
 
   // Whether all steps are those of blocks, or of all ranks, over any number of cycles. There has to

@@ -86,38 +86,64 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
     const auto make = [&](std::int64_t block, RankRounds* ranks) {
       draws_.begin_ranks((broadcast(block) + lane_index()) * kBlock, ranks);
     };
-    if (!*table.made)
+    if (!table.known->ranks_found)
       for (std::int64_t k = 0; k < table.blocks; k += kLanes) make(k, at(k));
-    *table.made = true;
+    table.known->ranks_found = true;
     if (b < table.blocks) return at(b);
     make(b, at(table.blocks));
     return at(table.blocks);
   }
 
+  // The noise of the first ranks of blocks.
   void draw_first() const {
     if constexpr (std::is_same_v<Noise, Periodic>) {
+      if (draws_.alone() && blocks_ <= job_.ranks.blocks) return draw_first_begun();
       constexpr int kMany = 4;
       for (std::int64_t b = 0; b < blocks_; b += kMany * kLanes) {
         Lanes next[kMany];
         draws_.draw_even((b + lane_index()) * kBlock, kLanes * kBlock, next);
-        for (int k = 0; k < kMany && b + k * kLanes < blocks_; ++k)
-          store(first_.next + b + k * kLanes, next[k]);
+        store_first(b, next);
       }
     }
+  }
+  void draw_first_begun() const {
+    for (std::int64_t b = 0; b < blocks_; b += kMostBlocks * kLanes) {
+      const RankRounds* begun_of[kMostBlocks];
+      for (int k = 0; k < kMostBlocks; ++k)
+        begun_of[k] = begun(std::min(b + k * kLanes, (blocks_ - 1) / kLanes * kLanes));
+      Lanes next[kMostBlocks];
+      draws_.draw_even(begun_of, next);
+      store_first(b, next);
+    }
+  }
+  template <int n>
+  void store_first(std::int64_t b, const Lanes (&next)[n]) const {
+    for (int k = 0; k < n && b + k * kLanes < blocks_; ++k)
+      store(first_.next + b + k * kLanes, next[k]);
   }
 
   // Steps between first ranks, from step i on: three that are those of a subtree, or this one.
   // Returns the last of them.
   int between_first(int i) const {
-    const BlockFirsts<Noise, Network, kLinks> firsts(p_, noise_, job_.realization, first_);
-    typename Base::Rule rules[kSubtreeSteps];
-    const int steps = phases_.are_subtree(i) && firsts.worth_it(p_.steps[i]) ? kSubtreeSteps : 1;
-    for (int k = 0; k < steps; ++k) rules[k] = this->rule({i + k, 0});
-    if (steps > 1)
-      firsts.three(p_.steps[i], rules);
-    else
-      firsts.one(p_.steps[i], rules[0]);
-    return i + steps - 1;
+    const BlockFirsts<Noise, Network, kLinks> firsts(p_, noise_, job_.realization, first_,
+                                                     use_.idle);
+    const auto rule = [&](int k) JF_INLINE { return this->rule({i + k, 0}); };
+    if (!phases_.are_subtree(i) || !firsts.worth_it(p_.steps[i])) {
+      firsts.one(p_.steps[i], rule(0));
+      return i;
+    }
+    // Where they are made: a copy of what has just been written would wait for it.
+    const typename Base::Rule rules[] = {rule(0), rule(1), rule(2)};
+    firsts.three(p_.steps[i], rules);
+    return i + kSubtreeSteps - 1;
+  }
+
+  BlockUse known_use() const {
+    if (!kFused<Noise, Network> || !job_.first || p_.ranks < kFewest) return {};
+    BlocksKnown& known = *job_.ranks.known;
+    if (!known.use_found) known.use = phases_.use();
+    known.use_found = true;
+    return known.use;
   }
 
   auto lanes_of_first() const {
@@ -126,6 +152,7 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
 
   const MessageState first_ = job_.of_blocks;
   const BlockPhases phases_{job_};
+  const BlockUse use_ = known_use();  // by MessageBlocks
   const FirstNoise<Noise> draws_{p_, noise_, job_.realization};
   std::int64_t blocks_ = 0;               // none: all ranks are in their arrays
   std::int64_t rest_ = 0, rest_end_ = 0;  // where the ranks beyond the last whole block are

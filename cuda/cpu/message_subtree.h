@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include "message_lanes.h"
 
@@ -60,22 +61,34 @@ struct Subtree {
 
   // The same if the first rank may send from a time on and the others have been idle for ever, in
   // fewer operations: nothing waits for a link but the next message of a rank for the one before.
-  // Leaves `ready`, but not the links.
-  template <class Noise>
+  // Leaves `ready`, but not the links. kSeldom: most registers of ranks meet no noise. Times only
+  // grow, so that who is free by the time that its next interval begins has met none.
+  template <bool kSeldom = false, class Noise>
   JF_HD void descend_idle(const Noise& noise, const MessageCost* costs, T start) {
-    busy[0] = ready[0] = start;
-    unrolled<kSubtreeSteps>([&](auto k) JF_INLINE {
-      constexpr int a = kSubtree >> (k + 1);
-      const MessageCost& m = costs[k];
-      const Tick waits = kLinks ? later(m.gap - m.send, Tick{0}) : 0;
-      unrolled<kSubtree / 2 / a>([&](auto i) JF_INLINE {
-        constexpr int from = 2 * a * i, to = from + a;
-        busy[from] = communicate(noise, kSendRole, 0, next[from], ready[from], m.send, T{});
-        ready[from] = busy[from] + waits;
-        busy[to] = ready[to] =
-            communicate(noise, kReceiveRole, 0, next[to], busy[from] + m.transit, m.receive, T{});
-      });
+    T from[kSubtree];  // when the first rank may send, or the message to another one has left
+    from[0] = start;
+    unrolled<kSubtree>([&](auto i) JF_INLINE {
+      Idle rank{from[i], next[i]};
+      if constexpr (kSeldom) {
+        rank.template act<i>(NoNoise{}, costs);
+        if (__builtin_expect(any_greater(rank.busy, next[i]), 0)) {
+          Idle noisy{from[i], next[i]};  // only this copy leaves the registers
+          meet_noise<i>(noise, costs, noisy);
+          rank = noisy;
+        }
+      } else {
+        rank.template act<i>(noise, costs);
+      }
+      next[i] = rank.next;
+      busy[i] = rank.busy;
+      ready[i] = rank.ready;
+      unrolled<turns(i)>([&](auto k) JF_INLINE { from[i + (1 << k)] = rank.left[k]; });
     });
+  }
+
+  // In how many steps a rank is the first one of a smaller subtree.
+  static constexpr int turns(int rank) {
+    return rank == 0 ? kSubtreeSteps : std::countr_zero(static_cast<unsigned>(rank));
   }
 
   // When the last of the ranks from `from` on is free.
@@ -86,6 +99,37 @@ struct Subtree {
   }
 
  private:
+  // A rank that has been idle for ever.
+  struct Idle {
+    T from, next;
+    T busy, ready;
+    T left[kSubtreeSteps];  // of strides 1, 2, 4
+
+    JF_HD Idle(T from, T next) : from(from), next(next) {}
+
+    template <int rank, class Noise>
+    JF_HD void act(const Noise& noise, const MessageCost* costs) {
+      constexpr int sends = turns(rank), first = kSubtreeSteps - sends;
+      busy = from;
+      if constexpr (rank > 0) {
+        const MessageCost& m = costs[first - 1];
+        busy = communicate(noise, kReceiveRole, 0, next, from + m.transit, m.receive, T{});
+      }
+      ready = busy;
+      unrolled<sends>([&](auto k) JF_INLINE {
+        const MessageCost& m = costs[first + k];
+        const Tick waits = kLinks ? later(m.gap - m.send, Tick{0}) : 0;
+        left[sends - 1 - k] = busy = communicate(noise, kSendRole, 0, next, ready, m.send, T{});
+        ready = busy + waits;
+      });
+    }
+  };
+  template <int rank, class Noise>
+  __attribute__((noinline)) static void meet_noise(const Noise& noise, const MessageCost* costs,
+                                                   Idle& r) {
+    r.template act<rank>(noise, costs);
+  }
+
   template <class Noise>
   JF_HD void pair(const Noise& noise, const MessageCost& m, int from, int to) {
     T none{};
