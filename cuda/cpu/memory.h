@@ -83,7 +83,8 @@ struct State {
     return first(first_ranks.get() + sizes.blocks * Sizes::kOfFirst, sizes.blocks * kSubtree);
   }
   RankTable rank_table() const {
-    return {first_ranks.get() + sizes.blocks * Sizes::kOfBlock, sizes.table_blocks(), &blocks_known};
+    return {first_ranks.get() + sizes.blocks * Sizes::kOfBlock, sizes.table_blocks(),
+            &blocks_known};
   }
   static MessageState first(Tick* at, std::int64_t count) {
     const auto array = [&](int i) { return at + i * count; };
