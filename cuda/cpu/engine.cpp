@@ -42,6 +42,7 @@ class Run {
         passes_(plan(program, kLimits)),
         sizes_(sizes(program, view_, passes_)),
         runner_(choose_tile_runner()),
+        in_panels_(find_panels()),
         capture_(capture) {
     const int wanted = request.threads > 0 ? request.threads : hardware_threads();
     const std::int64_t alone = std::clamp<std::int64_t>(request.count, 1, wanted);
@@ -170,9 +171,17 @@ class Run {
       run_segment(job, scratch, state, slot);
   }
 
+  // Which passes are done in panels: once, as there may be many small segments.
+  std::vector<bool> find_panels() const {
+    std::vector<bool> found;
+    for (const Pass& pass : passes_)
+      found.push_back(runner_.run_panels != nullptr && panel_bytes(view_, pass) > 0);
+    return found;
+  }
+
   void run_segment(const TileJob& job, const Scratch& scratch, const State& state,
                    std::int64_t slot) const {
-    if (runner_.run_panels != nullptr && panel_bytes(view_, *job.pass) > 0 &&
+    if (in_panels_[static_cast<std::size_t>(job.pass - passes_.data())] &&
         runner_.run_panels({job, scratch.tile, state.segment_memory(slot), &stop_}))
       return;
     cpu::run_segment(job, state.segment(slot), stop_);
@@ -251,6 +260,7 @@ class Run {
   const std::vector<Pass> passes_;
   const Sizes sizes_;
   const TileRunner runner_;
+  const std::vector<bool> in_panels_;
   Tick* const capture_;
   bool team_;
   int threads_ = 1;

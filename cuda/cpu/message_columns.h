@@ -3,8 +3,6 @@
 // between whole registers.
 #pragma once
 
-#include <bit>
-
 #include "message_column_ranks.h"
 
 namespace jf {
@@ -45,7 +43,7 @@ struct BlockColumns : ColumnRanks<Noise, Network, kLinks, kMeets> {
     unrolled<kSubtree>([&](auto i) JF_INLINE {
       constexpr bool receives = i > 0, back = kBack && i % 2 != 0;
       constexpr bool in = receives && kIn, local = receives && kBack && !kIn;
-      constexpr int sends = turns(i), from = kSubtreeSteps - sends;
+      constexpr int sends = subtree_turns(i), from = kSubtreeSteps - sends;
       constexpr bool out = (sends > 0 && !local) || (back && kIn);
       constexpr bool between = local && sends > 1;  // messages one after the other
       const std::int64_t at = x + i * apart;
@@ -114,7 +112,7 @@ struct BlockColumns : ColumnRanks<Noise, Network, kLinks, kMeets> {
       for (int n = 0; n < kTrees; ++n)
         for (int i = 1; i < kSubtree; i += 2) left[n][i] = leaves->left[n][i];
     unrolled<kSubtree / kEach>([&](auto place) JF_INLINE {
-      constexpr int i = kSubtree - kEach * (place + 1), receives = turns(i);
+      constexpr int i = kSubtree - kEach * (place + 1), receives = subtree_turns(i);
       constexpr bool local = kLocal && i > 0, in = receives > 0 && !local, out = i > 0 && !local;
       const std::int64_t at = x + i * apart;
       const auto act = [=](const auto& any, Acting& r) JF_INLINE {
@@ -146,12 +144,6 @@ struct BlockColumns : ColumnRanks<Noise, Network, kLinks, kMeets> {
         self.template put<in, out>(at + n * away, rank[n]);
       });
     });
-  }
-
- private:
-  // In how many steps of a subtree its rank i is the first one of a smaller subtree.
-  static constexpr int turns(int i) {
-    return i == 0 ? kSubtreeSteps : std::countr_zero(static_cast<unsigned>(i));
   }
 };
 

@@ -16,8 +16,10 @@ class BlockFirsts {
   // are left as they were. The last one never sends: it is free by then.
   BlockFirsts(const ProgramView& p, const Noise& noise, std::uint32_t realization,
               const MessageState& first, bool idle)
-      : noise_(noise), first_(first), idle_(idle), lanes_{p,          noise,    realization,
-                                                          first.next, first.in, first.out} {}
+      : noise_(noise),
+        first_(first),
+        lanes_{p, noise, realization, first.next, first.in, first.out},
+        idle_(idle) {}
 
   // A step alone.
   void one(const Step& s, const Rule& rule) const {
@@ -175,8 +177,8 @@ class BlockFirsts {
 
   const Noise& noise_;
   const MessageState& first_;
-  const bool idle_;
   const Rules lanes_;
+  const bool idle_;
 };
 
 }  // namespace

@@ -12,6 +12,11 @@
 namespace jf {
 namespace {
 
+// In how many steps of a subtree its rank i is the first one of a smaller subtree.
+constexpr int subtree_turns(int i) {
+  return i == 0 ? kSubtreeSteps : std::countr_zero(static_cast<unsigned>(i));
+}
+
 template <class T, bool kLinks>
 struct Subtree {
   T busy[kSubtree], next[kSubtree], in[kSubtree], out[kSubtree];
@@ -82,13 +87,8 @@ struct Subtree {
       next[i] = rank.next;
       busy[i] = rank.busy;
       ready[i] = rank.ready;
-      unrolled<turns(i)>([&](auto k) JF_INLINE { from[i + (1 << k)] = rank.left[k]; });
+      unrolled<subtree_turns(i)>([&](auto k) JF_INLINE { from[i + (1 << k)] = rank.left[k]; });
     });
-  }
-
-  // In how many steps a rank is the first one of a smaller subtree.
-  static constexpr int turns(int rank) {
-    return rank == 0 ? kSubtreeSteps : std::countr_zero(static_cast<unsigned>(rank));
   }
 
   // When the last of the ranks from `from` on is free.
@@ -109,7 +109,7 @@ struct Subtree {
 
     template <int rank, class Noise>
     JF_HD void act(const Noise& noise, const MessageCost* costs) {
-      constexpr int sends = turns(rank), first = kSubtreeSteps - sends;
+      constexpr int sends = subtree_turns(rank), first = kSubtreeSteps - sends;
       busy = from;
       if constexpr (rank > 0) {
         const MessageCost& m = costs[first - 1];
