@@ -287,9 +287,25 @@ def up_within_blocks(steps):
     tree(steps, True)
 
 
+def up_twice_between_first(steps):
+    """Who has sent sends again."""
+    tree(steps, False)
+    for number in range(6, (steps.ranks - 1).bit_length()):
+        steps.message((TREE, 1 << number, steps.ranks, 0), 1, 110 + number)
+
+
+def up_and_down_within_blocks(steps):
+    """Who has sent to another block sends within its own."""
+    tree(steps, False)
+    for number in range(6):
+        steps.message((TREE, 32 >> number, steps.ranks, 1), 1, 120 + number)
+
+
 @pytest.mark.parametrize(
-    "program", [observed_while_down, looked_at_while_down, twice_between_first, up_within_blocks]
-)
+    "program",
+    [observed_while_down, looked_at_while_down, twice_between_first, up_within_blocks,
+     up_twice_between_first, up_and_down_within_blocks],
+)  # fmt: skip
 def test_first_ranks_not_idle(program, monkeypatch):
     """Or asked when they are free, which is not when they may send."""
     for entries in ("busy", "links", "links for long"):
@@ -314,6 +330,57 @@ def test_what_odd_ranks_receive_last(monkeypatch):
             one = MessageCase(steps.ranks, tuple(steps.made), (*entries, (0, own, 500, 0)),
                               replace(COSTS, work=0), noise, (), 3, 1)  # fmt: skip
             check(one, monkeypatch, f"number {number}, {steps.ranks} ranks, {own}")
+
+
+DAY = 86_400 * 10**12
+PERIODS = [2**18 - 1, 2**18, 10**6, 2**32 - 1, 2**40, DAY, 2**60]
+"""Of noise of which a part of a draw tells enough, and, first and last, of which it does not."""
+
+
+@pytest.mark.parametrize("period", PERIODS)
+def test_few_ranks_meet_noise(period, monkeypatch):
+    """Which they are, and which can make the last one later, is told from a part of their draws."""
+    rng = random.Random(f"few {period}")
+    for number in range(40):
+        duration = max(1, period // rng.choice((20, 100, 400, 3000, 10**6)))
+        far = max(1, duration // rng.choice((1, 3, 10, 30)))  # a message's transit
+        steps = Steps(rng.choice((300, 512, 1000, 3072, 4096)))
+        steps.add(0)
+        rng.choice((broadcast, broadcast, broadcast, reduce, both))(steps)
+        steps.add(4, row=True)
+        entries = tuple((rng.choice((0, 1, far // 9)), rng.choice((0, 1, 1, far // 3)), far,
+                         rng.choice((0, 0, 2 * far))) for _ in range(2))  # fmt: skip
+        noise = PeriodicNoise(period, duration, stationary=rng.random() < 0.4)
+        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), (noise,),
+                          (), 3, 1)  # fmt: skip
+        check(replace(one, realization=number), monkeypatch, f"number {number}")
+
+
+@pytest.mark.parametrize("period", PERIODS[1:])
+@pytest.mark.parametrize("program", [reduce, broadcast])
+def test_where_noise_begins_to_matter(period, program, monkeypatch):
+    """And ends to: everything takes a few of the parts of a period that draws are told apart by."""
+    rng = random.Random(f"edges {period}")
+    part = period / 2**16
+    for number in range(60):
+        most = rng.choice((5, 60))
+        entries = tuple(tuple(int(part * rng.choice((0, rng.uniform(0, most)))) for _ in range(4))
+                        for _ in range(2))  # fmt: skip
+        if number % 2 == 0:  # next to no work: noise meets nobody but by chance
+            entries = tuple((0, 1, transit, gap) for _, _, transit, gap in entries)
+        steps = Steps(1024)
+        steps.add(0)
+        program(steps)
+        steps.add(4, row=True)
+        noise = PeriodicNoise(period, max(1, int(part * rng.choice((0, rng.uniform(0, 60))))),
+                              stationary=number % 4 == 0)  # fmt: skip
+        one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), (noise,),
+                          (), 3, 1)  # fmt: skip
+        made, found = one.program(_core), {}
+        for isa in ("plain", *(isa for isa in ISAS if isa in AVAILABLE)):
+            monkeypatch.setenv("JITTERFLY_ISA", isa)
+            found[isa] = _core.simulate(made, number, 0, 200, "max", "cpu", 1, None)
+            np.testing.assert_array_equal(found[isa], found["plain"], f"{isa}, number {number}")
 
 
 def test_first_ranks_that_have_not_been_idle(monkeypatch):

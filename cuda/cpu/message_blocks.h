@@ -16,6 +16,7 @@ template <class Noise, class Network, bool kLinks>
 class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
   using Base = MessageCycles<Noise, Network, kLinks>;
   static constexpr bool kNoisy = std::is_same_v<Noise, Periodic>;
+  static constexpr std::int64_t kMostDrawnBefore = 128;
 
  protected:
   using Base::at_start_;
@@ -28,7 +29,7 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
     this->begin_blocks(p_.ranks / kBlock, p_.ranks / kBlock * kBlock);
     at_start_ = true;
     this->all_first(0, kNothingCame, 0);
-    if (!use_.climbs) this->draw_first();
+    if (!draw_before() && !use_.climbs) this->draw_first();
     if (!this->has_rest()) return;
     this->begin_ranks(rest_, size_, 0);
     first_.next[blocks_] = s_.next[rest_];
@@ -66,7 +67,7 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
  private:
   void climb(const BlockPhase& phase) {
     BlockClimb<Noise, kLinks> up(noise_, phase.costs);
-    if (kNoisy && noise_.in_communication && any_works(phase.costs, phase.costs + kBlockSteps)) {
+    if (kNoisy && noise_.in_communication && phase.works()) {
       if constexpr (kNoisy) {
         const MessageState& firsts = job_.of_subtrees;
         for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += kLanes)
@@ -88,7 +89,7 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
 
   // False if ranks have not been idle for long enough.
   bool descend(const BlockPhase& phase) {
-    BlockDescent<Noise, kLinks> down(noise_, phase.costs);
+    BlockDescent<Noise, kLinks> down(noise_, phase);
     if (climbed_ >= 0) {
       const Tick begin = *std::min_element(first_.busy, first_.busy + blocks_);
       if (begin + down.wait() < most_ + later(gap_, phase.gap)) return false;
@@ -109,12 +110,27 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
   }
 
   // The noise of the ranks of blocks, see draw_high(). It is drawn once: kept if blocks go up and
-  // down. The array is free: no step of these needs it, and it has been made large enough.
+  // down, or if they have been drawn before. The array is free: no step of these needs it, and it
+  // has been made large enough.
   const Tick* drawn(const BlockLanes& at) const {
     constexpr int kHigh = kSubtree * FirstNoise<Noise>::kHigh;
-    Tick* const words = s_.left + (use_.climbs && use_.descends ? at.b * kHigh : 0);
+    Tick* const words = s_.left + (kept_ ? at.b * kHigh : 0);
     if (!drawn_) draws_.draw_high(at.ranks(), this->begun(at.b), words);
     return words;
+  }
+
+  // The same of all blocks before the first step, where a core's own cache takes it: first ranks
+  // are among them, and else would be drawn on their own. False if not.
+  bool draw_before() {
+    if constexpr (kNoisy) {
+      if (use_.climbs || !use_.descent_works || blocks_ > kMostDrawnBefore) return false;
+      kept_ = noise_.in_communication;
+      for (BlockLanes at{0, blocks_}; kept_ && at.b < blocks_; at.b += kLanes)
+        store(first_.next + at.b, load(drawn(at)));
+      drawn_ = kept_;
+      return kept_;
+    }
+    return false;
   }
 
   // What the others of blocks have done is done again, for their times.
@@ -126,11 +142,12 @@ class MessageBlocks : protected MessageCycles<Noise, Network, kLinks> {
     blocks_ = 0;
   }
 
-  int climbed_ = -1;    // the first step of the climb, if there has been one
-  bool drawn_ = false;  // drawn() is kept
-  bool over_ = false;   // all is done, and most_ is of all ranks
-  Tick most_ = 0;       // when the last rank is free that is not the first of a block
-  Tick gap_ = 0;        // the longest of the climb
+  int climbed_ = -1;                          // the first step of the climb, if there has been one
+  bool kept_ = use_.climbs && use_.descends;  // what is drawn is for more than one phase
+  bool drawn_ = false;                        // and has been drawn
+  bool over_ = false;                         // all is done, and most_ is of all ranks
+  Tick most_ = 0;  // when the last rank is free that is not the first of a block
+  Tick gap_ = 0;   // the longest of the climb
 };
 
 }  // namespace

@@ -28,9 +28,10 @@ class BlockClimb {
       // What had ended by time 0 does not matter, and what had not is there if it is stationary.
       const Tick from = noise.stationary ? -noise.duration : 0, span = low_.latest(1) - from;
       const PhaseWindow window(noise);
-      begin_ = twice(window.begin(broadcast(from)));
-      width_ = window.width(span);
       all_ = window.all(span);
+      if (all_) return;
+      begin_ = window.begin(Lanes{}, -from);
+      limit_ = window.limit(span);
     }
   }
 
@@ -38,23 +39,23 @@ class BlockClimb {
   Tick busy() const { return high_.busy[0]; }
   Tick in() const { return high_.in[0]; }
 
-  // First all of them go as far as this: each subtree on its own. `words`: see draw_high().
+  // First all of them go as far as this: each subtree on its own. `words`: see draw_high(). Of its
+  // first rank `firsts` gets the noise, and, if it is later than without, the other times.
   void low(const BlockLanes& at, const FirstNoise<Noise>& draws, const MessageState& firsts,
            const Tick* words) {
-    const Halves not_first = low_halves(~ULanes{}, ULanes{});
+    const Quarters not_first = (Quarters)(ULanes{} + 0xffffu);
     std::uint64_t met = 0;
     for (int k = 0; k < kSubtree; ++k, words += FirstNoise<Noise>::kHigh * kLanes) {
       const Lanes next = load(words);
-      Halves least = (draws.high(words, 0) - begin_) | not_first;
-      for (int i = 1; i < kSubtree / 2; ++i) least = lesser(least, draws.high(words, i) - begin_);
+      const Quarters after =
+          lesser((draws.high(words, 0) - begin_) | not_first, draws.high(words, 1) - begin_);
       const unsigned who =
-          greater(width_, lesser_half(least)) | greater(broadcast(low_.busy[0]), next);
+          lanes_below(after, after, limit_) | greater(broadcast(low_.busy[0]), next);
       met |= std::uint64_t{who} << (k * kLanes);
       const std::int64_t x = at.b * kSubtree + k * kLanes;
-      store(firsts.busy + x, broadcast(low_.busy[0]));
-      if constexpr (kLinks) store(firsts.in + x, broadcast(low_.in[0]));
       store(firsts.next + x, next);
     }
+    late(firsts, at.b) = 0;
     if (all_ || !draws.alone()) met = ~std::uint64_t{0} >> (64 - kSubtree * kLanes);
     for (; met != 0; met &= met - 1) {
       const int place = __builtin_ctzll(met), lane = place % kLanes;
@@ -72,9 +73,8 @@ class BlockClimb {
     const std::int64_t x = at.b * kSubtree;
     unsigned met = 0;
     for (int k = 0; k < kSubtree; ++k)
-      met |= greater(broadcast(high_.busy[k]), load(firsts.next + x + k * kLanes)) |
-             greater(load(firsts.busy + x + k * kLanes), broadcast(low_.busy[0]));
-    if (met != 0) return high_noisy(at, firsts, first);
+      met |= greater(broadcast(high_.busy[k]), load(firsts.next + x + k * kLanes));
+    if (met != 0 || late(firsts, at.b) != 0) return high_noisy(at, firsts, first);
     store(first.busy + at.b, broadcast(high_.busy[0]));
     if constexpr (kLinks) store(first.in + at.b, broadcast(high_.in[0]));
     store(first.next + at.b, load(firsts.next + x));
@@ -91,9 +91,12 @@ class BlockClimb {
     for (int k = 0; k < met_.count; ++k) {
       const auto lane = static_cast<unsigned>(k);
       const std::int64_t x = met_.place[k];
-      firsts.busy[x] = r.busy[0][lane];
       firsts.next[x] = r.next[0][lane];
+      if (r.busy[0][lane] <= low_.busy[0]) continue;
+      firsts.busy[x] = r.busy[0][lane];
       if constexpr (kLinks) firsts.in[x] = r.in[0][lane];
+      constexpr int kGroup = kLanes * kSubtree;
+      late(firsts, x / kSubtree) |= Tick{1} << (x % kGroup);
     }
     met_.count = 0;
   }
@@ -102,14 +105,20 @@ class BlockClimb {
   Tick latest() const { return greatest(most_); }
 
  private:
+  // Of the subtrees of kLanes blocks, block b among them, those whose first rank is later than
+  // without noise, as bits. First ranks of subtrees have no use for that array.
+  static Tick& late(const MessageState& firsts, std::int64_t b) { return firsts.out[b / kLanes]; }
+
   __attribute__((noinline)) void high_noisy(const BlockLanes& at, const MessageState& firsts,
                                             const MessageState& first) {
     Noisy r;
+    const Lanes bits = broadcast(late(firsts, at.b)) >> lane_index();
     unrolled<kSubtree>([&](auto k) JF_INLINE {
       const std::int64_t x = at.b * kSubtree + k * kLanes;
-      r.busy[k] = load(firsts.busy + x);
+      const auto is_late = (bits & (Tick{1} << (k * kLanes))) != 0;
+      r.busy[k] = select(is_late, load(firsts.busy + x), broadcast(low_.busy[0]));
       r.next[k] = load(firsts.next + x);
-      if constexpr (kLinks) r.in[k] = load(firsts.in + x);
+      if constexpr (kLinks) r.in[k] = select(is_late, load(firsts.in + x), broadcast(low_.in[0]));
     });
     r.climb_first(noise_, high_costs_);
     most_ = later(most_, at.of_blocks(r.latest(1), 0));
@@ -122,8 +131,7 @@ class BlockClimb {
   const MessageCost *const low_costs_, *const high_costs_;
   Quiet low_{}, high_{};  // without noise: subtrees of neighbours, and of the first ranks of these
   Lanes most_;
-  Halves begin_{};  // see PhaseWindow
-  Lanes width_{};
+  Quarters begin_{}, limit_{};  // see PhaseWindow
   bool all_ = false;
   struct {
     alignas(64) Tick id[kLanes] = {};

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "message_noise.h"
+#include "message_phases.h"
 #include "message_subtree.h"
 
 namespace jf {
@@ -15,30 +16,33 @@ namespace {
 
 template <class Noise, bool kLinks>
 class BlockDescent {
-  using Quiet = Subtree<Tick, kLinks>;
   using Noisy = Subtree<Lanes, kLinks>;
   static constexpr int kHigh = FirstNoise<Noise>::kHigh;
 
  public:
-  // `costs`: of strides ..., 4, 2, 1, of a block.
-  BlockDescent(const Noise& noise, const MessageCost* costs)
+  // Refers to the phase.
+  BlockDescent(const Noise& noise, const BlockPhase& phase)
       : noise_(noise),
-        works_(noise.in_communication && any_works(costs, costs + kBlockSteps)),
-        high_costs_(costs),
-        low_costs_(costs + kSubtreeSteps),
+        works_(noise.in_communication && phase.works()),
+        high_costs_(phase.costs),
+        low_costs_(phase.costs + kSubtreeSteps),
         high_wait_(first_arrival(high_costs_)),
         low_wait_(first_arrival(low_costs_)) {
-    Quiet low{}, high{};
-    low.descend_idle(NoNoise{}, low_costs_, 0);
-    high.descend_idle(NoNoise{}, high_costs_, 0);
-    low_latest_ = low.latest(0);
-    latest_ = *std::max_element(high.ready, high.ready + kSubtree) + low_latest_;
+    const MessageCost& last = low_costs_[kSubtreeSteps - 1];
+    low_latest_ = last.send + last.transit + last.receive;
+    for (int k = kSubtreeSteps - 2; k >= 0; --k) low_latest_ += step(low_costs_[k]);
+    latest_ = low_latest_;
+    for (int k = 0; k < kSubtreeSteps; ++k) latest_ += step(high_costs_[k]);
     if constexpr (std::is_same_v<Noise, Periodic>) {
       window_ = PhaseWindow(noise);
       span_ = noise.duration + low_latest_;
-      span_of_odd_ = noise.duration + low_costs_[kSubtreeSteps - 1].receive;
-      width_ = window_.width(span_);
+      span_of_odd_ = noise.duration + last.receive;
       all_ = window_.all(span_);
+      if (all_) return;
+      limit_ = window_.limit(span_);
+      sure_ = window_.sure(noise.duration + low_wait_);
+      low_receive_ = std::min({low_costs_[0].receive, low_costs_[1].receive, last.receive});
+      raised_ = low_receive_ == 0 || sure_ <= 0 || !window_.is_short();
     }
   }
 
@@ -62,15 +66,19 @@ class BlockDescent {
   void blocks(const BlockLanes& at, const FirstNoise<Noise>& draws, const MessageState& first,
               const Tick* words) {
     const Lanes begin = at.of_blocks(start(first, at.b), kNothingCame);
-    Lanes starts[kSubtree];
-    firsts_descend(begin, load(first.next + at.b), words, starts);
+    Noisy firsts;
+    firsts_descend(begin, load(first.next + at.b), words, firsts);
+    const Lanes(&starts)[kSubtree] = firsts.ready;
     Lanes last = starts[0];
     for (int k = 1; k < kSubtree; ++k) last = later(last, starts[k]);
     most_ = later(most_, last + low_latest_);
-    std::uint64_t met =
-        !all_ && draws.alone() && !any_greater(most_, broadcast(PhaseWindow::kLatest))
-            ? subtrees_met(starts, words)
-            : ~std::uint64_t{0} >> (64 - kSubtree * kLanes);
+    std::uint64_t met = ~std::uint64_t{0} >> (64 - kSubtree * kLanes);
+    if (!all_ && draws.alone() && !any_greater(most_, broadcast(window_.latest()))) {
+      Quarters own[kSubtree];
+      for (int k = 0; k < kSubtree; ++k) own[k] = window_.begin(starts[k], noise_.duration);
+      if (!raised_) raise(starts, own, words);
+      met = subtrees_met(own, words);
+    }
     for (; met != 0; met &= met - 1) {
       const int place = __builtin_ctzll(met), k = place / kLanes, lane = place % kLanes;
       if (at.b + lane >= at.blocks) continue;
@@ -78,8 +86,6 @@ class BlockDescent {
       met_.start[met_.count] = starts[k][static_cast<unsigned>(lane)];
       if (++met_.count == kLanes) meet_noise(draws);
     }
-    // Once some noise has made a rank late, little of what else there is can matter.
-    if (none_met_ && met_.count > 0) meet_noise(draws);
   }
 
   // When the last rank is free.
@@ -90,19 +96,20 @@ class BlockDescent {
   }
 
  private:
+  // From when a message may be sent until all those may send that have it then, without noise.
+  static Tick step(const MessageCost& m) {
+    return m.send + later(m.transit + m.receive, kLinks ? m.gap - m.send : 0);
+  }
   static Tick first_arrival(const MessageCost* m) {
     return std::min({m[0].send + m[0].transit, m[1].send + m[1].transit, m[2].send + m[2].transit});
   }
 
-  // When first ranks of subtrees may send to the others.
-  JF_HD void firsts_descend(Lanes begin, Lanes next, const Tick* words,
-                            Lanes (&starts)[kSubtree]) const {
-    Noisy firsts;
+  // First ranks of subtrees.
+  JF_HD void firsts_descend(Lanes begin, Lanes next, const Tick* words, Noisy& firsts) const {
     firsts.next[0] = noise_.after_one(next, begin);
     for (int k = 1; k < kSubtree; ++k)
       firsts.next[k] = noise_.after_one(load(words + k * kHigh * kLanes), begin + high_wait_);
     firsts.template descend_idle<true>(noise_, high_costs_, begin);
-    for (int k = 0; k < kSubtree; ++k) starts[k] = firsts.ready[k];
   }
 
   // The subtrees that may make the last rank free after most_. Two things have to be: a rank meets
@@ -110,24 +117,42 @@ class BlockDescent {
   // where noise that began at b has delayed work until e, noise of a rank begins in the last span_
   // before most_; of odd ranks, after which nobody comes, in the last span_of_odd_. For as long as
   // all that delays begins earlier, all is done by then.
-  JF_HD std::uint64_t subtrees_met(const Lanes (&starts)[kSubtree], const Tick* words) const {
-    const Halves late =
-        low_halves(window_.begin(most_ - span_), window_.begin(most_ - span_of_odd_));
+  JF_HD std::uint64_t subtrees_met(const Quarters (&own)[kSubtree], const Tick* words) const {
+    const auto late = (Quarters)low_halves((ULanes)window_.begin(most_, span_),
+                                           (ULanes)window_.begin(most_, span_of_odd_));
     std::uint64_t met = 0;
     for (int k = 0; k < kSubtree; ++k) {
-      const Halves own = twice(window_.begin(starts[k] - noise_.duration));
-      Halves meets = draws_of(words, k, 0) - own, matters = draws_of(words, k, 0) - late;
-      for (int i = 1; i < kSubtree / 2; ++i) {
-        meets = lesser(meets, draws_of(words, k, i) - own);
-        matters = lesser(matters, draws_of(words, k, i) - late);
-      }
-      const unsigned who = greater(width_, later(lesser_half(meets), lesser_half(matters)));
-      met |= std::uint64_t{who} << (k * kLanes);
+      const Quarters meets = least_after(own[k], words, k), matters = least_after(late, words, k);
+      met |= std::uint64_t{lanes_below(meets, matters, limit_)} << (k * kLanes);
     }
     return met;
   }
-  JF_HD static Halves draws_of(const Tick* words, int subtree, int pair) {
-    return FirstNoise<Noise>::high(words + subtree * kHigh * kLanes, pair);
+  JF_HD static Quarters least_after(Quarters begin, const Tick* words, int subtree) {
+    const Tick* its = words + subtree * kHigh * kLanes;
+    return lesser(FirstNoise<Noise>::high(its, 0) - begin, FirstNoise<Noise>::high(its, 1) - begin);
+  }
+
+  // Once some noise has made a rank late, little of what else there is can matter. Noise of a rank
+  // that begins before a message can have come to it has ended by then, or the rank waits for its
+  // end: in either case it receives the message after that, if this is any work.
+  JF_HD void raise(const Lanes (&starts)[kSubtree], const Quarters (&own)[kSubtree],
+                   const Tick* words) {
+    const Quarters first_ranks = (Quarters)(ULanes{} + 0xffffu);  // messages come to the others
+    Lanes begins = broadcast(kNothingCame);
+    for (int k = 0; k < kSubtree; ++k) {
+      const Tick* its = words + k * kHigh * kLanes;
+      // How long before the end of the time in which that is so noise begins, at least of all
+      // ranks. What begins after it counts as if nearly a period before: that is true of the
+      // interval before, and too early to matter.
+      const Quarters end = own[k] + static_cast<std::uint16_t>(sure_);
+      const Lanes before = least(lesser((end - FirstNoise<Noise>::high(its, 0)) | first_ranks,
+                                        end - FirstNoise<Noise>::high(its, 1)));
+      begins = later(begins, starts[k] - window_.ticks(before));
+    }
+    const Tick begin = greatest(begins) - noise_.duration + window_.least_ticks(sure_);
+    // Fresh noise has none before.
+    if (begin >= 0) most_ = later(most_, broadcast(begin + noise_.duration + low_receive_));
+    raised_ = true;
   }
 
   // Lanes not in use have subtrees that have been there, or begin too early to matter.
@@ -143,7 +168,6 @@ class BlockDescent {
     most_ = later(most_, r.latest(0));
     keep_latest();
     met_.count = 0;
-    none_met_ = false;
   }
 
   const Noise& noise_;
@@ -156,9 +180,11 @@ class BlockDescent {
   PhaseWindow window_;
   // Noise that begins that long before the last rank is free may have made it late.
   Tick span_ = 0, span_of_odd_ = 0;
-  Lanes width_{};  // of so much time
+  Quarters limit_{};  // of so much time
   bool all_ = false;
-  bool none_met_ = true;
+  std::int64_t sure_ = 0;
+  Tick low_receive_ = 0;
+  bool raised_ = false;
   Lanes most_ = broadcast(kNothingCame);
   struct Met {
     alignas(64) Tick id[kLanes] = {};

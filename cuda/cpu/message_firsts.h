@@ -12,14 +12,16 @@ class BlockFirsts {
   using Rule = typename Rules::Rule;
 
  public:
-  // idle: see BlockUse. What is kept of a rank as `busy` then is when it may send, `in` and `out`
-  // are left as they were. The last one never sends: it is free by then.
+  // use.idle: what is kept of a rank as `busy` then is when it may send, `in` and `out` are left as
+  // they were. The last one never sends: it is free by then. use.once: of ranks that are done only
+  // `busy` is kept for sure.
   BlockFirsts(const ProgramView& p, const Noise& noise, std::uint32_t realization,
-              const MessageState& first, bool idle)
+              const MessageState& first, const BlockUse& use)
       : noise_(noise),
         first_(first),
         lanes_{p, noise, realization, first.next, first.in, first.out},
-        idle_(idle) {}
+        idle_(use.idle),
+        once_(use.once) {}
 
   // A step alone.
   void one(const Step& s, const Rule& rule) const {
@@ -37,6 +39,8 @@ class BlockFirsts {
         alone(costs, s.c != 0, unit, t);
       else if (unit == 1 && idle_)
         idle_neighbours(costs, t, whole);
+      else if (unit == 1 && once_)
+        once_neighbours(costs, t, whole);
       else if (unit == 1)
         neighbours(costs, s.c != 0, t, whole);
       else
@@ -106,6 +110,21 @@ class BlockFirsts {
     every(r, [&](const Tick* times, Lanes* mine) JF_INLINE { take(times, t, many, 0, mine); });
     act(r, costs, down);
     every(r, [&](Tick* times, Lanes* mine) JF_INLINE { give(times, t, many, mine); });
+  }
+  __attribute__((noinline)) void once_neighbours(const MessageCost* costs, std::int64_t t,
+                                                 std::int64_t whole) const {
+    const int many = subtrees_from(t, whole);
+    Subtree<Lanes, kLinks> r;
+    take(first_.busy, t, many, 0, r.busy);
+    take(first_.next, t, many, 0, r.next);
+    if constexpr (kLinks) take(first_.in, t, many, 0, r.in);
+    r.climb_first(noise_, costs);
+    give(first_.busy, t, many, r.busy);
+    for (unsigned k = 0; k < static_cast<unsigned>(many); ++k) {
+      const std::int64_t to = (t + k) * kSubtree;  // who goes on
+      first_.next[to] = r.next[0][k];
+      if constexpr (kLinks) first_.in[to] = r.in[0][k];
+    }
   }
   __attribute__((noinline)) void idle_neighbours(const MessageCost* costs, std::int64_t t,
                                                  std::int64_t whole) const {
@@ -178,7 +197,7 @@ class BlockFirsts {
   const Noise& noise_;
   const MessageState& first_;
   const Rules lanes_;
-  const bool idle_;
+  const bool idle_, once_;
 };
 
 }  // namespace

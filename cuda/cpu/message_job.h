@@ -18,11 +18,13 @@ constexpr int kSubtree = 1 << kSubtreeSteps;
 constexpr int kBlockSteps = 2 * kSubtreeSteps;
 constexpr int kBlock = 1 << kBlockSteps;
 
-// What blocks do: up at the start, down at the end. idle: before that, each of their first ranks
-// but one has been idle until its only message comes, and nobody asks when they are free. So it is
-// enough to know when each of them may send.
+// What blocks do: up at the start, down at the end, which noise may delay or not. idle: before
+// that, each of their first ranks but one has been idle until its only message comes, and nobody
+// asks when they are free. So it is enough to know when each of them may send. once: each of them
+// sends at most once, and does nothing after that.
 struct BlockUse {
-  bool any = false, climbs = false, descends = false, idle = false;
+  bool any = false, climbs = false, descends = false, descent_works = false;
+  bool idle = false, once = false;
 };
 
 // What of blocks is the same in all realizations that share memory one after another: the first of

@@ -3,7 +3,6 @@
 
 #include "message_lanes.h"
 #include "message_window.h"
-#include "simd_halves.h"
 #include "simd_rank_rounds.h"
 
 namespace jf {
@@ -56,8 +55,8 @@ struct FirstNoise {
   bool alone() const { return noise.drawn_alone(); }
 
   // Of the ranks of kLanes blocks, of which the first ones are `id`: for each of their subtrees the
-  // noise of its first rank, and the high halves of what is drawn for all, two ranks a register;
-  // more is not needed of nearly all.
+  // noise of its first rank, and the highest quarters of what is drawn for all, four ranks a
+  // register; more is not needed of nearly all.
   __attribute__((noinline)) void draw_high(Lanes id, const RankRounds* ranks, Tick* words) const {
     if (!alone()) {
       for (int x = 0; x < kBlock; x += kSubtree, words += kHigh * kLanes)
@@ -78,9 +77,10 @@ struct FirstNoise {
   void begin_ranks(Lanes id, RankRounds* ranks) const {
     for (int x = 0; x < kBlock; x += 2) *ranks++ = RankRounds::of(keys, common, (id + x) >> 1);
   }
-  static constexpr int kHigh = 1 + kSubtree / 2;  // registers for a subtree
-  JF_HD static Halves high(const Tick* words, int pair) {
-    return (Halves)load(words + (1 + pair) * kLanes);
+  static constexpr int kHigh = 1 + kSubtree / 4;  // registers for a subtree
+  // Of the first four of them, or of the others: even ones are the first two quarters of a lane.
+  JF_HD static Quarters high(const Tick* words, int four) {
+    return (Quarters)load(words + (1 + four) * kLanes);
   }
 
   // Of even ranks, `away` from each other: so many registers.
@@ -144,8 +144,11 @@ struct FirstNoise {
         constexpr int first = s * kPairs;
         const Lanes phase = scaled_even(r[first], ranges, K::is_short);
         store(words, at_start<K::fresh>(phase));
-        unrolled<kPairs>([&](auto k) JF_INLINE {
-          store(words + (1 + k) * kLanes, (Lanes)low_halves(r[first + k].w[1], r[first + k].w[3]));
+        const auto high = [&](int k) JF_INLINE {
+          return low_halves(r[first + k].w[1], r[first + k].w[3]);
+        };
+        unrolled<kPairs / 2>([&](auto k) JF_INLINE {
+          store(words + (1 + k) * kLanes, (Lanes)high_quarters(high(2 * k), high(2 * k + 1)));
         });
         words += kHigh * kLanes;
       });

@@ -62,7 +62,7 @@ class MessageOneWay : protected MessagePasses<Noise, Network, kLinks> {
       c.down = s.c != 0;
       c.phases[c.count++] = i;
       const BlockPhase phase = phases_.at(i);
-      c.works = c.works || any_works(phase.costs, phase.costs + kBlockSteps);
+      c.works = c.works || phase.works();
       i += kBlockSteps - 1;
     }
     c.end = i;

@@ -2,6 +2,8 @@
 // ranks (message_blocks.h).
 #pragma once
 
+#include <algorithm>
+
 #include "message_job.h"
 
 namespace jf {
@@ -13,6 +15,11 @@ struct BlockPhase {
   bool down;
   Tick gap;  // the longest
   MessageCost costs[kBlockSteps];
+
+  // Whether noise can delay any of it.
+  bool works() const {
+    return std::any_of(costs, costs + kBlockSteps, [](const MessageCost& m) { return m.works(); });
+  }
 };
 
 struct BlockPhases {
@@ -54,8 +61,9 @@ struct BlockPhases {
   BlockUse use() const {
     constexpr BlockUse kNone;
     if (!only_last()) return kNone;
-    bool started = false, climbs = false, descends = false, idle = true;
-    int stride = INT32_MAX;
+    bool started = false, climbs = false, descends = false, works = false, idle = true;
+    bool once = true;
+    int stride = INT32_MAX, last = 0;
     for (int i = job.pass->begin; i < job.pass->end; ++i) {
       const Step& s = p.steps[i];
       if (s.kind == kObserve) {
@@ -68,7 +76,7 @@ struct BlockPhases {
         if (!started && is_phase(i, false))
           climbs = true;
         else if (!p.one_rank && is_phase(i, true))
-          descends = true;
+          descends = true, works = at(i).works();
         else
           return kNone;
         i += kBlockSteps - 1;
@@ -76,10 +84,14 @@ struct BlockPhases {
         // Down, by strides that fall, a rank receives once, and that before it sends.
         idle = idle && s.c != 0 && s.a < stride && s.row < 0;
         stride = s.a;
+        // Up, by strides that grow.
+        once = once && s.c == 0 && s.a > last;
+        last = s.a;
       }
       started = true;
     }
-    return {started, climbs, descends, idle && descends && !climbs};
+    return {
+        started, climbs, descends, works, idle && descends && !climbs, once && climbs && !descends};
   }
 
   // Whether all steps are those of blocks, or of all ranks, over any number of cycles. There has to

@@ -125,8 +125,7 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
   // Steps between first ranks, from step i on: three that are those of a subtree, or this one.
   // Returns the last of them.
   int between_first(int i) const {
-    const BlockFirsts<Noise, Network, kLinks> firsts(p_, noise_, job_.realization, first_,
-                                                     use_.idle);
+    const BlockFirsts<Noise, Network, kLinks> firsts(p_, noise_, job_.realization, first_, use_);
     const auto rule = [&](int k) JF_INLINE { return this->rule({i + k, 0}); };
     if (!phases_.are_subtree(i) || !firsts.worth_it(p_.steps[i])) {
       firsts.one(p_.steps[i], rule(0));

@@ -141,10 +141,6 @@ struct Subtree {
   }
 };
 
-inline bool any_works(const MessageCost* m, const MessageCost* end) {
-  return std::any_of(m, end, [](const MessageCost& c) { return c.works(); });
-}
-
 // Blocks of ranks, kLanes of them from block `b` on, one a lane.
 struct BlockLanes {
   std::int64_t b, blocks;  // those from `blocks` on are none
