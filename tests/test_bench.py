@@ -3,6 +3,7 @@
 How fast anything is, is no test.
 """
 
+import itertools
 import json
 import os
 import sys
@@ -15,9 +16,11 @@ from jitterfly import bench
 from jitterfly.bench import collectives as bench_collectives
 from jitterfly.bench import goals as bench_goals
 from jitterfly.bench import measure as bench_measure
+from jitterfly.bench import near as bench_near
 from jitterfly.bench import peers as bench_peers
 from jitterfly.bench import sources as bench_sources
 from jitterfly.bench import summary as bench_report
+from jitterfly.bench import verdict as bench_verdict
 from jitterfly.bench.plan import Plan
 from jitterfly.program import rank_rounds
 
@@ -367,19 +370,71 @@ def test_calibration_goes_by_the_time_of_the_thread():
     assert contestant.realizations >= 50
 
 
-def test_what_is_near_a_limit_is_measured_more():
-    def contestant(name, seconds, beside=None):
-        found = bench_measure.Contestant(name, "butterfly", name, 1, print)
-        found.time = lambda: (seconds, seconds)
-        found.beside = beside
-        return found
+def taking(name, seconds, beside=None, log=None):
+    """A contestant whose runs take these seconds, over and over."""
+    found = bench_measure.Contestant(name, "butterfly", name, 1, print)
+    each = itertools.cycle(seconds)
 
-    one = contestant("one", 1.0)
-    others = [contestant(str(times), times, one) for times in (2.9, 3.5, 4.4, 5.2)]
+    def time():
+        if log is not None:
+            log.append(name)
+        return (took := next(each)), took
+
+    found.time, found.beside = time, beside
+    return found
+
+
+def test_what_is_beside_is_timed_before_and_after():
+    """Between two of those beside one contestant once for both; the mean counts."""
+    log = []
+    one, two = taking("one", [1.0, 3.0, 4.0], log=log), taking("two", [2.0], log=log)
+    others = [taking(name, [6.0], b, log) for name, b in [("a", one), ("b", two), ("c", one)]]
+    bench_measure.measure([one, *others], 1, "", lambda line: None)
+    assert log == ["one", "one", "a", "one", "c", "one", "two", "b", "two"]
+    assert others[0].beside_times == [(3.5, 3.5)]
+    assert others[2].beside_times == [(2.5, 2.5)]
+    assert others[1].times_beside() == [3.0]
+    assert [len(c.times()) for c in [one, *others]] == [1, 1, 1, 1]
+
+
+def test_what_is_near_a_limit_is_measured_more():
+    """Until it is clear on which side the median is, or for so many times."""
+    one = taking("one", [1.0])
+    others = [taking(str(times), [times], one) for times in (2.9, 3.5, 4.4, 5.2)]
+    others += [taking("unclear", [3.5, 4.5], one), taking("far", [1.0, 5.0, 1.0], one)]
     bench_measure.measure([one, *others], 3, "", lambda line: None)
-    bench_measure.measure_near([one, *others], 4.0, 3, "", lambda line: None)
-    assert [len(c.times()) for c in others] == [3, 9, 9, 3]
-    assert [len(c.times_beside()) for c in others] == [3, 9, 9, 3]
+    bench_near.measure_near([one, *others], 4.0, 3, "", lambda line: None)
+    assert [len(c.times()) for c in others] == [3, 9, 9, 3, 27, 3]
+    assert [len(c.times_beside()) for c in others] == [3, 9, 9, 3, 27, 3]
+
+
+def test_ratio_with_the_interval_of_its_median():
+    assert bench_near.ratios([2.0, 1.0, 3.0]) == {
+        "min": 1.0, "median": 2.0, "max": 3.0, "low": None, "high": None
+    }  # fmt: skip
+    many = bench_near.ratios([float(k) for k in range(1, 28)])  # ranks by tables of the sign test
+    assert (many["low"], many["median"], many["high"]) == (7.0, 14.0, 21.0)
+
+
+@pytest.mark.parametrize(
+    ("medians", "met", "words", "shown"),
+    [
+        ([(1.7, 1.8, 1.9), (1.1, 1.2, 2.0)], True, ": met; the most is", ["1.80 (1.70 to 1.90)"]),
+        ([(1.7, 1.8, 1.9), (1.9, 1.95, 2.01), (1, 1, 1)], None, "too close to tell; the most is",
+         ["1.95 (1.90 to 2.01)"]),
+        ([(2.1, 2.2, 2.3), (1.9, 2.05, 2.2), (1.9, 1.95, 2.01)], False, "not met; above it:",
+         ["2.20 (2.10 to 2.30)", "2.05 (1.90 to 2.20)"]),
+        ([(None, 1.9, None)], True, ": met; the most is", ["1.90"]),
+    ],
+)  # fmt: skip
+def test_verdict_needs_intervals_below_the_limit(medians, met, words, shown):
+    rows = [{"x": {"low": low, "median": m, "high": high}} for low, m, high in medians]
+    found = bench_verdict.limit(rows, True, key="x", most=2.0, named=lambda row: "it", what="that")
+    assert found["met"] is met
+    first, *lines = found["text"].split("\n  ")
+    assert first.endswith(words)
+    assert lines == [f"it: {text}" for text in shown]
+    assert found["exceeded"] == (lines if met is False else [])
 
 
 def test_calibration_does_not_believe_one_slow_run():

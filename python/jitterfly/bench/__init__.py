@@ -21,6 +21,7 @@ from . import measure as bm
 from . import peers as bp
 from . import sources as bs
 from .machine import machine
+from .near import measure_near
 from .options import Plan
 from .summary import core_share, ratios, report
 
@@ -166,7 +167,7 @@ def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -
     ):
         bm.calibrate(table, length * plan.seconds, what, tell)
         bm.measure(table, plan.repeats, what, tell)
-        bm.measure_near(table, most, plan.repeats, what, tell)
+        measure_near(table, most, plan.repeats, what, tell)
     costs, messages = bs.compared(kinds), bc.compared(shapes)
     network = congestion.measured() if plan.peers else None
     devices = _core.devices() if not _core.cuda_status() else []

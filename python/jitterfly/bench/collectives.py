@@ -1,6 +1,6 @@
 """What a message of each collective costs, beside one of the butterfly: CPU time.
 
-Each measurement comes right after one of the butterfly, as in sources.py: of one collective beside
+Each measurement comes between two of the butterfly, as in sources.py: of one collective beside
 one, and of several in a row, as the papers run them, beside as many. A collective that begins at
 time 0 can be evaluated in less than one whose ranks come from another.
 
@@ -34,6 +34,7 @@ from ..network import LogGOPS, Network
 from ..program import message_count
 from . import verdict
 from .measure import NOISES, Contestant, engine, spread
+from .near import ratios
 
 LIMIT = 2.0
 """Times what a message of the butterfly costs, on one core at `contest.GOAL_RANKS` ranks."""
@@ -115,7 +116,7 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
             "realizations": c.realizations,
             "messages": count,
             "nanoseconds_per_message": spread([t / count for t in _nanoseconds(c)]),
-            "times_butterfly": spread([each * t for t in c.times_beside()]),
+            "times_butterfly": ratios([each * t for t in c.times_beside()]),
         })  # fmt: skip
     return rows
 
@@ -147,7 +148,7 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Lines of text: a shape, a number of ranks and of cycles a line."""
     lines = []
     for name in dict.fromkeys(row["name"] for row in rows):
-        what = "ns per message with noise drawn, times the butterfly's (range)"
+        what = f"ns per message with noise drawn, times the butterfly's {verdict.INTERVAL}"
         lines.append(f"{verdict.table_head(name)}, {what}")
         for row in rows:
             if row["name"] != name:
@@ -155,6 +156,5 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
             cost, times = row["nanoseconds_per_message"]["median"], row["times_butterfly"]
             cycles = f"{_cycles(row)} cycle{'s' * (_cycles(row) > 1)}"
             lines.append(f"{row['shape']:<33}{row['ranks']:>9}{cycles:>11}{cost:9.3f} "
-                         f"{times['median']:8.2f} "
-                         f"({times['min']:.2f} to {times['max']:.2f})")  # fmt: skip
+                         f"{times['median']:8.2f}{verdict.interval(times)}")  # fmt: skip
     return lines

@@ -17,13 +17,11 @@ from ..noise import Bernoulli, NetworkJitter, Noise, PeriodicNoise, StepNoise
 from ..program import rank_rounds
 from ..simulate import simulate
 
+Times = tuple[float, float]
+"""Seconds by the clock and of CPU time."""
+
 CPU, CUDA = "jitterfly, cpu", "jitterfly, cuda"
 SEED = 7
-
-NEAR = 0.2
-"""A ratio is near a limit if it differs from it by no more than so much of it."""
-MORE = 2
-"""So many times as often as all others is measured again what is near a limit."""
 
 NOISES: dict[str, list[Noise]] = {
     "no noise": [],
@@ -63,8 +61,8 @@ class Contestant:
 
     `run` evaluates so many realizations, drawing of the noise included. `reference` is what the
     reference took, in CPU time, just before each measurement. Where a ratio to one other contestant
-    is what counts, that is `beside`: it too is timed just before each measurement, by the clock and
-    in CPU time.
+    is what counts, that is `beside`: it too is timed just before and just after each measurement,
+    and `beside_times` are the means of both, by the clock and in CPU time.
     """
 
     name: str
@@ -80,7 +78,7 @@ class Contestant:
     cpu_seconds: list[float] = field(default_factory=list)
     reference: list[float] = field(default_factory=list)
     beside: Contestant | None = None
-    beside_times: list[tuple[float, float]] = field(default_factory=list)
+    beside_times: list[Times] = field(default_factory=list)
 
     @property
     def label(self) -> str:
@@ -88,7 +86,7 @@ class Contestant:
         many = self.threads and self.threads > 1
         return f"{self.name}, {self.threads} thread{'s' * many}" if self.threads else self.name
 
-    def time(self) -> tuple[float, float]:
+    def time(self) -> Times:
         """Seconds that one run takes, by the clock and of all CPU cores together."""
         start, cpu = time.perf_counter(), cpu_clock()
         self.run(self.realizations)
@@ -162,35 +160,31 @@ def measure(
     """Time everyone in turn (A B C A B C ...), so that a change of the machine hits all alike.
 
     All must be calibrated. Neighbours in time share the machine's state even more: where there is
-    a reference, it is timed before each of them.
+    a reference, it is timed before each of them. What is beside a contestant is timed before and
+    after it, as a machine that others use too changes its speed between one second and the next;
+    those beside the same one take their turns in a row, and share what was timed between them.
     """
+    groups = list(dict.fromkeys(id(c.beside) for c in contestants))
+    turns = sorted(contestants, key=lambda c: groups.index(id(c.beside)))
     for repeat in range(repeats):
-        for number, contestant in enumerate(contestants):
+        last: tuple[Contestant | None, Times] = None, (0.0, 0.0)
+        for number, contestant in enumerate(turns):
             if number % 8 == 0:
-                tell(f"{what}: repeat {repeat + 1} of {repeats}, {number} of {len(contestants)}")
+                tell(f"{what}: repeat {repeat + 1} of {repeats}, {number} of {len(turns)}")
             if reference:
                 contestant.reference.append(reference.time()[1])
-            if contestant.beside:
-                contestant.beside_times.append(contestant.beside.time())
+            beside = contestant.beside
+            if beside and beside is not last[0]:
+                last = beside, beside.time()
             seconds, cpu = contestant.time()
             contestant.seconds.append(seconds)
             contestant.cpu_seconds.append(cpu)
-
-
-def measure_near(
-    contestants: Sequence[Contestant],
-    limit: float,
-    repeats: int,
-    what: str,
-    tell: Callable[[str], object],
-) -> None:
-    """Time those some more that are near a limit of what they take over what is beside them.
-
-    On a busy machine a few repeats leave it open on which side of the limit those are.
-    """
-    beside = [c for c in contestants if c.beside]
-    near = [c for c in beside if abs(statistics.median(c.times_beside()) / limit - 1) < NEAR]
-    measure(near, MORE * repeats, f"{what} near the limit", tell)
+            if beside:
+                before, after = last[1], beside.time()
+                contestant.beside_times.append(
+                    ((before[0] + after[0]) / 2, (before[1] + after[1]) / 2)
+                )
+                last = beside, after
 
 
 def calibrate(

@@ -1,6 +1,6 @@
 """What each kind of noise costs, beside periodic noise: CPU time per rank-round.
 
-Each measurement comes right after one of periodic noise: a machine that others use too changes its
+Each measurement comes between two of periodic noise: a machine that others use too changes its
 speed between one second and the next.
 
 A limit holds for the CPU backend: no source costs more than `LIMIT` times the periodic one.
@@ -35,6 +35,7 @@ from ..noise import (
 )
 from . import verdict
 from .measure import Contestant, engine, spread
+from .near import ratios
 
 LIMIT = 4.0
 """Times what periodic noise costs per rank-round, on one core at `contest.GOAL_RANKS` ranks."""
@@ -119,7 +120,7 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
             "threads": c.threads,
             "realizations": c.realizations,
             "nanoseconds_per_rank_round": spread(costs(c)),
-            "times_periodic": spread(c.times_beside()),
+            "times_periodic": ratios(c.times_beside()),
         })  # fmt: skip
     return rows
 
@@ -143,7 +144,7 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     for name in dict.fromkeys(row["name"] for row in rows):
         mine = {(row["noise"], row["program"]): row for row in rows if row["name"] == name}
         columns = list(dict.fromkeys(program for _, program in mine))
-        what = "ns per rank-round of a butterfly, and times periodic (range)"
+        what = f"ns per rank-round of a butterfly, and times periodic {verdict.INTERVAL}"
         lines.append(f"{verdict.table_head(name)}, {what}")
         lines.append(f"{'noise':<22}" + "".join(f"{column:<34}" for column in columns).rstrip())
         for source in dict.fromkeys(noise for noise, _ in mine):
@@ -154,4 +155,4 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def _cell(row: dict[str, Any]) -> str:
     cost, times = row["nanoseconds_per_rank_round"]["median"], row["times_periodic"]
-    return f"{cost:8.3f} {times['median']:8.2f} ({times['min']:.2f} to {times['max']:.2f})"
+    return f"{cost:8.3f} {times['median']:8.2f}{verdict.interval(times)}"

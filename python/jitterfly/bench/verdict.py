@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .near import CONFIDENCE
+
+INTERVAL = f"({CONFIDENCE:.0%} interval of the median)"
+"""What the numbers in brackets are."""
+
 
 def limit(
     ours: Sequence[dict[str, Any]],
@@ -17,10 +22,13 @@ def limit(
 ) -> dict[str, Any]:
     """Which rows have a median of `key` above `most`; worst first.
 
+    It is met if the intervals of all medians lie below, not met if any median lies above, and left
+    open ("met" is None) in between.
+
     Parameters
     ----------
     ours : list of dict
-        Rows with `key`, a spread.
+        Rows with `key`, of `near.ratios`.
     judged : bool
         Whether the machine was quiet enough, and enough measured.
     named : function of a row
@@ -30,18 +38,39 @@ def limit(
     """
     rows = sorted(ours, key=lambda row: -row[key]["median"])
     over = [row for row in rows if row[key]["median"] > most]
-    met = not over if judged and rows else None
-    names = [f"{named(row)}: {row[key]['median']:.2f}" for row in over or rows[:1]]
-    words = {True: "met", False: "not met", None: "not judged here" if rows else "not measured"}
-    text = f"limit: {most:g} times {what}: {words[met]}"
+    close = [row for row in rows if not _below(row[key], most)]
+    if not (judged and rows):
+        met, words = None, "not judged here" if rows else "not measured"
+    elif over:
+        met, words = False, "not met"
+    else:
+        met, words = (None, "too close to tell") if close else (True, "met")
+
+    def texts(some: Sequence[dict[str, Any]]) -> list[str]:
+        return [f"{named(row)}: {row[key]['median']:.2f}{interval(row[key])}" for row in some]
+
+    text = f"limit: {most:g} times {what}: {words}"
     if rows:
         text += "; above it:" if over else "; the most is"
     return {
         key: most,
-        "exceeded": names if over else [],
+        "exceeded": texts(over),
         "met": met,
-        "text": "\n  ".join([text, *names]),
+        "text": "\n  ".join([text, *texts(over or close or rows[:1])]),
     }
+
+
+def _below(ratio: dict[str, Any], most: float) -> bool:
+    """Whether all of the interval is; too few repeats for one are."""
+    high = ratio.get("high")
+    return high is None or high <= most
+
+
+def interval(ratio: dict[str, Any]) -> str:
+    """That of the median, for people; nothing where there were too few repeats."""
+    if ratio.get("low") is None or ratio["high"] is None:
+        return ""
+    return f" ({ratio['low']:.2f} to {ratio['high']:.2f})"
 
 
 def table_head(name: str) -> str:
