@@ -221,6 +221,41 @@ def test_any_cycles(monkeypatch):
         check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")
 
 
+@pytest.mark.parametrize("program", [both, down_and_up, broadcast])
+def test_noise_that_has_begun(program, monkeypatch):
+    """Many are in the middle of it when they are sent to: it holds them, or only what they send."""
+    rng = random.Random(f"begun {program.__name__}")
+    alone = (0, 90, 900, 0), (40, 0, 1000, 300)
+    for number in range(40):
+        period = rng.choice((9000, 60_000, 10**6, 2**33))
+        noise = PeriodicNoise(period, rng.choice((period // 50, period // 5, period // 2)),
+                              stationary=rng.random() < 0.7)  # fmt: skip
+        entries = rng.choice((*ENTRIES.values(), alone))
+        ranks, cycles = rng.choice((256, 300, 1000, 1537)), rng.randrange(1, 6)
+        work = rng.choice((0, 0, 700, 300_000))
+        one = case(program, ranks, entries, (noise,), work, cycles)
+        check(one, monkeypatch, f"number {number}, {ranks} ranks, {noise}")
+
+
+@pytest.mark.parametrize("way", [(1, 0), (0, 1), (1, 0, 1), (0, 1, 0)])
+@pytest.mark.parametrize("row", [False, True])
+def test_work_after_the_last_tree(way, row, monkeypatch):
+    """Then only first ranks do something: others may be the last, as they were when they worked."""
+    for entries, costs in ENTRIES.items():
+        for ranks in (256, 512, 1000):
+            steps = Steps(ranks)
+            for number, down in enumerate(way):
+                tree(steps, bool(down))
+                steps.cycle = number
+            steps.add(0)
+            steps.message((TREE, 64, ranks, 0), 0, 64, row=row)
+            steps.add(4, row=True)
+            noise = PeriodicNoise(10**6, 3 * 10**5, in_communication=ranks != 512)
+            one = MessageCase(ranks, tuple(steps.made), costs, replace(COSTS, work=5000), (noise,),
+                              (), 3, 1)  # fmt: skip
+            check(one, monkeypatch, f"{entries}, {ranks} ranks")
+
+
 @pytest.mark.parametrize("down", [False, True])
 def test_many_cycles_one_way(down, monkeypatch):
     """More of them than are done at once, some of which are looked at; the last one is short."""

@@ -43,7 +43,7 @@ class BlockClimb {
   // first rank `firsts` gets the noise, and, if it is later than without, the other times.
   void low(const BlockLanes& at, const FirstNoise<Noise>& draws, const MessageState& firsts,
            const Tick* words) {
-    const Quarters not_first = (Quarters)(ULanes{} + 0xffffu);
+    const Quarters not_first = first_quarters();
     std::uint64_t met = 0;
     for (int k = 0; k < kSubtree; ++k, words += FirstNoise<Noise>::kHigh * kLanes) {
       const Lanes next = load(words);

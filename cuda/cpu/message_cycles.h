@@ -14,19 +14,17 @@ class MessageCycles : protected MessageOneWay<Noise, Network, kLinks> {
  protected:
   using Base::Base;
   using Base::job_, Base::p_, Base::noise_, Base::s_, Base::size_, Base::stop_;
-  using Base::kFewest, Base::kNone, Base::blocks_, Base::first_, Base::phases_, Base::rest_,
+  using Base::kNone, Base::cycles_, Base::blocks_, Base::first_, Base::phases_, Base::rest_,
       Base::rest_end_;
   using typename Base::Parts, typename Base::MostTimes;
 
   // Whether the program is of that kind, and not one cycle, which MessageBlocks does in less.
-  bool are_cycles() const {
-    return kFused<Noise, Network> && p_.ranks >= kFewest && !this->use_.any && phases_.are_cycles();
-  }
+  bool are_cycles() const { return cycles_.any; }
 
   void run_cycles() {
     if constexpr (kFused<Noise, Network>) {
       begin_cycles();
-      if (phases_.are_one_way()) return this->run_one_way();
+      if (cycles_.one_way) return this->run_one_way();
       for (int i = job_.pass->begin; i < job_.pass->end && !stop_; ++i) {
         i = cycle_step(i);
         if (p_.steps[i].row >= 0) this->see_first_or_last(p_.steps[i].row, most_);
@@ -38,8 +36,6 @@ class MessageCycles : protected MessageOneWay<Noise, Network, kLinks> {
   void begin_cycles() {
     const std::int64_t blocks = p_.ranks / kBlock, full = (blocks + kLanes - 1) / kLanes * kLanes;
     this->begin_blocks(blocks, full * kBlock);
-    this->hears_ = !phases_.are_spaced();
-    this->local_links_ = phases_.links_are_local();
     this->begins_ = true;
     this->all_first(0, kNothingCame, 0);
     this->draw_first();

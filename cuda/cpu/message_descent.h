@@ -137,7 +137,7 @@ class BlockDescent {
   // end: in either case it receives the message after that, if this is any work.
   JF_HD void raise(const Lanes (&starts)[kSubtree], const Quarters (&own)[kSubtree],
                    const Tick* words) {
-    const Quarters first_ranks = (Quarters)(ULanes{} + 0xffffu);  // messages come to the others
+    const Quarters first_ranks = first_quarters();  // messages come to the others
     Lanes begins = broadcast(kNothingCame);
     for (int k = 0; k < kSubtree; ++k) {
       const Tick* its = words + k * kHigh * kLanes;

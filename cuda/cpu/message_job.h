@@ -27,11 +27,17 @@ struct BlockUse {
   bool idle = false, once = false;
 };
 
+// Else, what they do over several cycles: see the functions of BlockPhases that have these names.
+struct CycleUse {
+  bool any = false, one_way = false, spaced = false, answers_alone = false;
+};
+
 // What of blocks is the same in all realizations that share memory one after another: the first of
 // them finds it out.
 struct BlocksKnown {
   bool use_found = false, ranks_found = false;
   BlockUse use;
+  CycleUse cycles;
 };
 
 // What draws of the ranks of blocks begin with (RankRounds), once known->ranks_found. Of `blocks`

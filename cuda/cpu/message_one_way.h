@@ -24,8 +24,11 @@ class MessageOneWay : protected MessagePasses<Noise, Network, kLinks> {
       Base::phases_, Base::rest_, Base::rest_end_;
 
   void run_one_way() {
+    int before = Base::kNone;
     for (int i = job_.pass->begin; i < job_.pass->end && !stop_;) {
       Cycles c = from(i);
+      c.before = before;
+      if (c.count > 0) before = c.phases[c.count - 1];
       i = c.end;
       if (c.down) {
         firsts(c);
@@ -45,6 +48,7 @@ class MessageOneWay : protected MessagePasses<Noise, Network, kLinks> {
   // Steps [begin, end) with up to so many phases within blocks.
   struct Cycles {
     int begin, end, count = 0;
+    int before = Base::kNone;  // the phase before them
     int phases[kMost] = {};
     bool down = false, works = false;
     Lanes most[kMost] = {};  // when the last rank is free that has gone down
@@ -133,7 +137,7 @@ class MessageOneWay : protected MessagePasses<Noise, Network, kLinks> {
   }
   template <bool kMeets>
   void others(Cycles& c) {
-    const typename Base::template Columns<kMeets> columns{this->lanes_, s_.busy};
+    const typename Base::template Columns<kMeets> columns(noise_, s_);
     for (BlockLanes at{0, blocks_}; at.b < blocks_ && !stop_; at.b += 2 * kLanes) {
       if (at.b + kLanes < blocks_)
         groups<2>(columns, c, at);
@@ -151,20 +155,29 @@ class MessageOneWay : protected MessagePasses<Noise, Network, kLinks> {
     }
     for (int k = 0; k < c.count; ++k) {
       if (c.down)
-        down_cycle<kGroups>(columns, c.phases[k], k, at, c.most[k]);
+        down_cycle<kGroups>(columns, c, k, at);
       else
-        up_cycle<kGroups>(columns, c.phases[k], k, at);
+        up_cycle<kGroups>(columns, c, k, at);
     }
   }
 
+  // Until the link is free after a phase's message k; there may be none.
+  Tick wait_after(int phase, int k) const {
+    if (!kLinks || phase == Base::kNone) return 0;
+    const MessageCost& m = p_.message_costs[p_.steps[phase + k].cost];
+    return later(m.gap - m.send, Tick{0});
+  }
+
   template <int kGroups, class Columns>
-  void up_cycle(const Columns& columns, int step, int phase, const BlockLanes& at) {
-    this->set(this->up_, step);
-    const auto& up = this->up_.of;
+  void up_cycle(const Columns& columns, const Cycles& c, int phase, const BlockLanes& at) {
+    this->set(this->up_, c.phases[phase]);
+    auto& up = this->up_.of;
+    const int before = phase > 0 ? c.phases[phase - 1] : c.before;
+    for (int k = 0; k < kSubtreeSteps; ++k) up[1].waits[k] = wait_after(before, k);
     const std::int64_t first = this->place(at.b, 0);
     for (std::int64_t x = first; x < first + kGroups * kGroup; x += 2 * kApart)
-      columns.template climb<2>(x, kApart, kLanes, up[1]);
-    columns.template climb<kGroups>(first, kGroup, kApart, up[0]);
+      columns.template climb<InBlock, 2, false, Columns::Up::kWaits>(x, up[1]);
+    columns.template climb<OfBlocks, kGroups>(first, up[0]);
     for (int n = 0; n < kGroups; ++n) {
       Tick* const messages = left(phase, at.b + n * kLanes);
       for (int k = 0; k < kBlockSteps; ++k)
@@ -173,21 +186,20 @@ class MessageOneWay : protected MessagePasses<Noise, Network, kLinks> {
   }
 
   template <int kGroups, class Columns>
-  void down_cycle(const Columns& columns, int step, int phase, BlockLanes at, Lanes& most) {
-    this->set(this->down_, step);
+  void down_cycle(const Columns& columns, Cycles& c, int phase, BlockLanes at) {
+    this->set(this->down_, c.phases[phase]);
     const auto& down = this->down_.of;
     const Tick* messages = left(phase, at.b);
     constexpr int kMessages = kBlockSteps * kLanes;
     std::int64_t x = this->place(at.b, 0);
-    this->template descend<kGroups>(columns, x, kGroup, kApart, down[0],
-                                    {messages, kGroups, kMessages});
+    this->template descend<OfBlocks, kGroups>(columns, x, down[0], {messages, kGroups, kMessages});
     for (int n = 0; n < kGroups; ++n, at.b += kLanes, messages += kMessages) {
       Lanes found{};
       for (int k = 0; k < kSubtree; k += 2, x += 2 * kApart)
-        found = later(found, this->template descend<2>(
-                                 columns, x, kApart, kLanes, down[1],
+        found = later(found, this->template descend<InBlock, 2>(
+                                 columns, x, down[1],
                                  {messages + kSubtreeSteps * kLanes, k == 0 ? 1 : 0, 0}));
-      most = later(most, at.of_blocks(found, 0));
+      c.most[phase] = later(c.most[phase], at.of_blocks(found, 0));
     }
   }
 

@@ -13,13 +13,13 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
 
  protected:
   using Base::Base;
-  using Base::blocks_, Base::first_, Base::rest_;
+  using Base::blocks_, Base::cycles_, Base::first_, Base::rest_;
   using Base::job_, Base::p_, Base::noise_, Base::s_, Base::lanes_;
   template <bool kMeets>
   using Columns = BlockColumns<Noise, Network, kLinks, kMeets>;
   static constexpr bool kPeriodic = std::is_same_v<Noise, Periodic>;
   // From one group of kLanes blocks to the next, and from one subtree of a group to the next.
-  static constexpr std::int64_t kGroup = kBlock * kLanes, kApart = kSubtree * kLanes;
+  static constexpr std::int64_t kGroup = OfBlocks::kAway, kApart = InBlock::kAway;
 
   // What all ranks of a block do for one load of their times: go down, work, go up.
   struct Parts {
@@ -73,9 +73,6 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
     return most;
   }
 
-  // Whether links in of others than the first ranks of blocks may matter; and whether links matter
-  // to them in one phase alone.
-  bool hears_ = true, local_links_ = false;
   bool begins_ = false;  // blocks are still to begin: each group when it is first wanted
 
   // The steps of a block, and of its subtrees, in one direction.
@@ -98,7 +95,11 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
     const bool up = p_.steps[first].c == 0;
     for (k = 0; k < kBlockSteps; ++k)
       steps.of[k < kSubtreeSteps ? up : !up].set(k % kSubtreeSteps, this->rule({first + k, 0}),
-                                                 kLinks);
+                                                 kLinks, duration());
+  }
+  Tick duration() const {
+    if constexpr (kPeriodic) return noise_.duration;
+    return 0;
   }
 
   BlockSteps down_, up_;
@@ -116,17 +117,18 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
     o.max = later(o.max, most);
   }
 
-  template <int kTrees, class Columns, class Steps>
-  Lanes descend(const Columns& columns, std::int64_t x, std::int64_t away, std::int64_t apart,
-                const Steps& steps, const ColumnGiven& given = {}) const {
-    if (!hears_) return columns.template descend<kTrees, false>(x, away, apart, steps, given);
-    return columns.template descend<kTrees>(x, away, apart, steps, given);
+  template <class Where, int kTrees, class Columns, class Steps>
+  Lanes descend(const Columns& columns, std::int64_t x, const Steps& steps,
+                const ColumnGiven& given = {}) const {
+    if (cycles_.spaced)
+      return columns.template descend<Where, kTrees, Columns::Down::kSpaced>(x, steps, given);
+    return columns.template descend<Where, kTrees>(x, steps, given);
   }
 
  private:
   template <bool kMeets>
   MostTimes blocks_do(const Parts& t) {
-    const Columns<kMeets> columns{lanes_, s_.busy};
+    const Columns<kMeets> columns(noise_, s_);
     MostTimes most;
     if (this->has_rest()) this->take_first(blocks_, rest_);
     for (BlockLanes at{0, blocks_}; at.b < blocks_; at.b += 2 * kLanes) {
@@ -148,32 +150,35 @@ class MessagePasses : protected MessageRest<Noise, Network, kLinks> {
       if (begins_) this->begin_group(at.b + n * kLanes);
       move_first(first_, at.b + n * kLanes, s_, first + n * kGroup);
     }
-    if (t.goes_down()) descend<kGroups>(columns, first, kGroup, kApart, down[0]);
+    if (t.goes_down()) descend<OfBlocks, kGroups>(columns, first, down[0]);
     for (std::int64_t x = first; x < first + kGroups * kGroup; x += kGroup, at.b += kLanes) {
       MostTimes found;
       for (std::int64_t k = x; k < x + kGroup; k += 2 * kApart) {
         if (t.goes_down() && t.goes_up() && t.work == nullptr) {
-          const auto back = [&](auto local) {
+          const auto back = [&](auto alone) {
+            using Down = typename Columns::Down;
+            using Up = typename Columns::Up;
+            constexpr Down kDown = alone() ? Down::kAlone : Down::kKept;
+            constexpr Up kUp = alone() ? Up::kAlone : Up::kKept;
             ColumnLeaves<2> leaves;
-            found.down = later(found.down, columns.template descend<2, !local(), true>(
-                                               k, kApart, kLanes, down[1], {}, &up[1], &leaves));
-            columns.template climb<2, true, local()>(k, kApart, kLanes, up[1], &leaves);
+            found.down = later(found.down, columns.template descend<InBlock, 2, kDown, true>(
+                                               k, down[1], {}, &up[1], &leaves));
+            columns.template climb<InBlock, 2, true, kUp>(k, up[1], &leaves);
           };
-          if (local_links_)
+          if (cycles_.answers_alone)
             back(std::bool_constant<kLinks>());
           else
             back(std::false_type());
           continue;
         }
-        if (t.goes_down())
-          found.down = later(found.down, descend<2>(columns, k, kApart, kLanes, down[1]));
+        if (t.goes_down()) found.down = later(found.down, descend<InBlock, 2>(columns, k, down[1]));
         if (t.work != nullptr) found.work = later(found.work, work_of(*t.work, k, k + 2 * kApart));
-        if (t.goes_up()) columns.template climb<2>(k, kApart, kLanes, up[1]);
+        if (t.goes_up()) columns.template climb<InBlock, 2>(k, up[1]);
       }
       most.down = later(most.down, at.of_blocks(found.down, 0));
       most.work = later(most.work, at.of_blocks(found.work, 0));
     }
-    if (t.goes_up()) columns.template climb<kGroups>(first, kGroup, kApart, up[0]);
+    if (t.goes_up()) columns.template climb<OfBlocks, kGroups>(first, up[0]);
     for (int n = 0; n < kGroups; ++n)
       move_first(s_, first + n * kGroup, first_, first / kBlock + n * kLanes);
   }

@@ -94,6 +94,11 @@ struct BlockPhases {
         started, climbs, descends, works, idle && descends && !climbs, once && climbs && !descends};
   }
 
+  CycleUse cycle_use() const {
+    if (!are_cycles()) return {};
+    return {true, are_one_way(), are_spaced(), answers_are_alone()};
+  }
+
   // Whether all steps are those of blocks, or of all ranks, over any number of cycles. There has to
   // be a phase of blocks: without any tree there is no memory for them.
   bool are_cycles() const {
@@ -145,32 +150,43 @@ struct BlockPhases {
   // same cost: that rank's link keeps its messages a gap apart, so theirs has nothing to do.
   bool are_spaced() const {
     int first = -1;
-    return all_phases([&](int i) {
+    for (int i = job.pass->begin; i < job.pass->end; ++i) {
+      if (p.steps[i].kind != kMessage || is_far(p.steps[i])) continue;
+      if (p.steps[i].c == 0) return false;
       if (first < 0) first = i;
       for (int k = 0; k < kBlockSteps; ++k)
         if (p.steps[i + k].cost != p.steps[first + k].cost) return false;
-      return p.steps[i].c != 0;
-    });
+      i += kBlockSteps - 1;
+    }
+    return true;
   }
 
-  // Whether links of those matter to the messages of one phase alone: all phases go up and down in
-  // turn. What a rank receives, it does so after it has been answered: it sends up, and the answer
-  // comes down; or it sends down, and that is answered, by the last one it has sent to, too, before
-  // it sends up. If no gap is longer than a message's transit it is over by then.
-  bool links_are_local() const {
+  // Whether nothing matters to those, when they are sent to from above, of what they did before,
+  // and links only to the messages of one phase: all phases go up and down in turn, and nobody
+  // works just before one that goes down. What a rank receives, it does so after it has been
+  // answered: it sends up, is free then, and the answer comes down; or it sends down, and that is
+  // answered, by the last one it has sent to, too, before it sends up. If no gap is longer than a
+  // message's transit it is over by then. So what is in memory of them after a phase that goes up
+  // may be of before: no one may ask for it or work from there, at the end either.
+  bool answers_are_alone() const {
     int before = -1;
+    bool worked = false;
     Tick gap = 0, transit = INT64_MAX;
-    const bool in_turn = all_phases([&](int i) {
+    for (int i = job.pass->begin; i < job.pass->end; ++i) {
+      const Step& s = p.steps[i];
+      worked = worked || (s.kind == kCompute && p.costs.work > 0);
+      if (s.kind != kMessage || is_far(s)) continue;
+      if ((before >= 0 && p.steps[before].c == s.c) || (worked && s.c != 0)) return false;
+      before = i;
+      worked = false;
       for (int k = 0; k < kBlockSteps; ++k) {
         const MessageCost& m = p.message_costs[p.steps[i + k].cost];
         gap = later(gap, m.gap);
         transit = std::min(transit, m.transit);
       }
-      const bool turns = before < 0 || p.steps[before].c != p.steps[i].c;
-      before = i;
-      return turns;
-    });
-    return in_turn && gap <= transit;
+      i += kBlockSteps - 1;
+    }
+    return gap <= transit && !worked;
   }
 
   // The steps within blocks, up or down.
@@ -188,18 +204,6 @@ struct BlockPhases {
   }
 
  private:
-  // Whether is(first step) for all phases in blocks.
-  template <class Is>
-  bool all_phases(Is&& is) const {
-    for (int i = job.pass->begin; i < job.pass->end; ++i) {
-      const Step& s = p.steps[i];
-      if (s.kind != kMessage || is_far(s)) continue;
-      if (!is(i)) return false;
-      i += kBlockSteps - 1;
-    }
-    return true;
-  }
-
   // Whether the program begins here, ends here, and asks for no more than when the last rank is
   // free, or the first one.
   bool only_last() const {

@@ -137,12 +137,15 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
     return i + kSubtreeSteps - 1;
   }
 
-  BlockUse known_use() const {
+  BlocksKnown known_use() const {
     if (!kFused<Noise, Network> || !job_.first || p_.ranks < kFewest) return {};
     BlocksKnown& known = *job_.ranks.known;
-    if (!known.use_found) known.use = phases_.use();
+    if (!known.use_found) {
+      known.use = phases_.use();
+      if (!known.use.any) known.cycles = phases_.cycle_use();
+    }
     known.use_found = true;
-    return known.use;
+    return known;
   }
 
   auto lanes_of_first() const {
@@ -151,7 +154,9 @@ class MessageRest : protected MessageDense<Noise, Network, kLinks> {
 
   const MessageState first_ = job_.of_blocks;
   const BlockPhases phases_{job_};
-  const BlockUse use_ = known_use();  // by MessageBlocks
+  const BlocksKnown known_ = known_use();
+  const BlockUse use_ = known_.use;        // by MessageBlocks
+  const CycleUse cycles_ = known_.cycles;  // by MessageCycles
   const FirstNoise<Noise> draws_{p_, noise_, job_.realization};
   std::int64_t blocks_ = 0;               // none: all ranks are in their arrays
   std::int64_t rest_ = 0, rest_end_ = 0;  // where the ranks beyond the last whole block are

@@ -4,7 +4,6 @@
 // only those act that take part.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 
 #include "message_lanes.h"

@@ -1,6 +1,7 @@
 // Whose periodic noise may matter, told from the highest bits of what its phase is drawn from.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "../noise/periodic.h"

@@ -50,10 +50,13 @@ JF_HD Quarters lesser(Quarters a, Quarters b) {
 #endif
 }
 
+// All bits of each lane's first one.
+JF_HD Quarters first_quarters() { return (Quarters)(ULanes{} + 0xffffu); }
+
 // Of each lane.
 JF_HD Lanes least(Quarters v) {
   v = lesser(v, (Quarters)((ULanes)v >> 32));
-  return (Lanes)(lesser(v, (Quarters)((ULanes)v >> 16)) & (Quarters)(ULanes{} + 0xffffu));
+  return (Lanes)(lesser(v, (Quarters)((ULanes)v >> 16)) & first_quarters());
 }
 
 // A bit for each lane that has a number of `a` below that of `limits`, and one of `b`.
