@@ -403,9 +403,28 @@ def test_what_is_near_a_limit_is_measured_more():
     others = [taking(str(times), [times], one) for times in (2.9, 3.5, 4.4, 5.2)]
     others += [taking("unclear", [3.5, 4.5], one), taking("far", [1.0, 5.0, 1.0], one)]
     bench_measure.measure([one, *others], 3, "", lambda line: None)
-    bench_near.measure_near([one, *others], 4.0, 3, "", lambda line: None)
+    times = bench_measure.Contestant.times_beside
+    bench_near.measure_near([one, *others], 4.0, times, 3, "", lambda line: None)
     assert [len(c.times()) for c in others] == [3, 9, 9, 3, 27, 3]
     assert [len(c.times_beside()) for c in others] == [3, 9, 9, 3, 27, 3]
+
+
+def test_collectives_are_near_their_limit_by_message(monkeypatch):
+    """Not by realization, of which a reduce has a fraction of the butterfly's messages."""
+    near = {}
+
+    def measure_near(contestants, limit, times, repeats, what, tell):
+        for c in contestants:
+            near[c.program, c.case.ranks, c.case.cycles] = limit, times(c)
+
+    monkeypatch.setattr(bench, "measure_near", measure_near)
+    plan = Plan(ranks=(16,), repeats=2, seconds=1e-5, peers=False, sources=False, limit=False)
+    rows = bench.run(plan)["collectives"]
+    assert len(near) == len(rows) == 48
+    for row in rows:
+        limit, times = near[row["shape"], row["ranks"], row["cycles"]]
+        assert limit == bench_collectives.LIMIT
+        assert sorted(times) == [row["times_butterfly"]["min"], row["times_butterfly"]["max"]]
 
 
 def test_ratio_with_the_interval_of_its_median():

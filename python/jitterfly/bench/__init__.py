@@ -161,13 +161,13 @@ def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -
     kinds = [c for way in once for c in bs.contestants(anchor, *way)] if plan.sources else []
     shapes = [c for way in once for c in bc.contestants(anchor, *way)] if plan.collectives else []
     # Making a program of many steps ready takes milliseconds: shapes are measured for longer.
-    for table, what, length, most in (
-        (kinds, "kinds of noise", 0.5, bs.LIMIT),
-        (shapes, "collectives", 2, bc.LIMIT),
+    for table, what, length, most, times in (
+        (kinds, "kinds of noise", 0.5, bs.LIMIT, bm.Contestant.times_beside),
+        (shapes, "collectives", 2, bc.LIMIT, bc.times_butterfly),
     ):
         bm.calibrate(table, length * plan.seconds, what, tell)
         bm.measure(table, plan.repeats, what, tell)
-        measure_near(table, most, plan.repeats, what, tell)
+        measure_near(table, most, times, plan.repeats, what, tell)
     costs, messages = bs.compared(kinds), bc.compared(shapes)
     network = congestion.measured() if plan.peers else None
     devices = _core.devices() if not _core.cuda_status() else []

@@ -93,6 +93,15 @@ def contestants(anchor: int, name: str, backend: str, threads: int | None) -> li
     return found
 
 
+def times_butterfly(contestant: Contestant) -> list[float]:
+    """What a message takes, over one of the butterfly beside it; one for each repeat."""
+    own, other = contestant.case, (contestant.beside or contestant).case
+    assert own
+    assert other
+    each = messages(other) / messages(own)
+    return [each * t for t in contestant.times_beside()]
+
+
 def _nanoseconds(contestant: Contestant) -> list[float]:
     """Of a realization, one for each repeat; of a GPU by the clock."""
     return [1e9 * s / contestant.realizations for s in contestant.times()]
@@ -104,9 +113,6 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
     for c in measured:
         assert c.case
         count = messages(c.case)
-        butterfly = c.beside.case if c.beside else c.case
-        assert butterfly
-        each = messages(butterfly) / count
         rows.append({
             "name": c.name,
             "shape": c.program,
@@ -116,7 +122,7 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
             "realizations": c.realizations,
             "messages": count,
             "nanoseconds_per_message": spread([t / count for t in _nanoseconds(c)]),
-            "times_butterfly": ratios([each * t for t in c.times_beside()]),
+            "times_butterfly": ratios(times_butterfly(c)),
         })  # fmt: skip
     return rows
 

@@ -36,6 +36,7 @@ def _unclear(values: Sequence[float], limit: float) -> bool:
 def measure_near(
     contestants: Sequence[Contestant],
     limit: float,
+    times: Callable[[Contestant], Sequence[float]],
     repeats: int,
     what: str,
     tell: Callable[[str], object],
@@ -43,11 +44,12 @@ def measure_near(
     """Time those some more that may be on either side of a limit of what they take over others.
 
     On a busy machine a few repeats leave it open on which side those are. As long as the interval
-    of the median covers the limit, they are measured again, all of them in turn.
+    of the median covers the limit, they are measured again, all of them in turn. `times` gives what
+    is limited, one for each repeat.
     """
     beside = [c for c in contestants if c.beside]
     for _ in range(MORE):
-        near = [c for c in beside if _unclear(c.times_beside(), limit)]
+        near = [c for c in beside if _unclear(times(c), limit)]
         if not near:
             return
         measure(near, repeats, f"{what} near the limit", tell)
