@@ -350,6 +350,22 @@ def test_first_ranks_not_idle(program, monkeypatch):
                 check(one, monkeypatch, f"{entries}, {noise}, {ranks} ranks")
 
 
+@pytest.mark.parametrize("ranks", [1000, 4096])
+def test_first_ranks_send_once_more(ranks, monkeypatch):
+    """All wait for a message that waits for the one before it from the same rank."""
+    entries = (40, 90, 1000, 0), (20, 70, 200, 50_000), (40, 90, 100_000, 0)
+    steps = Steps(ranks)
+    steps.add(0)
+    for number in range(9):
+        steps.message((TREE, 1 << number, ranks, 0), int(number == 6), number)
+    steps.message((TREE, 64, ranks, 0), 2, 9)
+    steps.add(4, row=True)
+    for noise, sources in PERIODIC.items():
+        costs = replace(COSTS, work=0)
+        one = MessageCase(ranks, tuple(steps.made), entries, costs, sources, (), 3, 1)
+        check(one, monkeypatch, noise)
+
+
 def test_what_odd_ranks_receive_last(monkeypatch):
     """Nobody comes after them: how long they may be late depends on what that one message costs."""
     rng = random.Random("odd")
