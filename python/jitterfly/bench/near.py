@@ -12,7 +12,7 @@ from .measure import Contestant, measure, spread
 CONFIDENCE = 0.99
 """Of the interval of each median."""
 NEAR = 0.2
-"""What differs from a limit by more than so much of it is clear, however few the repeats."""
+"""With too few repeats for an interval, what differs by more from a limit counts as clear."""
 MORE = 8
 """So many times as often as all others, at most, is measured again what is near a limit."""
 
@@ -29,8 +29,9 @@ def ratios(values: Sequence[float]) -> dict[str, float | None]:
 
 def _unclear(values: Sequence[float], limit: float) -> bool:
     median = quantile(values, 0.5, CONFIDENCE)
-    near = abs(statistics.median(values) / limit - 1) < NEAR
-    return near and bool(median.low <= limit < median.high)
+    if median.too_small:
+        return abs(statistics.median(values) / limit - 1) < NEAR
+    return bool(median.low <= limit < median.high)
 
 
 def measure_near(
