@@ -278,6 +278,27 @@ def test_many_cycles_one_way(down, monkeypatch):
         check(one, monkeypatch, f"number {number}, {steps.ranks} ranks")
 
 
+@pytest.mark.parametrize("long", [0, 9])
+@pytest.mark.parametrize("stride", [1, 2, 4, 8, 64])
+def test_link_out_from_cycle_to_cycle(stride, long, monkeypatch):
+    """All wait for who sends up while its message of the cycle before still keeps its link.
+
+    Of one cycle, or of the last one of those that are done at once.
+    """
+    entries = (40, 90, 1000, 0), (40, 90, 100_000, 90_000), (40, 90, 50_000, 0)
+    steps = Steps(600)
+    for steps.cycle in range(14):
+        steps.add(0)
+        for number in range(10):
+            entry = 1 + (steps.cycle > long) - (steps.cycle < long) if 1 << number == stride else 0
+            steps.message((TREE, 1 << number, steps.ranks, 0), entry, number)
+        steps.add(4, row=True)
+    for noise, sources in PERIODIC.items():
+        costs = replace(COSTS, work=0)
+        one = MessageCase(steps.ranks, tuple(steps.made), entries, costs, sources, (), 3, 1)
+        check(one, monkeypatch, noise)
+
+
 @pytest.mark.parametrize("cycles", [1, 3, 10, 21])
 def test_first_ranks_are_last(cycles, monkeypatch):
     """Of blocks: after the others they send to each other once more, at other costs."""
