@@ -38,7 +38,7 @@ std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t 
 // Bytes of state that simulate will hold, results aside.
 std::int64_t memory(const Program& program, const Request& request);
 int hardware_threads();
-std::string instruction_set();  // in use; JITTERFLY_ISA overrides: portable, avx2, avx512, plain
+std::string instruction_set();  // in use; JITTERFLY_ISA overrides: avx512, avx2, portable, plain
 
 }  // namespace cpu
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from congestion_cases import random_graph, random_tree
+from instruction_sets import AVAILABLE, ISAS
 from reference import noise_cases
 from reference.cases import mirrors_case, random_case, redundant_case
 from reference.collectives import GOALS, random_pair
 from reference.congested import butterfly, collective, congested
 from reference.noise import MessageDelay
 from test_collectives import labels_of
-from test_plain import AVAILABLE
 
 import jitterfly as jf
 import jitterfly.congestion as jc
@@ -24,7 +24,6 @@ from jitterfly.backends import choose_backend
 from jitterfly.congestion.simulate import simulate_congestion
 from jitterfly.studies.reading import parse_study
 
-ISAS = [name for name in ("plain", "portable", "avx2", "avx512") if name in AVAILABLE]
 FAMILIES = {
     "any": lambda rng: random_case(rng, 5),
     "redundant": lambda rng: redundant_case(rng, 5),
@@ -82,7 +81,7 @@ def make(tmp_path):
 def test_engine_equals_reference(family, number, make, monkeypatch):
     case = make(family, number)
     expected = np.array(case.reference().rows, dtype=np.int64)[case.rows]
-    for isa in ISAS:
+    for isa in AVAILABLE:
         monkeypatch.setenv("JITTERFLY_ISA", isa)
         program = case.program(_core)
         times = _core.ready_times(program, case.seed, case.realization)
@@ -226,7 +225,7 @@ def test_others_alone_hold_messages_up():
     assert (held > 1.5 * jf.simulate(quiet, 1, seed=3, backend="cpu").samples.mean(axis=0)).all()
 
 
-@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("isa", AVAILABLE)
 @pytest.mark.parametrize("algorithm", [
     jf.Butterfly(within="all", after=2), jf.Butterfly(after=5), jf.RabenseifnerAllreduce(),
 ])  # fmt: skip
@@ -253,7 +252,7 @@ def test_a_machine_beyond_a_tile(monkeypatch):
                    noise=[jf.Congestion(tree)], observe="spread")  # fmt: skip
     monkeypatch.setenv("JITTERFLY_ISA", "plain")
     whole = jf.simulate(case, 2, seed=5, backend="cpu", threads=1).ticks
-    for isa in ISAS[1:]:
+    for isa in ISAS:
         monkeypatch.setenv("JITTERFLY_ISA", isa)
         for threads in (1, 4):
             found = jf.simulate(case, 2, seed=5, backend="cpu", threads=threads).ticks

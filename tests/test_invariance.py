@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from instruction_sets import AVAILABLE
 from reference import Costs, Jitter, PeriodicNoise
 from reference.cases import EngineCase, random_case
 from reference.recurrences import Recurrences
@@ -75,7 +76,7 @@ def test_instruction_sets(name, log2_ranks, monkeypatch):
     """What the compilations for other processors give; one that this one lacks is passed over."""
     case, count = make(name, log2_ranks), 3
     whole = statistics(case, count)
-    for isa in ("plain", "portable", "avx2", "avx512"):
+    for isa in AVAILABLE:
         monkeypatch.setenv("JITTERFLY_ISA", isa)
         np.testing.assert_array_equal(statistics(case, count), whole)
 

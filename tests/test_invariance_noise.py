@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from instruction_sets import AVAILABLE
 from reference import (
     Costs,
     Jitter,
@@ -123,7 +124,7 @@ def test_instruction_sets(noise, program, log2_ranks, monkeypatch):
     """What the compilations for other processors give; one that this one lacks is passed over."""
     case = make(noise, program, log2_ranks)
     whole = statistics(case, 2)
-    for isa in ("plain", "portable", "avx2", "avx512"):
+    for isa in AVAILABLE:
         monkeypatch.setenv("JITTERFLY_ISA", isa)
         np.testing.assert_array_equal(statistics(case, 2), whole)
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from instruction_sets import AVAILABLE
 from kernel_cases import COSTS, NOISES
 from message_cases import fitted
 from reference import Costs, PeriodicNoise
 from reference.messages import SHIFT, TREE, MessageCase, Steps
-from test_plain import AVAILABLE, ISAS
 
 from jitterfly import _core
 
@@ -125,7 +125,7 @@ def check(case, monkeypatch, label):
     other in the same memory.
     """
     program, found = case.program(_core), {}
-    for isa in ("plain", *(isa for isa in ISAS if isa in AVAILABLE)):
+    for isa in AVAILABLE:
         monkeypatch.setenv("JITTERFLY_ISA", isa)
         found[isa] = [_core.ready_times(program, case.seed, case.realization)]
         for statistics in ("max", "all"):
@@ -449,7 +449,7 @@ def test_where_noise_begins_to_matter(period, program, monkeypatch):
         one = MessageCase(steps.ranks, tuple(steps.made), entries, replace(COSTS, work=0), (noise,),
                           (), 3, 1)  # fmt: skip
         made, found = one.program(_core), {}
-        for isa in ("plain", *(isa for isa in ISAS if isa in AVAILABLE)):
+        for isa in AVAILABLE:
             monkeypatch.setenv("JITTERFLY_ISA", isa)
             found[isa] = _core.simulate(made, number, 0, 200, "max", "cpu", 1, None)
             np.testing.assert_array_equal(found[isa], found["plain"], f"{isa}, number {number}")

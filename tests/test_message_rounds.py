@@ -4,10 +4,10 @@ import random
 
 import numpy as np
 import pytest
+from instruction_sets import AVAILABLE
 from kernel_cases import COSTS
 from reference import Costs, PeriodicNoise
 from reference.messages import RANGE, SHIFT, XOR, MessageCase, Steps
-from test_plain import AVAILABLE, ISAS
 
 from jitterfly import _core
 
@@ -74,7 +74,7 @@ def test_as_the_plain_way(partners, ranks, monkeypatch):
             case = program(f"{ranks} {name}", partners, ranks, sources, entries, work)
             run = case.program(_core), case.seed, case.realization
             found = {}
-            for isa in ("plain", *(isa for isa in ISAS if isa in AVAILABLE)):
+            for isa in AVAILABLE:
                 monkeypatch.setenv("JITTERFLY_ISA", isa)
                 found[isa] = _core.ready_times(*run), _core.simulate(*run, 2, "all", "cpu", 1, None)
                 for one, plain in zip(found[isa], found["plain"], strict=True):

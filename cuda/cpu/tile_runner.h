@@ -21,7 +21,7 @@ struct TileRunner {
   RunPanels run_panels;  // or null: segments rank by rank
 };
 
-// Best first; those that this processor has. The last one is for comparison only.
+// Best first; those that this processor has. The last one runs everywhere, rank by rank.
 inline std::vector<TileRunner> tile_runners() {
   std::vector<TileRunner> runners;
 #if defined(JF_HAVE_AVX512)
@@ -34,7 +34,9 @@ inline std::vector<TileRunner> tile_runners() {
   if (__builtin_cpu_supports("avx2"))
     runners.push_back({"avx2", run_tile_avx2, run_messages_avx2, run_panels_avx2});
 #endif
+#if defined(JF_HAVE_PORTABLE)
   runners.push_back({"portable", run_tile_portable, run_messages_portable, run_panels_portable});
+#endif
   runners.push_back({"plain", run_tile_plain, run_messages_plain, nullptr});
   return runners;
 }

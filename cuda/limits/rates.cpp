@@ -78,8 +78,8 @@ JF_LOOP(nop, , "nop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nnop\n", "
 }  // namespace
 
 std::vector<std::pair<std::string, double>> issue_rates(const std::string& isa, double seconds) {
-  if (isa != "portable" && isa != "avx2" && isa != "avx512")
-    throw std::invalid_argument("isa must be portable, avx2 or avx512");
+  if (isa != "plain" && isa != "portable" && isa != "avx2" && isa != "avx512")
+    throw std::invalid_argument("isa must be plain, portable, avx2 or avx512");
 #if defined(__x86_64__)
   const bool wide = isa == "avx512", half = isa == "avx2";
   const auto vector = wide ? vector_avx512 : half ? vector_avx2 : vector_portable;
