@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from . import _core, memory
 from .case import Case, check_case
+from .exposure import warn_of_misses
 from .fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer
 from .noise import scope
 from .program import compile_case, row_count
@@ -40,6 +41,11 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     ValueError
         `seed` not from 0 to 2^64 - 1, `realization` not from 0 to 2^32 - 1, not enough memory.
 
+    Warns
+    -----
+    IneffectiveNoiseWarning
+        As `simulate`.
+
     Examples
     --------
     >>> import jitterfly as jf
@@ -48,7 +54,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
            [1.e-06, 1.e-06],
            [1.e-06, 1.e-06]])
     """
-    check_case(case)
+    warn_of_misses(check_case(case))
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
     needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
