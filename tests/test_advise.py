@@ -229,11 +229,16 @@ def test_help_against_noise_is_not_usual_on_a_quiet_machine():
     assert not any("butterfly_" in one.name for one in cell.ranking)
 
 
-def test_noise_that_hits_nothing_is_no_noise():
+def test_noise_that_hits_nothing_is_refused():
     """Hockney without gamma: the CPU does nothing."""
-    found = jf.advise(16, network=jf.Hockney("1us", 0), noise=NOISE, candidates=BUTTERFLIES)
-    assert found.simulated == 0
-    assert found.cells[0].outcome == "equal"
+    with pytest.raises(ValueError, match=r"^noise.0 \(periodic\) can hit nothing in any cell: "):
+        jf.advise(16, network=jf.Hockney("1us", 0), noise=NOISE, candidates=BUTTERFLIES)
+
+
+def test_cells_that_noise_does_not_reach_are_not_simulated():
+    """One rank exchanges nothing, so that its noise-free times are all there is to know."""
+    found = jf.advise("1,16", network=MACHINE, noise=NOISE, candidates=BUTTERFLIES[:1])
+    assert found.cell(1, 8).ranking[0].realizations == 0
 
 
 # --- races

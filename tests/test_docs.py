@@ -18,6 +18,7 @@ MODULES = ["jitterfly"] + [
 README = Path(__file__).parents[1] / "README.md"
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
@@ -30,6 +31,7 @@ def test_there_are_docstring_examples():
     assert sum(len(test.examples) for test in tests) > 50
 
 
+@pytest.mark.filterwarnings("error")
 def test_readme_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)

@@ -33,6 +33,7 @@ from .algorithms import (
     TreeBarrier,
 )
 from .case import Case
+from .exposure import IneffectiveNoiseWarning
 from .info import info
 from .network import Hockney, LogGOPS, Network
 from .noise import (
@@ -85,6 +86,7 @@ __all__ = [
     "Gain",
     "Gamma",
     "Hockney",
+    "IneffectiveNoiseWarning",
     "LogGOPS",
     "Lognormal",
     "MessageNoise",

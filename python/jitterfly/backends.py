@@ -141,7 +141,7 @@ def choose_backend(
             return "cuda"
         if backend == "cuda":
             raise BackendError(problem)
-        tell_of_cpu(problem, stacklevel=4)
+        tell_of_cpu(problem, stacklevel=5)
     needed = held + _core.memory(program, "cpu", threads, realizations)
     memory.check_memory(needed, "the realizations in flight and the results", available)
     return "cpu"

@@ -35,7 +35,8 @@ class Case:
     algorithm : Algorithm
         Such as ``Butterfly(after=3)`` or ``RingAllreduce()``.
     network : Network
-        Such as ``Hockney(alpha=1e-6, beta=1e-9)`` or ``LogGOPS(...)``.
+        Such as ``Hockney(alpha="1us", beta="1ns", gamma="0.1ns")`` or ``LogGOPS(...)``. What takes
+        the CPU no time (gamma = 0, o = 0) is nothing that noise of the CPU could hit.
     noise : list of Noise
         Sources such as ``PeriodicNoise(...)`` and ``StepNoise(...)``, any number of each kind. The
         CPU is away in the union of their intervals; delays of steps and messages add up. Empty: no
@@ -64,10 +65,12 @@ class Case:
     Examples
     --------
     >>> import jitterfly as jf
-    >>> case = jf.Case(8, network=jf.Hockney(alpha="1us", beta="1ns"), cycles=2, work="10us")
+    >>> network = jf.Hockney(alpha="1us", beta="1ns", gamma="0.1ns")
+    >>> noise = [jf.PeriodicNoise(period="1ms", duration="10us")]
+    >>> case = jf.Case(8, network=network, noise=noise, cycles=2, work="10us")
     >>> case.costs
-    Costs(send=0, receive=0, transit=1008000, combine=0)
-    >>> jf.Case(0, network=jf.Hockney(alpha="1us", beta="1ns"))
+    Costs(send=0, receive=0, transit=1008000, combine=800)
+    >>> jf.Case(0, network=network)
     Traceback (most recent call last):
     ValueError: ranks must be an integer from 1 to 2^30, got 0
     """

@@ -39,7 +39,8 @@ def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
     plain = not table.entries and case.ranks == 1 << case.log2_ranks
     one = one[:, :5] if plain else one
     steps = np.tile(one.astype(np.int32), (case.cycles, 1, 1))
-    cycles = np.arange(case.cycles, dtype=np.int32)[:, None]
+    # The number of draws may be 2^31 (`check_messages`), so that the last one fits but not it.
+    cycles = np.arange(case.cycles, dtype=np.int64)[:, None]
     steps[:, :, _DRAW] = draws_per_cycle(cycle_steps) * cycles + one[:, _ROUND]
     steps[:, :, _ROW] = rows
     machine: dict[str, Any] = {"load": hypercube_load(case, cycle_steps)}

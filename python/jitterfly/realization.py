@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from . import _core, memory
 from .case import Case, check_case
+from .exposure import warn_of_misses
 from .fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer
-from .noise import scope
+from .noise import Congestion, scope
 from .program import compile_case, row_count
 from .units import LONGEST_SECONDS, LONGEST_TICKS, Time, from_ticks, parse_seconds, to_ticks
 
@@ -40,6 +41,11 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     ValueError
         `seed` not from 0 to 2^64 - 1, `realization` not from 0 to 2^32 - 1, not enough memory.
 
+    Warns
+    -----
+    IneffectiveNoiseWarning
+        As `simulate`.
+
     Examples
     --------
     >>> import jitterfly as jf
@@ -48,7 +54,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
            [1.e-06, 1.e-06],
            [1.e-06, 1.e-06]])
     """
-    check_case(case)
+    warn_of_misses(check_case(case))
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
     needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
@@ -128,11 +134,12 @@ def noise_intervals(
     Parameters
     ----------
     case : Case
-        With `PeriodicNoise`, `RenewalNoise` or `TraceNoise`; others have no intervals.
+        With `PeriodicNoise`, `RenewalNoise` or `TraceNoise`; other sources, such as `Congestion`,
+        have no intervals.
     rank : int
         From 0.
     until : float or str
-        Intervals that begin before this are given, seconds.
+        Seconds. Each interval that begins before this is given whole, to its own end.
     seed, realization : int
         As in `ready_times`.
     phase : "communication" or "compute"
@@ -141,7 +148,9 @@ def noise_intervals(
     Returns
     -------
     float64 array, shape (intervals, 2)
-        Begin and end in seconds, sorted: the union of all sources, from time 0 on.
+        Begin and end in seconds, sorted: the union of what all sources take, from time 0 on. As
+        the intervals of sources that overlap or touch are one, there is idle time between any two
+        rows, and after the last one.
 
     Raises
     ------
@@ -163,16 +172,31 @@ def noise_intervals(
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
     check_choice(phase, "phase", ("communication", "compute"))
+    program, horizon = compile_case(case), end
+    while True:
+        _check_intervals(case, horizon)
+        found = _core.busy(program, seed, realization, rank, horizon, phase == "compute")
+        found = found[found[:, 0] < end]
+        if not len(found) or found[-1, 1] < horizon or horizon == LONGEST_TICKS:
+            break
+        # The engine does not look beyond the horizon for what goes on when the last one ends.
+        last = int(found[-1, 1])
+        horizon = min(last + (last - end) + 1, LONGEST_TICKS)
+    return from_ticks(np.maximum(found, 0))  # what is there at time 0 may have begun before
+
+
+def _check_intervals(case: Case, until: int) -> None:
+    """Raise ValueError for more intervals up to `until` than sources or memory can hold."""
     count = 0.0
     for noise in case.noise:
-        window = scope.window(noise.begin, noise.end)
-        last = min(end, window["end"])
+        if isinstance(noise, Congestion):  # of messages, at any time
+            continue
+        window = scope.window(noise.begin, noise.end)  # type: ignore[attr-defined]
+        last = min(until, window["end"])
         noise.check_length(last)
         count += noise.intervals_in(max(last - max(window["begin"], 0), 0))
     what = f"about {count:.3g} intervals"
     memory.check_memory(int(48 * count), what, memory.available_bytes())
-    found = _core.busy(compile_case(case), seed, realization, rank, end, phase == "compute")
-    return from_ticks(np.maximum(found, 0))  # what is there at time 0 may have begun before
 
 
 def check_times(ticks: npt.NDArray[np.int64]) -> None:

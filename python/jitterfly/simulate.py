@@ -7,6 +7,7 @@ from collections.abc import Callable
 from . import _core, memory
 from .backends import BackendError, check_backend, check_run, choose_backend, reporting
 from .case import Case, check_case
+from .exposure import warn_of_misses
 from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from .program import compile_case, observation_names, ranks_of_rows, row_count
 from .quiet import quiet_observations
@@ -72,6 +73,13 @@ def simulate(
     KeyboardInterrupt
         Ctrl-C, within a fraction of a second.
 
+    Warns
+    -----
+    IneffectiveNoiseWarning
+        A source of `case.noise` can hit nothing, such as `PeriodicNoise` where the CPU has nothing
+        to do: the times are those without it. Studies and `advise` raise ValueError where that is
+        so in all of their cells.
+
     Examples
     --------
     >>> import jitterfly as jf
@@ -85,7 +93,20 @@ def simulate(
     >>> result.samples.shape, result.observations[0], result.noise_free[0]
     ((100, 9), 'T=0', np.float64(8.704e-07))
     """
-    check_case(case)
+    warn_of_misses(check_case(case))
+    return simulate_checked(case, realizations, seed, backend, threads, progress, first)
+
+
+def simulate_checked(
+    case: Case,
+    realizations: int,
+    seed: int,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    first: int = 0,
+) -> Result:
+    """As `simulate`, for who has asked of all its cases together what their noise can hit."""
     realizations, seed, first = check_run(realizations, seed, backend, threads, progress, first)
     spread = case.observe in ("spread", "rounds")
     # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.

@@ -79,7 +79,8 @@ own, cycles, work, realizations, seconds, seed
     Raises
     ------
     ValueError
-        Names the field and its range; or no candidate fits anywhere.
+        Names the field and its range; or no candidate fits anywhere; or a source of noise can hit
+        nothing in any candidate.
 
     Examples
     --------

@@ -13,7 +13,7 @@ import numpy as np
 from ..case import Case
 from ..program import completions
 from ..quiet import Poll, quiet_ticks
-from ..simulate import simulate
+from ..simulate import simulate_checked
 from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS, Step
 from ..units import from_ticks
 from .candidates import Candidate
@@ -112,7 +112,9 @@ def extend(
         return 0
     first = min(len(one.samples) for one in short)
     widest = max(group, key=lambda one: _redundancy(one.case))
-    result = simulate(widest.case, count - first, seed, first=first, progress=progress, **engine)
+    result = simulate_checked(
+        widest.case, count - first, seed, first=first, progress=progress, **engine
+    )
     columns = {row.T: i for i, row in enumerate(completions(widest.case))}
     for one in short:
         ticks = result.ticks[len(one.samples) - first :, columns[_redundancy(one.case)]]

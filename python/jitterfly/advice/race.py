@@ -23,6 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..exposure import delays
 from ..quiet import Poll
 from .entrants import Entrant, entrants, extend, groups
 from .question import Question
@@ -171,6 +172,4 @@ def _quiet_of(group: Sequence[Entrant]) -> float:
 
 def _misses(one: Entrant, question: Question) -> bool:
     """Whether no noise can delay a candidate."""
-    from ..studies.exposure import delays
-
     return not any(delays(noise, one.case) for noise in question.noise)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..backends import check_backend
+from ..exposure import check_exposed
 from ..fields import shorten
 from .advice import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
+from .entrants import entrants
 from .found import cell_of
 from .question import Question
 from .race import Race
@@ -62,6 +64,8 @@ def search(
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
     begun = time.monotonic() if started is None else started
+    fitting = (entrants(question, *cell)[0] for cell in question.cells)
+    check_exposed((one.case for group in fitting for one in group), len(question.noise))
     races = [Race(question, ranks, size) for ranks, size in question.cells]
     sizes = question.looks()
     state = Progress(len(races), looks=len(sizes), started=begun)

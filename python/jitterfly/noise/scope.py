@@ -77,8 +77,5 @@ def no_work(during: str, exposed: Exposed) -> str:
     if exposed.communication or (exposed.compute and during == "all"):
         return ""
     if during == "all":
-        return "the CPU does no work; give network.gamma (CPU time to combine a byte) or work"
-    return (
-        "the CPU does no work in the communication phase; give network.gamma (CPU time to combine "
-        "a byte)"
-    )
+        return f"the CPU does no work; give {exposed.remedy} or work"
+    return f"the CPU does no work in the communication phase; give {exposed.remedy}"

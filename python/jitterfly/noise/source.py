@@ -19,13 +19,15 @@ class Exposed(NamedTuple):
     """What noise can hit in one cycle.
 
     In ticks of a rank: CPU work of the compute phase and of the collective, and the way of a
-    message (0: there is none). And how many messages of the butterfly a rank takes.
+    message (0: there is none). How many messages a rank takes, forwards aside. And what would give
+    the CPU work in the collective, for messages about that.
     """
 
     compute: int
     communication: int
     transit: int
     exchanges: int = 0
+    remedy: str = ""
 
 
 class Noise(Component, ABC):

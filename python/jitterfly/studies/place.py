@@ -12,13 +12,13 @@ from typing import Any
 
 from ..algorithms import Butterfly
 from ..case import Case
+from ..exposure import check_exposed, delays
 from ..observables.observable import Observable
 from ..observables.ticks import Column
 from ..program import observation_names, rank_rounds
 from . import derived
 from .axes import Axis
 from .casetable import Frozen, get_path, thaw
-from .exposure import check_exposed, delays
 from .points import Point
 
 #: Part of every cell's hash: a change of the random streams or of the model makes new cells.
@@ -154,7 +154,7 @@ def build_places(study: Any) -> tuple[Place, ...]:
                 f"the places {other} and {place.name} have the same cases: leave one out"
             )
         places.append(place)
-    check_exposed(places)
+    check_exposed(case for place in places for case in place.cases.values())
     return tuple(places)
 
 

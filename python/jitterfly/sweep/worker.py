@@ -15,7 +15,7 @@ from ..info import processors
 from ..observables.measure import Measure
 from ..observables.summary import Summary
 from ..observables.ticks import Ticks
-from ..simulate import simulate
+from ..simulate import simulate_checked as simulate
 from ..studies.place import Place
 from . import gpu
 

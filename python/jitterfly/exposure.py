@@ -1,0 +1,116 @@
+"""Whether there is anything in a case that its noise could hit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+from .case import Case
+from .messages import cost_table, hypercube_costs
+from .network import LogGOPS
+from .noise.source import Exposed, Noise
+from .steps import EXCHANGE, FORWARD, MESSAGE, Step
+from .timeline import symmetric_timeline
+from .units import to_ticks
+
+
+class IneffectiveNoiseWarning(UserWarning):
+    """A source of noise can hit nothing in the case that is simulated."""
+
+
+def exposed(case: Case) -> Exposed:
+    """What a rank does in one cycle at most."""
+    total = 0
+
+    def count(start: int, work: int) -> int:
+        nonlocal total
+        total += work
+        return start + work
+
+    steps = case.cycle_steps()
+    hypercube = [step for step in steps if step.kind != MESSAGE]
+    costs, algorithm = hypercube_costs(case, steps), case.algorithm
+    asking = algorithm.asking(case.network)
+    symmetric_timeline(hypercube, costs, 0, algorithm.forward_ticks(), count, asking=asking)
+    ways, exchanges = [0], 0
+    for step, cost in zip(steps, cost_table(case, steps).costs(), strict=True):
+        if cost is not None:
+            ways.append(cost.transit)
+            exchanges += step.repeat
+            total += step.repeat * (cost.send + cost.receive)
+        elif step.kind in (EXCHANGE, FORWARD):
+            ways.append(case.costs.transit)
+            exchanges += step.kind == EXCHANGE
+    remedy = _remedy(case, steps)
+    return Exposed(to_ticks(case.work), total, max(ways), exchanges, remedy)
+
+
+def _remedy(case: Case, steps: list[Step]) -> str:
+    """What would give the CPU work in the collective of a case."""
+    if case.ranks == 1:
+        return "more ranks"
+    if isinstance(case.network, LogGOPS):
+        return "network.o (CPU time of a message)"
+    if case.message_bytes and any(step.kind == EXCHANGE or step.combine for step in steps):
+        return "network.gamma (CPU time to combine a byte)"
+    return "a LogGOPS network, whose messages take CPU time (o),"
+
+
+def delays(noise: Noise, case: Case) -> bool:
+    """Whether this noise of the case can delay anything in it."""
+    there = exposed(case)
+    return _longest(noise, there) > 0 and not noise.misses(there)
+
+
+def _longest(noise: Noise, there: Exposed) -> int:
+    """The longest delay of anything that the noise hits, in ticks."""
+    return max(
+        noise.longest_delay(1),
+        noise.longest_step_delay(),
+        noise.longest_message_delay(there.transit or 1),
+        noise.longest_wait(1),
+    )
+
+
+def check_exposed(cases: Iterable[Case], sources: int | None = None) -> None:
+    """Raise ValueError for noise that can hit nothing in any cell: it would be ignored.
+
+    Where all cases have the same `sources` of noise, it goes through them until each hits one.
+    """
+    hits: set[tuple[int, str]] = set()
+    misses: dict[tuple[int, str], str] = {}
+    ranks = 1
+    for case in cases:
+        if len(hits) == sources:
+            return
+        ranks = max(ranks, case.ranks)
+        for key in ((i, noise.kind) for i, noise in enumerate(case.noise)):
+            if key not in hits and not (why := case.noise[key[0]].misses(exposed(case))):
+                hits.add(key)
+            elif key not in hits:
+                misses[key] = why
+    for key, why in misses.items():
+        if key not in hits:
+            raise ValueError(_nothing(*key, f" in any cell: {why}", ranks))
+
+
+def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
+    """Warn of each source that can hit nothing in a case that is simulated alone.
+
+    `stacklevel` is that of the caller's caller, unless told otherwise.
+
+    Nobody is misled where its delays are 0, or where one rank without work does nothing at all.
+    """
+    if not case.noise or (case.ranks == 1 and not case.work):
+        return
+    there = exposed(case)
+    for i, noise in enumerate(case.noise):
+        why = noise.misses(there)
+        if why and _longest(noise, there) > 0:
+            told = _nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
+            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
+
+
+def _nothing(place: int, kind: str, why: str, ranks: int) -> str:
+    alone = "" if ranks > 1 else " (one rank exchanges nothing)"
+    return f"noise.{place} ({kind}) can hit nothing{why}{alone}"
