@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..fields import Component, check_integer, shorten
-from ..files import check_ends
+from ..files import read_whole
 
 if TYPE_CHECKING:
     from ..measured import Measured
@@ -99,8 +99,7 @@ def _check_content(path: Path, file: str, expected: str | None) -> str:
 @lru_cache(maxsize=1024)
 def _digest(path: Path, changed: int, size: int) -> str:
     """Of a file as it was at that time."""
-    check_ends(path)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_whole(path)).hexdigest()
 
 
 @lru_cache(maxsize=16)
