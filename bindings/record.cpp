@@ -5,6 +5,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <vector>
+
 #include "record/detours.h"
 
 namespace py = pybind11;
@@ -13,10 +15,14 @@ using jf::record::Recorder;
 
 namespace {
 
+py::array_t<Count> array(const std::vector<Count>& values) {
+  return py::array_t<Count>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
 py::dict show(const jf::record::Quiet& quiet) {
   py::dict found;
-  found["bare"] = quiet.bare;
-  found["smallest"] = quiet.smallest;
+  found["bare"] = array(quiet.bare);
+  found["with_work"] = array(quiet.with_work);
   found["work"] = quiet.work;
   found["ns_per_count"] = quiet.ns_per_count;
   return found;
@@ -59,12 +65,11 @@ void jf::bind_record(py::module_& m) {
            py::arg("capacity"), py::arg("quantum_ns") = 0, unlocked)
       .def("quiet",
            [](Recorder& self) {
-             jf::record::Quiet quiet;
              {
-               const py::gil_scoped_release release;
-               quiet = self.quiet();
+               const py::gil_scoped_release release;  // while it waits
+               self.quiet();
              }
-             return show(quiet);
+             return show(self.quiet());
            })
       .def("go", &Recorder::go, py::kw_only(), py::arg("limit"), py::arg("begin"),
            py::arg("length"), unlocked)

@@ -49,3 +49,12 @@ def test_readme_names_files_that_exist():
     assert links
     for link in links:
         assert (README.parent / link).exists(), link
+
+
+def test_commands_that_record_work_on_any_machine():
+    """No command names a CPU beyond the first, which a small machine lacks."""
+    text = README.read_text(encoding="utf-8")
+    commands = re.findall(r"^jitterfly noise record.*", text, re.MULTILINE)
+    assert commands
+    for command in commands:
+        assert re.search(r"--cpu[ =](?!0\b|all\b)", command) is None, command

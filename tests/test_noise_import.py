@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jitterfly import simulate
+from jitterfly import TraceNoise, simulate
 from jitterfly.cli import main
 from jitterfly.measured import Detours, FormatError, Histogram, load, noisefile
 from jitterfly.measured.formats import Text, formats
@@ -540,3 +540,24 @@ def test_the_study_that_is_told_runs(tmp_path, monkeypatch, capsys, name):
     (cell,) = place.cells
     assert len(cell.case.noise) == 1
     assert simulate(cell.case, 3).samples.shape == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            "hello\nworld 3\n",
+            "its format is none that is known; `jitterfly noise import {file} --format NAME`",
+        ),
+        ("0,5\n10,30\n", "give --unit"),
+    ],
+)
+def test_a_study_names_the_command_that_reads_a_file(content, told, tmp_path, monkeypatch):
+    """A study has no options that say how a file is read, `noise import` has."""
+    monkeypatch.chdir(tmp_path)
+    Path("selfish.out").write_text(content)
+    with pytest.raises(ValueError, match=r"selfish\.out") as caught:
+        TraceNoise("selfish.out")
+    file = tmp_path / "selfish.out"
+    assert told.format(file=file) in str(caught.value)
+    assert f"jitterfly noise import {file}" in str(caught.value)

@@ -56,6 +56,15 @@ def test_a_third_of_a_second():
     assert all(isinstance(text, str) and text for text in (*source.values(), *found.notes))
 
 
+@pytest.mark.parametrize("quantum", [0, "1us"])
+def test_steps_of_the_counter_do_not_fill_the_buffer(quantum):
+    """They are a hundred times as many as what there is room for."""
+    found = record(0.5, quantum=quantum)
+    assert found.parts[0].length > 0.4999 * TICKS_PER_SECOND
+    assert "untrusted" not in found.source
+    assert not any("the buffer was full" in note for note in found.notes)
+
+
 def test_the_file_holds_it_all(tmp_path):
     found = record(0.1)
     noisefile.write(found, tmp_path / "x.noise")

@@ -21,23 +21,35 @@ constexpr double kWriting = 4'000;   // ns: no writing of a detour takes longer,
 constexpr double kSettling = 1'500;  // ns after it, until the loop is as fast as before,
 constexpr double kStumble = 500;     // and iterations of less than so many ns are due to it
 
-// The smallest of the iterations of `ns` nanoseconds. Netgauge stops when 2,500 of them brought
-// nothing smaller; a fixed time is longer, and the same everywhere.
-Count smallest_iteration(std::uint64_t work, std::int64_t ns) {
-  Count smallest = ~Count{0}, previous = read_counter();
+constexpr std::size_t kKept = 1 << 16;  // iterations of a calibration, a power of 2
+
+// The iterations of `ns` nanoseconds, the last kKept of them, in any order. Netgauge stops when
+// 2,500 of them brought nothing smaller; a fixed time is longer, and the same everywhere.
+std::vector<Count> iterations(std::uint64_t work, std::int64_t ns) {
+  std::vector<Count> kept(kKept);
+  std::size_t n = 0;
+  Count previous = read_counter();
   std::uint64_t x = previous;
   const std::int64_t end = raw_ns() + ns;
   do {
     for (int i = 0; i < 1000; ++i) {
       if (work) x = do_work(work, x);
       const Count now = read_counter();
-      smallest = std::min(smallest, now - previous);
+      kept[n++ % kKept] = now - previous;
       previous = now;
       if (work && i > 0 && i % 10 == 0 && raw_ns() > end) break;
     }
     previous = read_counter();
   } while (raw_ns() < end);
-  return smallest;
+  asm volatile("" : : "r"(x));
+  kept.resize(std::min(n, kKept));
+  return kept;
+}
+
+Count median(std::vector<Count> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 void pin(int cpu) {
@@ -71,7 +83,7 @@ Recorder::~Recorder() {
   thread_.join();
 }
 
-Quiet Recorder::quiet() {
+const Quiet& Recorder::quiet() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return phase_ != Phase::kPreparing; });
   if (!failure_.empty()) throw std::runtime_error(failure_);
@@ -136,20 +148,20 @@ void Recorder::run() {
 }
 
 void Recorder::prepare() {
-  smallest_iteration(0, kWarmUp);
+  iterations(0, kWarmUp);
   Moment* moments = recording_.moments;
   moments[0] = read_both();
-  quiet_.bare = quiet_.smallest = smallest_iteration(0, kCalibration);
+  quiet_.bare = iterations(0, kCalibration);
   moments[1] = read_both();  // again just before the loop: see there
   quiet_.ns_per_count =
       double(moments[1].ns - moments[0].ns) / double(moments[1].count - moments[0].count);
   if (quantum_ns_ <= 0) return;
   constexpr std::uint64_t kSteps = 1000;
-  const Count step = smallest_iteration(kSteps, kCalibration / 4);
+  const Count usual = std::max<Count>(1, median(iterations(kSteps, kCalibration / 4)));
   const double wanted = double(quantum_ns_) / quiet_.ns_per_count;
-  quiet_.work = std::max<std::uint64_t>(1, std::uint64_t(wanted / double(step) * kSteps + 0.5));
+  quiet_.work = std::max<std::uint64_t>(1, std::uint64_t(wanted / double(usual) * kSteps + 0.5));
   // Some ten iterations at least.
-  quiet_.smallest = smallest_iteration(quiet_.work, std::max(kCalibration / 4, 12 * quantum_ns_));
+  quiet_.with_work = iterations(quiet_.work, std::max(kCalibration / 4, 12 * quantum_ns_));
 }
 
 void Recorder::loop() {

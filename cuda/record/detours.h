@@ -32,11 +32,13 @@ struct Recording {
   std::int64_t faults = 0, preemptions = 0;  // page faults, involuntary switches during the loop
 };
 
-// What the loop takes where nothing disturbs it.
+// What the loop takes where nothing disturbs it: iterations of the calibration, the last some ten
+// thousand of them. The smallest alone does not tell: a counter that advances in steps shows
+// iterations of 0 or 1 count within a step.
 struct Quiet {
-  Count bare = 0;          // smallest iteration without work
-  Count smallest = 0;      // with the work of a quantum
-  std::uint64_t work = 0;  // steps of work in an iteration
+  std::vector<Count> bare;       // without work
+  std::vector<Count> with_work;  // with the work of a quantum; empty if there is none
+  std::uint64_t work = 0;        // steps of work in an iteration
   double ns_per_count = 0;
 };
 
@@ -59,7 +61,7 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   // Waits for the calibration, a fifth of a second. Throws if the CPU can not be had.
-  Quiet quiet();
+  const Quiet& quiet();
   // Keeps iterations of more than `limit` counts, from the reading `begin` on, for `length`.
   void go(Count limit, Count begin, Count length);
   // Whether it has ended within so many seconds.

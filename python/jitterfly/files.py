@@ -1,26 +1,98 @@
-"""Files that are whole: replaced at once, or extended by all of a block or by nothing."""
+"""Files that a user names: read within a bound, replaced at once, extended by a block or nothing.
+
+What is read or replaced is a regular file. A named pipe would block for ever, a device such as
+/dev/zero has no end, and neither may be replaced by a file.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 #: The ending of names that are not meant to stay.
 TEMPORARY = ".tmp"
 
 
+#: Bytes of a text that people write, such as a study. Longer ones are refused.
+MOST_TEXT = 2**24
+#: Bytes of a measurement, or of what a program wrote. Longer ones are refused.
+MOST_BYTES = 2**30
+
+
 def check_replaceable(path: Path) -> None:
     """Raise ValueError where a new file must not take the place of what is there: of a device."""
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} must be a file, it is a directory, a device or a pipe")
+        raise ValueError(f"{path} must be a file, it is {_kind(path.stat().st_mode)}")
 
 
-def check_ends(path: Path) -> None:
-    """Raise ValueError for what can be read without an end, such as /dev/zero."""
-    if path.is_char_device() or path.is_block_device():
-        raise ValueError(f"{path} must be a file, it is a device")
+def is_open_already(path: Path) -> bool:
+    """Whether a name is that of a file which this process was started with, such as /dev/stdin."""
+    return re.fullmatch(r"/dev/std(in|out|err)|(/dev|/proc/self)/fd/[0-9]+", str(path)) is not None
+
+
+def open_input(path: Path, *, pipe: bool = False) -> BinaryIO:
+    """Open a file to read its bytes.
+
+    Parameters
+    ----------
+    path : Path
+    pipe : bool
+        Accept a pipe that this process was started with, too: /dev/stdin, or what a shell makes of
+        ``<(command)``. It can be read only once.
+
+    Raises
+    ------
+    ValueError
+        A device, a socket or a pipe. It is not opened: that may block for ever.
+    OSError
+        It can not be read, or is a directory.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        piped = stat.S_ISFIFO(mode)
+        if not (pipe and piped and is_open_already(path)):
+            way = "; write what comes out of it to a file first" if piped else ""
+            raise ValueError(f"{path} must be a file, it is {_kind(mode)}{way}")
+    return path.open("rb")
+
+
+def read_whole(path: Path, most: int = MOST_BYTES, *, pipe: bool = False) -> bytes:
+    """The content of a file of at most `most` bytes; otherwise as `open_input`."""
+    with open_input(path, pipe=pipe) as file:
+        long = os.fstat(file.fileno()).st_size > most
+        content = b"" if long else file.read(most + 1)  # which may be more than it says
+    if long or len(content) > most:
+        raise ValueError(f"{path} must be at most {_size(most)} long, and is longer")
+    return content
+
+
+def read_text(path: str | Path, *, pipe: bool = False) -> str:
+    """A text in UTF-8 of at most 16 MiB, with line ends of one letter; else as `open_input`."""
+    try:
+        text = read_whole(Path(path), MOST_TEXT, pipe=pipe).decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a text file in UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _size(count: int) -> str:
+    return f"{count >> 30} GiB" if count >= 2**30 else f"{count >> 20} MiB"
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a directory"
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
 @contextmanager
@@ -30,8 +102,10 @@ def replacing(path: Path) -> Iterator[Path]:
     The name holds the process's number, so that two processes never write into one file.
 
     Raises:
+        ValueError: what is there is no file.
         OSError: whatever went wrong, with `path` in it (a full disk names no file by itself).
     """
+    check_replaceable(path)
     temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
     try:
         yield temporary

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import check_keys, shorten
+from ..files import read_text
 from ..network import Network
 from ..noise import Noise
 from ..noise.files import files_from
@@ -58,10 +59,7 @@ def own_names(path: str | Path) -> tuple[str, list[str]]:
 
 
 def _table(path: str | Path) -> dict[str, Any]:
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file in UTF-8") from None
+    text = read_text(path, pipe=True)
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..files import read_whole
 from ..memory import available_bytes, check_memory
 from . import capacity, comparison, congestion, contest, goals, gpu, limits, loggopsim, options
 from . import collectives as bc
@@ -101,8 +102,9 @@ def _compare(args: Any) -> int:
 
 
 def _read(name: str) -> dict[str, Any]:
+    text = read_whole(Path(name))
     try:
-        found = json.loads(Path(name).read_text(encoding="utf-8"))
+        found = json.loads(text)
     except (UnicodeDecodeError, json.JSONDecodeError):
         found = None
     if not isinstance(found, dict) or found.get("format") != comparison.FORMAT:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..fields import shorten
+from ..files import is_open_already
 from .plan import KINDS, PROGRAMS, Plan, check_ranks
 
 _HELP = """Speed of the engine with noise generation included, beside other programs that do the
@@ -138,6 +139,7 @@ def writable(name: str | None, what: str) -> Path | None:
     if name is None:
         return None
     path = Path(name)
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    is_file = path.is_file() or is_open_already(path) or not path.exists()
+    if not is_file or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ValueError(f"{what} must name a file that can be written, got {name!r}")
     return path

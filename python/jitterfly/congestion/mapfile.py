@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from pathlib import Path
 
+from ..files import read_whole
 from . import dot, ibnet
 from .links import Links
 
@@ -45,15 +47,15 @@ def parse(text: str, name: str, tables: tuple[str, str] | None = None) -> Links:
 
 def read_text(file: Path) -> str:
     """The text of a file of at most 256 MiB, unpacked."""
-    data = file.read_bytes()
+    data = read_whole(file, _MOST_BYTES)
     if data[:2] == b"\x1f\x8b":
         try:
-            with gzip.open(file) as packed:
+            with gzip.open(io.BytesIO(data)) as packed:
                 data = packed.read(_MOST_BYTES + 1)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{file}: damaged gzip file: {error}") from None
     if len(data) > _MOST_BYTES:
-        raise ValueError(f"{file}: larger than 256 MiB")
+        raise ValueError(f"{file}: larger than 256 MiB, unpacked")
     try:
         return data.decode()
     except UnicodeDecodeError as error:

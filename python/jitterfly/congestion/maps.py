@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _core
 from ..fields import shorten
+from ..files import read_whole
 from .links import NO_EDGE, forwarding, node_in_loop
 from .mapfile import read_links
 from .topology import Topology
@@ -59,7 +60,7 @@ class NetworkMap(Topology, kind="map"):
         # Not fields: the files are what defines it, as they were when they were read.
         paths = [Path(path).absolute() for path in (self.file, self.tables) if path is not None]
         put("paths", tuple(paths))
-        put("sha256", tuple(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths))
+        put("sha256", tuple(hashlib.sha256(read_whole(path)).hexdigest() for path in paths))
         put("_links", links)
         put("_table", table)
         put("_dropped", len(dropped))

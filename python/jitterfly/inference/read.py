@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from ..fields import shorten
-from ..measured import CollectiveTable, FormatError, PerRankSamples, load
+from ..files import read_whole
+from ..measured import CollectiveTable, FormatError, PerRankSamples
+from ..measured.load import load_bytes
 from . import plain
 from .curve import Curve, joined
 
@@ -44,11 +46,12 @@ def read_curves(
         raise ValueError(f"--unit must be one of {', '.join(_UNITS)}, got {shorten(unit)}")
     found = []
     for path in paths:
-        rows = plain.rows_of(path)
+        content = read_whole(path, pipe=True)
+        rows = plain.rows_of(content)
         if rows and plain.is_plain(rows[0][1]):
             found.append(plain.parse(path.name, rows, unit))
         else:
-            found.append([_measured(path, rank, message_bytes)])
+            found.append([_measured(path, content, rank, message_bytes)])
     if len(found) == 1:
         return found[0]
     if any(len(curves) > 1 for curves in found):
@@ -56,9 +59,9 @@ def read_curves(
     return [joined([curves[0] for curves in found])]
 
 
-def _measured(path: Path, rank: str, message_bytes: int | None) -> Curve:
+def _measured(path: Path, content: bytes, rank: str, message_bytes: int | None) -> Curve:
     try:
-        measured = load(path)
+        measured = load_bytes(content, str(path))
     except FormatError as error:
         if error.line is not None:
             raise

@@ -1,6 +1,7 @@
-"""How fast the counter of a recording ran: calibrated against the system's clock.
+"""The counter of a recording: how fast it ran, and in which steps.
 
-The system's is CLOCK_MONOTONIC_RAW, which nobody sets and NTP does not steer.
+Its rate is calibrated against the system's CLOCK_MONOTONIC_RAW, which nobody sets and NTP does not
+steer. Its steps show in the iterations of a loop that does nothing but read it.
 """
 
 from __future__ import annotations
@@ -8,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 Moment = tuple[int, int, int]
 """A reading of both clocks: counter, nanoseconds, and how many counts they may be apart."""
 
 _AGREE = 1e-5  # two calibrations: beyond what their errors explain
+_RARE = 1e-3  # share of the iterations below which one of that length says nothing of the counter
+_WITHIN = 3  # a usual iteration of more than so many of the smallest: that one was within a step
 
 
 @dataclass(frozen=True)
@@ -65,3 +71,64 @@ def _between(one: Moment, other: Moment) -> tuple[float, float]:
     if counts <= 0 or ns <= 0:
         raise ValueError(f"the clock stood still: {counts} counts in {ns} ns")
     return counts / ns * 1e9, (one[2] + other[2]) / 2 / counts + 1 / ns
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Of a loop that reads a counter, where nothing disturbs it, in counts.
+
+    Parameters
+    ----------
+    smallest : int
+        What two readings were apart at least.
+    regular : int
+        What it takes, as far as the counter can tell: the smallest, or a step of the counter where
+        that is longer.
+    step : int
+        In which the counter advances, 1 where nothing else is seen.
+    """
+
+    smallest: int
+    regular: int
+    step: int
+
+    @property
+    def is_shorter_than_step(self) -> bool:
+        """Whether the loop reads the counter several times within one of its steps."""
+        return self.regular > max(self.smallest, 1)
+
+
+def iteration(taken: npt.ArrayLike, times: npt.ArrayLike | None = None) -> Iteration:
+    """The iteration of a loop from a histogram of those that were seen.
+
+    Some counters (AMD's since Zen 5, and where a hypervisor scales it) advance in steps that are
+    longer than the loop, and a second reading within a step is the last one + 1. The smallest
+    iteration is then 1 count, though no program can see anything that is shorter than a step. The
+    usual iteration is taken by time: half of all time passes in iterations of at least that length.
+
+    Parameters
+    ----------
+    taken : array_like of int
+        Counts that iterations took, one or more.
+    times : array_like of int, optional
+        How often each was seen. Default: once.
+
+    Examples
+    --------
+    >>> iteration([1, 25, 26, 51, 52], [107753, 107654, 1784173, 85, 192])
+    Iteration(smallest=1, regular=26, step=26)
+    >>> iteration([18, 20, 22, 3000], [50, 900, 50, 1])
+    Iteration(smallest=18, regular=18, step=2)
+    """
+    values, where = np.unique(np.asarray(taken, np.int64), return_inverse=True)
+    counts = np.bincount(where.ravel(), None if times is None else np.asarray(times, float))
+    common = counts >= _RARE * counts.sum()
+    if not common.any():
+        common[:] = True
+    passed = np.cumsum((values * counts)[common])
+    usual = int(values[common][np.searchsorted(passed, passed[-1] / 2)])
+    smallest = int(values[0])
+    if usual > _WITHIN * max(smallest, 1):
+        return Iteration(smallest, usual, usual)
+    step = int(np.gcd.reduce(values[common]))
+    return Iteration(smallest, max(smallest, 1), max(step, 1))

@@ -15,6 +15,7 @@ from .clock import Rate
 from .data import Detours
 
 _STEADY = 0.01  # of a frequency
+_MOSTLY = 0.5  # of the time
 _SHOWN = 1e-3  # share of the time that a hypervisor took
 
 
@@ -30,7 +31,8 @@ def facts(
         "kernel": f"{platform.system()} {platform.release()} {platform.version()}",
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
         "cpus": host.show_cpus(one["cpu"] for one in found),
-        "counter": f"{_core.counter}, {_each(found, [f'{hz.hz / 1e6:.6f} MHz' for hz in rates])}",
+        "counter": f"{_core.counter}, "
+        + _each(found, [_counter(*pair) for pair in zip(found, rates, strict=True)]),
         "calibration": "against CLOCK_MONOTONIC_RAW (clocksource "
         f"{host.clocksource()}): before and after differ by "
         + _each(found, [f"{1e6 * hz.drift:.2g} ppm" for hz in rates])
@@ -50,15 +52,27 @@ def _each(found: Sequence[dict[str, Any]], texts: Sequence[str]) -> str:
     return "; ".join(f"CPU {one['cpu']}: {text}" for one, text in zip(found, texts, strict=True))
 
 
+def _counter(found: dict[str, Any], hz: Rate) -> str:
+    steps = f", in steps of {found['step']} counts" if found["step"] > 1 else ""
+    return f"{hz.hz / 1e6:.6f} MHz{steps}"
+
+
 def _iteration(found: dict[str, Any], hz: Rate) -> str:
     """The smallest, which a detour's duration leaves out, and what is usual."""
+    smallest = f"smallest {show_seconds(found['regular'] / hz.hz)}"
+    if found["steps_blur"] and found["regular"] == found["step"]:
+        smallest = f"as long as a step of the counter, {show_seconds(found['step'] / hz.hz)}"
+    return (
+        f"{smallest}, mean without detours {show_seconds(_mean(found) / hz.hz)}, "
+        f"{found['iterations']:,} in all"
+    )
+
+
+def _mean(found: dict[str, Any]) -> float:
+    """Counts of an iteration, without detours and what writing them took."""
     lost = int(found["detours"][:, 1].sum()) + found["write_time"]
     rest = max(found["iterations"] - len(found["detours"]), 1)
-    mean = (found["end"] - found["begin"] - lost) / rest
-    return (
-        f"smallest {show_seconds(found['smallest'] / hz.hz)}, "
-        f"mean without detours {show_seconds(mean / hz.hz)}, {found['iterations']:,} in all"
-    )
+    return float((found["end"] - found["begin"] - lost) / rest)
 
 
 def _cost(part: Detours, found: dict[str, Any], hz: Rate) -> str:
@@ -68,6 +82,21 @@ def _cost(part: Detours, found: dict[str, Any], hz: Rate) -> str:
     each = found["write_time"] / hz.hz / count
     share = found["write_time"] / hz.hz / (part.length / TICKS_PER_SECOND)
     return f"{show_seconds(each, 3)} for each detour written, {share:.2g} of the time"
+
+
+def distrust(found: dict[str, Any], hz: Rate) -> list[str]:
+    """Why a recording is one of the recorder itself; empty if it is not."""
+    reasons, mean = [], _mean(found)
+    if mean < found["smallest"] and len(found["detours"]):
+        reasons.append(
+            f"a mean iteration of {show_seconds(max(mean, 0.0) / hz.hz)} is below the smallest, "
+            f"{show_seconds(found['smallest'] / hz.hz)}, so what it took for detours were its own "
+            "iterations"
+        )
+    share = found["write_time"] / max(found["end"] - found["begin"], 1)
+    if share > _MOSTLY:
+        reasons.append(f"{share:.0%} of the time was spent on writing detours, and saw none")
+    return reasons
 
 
 def notes(

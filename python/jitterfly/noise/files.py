@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..fields import Component, check_integer, shorten
-from ..files import check_ends
+from ..files import read_whole
 
 if TYPE_CHECKING:
     from ..measured import Measured
@@ -99,17 +100,27 @@ def _check_content(path: Path, file: str, expected: str | None) -> str:
 @lru_cache(maxsize=1024)
 def _digest(path: Path, changed: int, size: int) -> str:
     """Of a file as it was at that time."""
-    check_ends(path)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_whole(path)).hexdigest()
 
 
 @lru_cache(maxsize=16)
 def read(path: Path, sha256: str) -> Measured:
-    """What is in a file with this content."""
-    from ..measured import load  # only noise from files needs all formats
+    """What is in a file with this content.
+
+    Raises:
+        FormatError: it is malformed, or needs what a study can not say: how a file is read.
+    """
+    from ..measured import FormatError, load  # only noise from files needs all formats
 
     _check_content(path, str(path), sha256)
-    return load(path)
+    try:
+        return load(path)
+    except FormatError as error:
+        command = "jitterfly noise import"
+        if error.line is not None or "--" not in error.what or command in error.what:
+            raise
+        way = f"to `{command} {shlex.quote(str(path))}`, which makes a noise file of it"
+        raise FormatError(error.file, None, f"{error.what}; {way}") from None
 
 
 def choose(measured: Measured, part: Any, file: str, *, all_parts: bool = False) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..analysis.figures import check_figure, figure_of
 from ..analysis.results import Results
-from ..files import replacing
+from ..files import check_replaceable, replacing
 
 MISSING = "matplotlib is not installed (pip install 'jitterfly[plot]')"
 
@@ -79,5 +79,6 @@ def check_path(path: Path) -> None:
     known = sorted(Figure().canvas.get_supported_filetypes())
     if path.suffix[1:].lower() not in known:
         raise ValueError(f"{path}: a picture's name must end in one of .{', .'.join(known)}")
+    check_replaceable(path)
     if not path.parent.is_dir():
         raise ValueError(f"{path}: the directory {path.parent} does not exist")

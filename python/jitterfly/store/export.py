@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..files import TEMPORARY, naming, replacing
+from ..files import TEMPORARY, check_replaceable, naming, replacing
 from .dataset import optional, to_xarray
 from .store import Store
 from .table import COLUMNS, axis_names, records, to_csv
@@ -37,6 +37,8 @@ def export(store: Store, path: str | Path, confidence: float = 0.95) -> None:
         raise ValueError(f"export must be to {', '.join(WRITERS)}; got {path.name!r}")
     if path.is_dir() and path.suffix != ".zarr":
         raise ValueError(f"export must be to a file, and {path} is a directory")
+    if not path.is_dir():
+        check_replaceable(path)
     if not path.parent.is_dir():  # which the packages report in four ways
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     write(store, path, confidence)

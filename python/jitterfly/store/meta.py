@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..fields import MOST_SEED
-from ..files import write_whole
+from ..files import read_text, read_whole, write_whole
 from ..noise.files import copy_name, files_from, files_of
 from ..observables.target import Target
 from ..studies.budget import Budget
@@ -90,7 +90,7 @@ def read_meta(path: Path) -> dict[str, Any]:
     """
     file = path / META
     try:
-        meta = json.loads(file.read_text(encoding="utf-8"))
+        meta = json.loads(read_whole(file))
         version = meta["format"]
         good = version != FORMAT or all(type(meta[k]) is kind for k, kind in _TYPES.items())
         good = good and type(version) is int
@@ -128,7 +128,7 @@ def write_study(path: Path, study: Study) -> list[Path]:
                 named |= files_of(noise)
     new = []
     for file, source in named.items():
-        copy, content = path / FILES / copy_name(file), source.read_bytes()
+        copy, content = path / FILES / copy_name(file), read_whole(source)
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
             new += _write(copy, content)
@@ -145,10 +145,7 @@ def _write(path: Path, content: bytes) -> list[Path]:
 def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     """study.toml of the directory `path`, with the seed, budget and targets of the run."""
     file = path / STUDY
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{file}: not a text file in UTF-8") from None
+    text = read_text(file)
     with files_from(path.absolute(), path.absolute() / FILES):
         study = parse_study(text, full=meta["full"], where=str(file))
     try:

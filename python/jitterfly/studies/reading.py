@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..case import Case
 from ..fields import check_keys
+from ..files import read_text
 from ..noise.files import files_from
 from .schema import read_study, read_toml
 from .study import Study
@@ -51,7 +52,7 @@ def load_case(path: str | Path) -> Case:
         The file can not be read.
     """
     try:
-        table = read_toml(Path(path).read_text(encoding="utf-8"))
+        table = read_toml(read_text(path))
         if "case" in table:
             check_keys(table, ["case"], "a file with a table [case]")
             table = table["case"]
@@ -66,7 +67,7 @@ def load_case(path: str | Path) -> Case:
 def holds_study(path: str | Path) -> bool:
     """Whether a TOML file is meant as a study, not as one case; errors are left to who loads it."""
     try:
-        table = read_toml(Path(path).read_text(encoding="utf-8"))
+        table = read_toml(read_text(path))
     except (ValueError, RecursionError):
         return False
     return "case" in table and any(key in table for key in _OF_STUDIES)
@@ -74,9 +75,6 @@ def holds_study(path: str | Path) -> bool:
 
 def load_study(path: str | Path, *, full: bool = False) -> Study:
     """The study in a TOML file; `OSError` when it can not be read, else as `parse_study`."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file in UTF-8") from None
+    text = read_text(path, pipe=True)
     with files_from(Path(path).absolute().parent):
         return parse_study(text, full=full, where=str(path))

@@ -38,6 +38,7 @@ def _run(chosen: argparse.Namespace) -> None:
     from ...measured import wording
 
     measured = reading.load(chosen)
+    reading.warn(measured)
     print(f"{chosen.file}: {_title(measured)}")
     for key in ("machine", "kernel", "date", "command"):
         if key in measured.source:

@@ -41,6 +41,12 @@ def load(chosen: argparse.Namespace) -> Measured:
     return load(chosen.file, format=chosen.format, cpu=chosen.cpu, **_options(chosen))
 
 
+def warn(measured: Measured) -> None:
+    """Print, before all else, why a recording is not to be trusted, where that is so."""
+    if "untrusted" in measured.source:
+        print(f"not to be trusted: {measured.source['untrusted']}")
+
+
 def _options(chosen: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name in _HELP:

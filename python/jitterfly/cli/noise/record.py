@@ -17,13 +17,15 @@ from ...fields import shorten
 from ...files import check_replaceable
 from ...units import parse_seconds, show_seconds
 from ..options import integer
+from . import reading
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
 _TOLD = ("machine", "kernel", "counter", "calibration", "iteration", "quantum", "overhead")
 _HELP = """\
 Nothing else should run meanwhile. A CPU is kept busy by a loop that reads its time-stamp counter;
 an iteration that takes far longer than the smallest is a detour: a timer tick, an interrupt, a
-daemon, a hypervisor. No root is needed. Ctrl-C ends it early and keeps what there is.
+daemon, a hypervisor. No root is needed. Ctrl-C ends it early and keeps what there is. Where the
+recording is not to be trusted, the first line says why, the file too, and the exit code is 1.
 
 With one CPU (the default) whatever can run elsewhere does. A program that fills the machine has the
 noise of --cpu all.
@@ -49,7 +51,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--threshold",
         metavar="TIME",
-        help="shortest detour that is kept (default: 8 times the smallest iteration, some 60 ns)",
+        help="shortest detour that is kept (default: 8 times the smallest iteration or step of the "
+        "counter, some 60 ns; more, if those fill the buffer early)",
     )
     parser.add_argument(
         "--quantum",
@@ -62,7 +65,7 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=_run)
 
 
-def _run(chosen: argparse.Namespace) -> None:
+def _run(chosen: argparse.Namespace) -> int:
     from ...measured import noisefile, wording
     from ...measured.host import allowed_cpus, show_cpus
     from ...measured.record import MOST_DETOURS, record
@@ -86,6 +89,7 @@ def _run(chosen: argparse.Namespace) -> None:
     command = shlex.join(["jitterfly", *sys.argv[1:]])
     measured = replace(measured, source={**measured.source, "command": command})
     noisefile.write(measured, out)
+    reading.warn(measured)
     print(f"written: {out}", flush=True)  # before what takes a moment more
     for key in _TOLD:
         if key in measured.source:
@@ -95,7 +99,10 @@ def _run(chosen: argparse.Namespace) -> None:
         print(f"note: {note}")
     if "stopped" in measured.source:
         raise KeyboardInterrupt(f"{measured.source['stopped']}; what there is, is in {out}")
+    if "untrusted" in measured.source:
+        return 1
     print(f"next: jitterfly noise show {out}")
+    return 0
 
 
 def _cpus(text: str, allowed: list[int]) -> list[int]:

@@ -44,6 +44,7 @@ def _run(chosen: argparse.Namespace) -> None:
     from ...plots.noise import draw_measured
 
     draw_measured(measured, out, facts)
+    reading.warn(measured)
     print(f"{chosen.file}: {measured.format}")
     print("\n".join(wording.lines(measured, facts)))
     for note in measured.notes:

@@ -16,6 +16,7 @@ read(text: Text, options: Options) -> Measured
 
 from __future__ import annotations
 
+import shlex
 from importlib import import_module
 from typing import Any
 
@@ -70,7 +71,9 @@ def find(text: Text) -> str:
             return name
     raise text.error(
         None,
-        f"its format is none that is known; --format says which it is: {', '.join(known)}",
+        "its format is none that is known; "
+        f"`jitterfly noise import {shlex.quote(text.name)} --format NAME` says which it is and "
+        f"makes a noise file of it; NAME is one of {', '.join(known)}",
     )
 
 

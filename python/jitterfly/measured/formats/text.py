@@ -7,10 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from ...fields import shorten
+from ...files import MOST_BYTES, open_input
 from .errors import FormatError
 
-MOST_BYTES = 2**30
-"""Longer files are refused."""
 HEAD_BYTES = 2**16
 """A format is recognised by so many bytes at the beginning."""
 
@@ -75,17 +74,19 @@ class Text:
 
 
 def open_text(path: str | Path) -> Text:
-    """Read a file; also a pipe such as /dev/stdin.
+    """Read a file; also a pipe that this process was started with, such as /dev/stdin.
 
     Raises
     ------
     FormatError
         Longer than 1 GiB, compressed, or not text.
+    ValueError
+        No file: a device, a pipe with a name.
     OSError
         It cannot be read.
     """
     path = Path(path)
-    with path.open("rb") as file:
+    with open_input(path, pipe=True) as file:
         first = file.read(HEAD_BYTES)
         Text(str(path), first)  # what is not text is not read to its end
         content = first + file.read(MOST_BYTES + 1 - len(first))
