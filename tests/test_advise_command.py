@@ -101,6 +101,52 @@ def test_example():
     assert question.looks()[0] > 32
 
 
+def columns(lines, start):
+    """The rows of a printed table below its header, as lists of cells."""
+    at = next(i for i, line in enumerate(lines) if line.strip().startswith(start))
+    rows = []
+    for line in lines[at:]:
+        if not line.strip() or ": " in line.split("  ")[1]:
+            break
+        rows.append(re.split(r"\s{2,}", line.strip()))
+    return rows
+
+
+def test_a_cell_says_slowdown_and_slower_than_whom(capsys):
+    machine = "L=1us,o=0.2us,g=0.1us,G=0.1ns"
+    assert run("--ranks", 1024, "--network", machine, "--noise",
+               "period=1ms,duration=10us,start=stationary", "--within", 0) == 0  # fmt: skip
+    lines = capsys.readouterr().out.splitlines()
+    header, *rows = columns(lines, "candidate")
+    assert header == ["candidate", "mean", "without noise", "slowdown", "times", "longer by",
+                      "faster", "state (realizations)"]  # fmt: skip
+    assert rows[0][1] == "butterfly_after_all"
+    assert rows[0][-1].startswith("the best (")
+    assert rows[0][3] == "14.01 us"
+    assert re.fullmatch(r"1\.\d+ \[1\.\d+, 1\.\d+\]", rows[0][4])
+    told = [row[-1] for row in rows]
+    kinds = [text.split(" (")[0] for text in told]
+    assert kinds == ["the best"] + ["slower than 1"] * 5 + ["bound: slower than 1"] * 3
+    for row in rows[1:6]:
+        assert float(re.search(r"\[([0-9.]+),", row[5])[1]) > 1  # as its state says
+    for row in rows[6:]:
+        assert row[2].startswith("> ")
+        assert re.fullmatch(r"> 1\d*\.\d+", row[4])
+    assert "  times, longer by, faster: compared with 1, butterfly_after_all" in lines
+
+
+def test_a_table_says_slowdown_and_marks_bounds(capsys):
+    machine = "L=1us,o=0.2us,g=0.1us,G=0.1ns,gamma=0.05ns"
+    assert run("--ranks", "16,64", "--bytes", "8,1MiB", "--network", machine, "--noise",
+               "period=1ms,duration=10us,start=stationary") == 0  # fmt: skip
+    header, *rows = columns(capsys.readouterr().out.splitlines(), "ranks")
+    assert header == ["ranks", "bytes", "best", "mean", "without noise", "slowdown", "runner-up",
+                      "times it"]  # fmt: skip
+    assert len(rows) == 4
+    assert all(1 < float(row[5]) < 3 for row in rows)
+    assert any(row[-1].endswith(" (bound)") for row in rows)
+
+
 def test_list(capsys):
     assert run("--candidates", "list") == 0
     assert "butterfly_after_all" in capsys.readouterr().out.splitlines()
