@@ -193,8 +193,8 @@ def _ranked(race: Race, one: Entrant, left: list[Entrant], confidence: float) ->
             ratio, apart, often = fixed(1.0), fixed(0.0), nothing
         else:
             ratio, apart, often = _compared(race, one, other, confidence)
-    parts = (_over(float(x), one.quiet) for x in (value.value, value.low, value.high))
-    slowdown = Estimate(*parts, value.confidence, value.realizations)
+    parts = [_over(float(x), one.quiet) for x in (value.value, value.low, value.high)]
+    slowdown = Estimate(parts[0], parts[1], parts[2], value.confidence, value.realizations)
     look = 0 if race.exact else (one.dropped if one.dropped >= 0 else race.look) + 1
     told_at = race.sizes[look - 1] if look else 0
     return Ranked(one.name, state, value, one.quiet, slowdown, versus, ratio, apart, often, count,
@@ -253,5 +253,5 @@ def _compared(
 
 def _raised(found: Estimate, least: float) -> Estimate:
     """An estimate of what is known to be at least so much."""
-    numbers = (max(float(x), least) for x in (found.value, found.low, found.high))
-    return Estimate(*numbers, found.confidence, found.realizations)
+    value, low, high = (max(float(x), least) for x in (found.value, found.low, found.high))
+    return Estimate(value, low, high, found.confidence, found.realizations)

@@ -91,6 +91,9 @@ class Statistic:
         seen = max(float(np.ptp(a)), factor * float(np.ptp(b)))
         return bool(difference.mean() > _reach(difference, error, seen))
 
+    def _below(self, a: Floats, b: Floats, error: float, factor: float) -> bool:
+        return self.above(b, a, error, 1 / factor)
+
     def ratio(self, a: Floats, b: Floats, error: float, within: float = 0.0) -> stats.Estimate:
         """That of a over that of b (paired); each bound fails with probability `error`.
 
@@ -98,6 +101,8 @@ class Statistic:
         interval could hold 1 although the test tells a difference: few rare events widen both, and
         not alike.
         """
+        above: Callable[[float], bool]
+        below: Callable[[float], bool]
         if self.share is not None:
             pair = PairedQuantiles(a, b, self.share, error)
             value, low, high = pair.ratio()
@@ -105,10 +110,7 @@ class Statistic:
         else:
             value, low, high = self._ratio_of_means(a, b, error)
             above = partial(self.above, a, b, error)
-
-            def below(factor: float = 1.0) -> bool:
-                return self.above(b, a, error, 1 / factor)
-
+            below = partial(self._below, a, b, error)
         if 0 < value < math.inf:
             if not above(1.0):
                 low = min(low, 1.0)

@@ -242,7 +242,7 @@ def _how_often(one: Ranked) -> str:
     return "" if math.isnan(value) else f"{100 * value:.3g} %"
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  " + "  ".join(f"{text:<{w}}" for text, w in zip(row, widths, strict=True)).rstrip()
             for row in rows]  # fmt: skip
