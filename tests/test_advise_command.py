@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import jitterfly as jf
+from jitterfly.advice import COLLECTIVES, known
 from jitterfly.advice.reading import load_question
 from jitterfly.cli import main
 
@@ -147,9 +148,32 @@ def test_a_table_says_slowdown_and_marks_bounds(capsys):
     assert any(row[-1].endswith(" (bound)") for row in rows)
 
 
-def test_list(capsys):
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_the_list_explains_each_candidate_in_a_line(collective, capsys):
+    assert run("--candidates", "list", "--collective", collective) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name, one in known(collective).items():
+        (line,) = [line for line in lines if line.split()[0] == name]
+        assert len(one.summary) > 20
+        assert one.summary in line
+        assert one.usual != ("only if named" in line)
+
+
+def test_the_list_has_the_names_of_libraries(capsys):
+    """Numbers of coll_tuned_*_algorithm, values of MPIR_CVAR_*_INTRA_ALGORITHM and NCCL_ALGO."""
     assert run("--candidates", "list") == 0
-    assert "butterfly_after_all" in capsys.readouterr().out.splitlines()
+    rows = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    names = {row[0]: row[2:] for row in rows if len(row) > 1}
+    assert names["candidate"] == ["Open MPI", "MPICH", "NCCL"]
+    assert names["ring"] == ["4 ring", "ring", "Ring"]
+    assert names["recursive_doubling"] == ["3 recursive_doubling", "recursive_doubling"]
+    assert names["rabenseifner"] == ["6 rabenseifner", "reduce_scatter_allgather"]
+    assert names["reduce_broadcast"] == ["2 nonoverlapping"]
+    assert names["butterfly_after_all"] == []  # no library has it
+    assert run("--candidates", "list", "--collective", "broadcast") == 0
+    printed = capsys.readouterr().out
+    assert "coll_tuned_bcast_algorithm" in printed
+    assert "MPIR_CVAR_BCAST_INTRA_ALGORITHM" in printed
 
 
 @pytest.mark.parametrize(

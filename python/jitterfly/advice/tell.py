@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from .advice import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
+from .candidates import LIBRARIES, known
 from .found import (
     BEST,
     CLOSE,
@@ -32,6 +33,7 @@ _ENDS = {
 _DETAILED = 3  # cells up to which each has its ranking
 _NAMED = 3  # candidates in a line
 _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
+_MPI_NAMES = {"broadcast": "bcast"}  # in the options of MPI libraries
 _PLAIN = 1e4  # from which on four digits would need an exponent
 
 
@@ -178,6 +180,25 @@ def _short_verdict(cell: Cell) -> str:
     if cell.outcome == OPEN:
         return f"? {_named(cell.among)}"
     return verdict(cell)
+
+
+def listed(collective: str, own: Sequence[str] = ()) -> list[str]:
+    """The candidates of a collective, a line for each; `own` are names of the user's."""
+    rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
+    for name, one in known(collective).items():
+        mark = "" if one.usual else " (only if named)"
+        called = [one.called.get(library, "") for library in LIBRARIES]
+        rows.append((name, one.summary + mark, *called))
+    rows += [(name, "own, of this file", *[""] * len(LIBRARIES)) for name in own]
+    short = _MPI_NAMES.get(collective, collective)
+    return [
+        f"candidates for {collective}, and what libraries call them (blank: no such choice known)",
+        *_aligned(rows),
+        f"  Open MPI: coll_tuned_{short}_algorithm; MPICH: MPIR_CVAR_{short.upper()}"
+        "_INTRA_ALGORITHM; NCCL: NCCL_ALGO",
+        "  Libraries cut messages into segments and fold other numbers than powers of two in ways "
+        "of their own.",
+    ]
 
 
 def reasons(cells: Iterable[Cell]) -> list[str]:

@@ -50,7 +50,7 @@ def add_parser(commands: Any) -> None:
     add("--within", metavar="SHARE", help="equal for practical purposes: 0.01 or 1%% (default)")
     add("--confidence", metavar="SHARE", help="of all that is told together (default 0.95)")
     add("--candidates", metavar="NAME,...", help="instead of the usual ones, also of [own.NAME]; "
-        "`list` prints all")  # fmt: skip
+        "`list` explains all")  # fmt: skip
     add("--cycles", metavar="N", help="collectives in a row, the last one counts (default 1)")
     add("--work", metavar="TIME", help="CPU time of a compute phase before each (default 0)")
     add("--realizations", metavar="N", help="of a candidate in a cell, at most (default 10,000, "
@@ -91,16 +91,13 @@ def _run(chosen: argparse.Namespace) -> int | None:
 
 
 def _list(chosen: argparse.Namespace) -> list[str]:
-    from ..advice import known
+    from ..advice import tell
     from ..advice.reading import own_names
 
-    collective, own = "allreduce", []
+    collective, own = "allreduce", list[str]()
     if chosen.question is not None:
         collective, own = own_names(chosen.question)
-    there = known(chosen.collective or collective)
-    names = [f"{name}{'' if one.usual else ' (only if it is named)'}"
-             for name, one in there.items()]  # fmt: skip
-    return names + [f"{name} (own)" for name in own]
+    return tell.listed(chosen.collective or collective, own)
 
 
 def _question(chosen: argparse.Namespace) -> Any:
