@@ -64,6 +64,60 @@ def test_command(tmp_path, capsys):
     assert same.summary() in printed.out
 
 
+def test_out_is_not_overwritten_silently(tmp_path, capsys):
+    out = tmp_path / "out"
+    given = (*ARGUMENTS, "--candidates", "butterfly,butterfly_after_1", "--out", out)
+    assert run(*given) == 0
+    assert capsys.readouterr().err == ""
+    before = (out / "advice.csv").read_bytes()
+    # Another question, told by what differs, before anything is simulated.
+    assert run(*given, "--statistic", "p90") == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == (
+        f"jitterfly: error: {out} holds the answer to another question (its statistic is 'mean', "
+        "here it is 'p90'); choose another --out, or --force to replace it\n"
+    )
+    assert run(*given, "--noise", "period=2ms,duration=10us") == 2
+    assert "another question (its noise is" in capsys.readouterr().err
+    assert (out / "advice.csv").read_bytes() == before
+    # The same question again, with any budget, is answered again, and says so.
+    assert run(*given, "--seconds", 100) == 0
+    told = f"jitterfly: {out} holds an answer to the same question: it will be replaced\n"
+    assert capsys.readouterr().err == told
+    assert (out / "advice.csv").read_bytes() == before
+    assert run(*given, "--statistic", "p90", "--force") == 0
+    assert capsys.readouterr().err == ""
+    assert (out / "advice.csv").read_bytes() != before
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"collective": "allreduce"}'])
+def test_out_that_does_not_say_what_was_asked(tmp_path, capsys, content):
+    (tmp_path / "advice.csv").write_text("mine")
+    if content is not None:
+        (tmp_path / "advice.json").write_text(content)
+    assert run(*ARGUMENTS, "--out", tmp_path) == 2
+    printed = capsys.readouterr().err
+    assert "does not say what was asked; choose another --out, or --force" in printed
+    assert printed.count("\n") == 1
+    assert (tmp_path / "advice.csv").read_text() == "mine"
+
+
+def test_force_needs_out(capsys):
+    assert run(*ARGUMENTS, "--force") == 2
+    assert "--force is for --out DIR" in capsys.readouterr().err
+
+
+def test_noise_of_another_name_is_the_same_question(tmp_path, capsys):
+    text = Path(EXAMPLES / "vm.noise").read_bytes()
+    names = [tmp_path / "a.noise", tmp_path / "b.noise"]
+    for name in names:
+        name.write_bytes(text)
+        assert run(*ARGUMENTS[:6], "--noise", name, "--realizations", 64, "--candidates",
+                   "butterfly", "--out", tmp_path / "out") == 0  # fmt: skip
+    assert "the same question: it will be replaced" in capsys.readouterr().err
+
+
 def test_file_and_options(tmp_path, capsys):
     path = tmp_path / "question.toml"
     path.write_text(FILE)

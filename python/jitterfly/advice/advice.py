@@ -97,14 +97,7 @@ class Advice:
         """Plain values, for JSON; times in seconds."""
         question = self.question
         return {
-            "collective": question.collective,
-            "statistic": question.statistic,
-            "within": question.within,
-            "confidence": question.confidence,
-            "seed": question.seed,
-            "network": question.network.to_dict(),
-            "noise": [noise.to_dict() for noise in question.noise],
-            "candidates": [one.name for one in question.chosen()],
+            **question.to_dict(),
             "looks": question.looks(),
             "ended": self.ended,
             "simulated": self.simulated,
@@ -167,7 +160,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "message_bytes": cell.message_bytes,
         "outcome": cell.outcome,
         "best": cell.best or None,
-        "at_most_times_the_best": None if math.isnan(cell.at_most) else cell.at_most,
+        "at_most_times_the_best": cell.at_most if math.isfinite(cell.at_most) else None,
         "among": list(cell.among),
         "realizations": cell.realizations,
         "noise_free_s": cell.noise_free,

@@ -99,7 +99,7 @@ class Cell:
         time was not known yet when the search ended.
     at_most : float
         How many times as long as the best one, whichever that is, the first of the ranking takes at
-        most; NaN where there is no ranking.
+        most; NaN where there is no ranking, infinite where that is not known.
     """
 
     ranks: int

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from ..algorithms import MOST_ROUNDS
+from ..algorithms import MOST_ROUNDS, Algorithm
 from ..case import MOST_CYCLES
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, shorten, show_number
 from ..network import MOST_BYTES, Network
@@ -132,6 +132,29 @@ class Question:
                 f"realizations must be an integer from {least:,} to 2^32 here, so that the "
                 f"interval of {self.statistic} has two ends, got {self.realizations}"
             )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; times in seconds."""
+        return {
+            "collective": self.collective,
+            "ranks": list(self.ranks),
+            "message_bytes": list(self.message_bytes),
+            "statistic": self.statistic,
+            "within": self.within,
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "cycles": self.cycles,
+            "work_s": float(self.work),
+            "network": self.network.to_dict(),
+            "noise": [noise.to_dict() for noise in self.noise],
+            "candidates": [one.name for one in self.chosen()],
+            "own": {
+                str(name): one.to_dict() if isinstance(one, Algorithm) else dict(one)
+                for name, one in self.own.items()
+            },
+            "realizations": self.realizations,
+            "seconds": self.seconds,
+        }
 
     def chosen(self) -> list[Candidate]:
         """The candidates."""

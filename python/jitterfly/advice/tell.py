@@ -241,7 +241,7 @@ def _ratio(one: Ranked) -> str:
     value, low, high = (float(x) for x in (one.ratio.value, one.ratio.low, one.ratio.high))
     if low == high:
         return f"{value:.4g}"
-    least = _above_one(low) if one.state == SLOWER else f"{low:.4g}" if math.isfinite(low) else "?"
+    least = _above_one(low) if one.state == SLOWER else f"{low:.4g}" if low > 0 else "?"
     return f"{value:.4g} [{least}, {f'{high:.4g}' if math.isfinite(high) else '?'}]"
 
 
