@@ -4,10 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 import jitterfly as jf
-from jitterfly.advice import COLLECTIVES, known
+from jitterfly.advice import COLLECTIVES, Question, known, tell
 from jitterfly.advice.reading import load_question
 from jitterfly.cli import main
 
@@ -324,3 +326,80 @@ def test_pictures(tmp_path, more):
     if len(found.cells) > 1:
         listed = {text.split("  ")[1] for text in shown if "  " in text}
         assert listed == names
+
+
+def drawn(found):
+    from jitterfly.plots import draw
+    from jitterfly.plots.advice import draw as picture
+
+    with draw.drawing():
+        return picture(found)
+
+
+def is_grey(colour):
+    """Whether a colour is a grey that is neither black nor white nor unseen."""
+    red, green, blue, *rest = to_rgba(colour)
+    visible = not rest or rest[0] > 0
+    return visible and max(red, green, blue) - min(red, green, blue) < 0.05 and 0.2 < red < 0.97
+
+
+def advised(ranks, sizes, **more):
+    given = {"network": jf.LogGOPS(L="1us", o="0.2us", g="0.1us", G="0.1ns"), "noise": NOISE}
+    return jf.advise(ranks, message_bytes=sizes, **(given | more))
+
+
+def test_a_map_names_its_setting_and_has_no_grey():
+    """Cells without a winner, with one, with several, and runners-up that are bounds."""
+    found = advised("4,64,1024", "8,64KiB,4MiB", realizations=256)
+    outcomes = {cell.outcome for cell in found.cells}
+    assert {"winner", "no winner"} <= outcomes
+    assert any(cell.runner_up.is_bound for cell in found.cells)
+    figure = drawn(found)
+    left, right, bar = figure.axes  # the last is the colour bar of the second
+    assert bar.get_ylim()[0] == 1.0
+    assert len(bar.get_yticks()) >= 2
+    texts = " ".join(" ".join(text.get_text().split()) for text in figure.texts)
+    assert "network loggops (L 1 us, o 200 ns, g 100 ns, G 100 ps)" in texts
+    assert "noise periodic (period 1 ms, duration 10 us, start stationary)" in texts
+    assert left.get_title() == "the smallest mean"
+    assert right.get_title() == "the next one's mean: times the smallest"
+    faces = [patch.get_facecolor() for patch in left.patches if patch.get_fill()]
+    assert len(faces) == 9
+    assert not any(map(is_grey, faces))
+    ramp = right.images[0].get_cmap()(np.linspace(0, 1, 256))
+    assert not any(map(is_grey, ramp))
+    labels = " ".join(text.get_text() for text in figure.legends[0].get_texts())
+    assert "hatched, left: no winner among these" in labels
+    assert "at least: a bound" in labels
+    assert any(text.get_text().startswith("> ") for text in right.texts)
+
+
+def test_of_one_cell_grey_is_for_bounds_only():
+    found = advised(1024, 8)
+    figure = drawn(found)
+    (axes,) = figure.axes
+    rows = [line for line in axes.lines if line.get_marker() in ("D", ">", "<", "X")]
+    assert len(rows) == len(found.cells[0].ranking)
+    for line, one in zip(rows, found.cells[0].ranking, strict=True):
+        assert is_grey(line.get_color()) == one.is_bound
+        assert (line.get_marker() == ">") == one.is_bound
+    texts = " ".join(" ".join(text.get_text().split()) for text in figure.texts)
+    assert "network loggops" in texts
+    assert "noise periodic" in texts
+    assert "butterfly_after_all: mean 23.5" in texts
+    assert "without noise 14.01 us" in texts
+
+
+def test_settings_in_words():
+    noise = [
+        jf.TraceNoise(file=str(EXAMPLES / "vm.noise")),
+        jf.StepNoise(jf.Exponential("2us"), 0.2),
+    ]
+    question = Question(8, network=MACHINE, noise=noise, cycles=3, work="5us")
+    assert tell.setting(question) == [
+        "network loggops (L 1 us, o 100 ns, G 1 ns, gamma 100 ps)",
+        "noise trace (file vm.noise); step (delay exponential (mean 2 us), probability 0.2)",
+        "the last of 3 in a row",
+        "5 us of work before each",
+    ]
+    assert tell.setting(Question(8, network=MACHINE))[1] == "noise none"

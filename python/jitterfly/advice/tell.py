@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from ..fields import shorten
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from .advice import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
@@ -22,6 +26,7 @@ from .found import (
     Cell,
     Ranked,
 )
+from .question import Question
 
 _ENDS = {
     DECIDED: "all is decided",
@@ -50,6 +55,37 @@ def lines(advice: Advice) -> list[str]:
         text += ["left out:", *left_out, ""]
     text += [advice.summary(), *sure(advice)]
     return text
+
+
+def setting(question: Question) -> list[str]:
+    """Network, noise and message program in words, without what has its usual value."""
+    noise = "; ".join(map(_worded, question.noise)) or "none"
+    parts = [f"network {_worded(question.network)}", f"noise {noise}"]
+    if question.cycles > 1:
+        parts.append(f"the last of {question.cycles:,} in a row")
+    if question.work:
+        parts.append(f"{show_seconds(question.work)} of work before each")
+    return parts
+
+
+def _worded(part: Any) -> str:
+    """A network, a source of noise or a distribution: its kind, and what is not as usual."""
+    found = []
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if field.name == "sha256" or (value is field.default or value == field.default):
+            continue
+        if dataclasses.is_dataclass(value):
+            text = _worded(value)
+        elif isinstance(value, float) and "float | str" in str(field.type):  # a time
+            text = show_seconds(value)
+        elif field.name == "file":
+            text = Path(str(value)).name
+        else:
+            text = shorten(value) if not isinstance(value, (str, int, float)) else str(value)
+        found.append(f"{field.name} {text}")
+    kind = getattr(part, "kind", type(part).__name__)
+    return f"{kind} ({', '.join(found)})" if found else str(kind)
 
 
 def sure(advice: Advice) -> list[str]:
