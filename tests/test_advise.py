@@ -110,8 +110,9 @@ def test_looks_and_errors():
     question = Question("8,16", network=MACHINE, noise=NOISE, realizations=1000,
                         candidates=BUTTERFLIES)  # fmt: skip
     assert question.looks() == [32, 64, 128, 256, 512, 1000]
-    # Both ends of three intervals of each candidate, in each cell, at each look.
-    assert question.error() * 6 * 4 * 2 * 6 == pytest.approx(0.05)
+    # Both ends of an interval of each of 4 candidates, and of two intervals of each of 6 pairs, in
+    # each of 2 cells, at each of 6 looks.
+    assert question.error() * (2 * 4 + 4 * 6) * 2 * 6 == pytest.approx(0.05)
 
 
 # --- candidates
@@ -256,7 +257,10 @@ def test_a_cell_under_noise():
         assert float(one.difference.value) == pytest.approx((samples - first).mean())
         wins = (samples < first).mean() + 0.5 * (samples == first).mean()
         assert float(one.faster.value) == pytest.approx(wins)
-        assert 1 <= float(one.ratio.low) <= float(one.ratio.value) <= float(one.ratio.high)
+        assert one.versus == "butterfly_after_all"
+        assert 1 < float(one.ratio.low) <= float(one.ratio.value) <= float(one.ratio.high)
+        assert float(one.slowdown.value) == pytest.approx(samples.mean() / one.noise_free)
+        assert found.question.looks()[one.look - 1] == one.told_at == one.realizations
     with pytest.raises(ValueError, match="ranks must be one of 256 and message_bytes one of 8"):
         found.cell(256, 9)
 
@@ -384,3 +388,36 @@ def test_json_and_csv_hold_all_of_it():
         for row, one, told in zip(mine, cell.ranking, entry["ranking"], strict=True):
             assert float(row["ratio"]) == float(one.ratio.value) == told["ratio"]["value"]
             assert int(row["realizations"]) == one.realizations
+            assert float(row["slowdown"]) == float(one.slowdown.value) == told["slowdown"]["value"]
+            assert float(row["noise_free_s"]) == one.noise_free == told["noise_free_s"]
+            assert row["state"] == one.state == told["state"]
+            assert row["versus"] == one.versus == (told["versus"] or "")
+            assert int(row["told_at"]) == one.told_at == told["told_at"]
+            assert int(row["look"]) == one.look == told["look"]
+            assert row["known_from"] == told["known_from"] == "simulated"
+
+
+def test_bounds_are_last_and_say_so():
+    """What was never simulated does not stand before what was, whatever its bound is."""
+    machine = jf.LogGOPS(L="1us", o="0.2us", g="0.1us", G="0.1ns")
+    found = jf.advise(1024, network=machine, noise=NOISE, within=0.0)
+    ranking = found.cells[0].ranking
+    known = [one.realizations > 0 for one in ranking]
+    assert known == sorted(known, reverse=True)
+    bounds = [one for one in ranking if not one.realizations]
+    assert {one.name for one in bounds} == {"reduce_broadcast", "rabenseifner", "ring"}
+    assert all(one.is_bound and one.state == "slower without noise" for one in bounds)
+    # Two of them may be quicker than some that were simulated: a bound tells nothing of this.
+    assert bounds[0].noise_free < max(
+        float(one.value.value) for one in ranking if one not in bounds
+    )
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert [row["known_from"] == "bound" for row in rows] == [not there for there in known]
+    told = json.loads(found.to_json())["cells"][0]
+    assert [one["known_from"] == "bound" for one in told["ranking"]] == [not x for x in known]
+    assert told["at_most_times_the_best"] == 1.0
+    for one in bounds:
+        assert one.versus
+        assert one.told_at == 32
+        assert math.isnan(float(one.slowdown.value))
+        assert float(one.ratio.low) > 1

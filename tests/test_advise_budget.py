@@ -229,9 +229,9 @@ def test_the_command_knows_own_candidates(tmp_path, capsys):
     assert " both " in printed
     assert "butterfly_after_1" not in printed
     assert run(path, "--candidates", "list") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert "both (own)" in lines
-    assert "ring" in lines
+    lines = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    assert ["both", "own, of this file"] in lines
+    assert "ring" in [line[0] for line in lines]
     assert run(path, "--candidates", "boths") == 2
     assert "(did you mean 'both'?)" in capsys.readouterr().err
 

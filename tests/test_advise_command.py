@@ -4,9 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 import jitterfly as jf
+from jitterfly.advice import COLLECTIVES, Question, known, tell
 from jitterfly.advice.reading import load_question
 from jitterfly.cli import main
 
@@ -63,6 +66,60 @@ def test_command(tmp_path, capsys):
     assert same.summary() in printed.out
 
 
+def test_out_is_not_overwritten_silently(tmp_path, capsys):
+    out = tmp_path / "out"
+    given = (*ARGUMENTS, "--candidates", "butterfly,butterfly_after_1", "--out", out)
+    assert run(*given) == 0
+    assert capsys.readouterr().err == ""
+    before = (out / "advice.csv").read_bytes()
+    # Another question, told by what differs, before anything is simulated.
+    assert run(*given, "--statistic", "p90") == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == (
+        f"jitterfly: error: {out} holds the answer to another question (its statistic is 'mean', "
+        "here it is 'p90'); choose another --out, or --force to replace it\n"
+    )
+    assert run(*given, "--noise", "period=2ms,duration=10us") == 2
+    assert "another question (its noise is" in capsys.readouterr().err
+    assert (out / "advice.csv").read_bytes() == before
+    # The same question again, with any budget, is answered again, and says so.
+    assert run(*given, "--seconds", 100) == 0
+    told = f"jitterfly: {out} holds an answer to the same question: it will be replaced\n"
+    assert capsys.readouterr().err == told
+    assert (out / "advice.csv").read_bytes() == before
+    assert run(*given, "--statistic", "p90", "--force") == 0
+    assert capsys.readouterr().err == ""
+    assert (out / "advice.csv").read_bytes() != before
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"collective": "allreduce"}'])
+def test_out_that_does_not_say_what_was_asked(tmp_path, capsys, content):
+    (tmp_path / "advice.csv").write_text("mine")
+    if content is not None:
+        (tmp_path / "advice.json").write_text(content)
+    assert run(*ARGUMENTS, "--out", tmp_path) == 2
+    printed = capsys.readouterr().err
+    assert "does not say what was asked; choose another --out, or --force" in printed
+    assert printed.count("\n") == 1
+    assert (tmp_path / "advice.csv").read_text() == "mine"
+
+
+def test_force_needs_out(capsys):
+    assert run(*ARGUMENTS, "--force") == 2
+    assert "--force is for --out DIR" in capsys.readouterr().err
+
+
+def test_noise_of_another_name_is_the_same_question(tmp_path, capsys):
+    text = Path(EXAMPLES / "vm.noise").read_bytes()
+    names = [tmp_path / "a.noise", tmp_path / "b.noise"]
+    for name in names:
+        name.write_bytes(text)
+        assert run(*ARGUMENTS[:6], "--noise", name, "--realizations", 64, "--candidates",
+                   "butterfly", "--out", tmp_path / "out") == 0  # fmt: skip
+    assert "the same question: it will be replaced" in capsys.readouterr().err
+
+
 def test_file_and_options(tmp_path, capsys):
     path = tmp_path / "question.toml"
     path.write_text(FILE)
@@ -101,9 +158,78 @@ def test_example():
     assert question.looks()[0] > 32
 
 
-def test_list(capsys):
+def columns(lines, start):
+    """The rows of a printed table below its header, as lists of cells."""
+    at = next(i for i, line in enumerate(lines) if line.strip().startswith(start))
+    rows = []
+    for line in lines[at:]:
+        if not line.strip() or ": " in line.split("  ")[1]:
+            break
+        rows.append(re.split(r"\s{2,}", line.strip()))
+    return rows
+
+
+def test_a_cell_says_slowdown_and_slower_than_whom(capsys):
+    machine = "L=1us,o=0.2us,g=0.1us,G=0.1ns"
+    assert run("--ranks", 1024, "--network", machine, "--noise",
+               "period=1ms,duration=10us,start=stationary", "--within", 0) == 0  # fmt: skip
+    lines = capsys.readouterr().out.splitlines()
+    header, *rows = columns(lines, "candidate")
+    assert header == ["candidate", "mean", "without noise", "slowdown", "times", "longer by",
+                      "faster", "state (realizations)"]  # fmt: skip
+    assert rows[0][1] == "butterfly_after_all"
+    assert rows[0][-1].startswith("the best (")
+    assert rows[0][3] == "14.01 us"
+    assert re.fullmatch(r"1\.\d+ \[1\.\d+, 1\.\d+\]", rows[0][4])
+    told = [row[-1] for row in rows]
+    kinds = [text.split(" (")[0] for text in told]
+    assert kinds == ["the best"] + ["slower than 1"] * 5 + ["bound: slower than 1"] * 3
+    for row in rows[1:6]:
+        assert float(re.search(r"\[([0-9.]+),", row[5])[1]) > 1  # as its state says
+    for row in rows[6:]:
+        assert row[2].startswith("> ")
+        assert re.fullmatch(r"> 1\d*\.\d+", row[4])
+    assert "  times, longer by, faster: compared with 1, butterfly_after_all" in lines
+
+
+def test_a_table_says_slowdown_and_marks_bounds(capsys):
+    machine = "L=1us,o=0.2us,g=0.1us,G=0.1ns,gamma=0.05ns"
+    assert run("--ranks", "16,64", "--bytes", "8,1MiB", "--network", machine, "--noise",
+               "period=1ms,duration=10us,start=stationary") == 0  # fmt: skip
+    header, *rows = columns(capsys.readouterr().out.splitlines(), "ranks")
+    assert header == ["ranks", "bytes", "best", "mean", "without noise", "slowdown", "runner-up",
+                      "times it"]  # fmt: skip
+    assert len(rows) == 4
+    assert all(1 < float(row[5]) < 3 for row in rows)
+    assert any(row[-1].endswith(" (bound)") for row in rows)
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_the_list_explains_each_candidate_in_a_line(collective, capsys):
+    assert run("--candidates", "list", "--collective", collective) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name, one in known(collective).items():
+        (line,) = [line for line in lines if line.split()[0] == name]
+        assert len(one.summary) > 20
+        assert one.summary in line
+        assert one.usual != ("only if named" in line)
+
+
+def test_the_list_has_the_names_of_libraries(capsys):
+    """Numbers of coll_tuned_*_algorithm, values of MPIR_CVAR_*_INTRA_ALGORITHM and NCCL_ALGO."""
     assert run("--candidates", "list") == 0
-    assert "butterfly_after_all" in capsys.readouterr().out.splitlines()
+    rows = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    names = {row[0]: row[2:] for row in rows if len(row) > 1}
+    assert names["candidate"] == ["Open MPI", "MPICH", "NCCL"]
+    assert names["ring"] == ["4 ring", "ring", "Ring"]
+    assert names["recursive_doubling"] == ["3 recursive_doubling", "recursive_doubling"]
+    assert names["rabenseifner"] == ["6 rabenseifner", "reduce_scatter_allgather"]
+    assert names["reduce_broadcast"] == ["2 nonoverlapping"]
+    assert names["butterfly_after_all"] == []  # no library has it
+    assert run("--candidates", "list", "--collective", "broadcast") == 0
+    printed = capsys.readouterr().out
+    assert "coll_tuned_bcast_algorithm" in printed
+    assert "MPIR_CVAR_BCAST_INTRA_ALGORITHM" in printed
 
 
 @pytest.mark.parametrize(
@@ -200,3 +326,80 @@ def test_pictures(tmp_path, more):
     if len(found.cells) > 1:
         listed = {text.split("  ")[1] for text in shown if "  " in text}
         assert listed == names
+
+
+def drawn(found):
+    from jitterfly.plots import draw
+    from jitterfly.plots.advice import draw as picture
+
+    with draw.drawing():
+        return picture(found)
+
+
+def is_grey(colour):
+    """Whether a colour is a grey that is neither black nor white nor unseen."""
+    red, green, blue, *rest = to_rgba(colour)
+    visible = not rest or rest[0] > 0
+    return visible and max(red, green, blue) - min(red, green, blue) < 0.05 and 0.2 < red < 0.97
+
+
+def advised(ranks, sizes, **more):
+    given = {"network": jf.LogGOPS(L="1us", o="0.2us", g="0.1us", G="0.1ns"), "noise": NOISE}
+    return jf.advise(ranks, message_bytes=sizes, **(given | more))
+
+
+def test_a_map_names_its_setting_and_has_no_grey():
+    """Cells without a winner, with one, with several, and runners-up that are bounds."""
+    found = advised("4,64,1024", "8,64KiB,4MiB", realizations=256)
+    outcomes = {cell.outcome for cell in found.cells}
+    assert {"winner", "no winner"} <= outcomes
+    assert any(cell.runner_up.is_bound for cell in found.cells)
+    figure = drawn(found)
+    left, right, bar = figure.axes  # the last is the colour bar of the second
+    assert bar.get_ylim()[0] == 1.0
+    assert len(bar.get_yticks()) >= 2
+    texts = " ".join(" ".join(text.get_text().split()) for text in figure.texts)
+    assert "network loggops (L 1 us, o 200 ns, g 100 ns, G 100 ps)" in texts
+    assert "noise periodic (period 1 ms, duration 10 us, start stationary)" in texts
+    assert left.get_title() == "the smallest mean"
+    assert right.get_title() == "the next one's mean: times the smallest"
+    faces = [patch.get_facecolor() for patch in left.patches if patch.get_fill()]
+    assert len(faces) == 9
+    assert not any(map(is_grey, faces))
+    ramp = right.images[0].get_cmap()(np.linspace(0, 1, 256))
+    assert not any(map(is_grey, ramp))
+    labels = " ".join(text.get_text() for text in figure.legends[0].get_texts())
+    assert "hatched, left: no winner among these" in labels
+    assert "at least: a bound" in labels
+    assert any(text.get_text().startswith("> ") for text in right.texts)
+
+
+def test_of_one_cell_grey_is_for_bounds_only():
+    found = advised(1024, 8)
+    figure = drawn(found)
+    (axes,) = figure.axes
+    rows = [line for line in axes.lines if line.get_marker() in ("D", ">", "<", "X")]
+    assert len(rows) == len(found.cells[0].ranking)
+    for line, one in zip(rows, found.cells[0].ranking, strict=True):
+        assert is_grey(line.get_color()) == one.is_bound
+        assert (line.get_marker() == ">") == one.is_bound
+    texts = " ".join(" ".join(text.get_text().split()) for text in figure.texts)
+    assert "network loggops" in texts
+    assert "noise periodic" in texts
+    assert "butterfly_after_all: mean 23.5" in texts
+    assert "without noise 14.01 us" in texts
+
+
+def test_settings_in_words():
+    noise = [
+        jf.TraceNoise(file=str(EXAMPLES / "vm.noise")),
+        jf.StepNoise(jf.Exponential("2us"), 0.2),
+    ]
+    question = Question(8, network=MACHINE, noise=noise, cycles=3, work="5us")
+    assert tell.setting(question) == [
+        "network loggops (L 1 us, o 100 ns, G 1 ns, gamma 100 ps)",
+        "noise trace (file vm.noise); step (delay exponential (mean 2 us), probability 0.2)",
+        "the last of 3 in a row",
+        "5 us of work before each",
+    ]
+    assert tell.setting(Question(8, network=MACHINE))[1] == "noise none"

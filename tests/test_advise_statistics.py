@@ -208,8 +208,12 @@ def test_best_is_kept_and_intervals_hold(drawn):
         own = rng.exponential(1.0, (5, 4096)) * (means - 1.5)[:, None]
         cell = cell_of(drawn(list(0.5 + common + own)), 0.95)
         found += cell.outcome == "winner"
-        ratios = {one.name: one.ratio for one in cell.ranking}
-        held = [ratios[f"c{i}"].low <= m / 2.0 <= ratios[f"c{i}"].high for i, m in enumerate(means)]
+        true = {f"c{i}": mean for i, mean in enumerate(means)}
+        held = [true[cell.ranking[0].name] / 2.0 <= cell.at_most]
+        for one in cell.ranking[1:]:
+            mine, other = true[one.name], true[one.versus]
+            held.append(one.ratio.low <= mine / other <= one.ratio.high)
+            held.append(one.difference.low <= mine - other <= one.difference.high)
         wrong += "c1" not in cell.among or not all(held)
     assert wrong <= most(0.05)
     assert found > 0.5 * TRIALS  # it does find it
@@ -223,4 +227,75 @@ def test_tolerance(drawn):
     assert cell_of(drawn(draws), 0.95).outcome == "winner"
     cell = cell_of(drawn(draws, within=0.05), 0.95)
     assert cell.outcome == "equal"
-    assert float(cell.ranking[0].ratio.high) <= 1.05 + 1e-9
+    assert 1 < cell.at_most <= 1.05 + 1e-9
+
+
+def rare(rng, count, scale, chance):
+    return scale * rng.exponential(1.0, count) * (rng.random(count) < chance)
+
+
+@pytest.mark.parametrize("within", [0.0, 0.02])
+@pytest.mark.parametrize("statistic", ["mean", "p90"])
+def test_states_agree_with_the_intervals_shown(drawn, statistic, within):
+    """Whoever is slower has intervals above 1 and 0; whoever may be the best has them around.
+
+    With noise that is rare, which widens intervals, and with leaders that change from look to look.
+    """
+    rng = np.random.default_rng(14)
+    seen = dict.fromkeys(("best", "equal", "perhaps", "slower"), 0)
+    for trial in range(60):
+        count = int(rng.choice([128, 256, 1024]))
+        common = rare(rng, count, 1.0, 0.2)
+        scales = rng.choice([1.0, 1.005, 1.05, 1.5, 8.0], 6)
+        if trial % 2:
+            scales = np.array([1.0, 1.3, 1.3, 1.5, 2.0, 8.0])
+        draws = [
+            x * (1 + common + rare(rng, count, 0.3, rng.choice([0.02, 0.3, 1]))) for x in scales
+        ]
+        cell = cell_of(drawn(draws, statistic, within), 0.95)
+        first = cell.ranking[0]
+        for one in cell.ranking:
+            seen[one.state] += 1
+            ratio = float(one.ratio.low), float(one.ratio.high)
+            apart = float(one.difference.low), float(one.difference.high)
+            if one.state == "slower":
+                assert ratio[0] > 1
+                assert apart[0] > 0
+                assert one.versus not in ("", one.name)
+            elif one.state == "perhaps" and one is not first:
+                assert ratio[0] <= 1 <= ratio[1]
+                assert apart[0] <= 0 <= apart[1]
+                assert one.versus == first.name
+            elif one.state == "equal":
+                assert ratio[1] <= (1 + within) * (1 + 1e-12)
+        assert first.versus == ""
+        assert cell.at_most <= 1 + within or cell.outcome != "equal"
+    assert min(seen["perhaps"], seen["slower"], seen["best"]) > 3
+    assert (seen["equal"] > 0) == (within > 0)
+
+
+def test_slower_than_one_that_does_not_lead_any_more(drawn):
+    """a is told to be slower than b at the first look; later c leads, from which a is not told."""
+    rng = np.random.default_rng(17)
+    b = 1 + 0.1 * rng.random(1024)
+    a = 1.2 * b
+    early = np.arange(1024) < 32
+    c = np.where(early, 0.55 + 1.2 * rng.random(1024), 0.9 + 0.2 * rng.random(1024))
+    cell = cell_of(drawn([a, b, c]), 0.95)
+    last = next(one for one in cell.ranking if one.name == "c0")
+    assert last.state == "slower"
+    assert float(last.ratio.low) > 1
+    assert float(last.difference.low) > 0
+    assert (last.versus, last.told_at, last.look) == ("c1", 32, 1)
+    assert float(last.ratio.value) == pytest.approx(1.2)
+    assert [one.name for one in cell.ranking] == ["c2", "c1", "c0"]
+
+
+def test_nothing_is_clipped(drawn):
+    """Of two that may be the best, the interval of their ratio goes below 1, and below 0."""
+    rng = np.random.default_rng(15)
+    draws = [1 + rng.exponential(1.0, 256) for _ in range(2)]
+    first, second = cell_of(drawn(draws), 0.95).ranking
+    assert (first.state, second.state) == ("perhaps", "perhaps")
+    assert float(second.ratio.low) < 1 < float(second.ratio.high)
+    assert float(second.difference.low) < 0 < float(second.difference.high)

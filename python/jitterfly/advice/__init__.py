@@ -92,7 +92,7 @@ own, cycles, work, realizations, seconds, seed
     >>> found.summary()
     'a winner in 2 of 2 cells (100 %) (best: butterfly_after_1 2)'
     >>> print(f"{found.cell(256, 8).ranking[1].ratio:.2f}")
-    1.33 [1.21, 1.47]
+    1.33 [1.21, 1.46]
     """
     started = time.monotonic()
     question = Question(

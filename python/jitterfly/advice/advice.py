@@ -13,17 +13,18 @@ from typing import Any
 
 from ..stats import Estimate
 from ..units import show_size
-from .found import EQUAL, NOBODY, NOT_RUN, OPEN, WINNER, Cell
+from .found import EQUAL, NOBODY, NOT_RUN, OPEN, WINNER, Cell, Ranked
 from .question import Question
 
 DECIDED, REALIZATIONS, SECONDS, STOPPED = "decided", "realizations", "seconds", "stopped"
 """Why it ended: everything is known; the budget in realizations, or in seconds; Ctrl-C."""
 
 COLUMNS = (
-    "collective", "ranks", "message_bytes", "outcome", "candidate", "place", "state", "statistic",
-    "value_s", "low_s", "high_s", "noise_free_s", "ratio", "ratio_low", "ratio_high",
-    "difference_s", "difference_low_s", "difference_high_s", "faster", "realizations", "confidence",
-    "seed", "reason",
+    "collective", "ranks", "message_bytes", "outcome", "candidate", "place", "state", "known_from",
+    "statistic", "value_s", "low_s", "high_s", "noise_free_s", "slowdown", "slowdown_low",
+    "slowdown_high", "versus", "ratio", "ratio_low", "ratio_high", "difference_s",
+    "difference_low_s", "difference_high_s", "faster", "realizations", "look", "told_at",
+    "confidence", "seed", "reason",
 )  # fmt: skip
 
 
@@ -96,14 +97,7 @@ class Advice:
         """Plain values, for JSON; times in seconds."""
         question = self.question
         return {
-            "collective": question.collective,
-            "statistic": question.statistic,
-            "within": question.within,
-            "confidence": question.confidence,
-            "seed": question.seed,
-            "network": question.network.to_dict(),
-            "noise": [noise.to_dict() for noise in question.noise],
-            "candidates": [one.name for one in question.chosen()],
+            **question.to_dict(),
             "looks": question.looks(),
             "ended": self.ended,
             "simulated": self.simulated,
@@ -126,18 +120,19 @@ class Advice:
             start = (question.collective, cell.ranks, cell.message_bytes, cell.outcome)
             end = (question.confidence, question.seed)
             for place, one in enumerate(cell.ranking, 1):
-                numbers = [_plain(e) for e in (one.value, one.ratio, one.difference, one.faster)]
-                value, ratio, apart = ([n["value"], n["low"], n["high"]] for n in numbers[:3])
-                writer.writerow([*start, one.name, place, one.state, question.statistic, *value,
-                                 one.noise_free, *ratio, *apart, numbers[3]["value"],
-                                 one.realizations, *end, ""])  # fmt: skip
+                parts = (one.value, one.slowdown, one.ratio, one.difference)
+                value, slowdown, ratio, apart = (list(_plain(part).values()) for part in parts)
+                writer.writerow([*start, one.name, place, one.state, _known_from(one),
+                                 question.statistic, *value, one.noise_free, *slowdown, one.versus,
+                                 *ratio, *apart, _plain(one.faster)["value"], one.realizations,
+                                 one.look, one.told_at, *end, ""])  # fmt: skip
             for name, quiet in cell.noise_free.items():
                 if not cell.ranking:
-                    writer.writerow([*start, name, "", cell.outcome, question.statistic, *[""] * 3,
-                                     quiet, *[""] * 7, 0, *end, ""])  # fmt: skip
+                    writer.writerow([*start, name, "", cell.outcome, "", question.statistic,
+                                     *[""] * 3, quiet, *[""] * 11, 0, 0, 0, *end, ""])  # fmt: skip
             for name, why in cell.left_out.items():
-                writer.writerow([*start, name, "", "left out", question.statistic, *[""] * 11, 0,
-                                 *end, why])  # fmt: skip
+                writer.writerow([*start, name, "", "left out", "", question.statistic, *[""] * 15,
+                                 0, 0, 0, *end, why])  # fmt: skip
         return text.getvalue()
 
     def title(self) -> str:
@@ -165,6 +160,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "message_bytes": cell.message_bytes,
         "outcome": cell.outcome,
         "best": cell.best or None,
+        "at_most_times_the_best": cell.at_most if math.isfinite(cell.at_most) else None,
         "among": list(cell.among),
         "realizations": cell.realizations,
         "noise_free_s": cell.noise_free,
@@ -172,17 +168,29 @@ def _cell(cell: Cell) -> dict[str, Any]:
             {
                 "name": one.name,
                 "state": one.state,
+                "known_from": _known_from(one),
                 "statistic_s": _plain(one.value),
                 "noise_free_s": one.noise_free,
+                "slowdown": _plain(one.slowdown),
+                "versus": one.versus or None,
                 "ratio": _plain(one.ratio),
                 "difference_s": _plain(one.difference),
                 "faster": _plain(one.faster),
                 "realizations": one.realizations,
+                "look": one.look,
+                "told_at": one.told_at,
             }
             for one in cell.ranking
         ],
         "left_out": cell.left_out,
     }
+
+
+def _known_from(one: Ranked) -> str:
+    """What stands behind the numbers of a candidate."""
+    if one.is_bound:
+        return "bound"
+    return "simulated" if one.realizations else "noise-free time"
 
 
 def _plain(estimate: Estimate) -> dict[str, Any]:

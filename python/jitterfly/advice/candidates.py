@@ -1,13 +1,13 @@
 """The algorithms that advice chooses from, by collective and name.
 
 A candidate is what makes an `Algorithm` for a machine, so that what a copy costs can follow from
-it. A new algorithm is a line in `_PLAIN`; a program of the user's is registered by `register`.
+it. A new algorithm is an entry of `_PLAIN`; a program of the user's is registered by `register`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from ..algorithms import Algorithm
 from ..algorithms.schedule import rounds_of
@@ -22,30 +22,105 @@ Maker = Callable[[int, Network, int], Algorithm]
 
 COLLECTIVES = ("allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter")
 
-# Name, and the kind of the algorithm. Message programs: a send waits for the one before it.
+LIBRARIES = ("Open MPI", "MPICH", "NCCL")
+"""Libraries whose names of an algorithm are listed."""
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """An algorithm as it is: its kind, what it does, and what the `LIBRARIES` call it."""
+
+    kind: str
+    summary: str
+    called: tuple[str, str, str]  # "": it is not one of the library's choices, or not just this
+
+
+# By collective and name. Message programs: a send waits for the one before it. Numbers and names
+# are those of `coll_tuned_*_algorithm` in Open MPI's coll_tuned_*_decision.c, of
+# `MPIR_CVAR_*_INTRA_ALGORITHM` in MPICH, and of `NCCL_ALGO`.
 _PLAIN = {
     "allreduce": {
-        "recursive_doubling": "recursive_doubling_allreduce",
-        "ring": "ring_allreduce",
-        "rabenseifner": "rabenseifner_allreduce",
-        "reduce_broadcast": "reduce_broadcast_allreduce",
+        "recursive_doubling": _Plain(
+            "recursive_doubling_allreduce",
+            "whole vectors between i and i xor 1, 2, 4, ...: for short messages",
+            ("3 recursive_doubling", "recursive_doubling", ""),
+        ),
+        "ring": _Plain(
+            "ring_allreduce",
+            "blocks around a ring, to reduce and to gather: long messages, few ranks",
+            ("4 ring", "ring", "Ring"),
+        ),
+        "rabenseifner": _Plain(
+            "rabenseifner_allreduce",
+            "halves to reduce-scatter, doubled to allgather: long messages, many ranks",
+            ("6 rabenseifner", "reduce_scatter_allgather", ""),
+        ),
+        "reduce_broadcast": _Plain(
+            "reduce_broadcast_allreduce",
+            "a binomial reduce to rank 0, then a binomial broadcast from it",
+            ("2 nonoverlapping", "", ""),
+        ),
     },
     "barrier": {
-        "dissemination": "dissemination_barrier",
-        "recursive_doubling": "recursive_doubling_barrier",
-        "tree": "tree_barrier",
+        "dissemination": _Plain(
+            "dissemination_barrier",
+            "rank i tells i + 1, 2, 4, ... (modulo N): the fewest rounds",
+            ("4 bruck", "dissemination", ""),
+        ),
+        "recursive_doubling": _Plain(
+            "recursive_doubling_barrier",
+            "i and i xor 1, 2, 4, ... tell each other",
+            ("3 recursive_doubling", "", ""),
+        ),
+        "tree": _Plain(
+            "tree_barrier",
+            "up a binomial tree to rank 0, and down again: the fewest messages",
+            ("6 tree", "", ""),
+        ),
     },
     "broadcast": {
-        "binomial": "binomial_broadcast",
-        "scatter_allgather": "scatter_allgather_broadcast",
+        "binomial": _Plain(
+            "binomial_broadcast",
+            "down a binomial tree from rank 0: for short messages",
+            ("6 binomial", "binomial", ""),
+        ),
+        "scatter_allgather": _Plain(
+            "scatter_allgather_broadcast",
+            "scattered down a tree, gathered around a ring: for long messages",
+            ("9 scatter_allgather_ring", "scatter_ring_allgather", ""),
+        ),
     },
-    "reduce": {"binomial": "binomial_reduce"},
+    "reduce": {
+        "binomial": _Plain(
+            "binomial_reduce",
+            "up a binomial tree to rank 0",
+            ("5 binomial", "binomial", ""),
+        ),
+    },
     "allgather": {
-        "recursive_doubling": "recursive_doubling_allgather",
-        "bruck": "bruck_allgather",
-        "ring": "ring_allgather",
+        "recursive_doubling": _Plain(
+            "recursive_doubling_allgather",
+            "all that is held between i and i xor 1, 2, 4, ...: for powers of two",
+            ("3 recursive_doubling", "recursive_doubling", ""),
+        ),
+        "bruck": _Plain(
+            "bruck_allgather",
+            "all that is held to i - 1, 2, 4, ... (modulo N): short messages, any number",
+            ("2 bruck", "brucks", ""),
+        ),
+        "ring": _Plain(
+            "ring_allgather",
+            "blocks around a ring: for long messages",
+            ("4 ring", "ring", "Ring"),
+        ),
     },
-    "reduce_scatter": {"recursive_halving": "recursive_halving_reduce_scatter"},
+    "reduce_scatter": {
+        "recursive_halving": _Plain(
+            "recursive_halving_reduce_scatter",
+            "the half that the other half of the group needs, halved each round",
+            ("2 recursive_halving", "recursive_halving", ""),
+        ),
+    },
 }
 
 
@@ -68,6 +143,10 @@ class Candidate:
     against_noise : bool
         Whether all that it adds to another one is help against noise: on a quiet machine it is
         considered only if it is named.
+    summary : str
+        What it does, in a line.
+    called : dict
+        What a library (of `LIBRARIES`) calls it, where it has just this algorithm.
     """
 
     name: str
@@ -75,6 +154,8 @@ class Candidate:
     usual: bool = True
     never_early: bool = False
     against_noise: bool = False
+    summary: str = ""
+    called: Mapping[str, str] = field(default_factory=dict)
 
 
 _REGISTERED: dict[str, dict[str, Candidate]] = {name: {} for name in COLLECTIVES}
@@ -154,25 +235,53 @@ def _check_links(network: Network, size: int) -> None:
 
 
 def _register_all() -> None:
-    kinds = Algorithm.kinds()
     for collective, names in _PLAIN.items():
-        for name, kind in names.items():
-            if kind in kinds:
-                register(collective, Candidate(name, _kind(kind), never_early=True))
-    # The schedule of recursive_doubling in an engine of its own, which knows no gap between
-    # messages: considered by itself only where there is no other.
-    alone = "recursive_doubling" not in _REGISTERED["allreduce"]
+        for name, plain in names.items():
+            called = {library: word for library, word in zip(LIBRARIES, plain.called, strict=True)
+                      if word}  # fmt: skip
+            register(
+                collective,
+                Candidate(
+                    name,
+                    _kind(plain.kind),
+                    never_early=True,
+                    summary=plain.summary,
+                    called=called,
+                ),
+            )
     copies = [
-        Candidate("butterfly", _kind("butterfly"), alone, never_early=True),
+        # The schedule of recursive_doubling in an engine of its own, which knows no gap between
+        # messages: considered only if it is named.
+        Candidate(
+            "butterfly",
+            _kind("butterfly"),
+            usual=False,
+            never_early=True,
+            summary="recursive_doubling on links that are never busy, as in MS12",
+        ),
         *(
             Candidate(
-                f"butterfly_after_{after}", _forwarded(after), never_early=True, against_noise=True
+                f"butterfly_after_{after}",
+                _forwarded(after),
+                never_early=True,
+                against_noise=True,
+                summary=f"butterfly, then each rank forwards the result to {partners}",
             )
-            for after in (1, 4, "all")
+            for after, partners in ((1, "1 partner"), (4, "4 partners"), ("all", "all partners"))
         ),
         # A rank that adopts a copy sends none itself: it may be earlier than without noise.
-        Candidate("butterfly_within_all", _within, against_noise=True),
-        Candidate("butterfly_on_demand", _on_demand, against_noise=True),
+        Candidate(
+            "butterfly_within_all",
+            _within,
+            against_noise=True,
+            summary="butterfly; each message of a round goes to a second rank as well",
+        ),
+        Candidate(
+            "butterfly_on_demand",
+            _on_demand,
+            against_noise=True,
+            summary="butterfly; a rank that waits as long as a message takes asks for a copy",
+        ),
     ]
     for candidate in copies:
         register("allreduce", candidate)

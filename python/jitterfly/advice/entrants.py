@@ -37,6 +37,10 @@ class Entrant:
         Completions of the realizations from 0 on, seconds.
     dropped : int
         Number of the look at which it was dropped; -1 while it is not.
+    slower_than : str
+        The entrant that it was told to be slower than at that look.
+    unseen : bool
+        Whether it was dropped because it takes longer without noise than another one with it.
     """
 
     name: str
@@ -45,6 +49,8 @@ class Entrant:
     never_early: bool = False
     samples: Floats = field(default_factory=lambda: np.zeros(0))
     dropped: int = -1
+    slower_than: str = ""
+    unseen: bool = False
 
     def listen(self, poll: Poll | None = None) -> None:
         """Find out how long it takes without noise: minutes, on very many ranks."""

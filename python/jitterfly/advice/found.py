@@ -21,7 +21,7 @@ BEST, CLOSE, PERHAPS, SLOWER, TOO_SLOW = (
     "slower without noise",
 )
 """States of a candidate: `PERHAPS` it is the best; `TOO_SLOW`: without noise it takes longer than
-another one with it, and was not simulated to the end."""
+another one with it, so that it was never simulated, and all that is known are bounds."""
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,46 @@ class Ranked:
         Of the statistic, seconds. NaN where the candidate was not simulated.
     noise_free : float
         Completion without noise, seconds.
+    slowdown : Estimate
+        By noise: `value` over `noise_free`. NaN where the candidate was not simulated.
+    versus : str
+        With whom it is compared: the first of the ranking, or, where it is slower and the data do
+        not tell this against the first, the one that it was told to be slower than. "" for the
+        first itself.
     ratio, difference : Estimate
-        Paired, to the best one, whichever of those that may be it is: how many times as long, and
-        how many seconds longer. Values are to the first of the ranking; the intervals hold
-        together, over all candidates, cells and looks. Of one that is slower without noise both
-        are the least that they can be, with its noise-free time for its own: values to the
-        estimate of the best one, `low` to its upper bound, and no upper end.
+        To `versus`, on the same noise: how many times as long, and how many seconds longer. The
+        intervals hold together, over all candidates, cells and looks, and agree with `state`:
+        of one that is slower they lie above 1 and 0, of one that may be the best they hold 1 and
+        0, and of one that is equal they end by the tolerance. Nothing is clipped. Of one that is
+        slower without noise both are the least that they can be, with its noise-free time for its
+        own: values to the estimate of `versus`, `low` to its upper bound, and no upper end.
     faster : Estimate
-        How often it is faster than the first of the ranking on the same noise (a tie counts half),
-        with the interval of this number alone.
+        How often it is faster than `versus` on the same noise (a tie counts half), with the
+        interval of this number alone. NaN for the first, and where it was not simulated.
     realizations : int
+        That it was judged by; 0 where it was not simulated.
+    look, told_at : int
+        Number (from 1) and realizations of the look at which its state was told; 0 where noise-free
+        times are all there is to know.
     """
 
     name: str
     state: str
     value: Estimate
     noise_free: float
+    slowdown: Estimate
+    versus: str
     ratio: Estimate
     difference: Estimate
     faster: Estimate
     realizations: int
+    look: int
+    told_at: int
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether only bounds are known of it, as it was never simulated."""
+        return self.state == TOO_SLOW
 
 
 @dataclass(frozen=True)
@@ -69,7 +89,7 @@ class Cell:
     outcome : str
         "winner", "equal", "no winner", "none fits" or "not run".
     ranking : tuple of Ranked
-        The best first.
+        The best first; last those of which only bounds are known, which may be in another order.
     left_out : dict
         Candidates that do not fit, and why.
     realizations : int
@@ -77,6 +97,9 @@ class Cell:
     noise_free : dict
         Completion without noise by name, seconds; of all candidates that fit, but for those whose
         time was not known yet when the search ended.
+    at_most : float
+        How many times as long as the best one, whichever that is, the first of the ranking takes at
+        most; NaN where there is no ranking, infinite where that is not known.
     """
 
     ranks: int
@@ -86,6 +109,7 @@ class Cell:
     left_out: dict[str, str]
     realizations: int
     noise_free: dict[str, float] = field(default_factory=dict)
+    at_most: float = math.nan
 
     @property
     def best(self) -> str:
@@ -117,79 +141,117 @@ def cell_of(race: Race, confidence: float) -> Cell:
         least = left[0].quiet
         left = [one for one in left if one.quiet == least]
     others = [one for one in race.entrants if one not in left]
-    ranking = [_ranked(race, one, left, confidence) for one in [*left, *others]]
-    order = sorted(range(len(ranking)), key=lambda i: (i >= len(left), _place(ranking[i]), i))
-    ranking = [ranking[i] for i in order]
+    order = [*left, *sorted(others, key=lambda one: _place(race, one))]
+    ranking = tuple(_ranked(race, one, left, confidence) for one in order)
     alone = ranking[0].state == BEST and all(one.state != CLOSE for one in ranking)
     outcome = WINNER if alone else EQUAL if ranking[0].state in (BEST, CLOSE) else OPEN
     count = 0 if race.exact else max(race.realizations(one) for one in race.entrants)
     return Cell(
-        race.ranks, race.message_bytes, outcome, tuple(ranking), race.left_out, count, quiet
+        race.ranks,
+        race.message_bytes,
+        outcome,
+        ranking,
+        race.left_out,
+        count,
+        quiet,
+        _at_most(race, left),
     )
 
 
-def _place(one: Ranked) -> float:
-    value = float(one.ratio.value)
-    return math.inf if math.isnan(value) else value
+def _place(race: Race, one: Entrant) -> tuple[bool, float]:
+    """Where a candidate that is dropped is listed: by the statistic; bounds last."""
+    unknown = not race.exact and not race.realizations(one)
+    return unknown, one.quiet if unknown else race.value(one)
+
+
+def _at_most(race: Race, left: list[Entrant]) -> float:
+    """How many times as long as the best of those left the first takes at most."""
+    if race.exact:
+        return 1.0
+    pairs = [race.paired(left[0], other) for other in left[1:]]
+    ratios = [race.statistic.ratio(a, b, race.error, race.within) for a, b in pairs]
+    return max([1.0, *(float(ratio.high) for ratio in ratios)])
 
 
 def _ranked(race: Race, one: Entrant, left: list[Entrant], confidence: float) -> Ranked:
-    first = left[0]
-    level, count = 1 - 2 * race.error, race.realizations(one)
+    first, count = left[0], race.realizations(one)
+    state = _state(race, one, left)
 
     def fixed(value: float) -> Estimate:
-        return Estimate(value, value, value, level, count)
+        return Estimate(value, value, value, 1 - 2 * race.error, count)
 
     nothing = Estimate(math.nan, math.nan, math.nan, confidence, 0)
     if race.exact:
-        state = _state(race, one, left)
-        ratio = one.quiet / first.quiet if first.quiet else (1.0 if not one.quiet else math.inf)
-        faster = 0.5 if one.quiet == first.quiet else 0.0
-        return Ranked(one.name, state, fixed(one.quiet), one.quiet, fixed(ratio),
-                      fixed(one.quiet - first.quiet), fixed(faster), 0)  # fmt: skip
-    if not count:  # slower without noise than the best with it
-        ceiling, value = race.ceiling(), race.value(first)
-        ratio = Estimate(one.quiet / value, one.quiet / ceiling, math.inf, level, 0)
-        apart = Estimate(one.quiet - value, one.quiet - ceiling, math.inf, level, 0)
-        return Ranked(one.name, TOO_SLOW, nothing, one.quiet, ratio, apart, nothing, 0)
-    x = one.samples[:count]
-    return Ranked(
-        one.name,
-        _state(race, one, left),
-        race.statistic.estimate(x, race.error),
-        one.quiet,
-        _to_best(race, one, left, "ratio", 1.0),
-        _to_best(race, one, left, "difference", 0.0),
-        _faster(race, one, first, confidence),
-        count,
-    )
+        value, versus = fixed(one.quiet), "" if one is first else first.name
+        ratio, apart = fixed(_over(one.quiet, first.quiet)), fixed(one.quiet - first.quiet)
+        often = nothing if one is first else fixed(0.5 if one.quiet == first.quiet else 0.0)
+    else:
+        value = race.statistic.estimate(one.samples[:count], race.error) if count else nothing
+        other = _rival(race, one, first, state)
+        versus = "" if one is first else other.name
+        if one is first:
+            ratio, apart, often = fixed(1.0), fixed(0.0), nothing
+        else:
+            ratio, apart, often = _compared(race, one, other, confidence)
+    parts = [_over(float(x), one.quiet) for x in (value.value, value.low, value.high)]
+    slowdown = Estimate(parts[0], parts[1], parts[2], value.confidence, value.realizations)
+    look = 0 if race.exact else (one.dropped if one.dropped >= 0 else race.look) + 1
+    told_at = race.sizes[look - 1] if look else 0
+    return Ranked(one.name, state, value, one.quiet, slowdown, versus, ratio, apart, often, count,
+                  look, told_at)  # fmt: skip
+
+
+def _over(time: float, other: float) -> float:
+    """A ratio of times, of which both may be 0."""
+    if other or math.isnan(time):
+        return time / other if other else math.nan
+    return math.inf if time else 1.0
 
 
 def _state(race: Race, one: Entrant, left: list[Entrant]) -> str:
     if left == [one]:
         return BEST
+    if not race.exact and not race.realizations(one):
+        return TOO_SLOW
     if all(race.close(one, other) for other in left if other is not one):
         return CLOSE
     return PERHAPS if one in left else SLOWER
 
 
-def _to_best(race: Race, one: Entrant, left: list[Entrant], what: str, least: float) -> Estimate:
-    """To the true best, which is one of those left: nobody is better than it by definition."""
+def _rival(race: Race, one: Entrant, first: Entrant, state: str) -> Entrant:
+    """With whom a candidate is compared, so that the intervals say what its state says."""
+    if state == TOO_SLOW or one.unseen:
+        return race.named(one.slower_than)
+    if state == SLOWER:
+        a, b = race.paired(one, first)
+        if not race.statistic.above(a, b, race.error):
+            return race.named(one.slower_than)
+    return first
+
+
+def _compared(
+    race: Race, one: Entrant, other: Entrant, confidence: float
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Ratio, difference, and how often it is faster."""
     level, count = 1 - 2 * race.error, race.realizations(one)
-    if left == [one]:
-        return Estimate(least, least, least, level, count)
-    found = []
-    for other in left:
-        if other is not one:
-            a, b = race.paired(one, other)
-            found.append(getattr(race.statistic, what)(a, b, race.error))
-    low = least if one in left else max(min(float(f.low) for f in found), least)
-    high = max(max(float(f.high) for f in found), least)
-    value = least if one is left[0] else float(found[0].value)
-    return Estimate(value, low, high, level, count)
-
-
-def _faster(race: Race, one: Entrant, first: Entrant, confidence: float) -> Estimate:
-    a, b = race.paired(one, first)
+    if not count:
+        ceiling, value = race.ceiling_at(one.dropped), race.value(other)
+        ratio = Estimate(one.quiet / value, one.quiet / ceiling, math.inf, level, 0)
+        apart = Estimate(one.quiet - value, one.quiet - ceiling, math.inf, level, 0)
+        return ratio, apart, Estimate(math.nan, math.nan, math.nan, confidence, 0)
+    a, b = race.paired(one, other)
+    ratio = race.statistic.ratio(a, b, race.error, race.within)
+    apart = race.statistic.difference(a, b, race.error)
+    if one.unseen:  # it was simulated until its noise-free time was told to be above the other's
+        ceiling = race.ceiling_at(one.dropped)
+        ratio = _raised(ratio, one.quiet / ceiling)
+        apart = _raised(apart, one.quiet - ceiling)
     wins, losses = int((a < b).sum()), int((a > b).sum())
-    return win_probability(wins, len(a) - wins - losses, losses, confidence)
+    often = win_probability(wins, len(a) - wins - losses, losses, confidence)
+    return ratio, apart, often
+
+
+def _raised(found: Estimate, least: float) -> Estimate:
+    """An estimate of what is known to be at least so much."""
+    value, low, high = (max(float(x), least) for x in (found.value, found.low, found.high))
+    return Estimate(value, low, high, found.confidence, found.realizations)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from ..algorithms import MOST_ROUNDS
+from ..algorithms import MOST_ROUNDS, Algorithm
 from ..case import MOST_CYCLES
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, shorten, show_number
 from ..network import MOST_BYTES, Network
@@ -20,7 +20,7 @@ from .statistic import Statistic
 _FIRST_LOOK = 32
 _USUAL = 10_000
 _MOST_SECONDS = 1e9
-_STATEMENTS = 6  # of a candidate at a look: both ends of three intervals
+_OF_ONE, _OF_TWO = 2, 4  # ends of intervals at a look: of a statistic; of a ratio and a difference
 _TAIL_TIMES = 8  # of what the tail's interval takes at least
 
 
@@ -133,6 +133,29 @@ class Question:
                 f"interval of {self.statistic} has two ends, got {self.realizations}"
             )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; times in seconds."""
+        return {
+            "collective": self.collective,
+            "ranks": list(self.ranks),
+            "message_bytes": list(self.message_bytes),
+            "statistic": self.statistic,
+            "within": self.within,
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "cycles": self.cycles,
+            "work_s": float(self.work),
+            "network": self.network.to_dict(),
+            "noise": [noise.to_dict() for noise in self.noise],
+            "candidates": [one.name for one in self.chosen()],
+            "own": {
+                str(name): one.to_dict() if isinstance(one, Algorithm) else dict(one)
+                for name, one in self.own.items()
+            },
+            "realizations": self.realizations,
+            "seconds": self.seconds,
+        }
+
     def chosen(self) -> list[Candidate]:
         """The candidates."""
         return choose(self.collective, self.candidates, self.own)
@@ -157,14 +180,16 @@ class Question:
     def error(self) -> float:
         """How often one statement of one look at one cell may be wrong.
 
-        At each look a cell makes at most six of each candidate: both ends of its statistic, and of
-        its ratio and its difference to the best one.
+        At each look a cell makes at most two of each candidate, both ends of its statistic, and
+        four of each two candidates: both ends of their ratio and of their difference. Which two
+        are compared is decided by the data, so that every two count.
         """
         return self._error(len(self.chosen()), len(self.looks()))
 
     def _error(self, names: int, looks: int) -> float:
         cells = len(self.ranks) * len(self.message_bytes)
-        return (1 - self.confidence) / (_STATEMENTS * names * cells * looks)
+        statements = _OF_ONE * names + _OF_TWO * names * (names - 1) // 2
+        return (1 - self.confidence) / (statements * cells * looks)
 
 
 def _check_seconds(value: Any) -> float | None:

@@ -6,15 +6,14 @@ realizations than at the one before, statements are made, each at the one-sided 
 question, which is the rate of all divided by how many there can be in all cells and at all looks
 (Bonferroni):
 
-- candidate a is slower than b, from paired differences on the same noise;
+- candidate a is slower than b, from paired differences on the same noise, for every two of them;
 - the statistic of a is at most u: a candidate that takes longer than u *without* noise is slower,
   and is not simulated at all (`Candidate.never_early`);
 - a is at most so many times as slow as b.
 
-So with the question's confidence no candidate that is really the best is dropped anywhere. Only
-statements about it are needed: who is dropped by whom else does not matter (S. S. Gupta's subset
-selection). Bounds "to the best" hold for the best one, whichever of those left it is (as in J. C.
-Hsu's multiple comparisons with the best, Annals of Statistics 12, 1984).
+So with the question's confidence no candidate that is really the best is dropped anywhere, and
+every "slower than b" holds as well, whichever two the data lead us to compare. (Of the first alone
+statements about the best would be enough: S. S. Gupta's subset selection.)
 """
 
 from __future__ import annotations
@@ -48,6 +47,8 @@ class Race:
         Whether noise-free times are all there is to know.
     look : int
         Number of the last look; -1 before the first.
+    sizes : list of int
+        Realizations of each look.
     """
 
     def __init__(self, question: Question, ranks: int, message_bytes: int):
@@ -56,12 +57,13 @@ class Race:
         self.error = question.error()
         self.within = question.within
         self.seed = question.seed
+        self.sizes = question.looks()
         self.entrants: list[Entrant] = []
         self.left_out: dict[str, str] = {}
         self.ready = self.exact = False
         self.look = -1
         self._question = question
-        self._ceiling = math.inf
+        self._ceilings: list[tuple[float, str]] = []  # lowest bound at each look, and whose
         self._seen: dict[str, int] = {}  # realizations at the last look
         self._values: dict[str, float] = {}
 
@@ -122,7 +124,7 @@ class Race:
             return
         racing: list[Entrant] = []
         slow: list[Entrant] = []
-        ceiling = self._ceiling
+        ceiling, ceiling_of = self._ceilings[-1] if self._ceilings else (math.inf, "")
         for group in sorted(groups(self.left), key=_quiet_of):
             for one in group:
                 (slow if one.never_early and one.quiet > ceiling else racing).append(one)
@@ -136,34 +138,45 @@ class Race:
                     done = now
 
                 tick(extend(here, count, self.seed, report, **engine) - done)
-                bounds = [self.statistic.upper(one.samples[:count], self.error) for one in here]
-                ceiling = min(ceiling, *bounds)
+                for one in here:
+                    bound = self.statistic.upper(one.samples[:count], self.error)
+                    if bound < ceiling:
+                        ceiling, ceiling_of = bound, one.name
         # Those that were simulated before the ceiling fell.
         slow += [one for one in racing if one.never_early and one.quiet > ceiling]
         racing = [one for one in racing if one not in slow]
         for one in racing:
             found = self.statistic.estimate(one.samples[:count], self.error)
             self._seen[one.name], self._values[one.name] = count, float(found.value)
-        self.look, self._ceiling = number, ceiling
+        self.look = number
+        self._ceilings.append((ceiling, ceiling_of))
         for one in slow:
-            one.dropped = number
-        best = min(racing, key=self.value)
+            one.dropped, one.slower_than, one.unseen = number, ceiling_of, True
+        best = min(racing, key=lambda one: (self.value(one), one.quiet))  # the first of `left`
         for one in racing:
             if one is not best and self.statistic.above(
                 one.samples[:count], best.samples[:count], self.error
             ):
-                one.dropped = number
+                one.dropped, one.slower_than = number, best.name
 
     def realizations(self, one: Entrant) -> int:
         """How many it was judged by."""
         return self._seen.get(one.name, 0)
+
+    def named(self, name: str) -> Entrant:
+        """The entrant of a name."""
+        return next(one for one in self.entrants if one.name == name)
 
     def ceiling(self) -> float:
         """What the best one takes at most, in seconds: the lowest bound of any look.
 
         By this one candidates were dropped, so that it is below what each of them takes.
         """
-        return self._ceiling
+        return self._ceilings[-1][0] if self._ceilings else math.inf
+
+    def ceiling_at(self, look: int) -> float:
+        """The lowest bound that was known at a look, by which candidates were dropped there."""
+        return self._ceilings[look][0]
 
 
 def _quiet_of(group: Sequence[Entrant]) -> float:

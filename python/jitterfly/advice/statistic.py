@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,8 @@ Floats = npt.NDArray[np.float64]
 
 ENOUGH_EVENTS = 30
 """Rare events that a mean must rest on before Student's interval of it is believed."""
+
+_HALVINGS = 20  # of the way from what is told to the estimate
 
 
 @dataclass(frozen=True)
@@ -87,32 +91,77 @@ class Statistic:
         seen = max(float(np.ptp(a)), factor * float(np.ptp(b)))
         return bool(difference.mean() > _reach(difference, error, seen))
 
-    def ratio(self, a: Floats, b: Floats, error: float) -> stats.Estimate:
-        """That of a over that of b (paired); each bound fails with probability `error`."""
-        confidence = 1 - 2 * error
+    def _below(self, a: Floats, b: Floats, error: float, factor: float) -> bool:
+        return self.above(b, a, error, 1 / factor)
+
+    def ratio(self, a: Floats, b: Floats, error: float, within: float = 0.0) -> stats.Estimate:
+        """That of a over that of b (paired); each bound fails with probability `error`.
+
+        Both ends are on that side of 1, and of ``1 + within``, that `above` tells. Without this an
+        interval could hold 1 although the test tells a difference: few rare events widen both, and
+        not alike.
+        """
+        above: Callable[[float], bool]
+        below: Callable[[float], bool]
         if self.share is not None:
-            found = PairedQuantiles(a, b, self.share, error).ratio()
-            return stats.Estimate(*found, confidence, len(a))
-        found = stats.ratio(a, b, confidence)
+            pair = PairedQuantiles(a, b, self.share, error)
+            value, low, high = pair.ratio()
+            above, below = pair.above, pair.below
+        else:
+            value, low, high = self._ratio_of_means(a, b, error)
+            above = partial(self.above, a, b, error)
+            below = partial(self._below, a, b, error)
+        if 0 < value < math.inf:
+            if not above(1.0):
+                low = min(low, 1.0)
+            elif low <= 1:
+                low = math.exp(_farthest_told(lambda x: above(math.exp(x)), math.log(value)))
+            if not below(1.0):
+                high = max(high, 1.0)
+            elif high >= 1:
+                high = math.exp(-_farthest_told(lambda x: below(math.exp(-x)), -math.log(value)))
+            if within:
+                limit = 1 + within
+                high = min(high, limit) if below(limit) else max(high, limit)
+        return stats.Estimate(value, low, high, 1 - 2 * error, len(a))
+
+    def _ratio_of_means(self, a: Floats, b: Floats, error: float) -> tuple[float, float, float]:
+        found = stats.ratio(a, b, 1 - 2 * error)
+        value, low, high = (float(x) for x in (found.value, found.low, found.high))
         below = float(b.mean())
-        if not below > 0:
-            return found
-        residual = a - float(found.value) * b
-        seen = max(float(np.ptp(a)), float(found.value) * float(np.ptp(b)))
-        more = _widening(residual, error, seen) / below
-        low, high = float(found.low) - more, float(found.high) + more
-        return stats.Estimate(found.value, low, high, confidence, len(a))
+        if below > 0:
+            seen = max(float(np.ptp(a)), value * float(np.ptp(b)))
+            more = _widening(a - value * b, error, seen) / below
+            low, high = low - more, high + more
+        return value, low, high
 
     def difference(self, a: Floats, b: Floats, error: float) -> stats.Estimate:
         """That of a minus that of b (paired), seconds; bounds as those of `ratio`."""
         confidence = 1 - 2 * error
         if self.share is not None:
-            found = PairedQuantiles(a, b, self.share, error).difference()
-            return stats.Estimate(*found, confidence, len(a))
+            pair = PairedQuantiles(a, b, self.share, error)
+            value, low, high = pair.difference()
+            if low <= 0 and pair.above():
+                low = _farthest_told(lambda x: pair.above(1.0, x), value)
+            if high >= 0 and pair.below():
+                high = -_farthest_told(lambda x: pair.below(1.0, -x), -value)
+            return stats.Estimate(value, low, high, confidence, len(a))
         apart = a - b
         value = float(apart.mean())
         reach = _reach(apart, error, max(float(np.ptp(a)), float(np.ptp(b))))
         return stats.Estimate(value, value - reach, value + reach, confidence, len(a))
+
+
+def _farthest_told(told: Callable[[float], bool], value: float) -> float:
+    """About the largest number from 0 to `value` that is told; 0 is."""
+    known, unknown = 0.0, max(value, 0.0)
+    for _ in range(_HALVINGS):
+        middle = (known + unknown) / 2
+        if told(middle):
+            known = middle
+        else:
+            unknown = middle
+    return known
 
 
 def _reach(x: Floats, error: float, seen: float) -> float:

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from ..fields import shorten
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from .advice import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
-from .found import CLOSE, EQUAL, NOBODY, NOT_RUN, OPEN, PERHAPS, TOO_SLOW, WINNER, Cell, Ranked
+from .candidates import LIBRARIES, known
+from .found import (
+    BEST,
+    CLOSE,
+    EQUAL,
+    NOBODY,
+    NOT_RUN,
+    OPEN,
+    PERHAPS,
+    SLOWER,
+    WINNER,
+    Cell,
+    Ranked,
+)
+from .question import Question
 
 _ENDS = {
     DECIDED: "all is decided",
@@ -19,6 +37,9 @@ _ENDS = {
 }
 _DETAILED = 3  # cells up to which each has its ranking
 _NAMED = 3  # candidates in a line
+_SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
+_MPI_NAMES = {"broadcast": "bcast"}  # in the options of MPI libraries
+_PLAIN = 1e4  # from which on four digits would need an exponent
 
 
 def lines(advice: Advice) -> list[str]:
@@ -34,6 +55,37 @@ def lines(advice: Advice) -> list[str]:
         text += ["left out:", *left_out, ""]
     text += [advice.summary(), *sure(advice)]
     return text
+
+
+def setting(question: Question) -> list[str]:
+    """Network, noise and message program in words, without what has its usual value."""
+    noise = "; ".join(map(_worded, question.noise)) or "none"
+    parts = [f"network {_worded(question.network)}", f"noise {noise}"]
+    if question.cycles > 1:
+        parts.append(f"the last of {question.cycles:,} in a row")
+    if question.work:
+        parts.append(f"{show_seconds(question.work)} of work before each")
+    return parts
+
+
+def _worded(part: Any) -> str:
+    """A network, a source of noise or a distribution: its kind, and what is not as usual."""
+    found = []
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if field.name == "sha256" or (value is field.default or value == field.default):
+            continue
+        if dataclasses.is_dataclass(value):
+            text = _worded(value)
+        elif isinstance(value, float) and "float | str" in str(field.type):  # a time
+            text = show_seconds(value)
+        elif field.name == "file":
+            text = Path(str(value)).name
+        else:
+            text = shorten(value) if not isinstance(value, (str, int, float)) else str(value)
+        found.append(f"{field.name} {text}")
+    kind = getattr(part, "kind", type(part).__name__)
+    return f"{kind} ({', '.join(found)})" if found else str(kind)
 
 
 def sure(advice: Advice) -> list[str]:
@@ -66,14 +118,52 @@ def ranking(advice: Advice, cell: Cell) -> list[str]:
         known = sorted(cell.noise_free.items(), key=lambda item: item[1])
         listed = [("", name, show_seconds(quiet, 4), "without noise") for name, quiet in known]
         return [f"{where}: {cell.outcome}", *(_aligned(listed) if listed else [])]
-    rows = [("", "candidate", advice.question.statistic, "times the best", "longer than the best",
-             "faster", "realizations")]  # fmt: skip
-    for place, one in enumerate(cell.ranking, 1):
-        rows.append((str(place), one.name, _time(one.value) if one.realizations or not
-                     math.isnan(float(one.value.value)) else f"> {show_seconds(one.noise_free, 3)}",
-                     _ratio(one), _time(one.difference), _how_often(one),
-                     f"{one.realizations:,}"))  # fmt: skip
-    return [f"{where}: {verdict(cell)}", *_aligned(rows)]
+    statistic, within = advice.question.statistic, advice.question.within
+    places = {one.name: place for place, one in enumerate(cell.ranking, 1)}
+    rows = [("", "candidate", statistic, "without noise", "slowdown", "times", "longer by",
+             "faster", "state (realizations)")]  # fmt: skip
+    for one in cell.ranking:
+        rows.append((
+            str(places[one.name]),
+            one.name,
+            f"> {show_seconds(one.noise_free, 4)}" if one.is_bound else _time(one.value),
+            show_seconds(one.noise_free, 4),
+            "" if one.is_bound else _times(one.slowdown),
+            f"> {_above_one(float(one.ratio.low))}" if one.is_bound else _ratio(one),
+            f"> {show_seconds(float(one.difference.low), 3)}" if one.is_bound else
+            _time(one.difference) if one.versus else "",
+            _how_often(one),
+            state(one, places, within),
+        ))  # fmt: skip
+    text = [f"{where}: {verdict(cell)}", *_aligned(rows)]
+    others = {places[one.versus] for one in cell.ranking if one.versus}
+    if others == {1}:
+        text.append(f"  times, longer by, faster: compared with 1, {cell.ranking[0].name}")
+    elif others:
+        text.append(f"  times, longer by, faster: compared with 1, {cell.ranking[0].name}, or with "
+                    "the one that the state names")  # fmt: skip
+    if any(one.is_bound for one in cell.ranking):
+        text.append("  bound: it takes longer without noise than the other one with it at most, so "
+                    "that it was not simulated")  # fmt: skip
+    return text
+
+
+def state(one: Ranked, places: Mapping[str, int], within: float) -> str:
+    """What is told of a candidate, against which one, and at how many realizations."""
+    count = f" ({one.told_at:,})" if one.told_at else ""
+    if one.state == BEST:
+        return f"the best{count}"
+    if one.state == CLOSE:
+        return f"equal {share_of(within)}{count}"
+    if one.state == PERHAPS:
+        return f"may be the best{count}"
+    other = f"slower than {places[one.versus]}{count}"
+    return f"bound: {other}" if one.is_bound else other
+
+
+def share_of(within: float) -> str:
+    """The tolerance in words."""
+    return f"within {100 * within:.10g} %" if within else "to the tick"
 
 
 def verdict(cell: Cell) -> str:
@@ -84,7 +174,10 @@ def verdict(cell: Cell) -> str:
         others = [one.name for one in cell.ranking[1:] if one.state in (CLOSE, PERHAPS)]
         return f"{cell.best} (equal: {_named(others)})"
     if cell.outcome == OPEN:
-        return f"no winner among {_named(cell.among)}"
+        least = "" if not math.isfinite(cell.at_most) else (
+            f" ({cell.ranking[0].name} takes at most {_above_one(cell.at_most)} times the best)"
+        )  # fmt: skip
+        return f"no winner among {_named(cell.among)}{least}"
     return cell.outcome
 
 
@@ -96,19 +189,52 @@ def _named(names: Sequence[str]) -> str:
 
 def table(advice: Advice) -> list[str]:
     """One line for each cell."""
-    rows = [("ranks", "bytes", "best", advice.question.statistic, "runner-up", "times the best")]
+    rows = [("ranks", "bytes", "best", advice.question.statistic, "without noise", "slowdown",
+             "runner-up", "times it")]  # fmt: skip
     for cell in advice.cells:
         first = cell.ranking[0] if cell.ranking else None
         second = cell.runner_up
         rows.append((
             f"{cell.ranks:,}",
             show_size(cell.message_bytes),
-            verdict(cell),
+            _short_verdict(cell),
             show_seconds(float(first.value.value), 4) if first else "",
+            show_seconds(first.noise_free, 4) if first else "",
+            f"{float(first.slowdown.value):.3g}" if first else "",
             second.name if second else "",
-            _ratio(second) if second else "",
+            (f"> {_above_one(float(second.ratio.low))} (bound)" if second.is_bound else
+             _ratio(second)) if second else "",
         ))  # fmt: skip
-    return _aligned(rows)
+    text = _aligned(rows)
+    if any(cell.outcome == OPEN for cell in advice.cells):
+        text.append("  ?: no winner; the first of these has the smallest "
+                    f"{advice.question.statistic} so far")  # fmt: skip
+    return text
+
+
+def _short_verdict(cell: Cell) -> str:
+    if cell.outcome == OPEN:
+        return f"? {_named(cell.among)}"
+    return verdict(cell)
+
+
+def listed(collective: str, own: Sequence[str] = ()) -> list[str]:
+    """The candidates of a collective, a line for each; `own` are names of the user's."""
+    rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
+    for name, one in known(collective).items():
+        mark = "" if one.usual else " (only if named)"
+        called = [one.called.get(library, "") for library in LIBRARIES]
+        rows.append((name, one.summary + mark, *called))
+    rows += [(name, "own, of this file", *[""] * len(LIBRARIES)) for name in own]
+    short = _MPI_NAMES.get(collective, collective)
+    return [
+        f"candidates for {collective}, and what libraries call them (blank: no such choice known)",
+        *_aligned(rows),
+        f"  Open MPI: coll_tuned_{short}_algorithm; MPICH: MPIR_CVAR_{short.upper()}"
+        "_INTRA_ALGORITHM; NCCL: NCCL_ALGO",
+        "  Libraries cut messages into segments and fold other numbers than powers of two in ways "
+        "of their own.",
+    ]
 
 
 def reasons(cells: Iterable[Cell]) -> list[str]:
@@ -130,22 +256,42 @@ def _time(estimate: Estimate) -> str:
     value, low, high = (float(x) for x in (estimate.value, estimate.low, estimate.high))
     if math.isnan(value):
         return ""
+    text = show_seconds(value, 4)
     if low == high:
-        return show_seconds(value, 4)
-    return f"{show_seconds(value, 4)} [{_end(low)}, {_end(high)}]"
+        return text
+    number, unit = text.split()
+    return f"{number} [{_end(low, unit)}, {_end(high, unit)}] {unit}"
 
 
-def _end(value: float) -> str:
-    return show_seconds(value, 4) if math.isfinite(value) else "?"
+def _end(value: float, unit: str) -> str:
+    """An end of an interval, in the unit of the estimate."""
+    scaled = value * _SCALES[unit]
+    if not math.isfinite(scaled):
+        return "?"
+    return f"{scaled:.4g}" if abs(scaled) < _PLAIN else f"{scaled:.0f}"
 
 
 def _ratio(one: Ranked) -> str:
+    if not one.versus:
+        return ""
     value, low, high = (float(x) for x in (one.ratio.value, one.ratio.low, one.ratio.high))
-    if one.state == TOO_SLOW:
-        return f"> {low:.4g}"
     if low == high:
         return f"{value:.4g}"
-    return f"{value:.4g} [{low:.4g}, {f'{high:.4g}' if math.isfinite(high) else '?'}]"
+    least = _above_one(low) if one.state == SLOWER else f"{low:.4g}" if low > 0 else "?"
+    return f"{value:.4g} [{least}, {f'{high:.4g}' if math.isfinite(high) else '?'}]"
+
+
+def _above_one(value: float) -> str:
+    """A number above 1 with as many digits as show that it is."""
+    return next((f"{value:.{d}g}" for d in range(4, 12) if float(f"{value:.{d}g}") > 1), "1")
+
+
+def _times(estimate: Estimate) -> str:
+    value, low, high = (float(x) for x in (estimate.value, estimate.low, estimate.high))
+    if low == high:
+        return f"{value:.3g}"
+    ends = (f"{x:.3g}" if math.isfinite(x) else "?" for x in (low, high))
+    return f"{value:.3g} [{', '.join(ends)}]"
 
 
 def _how_often(one: Ranked) -> str:
@@ -153,7 +299,7 @@ def _how_often(one: Ranked) -> str:
     return "" if math.isnan(value) else f"{100 * value:.3g} %"
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  " + "  ".join(f"{text:<{w}}" for text, w in zip(row, widths, strict=True)).rstrip()
             for row in rows]  # fmt: skip

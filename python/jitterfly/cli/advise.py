@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_THREADS
+from ..fields import MOST_THREADS, shorten
 from .advise_line import Line
 from .options import integer, number, pairs, value
 
@@ -26,6 +27,8 @@ A file in TOML has the same under the names of jitterfly.advise: ranks, message_
 """
 _FIELDS = ("collective", "statistic", "within", "confidence", "work")
 _SECONDS = 120.0
+_FILES = ("advice.json", "advice.csv", "advice.png")
+_BUDGET = ("realizations", "seconds")  # how long to look for the answer, not what is asked
 
 
 def add_parser(commands: Any) -> None:
@@ -50,7 +53,7 @@ def add_parser(commands: Any) -> None:
     add("--within", metavar="SHARE", help="equal for practical purposes: 0.01 or 1%% (default)")
     add("--confidence", metavar="SHARE", help="of all that is told together (default 0.95)")
     add("--candidates", metavar="NAME,...", help="instead of the usual ones, also of [own.NAME]; "
-        "`list` prints all")  # fmt: skip
+        "`list` explains all")  # fmt: skip
     add("--cycles", metavar="N", help="collectives in a row, the last one counts (default 1)")
     add("--work", metavar="TIME", help="CPU time of a compute phase before each (default 0)")
     add("--realizations", metavar="N", help="of a candidate in a cell, at most (default 10,000, "
@@ -59,7 +62,9 @@ def add_parser(commands: Any) -> None:
     add("--seed", metavar="N", help="default 0")
     add("--backend", choices=("auto", "cpu", "cuda"), default="auto")
     add("--threads", metavar="N", help="of the CPU backend (default: all)")
-    add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there")
+    add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; the same "
+        "question's earlier answer is replaced")  # fmt: skip
+    add("--force", action="store_true", help="replace another question's answer that is in DIR")
     parser.set_defaults(run=_run)
 
 
@@ -73,8 +78,11 @@ def _run(chosen: argparse.Namespace) -> int | None:
     started = time.monotonic()
     question = _question(chosen)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    if chosen.out is None and chosen.force:
+        raise ValueError("--force is for --out DIR, which is not given")
     if chosen.out is not None:
         chosen.out.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
+        _check_out(chosen.out, question, chosen.force)
         if not draw.can_draw():
             print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
     show = Line()
@@ -90,17 +98,50 @@ def _run(chosen: argparse.Namespace) -> int | None:
     return 130 if found.ended == "stopped" else 0
 
 
+def _check_out(out: Path, question: Any, force: bool) -> None:
+    """Raise ValueError where another question's answer is in the directory, unless `force`."""
+    there = [name for name in _FILES if (out / name).exists()]
+    if not there or force:
+        return
+    way_out = "choose another --out, or --force to replace it"
+    try:
+        before = json.loads((out / "advice.json").read_text(encoding="utf-8"))
+        before = {key: before[key] for key in question.to_dict()}
+    except (OSError, ValueError, TypeError, KeyError):
+        raise ValueError(
+            f"{out} holds {there[0]}, which does not say what was asked; {way_out}"
+        ) from None
+    # As it is read back, and whatever the file of measured noise is called.
+    now = _without_names(json.loads(json.dumps(question.to_dict())))
+    before = _without_names(before)
+    for key in now:
+        if key not in _BUDGET and now[key] != before[key]:
+            raise ValueError(
+                f"{out} holds the answer to another question (its {key} is "
+                f"{shorten(before[key])}, here it is {shorten(now[key])}); {way_out}"
+            )
+    print(f"jitterfly: {out} holds an answer to the same question: it will be replaced",
+          file=sys.stderr)  # fmt: skip
+
+
+def _without_names(value: Any) -> Any:
+    """Plain values without the names of files whose content is told by a check sum."""
+    if isinstance(value, list):
+        return [_without_names(one) for one in value]
+    if isinstance(value, dict):
+        skipped = "file" if "sha256" in value else None
+        return {key: _without_names(one) for key, one in value.items() if key != skipped}
+    return value
+
+
 def _list(chosen: argparse.Namespace) -> list[str]:
-    from ..advice import known
+    from ..advice import tell
     from ..advice.reading import own_names
 
-    collective, own = "allreduce", []
+    collective, own = "allreduce", list[str]()
     if chosen.question is not None:
         collective, own = own_names(chosen.question)
-    there = known(chosen.collective or collective)
-    names = [f"{name}{'' if one.usual else ' (only if it is named)'}"
-             for name, one in there.items()]  # fmt: skip
-    return names + [f"{name} (own)" for name in own]
+    return tell.listed(chosen.collective or collective, own)
 
 
 def _question(chosen: argparse.Namespace) -> Any:

@@ -14,17 +14,30 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from ..advice import Advice, Cell
-from ..advice.found import BEST, CLOSE, EQUAL, NOBODY, NOT_RUN, OPEN, PERHAPS, TOO_SLOW
-from ..advice.tell import sure
-from ..units import show_size
+from ..advice.found import BEST, CLOSE, EQUAL, NOBODY, NOT_RUN, OPEN, PERHAPS, SLOWER, TOO_SLOW
+from ..advice.tell import setting, sure
+from ..analysis.show import short
+from ..units import show_seconds, show_size
 from . import cells, style, ticks
 
 # Okabe and Ito's first; then others of different lightness. Numbers tell them apart, too.
 _COLOURS = [look.color for look in style.SERIES[:5]] + [
     "#D55E00", "#F0E442", "#882255", "#44AA99", "#999933", "#332288", "#DDCC77", "#AA4499",
 ]  # fmt: skip
-_NOBODY = "#eeeeee"
+_NO_WINNER = "white"
 _EQUAL_HATCH = ".."
+_RAMP = "viridis"  # no grey in it, nor in the colours above: grey would mean two things
+_ROOM = 0.14  # inches, of a row with texts
+_MARKS = {NOBODY: "×", NOT_RUN: "–"}
+
+
+_STATES = {  # colour and meaning
+    BEST: (style.BLUE, "the best"),
+    CLOSE: (style.GREEN, "equal for practical purposes"),
+    PERHAPS: (style.ORANGE, "may be the best"),
+    SLOWER: ("#D55E00", "slower"),
+    TOO_SLOW: (style.GREY, "at least: slower without noise than another with it, not simulated"),
+}
 
 
 def draw(advice: Advice) -> Figure:
@@ -35,14 +48,14 @@ def draw(advice: Advice) -> Figure:
     question = advice.question
     shape = len(question.message_bytes), len(question.ranks)
     width, height = max(3.0, 0.5 * shape[1]), max(0.9, 0.3 * shape[0])
-    figure = Figure(figsize=(2 * width + 2.6, height + 1.9))
+    figure = Figure(figsize=(2 * width + 3.1, height + 1.9))
     axes = figure.subplots(1, 2, squeeze=False)[0]
     names = [one.name for one in question.chosen()]
     grid = np.array(advice.cells, dtype=object).reshape(shape)
     style.panel_title(axes[0], f"the smallest {question.statistic}")
     shown = _winners(axes[0], grid, names, (width / shape[1], height / shape[0]))
-    style.panel_title(axes[1], "the next one that does not equal it: times the best")
-    _runners_up(axes[1], grid)
+    style.panel_title(axes[1], f"the next one's {question.statistic}: times the smallest")
+    marks = _runners_up(axes[1], grid, height, height / shape[0] >= _ROOM)
     for panel in axes:
         step = -(-shape[1] * 0.5 // width) if shape[1] else 1
         across = range(0, shape[1], max(int(step), 1))
@@ -50,8 +63,8 @@ def draw(advice: Advice) -> Figure:
         panel.set_yticks(range(shape[0]), [show_size(size) for size in question.message_bytes])
         panel.set_xlabel("ranks")
     axes[0].set_ylabel("message")
-    subtitle = [advice.summary(), *sure(advice)]
-    style.finish(figure, advice.title(), subtitle, _handles(shown, names, advice.cells))
+    subtitle = [*setting(question), advice.summary(), *sure(advice)]
+    style.finish(figure, advice.title(), subtitle, _handles(shown, names, advice.cells) + marks)
     return figure
 
 
@@ -72,7 +85,7 @@ def _winners(axes: Axes, grid: Any, names: list[str], size: tuple[float, float])
     _plain(axes)
     shown = []
     for at, cell in np.ndenumerate(grid):
-        colour, hatch, text = _NOBODY, "", ""
+        colour, hatch, text = _NO_WINNER, "", ""
         if cell.best:
             colour, text = _colour(cell.best, names), str(names.index(cell.best) + 1)
             hatch = _EQUAL_HATCH if cell.outcome == EQUAL else ""
@@ -83,34 +96,53 @@ def _winners(axes: Axes, grid: Any, names: list[str], size: tuple[float, float])
             text = text if len(text) * 0.07 < size[0] else f"{len(among)} of them"
             shown += cell.among
         else:
-            colour, text = "white", "–"
+            text = _MARKS[cell.outcome]
         dark = np.dot(to_rgb(colour), (0.2126, 0.7152, 0.0722)) < 0.45
         ink = "white" if dark else "black"
         edge = (*to_rgb(ink), 0.45)
         corner = (at[1] - 0.5, at[0] - 0.5)
         axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor=edge, hatch=hatch,
                                  linewidth=0))  # fmt: skip
-        axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor="white", linewidth=0.8))
-        if size[1] >= 0.14:
+        line = "white" if colour != _NO_WINNER else "#dddddd"
+        axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=line, linewidth=0.8))
+        if size[1] >= _ROOM:
             axes.text(at[1], at[0], text, ha="center", va="center", color=ink, fontsize=7,
                       bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6})  # fmt: skip
     return [name for name in names if name in shown]
 
 
-def _runners_up(axes: Axes, grid: Any) -> None:
-    """How many times as long the second takes; hatched where it may be the best, or equals it."""
+def _runners_up(axes: Axes, grid: Any, height: float, numbers: bool) -> list[Any]:
+    """How many times as long the second takes, with a colour bar; what its marks mean."""
     ratio = np.full(grid.shape, np.nan)
     unsure = np.zeros(grid.shape, dtype=bool)
+    bound = np.zeros(grid.shape, dtype=bool)
     for at, cell in np.ndenumerate(grid):
         second = cell.runner_up
         if second is not None:
-            ratio[at] = float(second.ratio.value)
+            bound[at] = second.is_bound
+            ratio[at] = float(second.ratio.low if bound[at] else second.ratio.value)
             unsure[at] = second.state in (CLOSE, PERHAPS)
     finite = ratio[np.isfinite(ratio)]
     ratio[np.isinf(ratio)] = finite.max(initial=1.0)
     norm = LogNorm(1.0, max(float(finite.max(initial=1.0)), 1.3))
-    cells.draw_map(axes, ratio, norm, hatched=unsure)
+    texts = np.array([f"> {short(x)}" if more else short(x) for x, more in
+                      zip(np.nan_to_num(ratio).flat, bound.flat, strict=True)])  # fmt: skip
+    texts = texts.reshape(ratio.shape)
+    cells.draw_map(axes, ratio, norm, hatched=unsure, texts=texts, colours=_RAMP, numbers=numbers)
+    cells.colour_bar(axes, norm, height, colours=_RAMP)
     _plain(axes)
+    marks: list[Any] = []
+    if unsure.any():
+        marks.append(_patch("white", cells.HATCH, "hatched, right: it may be the best, or equals "
+                            "it"))  # fmt: skip
+    if bound.any():
+        marks.append(Line2D([], [], linestyle="", marker="$>$", color=style.INK, markersize=5,
+                            label="at least: a bound, it was not simulated"))  # fmt: skip
+    return marks
+
+
+def _patch(face: str, hatch: str, label: str) -> Patch:
+    return Patch(facecolor=face, edgecolor=style.INK, hatch=hatch, linewidth=0.4, label=label)
 
 
 def _plain(axes: Axes) -> None:
@@ -126,46 +158,65 @@ def _handles(shown: list[str], names: list[str], found: Sequence[Cell]) -> list[
         for name in shown
     ]
     outcomes = {cell.outcome for cell in found}
-    marks = {
-        EQUAL: (_EQUAL_HATCH, "white", "dotted: others equal it for practical purposes"),
-        OPEN: (cells.HATCH, _NOBODY, "grey: no winner among these"),
+    words = {
+        EQUAL: _patch("white", _EQUAL_HATCH, "dotted: others equal it for practical purposes"),
+        OPEN: _patch(_NO_WINNER, cells.HATCH, "hatched, left: no winner among these"),
+        NOBODY: _sign(_MARKS[NOBODY], "no candidate fits"),
+        NOT_RUN: _sign(_MARKS[NOT_RUN], "nothing known yet"),
     }
-    for outcome, (hatch, face, label) in marks.items():
-        if outcome in outcomes:
-            handles.append(Patch(facecolor=face, edgecolor=style.INK, hatch=hatch, linewidth=0.4,
-                                 label=label))  # fmt: skip
-    if outcomes & {NOBODY, NOT_RUN}:
-        handles.append(Patch(facecolor="white", edgecolor="#bbbbbb", linewidth=0.6,
-                             label="no candidate fits, or not run yet"))  # fmt: skip
-    return handles
+    return handles + [handle for outcome, handle in words.items() if outcome in outcomes]
+
+
+def _sign(letter: str, label: str) -> Line2D:
+    return Line2D([], [], linestyle="", marker=f"${letter}$", color=style.INK, markersize=5,
+                  label=label)  # fmt: skip
 
 
 def _one(advice: Advice, cell: Cell) -> Figure:
-    """The candidates of one cell: how many times the best, with their intervals."""
+    """The candidates of one cell: how many times the first, with their intervals."""
     figure = Figure(figsize=(7.0, 0.3 * len(cell.ranking) + 1.8))
     axes = figure.subplots()
-    looks = {BEST: style.BLUE, CLOSE: style.GREEN, PERHAPS: style.ORANGE}
-    used = {}
+    first = cell.ranking[0].name
+    used, labels = {}, []
     for row, one in enumerate(cell.ranking):
         value, low, high = (float(x) for x in (one.ratio.value, one.ratio.low, one.ratio.high))
-        colour = looks.get(one.state, style.GREY)
+        colour = _STATES[one.state][0]
         used[one.state] = colour
-        open_end = not math.isfinite(high)
-        axes.plot([low, value if open_end else high], [row, row], color=colour, linewidth=1.6)
-        axes.plot([value], [row], ">" if open_end else "D", color=colour,
-                  markersize=7 if open_end else 4)  # fmt: skip
+        labels.append(one.name if one.versus in ("", first) else f"{one.name}\n/ {one.versus}")
+        if one.is_bound:
+            axes.plot([low], [row], ">", color=colour, markersize=7, fillstyle="none")
+            continue
+        ends = [low if low > 0 else value, high if math.isfinite(high) else value]
+        axes.plot(ends, [row, row], color=colour, linewidth=1.6)
+        axes.plot([value], [row], _marker(low, high), color=colour,
+                  markersize=4 if low > 0 and math.isfinite(high) else 7)  # fmt: skip
     axes.axvline(1.0, color=style.INK, linewidth=0.8)
-    axes.set_yticks(range(len(cell.ranking)), [one.name for one in cell.ranking])
+    axes.set_yticks(range(len(cell.ranking)), labels)
     axes.invert_yaxis()
     ticks.value_axis(axes, "")
-    axes.set_xlabel(f"{advice.question.statistic}, times the best")
-    words = {
-        BEST: "the best",
-        CLOSE: "equal for practical purposes",
-        PERHAPS: "may be the best",
-        TOO_SLOW: "slower without noise than the best with it: at least",
-    }
-    handles = [Line2D([], [], color=colour, marker=">" if state == TOO_SLOW else "D", markersize=5,
-                      label=words.get(state, state)) for state, colour in used.items()]  # fmt: skip
-    style.finish(figure, advice.title(), sure(advice), handles)
+    statistic = advice.question.statistic
+    axes.set_xlabel(f"{statistic}, times that of {first}", parse_math=False)
+    handles = [_state_handle(state) for state in _STATES if state in used]
+    if any(one.ratio.too_small and not one.is_bound for one in cell.ranking):
+        handles.append(Line2D([], [], color=style.INK, marker=">", markersize=6,
+                              label="arrow: no end is known there"))  # fmt: skip
+    told = f"{show_seconds(float(cell.ranking[0].value.value), 4)}, " if cell.ranking else ""
+    quiet = show_seconds(cell.ranking[0].noise_free, 4)
+    times = f"{first}: {statistic} {told}without noise {quiet}"
+    style.finish(figure, advice.title(), [*setting(advice.question), times, *sure(advice)], handles)
     return figure
+
+
+def _marker(low: float, high: float) -> str:
+    """A diamond, or an arrow to the side of which no end is known."""
+    if low > 0:
+        return "D" if math.isfinite(high) else ">"
+    return "<" if math.isfinite(high) else "X"
+
+
+def _state_handle(state: str) -> Line2D:
+    colour, label = _STATES[state]
+    bound = state == TOO_SLOW
+    return Line2D([], [], color=colour, marker=">" if bound else "D", markersize=6 if bound else 4,
+                  fillstyle="none" if bound else "full", linestyle="" if bound else "-",
+                  label=label)  # fmt: skip

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ..analysis.along import axis_title, number_axes
 from ..analysis.curves import evenly
 from ..analysis.maps import WIDE, Grid, grids
 from ..analysis.results import Results
-from . import cells, style, ticks
+from . import cells, style
 from .words import wrapped
 
 _MOST_ROWS = 6
@@ -68,29 +66,14 @@ def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float
     style.panel_title(axes, f"{title}, {grid.label}" if grid.label else title)
     width, height = size
     numbers = height / len(grid.y) >= 0.13 and width / len(grid.x) >= 0.2
-    marks = {"hatched": grid.unsure[name], "marked": grid.unmet[name]}
-    cells.draw_map(axes, grid.values[name], norm, **marks, numbers=numbers)
+    hatched, marked = grid.unsure[name], grid.unmet[name]
+    cells.draw_map(axes, grid.values[name], norm, hatched=hatched, marked=marked, numbers=numbers)
     letters = max(2 if "^" in text else len(text) for text in grid.x_texts)
     across = _some(len(grid.x), min(9, width / (0.075 * letters + 0.12)))
     up = _some(len(grid.y), height / 0.17)
     axes.set_xticks(across, [grid.x_texts[i] for i in across])
     axes.set_yticks(up, [grid.y_texts[i] for i in up])
-    bar = axes.figure.colorbar(
-        mpl.cm.ScalarMappable(norm, cells.COLOURS),
-        ax=axes,
-        pad=0.015,
-        fraction=0.05,
-        aspect=max(20.0, height / 0.14),
-    )
-    bar.outline.set_visible(False)
-    if isinstance(norm, LogNorm):
-        bar.locator = FixedLocator(ticks.bar_ticks(norm.vmin, norm.vmax, 0.9 * height))
-    else:  # of T, whole numbers
-        bar.locator = MaxNLocator(max(1, min(int(height / 0.25), 8)), integer=True)
-    bar.formatter = FuncFormatter(lambda v, _: f"{v:.3g}")
-    bar.update_ticks()
-    bar.ax.yaxis.set_minor_locator(NullLocator())
-    bar.ax.tick_params(labelsize=8)
+    cells.colour_bar(axes, norm, height)
 
 
 def _some(count: int, most: float) -> list[int]:
