@@ -38,6 +38,9 @@ print(jc.NetworkMap("map.dot").dropped)
 jc.CongestionCase(tree, pattern=[[[0, 1], [1, 2]], np.array([[0, 1]])])
 jc.route_messages(tree, [[[0, 1], [1, 2]]], [3, 4, 5])
 tree.routes([0, 1], [1, 2], [3, 4])
+print(jf.stats.quantiles([1.0, 2.0], 0.5).value, jf.stats.quantiles([1.0, 2.0], [0.5])[0].value)
+print(jf.measured.load("a.noise"), jf.inference.fit, jf.plots.draw)
+jf.simulate(case, 10).plot("a.png").savefig("b.png")
 """
 
 
