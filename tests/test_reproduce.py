@@ -13,6 +13,7 @@ from jitterfly.plots import draw
 from jitterfly.report import hsl09
 from jitterfly.report import reproduce as module
 from jitterfly.report.reproduce import PAGE, folder, reproduce, studies
+from jitterfly.studies import shipped
 from jitterfly.sweep import PlacesFailed, Stopped
 
 pytest.importorskip("matplotlib")
@@ -130,7 +131,7 @@ def test_without_matplotlib_nothing_runs(small, said, monkeypatch):
 
 
 def test_studies_of_the_package_come_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_PACKAGE", tmp_path / "a" / "b" / "jitterfly")
+    monkeypatch.setattr(shipped, "_PACKAGE", tmp_path / "a" / "b" / "jitterfly")
     with pytest.raises(FileNotFoundError, match="no studies in"):
         folder()
     for place in (tmp_path / "a" / "sweeps", tmp_path / "a" / "b" / "jitterfly" / "sweeps"):

@@ -1,10 +1,15 @@
 """What a type checker says of a program of ours that uses the package: nothing."""
 
+import dataclasses
+import inspect
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import jitterfly as jf
+from jitterfly import congestion, inference, measured, theory
 
 ROOT = Path(__file__).parents[1]
 HEAD = """
@@ -33,6 +38,9 @@ print(jc.NetworkMap("map.dot").dropped)
 jc.CongestionCase(tree, pattern=[[[0, 1], [1, 2]], np.array([[0, 1]])])
 jc.route_messages(tree, [[[0, 1], [1, 2]]], [3, 4, 5])
 tree.routes([0, 1], [1, 2], [3, 4])
+print(jf.stats.quantiles([1.0, 2.0], 0.5).value, jf.stats.quantiles([1.0, 2.0], [0.5])[0].value)
+print(jf.measured.load("a.noise"), jf.inference.fit, jf.plots.draw)
+jf.simulate(case, 10).plot("a.png").savefig("b.png")
 """
 
 
@@ -59,3 +67,51 @@ def test_users_pass_a_type_checker(tmp_path):
     assert told(file) == []
     file.write_text(HEAD + 'jf.TraceNoise(starts=[0.1], durations=3, length="1s")\n')
     assert 'Argument "durations" to "TraceNoise"' in "\n".join(told(file))
+
+
+def public_classes():
+    """Every dataclass that users make, by the name that they write."""
+    modules = {"jf": jf, "jf.congestion": congestion, "jf.inference": inference,
+               "jf.measured": measured, "jf.theory": theory}  # fmt: skip
+    return {
+        f"{where}.{name}": getattr(module, name)
+        for where, module in modules.items()
+        for name in module.__all__
+        if dataclasses.is_dataclass(getattr(module, name))
+    }
+
+
+def required(kind):
+    """Names of the arguments without which a class can not be called."""
+    parameters = inspect.signature(kind).parameters.values()
+    return [one.name for one in parameters if one.default is one.empty]
+
+
+@pytest.mark.slow
+def test_what_is_required_is_required_for_a_type_checker(tmp_path):
+    """A call without arguments is an error where it is one, and a full call gives plain fields."""
+    pytest.importorskip("mypy")
+    wanted = {name: required(kind) for name, kind in public_classes().items()}
+    wanted = {name: arguments for name, arguments in wanted.items() if arguments}
+    assert {"jf.Hockney", "jf.RenewalNoise", "jf.Congestion", "jf.inference.Curve"} <= set(wanted)
+    file = tmp_path / "user.py"
+    imports = "import jitterfly as jf\nimport jitterfly.congestion\nimport jitterfly.inference\n"
+    imports += "import jitterfly.measured\nimport jitterfly.theory\n"
+    lines = [*imports.splitlines(), *(f"{name}()" for name in wanted)]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    said = told(file)
+    for number, (name, arguments) in enumerate(wanted.items(), imports.count("\n") + 1):
+        here = [line for line in said if line.startswith(f"{file}:{number}: error: Missing")]
+        assert here, name
+        assert all(f'"{argument}"' in " ".join(here) for argument in arguments), (name, here)
+    file.write_text(
+        "import jitterfly as jf\n"
+        "reveal_type(jf.Hockney('1us', 0).alpha)\n"
+        "reveal_type(jf.RenewalNoise('1ms', jf.Fixed(1)).gap)\n"
+        "jf.Hockney(alpha=[1], beta=0)\n"
+    )
+    seconds, gap, wrong, *more = told(file)
+    assert 'float"' in seconds
+    assert "Distribution" in gap
+    assert 'Argument "alpha" to "Hockney"' in wrong
+    assert not more

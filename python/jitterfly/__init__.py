@@ -12,6 +12,9 @@
 (1000, 11)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import congestion, stats, theory
 from .advice import Advice, advise
 from .algorithms import (
@@ -63,6 +66,9 @@ from .studies import Axis, Budget, Study, load_study
 from .sweep import run as run_study
 from .units import Time, show_seconds
 from .version import __version__
+
+if TYPE_CHECKING:
+    from . import inference, measured, plots
 
 __all__ = [
     "Advice",
@@ -121,11 +127,14 @@ __all__ = [
     "advise",
     "congestion",
     "export",
+    "inference",
     "info",
     "load_study",
+    "measured",
     "merge",
     "noise_intervals",
     "noise_phases",
+    "plots",
     "ready_times",
     "row_labels",
     "run_study",
@@ -134,3 +143,15 @@ __all__ = [
     "stats",
     "theory",
 ]
+
+_LOADED_WHEN_ASKED_FOR = ("inference", "measured", "plots")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LOADED_WHEN_ASKED_FOR:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+import inspect
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Any:  # typing has it from Python 3.11 on
+        return lambda function: function
+
 
 MOST_REALIZATIONS = 2**32
 """Realizations are numbered from 0 to below this."""
 MOST_SEED = 2**64 - 1
 MOST_THREADS = 1024
 
+_T = TypeVar("_T")
 _C = TypeVar("_C", bound="Component")
 _WORDS_SHOWN = 12
 _LETTERS_SHOWN = 200
@@ -138,7 +149,36 @@ def summary(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(words)})"
 
 
-class Component:
+class Dataclass:
+    """A base of classes that `frozen_dataclass` makes, so that type checkers know `replace`."""
+
+    if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+def frozen_dataclass(*, eq: bool = True) -> Callable[[type[_T]], type[_T]]:
+    """As ``dataclass(frozen=True)``; a descriptor's type alone declares a required field.
+
+    ``alpha: Seconds`` is required, ``gamma: Seconds = Seconds(0.0)`` is not. A type checker takes
+    any value in the class for a default, so that a required field must have none; the descriptor
+    that reads and checks it is put there when the class is made. mypy knows this of a decorator
+    like this one, and not of the standard one.
+    """
+
+    def make(cls: type[_T]) -> type[_T]:
+        for name, annotation in inspect.get_annotations(cls).items():
+            descriptor: Any = vars(sys.modules[cls.__module__]).get(annotation)
+            if hasattr(descriptor, "__set__") and name not in vars(cls):
+                setattr(cls, name, descriptor())
+                vars(cls)[name].__set_name__(cls, name)
+        made: type[_T] = dataclasses.dataclass(frozen=True, eq=eq)(cls)
+        return made
+
+    return make
+
+
+class Component(Dataclass):
     """An exchangeable part of a case (algorithm, network, noise), chosen by its `kind`.
 
     A direct subclass is a family; a class below it registers itself by its kind::
@@ -166,7 +206,7 @@ class Component:
     def to_dict(self) -> dict[str, Any]:
         """Plain values (for TOML and JSON), with `kind`; what is None is left out."""
         values: dict[str, Any] = {"kind": self.kind}
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+        for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
                 value = value.tolist()

@@ -25,7 +25,8 @@ class Given(Generic[Taken, Held]):
     shown : str
         What may be passed, for help().
     default : optional
-        Without it the field is required.
+        Without it the field is required: a subclass then stands for it in a class, see
+        `fields.frozen_dataclass`.
     """
 
     def __init__(self, shown: str, default: Held = _REQUIRED) -> None:
@@ -47,3 +48,17 @@ class Given(Generic[Taken, Held]):
 
     def __set__(self, instance: object, value: Taken) -> None:
         instance.__dict__[self._name] = value
+
+
+class IntegerArray(Given[Integers, npt.NDArray[np.int64]]):
+    """A required array of integers."""
+
+    def __init__(self) -> None:
+        super().__init__("array of int")
+
+
+class FloatArray(Given[Floats, Array]):
+    """A required array of numbers."""
+
+    def __init__(self) -> None:
+        super().__init__("array of float")

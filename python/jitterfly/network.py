@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
-from .fields import Component, check_integer
+from .fields import Component, check_integer, frozen_dataclass
 from .steps import Costs
 from .units import Seconds, exact, show_ticks, to_ticks
 
@@ -44,7 +43,7 @@ class Network(Component, ABC):
         """Raise ValueError if sends that start `send_gap` ticks apart are too close together."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Hockney(Network, kind="hockney"):
     """Latency and bandwidth only: messages take no CPU time, combining does.
 
@@ -76,8 +75,8 @@ class Hockney(Network, kind="hockney"):
     Costs(send=0, receive=0, transit=108000, combine=800)
     """
 
-    alpha: Seconds = Seconds()
-    beta: Seconds = Seconds()
+    alpha: Seconds
+    beta: Seconds
     gamma: Seconds = Seconds(0.0)
 
     def costs(self, message_bytes: int) -> Costs:
@@ -92,7 +91,7 @@ class Hockney(Network, kind="hockney"):
         return self.gap(message_bytes)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class LogGOPS(Network, kind="loggops"):
     """The LogGOPS model (Hoefler, Schneider & Lumsdaine 2010), without rendezvous.
 
@@ -136,8 +135,8 @@ class LogGOPS(Network, kind="loggops"):
 
     smallest_message: ClassVar[int] = 1
 
-    L: Seconds = Seconds()
-    o: Seconds = Seconds()
+    L: Seconds
+    o: Seconds
     g: Seconds = Seconds(0.0)
     G: Seconds = Seconds(0.0)
     O: Seconds = Seconds(0.0)  # noqa: E741 (the model's own letter)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from . import notebook, stats
 from .case import Case
 from .fields import check_choice, summary
-from .units import from_ticks
+from .units import from_ticks, show_seconds
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
 _BLOCK = 1 << 16  # realizations reduced at once
 
@@ -59,6 +66,46 @@ class Result:
         """The samples of one observation, seconds, shape (realizations,)."""
         check_choice(observation, "observation", self.observations)
         return self.samples[:, self.observations.index(observation)]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The samples in seconds: a row for each realization, a column for each observation.
+
+        Raises
+        ------
+        ValueError
+            pandas is not installed.
+        """
+        index = range(self.first, self.first + len(self.ticks))
+        frame: pandas.DataFrame = notebook.package("pandas").DataFrame(
+            self.samples, index=index, columns=self.observations
+        )
+        frame.index.name = "realization"
+        return frame
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """A picture of how late the realizations are; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`.
+        """
+        return notebook.picture("samples", self, path=path)
+
+    def _repr_html_(self) -> str:
+        header = ["observation", "without noise", "mean", "95 % interval", "p50", "p99"]
+        rows = []
+        for name, quiet in list(zip(self.observations, self.noise_free, strict=True))[
+            : notebook.MOST_ROWS
+        ]:
+            samples = self.column(name)
+            mean = stats.mean(samples)
+            ends = (mean.value, mean.low, mean.high)
+            middle, low, high = (show_seconds(float(end)) for end in ends)
+            quantiles = [stats.quantile(samples, q).value for q in (0.5, 0.99)]
+            row = [name, show_seconds(float(quiet)), middle, f"{low} to {high}"]
+            rows.append(row + [show_seconds(float(value)) for value in quantiles])
+        return notebook.table(repr(self), header, rows, len(self.observations))
 
 
 def max_min_mean(raw: npt.NDArray[np.int64], ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

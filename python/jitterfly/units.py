@@ -190,14 +190,14 @@ class Seconds:
     Parameters
     ----------
     default : float or str, optional
-        Without it the field is required.
-    positive : bool
-        Refuse 0.
+        Without it the field is required. In a class it is then declared by its type alone, see
+        `fields.frozen_dataclass`.
     """
 
-    def __init__(self, default: Time = _REQUIRED, *, positive: bool = False) -> None:
+    _positive = False
+
+    def __init__(self, default: Time = _REQUIRED) -> None:
         self._default = default
-        self._positive = positive
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -220,3 +220,9 @@ class Seconds:
             )
         except ValueError as error:
             raise ValueError(f"{error} (in {type(instance).__name__})") from None
+
+
+class PositiveSeconds(Seconds):
+    """As `Seconds`, without 0."""
+
+    _positive = True

@@ -63,13 +63,50 @@ def advise(
 
     Parameters
     ----------
-    ranks, network, noise, collective, message_bytes, statistic, within, confidence, candidates, \
-own, cycles, work, realizations, seconds, seed
-        See `Question`.
-    backend, threads
-        As in `simulate`.
+    ranks : int, str or list of int
+        Numbers of ranks, such as ``[64, 1000]``, or text with ranges of powers of two such as
+        ``"2^4..2^12"`` or ``"64,1000"``.
+    network : Network
+        What a message costs: `LogGOPS` or `Hockney`.
+    noise : list of Noise
+        As in `Case`; several sources add up. Empty: a quiet machine, whose answer is exact.
+    collective : str
+        "allreduce", "barrier", "broadcast", "reduce", "allgather" or "reduce_scatter".
+    message_bytes : int, str or list of int
+        Size of the message as in `Case`, bytes; text such as ``"8,1KiB,1MiB"`` or ``"8..1MiB"``.
+        The cells are all pairs of `ranks` and `message_bytes`.
+    statistic : str
+        What is to be small: "mean", or a quantile such as "p99", of the completion of the last
+        rank.
+    within : float or str
+        Candidates whose statistics differ by no more than this share are equal for practical
+        purposes: 0.01 or "1%". 0: equal to the tick only.
+    confidence : float
+        From 0.5 to below 1: of all that is said, together, over candidates, cells and looks.
+    candidates : list of str, optional
+        Names of `advice.known(collective)` or `own`; the usual ones of the collective where it is
+        left out.
+    own : dict, optional
+        Further candidates by name: an `Algorithm`, or its table.
+    cycles : int
+        How often the collective is done in a row; the completion of the last time counts. What
+        forwards of the result cost is seen from 2 on only: it delays what comes after them.
+    work : float or str
+        CPU time of a compute phase before each collective, seconds.
+    realizations : int, optional
+        Of a candidate in a cell, at most; 10,000 where it is left out, or 8 times what a quantile
+        takes at least.
+    seconds : float, optional
+        How long all of it may take, about; no limit where it is left out.
+    seed : int
+        From 0 to 2^64 - 1: the same seed gives the same answer, as long as `seconds` does not end
+        it.
+    backend : "auto", "cpu" or "cuda"
+        As in `simulate`: the answer does not depend on it.
+    threads : int, optional
+        Threads of the CPU backend; all processors where it is left out.
     progress : callable, optional
-        Called now and then with a `Progress`.
+        Called now and then with a `Progress`, in this thread.
 
     Returns
     -------
@@ -81,6 +118,8 @@ own, cycles, work, realizations, seconds, seed
     ValueError
         Names the field and its range; or no candidate fits anywhere; or a source of noise can hit
         nothing in any candidate.
+    BackendError
+        "cuda" can not be used, or failed; it says why. Also a `ValueError`.
 
     Examples
     --------

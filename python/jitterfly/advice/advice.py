@@ -9,12 +9,18 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from .. import notebook
 from ..stats import Estimate
 from ..units import show_size
 from .found import EQUAL, NOBODY, NOT_RUN, OPEN, WINNER, Cell, Ranked
 from .question import Question
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
 DECIDED, REALIZATIONS, SECONDS, STOPPED = "decided", "realizations", "seconds", "stopped"
 """Why it ended: everything is known; the budget in realizations, or in seconds; Ctrl-C."""
@@ -134,6 +140,40 @@ class Advice:
                 writer.writerow([*start, name, "", "left out", "", question.statistic, *[""] * 15,
                                  0, 0, 0, *end, why])  # fmt: skip
         return text.getvalue()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of `to_csv`: a row for each candidate of each cell; times in seconds.
+
+        Raises
+        ------
+        ValueError
+            pandas is not installed.
+        """
+        frame: pandas.DataFrame = notebook.package("pandas").read_csv(io.StringIO(self.to_csv()))
+        return frame
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """A map of which algorithm wins where; of one cell, the candidates' intervals.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the picture is written, too.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`; nothing is known
+            of any cell.
+        """
+        if not any(cell.ranking for cell in self.cells):
+            raise ValueError("nothing to draw: no cell has a ranking yet")
+        return notebook.picture("advice", self, path=path)
+
+    def _repr_html_(self) -> str:
+        from .tell import lines
+
+        return notebook.text(lines(self))
 
     def title(self) -> str:
         """What was asked."""

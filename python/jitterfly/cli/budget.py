@@ -9,10 +9,7 @@ from typing import Any
 from .fit import table
 from .options import number, tell_of_wait, value
 
-_PER_DECADE = 32
 _ROWS = 14  # of the table that is printed
-_BELOW, _ABOVE = 0.05, 20.0  # times D: the ends of the curve
-_EDGE = 1e-5
 
 EPILOG = """\
 example:
@@ -72,13 +69,13 @@ def _run(chosen: argparse.Namespace) -> None:
     if chosen.noise is not None:
         _measured(chosen, fields, options)
         return
-    from ..inference import Question, budget, tell
+    from ..inference import Question, budget, curves_over_delays, tell
 
     question = Question(delay=chosen.delay, **fields)
     tell_of_wait(question.rounds)
     found = budget(question, **options)
     print("\n".join(tell.answer(found)), flush=True)
-    curves = _curves(question, options["confidence"])
+    curves = curves_over_delays(question, options["confidence"])
     few = [curve[:: max(len(curve) // _ROWS, 1)] for curve in curves]
     print("\n" + "\n".join(tell.over_delays(few)))
     if chosen.out is not None:
@@ -91,28 +88,6 @@ def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[
     from ..inference.thinning import thinned
 
     print("\n".join(thinned(chosen.noise, **fields, **options).lines()))
-
-
-def _curves(question: Any, confidence: float) -> list[list[Any]]:
-    """The answers over D, for the last and the mean rank."""
-    from dataclasses import replace
-    from math import log10
-
-    import numpy as np
-
-    from ..inference import over_delays
-
-    decades = log10(_ABOVE / _BELOW)
-    middle = max(float(question.delay), 1e-12 / _BELOW)  # no delay is below a tick
-    delays = middle * np.geomspace(_BELOW, _ABOVE, round(decades * _PER_DECADE) + 1)
-    if question.statistic != "mean":  # a stair: one hit less from D = limit / hits on
-        edges = (question.latency - question.quiet) / np.arange(1, question.rounds + 1)
-        edges = np.concatenate([edges * (1 - _EDGE), edges * (1 + _EDGE)])
-        inside = (edges > delays[0]) & (edges < delays[-1])
-        delays = np.sort(np.concatenate([delays, edges[inside]]))
-    return [
-        over_delays(replace(question, rank=rank), delays, confidence) for rank in ("last", "mean")
-    ]
 
 
 def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:

@@ -57,10 +57,12 @@ def add_parser(commands: Any) -> None:
     run = commands.add_parser(
         "run",
         help="run a study: data, table, claims, picture",
+        description="Run a study of your own (`jitterfly init` writes one), or one that comes with "
+        "jitterfly: `jitterfly run list` names them. A file of that name here comes first.",
         epilog=WORKERS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    run.add_argument("study", type=Path, metavar="STUDY.toml")
+    run.add_argument("study", type=Path, metavar="STUDY.toml|NAME|list")
     run.add_argument("--realizations", metavar="N", help="per cell, instead of the study's budget")
     run.add_argument(
         "--target",
@@ -118,9 +120,16 @@ def _decoded(text: str) -> str:
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
     from ..studies import load_study
+    from ..studies.shipped import find_study
     from ..sweep import Shard
 
-    study = load_study(chosen.study, full=chosen.full)
+    if str(chosen.study) == "list" and not chosen.study.is_file():
+        print("\n".join(_shipped()))
+        return 0
+    path = find_study(chosen.study)
+    if path != chosen.study:
+        print(f"study: {path}", file=sys.stderr)
+    study = load_study(path, full=chosen.full)
     out = chosen.out or Path("results") / (f"{study.name}_full" if study.full else study.name)
     given = {
         "realizations": integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS),
@@ -139,6 +148,21 @@ def _run(chosen: argparse.Namespace) -> int:
     names += [f"{study.name}.png"] if draw.can_draw() else []
     print(f"\nwritten to {store.path}: {', '.join(names)}")
     return 0
+
+
+def _shipped() -> list[str]:
+    """The studies that come with the package, and where they are."""
+    from ..studies.shipped import EXAMPLES, folder, shipped
+
+    there = shipped()
+    width = max(map(len, there))
+    question = folder() / EXAMPLES / "advise.toml"
+    return [
+        *(f"{name:{width}}  {one.title}" for name, one in there.items()),
+        "",
+        f"to run one: jitterfly run NAME; to change one, copy it from {folder()}",
+        f"a question for advise: jitterfly advise {question}",
+    ]
 
 
 def show(store: Any) -> None:

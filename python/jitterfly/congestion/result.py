@@ -5,16 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import stats
+from .. import notebook, stats
 from ..stats import Estimate
 from .case import DELAYS, CongestionCase
 
+if TYPE_CHECKING:
+    import pandas
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CongestionResult:
     """What simulate_congestion found.
 
@@ -39,6 +43,24 @@ class CongestionResult:
     backend: str
     samples: npt.NDArray[np.float64]
     histogram: npt.NDArray[np.int64] | None = None
+
+    def __repr__(self) -> str:
+        case = self.case
+        network = type(case.network).__name__
+        return (
+            f"CongestionResult({case.rule} on {network} of {case.network.hosts:,} hosts: mean "
+            f"{self.mean()}, realizations={len(self.samples)}, first={self.first}, "
+            f"seed={self.seed}, backend={self.backend!r})"
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The samples, a row for each realization; `ValueError` if pandas is not installed."""
+        index = range(self.first, self.first + len(self.samples))
+        frame: pandas.DataFrame = notebook.package("pandas").DataFrame(
+            {self.case.rule: self.samples}, index=index
+        )
+        frame.index.name = "realization"
+        return frame
 
     def mean(self, confidence: float = 0.95) -> Estimate:
         """Mean over realizations, with Student's interval."""

@@ -6,7 +6,7 @@ delayed by noise with probability p.
 """
 
 from . import tell, words
-from .budget import budget, over_delays
+from .budget import budget, curves_over_delays, over_delays
 from .curve import Curve
 from .fit import fit
 from .found import Bounds, Fit
@@ -20,6 +20,7 @@ __all__ = [
     "Fit",
     "Question",
     "budget",
+    "curves_over_delays",
     "fit",
     "over_delays",
     "read_curves",

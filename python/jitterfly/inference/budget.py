@@ -17,6 +17,9 @@ from .hits import any_hit, one_rank, pairs
 from .question import ALWAYS, AT_MOST, EXACT, NEVER, STATISTICS, TABULATED, Budget, Question
 from .table import Table, table
 
+_PER_DECADE = 32  # points of a curve over D
+_BELOW, _ABOVE = 0.05, 20.0  # times D: the ends of the curve
+_EDGE = 1e-5
 _LOWEST = -300.0  # ln p: a tick of room and the longest delay take 1e-19 hits
 
 
@@ -128,6 +131,21 @@ def _root(rising: Any) -> float:
     if rising(1.0) <= 0:
         return 1.0
     return math.exp(brentq(lambda x: rising(math.exp(x)), _LOWEST, 0.0, xtol=1e-10))
+
+
+def curves_over_delays(question: Question, confidence: float = 0.95) -> list[list[Budget]]:
+    """The answers for durations of a hit around the asked one: for the last and the mean rank."""
+    decades = math.log10(_ABOVE / _BELOW)
+    middle = max(float(question.delay), 1e-12 / _BELOW)  # no delay is below a tick
+    delays = middle * np.geomspace(_BELOW, _ABOVE, round(decades * _PER_DECADE) + 1)
+    if question.statistic != "mean":  # a stair: one hit less from D = limit / hits on
+        edges = (float(question.latency) - question.quiet) / np.arange(1, question.rounds + 1)
+        edges = np.concatenate([edges * (1 - _EDGE), edges * (1 + _EDGE)])
+        inside = (edges > delays[0]) & (edges < delays[-1])
+        delays = np.sort(np.concatenate([delays, edges[inside]]))
+    return [
+        over_delays(replace(question, rank=rank), delays, confidence) for rank in ("last", "mean")
+    ]
 
 
 def over_delays(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import given
-from ..fields import check_numbers, shorten
-from ..given import Given, Integers
+from ..fields import Dataclass, check_numbers, frozen_dataclass, shorten
+from ..given import FloatArray, Given, IntegerArray
 from ..units import LONGEST_SECONDS
 from .model import MOST_ROUNDS
 
@@ -18,8 +18,8 @@ Floats = npt.NDArray[np.float64]
 _MOST_RANKS = 2**MOST_ROUNDS
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+@frozen_dataclass(eq=False)
+class Curve(Dataclass):
     """Latency of a collective against ranks, one number of ranks after the other.
 
     Parameters
@@ -48,8 +48,8 @@ class Curve:
     array([1., 2., 3.])
     """
 
-    ranks: Given[Integers, npt.NDArray[np.int64]] = Given("array of int")
-    latency: Given[given.Floats, Floats] = Given("array of float")
+    ranks: IntegerArray
+    latency: FloatArray
     error: Given[given.Floats | None, Floats | None] = Given("array of float | None", None)
     low: Given[given.Floats | None, Floats | None] = Given("array of float | None", None)
     high: Given[given.Floats | None, Floats | None] = Given("array of float | None", None)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import notebook
 from .curve import Curve
 from .model import Model
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,7 +32,7 @@ class Bounds(NamedTuple):
     fixed: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """What explains a curve best.
 
@@ -62,6 +68,46 @@ class Fit:
     freedom: int
     chance: float
     region: Floats
+
+    def __repr__(self) -> str:
+        from .words import parameters
+
+        told = ", ".join(" ".join(line.split()) for line in parameters(self))
+        return f"Fit({self.verdict!r}: {told}; {len(self.curve)} points)"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each parameter: step, scale, probability, load; seconds.
+
+        Columns are parameter, value, low, high (NaN where the model does not fit), and given.
+
+        Raises
+        ------
+        ValueError
+            pandas is not installed.
+        """
+        columns = ("parameter", "value", "low", "high", "given")
+        rows = []
+        for name in ("step", "scale", "probability", "load"):
+            bounds: Bounds = getattr(self, name)
+            ends = (bounds.low, bounds.high) if self.intervals else (np.nan, np.nan)
+            row = (name, bounds.value, *ends, bounds.fixed)
+            rows.append(dict(zip(columns, row, strict=True)))
+        return notebook.data_frame(rows, columns)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The curve and what fits it; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`.
+        """
+        return notebook.picture("fit", self, path=path)
+
+    def _repr_html_(self) -> str:
+        from .words import report
+
+        return notebook.text(report(self))
 
     def latency(self, rounds: npt.ArrayLike) -> Floats:
         """The model's latency at any log2(ranks), seconds."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from .. import notebook
 from ..fields import check_choice, check_power_of_two, shorten
-from ..units import Time, parse_seconds, to_ticks
+from ..units import Time, parse_seconds, show_seconds, to_ticks
 from .found import Bounds
 from .model import MOST_ROUNDS, RANKS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STATISTICS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
@@ -87,7 +92,7 @@ class Question:
         return ALWAYS if self.room >= self.rounds else AT_MOST
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Budget:
     """The answer: p at most, its interval, and how it was found.
 
@@ -101,3 +106,32 @@ class Budget:
     confidence: float
     how: str
     realizations: int = 0
+
+    def __repr__(self) -> str:
+        p, asked = self.probability, self.question
+        return (
+            f"Budget({self.state} p = {p.value:.4g} [{p.low:.4g}, {p.high:.4g}]: {asked.statistic} "
+            f"of the {asked.rank} of {asked.ranks:,} ranks up to "
+            f"{show_seconds(float(asked.latency))})"
+        )
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The largest p over the duration D of a hit; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`; no D near the
+            asked one has a p that is neither 0 nor 1.
+        """
+        from .budget import curves_over_delays
+
+        found = curves_over_delays(self.question, self.confidence)
+        if not any(one.state == AT_MOST for curve in found for one in curve):
+            raise ValueError("nothing to draw: the limit is kept for all p or for none")
+        return notebook.picture("budget", self, found, path=path)
+
+    def _repr_html_(self) -> str:
+        from .tell import answer
+
+        return notebook.text(answer(self))

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_choice
-from ..given import Given, Integers
+from ..fields import Dataclass, check_choice, frozen_dataclass
+from ..given import IntegerArray
 from .checks import (
     MOST_TICKS,
     Compared,
     Floats,
-    Ticks,
     check_each,
     set_integer,
     set_seconds,
@@ -27,8 +26,8 @@ from .checks import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Detours(Compared):
+@frozen_dataclass(eq=False)
+class Detours(Dataclass, Compared):
     """One continuous run of a detour benchmark: when a CPU was away, and for how long.
 
     Parameters
@@ -56,8 +55,8 @@ class Detours(Compared):
     0.003
     """
 
-    starts: Given[Integers, Ticks] = Given("array of int")
-    durations: Given[Integers, Ticks] = Given("array of int")
+    starts: IntegerArray
+    durations: IntegerArray
     length: int
     threshold: int | None = None
     resolution: int | None = None
@@ -90,8 +89,8 @@ class Detours(Compared):
         return float(int(self.durations.sum()) / self.length)
 
 
-@dataclass(frozen=True, eq=False)
-class Histogram(Compared):
+@frozen_dataclass(eq=False)
+class Histogram(Dataclass, Compared):
     """Counts of events by their duration.
 
     Parameters
@@ -110,9 +109,9 @@ class Histogram(Compared):
         Events at or above the last edge.
     """
 
-    low: Given[Integers, Ticks] = Given("array of int")
-    high: Given[Integers, Ticks] = Given("array of int")
-    counts: Given[Integers, npt.NDArray[np.int64]] = Given("array of int")
+    low: IntegerArray
+    high: IntegerArray
+    counts: IntegerArray
     what: str = "detour"
     observed: int | None = None
     cpu: str = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from .. import _core
 from ..congestion import PERTURBATIONS, Topology
 from ..congestion.checks import check_ratio
-from ..fields import check_choice
+from ..fields import check_choice, frozen_dataclass
 from ..given import Given
 from .networks import files_of_network, read_network
 from .source import Exposed, Noise
@@ -21,7 +20,12 @@ _MOST_MESSAGES = 2**16 - 1  # under way together: the engine counts in 16 bits
 _MOST_OF_A_RANK = 9  # sent in one round: the original and copies to eight mirrors
 
 
-@dataclass(frozen=True)
+class _TopologyOrTable(Given[Topology | Mapping[str, Any], Topology]):
+    def __init__(self) -> None:
+        super().__init__("Topology | dict")
+
+
+@frozen_dataclass()
 class Congestion(Noise, kind="congestion"):
     """Messages go over a network, on whose links those of other applications are, too.
 
@@ -65,7 +69,7 @@ class Congestion(Noise, kind="congestion"):
     72
     """
 
-    network: Given[Topology | Mapping[str, Any], Topology] = Given("Topology | dict")
+    network: _TopologyOrTable
     ratio: float | None = None
     perturbation: str = "rand"
 

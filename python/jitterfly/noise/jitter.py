@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ..units import TICKS_PER_SECOND, Seconds, to_ticks
+from ..fields import frozen_dataclass
+from ..units import TICKS_PER_SECOND, PositiveSeconds, Seconds, to_ticks
 from . import scope
 from .optional import OptionalSeconds
 from .source import Exposed, Noise
@@ -20,7 +20,7 @@ MOST_EVENTS = 1000
 """Most events that one message may expect: the engine looks along a table of that length."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class NetworkJitter(Noise, kind="jitter"):
     """Events in the network: each message is delayed by Poisson(transit / period) of them.
 
@@ -58,8 +58,8 @@ class NetworkJitter(Noise, kind="jitter"):
     np.uint64(8)
     """
 
-    period: Seconds = Seconds(positive=True)
-    duration: Seconds = Seconds()
+    period: PositiveSeconds
+    duration: Seconds
     during: Literal["all", "communication"] = "all"
     shared: scope.Shared = False
     begin: Seconds = Seconds(0.0)

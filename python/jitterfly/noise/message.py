@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..fields import frozen_dataclass
 from ..units import Seconds
 from . import scope
-from .distributions import Drawn, Fixed
+from .distributions import FixedOrDrawn
 from .distributions.distribution import check_probability
 from .distributions.tables import Table
 from .optional import OptionalSeconds
@@ -16,7 +16,7 @@ from .source import Exposed, Noise
 from .step import thinned
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class MessageNoise(Noise, kind="message"):
     """The way of each message, original, copy or forward, takes longer by an independent draw.
 
@@ -47,7 +47,7 @@ class MessageNoise(Noise, kind="message"):
     'exponential, mean 1 us'
     """
 
-    delay: Drawn = Drawn(Fixed)
+    delay: FixedOrDrawn
     probability: float = 1.0
     shared: scope.Shared = False
     during: Literal["all", "communication"] = "all"

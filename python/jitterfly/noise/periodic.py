@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..fields import check_choice
+from ..fields import check_choice, frozen_dataclass
 from ..given import Array, Floats, Given
-from ..units import Seconds, to_ticks
+from ..units import PositiveSeconds, Seconds, to_ticks
 from . import scope
 from .optional import OptionalSeconds
 from .ranks import check_times_of_ranks, ticks_of_ranks
 from .source import ComparedByValue, Exposed, Noise
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_dataclass(eq=False)
 class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     """Periodic interruptions of the CPU: busy in ``[phase + k * period, + duration)``.
 
@@ -53,8 +52,8 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     1e-05
     """
 
-    period: Seconds = Seconds(positive=True)
-    duration: Seconds = Seconds()
+    period: PositiveSeconds
+    duration: Seconds
     start: Literal["fresh", "stationary"] = "fresh"
     synchronized: int | Literal["machine"] | bool = False
     phases: Given[Floats | None, Array | None] = Given("array of float | None", None)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..fields import check_choice
+from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, Seconds
 from . import scope
-from .distributions import Drawn, Exponential, Fixed
+from .distributions import ExponentialOrDrawn, FixedOrDrawn
 from .distributions.tables import TWO_64
 from .optional import OptionalSeconds
 from .source import Exposed, Noise
@@ -18,7 +17,7 @@ from .source import Exposed, Noise
 _MOST_INTERVALS = 2**31  # of a rank: their draws are numbered
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class RenewalNoise(Noise, kind="renewal"):
     """Interruptions of the CPU: idle for a gap, busy for a duration, and so on, all drawn anew.
 
@@ -61,8 +60,8 @@ class RenewalNoise(Noise, kind="renewal"):
     (Exponential(mean=0.001), 0.0099)
     """
 
-    gap: Drawn = Drawn(Exponential)
-    duration: Drawn = Drawn(Fixed)
+    gap: ExponentialOrDrawn
+    duration: FixedOrDrawn
     start: Literal["fresh", "stationary"] = "fresh"
     shared: scope.Shared = False
     during: Literal["all", "compute", "communication"] = "all"

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..fields import check_choice
+from ..fields import check_choice, frozen_dataclass
 from ..units import Seconds, exact
 from . import scope
-from .distributions import Distribution, Drawn, Fixed
+from .distributions import Distribution, FixedOrDrawn
 from .distributions.distribution import check_probability
 from .distributions.tables import Table
 from .optional import OptionalSeconds
 from .source import Exposed, Noise
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class StepNoise(Noise, kind="step"):
     """The CPU work of each step takes longer by an independent draw.
 
@@ -65,7 +64,7 @@ class StepNoise(Noise, kind="step"):
     np.True_
     """
 
-    delay: Drawn = Drawn(Fixed)
+    delay: FixedOrDrawn
     probability: float = 1.0
     at: Literal["receive", "send"] = "receive"
     shared: scope.Shared = False

@@ -147,7 +147,7 @@ class Observable(Component, ABC):
     def to_dict(self) -> dict[str, Any]:
         """Plain values (for TOML and JSON), with `kind`; what is a default is left out."""
         table: dict[str, Any] = {"kind": self.kind}
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+        for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if value != field.default:
                 table[field.name] = value.plain() if isinstance(value, Select) else value

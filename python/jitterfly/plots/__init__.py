@@ -1,5 +1,41 @@
-"""The figures of studies: one module for each kind, found by its name (`analysis.figures`).
+"""The figures of studies and of other results: one module for each kind, found by its name.
 
-A module has `draw(results, observable) -> matplotlib Figure`. matplotlib is imported only when one
-is drawn.
+Most users need `Store.plot`, `Result.plot` and their like. ``plots.draw.figure(store, "tail")`` is
+a study's figure of one kind as an object of matplotlib. A module of a study's figure has
+``draw(results, observable)``, those of other results ``draw(result)``. matplotlib is imported only
+when one is asked for.
 """
+
+from importlib import import_module
+from typing import Any
+
+__all__ = [
+    "advice",
+    "budget",
+    "congestion",
+    "curves",
+    "cycles",
+    "distribution",
+    "draw",
+    "family",
+    "fit",
+    "hm18_table",
+    "maps",
+    "noise",
+    "overhead",
+    "samples",
+    "slowdown",
+    "spread",
+    "tail",
+    "thirty",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,11 +7,16 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .. import notebook
 from ..analysis.figures import check_figure, figure_of
 from ..analysis.results import Results
 from ..files import check_replaceable, replacing
+from ..store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MISSING = "matplotlib is not installed (pip install 'jitterfly[plot]')"
 
@@ -47,6 +52,21 @@ def draw(
     module = importlib.import_module(f".{kind or figure_of(study)}", __package__)
     with drawing():
         save(module.draw(results, observable), path)
+
+
+def figure(
+    store: Store,
+    kind: str | None = None,
+    observable: str | None = None,
+    path: str | Path | None = None,
+) -> Figure:
+    """A study's figure as an object of matplotlib; `path`: written there, too. Errors as `draw`."""
+    results = Results(store)
+    if not any(spot.realizations for spot in results.spots):
+        raise results.study.error("nothing to draw: no cell has any data yet")
+    check_figure(results.study, kind, observable)
+    name = kind or figure_of(results.study)
+    return notebook.picture(name, results, observable, path=path)
 
 
 @contextmanager

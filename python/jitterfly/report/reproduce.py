@@ -19,6 +19,7 @@ from ..plots import draw
 from ..store import Store
 from ..store.export import export
 from ..studies import Study, load_study
+from ..studies.shipped import folder
 from ..sweep import PlacesFailed, Stopped, run
 from ..sweep.progress import show_time
 from . import hsl09, theory, times
@@ -28,20 +29,6 @@ from .model import Section
 from .summary import Tally, report
 
 PAGE = "report.html"
-_PACKAGE = Path(__file__).parents[1]
-
-
-def folder() -> Path:
-    """Where the studies are: in the package, or in the checkout that the package is used from.
-
-    Raises:
-        FileNotFoundError: in neither.
-    """
-    places = _PACKAGE / "sweeps", _PACKAGE.parents[1] / "sweeps"
-    for place in places:
-        if any(place.glob("*.toml")):
-            return place
-    raise FileNotFoundError(f"no studies in {' or '.join(map(str, places))}; install jitterfly")
 
 
 def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:

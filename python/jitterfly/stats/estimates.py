@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -90,9 +90,19 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
     return Estimate(center, center - reach, center + reach, confidence, len(x))
 
 
+@overload
+def quantiles(samples: npt.ArrayLike, q: float, confidence: float = 0.95) -> Estimate: ...
+
+
+@overload
 def quantiles(
     samples: npt.ArrayLike, q: Iterable[float] = (0.05, 0.5, 0.95), confidence: float = 0.95
-) -> list[Estimate]:
+) -> list[Estimate]: ...
+
+
+def quantiles(
+    samples: npt.ArrayLike, q: float | Iterable[float] = (0.05, 0.5, 0.95), confidence: float = 0.95
+) -> Estimate | list[Estimate]:
     """Quantiles and their intervals, whatever the distribution.
 
     The interval of a quantile lies between two order statistics of the samples, chosen by the
@@ -102,16 +112,17 @@ def quantiles(
     ----------
     samples : array, shape (realizations, ...)
         Finite numbers.
-    q : list of float
+    q : float or list of float
         Each between 0 and 1. The estimate is the sample that leaves a share q at or below it.
     confidence : float
         Between 0 and 1; the interval covers with at least this probability.
 
     Returns
     -------
-    list of Estimate
-        One for each q, of shape (...). A bound that so few realizations can not give is infinite
-        (`Estimate.too_small`); `realizations_needed` tells how many it takes.
+    Estimate or list of Estimate
+        One for each q, or the one of a single number; of shape (...). A bound that so few
+        realizations can not give is infinite (`Estimate.too_small`); `realizations_needed` tells
+        how many it takes.
 
     Examples
     --------
@@ -121,30 +132,33 @@ def quantiles(
     (40.0, 50.0, 61.0)
     >>> low.too_small, low.low, stats.realizations_needed(0.01)
     (True, -inf, 368)
+    >>> stats.quantiles(range(1, 101), 0.5).value
+    50.0
     """
     x = np.sort(check_samples(samples, "samples", 1), axis=0)
     check_confidence(confidence)
+    if isinstance(q, Iterable) and not isinstance(q, str):
+        return [_quantile(x, share, confidence) for share in q]
+    return _quantile(x, q, confidence)
+
+
+def _quantile(x: Floats, q: float, confidence: float) -> Estimate:
+    """Of sorted samples."""
+    check_share(q)
     nothing = np.full(x.shape[1:], np.inf)
-    found = []
-    for share in q:
-        check_share(share)
-        at = quantile_rank(len(x), share)
-        low, high = binomial_ranks(len(x), float(share), confidence)
-        found.append(
-            Estimate(
-                x[at - 1],
-                -nothing if low is None else x[low - 1],
-                nothing if high is None else x[high - 1],
-                confidence,
-                len(x),
-            )
-        )
-    return found
+    low, high = binomial_ranks(len(x), float(q), confidence)
+    return Estimate(
+        x[quantile_rank(len(x), q) - 1],
+        -nothing if low is None else x[low - 1],
+        nothing if high is None else x[high - 1],
+        confidence,
+        len(x),
+    )
 
 
 def quantile(samples: npt.ArrayLike, q: float, confidence: float = 0.95) -> Estimate:
     """One quantile, as `quantiles`."""
-    return quantiles(samples, [q], confidence)[0]
+    return quantiles(samples, q, confidence)
 
 
 def thirty_run_means(samples: npt.ArrayLike, runs: int = 30) -> Floats:

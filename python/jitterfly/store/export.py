@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..files import TEMPORARY, check_replaceable, naming, replacing
 from .dataset import optional, to_xarray
 from .store import Store
-from .table import COLUMNS, axis_names, records, to_csv
+from .table import to_csv, to_pandas
 
 if TYPE_CHECKING:
     import xarray
@@ -96,11 +96,9 @@ def _csv(store: Store, path: Path, confidence: float) -> None:
 
 
 def _parquet(store: Store, path: Path, confidence: float) -> None:
-    pandas = optional("pandas")
+    optional("pandas")
     optional("pyarrow")
-    columns = [*axis_names(store), *COLUMNS]
-    frame = pandas.DataFrame(list(records(store, confidence)), columns=columns)
-    frame = frame.astype({"chosen_T": "Int64", "realizations": "int64", "exact": bool})
+    frame = to_pandas(store, confidence)
     with replacing(path) as temporary:
         frame.to_parquet(temporary, engine="pyarrow", index=False)
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..fields import MOST_REALIZATIONS, check_choice
 from ..files import synchronize
@@ -34,6 +34,10 @@ from .placerecords import PlaceRecords
 from .recent import Recent, too_much
 from .recordfile import RecordFile
 from .takeover import RECORDS, check_directory, take_over
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
 
 class Store:
@@ -204,3 +208,40 @@ class Store:
         from . import dataset
 
         return dataset.to_xarray(self, confidence)
+
+    def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
+        """A long table: the axes, then observable, unit, chosen_T, statistic, value, low, high,
+        confidence, realizations, exact. Times in seconds.
+
+        Raises:
+            ValueError: pandas is not installed.
+        """
+        from . import table
+
+        return table.to_pandas(self, confidence)
+
+    def plot(
+        self,
+        kind: str | None = None,
+        observable: str | None = None,
+        path: str | Path | None = None,
+    ) -> Figure:
+        """The study's own figure, or another one, as `jitterfly plot`.
+
+        Args:
+            kind: one of the figures' names, such as "curves"; without it the study's own.
+            observable: the only one that is shown, for kinds that can show several.
+            path: where the picture is written, too.
+
+        Raises:
+            ValueError: no matplotlib, an ending that it does not know, a kind that does not suit
+                the study, or no data yet.
+        """
+        from ..plots import draw
+
+        return draw.figure(self, kind, observable, path)
+
+    def _repr_html_(self) -> str:
+        from . import table
+
+        return table.to_html(self)

@@ -6,14 +6,20 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+from .. import notebook
 from ..observables.measure import Family
 from ..observables.names import STATISTICS
 from ..observables.observed import Observed
 from ..stats import Estimate
 from ..studies.place import Place
+from ..units import show_seconds
 from .store import Store
+
+if TYPE_CHECKING:
+    import pandas
 
 COLUMNS = (
     "observable", "unit", "chosen_T", "statistic", "value", "low", "high", "confidence",
@@ -88,6 +94,33 @@ def to_csv(store: Store, confidence: float = 0.95) -> str:
     for record in records(store, confidence):
         writer.writerow(["" if x is None or x != x else x for x in record.values()])
     return file.getvalue()
+
+
+def to_pandas(store: Store, confidence: float = 0.95) -> pandas.DataFrame:
+    """The rows as a table of pandas; what the data did not choose, or has no interval, is NaN."""
+    columns = [*axis_names(store), *COLUMNS]
+    frame = notebook.data_frame(records(store, confidence), columns)
+    return frame.astype({"chosen_T": "Int64", "realizations": "int64", "exact": bool})
+
+
+def to_html(store: Store) -> str:
+    """The means of the first places, for a notebook."""
+    header = [*axis_names(store), "observable", "realizations", "mean", "95 % interval"]
+    count = sum(len(store.families(place)) for place in store.places)
+    means = (row for row in rows(store) if row.statistic == "mean")
+    lines = []
+    for row in islice(means, notebook.MOST_ROWS):
+        found = row.estimate
+        ends = (float(found.value), float(found.low), float(found.high))
+        show = show_seconds if row.unit == "s" else _plain
+        value, low, high = (show(end) for end in ends)
+        lines.append([*row.place.labels.values(), row.family.name, f"{found.realizations:,}", value,
+                      f"{low} to {high}"])  # fmt: skip
+    return notebook.table(repr(store), header, lines, count)
+
+
+def _plain(value: float) -> str:
+    return f"{value:.4g}"
 
 
 def axis_names(store: Store) -> list[str]:

@@ -26,5 +26,5 @@ def check_spelling(table: Mapping[str, Any]) -> None:
     for family, where, part in parts:
         kind = part.get("kind") if isinstance(part, Mapping) else None
         if isinstance(kind, str) and kind in family._kinds:
-            names = [field.name for field in dataclasses.fields(family._kinds[kind])]  # type: ignore[arg-type]
+            names = [field.name for field in dataclasses.fields(family._kinds[kind])]
             check_keys(part, ["kind", *names], where)

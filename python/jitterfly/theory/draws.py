@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..algorithms import Butterfly
 from ..case import Case, check_case
-from ..fields import check_choice, check_integer, shorten
+from ..fields import Dataclass, check_choice, check_integer, frozen_dataclass, shorten
 from ..units import Seconds, to_ticks
 from .parts import Part
 from .tree import Draws
@@ -16,8 +15,8 @@ from .tree import Draws
 MOST_ROUNDS = 62
 
 
-@dataclass(frozen=True)
-class StepModel:
+@frozen_dataclass()
+class StepModel(Dataclass):
     """2^K ranks whose every step takes L and a random delay, without a case (HM18, AGV05).
 
     Parameters
@@ -41,7 +40,7 @@ class StepModel:
     """
 
     rounds: int
-    round_time: Seconds = Seconds()
+    round_time: Seconds
     delay: Any = None
     probability: float = 1.0
     at: Literal["receive", "send"] = "receive"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_integer, shorten
-from ..units import TICKS_PER_SECOND, Seconds, from_ticks, to_ticks
+from ..fields import Dataclass, check_integer, frozen_dataclass, shorten
+from ..units import TICKS_PER_SECOND, PositiveSeconds, Seconds, from_ticks, to_ticks
 from .bracket import Bracket
 from .maxima import (
     MOST_DRAWS,
@@ -24,8 +24,8 @@ from .parts import Floats, Part
 _STEPS, _POINTS = 2**10, 2**14  # of the grid for means that have no closed form
 
 
-@dataclass(frozen=True)
-class Residual:
+@frozen_dataclass()
+class Residual(Dataclass):
     """What is left at a random moment of a stationary periodic interruption, or 0 outside.
 
     Parameters
@@ -39,8 +39,8 @@ class Residual:
     0.1
     """
 
-    period: Seconds = Seconds(positive=True)
-    duration: Seconds = Seconds()
+    period: PositiveSeconds
+    duration: Seconds
 
     def __post_init__(self) -> None:
         if self.duration >= self.period:

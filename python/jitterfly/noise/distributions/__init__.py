@@ -4,10 +4,10 @@ A new one is a module beside these and a line here, which is also what registers
 """
 
 from .bernoulli import Bernoulli
-from .distribution import Distribution, Drawn
+from .distribution import Distribution
 from .empirical import Empirical
-from .exponential import Exponential
-from .fixed import Fixed
+from .exponential import Exponential, ExponentialOrDrawn
+from .fixed import Fixed, FixedOrDrawn
 from .gamma import Gamma
 from .lognormal import Lognormal
 from .pareto import Pareto
@@ -15,10 +15,11 @@ from .pareto import Pareto
 __all__ = [
     "Bernoulli",
     "Distribution",
-    "Drawn",
     "Empirical",
     "Exponential",
+    "ExponentialOrDrawn",
     "Fixed",
+    "FixedOrDrawn",
     "Gamma",
     "Lognormal",
     "Pareto",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from ...fields import frozen_dataclass
 from ...units import Seconds, exact, show_seconds, to_ticks
 from . import tables
 from .distribution import Distribution, check_probability, check_tail, levels, times
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Bernoulli(Distribution, kind="bernoulli"):
     """`duration` with a probability, else 0.
 
@@ -36,7 +36,7 @@ class Bernoulli(Distribution, kind="bernoulli"):
     """
 
     probability: float
-    duration: Seconds = Seconds()
+    duration: Seconds
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probability", check_probability(self.probability, "Bernoulli"))

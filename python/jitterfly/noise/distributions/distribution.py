@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -191,14 +191,10 @@ def read_distribution(
 class Drawn:
     """A field of a dataclass that takes a `Distribution`, its table or a time, and holds the first.
 
-    Parameters
-    ----------
-    plain : class
-        The distribution that a time alone stands for.
+    A subclass says which distribution a time alone stands for.
     """
 
-    def __init__(self, plain: type[Distribution]) -> None:
-        self._plain = plain
+    _plain: ClassVar[type[Distribution]]
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from ...units import Seconds, show_seconds, to_ticks
+from ...fields import frozen_dataclass
+from ...units import PositiveSeconds, show_seconds, to_ticks
 from . import tables
-from .distribution import Distribution, as_ticks, check_tail, levels, times
+from .distribution import Distribution, Drawn, as_ticks, check_tail, levels, times
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Exponential(Distribution, kind="exponential"):
     """``P(X > t) = exp(-t / mean)``.
 
@@ -33,7 +32,7 @@ class Exponential(Distribution, kind="exponential"):
     (6.931, 450545664)
     """
 
-    mean: Seconds = Seconds(positive=True)
+    mean: PositiveSeconds
 
     def __post_init__(self) -> None:
         to_ticks(self.mean, "mean", positive=True)
@@ -58,3 +57,9 @@ class Exponential(Distribution, kind="exponential"):
 
     def make_residual(self) -> tables.Table:
         return self.integers()  # it has no memory
+
+
+class ExponentialOrDrawn(Drawn):
+    """A field of a dataclass for a distribution, where a time alone is an exponential's mean."""
+
+    _plain = Exponential

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from ...fields import frozen_dataclass
 from ...units import Seconds, show_seconds, to_ticks
 from . import tables
-from .distribution import Distribution, check_tail, levels, times
+from .distribution import Distribution, Drawn, check_tail, levels, times
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Fixed(Distribution, kind="fixed"):
     """Always `value`, in seconds from 0.
 
@@ -22,7 +21,7 @@ class Fixed(Distribution, kind="fixed"):
     (1e-05, array([1., 0.]))
     """
 
-    value: Seconds = Seconds()
+    value: Seconds
 
     def __post_init__(self) -> None:
         check_tail(to_ticks(self.value, "value"), "Fixed")
@@ -45,3 +44,9 @@ class Fixed(Distribution, kind="fixed"):
 
     def make_residual(self) -> tables.Table:
         return tables.bins([0], [to_ticks(self.value)], [1])  # uniform
+
+
+class FixedOrDrawn(Drawn):
+    """A field of a dataclass for a distribution, where a time alone stands for itself."""
+
+    _plain = Fixed

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from ... import special
-from ...units import Seconds, show_seconds, to_ticks
+from ...fields import frozen_dataclass
+from ...units import PositiveSeconds, show_seconds, to_ticks
 from . import tables
 from .distribution import Distribution, as_ticks, check_number, check_tail, levels, times
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Gamma(Distribution, kind="gamma"):
     """Density proportional to ``t**(shape - 1) * exp(-t / scale)``.
 
@@ -36,7 +35,7 @@ class Gamma(Distribution, kind="gamma"):
     """
 
     shape: float
-    scale: Seconds = Seconds(positive=True)
+    scale: PositiveSeconds
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", check_number(self.shape, "shape", 0, 1e6, "Gamma"))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from ... import special
-from ...units import Seconds, show_seconds, to_ticks
+from ...fields import frozen_dataclass
+from ...units import PositiveSeconds, show_seconds, to_ticks
 from ..optional import OptionalSeconds
 from . import tables
 from .distribution import (
@@ -23,7 +22,7 @@ from .distribution import (
 )
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Lognormal(Distribution, kind="lognormal"):
     """``log(X / median)`` is normal with mean 0 and standard deviation `sigma`.
 
@@ -47,7 +46,7 @@ class Lognormal(Distribution, kind="lognormal"):
     16.4872
     """
 
-    median: Seconds = Seconds(positive=True)
+    median: PositiveSeconds
     sigma: float
     longest: OptionalSeconds = OptionalSeconds()
 

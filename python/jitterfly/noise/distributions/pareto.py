@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from ...units import Seconds, show_seconds, to_ticks
+from ...fields import frozen_dataclass
+from ...units import PositiveSeconds, show_seconds, to_ticks
 from ..optional import OptionalSeconds
 from . import tables
 from .distribution import (
@@ -22,7 +21,7 @@ from .distribution import (
 )
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Pareto(Distribution, kind="pareto"):
     """``P(X > t) = (scale / t)**shape`` for t from `scale` on.
 
@@ -50,7 +49,7 @@ class Pareto(Distribution, kind="pareto"):
     ValueError: the rarest delay (of probability 2^-64) must be below 1.153e+06 s, got ...
     """
 
-    scale: Seconds = Seconds(positive=True)
+    scale: PositiveSeconds
     shape: float
     longest: OptionalSeconds = OptionalSeconds()
 

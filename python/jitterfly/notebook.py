@@ -1,0 +1,87 @@
+"""What results show in a notebook, and give to pandas and matplotlib, which are not required."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 20
+"""Of a table in a notebook."""
+
+
+def package(name: str) -> Any:
+    """An optional package.
+
+    Raises
+    ------
+    ValueError
+        It can not be imported; the message says how to install it.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ValueError(f"this needs {name} ({error}): pip install {name}") from None
+
+
+def data_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pandas.DataFrame:
+    """Rows as a table of pandas; `ValueError` without pandas."""
+    frame: pandas.DataFrame = package("pandas").DataFrame(list(rows), columns=list(columns))
+    return frame
+
+
+def table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], count: int | None = None
+) -> str:
+    """A title and a table in HTML; `count` rows there are in all, of which `rows` are shown."""
+    shown = rows[:MOST_ROWS]
+    count = len(rows) if count is None else count
+    head = "".join(f"<th>{escape(word)}</th>" for word in header)
+    lines = ["".join(f"<td>{escape(word)}</td>" for word in row) for row in shown]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    more = f"<p>{count - len(shown):,} more rows</p>" if count > len(shown) else ""
+    return (
+        f"<p>{escape(title)}</p><table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>{more}"
+    )
+
+
+def text(lines: Iterable[str]) -> str:
+    """Aligned lines of text in HTML."""
+    return f"<pre>{escape(chr(10).join(lines))}</pre>"
+
+
+def picture(module: str, *what: Any, path: str | Path | None = None) -> Figure:
+    """The figure that `jitterfly.plots`' module of that name draws; `path`: written there, too.
+
+    Raises
+    ------
+    ValueError
+        No matplotlib, or `path` has an ending that matplotlib does not know.
+    """
+    package("matplotlib")
+    from .plots import draw
+
+    if path is not None:
+        draw.check_path(Path(path))
+    with draw.drawing():
+        figure: Figure = import_module(f"{draw.__package__}.{module}").draw(*what)
+        if path is not None:
+            draw.save(figure, Path(path))
+    # What a notebook shows, also where pyplot was never imported.
+    figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
+    return figure
+
+
+def _png(figure: Figure) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=110)
+    return file.getvalue()

@@ -1,0 +1,164 @@
+"""What a user of Python meets: names, help, and what results show and give to other packages."""
+
+import inspect
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly import congestion, inference, measured, stats
+
+NETWORK = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")
+NOISE = [jf.PeriodicNoise(period="1ms", duration="10us", start="stationary")]
+CASE = jf.Case(16, network=NETWORK, noise=NOISE, algorithm=jf.Butterfly(after=1))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """One of each kind of what a call gives back."""
+    study = jf.Study(
+        "small", case=CASE, axes=[jf.Axis("ranks", [4, 8, 16])], budget=jf.Budget(20, 20), seed=3
+    )
+    out = tmp_path_factory.mktemp("out") / "small"
+    asked = inference.Question(4096, "105us", "3.45us", "14us", rank="mean")
+    curve = inference.Curve([2, 4, 8, 16], [5e-6, 11e-6, 18e-6, 26e-6], name="OSU barrier")
+    around = congestion.CongestionCase(congestion.FatTree.of(144))
+    return {
+        "Result": jf.simulate(CASE, 50, seed=7, first=3),
+        "Store": jf.run_study(study, out, stream=io.StringIO()),
+        "Advice": jf.advise([4, 8], network=NETWORK, noise=NOISE, realizations=64),
+        "Fit": inference.fit(curve, rank="mean"),
+        "Budget": inference.budget(asked),
+        "CongestionResult": congestion.simulate_congestion(around, 20),
+    }
+
+
+KINDS = ["Result", "Store", "Advice", "Fit", "Budget", "CongestionResult"]
+
+
+def test_dir_has_what_is_public_only():
+    assert dir(jf) == sorted(jf.__all__)
+    assert not {"fields", "units", "longest", "_core", "realization", "timeline"} & set(dir(jf))
+
+
+def test_subpackages_are_there_without_an_import_of_their_own():
+    code = (
+        "import sys, jitterfly as jf; "
+        "lazy = ('jitterfly.plots', 'jitterfly.inference', 'matplotlib'); "
+        "print([name for name in lazy if name in sys.modules]); "
+        "print(jf.measured.load.__name__, jf.inference.Curve.__name__, jf.plots.draw.__name__, "
+        "jf.plots.tail.__name__, jf.stats.mean.__name__, jf.theory.saturation.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = "load Curve jitterfly.plots.draw jitterfly.plots.tail mean saturation"
+    assert done.stdout.splitlines() == ["[]", names]
+    assert jf.measured is measured
+    with pytest.raises(AttributeError, match="module 'jitterfly' has no attribute 'plot'"):
+        jf.plot  # noqa: B018
+
+
+def test_help_of_advise_says_all():
+    text = inspect.getdoc(jf.advise)
+    parameters = text.partition("Parameters\n")[2].partition("Returns\n")[0].splitlines()
+    for name in inspect.signature(jf.advise).parameters:
+        at = next(i for i, line in enumerate(parameters) if line.startswith(f"{name} : "))
+        assert parameters[at + 1].startswith("    ")  # and what it is
+    assert "seconds" in text
+    assert "bytes" in text
+    for part in ("Returns", "Raises", "Examples"):
+        assert f"{part}\n{'-' * len(part)}" in text
+
+
+def test_one_quantile_is_one_estimate():
+    x = np.arange(1000.0)
+    alone = stats.quantiles(x, 0.99)
+    assert isinstance(alone, stats.Estimate)
+    (same,) = stats.quantiles(x, [0.99])
+    assert (alone.value, alone.low, alone.high) == (same.value, same.low, same.high)
+    assert [one.value for one in stats.quantiles(x, np.array([0.5, 0.9]))] == [499, 899]
+    assert stats.quantiles(x, np.float64(0.5)).value == 499
+    for wrong in (1.5, "0.5", None):
+        with pytest.raises(ValueError, match="q must be between 0 and 1"):
+            stats.quantiles(x, wrong)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_repr_is_one_short_line(results, kind):
+    text = repr(results[kind])
+    assert text.startswith(f"{kind}(")
+    assert len(text) < 350
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS[:-1])
+def test_notebooks_show_numbers(results, kind):
+    found = results[kind]._repr_html_()
+    assert found.startswith(("<p>", "<pre>"))
+    part = {
+        "Result": "<td>T=1</td>", "Store": "<td>slowdown</td>", "Advice": "times the best",
+        "Fit": "latency of a step", "Budget": "at most p = 0.08107",
+    }[kind]  # fmt: skip
+    assert part in found
+
+
+def test_html_is_escaped():
+    curve = inference.Curve([2, 4, 8], [5e-6, 11e-6, 18e-6], name="<script>")
+    assert "<script>" not in inference.fit(curve, rank="mean")._repr_html_()
+
+
+def test_a_result_as_a_table_of_pandas(results):
+    pytest.importorskip("pandas")
+    frame = results["Result"].to_pandas()
+    assert list(frame.columns) == ["T=0", "T=1"]
+    assert list(frame.index) == list(range(3, 53))
+    np.testing.assert_array_equal(frame.to_numpy(), results["Result"].samples)
+
+
+def test_a_store_as_a_table_of_pandas(results):
+    pytest.importorskip("pandas")
+    frame = results["Store"].to_pandas()
+    means = frame[(frame.observable == "slowdown") & (frame.statistic == "mean")]
+    assert list(means.ranks) == [4, 8, 16]
+    place = results["Store"].places[1]
+    expected = results["Store"].estimate(place, "slowdown", "mean")
+    assert (means.value.iloc[1], means.low.iloc[1]) == (expected.value, expected.low)
+
+
+def test_advice_and_a_fit_as_tables_of_pandas(results):
+    pytest.importorskip("pandas")
+    frame = results["Advice"].to_pandas()
+    first = frame[frame.place == 1]
+    assert list(first.candidate) == [cell.ranking[0].name for cell in results["Advice"].cells]
+    fitted = results["Fit"].to_pandas().set_index("parameter")
+    assert fitted.loc["step", "value"] == results["Fit"].step.value
+    assert not fitted.given.any()
+    assert len(results["CongestionResult"].to_pandas()) == 20
+
+
+@pytest.mark.parametrize("kind", KINDS[:-1])
+def test_pictures(results, kind, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = results[kind].plot(path=tmp_path / "picture.png")
+    assert figure.axes
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="must end in one of"):
+        results[kind].plot(path=tmp_path / "picture.word")
+
+
+def test_a_store_draws_other_figures(results):
+    pytest.importorskip("matplotlib")
+    assert results["Store"].plot("tail", "completion").axes
+    with pytest.raises(ValueError, match="figure must be one of"):
+        results["Store"].plot("nothing")
+
+
+@pytest.mark.parametrize(("name", "call"), [("pandas", "to_pandas"), ("matplotlib", "plot")])
+@pytest.mark.parametrize("kind", ["Result", "Store", "Advice", "Fit"])
+def test_a_missing_package_is_named(results, monkeypatch, kind, name, call):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ValueError, match=f"this needs {name} .*: pip install {name}$"):
+        getattr(results[kind], call)()
