@@ -1,5 +1,7 @@
 """Examples small enough to be worked out by hand, in ns."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import jitterfly as jf
@@ -101,3 +103,15 @@ def test_forward_cost_by_hand():
     # The second cycle starts when the CPU is free: at 280 on ranks 0 and 2 (two forwards), at 380
     # on rank 1 (one after the adoption), at 630 on rank 3, which is held until 600.
     np.testing.assert_allclose(times[6], [490, 390, 740, 640], rtol=1e-12)
+
+
+def test_gap_under_noise_by_hand():
+    """Rank 0 sends to 2 and to 1. Its first send, from 0, is done at 4 us instead of 1 us.
+
+    The gap of 5 us counts from 1 us before that: the second send takes 8 to 9 us, not 5 to 6.
+    """
+    network = jf.LogGOPS(L="10us", o="1us", g="5us")
+    noise = jf.PeriodicNoise("1s", "3us", phases=[5e-7, 0.5, 0.5, 0.5])
+    case = jf.Case(4, algorithm=jf.BinomialBroadcast(), network=network, noise=[noise])
+    assert per_rank(case)["end"] == [9_000, 20_000, 16_000, 27_000]
+    assert per_rank(replace(case, noise=()))["end"] == [6_000, 17_000, 13_000, 24_000]

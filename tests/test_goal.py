@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference import arrival_order
 from reference.collectives import GOALS
 
 import jitterfly as jf
@@ -113,11 +114,12 @@ def test_rounding_is_told():
     goal = goal_schedule(jf.Case(4, network=network, message_bytes=8, work="1.5us"))
     assert goal.notes == [
         "combining a message: 0.8 ns became 1 ns",
-        "O is charged for n bytes here, for n - 1 by LogGOPSim",
+        next(note for note in goal.notes if note.startswith("O: ")),
         "o: 0.1 ns became 0 ns",
         "G: 0.25 ns became 0 ns",
     ]
     hockney = goal_schedule(jf.Case(4, network=jf.Hockney("1us", "2ns"), message_bytes=8))
+    assert "may tell twice the time" in goal.notes[1]
     assert hockney.options[:8] == ["-L", "1002", "-o", "0", "-g", "2", "-G", "2"]
     assert hockney.notes == []
 
@@ -254,10 +256,91 @@ def test_trace_takes_a_case(tmp_path, capsys):
     assert error.count("\n") == 1
 
 
+# --- where LogGOPSim's rules give other times
+
+
+def by_arrival(case):
+    """When the last rank is done by LogGOPSim's rules, in ns; and the notes on the schedule."""
+    goal = goal_schedule(case)
+    names = goal.options[:-2:2]
+    network = {name[1:]: int(ns) for name, ns in zip(names, goal.options[1:-2:2], strict=True)}
+    return arrival_order.finish(parse(goal.text), **network), goal.notes
+
+
+def ns(case):
+    return jf.simulate(case, 1).ticks[0, -1] / 1000
+
+
+ALIKE = sorted({*GOALS} - {"scatter_allgather_broadcast"})
+
+
+@pytest.mark.parametrize("kind", sorted(GOALS))
+def test_rules_of_loggopsim_agree(kind):
+    """Messages of no time on link and CPU; and ranks that are alike (2^K of them)."""
+    rng = random.Random(f"arrival {kind}")
+    algorithm = jf.Algorithm.from_dict({"kind": kind})
+    gap = "0ns" if kind == "butterfly" else "250ns"
+    long = jf.LogGOPS(L="1us", o="100ns", g=gap, G="1ns", gamma="1ns")
+    for _ in range(12):
+        case = jf.Case(rng.randint(1, 40), algorithm=algorithm, network=FREE,
+                       message_bytes=rng.choice([1, 100, 5000]))  # fmt: skip
+        assert by_arrival(case) == (ns(case), [])
+        if kind in ALIKE:
+            case = jf.Case(2 ** rng.randint(0, 5), algorithm=algorithm, network=long,
+                           message_bytes=rng.choice([1, 100, 5000, 50_000]))  # fmt: skip
+            assert by_arrival(case)[0] == ns(case)
+
+
+def test_an_early_message_waits_for_a_late_one():
+    """Rank 0 is sent messages that are there at 1 (from 1), 2 (from 2) and 1 us (from 4).
+
+    Each has the link for 0.6 us. As they arrive: 1, 1.6 and 2.2 us. In the order of the algorithm:
+    1, 2 and 2.6 us.
+    """
+    network = jf.LogGOPS(L="1us", o=0, g="0.6us")
+    case = jf.Case(5, algorithm=jf.BinomialReduce(), network=network, message_bytes=1)
+    assert ns(case) == 2600
+    there, notes = by_arrival(case)
+    assert there == 2200
+    assert [note[:6] for note in notes] == ["order:"]
+    alike = jf.Case(8, algorithm=jf.RingAllreduce(), network=network)
+    assert by_arrival(alike) == (ns(alike), [])
+    one_message = jf.Case(5, algorithm=jf.BinomialBroadcast(), network=network)
+    assert by_arrival(one_message) == (ns(one_message), [])
+
+
+@pytest.mark.parametrize("kind", sorted(GOALS))
+def test_where_times_differ_there_is_a_note(kind):
+    """Of 40 networks and numbers of ranks, O aside."""
+    rng = random.Random(f"differ {kind}")
+    algorithm = jf.Algorithm.from_dict({"kind": kind})
+    gaps = [0] if kind == "butterfly" else [0, 250, 600]
+    told = 0
+    for _ in range(40):
+        network = jf.LogGOPS(L="1us", o=rng.choice([0, 100]) * 1e-9, g=rng.choice(gaps) * 1e-9,
+                             G=rng.choice([0, 2]) * 1e-9, gamma="1ns")  # fmt: skip
+        case = jf.Case(rng.randint(1, 40), algorithm=algorithm, network=network,
+                       message_bytes=rng.choice([1, 100, 5000]))  # fmt: skip
+        there, notes = by_arrival(case)
+        assert there == ns(case) or [note[:6] for note in notes] == ["order:"]
+        told += there != ns(case)
+    assert told == 0 or kind not in ("binomial_broadcast", "ring_allgather", "ring_allreduce")
+
+
+def test_cpu_time_per_byte():
+    """Here 0.3 + 3 us, 3 + 2.997 on the way, 0.3 + 3; there 0.3, 3, 0.3 and 999 times 3 ns."""
+    network = jf.LogGOPS(L="3us", o="0.3us", G="3ns", O="3ns")
+    algorithm = jf.BinomialBroadcast()
+    case = jf.Case(2, algorithm=algorithm, network=network, message_bytes=1000)
+    there, notes = by_arrival(case)
+    assert (ns(case), there) == (12_597, 6_597)
+    assert [note[:2] for note in notes] == ["O:"]
+
+
 def loggopsim(case, folder):
     """When LogGOPSim's last rank is done, in ns."""
     goal = goal_schedule(case)
-    assert goal.notes == []
+    assert all(note.startswith("order: ") for note in goal.notes)  # nothing is rounded
     text, binary = folder / "schedule.goal", folder / "schedule.bin"
     text.write_text(goal.text)
     converter = Path(SIMULATOR).with_name("txt2bin")

@@ -16,10 +16,21 @@ from .network import Hockney, LogGOPS
 from .partners import Xor
 from .program import rank_rounds
 from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, draws_per_cycle
+from .timeline import is_symmetric
 from .units import exact, to_ticks
 
 MOST_MESSAGES = 10**7
 _NS = 1000  # ticks
+_OVERHEAD = (
+    "O: a LogGOPSim message does not wait for O at its sender, and costs its receiver the larger "
+    "of (n - 1) O and (n - 1) G of CPU time; here it waits for O n, takes (n - 1) G on its way and "
+    "costs its receiver O n, so that this program may tell twice the time"
+)
+_ORDER = (
+    "order: ranks are not alike; LogGOPSim lets a rank take messages (g + (n - 1) G on its link, o "
+    "of its CPU) as they arrive, this program in the order of the algorithm, so that an early one "
+    "waits for a late one before it (and in a butterfly none for a link): times may differ"
+)
 
 
 class Goal(NamedTuple):
@@ -50,7 +61,8 @@ def goal_schedule(case: Case) -> Goal:
     -------
     Goal
         The text; the options that make LogGOPSim's network that of the case; and notes on what is
-        rounded (LogGOPSim's times are whole ns) or has another meaning there.
+        rounded (LogGOPSim's times are whole ns) or has another meaning there: O, and the order in
+        which a rank takes messages (see `LogGOPS`).
 
     Raises
     ------
@@ -79,6 +91,8 @@ def goal_schedule(case: Case) -> Goal:
     notes: list[str] = []
     work = _whole_ns(to_ticks(case.work), "work", notes)
     ranks = [_Rank() for _ in range(case.ranks)]
+    takers: set[int] = set()
+    takes_twice = False
     for cycle in range(case.cycles):
         if work:
             for rank in ranks:
@@ -86,7 +100,13 @@ def goal_schedule(case: Case) -> Goal:
         for step in steps:
             for turn in range(step.repeat):
                 draw = draws_per_cycle(steps) * cycle + step.round + turn
-                _do(ranks, list(_messages(case, step, draw, notes)))
+                messages = list(_messages(case, step, draw, notes))
+                _do(ranks, messages)
+                receivers = {m.receiver for m in messages}  # one message each in a step
+                takes_twice = takes_twice or not takers.isdisjoint(receivers)
+                takers |= receivers
+    if takes_twice and _order_counts(case, steps):
+        notes.append(_ORDER)
     bodies = [f"\nrank {i} {{\n{rank.text()}}}\n" for i, rank in enumerate(ranks)]
     text = f"num_ranks {case.ranks}\n" + "".join(bodies)
     return Goal(text, _options(case, notes), list(dict.fromkeys(notes)))
@@ -160,6 +180,18 @@ def _check(case: Case, steps: list[Step]) -> None:
         )
 
 
+def _order_counts(case: Case, steps: list[Step]) -> bool:
+    """Whether it can matter in which order a rank takes messages: they cost it some time.
+
+    Where ranks are alike and start together, messages arrive in the order of the algorithm.
+    """
+    sizes = {step.bytes for step in steps if step.kind == MESSAGE}
+    sizes |= {case.message_bytes for step in steps if step.kind == EXCHANGE}
+    network = case.network
+    busy = any(network.costs(size).send or network.gap(size) for size in sizes)
+    return busy and not is_symmetric(steps, case.ranks, 0)
+
+
 def _whole_ns(ticks: int, what: str, notes: list[str]) -> int:
     whole = round(ticks / _NS)
     if whole * _NS != ticks:
@@ -175,7 +207,7 @@ def _options(case: Case, notes: list[str]) -> list[str]:
     elif isinstance(network, LogGOPS):
         values = {name: exact(getattr(network, name)) for name in "LogGO"}
         if network.O:
-            notes.append("O is charged for n bytes here, for n - 1 by LogGOPSim")
+            notes.append(_OVERHEAD)
     else:
         raise ValueError(f"network must be Hockney or LogGOPS for GOAL, got {network}")
     options = []

@@ -125,6 +125,16 @@ class LogGOPS(Network, kind="loggops"):
 
     Notes
     -----
+    A message enters the link of its receiver in the order of the algorithm, not in that of arrival:
+    an early one waits for a late one before it, which no network does. A binomial reduce on 5 ranks
+    with L = 1 us, o = 0, g = 0.6 us ends at 2.6 us; in the order of arrival it would at 2.2 us.
+
+    The gap of a send counts from o (and O n) before the message left the CPU. Without noise that is
+    when the send began; noise that delays the send delays the next one as well.
+
+    With o = 0, O = 0 and gamma = 0, and no `work` in the case, the CPU does nothing that its noise
+    (`PeriodicNoise`) could hit.
+
     Chen & Suda: L = 1e-6 s, o = 1e-9 s, G = 1e-9 s/B, g = O = 0, n = 1, gamma = 1e-10 s/B.
 
     Examples

@@ -15,11 +15,9 @@ from ..fields import shorten
 from ..observables.names import quantile_share
 from ..stats.distributions import binomial_ranks, student_t
 from ..stats.paired_quantiles import PairedQuantiles
+from ..stats.skewness import ENOUGH_EVENTS
 
 Floats = npt.NDArray[np.float64]
-
-ENOUGH_EVENTS = 30
-"""Rare events that a mean must rest on before Student's interval of it is believed."""
 
 _HALVINGS = 20  # of the way from what is told to the estimate
 

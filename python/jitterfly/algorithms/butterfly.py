@@ -64,7 +64,8 @@ class Butterfly(Forwarding, kind="butterfly"):
     them by their sends, and from the second cycle on ranks may ask.)
 
     A rank at level q takes what arrived first of the original of level q + 1 and copies of any
-    level above q, but of a mirror m only if m < 2^(q + 1): who takes a copy sends the data of the
+    level above q (of those that arrive in the same tick of 1 ps the original, then the copy of the
+    lowest level), but of a mirror m only if m < 2^(q + 1): who takes a copy sends the data of the
     levels between from it, and farther mirrors hold other data there. After a copy no copies are
     sent.
 

@@ -18,7 +18,9 @@ from .source import ComparedByValue, Exposed, Noise
 class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     """Periodic interruptions of the CPU: busy in ``[phase + k * period, + duration)``.
 
-    Work stands still inside these half-open intervals; waiting absorbs them.
+    Work stands still inside these half-open intervals; waiting absorbs them. They can hit only what
+    takes CPU time: overheads, combining, compute phases. Where messages take none (Hockney with
+    gamma = 0, LogGOPS with o = 0) and there is no `work`, they hit nothing, and `simulate` warns.
 
     Parameters
     ----------

@@ -21,7 +21,8 @@ _MOST_INTERVALS = 2**31  # of a rank: their draws are numbered
 class RenewalNoise(Noise, kind="renewal"):
     """Interruptions of the CPU: idle for a gap, busy for a duration, and so on, all drawn anew.
 
-    Work stands still inside the busy intervals; waiting absorbs them.
+    Work stands still inside the busy intervals; waiting absorbs them. What they can hit: see
+    `PeriodicNoise`.
 
     Parameters
     ----------

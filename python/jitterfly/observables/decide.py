@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 from ..stats import sequential
 from ..stats.estimates import Estimate
+from ..stats.skewness import ENOUGH_EVENTS as LEAST_EVENTS
 from .measure import Family
 from .names import quantile_share
 from .observed import Observed
 from .summary import PlaceData
 from .target import Target
 
-LEAST_EVENTS = 30
-"""A mean is believed when its skewness is that of so many equally large events, or less."""
 _MARGIN = 1.15  # more than the data ask for, so that one deciding look is enough as a rule
 _ROUGH_MARGIN = 1.5  # where few realizations tell: of quantiles and rare events
 _TELLING_EVENTS = 8  # from so many on the data can say how many realizations a mean takes

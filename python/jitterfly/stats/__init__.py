@@ -1,7 +1,8 @@
 """Statistics of samples: means, quantiles, paired comparisons; all with confidence intervals.
 
-Intervals of means are Student's t; those of quantiles are pairs of order statistics, which hold
-for any distribution. Nothing is resampled, so the same samples give the same numbers.
+Intervals of means are Student's t, and say where a sample is too skewed for that; those of
+quantiles are pairs of order statistics, which hold for any distribution. Nothing is resampled, so
+the same samples give the same numbers.
 
 Samples that are too many to keep become a `Gram` and a `Histogram`, which merge exactly.
 """
@@ -14,10 +15,11 @@ from .histogram import Histogram
 from .moments import Moments, mean_of, ratio_of
 from .paired import SmallestT, difference, ratio, recovery, smallest_t
 from .paired_quantiles import PairedQuantiles
-from .skewness import effective_events
+from .skewness import ENOUGH_EVENTS, effective_events
 from .wins import win_probability
 
 __all__ = [
+    "ENOUGH_EVENTS",
     "ConfidenceSet",
     "Estimate",
     "Gram",

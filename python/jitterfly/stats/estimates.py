@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..fields import check_integer, check_numbers, shorten
 from .distributions import binomial_ranks, check_share, quantile_rank, student_t
+from .skewness import ENOUGH_EVENTS, events_of_columns
 
 Floats = npt.NDArray[np.float64]
 _SHOWN = 5  # of an array of estimates
@@ -25,10 +26,14 @@ class Estimate:
     shape of a realization. Where the sample is too small for a bound, it is infinite. A format
     applies to all three: ``f"{estimate:.2f}"`` is such as ``"0.47 [0.29, 0.64]"``.
 
+    `events` is known of a `mean` alone: how many rare events it rests on (`effective_events`).
+
     Examples
     --------
     >>> print(mean([1.0, 2.0, 3.0]))
     2 [-0.4841, 4.484]
+    >>> print(mean([1.0] * 29 + [31.0]))
+    2 [-0.04523, 4.045] (skewed: rests on about 1 rare event)
     """
 
     value: float | Floats
@@ -36,10 +41,13 @@ class Estimate:
     high: float | Floats
     confidence: float
     realizations: int
+    events: float | Floats | None = None
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
             object.__setattr__(self, name, plain(getattr(self, name)))
+        if self.events is not None:
+            object.__setattr__(self, "events", plain(self.events))
 
     def __format__(self, spec: str) -> str:
         spec = spec or ".4g"
@@ -48,7 +56,25 @@ class Estimate:
         return ", ".join(words + ["..."] * (len(rows) > _SHOWN))
 
     def __str__(self) -> str:
-        return format(self, "")
+        """As ``format(estimate)``; and whether the sample was too skewed for the interval."""
+        if not self.skewed:
+            return format(self, "")
+        events = np.asarray(self.events)
+        least = round(float(events[events > 0].min()))
+        return f"{format(self, '')} (skewed: rests on about {least} rare event{'s' * (least != 1)})"
+
+    @property
+    def skewed(self) -> bool:
+        """Whether a `mean` rests on so few rare events that its interval covers less, anywhere.
+
+        On fewer than 30 (`ENOUGH_EVENTS`), and than there are realizations: the rule by which
+        studies do not believe a mean. What never happened in the sample is not seen by it.
+        """
+        if self.events is None:
+            return False
+        events = np.asarray(self.events)
+        few = np.minimum(ENOUGH_EVENTS, self.realizations)
+        return bool(((events > 0) & (events < few)).any())
 
     @property
     def too_small(self) -> bool:
@@ -75,7 +101,12 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
     Returns
     -------
     Estimate
-        Of shape (...). One realization has no interval: it is infinite.
+        Of shape (...). One realization has no interval: it is infinite. Student's interval covers
+        as often as is said where the mean is near normal. Where few rare events decide it, it
+        covers less: 95 % are 92 % for 30 samples of an exponential distribution, 88 % of a
+        lognormal one with sigma = 1, 79 % with sigma = 1.5. Then the estimate is `skewed`, and says
+        so when it is printed: take more realizations, or a quantile, whose interval holds for any
+        distribution.
 
     Examples
     --------
@@ -87,7 +118,8 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
     check_confidence(confidence)
     center = x.mean(axis=0)
     reach = half_width(x, confidence)
-    return Estimate(center, center - reach, center + reach, confidence, len(x))
+    events = events_of_columns(x)
+    return Estimate(center, center - reach, center + reach, confidence, len(x), events)
 
 
 @overload

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+
+ENOUGH_EVENTS = 30
+"""A mean that rests on fewer rare events is not believed: Cochran's 25, and a margin."""
 
 
 def effective_events(
@@ -34,17 +39,23 @@ def effective_events(
     >>> round(effective_events(samples), 1)
     10.3
     """
+    return float(events_of_columns(values, counts))
+
+
+def events_of_columns(
+    values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] | None = None
+) -> Any:
+    """The `effective_events` of each column of shape (realizations, ...); shape (...)."""
     total = len(values) if counts is None else int(counts.sum())
     if total < 2:
-        return 0.0
-    mean = np.average(values, weights=counts)
-    away = values - mean
-    if not away.any() or np.ptp(values) == 0:
-        return 0.0
-    away /= np.abs(away).max()  # no overflow, no underflow
+        return np.zeros(values.shape[1:])
+    away = values - np.average(values, axis=0, weights=counts)
+    largest = np.abs(away).max(axis=0)
+    varies = (largest > 0) & (np.ptp(values, axis=0) > 0)
+    away /= np.where(varies, largest, 1.0)  # no overflow, no underflow
     squares = away * away
-    second = np.average(squares, weights=counts)
-    third = np.average(squares * away, weights=counts)
-    if third**2 <= second**3:
-        return float(total)
-    return float(total * second**3 / third**2)
+    second = np.average(squares, axis=0, weights=counts)
+    third = np.average(squares * away, axis=0, weights=counts)
+    skewed = third**2 > second**3
+    few = total * second**3 / np.where(skewed, third**2, 1.0)
+    return np.where(varies, np.where(skewed, few, total), 0.0)
