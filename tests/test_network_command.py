@@ -90,7 +90,7 @@ def test_warnings_are_one_line(tmp_path):
         (["info", "--tree", "144", "--seed", "-1"], "seed must be an integer from 0"),
         (["run", "--tree", "144", "--perturbation", "none"], "got perturbation 'none' and rule"),
         (["run", "--tree", "144", "--rule", "bandwidth"], "and rule 'bandwidth'"),
-        ([], "required: {info,run,study}"),
+        ([], "required: {parameters,info,run,study}"),
     ],
 )
 def test_an_error_is_all_that_is_said(capsys, arguments, message):

@@ -1,4 +1,4 @@
-"""The command `jitterfly network`: what a network is, and what others' traffic does on it."""
+"""The command `jitterfly network`: its parameters, what it is, what others' traffic does on it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,41 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ..fields import shorten
+from ..units import parse_seconds
 from . import network_study
-from .options import value
+from .options import size, value
 
 if TYPE_CHECKING:
     from ..congestion import Topology
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command and its three to argparse's."""
+    """Add the command and its four to argparse's."""
     network = commands.add_parser(
-        "network", help="congestion in fat trees and networks from files: info, run, study"
+        "network",
+        help="L, o, g, G from a measurement; congestion in fat trees and networks from files",
     )
     actions = network.add_subparsers(
-        dest="action", metavar="{info,run,study}", required=True, parser_class=type(network)
+        dest="action",
+        metavar="{parameters,info,run,study}",
+        required=True,
+        parser_class=type(network),
     )
+    parameters = actions.add_parser(
+        "parameters",
+        help="L, o, g, G from a benchmark's output, to paste after --network",
+        description="Reads the output of Netgauge's loggp, of OSU's latency test (osu_latency) or "
+        "of IMB's PingPong. The first line is what --network takes; then what the file determines "
+        "of it, and what not.",
+    )
+    parameters.add_argument("file", metavar="FILE")
+    parameters.add_argument(
+        "--bytes", metavar="N", help="the largest message that is used (default: all)"
+    )
+    parameters.add_argument(
+        "--overhead", metavar="TIME", help="o, which OSU and IMB do not measure (default: 0)"
+    )
+    parameters.set_defaults(run=_parameters)
     info = actions.add_parser("info", help="hosts, switches, effective bisection bandwidth")
     _add_network(info)
     info.set_defaults(run=_info)
@@ -37,6 +57,19 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--ranks", type=int, help="of both patterns (default: all hosts)")
     run.set_defaults(run=_run)
     network_study.add_parser(actions)
+
+
+def _parameters(chosen: argparse.Namespace) -> None:
+    from ..measured.parameters import read_parameters
+
+    overhead = chosen.overhead and parse_seconds(chosen.overhead, "--overhead")
+    most = None if chosen.bytes is None else size(chosen.bytes, "bytes")
+    if most == 0:
+        raise ValueError("--bytes must be from 1, got 0")
+    found = read_parameters(chosen.file, most_bytes=most, overhead=overhead)
+    print(f"--network {found.line}")
+    for note in found.notes:
+        print(f"note: {note}")
 
 
 def _add_network(parser: argparse.ArgumentParser) -> None:

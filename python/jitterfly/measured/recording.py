@@ -26,6 +26,7 @@ def facts(
     source = {
         "tool": "jitterfly noise record",
         "version": __version__,
+        "node": platform.node(),
         "machine": f"{platform.node()}, {host.model()}"
         + (", a virtual machine" if host.is_virtual() else ""),
         "kernel": f"{platform.system()} {platform.release()} {platform.version()}",
@@ -39,6 +40,9 @@ def facts(
         + f", known to {1e6 * max(hz.drift_error for hz in rates):.2g} ppm",
         "iteration": _each(found, [_iteration(*pair) for pair in zip(found, rates, strict=True)]),
     }
+    task = host.task()
+    if task is not None:
+        source["rank"] = f"{task[0]} of {task[1]}"
     if quantum:
         source["quantum"] = f"{show_seconds(quantum)} of work in each iteration"
     costs = [_cost(*each) for each in zip(parts, found, rates, strict=True)]

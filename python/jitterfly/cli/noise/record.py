@@ -11,13 +11,16 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...fields import shorten
 from ...files import check_replaceable
 from ...units import parse_seconds, show_seconds
 from ..options import integer
 from . import reading
+
+if TYPE_CHECKING:
+    from ...measured import Measured
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
 _TOLD = ("machine", "kernel", "counter", "calibration", "iteration", "quantum", "overhead")
@@ -29,6 +32,10 @@ recording is not to be trusted, the first line says why, the file too, and the e
 
 With one CPU (the default) whatever can run elsewhere does. A program that fills the machine has the
 noise of --cpu all.
+
+Many nodes: srun --ntasks-per-node=1 jitterfly noise record --cpu all --out node.noise
+Each process of srun, mpirun or mpiexec writes a file of its own, such as node_rank07.noise;
+`jitterfly noise merge` joins them.
 """
 
 
@@ -66,8 +73,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from ...measured import noisefile, wording
-    from ...measured.host import allowed_cpus, show_cpus
+    from ...measured import noisefile
+    from ...measured.host import allowed_cpus, show_cpus, task
     from ...measured.record import MOST_DETOURS, record
 
     seconds = parse_seconds(chosen.seconds, "--seconds", positive=True)
@@ -76,8 +83,12 @@ def _run(chosen: argparse.Namespace) -> int:
     most = integer(chosen.most, "most", 1, MOST_DETOURS)
     started = time.strftime("%Y-%m-%dT%H-%M-%S")
     out = chosen.out or Path(f"{platform.node()}_cpu{show_cpus(cpus)}_{started}.noise")
+    one_of = task()
+    if one_of is not None:
+        out = _of_task(out, *one_of)
+    first = one_of is None or one_of[0] == 0
     _check_out(out, chosen.force)
-    with _Progress(seconds) as progress:
+    with _Progress(seconds if first else None) as progress:
         measured = record(
             seconds,
             cpus,
@@ -91,18 +102,35 @@ def _run(chosen: argparse.Namespace) -> int:
     noisefile.write(measured, out)
     reading.warn(measured)
     print(f"written: {out}", flush=True)  # before what takes a moment more
+    if first:
+        _show(measured)
+    if "stopped" in measured.source:
+        raise KeyboardInterrupt(f"{measured.source['stopped']}; what there is, is in {out}")
+    if "untrusted" in measured.source:
+        return 1
+    if one_of is None:
+        print(f"next: jitterfly noise show {out}")
+    elif first:
+        # Names that are not given begin with the hosts'.
+        every = chosen.out.with_stem(f"{chosen.out.stem}_rank*") if chosen.out else "*_rank*.noise"
+        print(f"next, when all have written: jitterfly noise merge ALL.noise {every}")
+    return 0
+
+
+def _show(measured: Measured) -> None:
+    from ...measured import wording
+
     for key in _TOLD:
         if key in measured.source:
             print(f"{key}: {measured.source[key]}")
     print("\n".join(wording.lines(measured)))
     for note in measured.notes:
         print(f"note: {note}")
-    if "stopped" in measured.source:
-        raise KeyboardInterrupt(f"{measured.source['stopped']}; what there is, is in {out}")
-    if "untrusted" in measured.source:
-        return 1
-    print(f"next: jitterfly noise show {out}")
-    return 0
+
+
+def _of_task(out: Path, rank: int, count: int) -> Path:
+    """The file of one process of many: of all of them it is the one with this name."""
+    return out.with_stem(f"{out.stem}_rank{rank:0{len(str(count - 1))}}")
 
 
 def _cpus(text: str, allowed: list[int]) -> list[int]:
@@ -130,13 +158,13 @@ def _check_out(out: Path, force: bool) -> None:
 
 
 class _Progress:
-    """A line on a terminal, else one now and then."""
+    """A line on a terminal, else one now and then; nothing where the time is None."""
 
-    def __init__(self, seconds: float):
-        self.seconds, self.bar, self.last = seconds, None, 0.0
+    def __init__(self, seconds: float | None):
+        self.seconds, self.bar, self.last = seconds, None, 0.0  # None: another process shows it
 
     def __enter__(self) -> _Progress:
-        if sys.stderr.isatty():
+        if self.seconds is not None and sys.stderr.isatty():
             try:
                 from tqdm import tqdm
             except ImportError:
@@ -151,6 +179,8 @@ class _Progress:
 
     def show(self, seconds: float, detours: int) -> None:
         """So much has been recorded."""
+        if self.seconds is None:
+            return
         left = show_seconds(max(self.seconds - seconds, 0.0), 2)
         if self.bar is not None:
             self.bar.n = seconds

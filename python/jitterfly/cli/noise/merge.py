@@ -1,0 +1,46 @@
+"""The command `jitterfly noise merge`: the recordings of many nodes in one noise file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ...files import check_replaceable
+from . import reading
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "merge",
+        help="join the recordings of many nodes in one file",
+        description="Joins noise files, such as those that `srun jitterfly noise record` wrote, "
+        "into one with a part for each CPU of each node. A study takes one of them (part = N) for "
+        "a trace, or the durations of all (part = 'all') for a distribution.",
+    )
+    parser.add_argument("out", type=Path, metavar="OUT.noise")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--force", action="store_true", help="replace OUT.noise if it exists")
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    from ...measured import load, noisefile, wording
+    from ...measured.merge import merge
+
+    out = chosen.out
+    check_replaceable(out)
+    if out.exists() and not chosen.force:
+        raise ValueError(f"{out} exists; --force replaces it")
+    if any(out.exists() and file.exists() and out.samefile(file) for file in chosen.files):
+        raise ValueError(f"{out} is one of the files that are to be merged; give another name")
+    merged = merge([(str(file), load(file)) for file in chosen.files])
+    noisefile.write(merged, out)
+    reading.warn(merged)
+    count, nodes = len(merged.parts), len(merged.source["nodes"].split(", "))
+    print(f"written: {out}: {count} parts of {nodes} node{'s' * (nodes != 1)}")
+    print("\n".join(wording.lines(merged)))
+    for note in merged.notes:
+        print(f"note: {note}")
+    print(f"next: jitterfly noise show {out}")

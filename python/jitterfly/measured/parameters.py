@@ -1,0 +1,230 @@
+"""L, o, g and G of a network from what a benchmark of messages between two ranks prints.
+
+Netgauge's ``-x loggp`` measures all four. A ping-pong (OSU's latency test, IMB's PingPong) times
+messages one after the other: it knows how long a message takes in all, and what a byte adds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import check_integer
+from ..units import Time, parse_seconds, show_seconds
+from .formats import Options, Text, netgauge_loggp, open_text
+from .formats.columns import Row, table
+from .summary import LogGPTable
+
+_OSU = re.compile(r"^[ \t]{0,40}# OSU MPI\S{0,20} Latency Test\b", re.MULTILINE)
+_OSU_HEAD = re.compile(r"[ \t]{0,40}#[ \t]{0,40}Size[ \t]{1,60}(?:Avg )?Latency ?\(us\)")
+_IMB = re.compile(r"^[ \t]{0,40}# Benchmarking PingPong[ \t]{0,40}$", re.MULTILINE)
+_IMB_HEAD = ["#bytes", "#repetitions", "t[usec]"]
+_FITS = 0.1  # part of a time by which a fit may miss it before that is said
+_SAME = 0.2  # part by which fits over few and over all sizes may differ before that is said
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Of the LogGP model, as `LogGOPS` takes them; seconds, G in seconds per byte.
+
+    `L + 2 o` is how long the smallest message took. `notes` says what the file does not determine.
+    """
+
+    L: float
+    o: float
+    g: float
+    G: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """What a command takes for its network.
+
+        Examples
+        --------
+        >>> Parameters(L=1e-6, o=2e-7, g=0, G=1.08e-10).line
+        'L=1us,o=200ns,g=0s,G=108ps'
+        """
+        values = {"L": self.L, "o": self.o, "g": self.g, "G": self.G}
+        return ",".join(f"{k}={show_seconds(v, 6).replace(' ', '')}" for k, v in values.items())
+
+
+def read_parameters(
+    path: str | Path, *, most_bytes: int | None = None, overhead: Time | None = None
+) -> Parameters:
+    """The parameters in a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Output of Netgauge ``-x loggp``, of OSU's latency test, or of IMB with PingPong.
+    most_bytes : int, optional
+        The largest message that is used. Protocols change with the size: a fit over small messages
+        does not hold for large ones.
+    overhead : float or str, optional
+        o, seconds, which a ping-pong does not measure: at most half of its shortest time.
+
+    Raises
+    ------
+    ValueError
+        FormatError where the file is none of these or malformed (it names the line); no message of
+        at most `most_bytes`; an overhead that is too large or that the file has.
+    OSError
+        It can not be read.
+    """
+    text = open_text(path)
+    most = 2**62 if most_bytes is None else check_integer(most_bytes, "most_bytes", 1, 2**62)
+    given = None if overhead is None else parse_seconds(overhead, "overhead")
+    if netgauge_loggp.recognise(text.head):
+        if given is not None:
+            raise ValueError(f"{text.name} has the overhead o: overhead must be left out")
+        (part,) = netgauge_loggp.read(text, Options()).parts
+        assert isinstance(part, LogGPTable)
+        return _of_loggp(text, part, most)
+    if _OSU.search(text.head):
+        return _of_pingpong(text, list(_osu_rows(text)), most, given)
+    if _IMB.search(text.head):
+        return _of_pingpong(text, list(_imb_rows(text)), most, given)
+    raise text.error(
+        None,
+        "has no parameters of a network that are known: output of Netgauge's loggp, of OSU's "
+        "latency test (osu_latency) and of IMB's PingPong has",
+    )
+
+
+def _of_loggp(text: Text, found: LogGPTable, most: int) -> Parameters:
+    used = found.bytes <= most
+    if not used.any():
+        raise text.error(None, f"has no message of at most {most} bytes, but from {found.bytes[0]}")
+    half = float(found.latency[0])
+    send, receive = float(found.send_overhead[0]), float(found.receive_overhead[0])
+    size = _bytes(found.bytes[0])
+    notes = []
+    if send + receive <= half:
+        o, latency = (send + receive) / 2, half - send - receive
+        notes.append(
+            f"o is the mean of o_s, {show_seconds(send)}, and o_r, {show_seconds(receive)}, at "
+            f"{size}; L is half a round trip, {show_seconds(half)}, less both"
+        )
+    else:
+        o, latency = half / 2, 0.0
+        notes.append(
+            f"L and o are not determined one by one: o_s, {show_seconds(send)}, and o_r, "
+            f"{show_seconds(receive)}, at {size} are together more than half a round trip, "
+            f"{show_seconds(half)}, as they overlap with the way; L = 0 and o = half of that keep "
+            "the time of a message, and are the most that noise of the CPU can hit"
+        )
+    fits = np.flatnonzero(used & np.isfinite(found.gap) & np.isfinite(found.gap_per_byte))
+    if not len(fits):
+        notes.append(f"g and G are not determined by messages of up to {most} bytes: too few sizes")
+        return Parameters(latency, o, 0.0, 0.0, tuple(notes))
+    first, last = fits[0], fits[-1]
+    notes.append(f"g and G are a fit over sizes up to {_bytes(found.bytes[last])}")
+    for name, values in (("g", found.gap), ("G", found.gap_per_byte)):
+        if abs(values[first] - values[last]) > _SAME * abs(values[last]):
+            notes.append(
+                f"{name} is {show_seconds(values[first])} up to {_bytes(found.bytes[first])} and "
+                f"{show_seconds(values[last])} up to {_bytes(found.bytes[last])}: choose up to "
+                "which size it is to hold"
+            )
+    gap, per_byte = max(float(found.gap[last]), 0.0), max(float(found.gap_per_byte[last]), 0.0)
+    notes += [f"the fit has a {name} below 0, which is taken for 0" for name, value in
+              (("g", found.gap[last]), ("G", found.gap_per_byte[last])) if value < 0]  # fmt: skip
+    return Parameters(latency, o, gap, per_byte, tuple(notes))
+
+
+def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None) -> Parameters:
+    """With the shortest message's time for L + 2 o, and G the slope of least relative error."""
+    columns = ["size", "time in us"]
+    values = table(text, rows, columns)
+    values = values[(values[:, 0] >= 1) & (values[:, 0] <= most)]
+    if not len(values):
+        least = f"1 to {most} bytes" if most < 2**62 else "1 byte or more"
+        raise text.error(None, f"has no time of a message of {least}")
+    values = values[np.argsort(values[:, 0], kind="stable")]
+    sizes, times = values[:, 0], values[:, 1] / 1e6
+    if not (times > 0).all():
+        raise text.error(None, "has a message that took no time")
+    whole = float(times[0])
+    o = overhead or 0.0
+    if 2 * o > whole:
+        raise ValueError(
+            f"overhead must be at most half of the {show_seconds(whole)} that a message took, "
+            f"got {show_seconds(o)}"
+        )
+    more = sizes - sizes[0]
+    weights = 1 / times**2
+    slope = float((weights * more * (times - whole)).sum() / max((weights * more**2).sum(), 1e-300))
+    per_byte = max(slope, 0.0)
+    notes = [f"a ping-pong determines L + 2 o, {show_seconds(whole)} at {_bytes(sizes[0])}, and G"]
+    if overhead is None:
+        notes.append(
+            "o is not determined: with o = 0 all of it is L, and noise hits no CPU work of a "
+            "message; give an overhead, and L becomes less by twice that"
+        )
+    notes.append("g is not determined: 0 means that messages follow each other as fast as o and G")
+    if len(sizes) < 2:
+        notes.append("G is not determined by messages of one size")
+    else:
+        notes.append(f"G is a fit over {len(sizes)} sizes up to {_bytes(sizes[-1])}")
+        notes += _misfit(sizes, times, whole + per_byte * more)
+    return Parameters(whole - 2 * o, o, 0.0, per_byte, tuple(notes))
+
+
+def _misfit(
+    sizes: npt.NDArray[np.float64], times: npt.NDArray[np.float64], fit: npt.NDArray[np.float64]
+) -> list[str]:
+    off = np.abs(fit / times - 1)
+    worst = int(np.argmax(off))
+    if off[worst] <= _FITS:
+        return []
+    return [
+        f"it is {off[worst]:.0%} off at {_bytes(sizes[worst])}, {show_seconds(float(fit[worst]))} "
+        f"for {show_seconds(float(times[worst]))}: fewer sizes may fit better"
+    ]
+
+
+def _osu_rows(text: Text) -> Iterator[Row]:
+    """Sizes and times of the last table: of a run that was repeated, the latest."""
+    rows: list[Row] = []
+    inside = False
+    for line, content in enumerate(text.lines, 1):
+        if _OSU_HEAD.match(content):
+            rows, inside = [], True
+        elif inside and content.strip() and not content.lstrip().startswith("#"):
+            words = content.split()
+            if words[0].isdecimal():
+                rows.append((line, [*words, ""][:2]))
+            else:
+                inside = False  # what the job printed next
+    if not rows:
+        raise text.error(None, "has no row of a size and its latency")
+    yield from rows
+
+
+def _imb_rows(text: Text) -> Iterator[Row]:
+    state = ""
+    rows: list[Row] = []
+    for line, content in enumerate(text.lines, 1):
+        words = content.split()
+        if _IMB.match(content):
+            state, rows = "block", []
+        elif state == "block" and words[:3] == _IMB_HEAD:
+            state = "table"
+        elif state == "table":
+            if not words or words[0].startswith("#"):
+                state = ""
+            else:
+                rows.append((line, [words[0], [*words, "", ""][2]]))
+    if not rows:
+        raise text.error(None, "has no row of PingPong")
+    yield from rows
+
+
+def _bytes(count: float) -> str:
+    return f"{int(count):,} byte{'s' * (int(count) != 1)}"
