@@ -11,6 +11,7 @@ from . import (
     budget,
     fit,
     goal,
+    init,
     network,
     noise,
     reproduce,
@@ -24,6 +25,7 @@ from . import (
 _EXAMPLES = """\
 examples:
   jitterfly slowdown --noise period=1ms,duration=25us --ranks 64..8192
+  jitterfly init mine.toml
   jitterfly run list
   jitterfly run ms12_fig12
   jitterfly run cs14_fig8 --seed 3 --out fig8 --workers gpus
@@ -66,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"jitterfly {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     run.add_parser(commands)
+    init.add_parser(commands)
     slowdown.add_parser(commands)
     results.add_parsers(commands)
     reproduce.add_parser(commands)
