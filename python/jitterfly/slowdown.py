@@ -191,7 +191,7 @@ def slowdown(
     >>> [row.ranks for row in found.rows], found.rows[0].noise_free
     ([64, 128, 256], 8.4042e-06)
     >>> print(f"{found.rows[2].slowdown:.2f}")
-    4.23 [4.15, 4.31]
+    5.17 [5.10, 5.24]
     """
     if isinstance(noise, (str, Path)):
         sources: tuple[Noise, ...] = (TraceNoise(file=str(noise)),)
@@ -223,8 +223,9 @@ def _row(ranks: int, samples: np.ndarray, quiet: float, confidence: float) -> Sl
     mean = stats.mean(samples, confidence)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
-        times = [float(np.float64(end) / quiet) for end in (mean.value, mean.low, mean.high)]
-    return SlowdownRow(ranks, quiet, mean, p50, p99, Estimate(*times, confidence, len(samples)))
+        value, low, high = np.array([mean.value, mean.low, mean.high]) / quiet
+    times = dataclasses.replace(mean, value=float(value), low=float(low), high=float(high))
+    return SlowdownRow(ranks, quiet, mean, p50, p99, times)
 
 
 def _interval(estimate: Estimate) -> str:
