@@ -53,7 +53,7 @@ def test_a_name_that_there_is_not(elsewhere, capsys):
     assert main(["run", "ms12_fig1"]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "ms12_fig1: no such file, and no study of that name comes with jitterfly" in error
+    assert "ms12_fig1: No such file, and no study of that name comes with jitterfly" in error
     assert "did you mean 'ms12_fig" in error
     assert all(name in error for name in NAMES)
     assert main(["run", "folder/ms12_fig12"]) == 2

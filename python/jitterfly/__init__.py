@@ -61,6 +61,7 @@ from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdow
 from .program import row_labels
 from .result import Result
 from .simulate import BackendError, noise_intervals, noise_phases, ready_times, simulate
+from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
 from .studies import Axis, Budget, Study, load_study
 from .sweep import run as run_study
@@ -116,6 +117,7 @@ __all__ = [
     "RingAllreduce",
     "ScatterAllgatherBroadcast",
     "Slowdown",
+    "SlowdownTable",
     "StepNoise",
     "Store",
     "Study",
@@ -140,6 +142,7 @@ __all__ = [
     "run_study",
     "show_seconds",
     "simulate",
+    "slowdown",
     "stats",
     "theory",
 ]

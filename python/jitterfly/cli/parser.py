@@ -6,12 +6,29 @@ import argparse
 from collections.abc import Sequence
 
 from ..version import __version__
-from . import advise, budget, fit, goal, network, noise, reproduce, results, run, theory, trace
+from . import (
+    advise,
+    budget,
+    fit,
+    goal,
+    init,
+    network,
+    noise,
+    reproduce,
+    results,
+    run,
+    slowdown,
+    theory,
+    trace,
+)
 
 _EXAMPLES = """\
 examples:
-  jitterfly run sweeps/ms12_fig12.toml
-  jitterfly run sweeps/cs14_fig8.toml --seed 3 --out fig8 --workers gpus
+  jitterfly slowdown --noise period=1ms,duration=25us --ranks 64..8192
+  jitterfly init mine.toml
+  jitterfly run list
+  jitterfly run ms12_fig12
+  jitterfly run cs14_fig8 --seed 3 --out fig8 --workers gpus
   jitterfly compare results/cs14_fig8:conventional results/cs14_fig8:redundant
   jitterfly reproduce --quick
   jitterfly trace --ranks 16 --within all --out trace.png
@@ -51,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"jitterfly {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     run.add_parser(commands)
+    init.add_parser(commands)
+    slowdown.add_parser(commands)
     results.add_parsers(commands)
     reproduce.add_parser(commands)
     theory.add_parser(commands)

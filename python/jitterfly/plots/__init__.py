@@ -24,6 +24,7 @@ __all__ = [
     "noise",
     "overhead",
     "samples",
+    "scaling",
     "slowdown",
     "spread",
     "tail",

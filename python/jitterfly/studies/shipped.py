@@ -60,6 +60,6 @@ def find_study(name: str | Path) -> Path:
     if path.stem in there:
         return there[path.stem].path
     raise ValueError(
-        f"{path}: no such file, and no study of that name comes with jitterfly"
+        f"{path}: No such file, and no study of that name comes with jitterfly"
         f"{did_you_mean(path.stem, list(there))}; those that do are {', '.join(there)}"
     )

@@ -1,0 +1,217 @@
+"""The command `jitterfly init`: a commented study of one's own, from a few answers or options."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .advise import _noise as noise_table
+from .advise import _scalars as table
+from .options import size
+
+EPILOG = """\
+examples:
+  jitterfly init                     asks for the rest on a terminal; Enter takes what is proposed
+  jitterfly init mine.toml --ranks 16..1024 --network L=1us,o=0.2us,G=0.1ns --noise node.noise \\
+      --algorithm ring_allreduce
+  jitterfly run mine.toml
+Without a terminal, what is not given is as proposed. The keys of a study: sweeps/README.md.
+"""
+
+_STUDY = """\
+# A study, written by `jitterfly init`. Run it: jitterfly run {file}
+# More values on an axis, other targets, observables or budgets extend the results that are there;
+# after other changes give it another name, or run it with --force.
+name = {name}  # of the results, too: results/{stem}
+title = {title}
+figure = "curves"                # also: family, distribution, tail, thirty
+seed = 1                         # of all noise: the same seed gives the same numbers
+
+# A cell runs until its targets are met, or its budget is spent. Without targets: all of the budget.
+targets = ["mean of slowdown ± 2 % at 95 %"]
+
+[realizations]                   # of a cell
+min = 200
+max = 20_000
+rank_rounds = 3e8                # ... or as many as so many messages pay for
+
+[case]
+message_bytes = {message_bytes}
+algorithm = {algorithm}
+{others}
+network = {network}
+# LogGOPS, seconds or text with a unit: L latency, o CPU time of a send and of a receive, g gap
+# between messages, G time per byte on the way, O CPU time per byte, gamma CPU time to combine one.
+# cycles = 10                    # so many collectives in a row, without a barrier between them
+# work = "50us"                  # CPU time of a compute phase before each
+
+[[case.noise]]                   # one table for each source; several act together
+{noise}
+# Of your own node: jitterfly noise record --out node.noise, and here
+# kind = "trace"
+# file = "node.noise"
+
+[axes.ranks]                     # the cells are the product of all axes
+values = {ranks}
+# [axes.message_bytes]           # in place of message_bytes above
+# values = [8, 1_000, 100_000]
+{variants}
+[observables]
+completion = {{ kind = "completion" }}
+slowdown = {{ kind = "slowdown" }}   # completion over that without noise
+"""
+_VARIANTS = """
+# To compare algorithms on the same noise, these in place of [observables] below:
+# [variants.plain]
+# [variants.redundant]
+# "algorithm.within" = "all"     # redundant copies inside the butterfly
+# [observables]
+# slowdown = { kind = "slowdown", variant = "plain" }
+# gain = { kind = "gain", of = "redundant", over = "plain" }
+"""
+
+
+class _Question(NamedTuple):
+    option: str
+    text: str
+    proposed: str
+    read: Callable[[str], Any]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "init",
+        help="write a commented study of your own",
+        description="Write a study that `jitterfly run` takes at once, with comments on what to "
+        "change. It asks on a terminal for what no option gives.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("file", nargs="?", type=Path, default=Path("study.toml"), metavar="FILE.toml",
+        help="default: study.toml; a file that is there is kept")  # fmt: skip
+    for question in _questions():
+        what = f"{question.text} (proposed: {question.proposed})"
+        add(f"--{question.option}", metavar="TEXT", help=what)
+    parser.set_defaults(run=_run)
+
+
+def _questions() -> list[_Question]:
+    return [
+        _Question("algorithm", "which collective: butterfly (an allreduce), ring_allreduce, "
+                  "dissemination_barrier, ...", "butterfly", _algorithm),
+        _Question("ranks", "numbers of ranks, such as 64,1000 or 16..1024", "16..1024", _ranks),
+        _Question("bytes", "message size, such as 8 or 1KiB", "8", _bytes),
+        _Question("network", "network, LogGOPS: latency L, overhead o, time per byte G",
+                  "L=1us,o=200ns,G=0.1ns", _network),
+        _Question("noise", "noise: a recorded file, or K=V,...",
+                  "period=1ms,duration=25us,start=stationary", _noise),
+    ]  # fmt: skip
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    from ..files import write_whole
+    from ..noise.files import files_from
+    from ..studies import parse_study
+    from .run import check_study
+
+    path: Path = chosen.file
+    if path.suffix != ".toml":
+        raise ValueError(f"{path}: the name of a study must end in .toml")
+    if path.exists():
+        raise ValueError(f"{path} is there already: give another name, or remove it")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: the directory {path.parent} does not exist")
+    answers = {one.option: _answer(one, getattr(chosen, one.option)) for one in _questions()}
+    text = _study(path, answers)
+    with files_from(path.absolute().parent):
+        check_study(parse_study(text, where=str(path)))
+    write_whole(path, text.encode())
+    print(f"written: {path}\nto run it: jitterfly run {path}")
+
+
+def _answer(question: _Question, given: str | None) -> Any:
+    """What was given, is answered on a terminal, or else is proposed."""
+    if given is not None:
+        return question.read(given)
+    while sys.stdin.isatty():
+        try:
+            text = input(f"{question.text}\n  --{question.option} [{question.proposed}]: ").strip()
+        except EOFError:
+            print()
+            break
+        try:
+            return question.read(text or question.proposed)
+        except ValueError as error:
+            print(f"  {error}")
+    else:
+        print(f"--{question.option} {question.proposed} (none was given)", file=sys.stderr)
+    return question.read(question.proposed)
+
+
+def _algorithm(text: str) -> str:
+    from ..algorithms import Algorithm
+
+    return Algorithm.from_dict({"kind": text}, "--algorithm").kind
+
+
+def _bytes(text: str) -> int:
+    return size(text, "bytes")
+
+
+def _ranks(text: str) -> list[int]:
+    from ..advice.sizes import read_ranks
+
+    return sorted(read_ranks(text, "--ranks"))
+
+
+def _network(text: str) -> dict[str, Any]:
+    from ..network import Network
+
+    fields = {"kind": "loggops"} | table(text, "network")
+    Network.from_dict(fields, "--network")
+    return fields
+
+
+def _noise(text: str) -> dict[str, Any]:
+    from ..noise import Noise
+
+    fields = noise_table(text)
+    Noise.from_dict(fields, "--noise")
+    return fields
+
+
+def _study(path: Path, answers: dict[str, Any]) -> str:
+    from ..algorithms import Algorithm
+    from ..units import show_size
+
+    noise, kind = dict(answers["noise"]), answers["algorithm"]
+    if "file" in noise and not Path(noise["file"]).is_absolute():  # relative to the study there
+        noise["file"] = os.path.relpath(noise["file"], path.parent)
+    others = sorted(set(Algorithm.kinds()) - {kind})
+    return _STUDY.format(
+        file=path,
+        name=json.dumps(path.stem),
+        stem=path.stem,
+        title=json.dumps(f"{kind} of {show_size(answers['bytes'])} under noise"),
+        message_bytes=answers["bytes"],
+        algorithm=_inline({"kind": kind}),
+        others=textwrap.fill(
+            "Others: " + ", ".join(others), 100, initial_indent="# ", subsequent_indent="# "
+        ),
+        network=_inline(answers["network"]),
+        noise="\n".join(f"{key} = {json.dumps(value)}" for key, value in noise.items()),
+        ranks=answers["ranks"],
+        variants=_VARIANTS if kind == "butterfly" else "",
+    )
+
+
+def _inline(fields: dict[str, Any]) -> str:
+    return f"{{ {', '.join(f'{key} = {json.dumps(value)}' for key, value in fields.items())} }}"

@@ -1,0 +1,256 @@
+"""How much a noise slows a collective down, over numbers of ranks: the first question of most."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import inspect
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from . import notebook, stats
+from .advice.sizes import read_ranks
+from .algorithms import Algorithm, Butterfly
+from .case import Case
+from .fields import Component, check_integer, shorten, summary
+from .network import LogGOPS, Network
+from .noise import Noise, TraceNoise
+from .simulate import simulate
+from .stats import Estimate
+from .units import Seconds, Time, show_seconds, show_size
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
+"""What is taken where no network is given: a fast interconnect of today, about."""
+USUAL_REALIZATIONS = 2000
+COLUMNS = (
+    "ranks", "noise_free_s", "mean_s", "mean_low_s", "mean_high_s", "p50_s", "p50_low_s",
+    "p50_high_s", "p99_s", "p99_low_s", "p99_high_s", "slowdown", "slowdown_low", "slowdown_high",
+    "realizations", "confidence", "seed",
+)  # fmt: skip
+
+
+class SlowdownRow(NamedTuple):
+    """Completion of the last of so many ranks, seconds, and how many times the noise-free one."""
+
+    ranks: int
+    noise_free: float
+    mean: Estimate
+    p50: Estimate
+    p99: Estimate
+    slowdown: Estimate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SlowdownTable:
+    """What `slowdown` found.
+
+    Attributes
+    ----------
+    case : Case
+        The case of the most ranks; the others differ in `ranks` alone.
+    rows : tuple of SlowdownRow
+        By ascending ranks.
+    seed : int
+    """
+
+    case: Case
+    rows: tuple[SlowdownRow, ...]
+    seed: int
+
+    def __repr__(self) -> str:
+        last = self.rows[-1]
+        return f"SlowdownTable({len(self.rows)} rows; {last.slowdown} on {last.ranks:,} ranks)"
+
+    def title(self) -> str:
+        """What was simulated, and under which noise."""
+        size = show_size(self.case.message_bytes)
+        return f"{self.case.algorithm.kind}, {size}, under noise: " + "; ".join(
+            map(in_words, self.case.noise)
+        )
+
+    def lines(self) -> list[str]:
+        """The table as text."""
+        rows = [("ranks", "without noise", "mean", "p50", "p99", "slowdown (mean)")]
+        for row in self.rows:
+            p50, p99 = (show_seconds(float(one.value)) for one in (row.p50, row.p99))
+            rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), _interval(row.mean), p50,
+                         p99, f"{row.slowdown:.3g}"))  # fmt: skip
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return ["  ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True))
+                for row in rows]  # fmt: skip
+
+    def notes(self) -> list[str]:
+        """Network and realizations, and what the intervals are."""
+        first = self.rows[0]
+        text = [
+            f"network: {in_words(self.case.network)}",
+            f"{first.mean.realizations:,} realizations for each number of ranks, seed {self.seed}; "
+            f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
+        ]
+        if first.p99.too_small:
+            least = stats.realizations_needed(0.99, first.p99.confidence)
+            text.append(f"too few realizations for an interval of p99: it takes {least}")
+        return text
+
+    def to_csv(self) -> str:
+        """A line for each number of ranks, with the intervals of all columns."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in self.rows:
+            estimates = (row.mean, row.p50, row.p99, row.slowdown)
+            ends = [end for one in estimates for end in (one.value, one.low, one.high)]
+            writer.writerow([row.ranks, row.noise_free, *ends, row.mean.realizations,
+                             row.mean.confidence, self.seed])  # fmt: skip
+        return text.getvalue()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of `to_csv`; `ValueError` if pandas is not installed."""
+        frame: pandas.DataFrame = notebook.package("pandas").read_csv(io.StringIO(self.to_csv()))
+        return frame
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Completion and slowdown against ranks; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`.
+        """
+        return notebook.picture("scaling", self, path=path)
+
+    def _repr_html_(self) -> str:
+        return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
+
+
+def slowdown(
+    noise: str | Path | Noise | Sequence[Noise],
+    ranks: int | str | Sequence[int],
+    *,
+    network: Network = USUAL_NETWORK,
+    algorithm: Algorithm | None = None,
+    message_bytes: int = 8,
+    cycles: int = 1,
+    work: Time = 0.0,
+    realizations: int = USUAL_REALIZATIONS,
+    confidence: float = 0.95,
+    seed: int = 0,
+    backend: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int, int, int], object] | None = None,
+) -> SlowdownTable:
+    """How much a noise slows a collective down, for each number of ranks.
+
+    Parameters
+    ----------
+    noise : str, Path, Noise or list of Noise
+        A file of measured noise, which each rank replays from a place of its own; or sources.
+    ranks : int, str or list of int
+        Such as ``"64..8192"`` (powers of two), ``"64,1000"`` or ``[64, 1000]``.
+    network : Network
+        What a message costs. Without it L = 1 us, o = 200 ns, G = 0.1 ns a byte.
+    algorithm : Algorithm, optional
+        Of the collective; a butterfly allreduce where it is left out.
+    message_bytes, cycles, work
+        As in `Case`: bytes; collectives in a row, the end of the last one counts; CPU time of a
+        compute phase before each, seconds.
+    realizations : int
+        For each number of ranks, from 2.
+    confidence : float
+        Of each interval, between 0 and 1.
+    seed, backend, threads
+        As in `simulate`.
+    progress : callable, optional
+        Called before each number of ranks as ``progress(done, numbers, ranks)``.
+
+    Returns
+    -------
+    SlowdownTable
+
+    Raises
+    ------
+    ValueError
+        Names the argument and its range; the noise can hit nothing; a file can not be read.
+    BackendError
+        "cuda" can not be used, or failed; it says why. Also a `ValueError`.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> noise = jf.PeriodicNoise(period="1ms", duration="25us", start="stationary")
+    >>> found = jf.slowdown(noise, "64..256", seed=7, realizations=500)
+    >>> [row.ranks for row in found.rows], found.rows[0].noise_free
+    ([64, 128, 256], 8.4042e-06)
+    >>> print(f"{found.rows[2].slowdown:.2f}")
+    5.17 [5.10, 5.24]
+    """
+    if isinstance(noise, (str, Path)):
+        sources: tuple[Noise, ...] = (TraceNoise(file=str(noise)),)
+    elif isinstance(noise, Noise):
+        sources = (noise,)
+    else:
+        sources = tuple(noise)
+    if not sources:
+        raise ValueError(f"noise must hold at least one source, got {shorten(noise)}")
+    check_integer(realizations, "realizations", 2, 2**32)
+    stats.mean([0.0], confidence)  # what it must be, before anything runs
+    cases = [
+        Case(count, algorithm=algorithm or Butterfly(), network=network, noise=sources,
+             message_bytes=message_bytes, cycles=cycles, work=work)
+        for count in sorted(read_ranks(ranks, "ranks"))
+    ]  # fmt: skip
+    rows = []
+    for done, case in enumerate(cases):
+        if progress is not None:
+            progress(done, len(cases), case.ranks)
+        result = simulate(case, realizations, seed, backend, threads)
+        rows.append(
+            _row(case.ranks, result.samples[:, -1], float(result.noise_free[-1]), confidence)
+        )
+    return SlowdownTable(cases[-1], tuple(rows), seed)
+
+
+def _row(ranks: int, samples: np.ndarray, quiet: float, confidence: float) -> SlowdownRow:
+    mean = stats.mean(samples, confidence)
+    p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
+    with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
+        value, low, high = np.array([mean.value, mean.low, mean.high]) / quiet
+    times = dataclasses.replace(mean, value=float(value), low=float(low), high=float(high))
+    return SlowdownRow(ranks, quiet, mean, p50, p99, times)
+
+
+def _interval(estimate: Estimate) -> str:
+    value, low, high = (
+        show_seconds(float(end)) for end in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} [{low}, {high}]"
+
+
+def in_words(part: Component) -> str:
+    """A network or a noise with the fields that were given, times with units; a file by its name.
+
+    Examples
+    --------
+    >>> in_words(USUAL_NETWORK)
+    'loggops, L = 1 us, o = 200 ns, G = 100 ps'
+    """
+    words = [part.kind]
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if field.name == "sha256" or value is None or value is field.default:
+            continue
+        timed = isinstance(inspect.getattr_static(type(part), field.name), Seconds)
+        if timed and value == field.default:
+            continue
+        shown = show_seconds(value) if timed else summary(value)
+        words.append(f"{field.name} = {Path(value).name if field.name == 'file' else shown}")
+    return ", ".join(words)

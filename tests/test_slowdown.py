@@ -1,0 +1,135 @@
+"""How much a noise slows a collective down: the call, the command, its table and picture."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly.cli import main
+from jitterfly.slowdown import USUAL_NETWORK, in_words
+
+FILE = Path(__file__).parents[1] / "sweeps" / "examples" / "vm.noise"
+NOISE = jf.PeriodicNoise("1ms", "25us", start="stationary")
+
+
+def run(capsys, *arguments):
+    code = main(["slowdown", *map(str, arguments)])
+    return code, *capsys.readouterr()
+
+
+def test_rows_are_what_simulate_gives():
+    found = jf.slowdown(NOISE, [64, 8], seed=5, realizations=400, message_bytes=16)
+    assert [row.ranks for row in found.rows] == [8, 64]
+    for row in found.rows:
+        case = jf.Case(row.ranks, network=USUAL_NETWORK, noise=[NOISE], message_bytes=16)
+        result = jf.simulate(case, 400, seed=5)
+        samples = result.column("completion")
+        assert row.noise_free == result.noise_free[0]
+        mean = jf.stats.mean(samples)
+        assert (row.mean.value, row.mean.low, row.mean.high) == (mean.value, mean.low, mean.high)
+        assert row.p50.value == jf.stats.quantiles(samples, 0.5).value
+        assert row.p99.value == jf.stats.quantiles(samples, 0.99).value
+        assert row.slowdown.value == pytest.approx(mean.value / row.noise_free, rel=1e-12)
+        assert row.slowdown.low < row.slowdown.value < row.slowdown.high
+    assert found.rows[1].slowdown.low > 1
+
+
+def test_a_file_several_sources_and_other_cases():
+    assert jf.slowdown(str(FILE), 16, realizations=50).case.noise == (jf.TraceNoise(str(FILE)),)
+    assert jf.slowdown(FILE, 16, realizations=50).rows[0].ranks == 16
+    ring = jf.slowdown([NOISE, NOISE], "4..16", algorithm=jf.RingAllreduce(), cycles=2,
+                       work="10us", network=jf.LogGOPS("1us", "1us"), realizations=20)  # fmt: skip
+    assert [row.ranks for row in ring.rows] == [4, 8, 16]
+    assert ring.case.cycles == 2
+    assert ring.rows[0].noise_free > 2e-5  # the end of the second cycle
+    with pytest.raises(ValueError, match="noise must hold at least one source"):
+        jf.slowdown([], 4)
+    with pytest.raises(ValueError, match="realizations must be an integer from 2"):
+        jf.slowdown(NOISE, 4, realizations=1)
+
+
+def test_table_pandas_and_picture(tmp_path):
+    found = jf.slowdown(NOISE, [4, 1000], realizations=100)
+    header, first, second = found.lines()
+    assert header.split() == [
+        "ranks",
+        "without",
+        "noise",
+        "mean",
+        "p50",
+        "p99",
+        "slowdown",
+        "(mean)",
+    ]
+    assert first.split()[0] == "4"
+    assert second.split()[0] == "1,000"
+    assert f"{found.rows[1].slowdown:.3g}" in second
+    assert "too few realizations for an interval of p99: it takes 368" in found.notes()
+    rows = list(csv.DictReader(found.to_csv().splitlines()))
+    assert float(rows[1]["p99_s"]) == found.rows[1].p99.value
+    assert repr(found).startswith("SlowdownTable(2 rows; ")
+    assert "1,000" in found._repr_html_()
+    pytest.importorskip("matplotlib")
+    figure = found.plot(tmp_path / "a.svg")
+    assert len(figure.axes) == 2
+    told = (tmp_path / "a.svg").read_text()
+    assert "<svg" in told
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(found.to_pandas(), pandas.DataFrame)
+    np.testing.assert_allclose(found.to_pandas().mean_s, [row.mean.value for row in found.rows])
+
+
+def test_the_command_prints_one_table(capsys, tmp_path):
+    code, out, err = run(
+        capsys, "--noise", FILE, "--ranks", "4..16", "--realizations", 100, "--out", tmp_path / "x"
+    )
+    assert code == 0
+    assert out.startswith("butterfly, 8 B, under noise: trace, file = vm.noise\n")
+    assert [line.split()[0] for line in out.splitlines()[3:6]] == ["4", "8", "16"]
+    assert "network: loggops, L = 1 us, o = 200 ns, G = 100 ps\n" in out
+    assert "network: loggops, L = 1 us, o = 200 ns, G = 100 ps (none was given with --net" in err
+    found = jf.slowdown(FILE, "4..16", realizations=100)
+    assert "\n".join(found.lines()) in out
+    assert (tmp_path / "x" / "slowdown.csv").read_text() == found.to_csv()
+    assert (tmp_path / "x" / "slowdown.png").stat().st_size > 10_000
+
+
+def test_the_command_takes_what_others_take(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    code, out, err = run(
+        capsys, "--noise", "period=1ms,duration=25us,start=stationary", "--noise", FILE, "--ranks",
+        "4,6", "--network", "L=2us,o=0.5us", "--algorithm", "ring_allreduce", "--bytes", "1KiB",
+        "--cycles", "2", "--work", "1us", "--realizations", "20", "--seed", "4", "--threads", "1",
+        "--picture", tmp_path / "a.pdf",
+    )  # fmt: skip
+    assert code == 0
+    assert "ring_allreduce, 1 KiB, under noise: periodic, period = 1 ms, duration = 25 us" in out
+    assert "20 realizations for each number of ranks, seed 4" in out
+    assert "none was given" not in err
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.pdf"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--noise", "nofile"], "nofile can not be read"),
+        (["--noise", "period=1ms"], "key 'duration' is missing"),
+        (["--noise", FILE, "--algorithm", "ring"], "--algorithm: kind must be one of"),
+        (["--noise", FILE, "--network", "L=1us"], "--network: key 'o' is missing"),
+        (["--noise", FILE, "--picture", "a.word"], "must end in one of"),
+        (["--noise", FILE, "--realizations", "1"], "--realizations must be an integer from 2"),
+    ],
+)
+def test_errors_are_one_line(capsys, arguments, words):
+    code, out, err = run(capsys, "--ranks", "4", *arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_parts_in_words():
+    assert in_words(NOISE) == "periodic, period = 1 ms, duration = 25 us, start = 'stationary'"
+    assert in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
+    assert in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 us, beta = 0 s"
