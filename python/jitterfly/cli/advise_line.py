@@ -6,6 +6,7 @@ import sys
 import time
 from typing import Any
 
+_FIRST = 2.0  # seconds until the first line where there is no terminal
 _EVERY = {True: 0.2, False: 10.0}  # seconds between lines: on a terminal, elsewhere
 
 
@@ -14,7 +15,7 @@ class Line:
 
     def __init__(self) -> None:
         self.terminal = sys.stderr.isatty()
-        self.last = time.monotonic()
+        self.last = time.monotonic() - (0.0 if self.terminal else _EVERY[False] - _FIRST)
         self.drawn = False
 
     def __call__(self, state: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .fit import table
 from .options import number, tell_of_wait, value
+from .progress import Phases
 
 _ROWS = 14  # of the table that is printed
 
@@ -70,12 +71,16 @@ def _run(chosen: argparse.Namespace) -> None:
         _measured(chosen, fields, options)
         return
     from ..inference import Question, budget, curves_over_delays, tell
+    from ..inference.simulated import watching
 
     question = Question(delay=chosen.delay, **fields)
     tell_of_wait(question.rounds)
-    found = budget(question, **options)
+    with Phases() as phases, watching(phases):
+        found = budget(question, **options)
     print("\n".join(tell.answer(found)), flush=True)
-    curves = curves_over_delays(question, options["confidence"])
+    with Phases() as phases, watching(phases):
+        phases("the curve over D")
+        curves = curves_over_delays(question, options["confidence"])
     few = [curve[:: max(len(curve) // _ROWS, 1)] for curve in curves]
     print("\n" + "\n".join(tell.over_delays(few)))
     if chosen.out is not None:
@@ -85,9 +90,13 @@ def _run(chosen: argparse.Namespace) -> None:
 def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[str, Any]) -> None:
     if chosen.out is not None:
         raise ValueError("--out is for --delay: with --noise there is no curve over D")
+    from ..inference.simulated import watching
     from ..inference.thinning import thinned
 
-    print("\n".join(thinned(chosen.noise, **fields, **options).lines()))
+    with Phases() as phases, watching(phases):
+        phases(f"reading {chosen.noise}")
+        found = thinned(chosen.noise, **fields, **options)
+    print("\n".join(found.lines()))
 
 
 def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:

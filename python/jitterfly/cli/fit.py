@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .options import number, tell_of_wait, value
+from .progress import Phases
 
 _MOST_BYTES = 2**62
 
@@ -59,6 +60,7 @@ def add_parser(commands: Any) -> None:
 
 def _run(chosen: argparse.Namespace) -> None:
     from ..inference import fit, read_curves
+    from ..inference.simulated import watching
     from ..inference.words import report
 
     size = None if chosen.bytes is None else _size(chosen.bytes)
@@ -71,18 +73,21 @@ def _run(chosen: argparse.Namespace) -> None:
     if chosen.model == "bernoulli" and chosen.rank == "last":
         tell_of_wait(max(curve.rounds[-1] for curve in curves))
     probability = chosen.probability
-    found = [
-        fit(
-            curve,
-            chosen.model,
-            chosen.rank,
-            step=chosen.step,
-            delay=chosen.delay,
-            probability=None if probability is None else number(probability, "probability"),
-            confidence=number(chosen.confidence, "confidence"),
-        )
-        for curve in curves
-    ]
+    with Phases() as phases, watching(phases):
+        found = []
+        for place, curve in enumerate(curves, 1):
+            phases(f"curve {place} of {len(curves)}{f', {curve.name}' if curve.name else ''}")
+            found.append(
+                fit(
+                    curve,
+                    chosen.model,
+                    chosen.rank,
+                    step=chosen.step,
+                    delay=chosen.delay,
+                    probability=None if probability is None else number(probability, "probability"),
+                    confidence=number(chosen.confidence, "confidence"),
+                )
+            )
     print("\n\n".join("\n".join(report(one)) for one in found))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write(found, chosen.out))}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..fields import shorten
 from ..units import parse_seconds
 from . import network_study
 from .options import size, value
+from .progress import Phases
 
 if TYPE_CHECKING:
     from ..congestion import Topology
@@ -122,7 +124,11 @@ def _info(chosen: argparse.Namespace) -> None:
 
     network = _network(chosen)
     assert isinstance(network, (FatTree, NetworkMap))
-    found = bisection_bandwidth(network, chosen.realizations, chosen.seed, **_engine(chosen))
+    with Phases() as phases:
+        report = partial(phases, "random bisections")
+        found = bisection_bandwidth(
+            network, chosen.realizations, chosen.seed, progress=report, **_engine(chosen)
+        )
     print(f"hosts: {network.hosts}, switches: {network.switches}, directed links: {network.edges}")
     dropped = f", {network.dropped} routes dropped" if isinstance(network, NetworkMap) else ""
     print(f"routing: {network.routing_name}{dropped}")
@@ -149,10 +155,15 @@ def _run(chosen: argparse.Namespace) -> None:
             f"a slowdown needs a perturbation and a rule of {', '.join(DELAYS)}; got perturbation "
             f"{case.perturbation!r} and rule {case.rule!r}"
         )
-    both = [
-        simulate_congestion(each, chosen.realizations, chosen.seed, **_engine(chosen))
-        for each in (case, case.unperturbed())
-    ]
+    both = []
+    with Phases() as phases:
+        for each, name in ((case, "with the others' traffic"), (case.unperturbed(), "without it")):
+            report = partial(phases, name)
+            both.append(
+                simulate_congestion(
+                    each, chosen.realizations, chosen.seed, progress=report, **_engine(chosen)
+                )
+            )
     name, hosts = case.network.routing_name, case.network.hosts
     print(f"{case.pattern} against {case.perturbation}, rule {case.rule}, routing {name}")
     print(

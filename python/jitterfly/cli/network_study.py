@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .progress import Phases
+
 
 def add_parser(actions: Any) -> None:
     """Add the command to those of `jitterfly network`."""
@@ -49,14 +51,16 @@ def _study(chosen: argparse.Namespace) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ValueError(f"two files are called {twice[0]!r}: their rows could not be told apart")
-    path = network_study(
-        chosen.out,
-        quick=chosen.quick,
-        only=chosen.only,
-        maps={name: NetworkMap.read(*both) for name, both in zip(names, files, strict=True)},
-        realizations=chosen.realizations,
-        seed=chosen.seed,
-        told=told,
-    )
+    with Phases() as phases:
+        path = network_study(
+            chosen.out,
+            quick=chosen.quick,
+            only=chosen.only,
+            maps={name: NetworkMap.read(*both) for name, both in zip(names, files, strict=True)},
+            realizations=chosen.realizations,
+            seed=chosen.seed,
+            told=told,
+            progress=phases,
+        )
     print(path.read_text(encoding="utf-8"), end="")
     print(f"\nwritten: {path.parent}")

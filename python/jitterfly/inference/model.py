@@ -18,7 +18,7 @@ from ..fields import check_choice
 from ..noise import Exponential
 from . import table
 from .hits import one_rank
-from .simulated import UNIT, extra
+from .simulated import UNIT, extra, part_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -119,7 +119,8 @@ def simulated_mean(name: str, rank: str, rounds: int, free: bool) -> tuple[Any, 
     grid[-1] = 1.0
     means, errors = np.empty(len(grid)), np.empty(len(grid))
     for i, p in enumerate(grid):
-        found = extra(2**rounds, Exponential(UNIT), float(p), count, rank=rank, seed=7)
+        with part_of(f"{name} delays on 2^{rounds} ranks", i, len(grid)):
+            found = extra(2**rounds, Exponential(UNIT), float(p), count, rank=rank, seed=7)
         means[i] = found.mean()
         errors[i] = found.std(ddof=1) / math.sqrt(count) / max(means[i], 1e-12)
     if len(grid) == 1:

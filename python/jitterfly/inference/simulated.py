@@ -6,6 +6,11 @@ completion is the extra time itself. With one seed, `extra` can only grow with t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +21,33 @@ from ..noise import StepNoise
 from ..noise.distributions import Distribution
 from ..simulate import simulate
 from ..units import TICKS_PER_SECOND
+
+Progress = Callable[[str, float, float], object]
+"""Called with what is simulated, how much of it is done, and how much there is of it."""
+
+_watched: ContextVar[Progress | None] = ContextVar("watched", default=None)
+
+
+@contextmanager
+def watching(progress: Progress | None) -> Iterator[None]:
+    """Tell `progress` how far each simulation of the block is: tables and fits are made of many."""
+    token = _watched.set(progress)
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+
+
+def part_of(name: str, done: int, parts: int) -> AbstractContextManager[None]:
+    """As `watching`: the simulation of the block is one of the parts of something larger."""
+    outer = _watched.get()
+
+    def inside(_: str, here: float, of_here: float) -> None:
+        if outer is not None:
+            outer(name, done + here / of_here, parts)
+
+    return watching(None if outer is None else inside)
+
 
 UNIT = 1e-6  # seconds: 10^6 ticks, so that shapes are resolved to 10^-6
 _COLUMN = {"last": 0, "mean": 2}  # of latest, earliest, mean
@@ -53,6 +85,10 @@ def extra(
         observe="completion" if rank == "last" else "spread",
     )
     column = 0 if rank == "last" else _COLUMN[rank]
-    result = simulate(case, realizations, seed=seed, first=first)
+    told, name = _watched.get(), f"{realizations:,} realizations at p = {probability:.3g}"
+    report = None if told is None else partial(told, name)
+    if report is not None:
+        report(0, realizations)
+    result = simulate(case, realizations, seed=seed, first=first, progress=report)
     ticks: npt.NDArray[np.float64] = result.ticks[:, column] / (UNIT * TICKS_PER_SECOND)
     return ticks

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ..noise import Fixed
 from .hits import any_hit
-from .simulated import UNIT, extra
+from .simulated import UNIT, extra, part_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -106,7 +106,8 @@ def make(rounds: int, realizations: int, per_decade: int = _PER_DECADE) -> Table
     grid[-1] = 1.0
     counts = np.empty((points, rounds + 1), dtype=np.int64)
     for i, p in enumerate(grid):
-        hits = extra(2**rounds, Fixed(UNIT), float(p), realizations, seed=_SEED)
+        with part_of(f"table of hits for 2^{rounds} ranks", i, points):
+            hits = extra(2**rounds, Fixed(UNIT), float(p), realizations, seed=_SEED)
         counts[i] = np.bincount(np.rint(hits).astype(int), minlength=rounds + 1)
     return Table(rounds, grid, counts)
 

@@ -42,6 +42,7 @@ def network_study(
     realizations: int | None = None,
     seed: int = 0,
     told: Callable[[str], object] = lambda text: None,
+    progress: Callable[[str], object] = lambda phase: None,
 ) -> Path:
     """Run HSL09's figures; write findings.txt, slowdown.csv, bisection.csv and pictures.
 
@@ -60,6 +61,8 @@ def network_study(
     seed : int
     told : callable
         Gets a line of text for each setting.
+    progress : callable
+        Gets the name of each phase after the settings: bandwidths and pictures.
 
     Returns
     -------
@@ -84,9 +87,10 @@ def network_study(
     path.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
     points = run_settings(chosen, count, seed, told)
     write_whole(path / SLOWDOWNS, slowdowns(points).encode())
-    write_whole(path / BANDWIDTHS, _bandwidths(given, count, seed, quick).encode())
+    write_whole(path / BANDWIDTHS, _bandwidths(given, count, seed, quick, progress).encode())
     write_whole(path / FINDINGS, (findings(points) + "\n").encode())
     if can_draw():
+        progress("pictures")
         _pictures(points, path, seed)
     return path / FINDINGS
 
@@ -131,7 +135,13 @@ def slowdowns(points: Sequence[Point]) -> str:
     return _csv([names, *rows])
 
 
-def _bandwidths(maps: Mapping[str, Topology], count: int, seed: int, quick: bool) -> str:
+def _bandwidths(
+    maps: Mapping[str, Topology],
+    count: int,
+    seed: int,
+    quick: bool,
+    progress: Callable[[str], object],
+) -> str:
     names = ["network", "hosts", "routing", "realizations", "seed", "bandwidth", "low", "high"]
     networks = [(name, tree) for name, (tree, _) in SYSTEMS.items()]
     networks += [
@@ -144,12 +154,15 @@ def _bandwidths(maps: Mapping[str, Topology], count: int, seed: int, quick: bool
         [name, network.hosts, network.routing_name, count, seed, *map(_number, found[1:4])]
         for name, network in networks
         if network.hosts <= (1152 if quick else _LARGE) or name in maps
-        for found in [_bandwidth(network, count, seed)]
+        for found in [_bandwidth(name, network, count, seed, progress)]
     ]
     return _csv([names, *rows])
 
 
-def _bandwidth(network: Topology, count: int, seed: int) -> tuple[str, float, float, float]:
+def _bandwidth(
+    name: str, network: Topology, count: int, seed: int, progress: Callable[[str], object]
+) -> tuple[str, float, float, float]:
+    progress(f"effective bisection bandwidth: {name}, routing {network.routing_name}")
     found = bisection_bandwidth(network, count, seed)
     return network.routing_name, found.value, found.low, found.high
 

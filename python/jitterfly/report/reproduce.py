@@ -153,7 +153,8 @@ class _Reproduction:
     def add_theory(self, stream: TextIO) -> None:
         """The section on theory, after those of the studies."""
         print("theory beside simulation", file=stream, flush=True)
-        self.sections.append(theory.section(self.out, quick=self.tally.quick))
+        told = partial(print, file=stream, flush=True)
+        self.sections.append(theory.section(self.out, quick=self.tally.quick, told=told))
         write_whole(self.out / PAGE, report(self.tally, self.sections, ()).encode())
 
     def _finish(self, started: float, before: int, store: Store) -> None:

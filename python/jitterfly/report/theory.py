@@ -133,6 +133,7 @@ def _make(folder: Path, sizes: data.Sizes, told: Told) -> list[list[str]]:
             ],
         ),
     }
+    told("pictures")
     with draw.drawing():
         for name, make in drawn.items():
             draw.save(make(), folder / f"{name}.svg")
