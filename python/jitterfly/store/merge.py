@@ -71,7 +71,7 @@ def _check_aims(one: Store, other: Store) -> None:
 
 
 def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list[RecordFile]]]:
-    """Every file of `merged`, before those of the same cell or place in `stores`."""
+    """All records of a cell or place in `merged`, before those of the same in `stores`."""
     seen = set()
     for place in merged.places:
         records = merged.records(place)
@@ -79,8 +79,8 @@ def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list
             code = own.identity.id
             if code not in seen:
                 seen.add(code)
-                others = [s.files[code] for s in stores if code in s.files]
-                files = [RecordFile(path, own.identity) for path in others if path != own.path]
+                others = [store.bundle(code, lambda: "") for store in stores]
+                files = [RecordFile(one, own.identity) for one in others if one.path != own.path]
                 yield place, [own, *files]
 
 

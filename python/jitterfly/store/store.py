@@ -2,7 +2,8 @@
 
     OUT/study.toml      the study, word for word
     OUT/store.json      format, seed, budget and targets in use, versions, backends
-    OUT/records/*.jfr   samples of a cell, or summaries of a place (see `records`)
+    OUT/records/*.jfr   samples of a cell, or summaries of a place (see `records`); of a large
+                        study 256 files that cells share, by the first two digits of their hash
     OUT/.lock           held by the run that writes
 
 A record counts when it is whole: a run that is stopped at any moment loses what was in flight.
@@ -10,7 +11,7 @@ A record counts when it is whole: a run that is stopped at any moment loses what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -28,12 +29,15 @@ from ..studies.place import Place
 from ..studies.study import Study
 from . import meta as metas
 from .behind import Behind
+from .bundle import Bundle
 from .lock import locked
 from .looks import last_look
 from .placerecords import PlaceRecords
 from .recent import Recent, too_much
 from .recordfile import RecordFile
 from .takeover import RECORDS, check_directory, take_over
+
+MOST_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
 
 
 class Store:
@@ -44,6 +48,7 @@ class Store:
         self._new = new  # files that a power cut may still empty
         self.open_files: dict[str, RecordFile] = {}  # by hash: places may share a cell
         self.recent, self.behind = Recent(), Behind()
+        self._bundles: dict[Path, Bundle] = {}
         self._records: dict[int, PlaceRecords] = {}
         self._data: dict[tuple[int, int], PlaceData] = {}
         self._decisions: dict[int, tuple[int, Decision]] = {}
@@ -103,9 +108,27 @@ class Store:
 
     @cached_property
     def files(self) -> dict[str, Path]:
-        """Files of records by the hash that ends their name."""
+        """Files of records by what ends their name: a hash, or the two digits that many share."""
         found = sorted((self.path / RECORDS).glob("*.jfr"))
         return {path.stem.rpartition("_")[2]: path for path in found}
+
+    @cached_property
+    def _many(self) -> bool:
+        return sum(len(place.cells) + 1 for place in self.places) > MOST_OWN_FILES
+
+    def bundle(self, code: str, name: Callable[[], str]) -> Bundle:
+        """The file with the records of a cell or place, by its hash: the one that it is in, if any.
+
+        A new one is its own, with `name` in its name, or shared where there would be too many.
+        """
+        shared = code[:2]
+        path = self.files.get(code) or self.files.get(shared)
+        if path is None:
+            stem = shared if self._many else f"{name()}_{code}"
+            path = self.path / RECORDS / f"{stem}.jfr"
+        if path not in self._bundles:
+            self._bundles[path] = Bundle(path, self.behind, shared=path.stem == shared)
+        return self._bundles[path]
 
     def records(self, place: Place) -> PlaceRecords:
         """The files of a place."""
