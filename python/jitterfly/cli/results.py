@@ -50,9 +50,9 @@ def add_parsers(commands: Any) -> None:
 
 def _status(chosen: argparse.Namespace) -> None:
     from ..analysis.status import status
-    from ..store import Store
+    from ..store.standing import standing
 
-    print(status(Store.open(chosen.results), only_open=chosen.open))
+    print(status(standing(chosen.results), only_open=chosen.open))
 
 
 def _plot(chosen: argparse.Namespace) -> None:
@@ -136,7 +136,10 @@ def _merge(chosen: argparse.Namespace) -> None:
 
 
 def _export(chosen: argparse.Namespace) -> None:
-    from ..store import Store, export
+    from ..store import export
+    from ..store.export import check_path
+    from ..store.table import read_numbers
 
-    export(Store.open(chosen.results), chosen.file)
+    check_path(chosen.file)
+    export(read_numbers(chosen.results), chosen.file)
     print(f"written: {chosen.file}")

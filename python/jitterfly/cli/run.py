@@ -93,16 +93,20 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
         The `Store`. A shard has no picture: it has not seen the rest.
     """
     from ..analysis.results import Results
+    from ..phases import phase
     from ..plots import draw
     from ..store import export
+    from ..store.table import keep_numbers
     from ..sweep import run
 
     check_study(study)
 
     def finish(store: Any) -> None:
-        export(store, store.path / "summary.csv")
+        export(keep_numbers(store), store.path / "summary.csv")
         if draw.can_draw() and options.get("shard") is None:
-            draw.draw(Results(store), store.path / f"{study.name}.png")
+            path = store.path / f"{study.name}.png"
+            with phase(f"drawing {path}"):
+                draw.draw(Results(store), path)
 
     return run(study, out, finish=finish, **options)
 
@@ -146,10 +150,13 @@ def show(store: Any) -> None:
     from ..analysis import report
     from ..analysis.results import Results
     from ..claims.report import report as claims
+    from ..phases import phase
 
     results = Results(store)
+    with phase("making the table"):
+        table = report.table(results)
     print(f"{results.title}\n")
-    print(report.table(results))
+    print(table)
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")
         print(claims(results))

@@ -1,0 +1,83 @@
+"""Signs of life: work that takes more than a moment says how far it is, if somebody listens."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Tell = Callable[[str], object]
+
+FIRST, EVERY = 1.0, 10.0  # seconds before the first line, and between lines
+_tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
+
+
+@contextmanager
+def telling(tell: Tell) -> Iterator[None]:
+    """Within, `tell` is called with each line."""
+    token = _tell.set(tell)
+    try:
+        yield
+    finally:
+        _tell.reset(token)
+
+
+def each(items: Iterable[Item], total: int, doing: str) -> Iterator[Item]:
+    """The items, of which there are `total`; tells how many are done, where it takes long.
+
+    Examples
+    --------
+    >>> with telling(print):
+    ...     for cell in each(["a", "b"], 2, "checking cells"):
+    ...         time.sleep(0.6)
+    checking cells: 1 of 2
+    checking cells: 2 of 2 in 1.2 s
+    """
+    tell = _tell.get()
+    if tell is None:
+        yield from items
+        return
+    started = time.monotonic()
+    following = started + FIRST
+    told = False
+    for done, item in enumerate(items):
+        now = time.monotonic()
+        if now >= following:
+            tell(f"{doing}: {done:,} of {total:,}")
+            following, told = now + EVERY, True
+        yield item
+    took = time.monotonic() - started
+    if told or took >= FIRST:
+        tell(f"{doing}: {total:,} of {total:,} in {took:.1f} s")
+
+
+@contextmanager
+def phase(doing: str) -> Iterator[None]:
+    """Work that can not be counted; tells of it, and at its end how long it took, if that is long.
+
+    Examples
+    --------
+    >>> with telling(print), phase("drawing"):
+    ...     time.sleep(1.2)
+    drawing ...
+    drawing: 1.2 s
+    """
+    tell = _tell.get()
+    if tell is None:
+        yield
+        return
+    started = time.monotonic()
+    timer = threading.Timer(FIRST, tell, [f"{doing} ..."])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+    if (took := time.monotonic() - started) >= FIRST:
+        tell(f"{doing}: {took:.1f} s")
