@@ -72,6 +72,11 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--seed", metavar="N", help="instead of the study's")
     run.add_argument("--out", type=Path, metavar="DIR", help="default: results/NAME")
     run.add_argument("--full", action="store_true", help="the study's sizes for a large machine")
+    run.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only say what it would take: cells, time, disk, memory; nothing is written",
+    )
     run.add_argument("--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N")
     add_options(run)
     run.set_defaults(run=_run)
@@ -132,6 +137,9 @@ def _run(chosen: argparse.Namespace) -> int:
         "targets": chosen.target and [_decoded(target) for target in chosen.target],
         "shard": Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm(),
     }
+    if chosen.dry_run:
+        print(_forecast(study, given, options(chosen)))
+        return 0
     if not draw.can_draw() and given["shard"] is None:
         print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
     store = run_study(study, out, **given, **options(chosen))
@@ -143,6 +151,42 @@ def _run(chosen: argparse.Namespace) -> int:
     names += [f"{study.name}.png"] if draw.can_draw() else []
     print(f"\nwritten to {store.path}: {', '.join(names)}")
     return 0
+
+
+def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any]) -> str:
+    """What a run would take, for `--dry-run`."""
+    from ..memory import show_bytes
+    from ..sweep.driver import overridden
+    from ..sweep.forecast import forecast
+    from ..sweep.progress import show_rate, show_time
+
+    check_study(study)
+    shard = given.pop("shard")
+    study = overridden(study, **given)
+    places = study.places() if shard is None else shard.of(study.places())
+    found = forecast(study, places, backend=how["backend"], threads=how["threads"])
+
+    def show(some: Any, one: Any) -> str:
+        low, high = one(some.low), one(some.high)
+        return low if low == high else f"{low} to {high}"
+
+    rate = f"{found.tried} were tried, {show_rate(found.rate)} rank-rounds/s"
+    if found.seconds is None:
+        took = "not known: every cell is too large to be tried"
+    else:
+        took = f"about {show(found.seconds, show_time)} in one process, from nothing ({rate})"
+    lines = [
+        f"{study.name}{'' if shard is None else f', shard {shard}'}: {found.cells:,} cells",
+        f"realizations  {show(found.realizations, lambda n: f'{n:,.0f}')}",
+        f"work          {show(found.work, lambda n: f'{n:.3g}')} rank-rounds",
+        f"time          {took}",
+        f"disk          about {show(found.disk, lambda n: show_bytes(round(n)))}, "
+        f"records in at most {found.files} files",
+        f"memory        about {show_bytes(round(found.memory))}",
+    ]
+    if study.targets:
+        lines.append("from: every target is met at the first look; to: the budget is spent")
+    return "\n".join([*lines, "nothing was written"])
 
 
 def show(store: Any) -> None:

@@ -100,7 +100,7 @@ def run(
         raise ValueError(
             f"study must be a Study or the path of its TOML file, got {shorten(study)}"
         )
-    study = _overridden(study, realizations, seed, targets)
+    study = overridden(study, realizations, seed, targets)
     places = study.places()
     out = Path(out)
     if shard is not None:
@@ -139,11 +139,11 @@ def run(
     return store
 
 
-def _overridden(
+def overridden(
     study: Study,
-    realizations: int | None,
-    seed: int | None,
-    targets: Sequence[str | Target] | None,
+    realizations: int | None = None,
+    seed: int | None = None,
+    targets: Sequence[str | Target] | None = None,
 ) -> Study:
     """The study with what is set in place of its own; it checks itself again."""
     changed: dict[str, Any] = {}
