@@ -1,6 +1,9 @@
-"""Large studies: few files, numbers that are kept, and signs of life."""
+"""Large studies: few files, and commands on them that answer soon."""
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -220,3 +223,39 @@ def test_records_of_another_seed_in_a_shared_file(tmp_path, capsys):
     file = RecordFile(Bundle(path, shared=True), other)
     assert file.entries == []
     assert capsys.readouterr().err.count("is of seed 5, not 6; it counts as missing") == 2
+
+
+# --- time
+
+
+@pytest.mark.slow
+@pytest.mark.timing
+def test_commands_on_many_cells_answer_soon(tmp_path):
+    """Processor time, which others on the machine change little: of 2,000 cells, and of none.
+
+    What a command takes for a cell must leave room for 50,000 of them: 2 s of `status` and 20 s of
+    `export`.
+    """
+    file, out = tmp_path / "many.toml", tmp_path / "out"
+    file.write_text(many(1000, "[2]"), encoding="utf-8")
+
+    def seconds(*words):
+        before = os.times()
+        command = [sys.executable, "-m", "jitterfly", *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        after = os.times()
+        told.append(done)
+        times = after.children_user - before.children_user
+        return times + after.children_system - before.children_system
+
+    told = []
+    idle = seconds("--version")
+    seconds("run", file, "--out", out)
+    assert "2000/2000 cells" in told[-1].stderr
+    assert len(list((out / "records").iterdir())) <= 256
+    assert sum(1 for _ in out.rglob("*")) < 300
+    cells = 2000 / 50_000
+    assert seconds("status", out) - idle < 0.5 + 2 * cells
+    assert "2000 of 2000 cells finished" in told[-1].stdout
+    assert seconds("export", out, tmp_path / "all.csv") - idle < 0.5 + 20 * cells
+    assert (tmp_path / "all.csv").read_text() == (out / "summary.csv").read_text()

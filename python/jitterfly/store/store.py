@@ -4,7 +4,9 @@
     OUT/store.json      format, seed, budget and targets in use, versions, backends
     OUT/records/*.jfr   samples of a cell, or summaries of a place (see `records`); of a large
                         study 256 files that cells share, by the first two digits of their hash
-    OUT/.lock           held by the run that writes
+    OUT/.lock           held by the run that writes, with its process and host
+    OUT/progress.json   how far each cell is (see `standing`)
+    OUT/numbers.npz     all estimates (see `table`); both follow from the records, and may go
 
 A record counts when it is whole: a run that is stopped at any moment loses what was in flight.
 """
