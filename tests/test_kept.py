@@ -351,8 +351,8 @@ def test_what_is_slow_says_how_far_it_is(monkeypatch):
 
 
 def test_every_phase_of_a_run_is_told(file, out, monkeypatch, capsys):
-    monkeypatch.setattr(phases, "FIRST", 0.0)
-    monkeypatch.setattr(phases, "EVERY", 0.0)
+    for name in ("FIRST", "LONG", "EVERY"):
+        monkeypatch.setattr(phases, name, 0.0)
     assert jitterfly("run", file, "--out", out) == 0
     told = capsys.readouterr()
     for what in (

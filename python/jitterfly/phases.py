@@ -12,7 +12,8 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Tell = Callable[[str], object]
 
-FIRST, EVERY = 1.0, 10.0  # seconds before the first line, and between lines
+FIRST, EVERY = 0.5, 10.0  # seconds before the first line, and between lines
+LONG = 1.0  # what can not be counted takes long from here on
 _tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
 
 
@@ -57,7 +58,7 @@ def phase(doing: str) -> Iterator[None]:
         yield
         return
     started = time.monotonic()
-    timer = threading.Timer(FIRST, tell, [f"{doing} ..."])
+    timer = threading.Timer(LONG, tell, [f"{doing} ..."])
     timer.daemon = True
     timer.start()
     try:
@@ -65,5 +66,5 @@ def phase(doing: str) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-    if (took := time.monotonic() - started) >= FIRST:
+    if (took := time.monotonic() - started) >= LONG:
         tell(f"{doing}: {took:.1f} s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,9 +137,10 @@ class Diary:
     LEAST = 5.0  # seconds between two times
     SHARE = 0.02  # of the run's time, at most
 
-    def __init__(self, store: Store, decisions: Iterable[Decision | None]):
+    def __init__(self, store: Store, decisions: Sequence[Decision | None]):
         self.store = store
-        self.cells = [Cell.of(store, i, decision) for i, decision in enumerate(decisions)]
+        known = each(decisions, len(decisions), "counting realizations")
+        self.cells = [Cell.of(store, i, decision) for i, decision in enumerate(known)]
         self._changed: dict[int, Decision | None] = {}
         self._pause = 0.0
         self._last = -math.inf

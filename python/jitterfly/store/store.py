@@ -26,6 +26,7 @@ from ..observables import PlaceData, Summary
 from ..observables.decide import Decision
 from ..observables.observed import Observed
 from ..observables.ticks import Ticks
+from ..phases import phase
 from ..stats import Estimate
 from ..studies.place import Place
 from ..studies.study import Study
@@ -71,12 +72,14 @@ class Store:
             OSError: it can not be written.
         """
         path = Path(path)
-        meta = metas.describe(study)
+        with phase("naming cells"):
+            meta = metas.describe(study)
         check_directory(path, force)
         with locked(path):
-            meta = take_over(path, study, meta, force)
-            (path / RECORDS).mkdir(exist_ok=True)
-            new = metas.write_study(path, study) + metas.write_meta(path, meta)
+            with phase(f"comparing with what is in {path}"):
+                meta = take_over(path, study, meta, force)
+                (path / RECORDS).mkdir(exist_ok=True)
+                new = metas.write_study(path, study) + metas.write_meta(path, meta)
             yield cls(path, study, meta, new)
 
     @contextmanager

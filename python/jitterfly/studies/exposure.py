@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..case import Case
 from ..messages import cost_table, hypercube_costs
 from ..noise.source import Exposed, Noise
+from ..phases import each
 from ..steps import EXCHANGE, FORWARD, MESSAGE
 from ..timeline import symmetric_timeline
 from ..units import to_ticks
@@ -54,12 +55,12 @@ def delays(noise: Noise, case: Case) -> bool:
     return longest > 0 and not noise.misses(there)
 
 
-def check_exposed(places: Iterable[Place]) -> None:
+def check_exposed(places: Sequence[Place]) -> None:
     """Raise ValueError for noise that can hit nothing in any cell: it would be ignored."""
     hits: set[tuple[int, str]] = set()
     misses: dict[tuple[int, str], str] = {}
     ranks = 1
-    for place in places:
+    for place in each(places, len(places), "checking noise"):
         for case in place.cases.values():
             ranks = max(ranks, case.ranks)
             for key in ((i, noise.kind) for i, noise in enumerate(case.noise)):
