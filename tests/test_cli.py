@@ -123,6 +123,23 @@ def test_target_and_status(study, tmp_path, capsys):
     assert "3 of 3 cells finished" in capsys.readouterr().out
 
 
+def test_a_merge_without_all_shards_says_so(study, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run("run", study, "--out", out, "--shard", "2/3") == 0
+    capsys.readouterr()
+    assert run("merge", out) == 1
+    told = capsys.readouterr()
+    assert "1 of 3 cells finished" in told.out
+    assert told.err == (
+        "jitterfly: 2 of 3 cells are not finished: shard-1-of-3, shard-3-of-3 are missing\n"
+    )
+    assert run("run", study, "--out", out, "--shard", "1/3") == 0
+    assert run("merge", out, out / "shard-1-of-3", out / "shard-2-of-3") == 1
+    assert "shard-3-of-3 is missing" in capsys.readouterr().err
+    assert run("run", study, "--out", out, "--shard", "3/3") == 0
+    assert run("merge", out) == 0
+
+
 def test_shards_merge_and_export(study, tmp_path, capsys):
     out = tmp_path / "out"
     assert run("run", study, "--out", tmp_path / "whole") == 0

@@ -15,13 +15,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
+        from ..phases import telling
         from .parser import parse
         from .terminal import accept_everything, short_warnings
 
         accept_everything()
         short_warnings()
         chosen = parse(arguments)
-        code = chosen.run(chosen) or 0
+        with telling(_tell):
+            code = chosen.run(chosen) or 0
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as stop:
@@ -40,6 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except RuntimeError as error:
         return _fail(str(error), 1 if getattr(error, "failed", None) else 2)
+
+
+def _tell(line: str) -> None:
+    print(f"jitterfly: {line}", file=sys.stderr, flush=True)
 
 
 def _is_read() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,9 @@ def add_parsers(commands: Any) -> None:
 
 def _status(chosen: argparse.Namespace) -> None:
     from ..analysis.status import status
-    from ..store import Store
+    from ..store.standing import standing
 
-    print(status(Store.open(chosen.results), only_open=chosen.open))
+    print(status(standing(chosen.results), only_open=chosen.open))
 
 
 def _plot(chosen: argparse.Namespace) -> None:
@@ -124,19 +125,38 @@ def _value(value: float, unit: str, digits: int) -> str:
     return show_seconds(value, digits) if unit == "s" else f"{value:.{digits}g}"
 
 
-def _merge(chosen: argparse.Namespace) -> None:
+def _merge(chosen: argparse.Namespace) -> int:
     from ..store import export, merge
+    from ..store.merge import missing_shards
+    from ..store.standing import Diary
+    from ..store.table import keep_numbers
+    from ..store.takeover import SHARDS
 
-    store = merge(chosen.out, chosen.shards)
-    export(store, chosen.out / "summary.csv")
+    sources = chosen.shards or sorted(chosen.out.glob(SHARDS))
+    store = merge(chosen.out, sources)
+    export(keep_numbers(store), chosen.out / "summary.csv")
+    Diary(store, [store.decision(place) for place in store.places]).write()
     done = sum(store.complete(place) for place in store.places)
     print(f"joined into {chosen.out}: {done} of {len(store.places)} cells finished")
     if done == len(store.places):
         print(f"jitterfly plot {chosen.out} draws the picture and prints the table")
+        return 0
+    missing = missing_shards(sources)
+    why = ", ".join(missing[:5]) + (f" and {len(missing) - 5:,} more" if len(missing) > 5 else "")
+    why = f"{why} is missing" if len(missing) == 1 else f"{why} are missing"
+    print(
+        f"jitterfly: {len(store.places) - done} of {len(store.places)} cells are not finished: "
+        f"{why if missing else 'run the study again to finish them'}",
+        file=sys.stderr,
+    )
+    return 1
 
 
 def _export(chosen: argparse.Namespace) -> None:
-    from ..store import Store, export
+    from ..store import export
+    from ..store.export import check_path
+    from ..store.table import read_numbers
 
-    export(Store.open(chosen.results), chosen.file)
+    check_path(chosen.file)
+    export(read_numbers(chosen.results), chosen.file)
     print(f"written: {chosen.file}")

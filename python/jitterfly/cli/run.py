@@ -74,6 +74,11 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--seed", metavar="N", help="instead of the study's")
     run.add_argument("--out", type=Path, metavar="DIR", help="default: results/NAME")
     run.add_argument("--full", action="store_true", help="the study's sizes for a large machine")
+    run.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only say what it would take: cells, time, disk, memory; nothing is written",
+    )
     run.add_argument("--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N")
     add_options(run)
     run.set_defaults(run=_run)
@@ -95,16 +100,20 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
         The `Store`. A shard has no picture: it has not seen the rest.
     """
     from ..analysis.results import Results
+    from ..phases import phase
     from ..plots import draw
     from ..store import export
+    from ..store.table import keep_numbers
     from ..sweep import run
 
     check_study(study)
 
     def finish(store: Any) -> None:
-        export(store, store.path / "summary.csv")
+        export(keep_numbers(store), store.path / "summary.csv")
         if draw.can_draw() and options.get("shard") is None:
-            draw.draw(Results(store), store.path / f"{study.name}.png")
+            path = store.path / f"{study.name}.png"
+            with phase(f"drawing {path}"):
+                draw.draw(Results(store), path)
 
     return run(study, out, finish=finish, **options)
 
@@ -137,6 +146,9 @@ def _run(chosen: argparse.Namespace) -> int:
         "targets": chosen.target and [_decoded(target) for target in chosen.target],
         "shard": Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm(),
     }
+    if chosen.dry_run:
+        print(_forecast(study, given, options(chosen)))
+        return 0
     if not draw.can_draw() and given["shard"] is None:
         print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
     store = run_study(study, out, **given, **options(chosen))
@@ -165,15 +177,54 @@ def _shipped() -> list[str]:
     ]
 
 
+def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any]) -> str:
+    """What a run would take, for `--dry-run`."""
+    from ..memory import show_bytes
+    from ..sweep.driver import overridden
+    from ..sweep.forecast import forecast
+    from ..sweep.progress import show_rate, show_time
+
+    check_study(study)
+    shard = given.pop("shard")
+    study = overridden(study, **given)
+    places = study.places() if shard is None else shard.of(study.places())
+    found = forecast(study, places, backend=how["backend"], threads=how["threads"])
+
+    def show(some: Any, one: Any) -> str:
+        low, high = one(some.low), one(some.high)
+        return low if low == high else f"{low} to {high}"
+
+    rate = f"{found.tried} were tried, {show_rate(found.rate)} rank-rounds/s"
+    if found.seconds is None:
+        took = "not known: every cell is too large to be tried"
+    else:
+        took = f"about {show(found.seconds, show_time)} in one process, from nothing ({rate})"
+    lines = [
+        f"{study.name}{'' if shard is None else f', shard {shard}'}: {found.cells:,} cells",
+        f"realizations  {show(found.realizations, lambda n: f'{n:,.0f}')}",
+        f"work          {show(found.work, lambda n: f'{n:.3g}')} rank-rounds",
+        f"time          {took}",
+        f"disk          about {show(found.disk, lambda n: show_bytes(round(n)))}, "
+        f"records in at most {found.files} files",
+        f"memory        about {show_bytes(round(found.memory))}",
+    ]
+    if study.targets:
+        lines.append("from: every target is met at the first look; to: the budget is spent")
+    return "\n".join([*lines, "nothing was written"])
+
+
 def show(store: Any) -> None:
     """The study's table, and its claims beside what was found."""
     from ..analysis import report
     from ..analysis.results import Results
     from ..claims.report import report as claims
+    from ..phases import phase
 
     results = Results(store)
+    with phase("making the table"):
+        table = report.table(results)
     print(f"{results.title}\n")
-    print(report.table(results))
+    print(table)
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")
         print(claims(results))

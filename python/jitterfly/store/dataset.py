@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..studies.study import Study
 from .store import Store
-from .table import axis_names, rows, statistics
+from .table import Numbers
 
 if TYPE_CHECKING:
     import xarray
@@ -56,96 +54,83 @@ def to_xarray(store: Store, confidence: float = 0.95) -> xarray.Dataset:
     Raises:
         ValueError: xarray is not installed; a record was changed while it was read.
     """
+    optional("xarray")  # before anything is computed
+    return dataset_of(Numbers.of(store, confidence))
+
+
+def dataset_of(numbers: Numbers) -> xarray.Dataset:
+    """The same of numbers that are there."""
     xr = optional("xarray")
-    axes = {name: _axis(store, name) for name in axis_names(store)}
-    observables = _observables(store)
-    names = {"observable": list(observables), "statistic": statistics(store)}
-    targets = [str(target) for target in store.study.targets]
-    shape = tuple(len(labels) for labels, _ in axes.values())
-    sizes = (*shape, len(names["observable"]), len(names["statistic"]))
-    numbers = {key: np.full(sizes, math.nan) for key in ("estimate", "low", "high")}
-    at = {
-        place.index: tuple(axes[name][0].index(label) for name, label in place.labels.items())
-        for place in store.places
+    about, arrays = numbers.about, numbers.arrays
+    names = {"observable": about["observables"], "statistic": about["statistics"]}
+    axes = numbers.axis_names
+    shape = tuple(len(labels) for labels in about["labels"])
+    here = tuple(arrays["at"].T)
+
+    def spread(values: Any) -> Any:
+        """From places, the product of the axes, to axes."""
+        full = np.empty(shape + values.shape[1:], values.dtype)
+        full[here] = values
+        return full
+
+    inner = [*axes, "observable", "statistic"]
+    data: dict[str, Any] = {
+        key: (inner, spread(arrays[own]))
+        for key, own in (("estimate", "value"), ("low", "low"), ("high", "high"))
     }
-    for row in rows(store, confidence):
-        here = at[row.place.index]
-        here += (names["observable"].index(row.family.name),)
-        here += (names["statistic"].index(row.statistic),)
-        found = row.estimate
-        for key, value in zip(numbers, (found.value, found.low, found.high), strict=True):
-            numbers[key][here] = value
     with np.errstate(invalid="ignore", divide="ignore"):
-        half = (numbers["high"] - numbers["low"]) / 2
-        numbers["relative_error"] = half / np.abs(numbers["estimate"])
-    dims = [*axes, "observable", "statistic"]
-    data: dict[str, Any] = {key: (dims, values) for key, values in numbers.items()}
-    data["realizations"] = (list(axes), np.zeros(shape, np.int64))
-    if targets:
-        data["met"] = ([*axes, "target"], np.zeros((*shape, len(targets)), bool))
-        data["target_error"] = ([*axes, "target"], np.full((*shape, len(targets)), math.nan))
-        names["target"] = targets
-    for place in store.places:
-        decision = store.decision(place)
-        data["realizations"][1][at[place.index]] = decision.realizations
-        for state in decision.states:
-            here = (*at[place.index], targets.index(str(state.target)))
-            data["met"][1][here], data["target_error"][1][here] = state.met, state.error
-    coordinates = {name: ([name], np.array(values)) for name, (_, values) in axes.items()}
+        half = (data["high"][1] - data["low"][1]) / 2
+        data["relative_error"] = (inner, half / np.abs(data["estimate"][1]))
+    data["realizations"] = (axes, spread(arrays["realizations"]))
+    if about["targets"]:
+        data["met"] = ([*axes, "target"], spread(arrays["met"]))
+        data["target_error"] = ([*axes, "target"], spread(arrays["error"]))
+        names["target"] = about["targets"]
+    coordinates: dict[str, Any] = {
+        name: ([name], np.array(_coordinate(labels, values)))
+        for name, labels, values in zip(axes, about["labels"], about["coordinates"], strict=True)
+    }
     coordinates |= {key: ([key], np.array(words, dtype=str)) for key, words in names.items()}
-    coordinates["unit"] = (["observable"], np.array(list(observables.values()), dtype=str))
-    dataset = xr.Dataset(data, coordinates, attributes(store, confidence))
-    return _described(dataset, store.study, set(observables.values()))
+    coordinates["unit"] = (["observable"], np.array(about["units"], dtype=str))
+    return _described(xr.Dataset(data, coordinates, _attributes(about)), about)
 
 
-def attributes(store: Store, confidence: float) -> dict[str, Any]:
+def _attributes(about: dict[str, Any]) -> dict[str, Any]:
     """Where the numbers are from."""
-    study = store.study
-    seed = study.seed if study.seed < 2**63 else str(study.seed)  # what files can hold
+    seed = about["seed"]
     return {
-        "title": study.title,
-        "source": study.source,
-        "study": study.name,
-        "seed": seed,
-        "confidence": confidence,
+        "title": about["title"],
+        "source": about["source"],
+        "study": about["study"],
+        "seed": seed if seed < 2**63 else str(seed),  # what files can hold
+        "confidence": about["confidence"],
         "units": "times in seconds",
-        "stream": store.meta["stream"],
-        "versions": ", ".join(f"{key} {v}" for key, v in store.meta["versions"].items()),
-        "backend": ", ".join(store.meta["backend"]),
+        "stream": about["stream"],
+        "versions": ", ".join(f"{key} {v}" for key, v in about["versions"].items()),
+        "backend": ", ".join(about["backend"]),
     }
 
 
-def _axis(store: Store, name: str) -> tuple[list[str], list[Any]]:
-    """Labels of an axis in the study's order, and coordinates: numbers where all are."""
-    found = {place.labels[name]: place.coordinates[name] for place in store.places}
-    labels, values = list(found), list(found.values())
-    if any(isinstance(value, str) for value in values) or len(set(values)) < len(values):
-        values = labels
-    return labels, values
+def _coordinate(labels: list[str], values: list[Any]) -> list[Any]:
+    """Of an axis: numbers where all are."""
+    texts = any(isinstance(value, str) for value in values)
+    return labels if texts or len(set(values)) < len(values) else values
 
 
-def _observables(store: Store) -> dict[str, str]:
-    """Units of all observables, by name."""
-    return {
-        name: family.unit
-        for place in store.places
-        for name, family in store.families(place).items()
-    }
-
-
-def _described(dataset: xarray.Dataset, study: Study, units: set[str]) -> xarray.Dataset:
+def _described(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.Dataset:
     for key, words in _LONG.items():
         if key in dataset:
             dataset[key].attrs["long_name"] = words
+    units = set(about["units"])
     shared = units.pop() if len(units) == 1 else None
     for key in ("estimate", "low", "high"):
         dataset[key].attrs["units"] = MIXED if shared is None else shared or "1"
     for key in ("relative_error", "realizations"):
         dataset[key].attrs["units"] = "1"
-    for axis in study.axes:
-        coordinate = dataset[axis.name]
-        coordinate.attrs["long_name"] = axis.name
+    for name, rule, path in about["axes"]:
+        coordinate = dataset[name]
+        coordinate.attrs["long_name"] = name
         if coordinate.dtype.kind in "iuf":
-            field = "" if axis.rule else axis.path.rpartition(".")[2]
+            field = "" if rule else path.rpartition(".")[2]
             coordinate.attrs["units"] = UNITS.get(field, "1")
     return dataset

@@ -12,28 +12,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..files import TEMPORARY, check_replaceable, naming, replacing
-from .dataset import optional, to_xarray
+from ..phases import phase
+from .dataset import dataset_of, optional
 from .store import Store
-from .table import to_csv, to_pandas
+from .table import Numbers
 
 if TYPE_CHECKING:
     import xarray
 
 
-def export(store: Store, path: str | Path, confidence: float = 0.95) -> None:
+def export(store: Store | Numbers, path: str | Path, confidence: float = 0.95) -> None:
     """Write .nc (NetCDF), .zarr, .csv or .parquet; a file that is there is replaced as a whole.
 
     NetCDF and Zarr hold the dataset of `to_xarray`; CSV and Parquet a long table: the axes, and
     observable, unit, chosen_T (where the data chose one), statistic, value, low, high, confidence,
-    realizations, exact.
+    realizations, exact. Numbers that are known already are not computed again; they have their
+    confidence.
 
     Raises:
         ValueError: another ending; a package is missing; what is at `path` is no such file.
         OSError: it can not be written.
     """
     path = Path(path)
-    write = WRITERS.get(path.suffix)
-    if write is None:
+    check_path(path)
+    numbers = store if isinstance(store, Numbers) else Numbers.of(store, confidence)
+    with phase(f"writing {path}"):
+        WRITERS[path.suffix](numbers, path)
+
+
+def check_path(path: Path) -> None:
+    """Raise what `export` raises of a path, before anything is computed."""
+    if path.suffix not in WRITERS:
         raise ValueError(f"export must be to {', '.join(WRITERS)}; got {path.name!r}")
     if path.is_dir() and path.suffix != ".zarr":
         raise ValueError(f"export must be to a file, and {path} is a directory")
@@ -41,7 +50,8 @@ def export(store: Store, path: str | Path, confidence: float = 0.95) -> None:
         check_replaceable(path)
     if not path.parent.is_dir():  # which the packages report in four ways
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    write(store, path, confidence)
+    for package in NEEDED.get(path.suffix, ()):
+        optional(package)
 
 
 def _named(dataset: xarray.Dataset, path: Path) -> xarray.Dataset:
@@ -64,18 +74,17 @@ def _clean(name: str) -> str:
     return name if re.match(r"\w", name) else f"_{name}"
 
 
-def _netcdf(store: Store, path: Path, confidence: float) -> None:
-    optional("netCDF4")
-    dataset = _named(to_xarray(store, confidence), path)
+def _netcdf(numbers: Numbers, path: Path) -> None:
+    dataset = _named(dataset_of(numbers), path)
     with replacing(path) as temporary:
         dataset.to_netcdf(temporary, engine="netcdf4")
 
 
-def _zarr(store: Store, path: Path, confidence: float) -> None:
+def _zarr(numbers: Numbers, path: Path) -> None:
     zarr = optional("zarr")
     # What every version of zarr reads; zarr 2 writes nothing else.
     format2 = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
-    dataset = _named(to_xarray(store, confidence), path)
+    dataset = _named(dataset_of(numbers), path)
     if path.exists() and not (path / ".zgroup").exists():
         raise ValueError(f"{path} is there and is no zarr group; choose another name")
     temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
@@ -90,22 +99,25 @@ def _zarr(store: Store, path: Path, confidence: float) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _csv(store: Store, path: Path, confidence: float) -> None:
-    with replacing(path) as temporary:
-        temporary.write_text(to_csv(store, confidence), encoding="utf-8")
+def _csv(numbers: Numbers, path: Path) -> None:
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        numbers.write_csv(file)
 
 
-def _parquet(store: Store, path: Path, confidence: float) -> None:
-    optional("pandas")
-    optional("pyarrow")
-    frame = to_pandas(store, confidence)
+def _parquet(numbers: Numbers, path: Path) -> None:
+    frame = numbers.to_pandas()
     with replacing(path) as temporary:
         frame.to_parquet(temporary, engine="pyarrow", index=False)
 
 
-WRITERS: dict[str, Callable[[Store, Path, float], None]] = {
+WRITERS: dict[str, Callable[[Numbers, Path], None]] = {
     ".nc": _netcdf,
     ".zarr": _zarr,
     ".csv": _csv,
     ".parquet": _parquet,
+}
+NEEDED = {
+    ".nc": ("xarray", "netCDF4"),
+    ".zarr": ("xarray", "zarr"),
+    ".parquet": ("pandas", "pyarrow"),
 }

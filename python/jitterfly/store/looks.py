@@ -19,6 +19,7 @@ class _InsideSummary(Exception):
 def last_look(store: Store, place: Place, available: int) -> Decision:
     """The decision of the last look for which there are data, out of `available` realizations."""
     records = store.records(place)
+    noisy = bool(store.study.targets) and place.noisy  # only targets ask
 
     def data_at(count: int) -> PlaceData:
         if records.missing(count):
@@ -34,7 +35,7 @@ def last_look(store: Store, place: Place, available: int) -> Decision:
                 available,
                 place.least,
                 place.limit,
-                place.noisy,
+                noisy,
             )
             if not records.missing(found.realizations):
                 return found

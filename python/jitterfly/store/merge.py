@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..observables.summary import Summary
+from ..phases import each
 from ..studies.place import Place
 from .meta import META, differences, joined, situations
 from .recordfile import RecordFile
@@ -48,16 +50,32 @@ def merge(out: str | Path, sources: Sequence[str | Path] = ()) -> Store:
     meta = stores[0].meta
     for store in stores[1:]:
         meta = joined(store.meta, meta)
-    for place, files in _files(Store(out, study, meta), stores):
+    whole = Store(out, study, meta)
+    for place, files in each(_files(whole, stores), _codes(whole), "comparing records"):
         for one, other in combinations(files, 2):
             _compare(place, one, other)
     with Store.create(out, study) as merged, merged.writing():
         for backend in meta["backend"]:
             merged.note(backend=backend)
-        for _, (own, *others) in _files(merged, [s for s in stores if s.path != out]):
+        shards = [store for store in stores if store.path != out]
+        for _, (own, *others) in each(_files(merged, shards), _codes(merged), "joining records"):
             for other in others:
                 _copy(other, own)
     return merged
+
+
+def missing_shards(paths: Sequence[Path]) -> list[str]:
+    """Names of the shards that are not among `paths`, by what those are called.
+
+    Examples
+    --------
+    >>> missing_shards([Path("out/shard-1-of-3"), Path("elsewhere")])
+    ['shard-2-of-3', 'shard-3-of-3']
+    """
+    names = [re.fullmatch(r"shard-([0-9]+)-of-([0-9]+)", path.name) for path in paths]
+    there = {(int(name[2]), int(name[1])) for name in names if name}
+    wanted = [(count, i + 1) for count in sorted({n for n, _ in there}) for i in range(count)]
+    return [f"shard-{i}-of-{count}" for count, i in wanted if (count, i) not in there]
 
 
 def _check_aims(one: Store, other: Store) -> None:
@@ -70,8 +88,13 @@ def _check_aims(one: Store, other: Store) -> None:
             )
 
 
+def _codes(store: Store) -> int:
+    """How many cells and places there are."""
+    return sum(len(place.cells) + 1 for place in store.places)
+
+
 def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list[RecordFile]]]:
-    """Every file of `merged`, before those of the same cell or place in `stores`."""
+    """All records of a cell or place in `merged`, before those of the same in `stores`."""
     seen = set()
     for place in merged.places:
         records = merged.records(place)
@@ -79,8 +102,8 @@ def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list
             code = own.identity.id
             if code not in seen:
                 seen.add(code)
-                others = [s.files[code] for s in stores if code in s.files]
-                files = [RecordFile(path, own.identity) for path in others if path != own.path]
+                others = [store.bundle(code, lambda: "") for store in stores]
+                files = [RecordFile(one, own.identity) for one in others if one.path != own.path]
                 yield place, [own, *files]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from .meta import digest
 from .recordfile import RecordFile
 from .records import RAW, SUMMARY, Identity
 from .spans import Span, farthest, gaps, way
-from .takeover import RECORDS
 
 if TYPE_CHECKING:
     from .store import Store
@@ -36,12 +35,9 @@ class PlaceRecords:
     def _file(self, kind: str, code: str, variant: str, columns: tuple[str, ...]) -> RecordFile:
         store = self.store
         if code not in store.open_files:
-            path = store.files.get(code)
-            if path is None:
-                name = f"{_readable(self.place.labels, variant)}_{code}.jfr"
-                path = store.path / RECORDS / name
+            bundle = store.bundle(code, partial(_readable, self.place.labels, variant))
             identity = Identity(kind, code, store.study.seed, STREAM_VERSION, columns)
-            store.open_files[code] = RecordFile(path, identity, store.behind)
+            store.open_files[code] = RecordFile(bundle, identity)
         return store.open_files[code]
 
     @cached_property

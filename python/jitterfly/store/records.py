@@ -1,5 +1,7 @@
 """The format of records: blocks one behind the other in a file that only grows.
 
+A file holds the records of one cell or of many: each says what it is of.
+
     "JFR2", u32 length of the header, u64 length of the payload, u32 CRC of the payload,
     u32 CRC of all before and of the header; the header, JSON; the payload. Little endian.
 
@@ -33,7 +35,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Identity:
-    """What all records of a file are of: a cell (samples) or a place (summaries), and a seed."""
+    """What records are of: a cell (samples) or a place (summaries), and a seed."""
 
     kind: str
     id: str
@@ -43,7 +45,7 @@ class Identity:
 
     def header(self, first: int, count: int, **more: Any) -> dict[str, Any]:
         """The header of a record."""
-        return {**asdict(self), "first": first, "count": count, **more}
+        return {**vars(self), "first": first, "count": count, **more}
 
 
 @dataclass(frozen=True)
@@ -115,18 +117,27 @@ def entry_of(record: bytearray, offset: int) -> Entry:
     return _entry(json.loads(record[_PREFIX.size : start]), offset + start, size, crc)
 
 
+class Record(NamedTuple):
+    """A whole record from byte `offset` on, and what it is of."""
+
+    offset: int
+    identity: Identity
+    entry: Entry
+
+
 class Wrong(NamedTuple):
-    """What is no record of what was asked for; `end` is past it if it is a record nevertheless."""
+    """What is no record that could be read; `end` is past it if it is whole nevertheless."""
 
     offset: int
     end: int
     what: str
 
 
-def scan(file: BinaryIO, identity: Identity) -> Iterator[Entry | Wrong]:
+def scan(file: BinaryIO) -> Iterator[Record | Wrong]:
     """All records of a file in order, and what lies between them."""
     end = file.seek(0, 2)
     here = 0
+    known: dict[Identity, Identity] = {}  # most records of a file are of few cells
     while here < end:
         found = read_head(file, here, end)
         if isinstance(found, str):
@@ -140,10 +151,11 @@ def scan(file: BinaryIO, identity: Identity) -> Iterator[Entry | Wrong]:
             continue
         if _check_sum(file, body, size) != crc:
             yield Wrong(here, here, "changed")
-        elif other := _difference(header, identity, size):
-            yield Wrong(here, body + size, other)
+        elif (identity := _identity(header, size)) is None:
+            yield Wrong(here, body + size, "of another size")
         else:
-            yield _entry(header, body, size, crc)
+            identity = known.setdefault(identity, identity)
+            yield Record(here, identity, _entry(header, body, size, crc))
         here = body + size
 
 
@@ -191,20 +203,25 @@ def read_head(file: BinaryIO, at: int, end: int) -> tuple[dict[str, Any], int, i
     return header, at + _PREFIX.size + length, size, crc
 
 
-def _difference(header: dict[str, Any], identity: Identity, size: int) -> str:
-    """In what a header is not that of a record of `identity`; "" where it is."""
-    for name, wanted in asdict(identity).items():
-        found = header.get(name)
-        if name == "columns":
-            found = tuple(found or ())
-        if found != wanted:
-            what = "other columns" if name == "columns" else f"{name} {found}, not {wanted}"
-            return f"of {what}"
+def _identity(header: dict[str, Any], size: int) -> Identity | None:
+    """What a record is of; None where its payload is not of the size that its header says."""
+    columns = tuple(header.get("columns") or ())
+    identity = Identity(header["kind"], header["id"], header["seed"], header["stream"], columns)
     if identity.kind == RAW:
         item = np.dtype(header["packing"]).itemsize
-        if size != item * header["count"] * len(identity.columns):
-            return "of another size"
-    return ""
+        if size != item * header["count"] * len(columns):
+            return None
+    return identity
+
+
+def difference(found: Identity, wanted: Identity) -> str:
+    """In what `found` is not `wanted`; "" where it is."""
+    if found == wanted:
+        return ""
+    names = [name for name in asdict(wanted) if getattr(found, name) != getattr(wanted, name)]
+    if names[0] == "columns":
+        return "other columns"
+    return f"{names[0]} {getattr(found, names[0])}, not {getattr(wanted, names[0])}"
 
 
 def _check_sum(file: BinaryIO, at: int, size: int) -> int:

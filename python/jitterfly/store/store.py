@@ -2,15 +2,18 @@
 
     OUT/study.toml      the study, word for word
     OUT/store.json      format, seed, budget and targets in use, versions, backends
-    OUT/records/*.jfr   samples of a cell, or summaries of a place (see `records`)
-    OUT/.lock           held by the run that writes
+    OUT/records/*.jfr   samples of a cell, or summaries of a place (see `records`); of a large
+                        study 256 files that cells share, by the first two digits of their hash
+    OUT/.lock           held by the run that writes, with its process and host
+    OUT/progress.json   how far each cell is (see `standing`)
+    OUT/numbers.npz     all estimates (see `table`); both follow from the records, and may go
 
 A record counts when it is whole: a run that is stopped at any moment loses what was in flight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -23,11 +26,13 @@ from ..observables import PlaceData, Summary
 from ..observables.decide import Decision
 from ..observables.observed import Observed
 from ..observables.ticks import Ticks
+from ..phases import phase
 from ..stats import Estimate
 from ..studies.place import Place
 from ..studies.study import Study
 from . import meta as metas
 from .behind import Behind
+from .bundle import Bundle
 from .lock import locked
 from .looks import last_look
 from .placerecords import PlaceRecords
@@ -39,6 +44,8 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+MOST_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
+
 
 class Store:
     """A study's directory; `meta` is the content of store.json."""
@@ -48,6 +55,7 @@ class Store:
         self._new = new  # files that a power cut may still empty
         self.open_files: dict[str, RecordFile] = {}  # by hash: places may share a cell
         self.recent, self.behind = Recent(), Behind()
+        self._bundles: dict[Path, Bundle] = {}
         self._records: dict[int, PlaceRecords] = {}
         self._data: dict[tuple[int, int], PlaceData] = {}
         self._decisions: dict[int, tuple[int, Decision]] = {}
@@ -68,12 +76,14 @@ class Store:
             OSError: it can not be written.
         """
         path = Path(path)
-        meta = metas.describe(study)
+        with phase("naming cells"):
+            meta = metas.describe(study)
         check_directory(path, force)
         with locked(path):
-            meta = take_over(path, study, meta, force)
-            (path / RECORDS).mkdir(exist_ok=True)
-            new = metas.write_study(path, study) + metas.write_meta(path, meta)
+            with phase(f"comparing with what is in {path}"):
+                meta = take_over(path, study, meta, force)
+                (path / RECORDS).mkdir(exist_ok=True)
+                new = metas.write_study(path, study) + metas.write_meta(path, meta)
             yield cls(path, study, meta, new)
 
     @contextmanager
@@ -107,9 +117,27 @@ class Store:
 
     @cached_property
     def files(self) -> dict[str, Path]:
-        """Files of records by the hash that ends their name."""
+        """Files of records by what ends their name: a hash, or the two digits that many share."""
         found = sorted((self.path / RECORDS).glob("*.jfr"))
         return {path.stem.rpartition("_")[2]: path for path in found}
+
+    @cached_property
+    def _many(self) -> bool:
+        return sum(len(place.cells) + 1 for place in self.places) > MOST_OWN_FILES
+
+    def bundle(self, code: str, name: Callable[[], str]) -> Bundle:
+        """The file with the records of a cell or place, by its hash: the one that it is in, if any.
+
+        A new one is its own, with `name` in its name, or shared where there would be too many.
+        """
+        shared = code[:2]
+        path = self.files.get(code) or self.files.get(shared)
+        if path is None:
+            stem = shared if self._many else f"{name()}_{code}"
+            path = self.path / RECORDS / f"{stem}.jfr"
+        if path not in self._bundles:
+            self._bundles[path] = Bundle(path, self.behind, shared=path.stem == shared)
+        return self._bundles[path]
 
     def records(self, place: Place) -> PlaceRecords:
         """The files of a place."""
@@ -218,7 +246,7 @@ class Store:
         """
         from . import table
 
-        return table.to_pandas(self, confidence)
+        return table.Numbers.of(self, confidence).to_pandas()
 
     def plot(
         self,

@@ -12,9 +12,11 @@ from .lock import LOCK
 from .meta import META, differences, joined, read_meta
 from .orphans import RECORDS, check_orphans, has_records
 
-__all__ = ["RECORDS", "SHARDS", "check_directory", "take_over"]
+__all__ = ["NUMBERS", "PROGRESS", "RECORDS", "SHARDS", "check_directory", "take_over"]
 
 SHARDS = "shard-*-of-*"
+# What a run writes down beside its records; see `kept`.
+PROGRESS, NUMBERS = "progress.json", "numbers.npz"
 _OLD_META = "meta.json"  # of format 1
 
 
@@ -65,4 +67,6 @@ def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) ->
             raise
     for record in records.glob("*.jfr"):
         record.unlink()
+    for name in (PROGRESS, NUMBERS):
+        (path / name).unlink(missing_ok=True)
     return dict(meta)

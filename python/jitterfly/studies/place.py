@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from ..case import Case
 from ..exposure import check_exposed, delays
 from ..observables.observable import Observable
 from ..observables.ticks import Column
+from ..phases import each
 from ..program import observation_names, rank_rounds
 from . import derived
 from .axes import Axis
@@ -124,7 +126,9 @@ def build_places(study: Any) -> tuple[Place, ...]:
     axes += order_derived([axis for axis in study.axes if axis.rule])
     places: list[Place] = []
     owner: dict[tuple[str, ...], str] = {}
-    for index, points in enumerate(itertools.product(*(axis.points for axis in study.axes))):
+    total = math.prod(len(axis.points) for axis in study.axes)
+    products = itertools.product(*(axis.points for axis in study.axes))
+    for index, points in enumerate(each(products, total, "checking cells")):
         at = {axis.name: point for axis, point in zip(study.axes, points, strict=True)}
         labels = Frozen({name: point.label for name, point in at.items()})
         cells: list[Cell] = []
@@ -154,7 +158,8 @@ def build_places(study: Any) -> tuple[Place, ...]:
                 f"the places {other} and {place.name} have the same cases: leave one out"
             )
         places.append(place)
-    check_exposed(case for place in places for case in place.cases.values())
+    checked = each(places, len(places), "checking noise")
+    check_exposed(case for place in checked for case in place.cases.values())
     return tuple(places)
 
 

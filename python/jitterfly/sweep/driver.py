@@ -12,6 +12,8 @@ from typing import Any, TextIO
 from ..backends import BACKENDS, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables.target import Target
+from ..phases import each
+from ..store.standing import Diary
 from ..store.store import Store
 from ..studies.reading import load_study
 from ..studies.study import Study
@@ -98,7 +100,7 @@ def run(
         raise ValueError(
             f"study must be a Study or the path of its TOML file, got {shorten(study)}"
         )
-    study = _overridden(study, realizations, seed, targets)
+    study = overridden(study, realizations, seed, targets)
     places = study.places()
     out = Path(out)
     if shard is not None:
@@ -108,13 +110,19 @@ def run(
         with Store.create(out, study, force=force) as store:
             pace = Pace(batch_seconds)
             runs = [PlaceRun(place, store, pace) for place in places]
-            for one in runs:
+            for one in each(runs, len(runs), "looking at what is there"):
                 one.look()
-            with store.writing(), Progress(runs, stream) as progress:
-                feed = Feed(store, runs, progress, on_error)
-                if not all(one.done for one in runs):
-                    with _opened(executor, workers, threads) as chosen:
-                        feed.run(chosen, executors.backend_of(workers, backend), threads)
+            # A shard has not looked at the cells of the others.
+            diary = Diary(store, [one.decision for one in runs]) if shard is None else None
+            try:
+                with store.writing(), Progress(runs, stream) as progress:
+                    feed = Feed(store, runs, progress, on_error, diary)
+                    if not all(one.done for one in runs):
+                        with _opened(executor, workers, threads) as chosen:
+                            feed.run(chosen, executors.backend_of(workers, backend), threads)
+            finally:
+                if diary is not None:
+                    diary.write()
             if finish is not None:
                 finish(store)
     except KeyboardInterrupt:
@@ -131,11 +139,11 @@ def run(
     return store
 
 
-def _overridden(
+def overridden(
     study: Study,
-    realizations: int | None,
-    seed: int | None,
-    targets: Sequence[str | Target] | None,
+    realizations: int | None = None,
+    seed: int | None = None,
+    targets: Sequence[str | Target] | None = None,
 ) -> Study:
     """The study with what is set in place of its own; it checks itself again."""
     changed: dict[str, Any] = {}

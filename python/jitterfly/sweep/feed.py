@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from typing import Any
 
 from ..backends import BackendError
+from ..store.standing import Diary
 from ..store.store import Store
 from . import executors
 from .pool import WorkerDied, WorkersBroken
@@ -21,10 +22,19 @@ _ATTEMPTS = 3  # at a batch whose worker dies or whose device fails
 class Feed:
     """Batches of all places on their way to the workers and back.
 
-    `on_error`: at a place that can not be run "stop", or "finish" the others first.
+    `on_error`: at a place that can not be run "stop", or "finish" the others first. How far it is
+    is written down in `diary`.
     """
 
-    def __init__(self, store: Store, runs: Sequence[PlaceRun], progress: Progress, on_error: str):
+    def __init__(
+        self,
+        store: Store,
+        runs: Sequence[PlaceRun],
+        progress: Progress,
+        on_error: str,
+        diary: Diary | None = None,
+    ):
+        self.diary = diary
         self.store, self.runs, self.progress = store, runs, progress
         self.on_error = on_error
         self.lost: dict[tuple[int, int], int] = {}
@@ -86,6 +96,8 @@ class Feed:
         if not run.todo and not run.running and not run.failed:
             run.look()
         self.progress.step(run, batch.count)
+        if self.diary is not None:
+            self.diary.step(run.place.index, run.decision)
 
     def _fail(self, run: PlaceRun, why: str, error: Exception | None = None) -> None:
         run.fail(why)

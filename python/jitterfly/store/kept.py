@@ -1,0 +1,96 @@
+"""What a run writes down beside its records, so that nobody has to find it out again.
+
+All of it follows from the records, and may be deleted. It counts as long as these, the study and
+the versions are those that it was made of; else it is made again from the records.
+
+A file is a line of JSON (`fingerprint`, `time`, check sum of the rest), and the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..files import write_whole
+from .meta import FILES, META, STUDY, read_meta, versions
+from .takeover import RECORDS
+
+_FORMAT = 1
+
+
+class Kept(NamedTuple):
+    """What was written down, of what, and when (seconds since 1970)."""
+
+    content: bytes
+    study: str
+    fingerprint: str
+    time: float
+
+
+def study_of(path: Path) -> str:
+    """Hash of the study in the directory `path`, as it is run, and of the versions here.
+
+    Raises:
+        ValueError: there is none, or store.json is damaged.
+        OSError: a file can not be read.
+    """
+    meta: dict[str, Any] = read_meta(path)
+    meta.pop("backend")  # becomes known while the run goes on
+    parts = [_FORMAT, meta, versions(), (path / STUDY).read_bytes().hex()]
+    parts += [[file.name, _stamp(file)] for file in sorted((path / FILES).glob("*"))]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def fingerprint_of(path: Path) -> str:
+    """Hash of the study in the directory `path` and of which records are there.
+
+    Records only grow, so names, sizes and times of change say whether they are the same.
+    """
+    files = [[file.name, *_stamp(file)] for file in sorted((path / RECORDS).glob("*.jfr"))]
+    backend = read_meta(path)["backend"]
+    text = json.dumps([study_of(path), backend, files])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def keep(file: Path, content: bytes, fingerprint: str) -> None:
+    """Write `content` down as what follows from the records that had that fingerprint.
+
+    It must be from before they were read: what came to them since then is not in `content`.
+    """
+    head = {
+        "fingerprint": fingerprint,
+        "study": study_of(file.parent),
+        "time": time.time(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    write_whole(file, json.dumps(head).encode() + b"\n" + content, sync=False)
+
+
+def read_kept(file: Path) -> Kept | None:
+    """What is in `file`, of whatever records; None where there is nothing that is whole."""
+    try:
+        line, _, content = file.read_bytes().partition(b"\n")
+        head = json.loads(line)
+        if head["sha256"] != hashlib.sha256(content).hexdigest():
+            return None
+        return Kept(content, str(head["study"]), str(head["fingerprint"]), float(head["time"]))
+    except (OSError, KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def valid(file: Path) -> bytes | None:
+    """The content of `file`, if it follows from the records beside it as they are now."""
+    if not (file.parent / META).is_file():
+        return None
+    kept = read_kept(file)
+    if kept is None or kept.fingerprint != fingerprint_of(file.parent):
+        return None
+    return kept.content

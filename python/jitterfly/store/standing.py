@@ -1,0 +1,177 @@
+"""How far a run is, cell by cell, as plain values: what a run writes down now and then."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ..observables.decide import Decision
+from ..observables.target import Target
+from ..phases import each
+from .kept import fingerprint_of, keep, read_kept, study_of, valid
+from .lock import holder
+from .meta import META
+from .store import Store
+from .takeover import PROGRESS
+
+
+class Reached(NamedTuple):
+    """Where a target stands: see `State`."""
+
+    target: Target
+    met: bool
+    error: float
+    why: str
+
+
+class Cell(NamedTuple):
+    """One place: realizations that are there and that were looked at, and its targets."""
+
+    labels: tuple[str, ...]
+    available: int
+    looked: int
+    limit: int
+    complete: bool
+    states: tuple[Reached, ...]
+
+    @classmethod
+    def of(cls, store: Store, index: int, decision: Decision | None = None) -> Cell:
+        """As the data say."""
+        place = store.places[index]
+        decision = store.decision(place) if decision is None else decision
+        return cls(
+            tuple(place.labels.values()),
+            store.available(place),
+            decision.realizations,
+            place.limit,
+            decision.next is None,
+            tuple(Reached(s.target, s.met, s.error, s.why) for s in decision.states),
+        )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far the run in the directory `path` is.
+
+    `age` is None where it is so now, else seconds since it was so. `holder` says who runs it, such
+    as `pid 12 on host`; "" where that is not known, None where no run is going on.
+    """
+
+    path: Path
+    title: str
+    axes: tuple[str, ...]
+    targets: tuple[Target, ...]
+    cells: tuple[Cell, ...]
+    age: float | None = None
+    holder: str | None = None
+
+    @classmethod
+    def of(cls, store: Store) -> Standing:
+        """As the records say."""
+        places = store.places
+        cells = [Cell.of(store, p.index) for p in each(places, len(places), "reading cells")]
+        return _standing(store, cells, who=holder(store.path))
+
+    def to_json(self) -> bytes:
+        """For `from_json`; targets by their number."""
+        number = {target: i for i, target in enumerate(self.targets)}
+        cells = [
+            [*cell[:5], [[number[s.target], s.met, _plain(s.error), s.why] for s in cell.states]]
+            for cell in self.cells
+        ]
+        table = {
+            "title": self.title,
+            "axes": self.axes,
+            "targets": [str(target) for target in self.targets],
+            "cells": cells,
+        }
+        return json.dumps(table, allow_nan=False, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, path: Path, text: bytes, age: float | None, who: str | None) -> Standing:
+        """What `to_json` made."""
+        table = json.loads(text)
+        targets = tuple(map(Target.parse, table["targets"]))
+        cells = tuple(
+            Cell(
+                tuple(labels),
+                *numbers,
+                tuple(Reached(targets[i], met, float(error), why) for i, met, error, why in states),
+            )
+            for labels, *numbers, states in table["cells"]
+        )
+        return cls(path, table["title"], tuple(table["axes"]), targets, cells, age, who)
+
+
+def standing(path: str | Path) -> Standing:
+    """How far the run in the directory `path` is.
+
+    What the run wrote down, if the records are still those. While it goes on, what it wrote down
+    last. Else the records are read.
+
+    Raises:
+        ValueError: `path` holds no run, or a damaged one.
+        OSError: a file can not be read.
+    """
+    path = Path(path)
+    file = path / PROGRESS
+    if (path / META).is_file():
+        who = holder(path)
+        if (content := valid(file)) is not None:
+            return Standing.from_json(path, content, None, who)
+        kept = read_kept(file)
+        if kept is not None and who is not None and kept.study == study_of(path):
+            return Standing.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
+    return Standing.of(Store.open(path))
+
+
+class Diary:
+    """Writes down how far a run is, as often as costs next to nothing, and at its end."""
+
+    LEAST = 5.0  # seconds between two times
+    SHARE = 0.02  # of the run's time, at most
+
+    def __init__(self, store: Store, decisions: Sequence[Decision | None]):
+        self.store = store
+        known = each(decisions, len(decisions), "counting realizations")
+        self.cells = [Cell.of(store, i, decision) for i, decision in enumerate(known)]
+        self._changed: dict[int, Decision | None] = {}
+        self._pause = 0.0
+        self._last = -math.inf
+
+    def step(self, index: int, decision: Decision | None) -> None:
+        """Something came to the place `index`."""
+        self._changed[index] = decision
+        if time.monotonic() - self._last >= self._pause:
+            self.write()
+
+    def write(self) -> None:
+        """How far it is now."""
+        started = time.monotonic()
+        self.store.behind.wait()  # what is said to be there is on disk
+        with suppress(OSError):  # a full disk is for who writes records to say
+            fingerprint = fingerprint_of(self.store.path)
+            for index, decision in self._changed.items():
+                self.cells[index] = Cell.of(self.store, index, decision)
+            self._changed.clear()
+            content = _standing(self.store, self.cells).to_json()
+            keep(self.store.path / PROGRESS, content, fingerprint)
+        self._last = time.monotonic()
+        self._pause = max(self.LEAST, (self._last - started) / self.SHARE)
+
+
+def _standing(store: Store, cells: Sequence[Cell], who: str | None = None) -> Standing:
+    study = store.study
+    axes = tuple(axis.name for axis in study.axes)
+    title = study.title or study.name
+    return Standing(store.path, title, axes, tuple(study.targets), tuple(cells), None, who)
+
+
+def _plain(value: float) -> float | str:
+    return value if math.isfinite(value) else repr(value)

@@ -1,0 +1,216 @@
+"""What a study will take, before it runs: a few realizations of a few of its cells are tried."""
+
+from __future__ import annotations
+
+import math
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .. import _core
+from ..observables import PlaceData
+from ..observables.names import STATISTICS
+from ..observables.observed import Observed
+from ..phases import phase
+from ..program import compile_case
+from ..store.store import MOST_OWN_FILES, Store
+from ..studies.place import Place
+from ..studies.study import Study
+from .worker import Batch, run_batch
+
+_TRIED = 7  # places, from the one of least work to the one of most
+_SECONDS = 2.0  # after so many no further place is tried
+_WORK = 2e7  # rank-rounds of a try
+_BATCH_BYTES = 2**24  # of its samples
+_MOST_WORK = 5e8  # a place with more of them in one realization is not tried
+_RECORD, _ROW = 400, 150  # bytes of a record beside its samples, of a statistic in all files
+_SHARED = 256  # files of records, where cells share them
+
+
+@dataclass(frozen=True)
+class Range:
+    """From what is taken if all targets are met at the first look, to what the budget allows."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run from nothing takes in one process.
+
+    Attributes
+    ----------
+    cells : int
+    realizations, work : Range
+        Of all cells together; `work` in rank-rounds.
+    seconds : Range or None
+        None where every cell is too large to be tried.
+    rate : float
+        Rank-rounds a second, with all that is done of each, of the largest cell that was tried.
+    tried : int
+        Places.
+    disk : Range
+        Bytes, without the picture.
+    files : int
+        Of records, at most.
+    memory : float
+        Bytes of this process.
+    """
+
+    cells: int
+    realizations: Range
+    work: Range
+    seconds: Range | None
+    rate: float
+    tried: int
+    disk: Range
+    files: int
+    memory: float
+
+
+@dataclass(frozen=True)
+class _Try:
+    """Of a place: rank-rounds of a realization; seconds that it takes whatever its realizations,
+    and for each rank-round; bytes of a sample in its record.
+    """
+
+    work: float
+    fixed: float
+    slope: float
+    width: float
+
+
+def forecast(
+    study: Study,
+    places: Sequence[Place] | None = None,
+    *,
+    backend: str = "auto",
+    threads: int | None = None,
+) -> Forecast:
+    """Try a few realizations of a few places, in a temporary directory that is removed again.
+
+    Parameters
+    ----------
+    study : Study
+    places : sequence of Place, optional
+        Those of a shard; all of the study's if not given.
+    backend, threads
+        As in `run`.
+
+    Raises
+    ------
+    ValueError
+        A place can not be run, such as for want of memory.
+    """
+    places = study.places() if places is None else places
+    with phase("trying a few cells"), tempfile.TemporaryDirectory(prefix="jitterfly-") as folder:
+        (Path(folder) / "records").mkdir()
+        store = Store(Path(folder), study, {"backend": []})
+        tries = _tries(store, places, backend, threads)
+    names = _statistics(study)
+    cells = sum(len(place.cells) for place in places)
+    families = max((len(study.families(place)) for place in places[:1]), default=0)
+    beside = len(places) * families * len(names) * _ROW + cells * _RECORD
+    width = max((one.width for one in tries), default=8.0)
+    work = np.array([place.work for place in places], float)
+
+    def total(
+        count: Callable[[Place], int], looks: Callable[[Place], float]
+    ) -> tuple[float, float, float, float]:
+        """Realizations, rank-rounds, seconds and bytes with so many realizations of a place."""
+        counts = np.array([count(place) for place in places], float)
+        realizations = float(sum(count(place) * len(place.cells) for place in places))
+        kept = [min(count(place), place.raw_limit) * len(place.columns) for place in places]
+        seconds = 0.0
+        if tries:
+            at = [one.work for one in tries]
+            fixed = np.interp(work, at, [one.fixed for one in tries])
+            slope = np.interp(work, at, [one.slope for one in tries])
+            often = np.array([looks(place) for place in places], float)
+            seconds = float((often * fixed + counts * work * slope).sum())
+        return realizations, float((counts * work).sum()), seconds, beside + width * sum(kept)
+
+    first = total(lambda place: place.least, lambda _: 1.0)
+    ends = zip(first, total(lambda place: place.limit, _looks), strict=True)
+    realizations, rank_rounds, seconds, disk = (Range(low, high) for low, high in ends)
+    records = cells + len(places)
+    return Forecast(
+        cells,
+        realizations,
+        rank_rounds,
+        seconds if tries else None,
+        1 / tries[-1].slope if tries else 0.0,
+        len(tries),
+        disk,
+        records if records <= MOST_OWN_FILES else _SHARED,
+        _memory(places, threads),
+    )
+
+
+def _looks(place: Place) -> float:
+    """At a place's data until its budget is spent; they double from one to the next."""
+    return 1.0 if place.least == place.limit else 2 + math.log2(place.limit / place.least)
+
+
+def _tries(store: Store, places: Sequence[Place], backend: str, threads: int | None) -> list[_Try]:
+    by_work = sorted(places, key=lambda place: place.work)
+    numbers = {round(i * (len(places) - 1) / (_TRIED - 1)) for i in range(_TRIED)}
+    found: list[_Try] = []
+    end = time.monotonic() + _SECONDS
+    for place in [by_work[number] for number in sorted(numbers) if places]:
+        if place.work > _MOST_WORK or (found and time.monotonic() > end):
+            break
+        if not found:  # the very first one loads modules and makes tables
+            _try(store, place, backend, threads)
+        found.append(_try(store, place, backend, threads))
+    return found
+
+
+def _try(store: Store, place: Place, backend: str, threads: int | None) -> _Try:
+    most = _BATCH_BYTES // (8 * len(place.columns))
+    many = max(int(min(_WORK / place.work, place.limit, most)), 1)
+    fixed = _seconds(store, place, 0, 1, backend, threads)
+    several = _seconds(store, place, 1, many, backend, threads)
+    slope = max(several - fixed, several / 10) / (many * place.work)
+    files = store.records(place).cells
+    packed = sum(entry.size for file in files for entry in file.entries)
+    return _Try(float(place.work), fixed, slope, packed / ((1 + many) * len(place.columns)))
+
+
+def _seconds(
+    store: Store, place: Place, first: int, count: int, backend: str, threads: int | None
+) -> float:
+    """What it takes to run, store and look at so many realizations."""
+    started = time.perf_counter()
+    batch = Batch(place, store.study.seed, first, count, None, backend, threads)
+    store.append(place, first, run_batch(batch).ticks, None, count)
+    data = PlaceData(store.ticks(place, first + count), None)
+    for family in store.families(place).values():
+        observed = Observed(family, data)
+        for name in _statistics(store.study):
+            observed.statistic(name)
+    return time.perf_counter() - started
+
+
+def _statistics(study: Study) -> list[str]:
+    return list(dict.fromkeys([*STATISTICS, *(target.statistic for target in study.targets)]))
+
+
+def _memory(places: Sequence[Place], threads: int | None) -> float:
+    """What this process has now, and the largest place's realizations in flight and samples."""
+    now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+    if not places:
+        return now
+    largest = max(places, key=lambda place: place.work)
+    flight = max(
+        _core.memory(compile_case(cell.case), "cpu", int(threads or 0), largest.limit)
+        for cell in largest.cells
+    )
+    samples = max(8.0 * min(p.limit, p.raw_limit) * len(p.columns) for p in places)
+    return now + flight + 3 * samples  # packed, and what is made of them, beside

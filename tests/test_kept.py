@@ -1,0 +1,369 @@
+"""What a run writes down beside its records: never wrong, never needed, and quick to read."""
+
+import json
+import os
+import time
+from contextlib import contextmanager
+
+import pytest
+from small_store import STUDY, content, put, study
+
+from jitterfly import cli, phases
+from jitterfly.analysis.status import status
+from jitterfly.store import standing as standings
+from jitterfly.store.export import export
+from jitterfly.store.kept import fingerprint_of, read_kept, valid
+from jitterfly.store.lock import holder, locked
+from jitterfly.store.standing import Diary, standing
+from jitterfly.store.store import Store
+from jitterfly.store.table import Numbers, keep_numbers, read_numbers, to_csv
+from jitterfly.studies import study as studies
+from jitterfly.sweep import run
+from jitterfly.sweep.executors import InProcess
+
+TARGETED = 'targets = ["mean of completion ± 0.01 %", "p99 of gain ± 5 %"]\n' + STUDY
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(TARGETED, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """How often all cells of a study were built."""
+    calls = []
+    real = studies.build_places
+    monkeypatch.setattr(studies, "build_places", lambda one: calls.append(1) or real(one))
+    return calls
+
+
+def jitterfly(*words):
+    return cli.main([str(word) for word in words])
+
+
+def computed(path):
+    """What `status` says from the records alone."""
+    return status(Store.open(path))
+
+
+# --- without reading the records
+
+
+def test_status_and_export_build_no_cell(file, out, built, capsys):
+    assert jitterfly("run", file, "--out", out) == 0
+    assert len(built) == 1
+    told, table = computed(out), to_csv(Store.open(out))
+    built.clear()
+    capsys.readouterr()
+    assert jitterfly("status", out) == 0
+    assert capsys.readouterr().out == told + "\n"
+    assert "p99 of gain: not met, too few realizations" in told
+    assert jitterfly("export", out, out.with_suffix(".csv")) == 0
+    assert built == []
+    assert out.with_suffix(".csv").read_text() == table == (out / "summary.csv").read_text()
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr", ".parquet"])
+def test_what_is_exported_is_the_same_from_what_is_kept(file, out, suffix):
+    xr, pandas = pytest.importorskip("xarray"), pytest.importorskip("pandas")
+    for package in ("netCDF4", "zarr", "pyarrow"):
+        pytest.importorskip(package)
+    assert jitterfly("run", file, "--out", out) == 0
+    kept, fresh = out.with_suffix(suffix), out.with_name("fresh" + suffix)
+    assert Numbers.kept(out) is not None
+    export(read_numbers(out), kept)
+    export(Store.open(out), fresh)
+    if suffix == ".parquet":
+        pandas.testing.assert_frame_equal(pandas.read_parquet(kept), pandas.read_parquet(fresh))
+        return
+    engine = {".nc": "netcdf4", ".zarr": "zarr"}[suffix]
+    with xr.open_dataset(kept, engine=engine) as one, xr.open_dataset(fresh, engine=engine) as two:
+        xr.testing.assert_identical(one.load(), two.load())
+
+
+def test_observables_keep_the_order_of_the_study(out):
+    """Also where a place has fewer of them than others."""
+    text = STUDY.replace("after = 1", 'after = "all"').replace("T = 1", "T = 3")
+    text += '[observables.last]\nkind = "slowdown"\nT = 0\n'
+    with Store.create(out, study(text)) as store:
+        for place in store.places:
+            put(store, place, 0, 200)
+        rows = [row[2] for row in Numbers.of(store).rows() if row[5] == "mean"]
+    assert rows == ["completion", "last"] * 2 + ["completion", "gain", "last"] * 2
+
+
+# --- never wrong
+
+
+def test_whatever_happens_to_what_is_kept(file, out, capsys):
+    assert jitterfly("run", file, "--out", out) == 0
+    told, table = computed(out), to_csv(Store.open(out))
+    for name, kept_is_used in (
+        ("progress.json", lambda: valid(out / "progress.json") is not None),
+        ("numbers.npz", lambda: Numbers.kept(out) is not None),
+    ):
+        whole = (out / name).read_bytes()
+        assert kept_is_used()
+        damaged = [b"", b"\n", b"{}", b"[1]\n2", whole[:-1], whole[: len(whole) // 2], whole + b"x"]
+        for at in range(0, len(whole), len(whole) // 40):
+            flipped = bytearray(whole)
+            flipped[at] ^= 1
+            damaged.append(bytes(flipped))
+        line, _, rest = whole.partition(b"\n")
+        damaged.append(json.dumps(json.loads(line) | {"fingerprint": "0"}).encode() + b"\n" + rest)
+        for some in damaged:
+            (out / name).write_bytes(some)
+            # What is flipped may be the time at which it was written, which nobody trusts.
+            if kept_is_used():
+                kept = read_kept(out / name)
+                assert kept.content == rest
+        (out / name).write_bytes(b"{}")
+        assert status(standing(out)) == told
+        assert jitterfly("export", out, out.with_suffix(".csv")) == 0
+        assert out.with_suffix(".csv").read_text() == table
+        (out / name).unlink()
+        assert status(standing(out)) == told
+        (out / name).write_bytes(whole)
+    capsys.readouterr()
+
+
+def test_what_is_kept_of_other_records_does_not_count(file, out, capsys):
+    assert jitterfly("run", file, "--out", out) == 0
+    kept = {name: (out / name).read_bytes() for name in ("progress.json", "numbers.npz")}
+    assert valid(out / "progress.json")
+    assert Numbers.kept(out)
+
+    def check():
+        for name, whole in kept.items():
+            (out / name).write_bytes(whole)
+        assert valid(out / "progress.json") is None
+        assert Numbers.kept(out) is None
+        assert status(standing(out)) == computed(out)
+
+    record = sorted((out / "records").iterdir())[0]
+    whole = record.read_bytes()
+    record.write_bytes(whole[:-3])
+    check()
+    assert "0 of 4" not in computed(out)
+    record.unlink()
+    check()
+    assert jitterfly("run", file, "--out", out, "--realizations", "300") == 0
+    check()
+    assert jitterfly("run", file, "--out", out, "--seed", "9", "--force") == 0
+    check()
+    capsys.readouterr()
+
+
+def test_a_store_that_was_replaced_keeps_nothing_of_before(out):
+    with Store.create(out, study()) as store:
+        Diary(store, [None] * 4).write()
+        keep_numbers(store)
+    with Store.create(out, study(old="seed = 5", new="seed = 6"), force=True):
+        assert not (out / "progress.json").exists()
+        assert not (out / "numbers.npz").exists()
+
+
+def test_a_full_disk_only_costs_what_is_kept(out, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("jitterfly.store.kept.write_whole", full)
+    store = run(study(), out)
+    assert all(store.complete(place) for place in store.places)
+    assert not (out / "progress.json").exists()
+
+
+# --- while a run goes on
+
+
+def test_status_of_a_run_that_goes_on(out, built):
+    with Store.create(out, study(TARGETED)) as store:
+        diary = Diary(store, [None] * 4)
+        put(store, store.places[0], 0, 50)
+        diary.step(0, store.decision(store.places[0]))
+        kept = status(standing(out))
+        assert f"a run is going on (pid {os.getpid()} on " in kept
+        assert "50 realizations" in kept
+        built.clear()
+        put(store, store.places[1], 0, 50)  # which is not written down yet
+        told = status(standing(out))
+        assert "as of 0 s ago; a run is going on (pid " in told
+        assert "50 realizations" in told
+        assert built == []
+        diary.step(1, None)  # too soon to be written down again
+        assert "as of " in status(standing(out))
+        diary.write()
+        assert "100 realizations" in status(standing(out))
+    told = status(standing(out))
+    assert told.endswith("no run is going on")
+    assert told == computed(out)
+
+
+def test_what_was_written_down_of_another_study_is_not_shown(out):
+    with Store.create(out, study()) as store:
+        Diary(store, [None] * 4).write()
+    with Store.create(out, study(old="max = 200", new="max = 300")) as store:
+        put(store, store.places[0], 0, 50)
+        told = status(standing(out))
+        assert "as of" not in told
+        assert "50 realizations" in told
+
+
+def test_what_is_said_to_be_there_is_on_disk(out, monkeypatch):
+    """Records are written behind the run, which may be killed."""
+    real = os.write
+
+    def slow(*words):
+        time.sleep(0.05)
+        return real(*words)
+
+    with Store.create(out, study()) as store, store.writing():
+        diary = Diary(store, [None] * 4)
+        monkeypatch.setattr("jitterfly.files.os.write", slow)
+        put(store, store.places[0], 0, 50)
+        diary._changed[0] = None
+        diary.write()
+        assert read_kept(out / "progress.json").fingerprint == fingerprint_of(out)
+        assert "50 realizations" in status(standing(out))
+
+
+class Interrupted(InProcess):
+    """Ctrl-C in the third batch."""
+
+    batches = 0
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.batches += 1
+        if self.batches == 3:
+            raise KeyboardInterrupt
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_ctrl_c_writes_down_how_far_it_is(out, built):
+    described = study()
+    with pytest.raises(KeyboardInterrupt):
+        run(described, out, executor=Interrupted())
+    built.clear()
+    told = status(standing(out))
+    assert built == []
+    assert told == computed(out)
+    assert "2 of 4 cells finished" in told
+    assert told.endswith("no run is going on")
+
+
+def test_it_costs_a_run_little(out, monkeypatch):
+    """The longer it takes, the rarer it is written."""
+    now = [0.0]
+    monkeypatch.setattr(standings.time, "monotonic", lambda: now[0])
+    written = []
+
+    def keep(*_):
+        now[0] += 1.0
+        written.append(now[0])
+
+    monkeypatch.setattr(standings, "keep", keep)
+    with Store.create(out, study()) as store:
+        diary = Diary(store, [None] * 4)
+        for _ in range(1000):
+            now[0] += 0.5
+            diary.step(0, None)
+    assert len(written) <= 0.02 * now[0] + 2
+
+
+# --- who holds a store
+
+
+def test_who_holds_a_store(tmp_path):
+    assert holder(tmp_path) is None
+    with locked(tmp_path):
+        who = holder(tmp_path)
+        assert who.startswith(f"pid {os.getpid()} on ")
+        with pytest.raises(ValueError, match=r"another run is writing into .* \(pid [0-9]+ on "):
+            locked(tmp_path).__enter__()
+        assert holder(tmp_path) == who  # who was refused left it as it was
+    assert holder(tmp_path) is None
+
+
+def test_who_only_asks_does_not_stop_a_run(tmp_path, monkeypatch):
+    import fcntl
+
+    with locked(tmp_path):
+        pass
+    with (tmp_path / ".lock").open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        monkeypatch.setattr(
+            "jitterfly.store.lock.time.sleep", lambda _: fcntl.flock(asking, fcntl.LOCK_UN)
+        )
+        with locked(tmp_path):
+            pass
+
+
+def test_reading_writes_nothing(file, out, capsys):
+    assert jitterfly("run", file, "--out", out) == 0
+    (out / "progress.json").unlink()
+    before = content(out)
+    assert jitterfly("status", out) == 0
+    assert jitterfly("export", out, out.with_suffix(".csv")) == 0
+    assert content(out) == before
+    capsys.readouterr()
+
+
+# --- signs of life
+
+
+@contextmanager
+def clock(monkeypatch, step):
+    now = [0.0]
+
+    def monotonic():
+        now[0] += step
+        return now[0]
+
+    lines = []
+    monkeypatch.setattr(phases.time, "monotonic", monotonic)
+    with phases.telling(lines.append):
+        yield lines
+
+
+def test_what_is_quick_says_nothing(monkeypatch):
+    with clock(monkeypatch, 0.001) as lines:
+        assert list(phases.each("abc", 3, "reading")) == ["a", "b", "c"]
+    assert lines == []
+
+
+def test_what_is_slow_says_how_far_it_is(monkeypatch):
+    with clock(monkeypatch, 0.5) as lines:
+        list(phases.each(range(50), 50, "reading cells"))
+    assert lines == [
+        "reading cells: 1 of 50",
+        "reading cells: 21 of 50",
+        "reading cells: 41 of 50",
+        "reading cells: 50 of 50 in 25.5 s",
+    ]
+
+
+def test_every_phase_of_a_run_is_told(file, out, monkeypatch, capsys):
+    for name in ("FIRST", "LONG", "EVERY"):
+        monkeypatch.setattr(phases, name, 0.0)
+    assert jitterfly("run", file, "--out", out) == 0
+    told = capsys.readouterr()
+    for what in (
+        "checking cells: 4 of 4",
+        "looking at what is there: 4 of 4",
+        "estimating cells: 4 of 4",
+        f"writing {out / 'summary.csv'}",
+        "making the table",
+    ):
+        assert f"jitterfly: {what}" in told.err
+        assert what not in told.out
+    (out / "progress.json").unlink()
+    assert jitterfly("status", out) == 0
+    assert "jitterfly: reading cells: 4 of 4" in capsys.readouterr().err
