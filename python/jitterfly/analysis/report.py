@@ -24,7 +24,7 @@ _MARKS = (
     f"Means. ? : interval wider than ± {100 * WIDE:.0f} %, or a gain that may be 1. "
     "* : target not met."
 )
-_MICRO = 1e6  # times are shown in us
+_MICRO = 1e6  # times are shown in µs
 
 
 class Table(NamedTuple):
@@ -127,7 +127,7 @@ def _title(name: str) -> str:
 
 def _header(spots: list[Spot], name: str) -> list[str]:
     facts = next(spot.facts[name] for spot in spots if name in spot.facts)
-    unit = ", us" if facts.unit == "s" else ""
+    unit = ", µs" if facts.unit == "s" else ""
     if facts.quantiles is None:
         return [f"{_title(name)}{unit}"]
     return [f"{_title(name)}{unit}\nmedian", "5-95 %", "mean"]

@@ -51,7 +51,7 @@ def interval(estimate: stats.Estimate, spec: str = ".3g", unit: str = "") -> str
     >>> interval(stats.Estimate(10.83, 10.5, 11.16, 0.95, 100))
     '10.8 [10.5, 11.2]'
     >>> interval(stats.Estimate(2e-6, 1e-6, 3e-6, 0.95, 100), unit="s")
-    '2 us [1 us, 3 us]'
+    '2 µs [1 µs, 3 µs]'
     """
     ends = (estimate.value, estimate.low, estimate.high)
     if unit == "s":

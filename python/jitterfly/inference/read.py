@@ -12,7 +12,7 @@ from ..measured import CollectiveTable, FormatError, PerRankSamples, load
 from . import plain
 from .curve import Curve, joined
 
-_UNITS = ("s", "ms", "us", "ns", "ps")
+_UNITS = ("s", "ms", "us", "µs", "ns", "ps")
 
 
 def read_curves(

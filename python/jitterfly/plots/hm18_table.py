@@ -35,7 +35,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
                                   label=f"{what}, {kind}: {show_seconds(seconds, 3)}"))  # fmt: skip
     ticks.log_axis(panel, "", "x")
     ticks.log_axis(panel, "s")
-    panel.set_xlabel("p, probability that a step takes 14 us more")
+    panel.set_xlabel("p, probability that a step takes 14 µs more")
     panel.set_ylabel("completion")
     levels = "levels: HM18's numbers; where a curve crosses one, that p explains it"
     subtitle = [results.counted, results.state, levels]
