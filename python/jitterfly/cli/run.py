@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -146,10 +147,11 @@ def show(store: Any) -> None:
     from ..analysis import report
     from ..analysis.results import Results
     from ..claims.report import report as claims
+    from . import terminal
 
     results = Results(store)
-    print(f"{results.title}\n")
-    print(report.table(results))
+    print(f"{textwrap.fill(results.title, terminal.width())}\n")
+    print(report.table(results, terminal.width()))
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")
-        print(claims(results))
+        print(claims(results, min(100, terminal.width())))
