@@ -295,7 +295,7 @@ def test_bad_variants(extra, message):
     ("rule", "by", "values", "message"),
     [
         ("T_comm / D", "message_bytes", "[0.001]",
-         r"T_comm / D = 0.001 is out of reach: by message_bytes it goes from 0.01 to .*D is 10 us"),
+         r"T_comm / D = 0.001 is out of reach: by message_bytes it goes from 0.01 to .*D is 10 µs"),
         ("T_comm / D", "message_bytes", "[1e30]", "T_comm / D = 1e.30 is out of reach"),
         ("W / P", "work", "[1e-30]", "W / P = 1e-30 is out of reach"),
         ("T_comm / D", "message_bytes", "[0]", "values must be numbers above 0, got 0"),

@@ -121,11 +121,11 @@ def test_always_and_never():
     never = budget(Question(8192, "40us", STEP, DELAY))
     assert (never.state, never.probability.value) == ("never", 0.0)
     assert "impossible" in tell.answer(never)[0]
-    assert "44.85 us without any" in tell.answer(never)[0]
+    assert "44.85 µs without any" in tell.answer(never)[0]
     always = budget(Question(8192, "230us", STEP, DELAY))
     assert (always.state, always.probability.value) == ("always", 1.0)
     assert "always met" in tell.answer(always)[0]
-    assert "226.9 us" in tell.answer(always)[0]
+    assert "226.9 µs" in tell.answer(always)[0]
 
 
 def test_no_room_and_a_tick_of_it():
@@ -281,8 +281,8 @@ def test_command(tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["budget", *options, "--precision", "0.1", "--out", str(out)]) == 0
     text = capsys.readouterr().out
-    assert "to keep the mean completion of the last rank of 256 at or below 60 us" in text
-    assert re.search(r"at most p = 0\.01\d* \[0\.0\d+, 0\.01\d*\] at D = 14 us", text)
+    assert "to keep the mean completion of the last rank of 256 at or below 60 µs" in text
+    assert re.search(r"at most p = 0\.01\d* \[0\.0\d+, 0\.01\d*\] at D = 14 µs", text)
     assert "at most p, mean rank" in text
     assert (out / "budget.png").stat().st_size > 10_000
     lines = (out / "budget.csv").read_text().splitlines()

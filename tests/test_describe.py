@@ -147,7 +147,7 @@ def test_overflow_has_no_upper_edge():
     found = quantile(facts, 0.99)
     assert found["value"] == [pytest.approx(1e-6), np.inf]
     assert found["events"] == 100
-    assert ">= 1 us" in text(part)
+    assert ">= 1 µs" in text(part)
     assert "100 events beyond the last bin" in text(part)
 
 

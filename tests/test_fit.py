@@ -288,9 +288,9 @@ def test_671_us():
         found = fit(curve, rank=rank, step=STEP, delay=DELAY)
         assert found.verdict == "no fit"
         text = told(found)
-        assert "209.4 us, with every step hit; measured: 671 us" in text
-        assert "461.6 us remain unexplained by any p" in text
-        assert "52.5 us if it hits every step" in text
+        assert "209.4 µs, with every step hit; measured: 671 µs" in text
+        assert "461.6 µs remain unexplained by any p" in text
+        assert "52.5 µs if it hits every step" in text
         assert "heavy tail" in text
         assert "daemons" in text
     assert found.probability.value == 1.0
@@ -301,11 +301,11 @@ def test_beyond_every_p_is_no_fit_where_errors_say_so():
     known = {"step": STEP, "delay": DELAY}
     found = fit(Curve([4096], [225e-6], [1e-6]), **known)
     assert (found.verdict, found.freedom) == ("no fit", 0)
-    assert "15.6 us remain unexplained by any p" in told(found)
+    assert "15.6 µs remain unexplained by any p" in told(found)
     for error in (None, [10e-6]):  # 10 % count as nothing, or are within 1.6 errors
         found = fit(Curve([4096], [225e-6], error), **known)
         assert found.verdict == "not tested"
-        assert "209.4 us, with every step hit; measured: 225 us" in told(found)
+        assert "209.4 µs, with every step hit; measured: 225 µs" in told(found)
     assert fit(Curve([4096], [150e-6], [1e-6]), **known).verdict == "not tested"
 
 
@@ -400,7 +400,7 @@ def test_command(tmp_path, capsys):
     assert main(["fit", str(HM18), *options]) == 0
     text = capsys.readouterr().out
     assert text.count("no fit: ") == 2
-    assert "671 us" in text
+    assert "671 µs" in text
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names[:2] == ["1_barrier_estimate.png", "2_barrier_baseline.png"]
     assert len(names) == 8

@@ -62,7 +62,7 @@ def test_fig4(fig4):
         "differs",
     ]
     text = report(fig4)
-    assert "the model takes 87.25 us" in text
+    assert "the model takes 87.25 µs" in text
     assert "1.767 ms" in text
 
 
@@ -71,14 +71,14 @@ def test_table(table):
     told = {(one.where, one.text.partition(":")[0]): one for one in found.findings}
     assert len(told) == 12
     for rank in ("last rank", "mean rank"):
-        for what, baseline in (("barrier", "671 us"), ("16-byte allreduce", "485 us")):
+        for what, baseline in (("barrier", "671 µs"), ("16-byte allreduce", "485 µs")):
             where = f"{rank}, {what}"
             assert told[where, f"baseline {baseline}"].verdict == "differs"
-            assert "209.4 us" in told[where, f"baseline {baseline}"].text
-        assert told[f"{rank}, barrier", "estimate 105 us"].verdict == "reproduced"
-        assert told[f"{rank}, 16-byte allreduce", "estimate 160 us"].verdict == "cannot tell"
-    assert "p = 0.01" in told["last rank, barrier", "estimate 105 us"].text
-    assert "p = 0.08" in told["mean rank, barrier", "estimate 105 us"].text
+            assert "209.4 µs" in told[where, f"baseline {baseline}"].text
+        assert told[f"{rank}, barrier", "estimate 105 µs"].verdict == "reproduced"
+        assert told[f"{rank}, 16-byte allreduce", "estimate 160 µs"].verdict == "cannot tell"
+    assert "p = 0.01" in told["last rank, barrier", "estimate 105 µs"].text
+    assert "p = 0.08" in told["mean rank, barrier", "estimate 105 µs"].text
 
 
 @pytest.mark.parametrize("kind", ["family", "curves", "hm18_table"])

@@ -104,7 +104,7 @@ def test_pictures_show_the_means_and_intervals():
 
 def test_the_study_draws_all(tmp_path):
     out = network_study(tmp_path, quick=True, realizations=3).parent
-    pictures = ["boxes", "loads", "measured_ratio", "measured_size", "ratio", "size"]
+    pictures = ["boxes", "loads", "ratio", "simulated_ratio", "simulated_size", "size"]
     assert sorted(file.stem for file in out.glob("*.png")) == pictures
     for name in pictures:
         assert re.match(rb"\x89PNG", (out / f"{name}.png").read_bytes())

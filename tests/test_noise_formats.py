@@ -390,7 +390,7 @@ def test_netgauge_loggp():
     np.testing.assert_allclose(table.gap_per_byte[1:], [0.35e-9, 0.3e-9], rtol=1e-12)
     assert table == sample("netgauge_loggp.out").parts[0]
     assert table.facts()["gap"][0] is None
-    assert "L 2 us" in table.lines()[1]
+    assert "L 2 µs" in table.lines()[1]
     with pytest.raises(FormatError, match="line 5: sizes must rise"):
         changed("netgauge_loggp.out", b"1025 10", b"1 10")
 

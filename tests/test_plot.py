@@ -274,7 +274,7 @@ def test_studies_of_any_kind_are_drawn(tmp_path, name):
     assert bool(note) == (name in ("many", "each"))
     if name == "many":
         (grid, _) = grids(results, "ranks", "message_bytes", results.names)
-        assert grid.titles["completion"] == "completion, us"
+        assert grid.titles["completion"] == "completion, µs"
         assert 1 < grid.values["completion"].min() < 2
 
 
@@ -367,7 +367,7 @@ def test_a_study_without_title_has_its_name(tmp_path, capsys):
 
 def test_ticks_have_the_digits_that_tell_them_apart():
     assert [ticks.in_unit(v, "s", [1.0075e-6, 1.01e-6]) for v in (1.0075e-6, 1.01e-6)] == [
-        "1.0075 us", "1.01 us",
+        "1.0075 µs", "1.01 µs",
     ]  # fmt: skip
     assert ticks.in_unit(1.0, "", [1.0, 1.0000005]) == "1"
     assert ticks.in_unit(1.0000005, "", [1.0, 1.0000005]) == "1.0000005"

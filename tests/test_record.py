@@ -91,7 +91,7 @@ def test_work_in_each_iteration():
     assert found.source["quantum"].startswith("1 ms")
     smallest = found.source["iteration"].removeprefix("smallest ")
     value, unit = smallest.split(",")[0].split()
-    assert unit == "ms" or (unit == "us" and float(value) > 500)
+    assert unit == "ms" or (unit == "µs" and float(value) > 500)
     assert int(found.source["iteration"].split(",")[-1].split()[0]) < 2000
     assert len(part.starts) < 600
 

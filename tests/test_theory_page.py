@@ -28,7 +28,7 @@ def test_the_command(small, tmp_path, capsys):
     assert "theory.html" in out
     assert "the largest of N: exponential" in told
     assert page.count("data:image/svg+xml;base64,") == len(theory._PICTURES)
-    for words in ("Theory beside simulation", "Kolmogorov", "Pareto from 1 us, shape 3, at the s"):
+    for words in ("Theory beside simulation", "Kolmogorov", "Pareto from 1 µs, shape 3, at the s"):
         assert words in page
 
     assert main(["theory", "--out", str(tmp_path / "new")]) == 0

@@ -99,13 +99,13 @@ def test_ticks_and_back():
     ("seconds", "text"),
     [
         (0.0, "0 s"),
-        (1e-5, "10 us"),
+        (1e-5, "10 µs"),
         (1.08e-7, "108 ns"),
         (5e-12, "5 ps"),
         (0.0123456, "12.35 ms"),
         (90.0, "90 s"),
         (math.inf, "inf s"),
-        (-2e-6, "-2 us"),
+        (-2e-6, "-2 µs"),
     ],
 )
 def test_show(seconds, text):

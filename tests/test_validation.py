@@ -285,11 +285,11 @@ def test_rendezvous():
 @pytest.mark.parametrize(
     ("algorithm", "longest"),
     [
-        (jf.Butterfly(), "202 us"),  # send, receive, combine
-        (jf.Butterfly(within="all"), "100 us"),  # the copy is sent at once
-        (jf.Butterfly(after=1), "202 us"),
+        (jf.Butterfly(), "202 µs"),  # send, receive, combine
+        (jf.Butterfly(within="all"), "100 µs"),  # the copy is sent at once
+        (jf.Butterfly(after=1), "202 µs"),
         (jf.Butterfly(after=2), "0 s"),  # forwards may follow each other at once
-        (jf.Butterfly(after=2, forward_cost="5us"), "5 us"),
+        (jf.Butterfly(after=2, forward_cost="5us"), "5 µs"),
     ],
 )
 def test_gap(algorithm, longest):

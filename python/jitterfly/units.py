@@ -144,7 +144,7 @@ def show_seconds(seconds: float, digits: int = 4) -> str:
     """
     if not math.isfinite(seconds) or seconds == 0:
         return f"{seconds:.{digits}g} s"
-    for unit in ("s", "ms", "us", "ns"):
+    for unit in ("s", "ms", "µs", "ns"):
         scale = 10.0 ** -_EXPONENTS[unit]
         if abs(seconds) * scale >= 1 - 10.0**-digits:
             return f"{seconds * scale:.{digits}g} {unit}"
@@ -159,7 +159,7 @@ def show_ticks(ticks: int) -> str:
     >>> show_ticks(100_000), show_ticks(1_000_000_499), show_ticks(0)
     ('100 ns', '1.000000499 ms', '0 s')
     """
-    for unit in ("s", "ms", "us", "ns", "ps"):
+    for unit in ("s", "ms", "µs", "ns", "ps"):
         one = 10 ** (12 + _EXPONENTS[unit])
         if ticks >= one or unit == "ps":
             whole, rest = divmod(ticks, one)

@@ -2,24 +2,176 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
+
+from .curves import evenly
+
+WIDTH = 120  # letters of a line, where nothing is known of the terminal
 MOST_ROWS = 40  # of a table, and
-MOST_TABLES = 12  # of a study: more is for a file
+MOST_TABLES = 12  # of a study, and
+MOST_OF_ALL = 160  # rows of all its tables: more is for a file
+_NAME = 9  # letters of a header's line, in any case
+_NARROWEST = 20  # letters of a column of sentences
+_MOST_NAMES = 6  # of columns that are left out
 
 
-def aligned(header: list[str], rows: list[list[str]]) -> str:
-    """A table for a terminal, numbers to the right; a header may have two lines."""
-    heads = [text.rpartition("\n")[::2] for text in header]
-    top, names = ([head[i] for head in heads] for i in range(2))
-    widths = [max(len(row[i]) for row in [top, names, *rows]) for i in range(len(header))]
-    lines = [top] if any(top) else []
-    return "\n".join(
-        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in [*lines, names, ["-" * width for width in widths], *rows]
-    )
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, prose: bool = False) -> str:
+    """A table for a terminal, numbers to the right.
+
+    A header may have an upper line, which neighbours share if it is the same. Long headers are
+    broken into lines. `prose`: the last column is text, to the left.
+    """
+    cells = [max((len(row[i]) for row in rows), default=0) for i in range(len(header))]
+    groups = _groups(header)
+    names = [text.rpartition("\n")[2] for text in header]
+    widths = [max(cell, len(name)) for cell, name in zip(cells, names, strict=True)]
+    above: list[tuple[list[int], list[str]]] = []  # columns, and the lines that stand over them
+    for columns in groups:
+        first = columns[0]
+        over = header[first].rpartition("\n")[0]
+        if not over:  # a name alone, which may be long
+            *lines, names[first] = _lines(names[first], max(cells[first], _NAME))
+            widths[first] = max(cells[first], *(len(line) for line in [*lines, names[first]]))
+        else:
+            lines = _lines(over, max(_span(widths, columns), _NAME))
+            widths[columns[-1]] += max(0, max(map(len, lines)) - _span(widths, columns))
+        above.append((columns, lines))
+    most = max(len(lines) for _, lines in above)
+    body = []
+    for i in range(most):
+        line = []
+        for columns, lines in above:
+            text = lines[i - most] if most - i <= len(lines) else ""
+            span = _span(widths, columns)
+            line.append(text.center(span) if len(columns) > 1 else text.rjust(span))
+        body.append("  ".join(line).rstrip())
+    for row in [names, ["-" * width for width in widths], *rows]:
+        texts = [text.rjust(width) for text, width in zip(row, widths, strict=True)]
+        if prose:
+            texts[-1] = row[-1]
+        body.append("  ".join(texts).rstrip())
+    return "\n".join(body)
 
 
-def first_rows(header: list[str], rows: list[list[str]]) -> str:
-    """`aligned`, of no more rows than can be read, and a line that says how many there are."""
-    text = aligned(header, rows[:MOST_ROWS])
-    more = len(rows) - MOST_ROWS
-    return text if more <= 0 else f"{text}\n... {more:,} more rows: summary.csv has all"
+def _groups(header: Sequence[str]) -> list[list[int]]:
+    """Columns side by side under one upper line."""
+    groups: list[list[int]] = []
+    for i, text in enumerate(header):
+        over = text.rpartition("\n")[0]
+        if groups and over and header[groups[-1][0]].rpartition("\n")[0] == over:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return groups
+
+
+def _span(widths: Sequence[int], columns: Sequence[int]) -> int:
+    return sum(widths[i] for i in columns) + 2 * (len(columns) - 1)
+
+
+def _lines(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def fitting(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int = WIDTH,
+    *,
+    spare: Sequence[int] = (),
+    alike: bool = False,
+    most: int = MOST_ROWS,
+    whole: str = "summary.csv has all",
+) -> str:
+    """`aligned` in lines of at most `width` letters and `most` rows, and what was left out.
+
+    Args:
+        header, rows: of text; a column has the same number in all rows.
+        spare: numbers of columns that are left out where there is no room, the first one first.
+        alike: the columns after the first are values of one axis: some of them are shown, evenly.
+        whole: where everything is.
+    """
+    shown = rows[:most]
+    columns = list(range(len(header)))
+    if alike:
+        values = columns[1:]
+        counts = range(len(values), 1, -1)
+        choices = [[0, *evenly(values, count)] for count in counts]
+        narrow = (some for some in choices if _width(header, shown, some) <= width)
+        columns = next(narrow, columns[:2])
+    else:
+        for column in spare:
+            if _width(header, shown, columns) <= width:
+                break
+            columns.remove(column)
+    left = [i for i in range(len(header)) if i not in columns]
+    lines = [
+        aligned(
+            [header[i] for i in columns],
+            [[_cut(row[i], width // 2) for i in columns] for row in shown],
+        )
+    ]
+    more = len(rows) - len(shown)
+    if more > 0:
+        lines.append(f"... {more:,} more rows: {whole}")
+    if left:
+        named = "" if alike else f" ({_named([header[i] for i in left])})"
+        text = f"... {len(left)} of {len(header) - alike} columns have no room{named}: {whole}"
+        lines.append(textwrap.fill(text, width, subsequent_indent="    "))
+    return "\n".join(lines)
+
+
+def with_sentences(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int = WIDTH,
+    most: int | None = None,
+) -> str:
+    """`aligned` in lines of at most `width` letters: the last column goes on below itself.
+
+    Each of its sentences, which line ends part, begins a line.
+
+    Args:
+        most: rows that are shown, the first ones; None shows all. How many are left out is said.
+    """
+    shown = rows if most is None else rows[:most]
+    taken = sum(_widths(header[:-1], [row[:-1] for row in shown])) + 2 * (len(header) - 1)
+    room = max(width - taken, _NARROWEST)
+    found: list[list[str]] = []
+    for row in shown:
+        wrapped = [line for text in row[-1].split("\n") for line in textwrap.wrap(text, room)]
+        first, *rest = wrapped or [""]
+        found.append([*row[:-1], first])
+        found += [[*("" for _ in row[:-1]), line] for line in rest]
+    text = aligned(header, found, prose=True)
+    more = len(rows) - len(shown)
+    return f"{text}\n... {more:,} more rows" if more > 0 else text
+
+
+def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [
+        max(len(text) for text in (*head.split("\n"), *(row[i] for row in rows)))
+        for i, head in enumerate(header)
+    ]
+
+
+def _width(header: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[int]) -> int:
+    """Of a table of some of the columns."""
+    chosen = aligned([header[i] for i in columns], [[row[i] for i in columns] for row in rows])
+    return max(map(len, chosen.splitlines()))
+
+
+def _cut(text: str, most: int) -> str:
+    return f"{text[: most - 1]}…" if len(text) > most else text
+
+
+def _named(headers: Sequence[str]) -> str:
+    """Headers in a line, those under one upper line together."""
+    groups: dict[str, list[str]] = {}
+    for text in headers:
+        over, _, name = text.rpartition("\n")
+        groups.setdefault(over or name, []).append(name if over else "")
+    told = [f"{over}: {', '.join(names)}" if any(names) else over for over, names in groups.items()]
+    more = len(told) - _MOST_NAMES
+    return "; ".join(told[:_MOST_NAMES]) + (f"; and {more} more" if more > 0 else "")

@@ -53,7 +53,7 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     notes = [f"{len(shown)} of {len(columns)} settings"] if len(columns) > len(shown) else []
     rows = []
     for group in groups.values():
-        picked = evenly(group, MOST_LINES)
+        picked = _picked(results, group)
         if len(picked) < len(group):
             notes.append(f"{len(picked)} of {len(group)} observables of a kind")
         rows.append([_cell(results, title, column, picked, by) for title, column in shown])
@@ -66,6 +66,16 @@ def evenly(items: Sequence[_T], most: int) -> list[_T]:
     if len(items) <= most:
         return list(items)
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
+
+
+def _picked(results: Results, group: list[str]) -> list[str]:
+    """As many as a panel can show, targets among them."""
+    wanted = {target.column for target in results.study.targets}
+    targets = evenly([name for name in group if name in wanted], MOST_LINES)
+    others = [name for name in group if name not in wanted]
+    room = MOST_LINES - len(targets)
+    kept = {*targets, *(evenly(others, room) if room > 1 else others[:room])}
+    return [name for name in group if name in kept]
 
 
 def _others(results: Results) -> dict[str, list[object]]:
@@ -100,7 +110,7 @@ def _cell(results: Results, title: str, panels: list[Panel], names: list[str], b
             if by:
                 label = along.label_of(results.study, by, panel.labels[by])
             lines[label] = [spot.facts.get(name) for spot in panel.spots]
-    return Cell(title, along.Along(values), lines)
+    return Cell(title, along.Along(values, results.along.unit), lines)
 
 
 def _unit(row: list[Cell]) -> str:

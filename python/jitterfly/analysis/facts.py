@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..observables import Family, Form, Measure, Observed
+from ..observables import Family, Form, Measure, Observed, Target
 from ..stats import Estimate
 from ..stats.distributions import quantile_rank
 from ..units import TICKS_PER_SECOND
@@ -27,6 +27,9 @@ class Facts:
     T), and `few` where no samples are kept. `T` is the one that was chosen by the data; with
     `is_set` the observable is the best T itself. `bound` is the largest recovery that any
     redundancy can reach, where theory knows it.
+
+    Of another statistic that is a target, `mean` is that statistic, and its interval has the
+    target's confidence.
     """
 
     name: str
@@ -39,12 +42,18 @@ class Facts:
     is_set: bool = False
     bound: float | None = None
     samples: Samples = field(default=lambda: None, repr=False, compare=False)
+    statistic: str = "mean"
 
     @cached_property
     def few(self) -> Estimate | None:
         """A 30-run mean with the range of such means: read again when it is first asked for."""
         samples = self.samples()
         return None if samples is None else measures.few_run_mean(samples)
+
+    @property
+    def is_target(self) -> bool:
+        """Whether it is here for a target only: a quantile, or a mean of another confidence."""
+        return self.statistic != "mean" or self.mean.confidence != 0.95
 
     @property
     def relative(self) -> float:
@@ -71,6 +80,21 @@ def facts_of(observed: Observed, mean: Estimate, samples: Samples) -> Facts:
         observed.is_set,
         _bound(observed),
         samples,
+    )
+
+
+def facts_of_target(observed: Observed, target: Target, estimate: Estimate) -> Facts:
+    """A statistic that is a target, as an observable of its own: `Target.column` is its name."""
+    return Facts(
+        target.column,
+        "" if target.statistic == "win probability" else observed.unit,
+        observed.realizations,
+        observed.exact,
+        observed.T,
+        estimate,
+        None,
+        observed.is_set,
+        statistic=target.statistic,
     )
 
 

@@ -59,12 +59,20 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
 
 
 def observables(study: Study) -> list[str]:
-    """The names of all observables, with those of each T or cycle."""
-    return list(dict.fromkeys(name for p in study.places() for name in study.families(p)))
+    """What a figure can show: all observables, with those of each T or cycle, and targets."""
+    names = [name for place in study.places() for name in study.families(place)]
+    return list(dict.fromkeys([*names, *(target.column for target in study.targets)]))
 
 
 def kind_of(study: Study, name: str) -> str:
-    """The kind of the observable `name`, which may be one of those for each T or cycle."""
+    """The kind of the observable `name`, which may be one of those for each T or cycle.
+
+    A target's column has the kind of its observable, but for a probability.
+    """
+    target = next((one for one in study.targets if one.column == name), None)
+    if target is not None and target.statistic == "win probability":
+        return target.statistic
+    name = name if target is None else target.observable
     known = study.observables
     for key in sorted(known, key=len, reverse=True):
         if name == key or name.startswith(f"{key}, "):

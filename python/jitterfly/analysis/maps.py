@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..units import parse_seconds, show_seconds
 from . import figures
-from .along import Along, axis_values
+from .along import Along, axis_unit, axis_values
 from .facts import Facts
 from .results import Results, Spot
 
@@ -23,6 +23,7 @@ class Grid:
 
     `unsure` says where a mean is known to less than ± 10 %, and where a gain's interval holds 1
     (no winner); `unmet` where a target was missed.
+    `reach` is the longer side of the interval.
     `kinds` is "slowdown", "gain", "T" or "other".
     """
 
@@ -32,6 +33,7 @@ class Grid:
     x_texts: list[str]
     y_texts: list[str]
     values: dict[str, npt.NDArray[np.float64]]
+    reach: dict[str, npt.NDArray[np.float64]]
     unsure: dict[str, npt.NDArray[np.bool_]]
     unmet: dict[str, npt.NDArray[np.bool_]]
     kinds: dict[str, str]
@@ -61,6 +63,7 @@ def _rescale(found: list[Grid], name: str) -> None:
     unit = show_seconds(longest).split()[1]
     for grid in found:
         grid.values[name] /= parse_seconds(f"1{unit}")
+        grid.reach[name] /= parse_seconds(f"1{unit}")
         grid.titles[name] += f", {unit}"
 
 
@@ -74,6 +77,7 @@ def _grid(
 ) -> Grid:
     shape = len(y[1]), len(x[1])
     found = {name: np.full(shape, np.nan) for name in names}
+    reach = {name: np.full(shape, np.nan) for name in names}
     unsure = {name: np.zeros(shape, dtype=bool) for name in names}
     unmet = {name: np.zeros(shape, dtype=bool) for name in names}
     kinds = {name: kind_of(results, name) for name in names}
@@ -87,13 +91,15 @@ def _grid(
             if facts is None:
                 continue
             found[name][at] = float(facts.mean.value)
+            value, low, high = (float(getattr(facts.mean, e)) for e in ("value", "low", "high"))
+            reach[name][at] = max(high - value, value - low)
             unsure[name][at] = _unsure(facts, kinds[name])
             unmet[name][at] = name in spot.unmet
             units[name] = facts.unit
-    along = [Along(axis[1]) for axis in (x, y)]
+    along = [Along(values, axis_unit(results.study, name)) for name, values in (x, y)]
     texts = [[one.text(value) for value in one.values] for one in along]
     titles = {name: title_of(results, name) for name in names}
-    return Grid(label, x[1], y[1], *texts, found, unsure, unmet, kinds, units, titles)
+    return Grid(label, x[1], y[1], *texts, found, reach, unsure, unmet, kinds, units, titles)
 
 
 def _unsure(facts: Facts, kind: str) -> bool:

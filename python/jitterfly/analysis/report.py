@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from typing import NamedTuple
 
 from ..quiet import quiet_ticks
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import along, figures
 from .absences import absences
-from .columns import MOST_TABLES, first_rows
+from .columns import MOST_OF_ALL, MOST_ROWS, MOST_TABLES, WIDTH, fitting
 from .facts import Facts
 from .maps import WIDE, grids
 from .results import Panel, Results, Spot
-from .show import plus_minus, short, show_number
+from .show import plus_minus, short, show_number, value_between
 
 _MEANS = "Every mean has its 95 % interval; medians and ranges have none."
+_TARGETS = "Other statistics that are targets have theirs in brackets. ? : too few realizations."
 _SMALLEST = "The optimal T is the smallest one whose mean can not be told from the best."
 SELECTION = (
     "The best T is chosen by the samples that its mean and gain are then taken from: that favours\n"
@@ -24,27 +27,41 @@ _MARKS = (
     f"Means. ? : interval wider than ± {100 * WIDE:.0f} %, or a gain that may be 1. "
     "* : target not met."
 )
-_MICRO = 1e6  # times are shown in us
+_MICRO = 1e6  # times are shown in µs
 
 
 class Table(NamedTuple):
-    """A table of text; a header may have two lines. `title` may be empty."""
+    """A table of text; a header may have two lines. `title` may be empty.
+
+    `spare` are columns that a narrow terminal can do without, the first one first; `alike` says
+    that the columns after the first are values of one axis.
+    """
 
     title: str
     header: list[str]
     rows: list[list[str]]
+    spare: tuple[int, ...] = ()
+    alike: bool = False
 
 
-def table(results: Results) -> str:
-    """The study's main numbers, aligned, and what they mean; of a large study the first rows."""
-    parts = []
-    found = tables(results)
-    for one in found[:MOST_TABLES]:
-        text = first_rows(one.header, one.rows)
-        parts.append(f"{one.title}\n{text}" if one.title else text)
-    if len(found) > MOST_TABLES:
-        parts.append(f"... {len(found) - MOST_TABLES:,} more tables: summary.csv has all")
-    return "\n\n".join([*parts, "\n".join(notes(results))])
+def table(results: Results, width: int = WIDTH) -> str:
+    """The study's main numbers, aligned, and what they mean, in lines of at most `width` letters.
+
+    Of a large study the first tables, rows and columns, and how many there are more.
+    """
+    parts: list[str] = []
+    found, rows = tables(results), 0
+    for one in found:
+        if len(parts) == MOST_TABLES or rows >= MOST_OF_ALL:
+            break
+        most = min(MOST_ROWS, MOST_OF_ALL - rows)
+        text = fitting(one.header, one.rows, width, spare=one.spare, alike=one.alike, most=most)
+        parts.append(f"{textwrap.fill(one.title, width)}\n{text}" if one.title else text)
+        rows += min(len(one.rows), most)
+    if len(found) > len(parts):
+        parts.append(f"... {len(found) - len(parts):,} more tables: summary.csv has all")
+    said = [line for note in notes(results) for line in note.split("\n")]
+    return "\n\n".join([*parts, "\n".join(textwrap.fill(line, width) for line in said)])
 
 
 def tables(results: Results) -> list[Table]:
@@ -59,7 +76,7 @@ def tables(results: Results) -> list[Table]:
         ]
         if not any(spot.facts for spot in spots):
             continue
-        indices = _indices(results.names)
+        indices = _indices(results.columns)
         if indices:
             found.append(_by_index(results, panel.label, spots[-1], indices))
         else:
@@ -70,16 +87,19 @@ def tables(results: Results) -> list[Table]:
 def notes(results: Results) -> list[str]:
     """What has to be said about the tables."""
     told = [_MARKS if figures.figure_of(results.study) == "maps" else _MEANS]
-    if any(f.T is not None for spot in results.spots for f in spot.facts.values()):
+    every = [f for spot in results.spots for f in spot.facts.values()]
+    if any(f.is_target for f in every) and told[0] == _MEANS:
+        told.append(_TARGETS)
+    if any(f.T is not None for f in every):
         told += [_SMALLEST, SELECTION]
     return [*told, *absences(results), *([results.state] if results.state else [])]
 
 
 def _by_place(results: Results, panel: Panel, spots: list[Spot]) -> Table:
-    names = [name for name in results.names if any(name in spot.facts for spot in spots)]
+    names = [name for name in results.columns if any(name in spot.facts for spot in spots)]
     slow = any(figures.kind_of(results.study, name) == "slowdown" for name in names)
     first = along.axis_title(results.study, results.axis) if results.axis else ""
-    targets = bool(results.study.targets)
+    targets, wanted = bool(results.study.targets), _wanted(results)
     header = [first, "realiza-\ntions", *(["noise-\nfree"] if slow else [])]
     header += [column for name in names for column in _header(spots, name)]
     rows = []
@@ -87,15 +107,17 @@ def _by_place(results: Results, panel: Panel, spots: list[Spot]) -> Table:
         row = [_position(results, spot), f"{spot.realizations:,}"]
         row += [_quiet(spot)] if slow else []
         for name in names:
-            row += _cells(spot.facts.get(name), len(_header(spots, name)))
+            row += _cells(spot.facts.get(name), len(_header(spots, name)), name in wanted)
         rows.append([*row, *(["no" if spot.unmet else "yes"] if targets else [])])
-    return Table(panel.label, [*header, *(["target\nmet"] if targets else [])], rows)
+    header += ["target\nmet"] if targets else []
+    return Table(panel.label, header, rows, _spare(results, spots, names, 2 + slow))
 
 
 def _by_index(results: Results, label: str, spot: Spot, indices: dict[str, list[str]]) -> Table:
     """One place, with a row for each cycle or T."""
     bases = list(dict.fromkeys(base for at in indices.values() for base in at))
-    samples = {base: next(n for n in results.names if n.startswith(f"{base}, ")) for base in bases}
+    samples = {base: next(n for n in results.columns if n.startswith(f"{base}, "))
+               for base in bases}  # fmt: skip
     header = ["", "realiza-\ntions"]
     for base in bases:
         header += [h.replace(_title(samples[base]), _title(base), 1)
@@ -108,7 +130,30 @@ def _by_index(results: Results, label: str, spot: Spot, indices: dict[str, list[
         rows.append(row)
     at = _position(results, spot)
     here = f"{along.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
-    return Table(", ".join(part for part in (label, here) if part), header, rows)
+    spare = _spare(results, [spot], list(samples.values()), 2)
+    return Table(", ".join(part for part in (label, here) if part), header, rows, spare)
+
+
+def _spare(results: Results, spots: list[Spot], names: list[str], first: int) -> tuple[int, ...]:
+    """Columns to leave out where there is no room: medians and ranges, then means, last ones first.
+
+    Targets stay longest. `first` is the number of the column where the observables begin.
+    """
+    spreads: list[int] = []
+    means: list[int] = []
+    targets: list[int] = []
+    wanted, at = _wanted(results), first
+    for name in names:
+        count = len(_header(spots, name))
+        spreads += range(at, at + count - 1)
+        at += count
+        (targets if name in wanted else means).append(at - 1)
+    return tuple(column for group in (spreads, means, targets) for column in reversed(group))
+
+
+def _wanted(results: Results) -> set[str]:
+    """Columns that are targets."""
+    return {target.column for target in results.study.targets}
 
 
 def _indices(names: list[str]) -> dict[str, list[str]]:
@@ -127,25 +172,29 @@ def _title(name: str) -> str:
 
 def _header(spots: list[Spot], name: str) -> list[str]:
     facts = next(spot.facts[name] for spot in spots if name in spot.facts)
-    unit = ", us" if facts.unit == "s" else ""
+    title = _title(name) + (", µs" if facts.unit == "s" else "")
+    if facts.is_target:
+        return [f"{title}\n[{100 * facts.mean.confidence:.6g} %]"]
     if facts.quantiles is None:
-        return [f"{_title(name)}{unit}"]
-    return [f"{_title(name)}{unit}\nmedian", "5-95 %", "mean"]
+        return [title]
+    return [f"{title}\n{what}" for what in ("median", "5-95 %", "mean")]
 
 
-def _cells(facts: Facts | None, columns: int) -> list[str]:
-    """Median, 5-95 %, mean; or the mean alone."""
+def _cells(facts: Facts | None, columns: int, wanted: bool = False) -> list[str]:
+    """Median, 5-95 %, mean; or the mean alone; `wanted`: with an interval, whatever it is."""
     if facts is None:
         return ["-"] * columns
     scale = _MICRO if facts.unit == "s" else 1.0
     value, low, high = (
         scale * float(e) for e in (facts.mean.value, facts.mean.low, facts.mean.high)
     )
+    if facts.is_target:
+        return [value_between(value, low, high)]
     if facts.quantiles is None:
         if facts.mean.too_small:
             return ["-"]
         if facts.is_set:
-            return [f"{value:.0f}"]
+            return [f"{value:.0f}" + (f" [{low:.0f}, {high:.0f}]" if wanted else "")]
         return [plus_minus(value, (high - low) / 2)]
     first, middle, last = (show_number(scale * q) for q in facts.quantiles)
     return [middle, f"{first}-{last}", plus_minus(value, (high - low) / 2)]
@@ -155,30 +204,38 @@ def _position(results: Results, spot: Spot) -> str:
     if not results.axis:
         return ""
     value = spot.place.coordinates[results.axis]
-    text = results.along.text(value)
-    return text.replace("$", "").replace("{", "").replace("}", "") if "^{" in text else text
+    return results.along.plain(value)
 
 
 def _quiet(spot: Spot) -> str:
     return show_seconds(float(quiet_ticks(spot.place.cells[0].case)[-1]) / TICKS_PER_SECOND)
 
 
+def _half(half: float) -> str:
+    """Of an interval, as short as the value before it."""
+    return f"±{short(half)}" if math.isfinite(half) else "±?"
+
+
 def _matrices(results: Results) -> list[Table]:
     x, y = along.number_axes(results.study)[:2]
     header = f"{along.axis_title(results.study, y)} /\n{along.axis_title(results.study, x)}"
     found = []
-    for grid in grids(results, x, y, results.names):
+    own = set(results.columns) - set(results.names)  # targets that are no observable's mean
+    for grid in grids(results, x, y, results.columns):
         columns = [text.strip("$").replace("{", "").replace("}", "") for text in grid.x_texts]
-        for name in results.names:
+        for name in results.columns:
             rows = []
             for j in reversed(range(len(grid.y))):
-                marks = zip(grid.values[name][j], grid.unsure[name][j], grid.unmet[name][j],
-                            strict=True)  # fmt: skip
+                marks = zip(grid.values[name][j], grid.reach[name][j], grid.unsure[name][j],
+                            grid.unmet[name][j], strict=True)  # fmt: skip
                 cells = [
-                    "" if value != value else short(value) + "?" * bool(u) + "*" * bool(m)
-                    for value, u, m in marks
+                    ""
+                    if value != value
+                    else short(value) + _half(half) * (name in own) + "?" * bool(u) + "*" * bool(m)
+                    for value, half, u, m in marks
                 ]
                 rows.append([grid.y_texts[j], *cells])
-            title = ", ".join(part for part in (grid.titles[name], grid.label) if part)
-            found.append(Table(title, [header, *columns], rows))
+            told = f"{grid.titles[name]}: ± the longer side of its interval" * (name in own)
+            title = ", ".join(part for part in (told or grid.titles[name], grid.label) if part)
+            found.append(Table(title, [header, *columns], rows, alike=True))
     return found

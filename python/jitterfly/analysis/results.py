@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import stats
-from ..observables import Decision, Family, Form, Measure, Observed
+from ..observables import Decision, Family, Form, Measure, Observed, Target
 from ..store import Store
 from ..studies import Place, Study
 from . import along
-from .facts import Facts, facts_of
+from .facts import Facts, facts_of, facts_of_target
 from .networks import network_noise
 
 CONVENTIONAL, REDUNDANT = "conventional", "redundant"
@@ -44,11 +44,15 @@ class Spot:
 
     @cached_property
     def unmet(self) -> tuple[str, ...]:
-        """The observables whose target was missed when the budget was spent, or is open still."""
+        """Columns of the targets that were missed when the budget was spent, or are open still."""
         if self.decision.look < 0:
-            targets = self.store.study.targets
-            return tuple(t.observable for t in targets if t.observable in self.families)
-        return tuple(state.target.observable for state in self.decision.states if not state.met)
+            return tuple(target.column for target in self.targets)
+        return tuple(state.target.column for state in self.decision.states if not state.met)
+
+    @property
+    def targets(self) -> list[Target]:
+        """Those whose observable is here."""
+        return [t for t in self.store.study.targets if t.observable in self.families]
 
     @property
     def ranks(self) -> int:
@@ -68,7 +72,10 @@ class Spot:
 
     @cached_property
     def facts(self) -> dict[str, Facts]:
-        """The main numbers of each observable that has data; the samples are not kept."""
+        """The main numbers of each observable that has data; the samples are not kept.
+
+        A target that is no mean with 95 % has numbers of its own, under its `column`.
+        """
         if not self.realizations:
             return {}
         data = self.store.data(self.place, self.decision.realizations)
@@ -78,6 +85,12 @@ class Spot:
             observed = Observed(family, data)
             mean = replace(observed.mean(level), confidence=0.95)
             found[name] = facts_of(observed, mean, partial(self._samples, name))
+            for target in self.targets:
+                if target.observable == name != target.column:
+                    own = self.decision.level(target.confidence)
+                    estimate = observed.statistic(target.statistic, own)
+                    estimate = replace(estimate, confidence=target.confidence)
+                    found[target.column] = facts_of_target(observed, target, estimate)
         return found
 
     def _samples(self, name: str) -> npt.NDArray[np.float64] | None:
@@ -144,6 +157,20 @@ class Results:
         return list(dict.fromkeys(name for spot in self.spots for name in spot.families))
 
     @cached_property
+    def columns(self) -> list[str]:
+        """What tables and pictures show: the observables, each with its targets after it."""
+        targets = self.study.targets
+        found = [
+            [name, *(t.column for t in targets if t.observable == name)] for name in self.names
+        ]
+        return list(dict.fromkeys(column for columns in found for column in columns))
+
+    def targets_of(self, name: str) -> list[str]:
+        """Columns of an observable's targets that its mean with 95 % does not show."""
+        found = [t.column for t in self.study.targets if t.observable == name != t.column]
+        return list(dict.fromkeys(found))
+
+    @cached_property
     def axis(self) -> str:
         """The axis that curves run along: the ranks, or the longest of numbers ("" without any)."""
         return along.main_axis(self.study)
@@ -170,7 +197,10 @@ class Results:
     @cached_property
     def along(self) -> along.Along:
         """All values of `axis`, as they are drawn and told."""
-        return along.Along(along.axis_values(self.study)[self.axis] if self.axis else [""])
+        if not self.axis:
+            return along.Along([""])
+        values = along.axis_values(self.study)[self.axis]
+        return along.Along(values, along.axis_unit(self.study, self.axis))
 
     @property
     def counted(self) -> str:

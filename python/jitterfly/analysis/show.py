@@ -44,21 +44,44 @@ def plus_minus(value: float, half: float) -> str:
 
 
 def interval(estimate: stats.Estimate, spec: str = ".3g", unit: str = "") -> str:
-    """A value and its interval; seconds with a unit of time.
+    """A value and its interval; seconds with a unit of time. ? : an end that is not known.
 
     Examples
     --------
     >>> interval(stats.Estimate(10.83, 10.5, 11.16, 0.95, 100))
     '10.8 [10.5, 11.2]'
     >>> interval(stats.Estimate(2e-6, 1e-6, 3e-6, 0.95, 100), unit="s")
-    '2 us [1 us, 3 us]'
+    '2 µs [1 µs, 3 µs]'
     """
     ends = (estimate.value, estimate.low, estimate.high)
-    if unit == "s":
-        value, low, high = (show_seconds(float(end), 3) for end in ends)
-    else:
-        value, low, high = (show(float(end), spec) for end in ends)
+    texts = (show_seconds(float(end), 3) if unit == "s" else show(float(end), spec) for end in ends)
+    value, low, high = (
+        text if math.isfinite(end) else "?" for text, end in zip(texts, ends, strict=True)
+    )
     return f"{value} [{low}, {high}]"
+
+
+def value_between(value: float, low: float, high: float) -> str:
+    """A value and the ends of its interval, which need not be alike; ? : an end is not known.
+
+    Examples
+    --------
+    >>> value_between(12.3456, 11.912, 14.04), value_between(12.3456, 11.912, float("inf"))
+    ('12.3 [11.9, 14.0]', '12.35 [11.91, ?]')
+    >>> value_between(1.0, 1.0, 1.0)
+    '1 [1, 1]'
+    """
+    if math.isnan(value):
+        return "-"
+    reach = [abs(end - value) for end in (low, high) if math.isfinite(end)]
+    half = max(reach, default=0.0)
+    if half <= 0:
+        spec = ".4g"
+    else:
+        places = 1 - math.floor(math.log10(half))
+        spec = f".{min(max(places, 0), 6)}f"
+    low_text, high_text = (show(e, spec) if math.isfinite(e) else "?" for e in (low, high))
+    return f"{show(value, spec)} [{low_text}, {high_text}]"
 
 
 def telling(estimate: stats.Estimate, neutral: float, digits: int = 3) -> str:

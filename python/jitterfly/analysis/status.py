@@ -7,7 +7,8 @@ import math
 from ..observables import State
 from ..store import Store
 from ..store.standing import Cell, Reached, Standing
-from .columns import aligned
+from .columns import WIDTH, with_sentences
+from .show import interval
 
 
 def show_error(state: State | Reached) -> str:
@@ -17,13 +18,20 @@ def show_error(state: State | Reached) -> str:
     )
 
 
-def show_target(state: State | Reached) -> str:
-    """`mean of gain: met, ± 0.9 %`, or why not: `not met, half width 2.65 % of 2 %`."""
+def show_target(state: State | Reached, unit: str = "") -> str:
+    """`p99 of gain: met, ± 0.9 %: 1.3 [1.29, 1.31]`, or `not met, half width 2.65 % of 2 %: ...`.
+
+    Args:
+        unit: of the observable.
+    """
+    unit = "" if state.target.statistic == "win probability" else unit
     name = f"{state.target.statistic} of {state.target.observable}"
+    value = interval(state.estimate, ".4g", unit)
     if state.met:
-        return f"{name}: met, ± {show_error(state)}"
+        return f"{name}: met, ± {show_error(state)}: {value}"
     told = state.why.startswith("half width") or not math.isfinite(state.error)
-    return f"{name}: not met, {state.why if told else f'± {show_error(state)} ({state.why})'}"
+    why = state.why if told else f"± {show_error(state)} ({state.why})"
+    return f"{name}: not met, {why}: {value}"
 
 
 def _met(cell: Cell) -> bool:
@@ -46,8 +54,16 @@ def _activity(found: Standing) -> str:
     return going if found.age is None else f"as of {found.age:.0f} s ago; {going}"
 
 
-def status(run: Store | Standing, *, only_open: bool = False) -> str:
-    """A line for each cell: realizations done, of how many at most, and its targets."""
+def status(
+    run: Store | Standing, *, only_open: bool = False, width: int = WIDTH, most: int | None = None
+) -> str:
+    """A line for each cell: realizations done, of how many at most, and its targets.
+
+    Args:
+        only_open: leave out what is finished.
+        width: letters of a line.
+        most: cells that are shown; None shows all. How many are left out is said.
+    """
     found = Standing.of(run) if isinstance(run, Store) else run
     header = [*found.axes, "realizations", "at most", "state", "targets"]
     rows, finished, met, total = [], 0, 0, 0
@@ -64,14 +80,14 @@ def status(run: Store | Standing, *, only_open: bool = False) -> str:
                 f"{cell.available:,}",
                 f"{cell.limit:,}",
                 _state(cell),
-                "; ".join(map(show_target, cell.states)),
+                "\n".join(show_target(one, one.unit) for one in cell.states),
             ]
         )
     if not targets:
         header, rows = header[:-1], [row[:-1] for row in rows]
     count = len(found.cells)
     lines = [f"{found.title}: {found.path}", ""]
-    lines += [aligned(header, rows), ""] if rows else []
+    lines += [with_sentences(header, rows, width, most), ""] if rows else []
     lines.append(f"{finished} of {count} cells finished, {total:,} realizations")
     if targets:
         lines.append(f"{met} of {finished} finished cells met their targets")

@@ -93,7 +93,7 @@ CLAIMS = {
     "C3": Claim("CS14 abstract", "recovery is about 0.4", ("recovery",), ("ranks",), cs14.recovery),
     "H1": Claim(
         "HM18 Fig. 4",
-        "3.45 us a step, 14 us more with probability p: p = 0 is log2(N) L; a small p already "
+        "3.45 µs a step, 14 µs more with probability p: p = 0 is log2(N) L; a small p already "
         "costs much",
         ("completion",),
         ("ranks", "probability"),
@@ -101,8 +101,8 @@ CLAIMS = {
     ),
     "H2": Claim(
         "HM18, table of 4096 nodes",
-        "barrier / 16-byte allreduce: estimate 105 / 160 us, baseline 671 / 485 us, optimized "
-        "94 / 145 us; a number counts as reproduced if some p of the model gives it",
+        "barrier / 16-byte allreduce: estimate 105 / 160 µs, baseline 671 / 485 µs, optimized "
+        "94 / 145 µs; a number counts as reproduced if some p of the model gives it",
         ("completion",),
         ("probability",),
         hm18.table,

@@ -13,6 +13,8 @@ from ..studies import Study
 from . import CLAIMS, Claim, Finding, verdict
 from .hsl09 import HSL09
 
+_WIDTH = 100  # letters of a line
+
 
 class Judged(NamedTuple):
     """A claim, the verdict on the whole, and the findings on its parts."""
@@ -57,28 +59,28 @@ def judge_points(points: Sequence[Point]) -> list[Judged]:
     return judged
 
 
-def report(results: Results) -> str:
-    """Each claim and, below it, what was found; intervals are 95 %."""
-    found = lines(judge(results))
+def report(results: Results, width: int = _WIDTH) -> str:
+    """Each claim and, below it, what was found; intervals are 95 %. Lines have `width` letters."""
+    found = lines(judge(results), width)
     if found and not all(spot.complete for spot in results.spots):
         found.append("The run is not finished, so nothing is decided yet.")
     return "\n".join(found)
 
 
-def lines(judged: Sequence[Judged]) -> list[str]:
+def lines(judged: Sequence[Judged], width: int = _WIDTH) -> list[str]:
     """Each claim and, below it, its findings by place."""
     lines = []
     for one in judged:
         head = f"{one.name} ({one.claim.source}): {one.claim.text}: {one.verdict.upper()}."
-        lines += _wrapped(head, "    ")
+        lines += _wrapped(head, "    ", width)
         where = ""
         for found in one.findings:
             if found.where != where:
                 where = found.where
                 lines.append(f"  {where}")
-            lines += _wrapped(f"    {found.verdict:12} {found.text}", " " * 17)
+            lines += _wrapped(f"    {found.verdict:12} {found.text}", " " * 17, width)
     return lines
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, 100, subsequent_indent=indent, break_on_hyphens=False) or [""]
+def _wrapped(text: str, indent: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) or [""]

@@ -16,6 +16,7 @@ def add_parsers(commands: Any) -> None:
     status = commands.add_parser("status", help="how far a run is, cell by cell")
     status.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
     status.add_argument("--open", action="store_true", help="only cells that are not finished")
+    status.add_argument("--all", action="store_true", help="every cell, however many there are")
     status.set_defaults(run=_status)
 
     plot = commands.add_parser("plot", help="draw a picture and print the table of a run again")
@@ -50,10 +51,16 @@ def add_parsers(commands: Any) -> None:
 
 
 def _status(chosen: argparse.Namespace) -> None:
+    from ..analysis.columns import MOST_OF_ALL
     from ..analysis.status import status
     from ..store.standing import standing
+    from . import terminal
 
-    print(status(standing(chosen.results), only_open=chosen.open))
+    found = standing(chosen.results)
+    most = None if chosen.all else MOST_OF_ALL
+    print(status(found, only_open=chosen.open, width=terminal.width(), most=most))
+    if most is not None and len(found.cells) > most:
+        print("--all prints every cell, --open those that are not finished")
 
 
 def _plot(chosen: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -219,12 +220,13 @@ def show(store: Any) -> None:
     from ..analysis.results import Results
     from ..claims.report import report as claims
     from ..phases import phase
+    from . import terminal
 
     results = Results(store)
     with phase("making the table"):
-        table = report.table(results)
-    print(f"{results.title}\n")
+        table = report.table(results, terminal.width())
+    print(f"{textwrap.fill(results.title, terminal.width())}\n")
     print(table)
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")
-        print(claims(results))
+        print(claims(results, min(100, terminal.width())))

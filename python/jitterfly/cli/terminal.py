@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import shutil
 import sys
 import warnings
 from typing import Any
 
 _PLAIN = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "×": "x"}
+_NARROWEST = 60  # letters that a table needs in any case
 _NAME = "jitterfly.plain"
 
 
@@ -25,6 +27,11 @@ def _line(message: Warning | str, *_: Any) -> str:
 def short_warnings() -> None:
     """Show a warning as a line of what it says, without the place in this program."""
     warnings.formatwarning = _line
+
+
+def width() -> int:
+    """Letters of a line: of the terminal, or 120 where the output goes elsewhere."""
+    return max(shutil.get_terminal_size((120, 40)).columns, _NARROWEST)
 
 
 def accept_everything() -> None:

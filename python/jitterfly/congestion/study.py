@@ -169,7 +169,7 @@ def _ratios(first: float, last: float, quick: bool) -> list[float]:
     return [round(first + 0.1 * i, 1) for i in range(0, steps + 1, 2 if quick else 1)]
 
 
-def _measured_ratio(quick: bool) -> list[Setting]:
+def _ratio_on_576_hosts(quick: bool) -> list[Setting]:
     return [
         Setting("N1", f"{ranks} of 576 hosts", CongestionCase(
             MEASURED, perturbation="bisect_fb", ratio=ratio, rule=rule, ranks=ranks))
@@ -179,7 +179,7 @@ def _measured_ratio(quick: bool) -> list[Setting]:
     ]  # fmt: skip
 
 
-def _measured_size(quick: bool) -> list[Setting]:
+def _size_on_576_hosts(quick: bool) -> list[Setting]:
     return [
         Setting("N2", "2 z of 576 hosts", CongestionCase(
             MEASURED, perturbation="bisect_fb", ratio=0.5, rule=rule, ranks=2 * z))
@@ -218,8 +218,8 @@ def _reduction(quick: bool) -> list[Setting]:
 
 
 _PLANS: dict[str, Callable[[bool], list[Setting]]] = {
-    "N1": _measured_ratio,
-    "N2": _measured_size,
+    "N1": _ratio_on_576_hosts,
+    "N2": _size_on_576_hosts,
     "N3": _systems,
     "N4": _sizes,
     "N5": _reduction,

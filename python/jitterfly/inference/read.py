@@ -14,7 +14,7 @@ from ..measured.load import load_bytes
 from . import plain
 from .curve import Curve, joined
 
-_UNITS = ("s", "ms", "us", "ns", "ps")
+_UNITS = ("s", "ms", "us", "µs", "ns", "ps")
 
 
 def read_curves(

@@ -44,7 +44,7 @@ class MessageNoise(Noise, kind="message"):
     --------
     >>> from jitterfly import Exponential
     >>> MessageNoise(delay=Exponential("1us"), probability=0.01).delay.name
-    'exponential, mean 1 us'
+    'exponential, mean 1 µs'
     """
 
     delay: FixedOrDrawn

@@ -50,12 +50,12 @@ class StepNoise(Noise, kind="step"):
     Notes
     -----
     Horikoshi et al., "Scaling Collectives on Large Clusters of Intel Architecture Processors"
-    (IXPUG 2018): 14 us with a small probability in each step. Agarwal, Garg, Vishnoi, "The Impact
+    (IXPUG 2018): 14 µs with a small probability in each step. Agarwal, Garg, Vishnoi, "The Impact
     of Noise on the Scaling of Collectives" (HiPC 2005).
 
     Examples
     --------
-    The model of HM18: 12 steps of 3.45 us.
+    The model of HM18: 12 steps of 3.45 µs.
 
     >>> import jitterfly as jf
     >>> noise = StepNoise(delay="14us", probability=0.001)

@@ -107,6 +107,23 @@ class Target:
             raise ValueError(f"target {text!r}: width must be above 0, got {width}")
         return cls(match["statistic"], match["observable"], relative, absolute, confidence, unit)
 
+    @property
+    def column(self) -> str:
+        """What its statistic is called beside the observables, whose means have 95 % intervals.
+
+        Examples
+        --------
+        >>> Target.parse("p99 of gain ± 2 %").column, Target.parse("mean of gain ± 2 %").column
+        ('p99 of gain', 'gain')
+        >>> Target.parse("mean of gain ± 2 % at 99 %").column
+        'mean of gain at 99 %'
+        """
+        if self.confidence != 0.95:
+            return f"{self.statistic} of {self.observable} at {_percent(self.confidence)} %"
+        if self.statistic == "mean":
+            return self.observable
+        return f"{self.statistic} of {self.observable}"
+
     def __str__(self) -> str:
         if self.relative is not None:
             width = f"{_percent(self.relative)} %"

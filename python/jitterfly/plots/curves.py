@@ -15,11 +15,16 @@ from ..analysis.results import Results
 from . import series, style, ticks
 from .words import wrapped
 
+_MOST_BANDS = 2  # over each other in a panel
+_BAR = 2.6  # points, of a range among others
+_SPREAD = 0.75  # of the distance of two ticks, that ranges side by side take
+
 
 def draw(results: Results, observable: str | None = None) -> Figure:
     """A row for each kind of observable, a column for each setting of the other axes."""
-    names = [observable] if observable else results.names
+    names = [observable] if observable else results.columns
     found = curves(results, names, style.MOST_COLUMNS)
+    crowded = any(_banded(cell) > _MOST_BANDS for row in found.rows for cell in row)
     columns = len(found.rows[0])
     height = 1.9 if len(found.rows) == 1 else 1.4
     figure, axes = style.new_figure([height] * len(found.rows), columns)
@@ -27,7 +32,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     looks: dict[str, style.Look] = {}
     for i, row in enumerate(found.rows):
         for j, cell in enumerate(row):
-            _panel(axes[i, j], cell, looks)
+            _panel(axes[i, j], cell, looks, crowded)
             if i == 0:
                 style.panel_title(axes[i, j], cell.title)
             if i == len(found.rows) - 1:
@@ -35,36 +40,60 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         _scale(list(axes[i]), row, found.units[i])
         axes[i, 0].set_ylabel(wrapped(found.names[i], 1.6 * height, 9, 2), parse_math=False)
     subtitle = [results.counted, results.state, found.note]
-    style.finish(figure, results.title, subtitle, _handles(found, looks))
+    style.finish(figure, results.title, subtitle, _handles(found, looks, crowded))
     return figure
 
 
-def _handles(found: Curves, looks: dict[str, style.Look]) -> list[Any]:
+def _banded(cell: Cell) -> int:
+    """Lines of a panel that have a range of realizations around them."""
+    return sum(any(f is not None and f.quantiles for f in line) for line in cell.lines.values())
+
+
+def _handles(found: Curves, looks: dict[str, style.Look], crowded: bool) -> list[Any]:
     """What the lines mean: those of a best T have no 95 % intervals, but sets of T."""
     known = [(name, f) for row in found.rows for cell in row for name, line in cell.lines.items()
              for f in line if f is not None]  # fmt: skip
     sets = {name for name, f in known if f.is_set}
     means = {name for name, f in known if not f.is_set}
     banded = {name for name, f in known if f.quantiles}
+    told = {name: series.of_interval([f for n, f in known if n == name]) for name in looks}
     picked = [{n: look for n, look in looks.items() if n in of} for of in (means, banded, sets)]
-    handles = series.legend_handles(picked[0], bands=False, few=False)
-    handles += series.band_handles(picked[1])
+    if crowded:
+        handles = [series.line_handle(look, name) for name, look in picked[0].items()]
+        handles += series.range_handles(" or ".join(dict.fromkeys(told[n] for n in picked[0])))
+    else:
+        handles = [
+            series.line_handle(look, f"{name}: {told[name]}") for name, look in picked[0].items()
+        ]
+        handles += series.band_handles(picked[1])
     for name, look in picked[2].items():
-        handles.append(series.set_handle(look, f"{name}: smallest T not told from the best; bar: "
+        handles.append(series.line_handle(look, f"{name}: smallest T not told from the best; bar: "
                                                "to the largest"))  # fmt: skip
     return handles
 
 
-def _panel(axes: Axes, cell: Cell, looks: dict[str, style.Look]) -> None:
-    for name, facts in cell.lines.items():
+def _panel(axes: Axes, cell: Cell, looks: dict[str, style.Look], crowded: bool) -> None:
+    for number, (name, facts) in enumerate(cell.lines.items()):
         if name not in looks:
             looks[name] = style.SERIES[len(looks) % len(style.SERIES)]
         x = np.array(cell.x.positions, dtype=float)
-        if any(f is not None and f.is_set for f in facts):
-            if len(cell.lines) > 1 and len(x) > 1:  # whole numbers often fall onto each other
-                x = x + looks[name].shift * float(np.diff(np.unique(x)).min())
+        step = float(np.diff(np.unique(x)).min()) if len(x) > 1 else 1.0
+        bar = None
+        is_set = any(f is not None and f.is_set for f in facts)
+        if crowded:  # ranges side by side: bands over each other are one area
+            step = max(step, float(np.ptp(x)) / (2 * len(x)))  # where a few are close together
+            bar = min(_BAR, 72 * 0.5 * _inches(axes) / (len(x) * len(cell.lines)))
+            x = x + _SPREAD * step * ((number + 0.5) / len(cell.lines) - 0.5)
+        elif is_set and len(cell.lines) > 1:  # whole numbers often fall onto each other
+            x = x + looks[name].shift * step
+        if is_set:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        series.draw_series(axes, x, facts, looks[name], few=False)
+        series.draw_series(axes, x, facts, looks[name], few=False, bar=bar)
+
+
+def _inches(axes: Axes) -> float:
+    """Across a panel."""
+    return float(axes.get_position().width * axes.figure.get_figwidth())
 
 
 def _scale(row: list[Axes], cells: list[Cell], unit: str) -> None:

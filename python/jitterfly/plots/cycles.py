@@ -24,6 +24,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     recovery = named(study, "recovery")[0]
     panels = results.panels("ranks")[: style.MOST_COLUMNS]
     figure, axes = style.new_figure([2.2, 1.3], len(panels))
+    targets = series.Targets(results)
     for column, panel in enumerate(panels):
         top, bottom = axes[:, column]
         spot = panel.spots[-1]
@@ -32,6 +33,8 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         for name, of in shown.items():
             facts = [spot.facts.get(f"{of}, cycle {cycle}") for cycle in cycles]
             series.draw_series(top, x, facts, style.LOOKS[name])
+            for cycle in cycles:
+                targets.draw(top, [cycle], f"{of}, cycle {cycle}", [spot], style.LOOKS[name])
             if None not in facts:
                 means = [float(f.mean.value) for f in facts if f]
                 slope, intercept = np.polyfit(x[1:], means[1:], 1)
@@ -48,5 +51,6 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     text = overhead.subtitle(results, len(panels), f"{ranks} ranks, ")
     handles = overhead.legend_handles(bounded=False)
     fit = Line2D([], [], **_FIT, label="line through cycles 2 ..., back to 0")
-    style.finish(figure, results.title, text, [*handles, fit])
+    text.append(targets.left_out)
+    style.finish(figure, results.title, text, [*handles, *targets.handles, fit])
     return figure

@@ -12,8 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..analysis.along import axis_title
+from ..analysis.figures import kind_of
 from ..analysis.results import Panel, Results
-from . import style, ticks
+from . import series, style, ticks
 from .words import wrapped
 
 _MARKERS = "os^vDXP*<>"
@@ -21,55 +22,92 @@ _DARK, _LIGHT = 0.0, 0.85  # of the colour map: its end is too light for a line
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:
-    """A panel for each observable, on one scale."""
-    names = [observable] if observable else results.names
-    figure, axes = style.new_figure([2.6], len(names), sharey=True)
+    """A panel for each observable; those of one unit in a row, and on one scale."""
+    names = [observable] if observable else results.columns
+    rows = _by_unit(results, names)
+    columns = max(len(row) for _, row in rows)
+    height = 2.6 if len(rows) == 1 else 1.9
+    figure, axes = style.new_figure([height] * len(rows), columns)
     panels = results.panels()
     colors = colormaps["plasma"](np.linspace(_DARK, _LIGHT, max(len(panels), 2)))
     looks = [(color, _MARKERS[i % len(_MARKERS)]) for i, color in enumerate(colors)]
-    units = set()
-    for panel, name in zip(axes[0], names, strict=True):
-        for one, look in zip(panels, looks, strict=False):
-            units |= _line(panel, results, one, name, look)
-        style.panel_title(panel, name)
-        ticks.place_axis(panel, results.along, axis_title(results.study, results.axis))
-    unit = units.pop() if len(units) == 1 else ""
-    for panel in axes[0]:
-        _scale(panel, unit)
-    handles: list[Any] = [
-        Line2D([], [], color=color, marker=marker, markersize=4, linewidth=1.6, label=one.label)
-        for one, (color, marker) in zip(panels, looks, strict=False)
-    ]
-    handles.append(Patch(color=style.GREY, alpha=0.3, linewidth=0, label="5-95 % of realizations"))
-    axes[0, 0].set_ylabel(wrapped("mean completion" if unit == "s" else "mean", 4.0, 9))
-    note = "the bars of the means (95 % intervals) are mostly smaller than the marks"
+    for i, (unit, row) in enumerate(rows):
+        for j, name in enumerate(row):
+            for one, look in zip(panels, looks, strict=False):
+                _line(axes[i, j], results, one, name, look)
+            style.panel_title(axes[i, j], name.replace("_", " "))
+            ticks.place_axis(axes[i, j], results.along, axis_title(results.study, results.axis))
+            axes[i, j].tick_params(labelbottom=True)
+        for empty in axes[i, len(row) :]:
+            empty.set_visible(False)
+        _scale(results, row, list(axes[i, : len(row)]), unit)
+        axes[i, 0].set_ylabel(wrapped(_what(results, row), 1.5 * height, 9))
+    note = "bars: 95 % intervals, mostly smaller than the marks"
+    if any(series.is_open(f.mean) for spot in results.spots for f in spot.facts.values()):
+        note += "; arrows: too few realizations for an end"
+    handles = _handles(panels, looks)
     style.finish(figure, results.title, [results.counted, results.state, note], handles)
     return figure
 
 
-def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> set[str]:
+def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
+    """Units and the names of what has them; what counts something is apart from ratios."""
+    groups: dict[tuple[str, bool], list[str]] = {}
+    for name in names:
+        known = [spot.facts[name] for spot in results.spots if name in spot.facts]
+        key = (known[0].unit, known[0].is_set) if known else ("", False)
+        shown = groups.setdefault(key, [])
+        shown.append(name)
+    return [
+        (unit, group[at : at + style.MOST_COLUMNS])
+        for (unit, _), group in groups.items()
+        for at in range(0, len(group), style.MOST_COLUMNS)
+    ]
+
+
+def _what(results: Results, row: list[str]) -> str:
+    """Of a row: what its axis is."""
+    known = [f for spot in results.spots for name in row if (f := spot.facts.get(name))]
+    if known and known[0].is_set:
+        return "smallest T not told from the best"
+    plain = all(kind_of(results.study, name) == "completion" for name in row)
+    what = "mean completion" if plain else "mean"
+    return f"{what}, or the target named" if any(f.is_target for f in known) else what
+
+
+def _handles(panels: list[Panel], looks: list[Any]) -> list[Any]:
+    """Lines by their settings; a single line needs no name beside that of its panel."""
+    named = [(one.label, look) for one, look in zip(panels, looks, strict=False) if one.label]
+    handles: list[Any] = [
+        Line2D([], [], color=color, marker=marker, markersize=4, linewidth=1.6, label=label)
+        for label, (color, marker) in named
+    ]
+    handles.append(Patch(color=style.GREY, alpha=0.3, linewidth=0, label="5–95 % of realizations"))
+    return handles
+
+
+def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> None:
     color, marker = look
     spots = panel.known(name)
     if not spots:
-        return set()
+        return
     position = dict(zip(results.along.values, results.along.positions, strict=True))
     x = [position[spot.place.coordinates[results.axis]] for spot in spots]
     facts = [spot.facts[name] for spot in spots]
-    mean = np.array([[float(f.mean.value), float(f.mean.low), float(f.mean.high)] for f in facts])
-    reach = np.abs(mean[:, 1:].T - mean[:, 0])
-    reach[~np.isfinite(reach)] = 0.0
-    axes.errorbar(x, mean[:, 0], reach, color=color, marker=marker, markersize=3.5,
-                  linewidth=1.4, capsize=1.5)  # fmt: skip
+    series.draw_means(axes, x, [f.mean for f in facts], color=color, marker=marker, markersize=3.5,
+                      linewidth=1.4, capsize=1.5)  # fmt: skip
     if all(f.quantiles for f in facts):
         low, _, high = np.array([f.quantiles for f in facts]).T
         axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
-    return {f.unit for f in facts}
 
 
-def _scale(axes: Axes, unit: str) -> None:
-    values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
+def _scale(results: Results, names: list[str], row: list[Axes], unit: str) -> None:
+    """Logarithmic where the values of a row are positive and span more than a factor of 8."""
+    facts = [f for spot in results.spots for name in names if (f := spot.facts.get(name))]
+    values = np.array([float(f.mean.value) for f in facts])
     values = values[np.isfinite(values)]
     if len(values) and values.min() > 0 and values.max() > 8 * values.min():
-        ticks.log_axis(axes, unit)
+        for axes in row:
+            ticks.log_axis(axes, unit)
     else:
-        ticks.unit_axis(axes, unit)
+        ticks.unit_axis(row[0], unit)

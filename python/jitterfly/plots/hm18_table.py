@@ -20,14 +20,16 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     """Means with intervals and bands along p; a level for each number of the table."""
     names = [observable] if observable else results.names
     figure, axes = style.new_figure([3.2], 1)
+    targets = series.Targets(results)
     panel = axes[0, 0]
     looks = dict(zip(names, style.SERIES, strict=False))
     spots = results.panels("probability")[0].spots
     x = np.array([float(spot.place.coordinates["probability"]) for spot in spots])
     for name, look in looks.items():
         series.draw_series(panel, x, [spot.facts.get(name) for spot in spots], look, few=False)
+        targets.draw(panel, list(x), name, spots, look)
     handles: list[Any] = series.legend_handles(looks, bands=False, few=False)
-    handles += series.band_handles(looks)
+    handles += [*series.band_handles(looks), *targets.handles]
     for look, (what, numbers) in zip(style.SERIES[2:], TABLE.items(), strict=False):
         for kind, seconds in numbers.items():
             panel.axhline(seconds, color=look.dark, linestyle=_LINES[kind], linewidth=1.1)
@@ -35,9 +37,9 @@ def draw(results: Results, observable: str | None = None) -> Figure:
                                   label=f"{what}, {kind}: {show_seconds(seconds, 3)}"))  # fmt: skip
     ticks.log_axis(panel, "", "x")
     ticks.log_axis(panel, "s")
-    panel.set_xlabel("p, probability that a step takes 14 us more")
+    panel.set_xlabel("p, probability that a step takes 14 µs more")
     panel.set_ylabel("completion")
     levels = "levels: HM18's numbers; where a curve crosses one, that p explains it"
-    subtitle = [results.counted, results.state, levels]
+    subtitle = [results.counted, results.state, levels, targets.left_out]
     style.finish(figure, results.title, subtitle, handles)
     return figure

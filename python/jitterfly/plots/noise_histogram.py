@@ -10,6 +10,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
 
 from ..measured.data import Histogram
 from ..units import TICKS_PER_SECOND, show_seconds
@@ -18,6 +19,8 @@ from . import style, ticks
 _BINS_A_DECADE, _MOST_BINS = 16, 120
 _WIDE = 30.0  # last bin over first: a logarithmic axis
 _THIN = 0.003  # of the axis
+_LOWEST = 0.6  # of the axis of events
+_ROW = 11.0  # points, of a line of text above the curve
 _NAMED = {0.5: "p50", 0.99: "p99", 0.999: "p99.9"}
 
 Floats = npt.NDArray[np.float64]
@@ -46,11 +49,11 @@ def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "
     axes.step(np.append(low, values[keep]), np.append(len(values), len(values) - keep),
               where="pre", color=style.ORANGE, linewidth=1.4)  # fmt: skip
     axes.set_yscale("log")
-    axes.set_ylim(0.6, max(len(values) * 3, 20))
+    axes.set_ylim(_LOWEST, _highest(axes, max(len(values), 6)))
     axes.set_xlim(low, high)
     axes.set_xscale("log")
     ticks.log_axis(axes, "s", "x")
-    _mark(axes, facts["quantiles"], high)
+    _mark(axes, facts["quantiles"])
 
 
 def draw_bins(
@@ -66,7 +69,7 @@ def draw_bins(
     wide = low > 0 and high / low > _WIDE
     for axes, part, found in zip(panels, parts, facts, strict=False):
         axes.set_yscale("log")
-        axes.set_ylim(0.6, max(20, *(3 * other.total for other in parts)))
+        axes.set_ylim(_LOWEST, _highest(axes, max(6, *(other.total for other in parts))))
         axes.set_xlim(*((low / 1.1, high * 1.1) if wide else (low - 0.02 * (high - low), high)))
         axes.set_xlabel("duration" if what == "detours" else "latency")
         axes.set_ylabel("events")
@@ -89,7 +92,7 @@ def draw_bins(
         x = np.concatenate(([axes.get_xlim()[0]], x[: last + 2]))
         y = np.concatenate(([part.total], y[: last + 1], y[last : last + 1]))[: len(x)]
         axes.step(x, y, where="post", color=style.ORANGE, linewidth=1.4)
-        _mark(axes, found["quantiles"], high)
+        _mark(axes, found["quantiles"])
         if part.overflow:
             axes.annotate(f"{part.overflow:,} beyond", (1, 0.06), xycoords="axes fraction",
                           ha="right", fontsize=7.5, color=style.INK)  # fmt: skip
@@ -103,8 +106,15 @@ def handles(what: str) -> list[Any]:
     ]
 
 
-def _mark(axes: Axes, quantiles: Sequence[dict[str, Any]], right: float) -> None:
-    """Quantiles on the line, and the number of events that they rest on."""
+def _highest(axes: Axes, events: int) -> float:
+    """The upper end of a logarithmic axis that has room for the marks above so many events."""
+    height = axes.get_position().height * axes.figure.get_figheight() * 72
+    share = min(1.2 * (len(_NAMED) + 0.5) * _ROW / height, 0.6)
+    return float(events * (events / _LOWEST) ** (share / (1 - share)))
+
+
+def _mark(axes: Axes, quantiles: Sequence[dict[str, Any]]) -> None:
+    """Quantiles on the line, and above it the number of events that they rest on."""
     places: dict[
         float, tuple[tuple[str, ...], str, int]
     ] = {}  # of a coarse histogram, several are in one bin
@@ -116,15 +126,19 @@ def _mark(axes: Axes, quantiles: Sequence[dict[str, Any]], right: float) -> None
                 continue
             names, _, _ = places.get(value, ((), "", 0))
             places[value] = (*names, _NAMED[quantile["q"]]), sign, quantile["events"]
-    for value, (names, sign, events) in places.items():
+    for row, (value, (names, sign, events)) in enumerate(sorted(places.items())):
         text = f"{', '.join(names)} {sign}{show_seconds(value, 3)}: {events:,} events"
         axes.plot([value], [events], "o", color=style.INK, markersize=3, zorder=5)
-        low, high = axes.transData.transform([(axes.get_xlim()[0], 1), (right, 1)])[:, 0]
-        place = (axes.transData.transform((value, 1))[0] - low) / max(high - low, 1)
-        left = place < 0.5  # where there is room
-        axes.annotate(text, (value, events), xytext=(5 if left else -5, 2), fontsize=7.5,
-                      textcoords="offset points", ha="left" if left else "right",
-                      va="bottom" if left else "top", color=style.INK)  # fmt: skip
+        left, right = axes.get_window_extent().intervalx
+        start = axes.transData.transform((value, 1))[0] < (left + right) / 2  # where there is room
+        down = ScaledTranslation(0, -(row + 0.5) * _ROW / 72, axes.figure.dpi_scale_trans)
+        axes.annotate(
+            text, (value, events), xytext=(value, 1), textcoords=axes.get_xaxis_transform() + down,
+            ha="left" if start else "right", va="center", fontsize=7.5, color=style.INK, zorder=6,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+            arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.6, "shrinkA": 0,
+                        "shrinkB": 0, "relpos": (0 if start else 1, 0.5)},
+        )  # fmt: skip
 
 
 def _thinned(count: int) -> npt.NDArray[np.int64]:

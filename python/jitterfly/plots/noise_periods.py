@@ -57,7 +57,8 @@ def _mark(axes: Axes, period: dict[str, Any], height: float) -> None:
     text = f"{frequency:.4g} Hz ({show_seconds(period['seconds'], 3)}): {period['share']:.1%}"
     axes.annotate(text, (frequency, height), xytext=(5 if left else -5, 0), va="center",
                   ha="left" if left else "right", textcoords="offset points", fontsize=7.5,
-                  color=style.INK)  # fmt: skip
+                  color=style.INK, zorder=3,
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})  # fmt: skip
 
 
 def handles() -> list[Any]:

@@ -29,7 +29,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     recovery = named(study, "recovery")[0]
     panels = results.panels("ranks")[: style.MOST_COLUMNS]
     figure, axes = style.new_figure([2.2, 1.3], len(panels))
-    bounded = False
+    bounded, targets = False, series.Targets(results)
     for column, panel in enumerate(panels):
         top, bottom = axes[:, column]
         along = Along([spot.ranks for spot in panel.spots])
@@ -37,6 +37,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         for name, of in shown.items():
             facts = [spot.last(of) for spot in panel.spots]
             series.draw_series(top, x, facts, style.LOOKS[name])
+            targets.draw(top, x, of, panel.spots, style.LOOKS[name])
         style.panel_title(top, panel.label)
         shares = [spot.last(recovery) for spot in panel.spots]
         draw_recovery(bottom, x, [share.mean if share else None for share in shares])
@@ -48,7 +49,8 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     label_axes(axes)
     cycles = results.spots[0].place.cells[0].case.cycles
     text = subtitle(results, len(panels), f"{cycles} cycle{'s' if cycles > 1 else ''}, ")
-    style.finish(figure, results.title, text, legend_handles(bounded))
+    handles = [*legend_handles(bounded), *targets.handles]
+    style.finish(figure, results.title, [*text, targets.left_out], handles)
     return figure
 
 

@@ -13,15 +13,29 @@ from matplotlib.patches import Patch
 
 from ..analysis.facts import Facts
 from ..analysis.measures import RUNS
+from ..analysis.results import Results, Spot
 from ..stats import Estimate
 from .style import GREY, INK, Look
 
 MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
+_PALE = 0.4
+_MIDDLE: dict[str, Any] = {"linestyle": "none", "marker": "_"}
+_TARGET: dict[str, Any] = {
+    "marker": "*",
+    "markersize": 6,
+    "linewidth": 1.1,
+    "linestyle": (0, (3, 2)),
+}
 ESTIMATE: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 3, "linewidth": 1.2}
 
 
 def draw_series(
-    axes: Axes, x: Sequence[float], facts: Sequence[Facts | None], look: Look, few: bool = True
+    axes: Axes,
+    x: Sequence[float],
+    facts: Sequence[Facts | None],
+    look: Look,
+    few: bool = True,
+    bar: float | None = None,
 ) -> None:
     """5-95 % band, median, mean with its 95 % interval, and a 30-run mean with its range.
 
@@ -29,6 +43,7 @@ def draw_series(
         x: positions.
         facts: what is known at each position; None leaves a gap.
         few: whether 30-run means are drawn.
+        bar: points; the 5-95 % range is a pale bar as wide at each position, not a band.
     """
     x = np.asarray(x, dtype=float)
     bands = np.array(
@@ -36,11 +51,15 @@ def draw_series(
     )
     if np.isfinite(bands).any():
         low, middle, high = bands.T
-        axes.fill_between(
-            x, low, high, facecolor=look.color, alpha=0.22, hatch=look.hatch, edgecolor=look.color,
-            linewidth=0, zorder=1,
-        )  # fmt: skip
-        axes.plot(x, middle, color=look.dark, **MEDIAN, zorder=3)
+        if bar is None:
+            axes.fill_between(
+                x, low, high, facecolor=look.color, alpha=0.22, hatch=look.hatch,
+                edgecolor=look.color, linewidth=0, zorder=1,
+            )  # fmt: skip
+            axes.plot(x, middle, color=look.dark, **MEDIAN, zorder=3)
+        else:
+            axes.vlines(x, low, high, color=look.color, alpha=_PALE, linewidth=bar, zorder=2)
+            axes.plot(x, middle, color=look.dark, **_MIDDLE, markersize=2 + 1.5 * bar, zorder=3)
     draw_means(
         axes, x, [f.mean if f is not None else None for f in facts], color=look.color,
         linestyle=look.line, linewidth=1.7, marker=look.marker, markersize=4, elinewidth=1.7,
@@ -53,25 +72,89 @@ def draw_series(
 def draw_means(
     axes: Axes, x: Sequence[float], means: Sequence[Estimate | None], **options: Any
 ) -> None:
-    """Values joined by a line, with error bars; over the whole height where one has no end."""
+    """Values joined by a line, with error bars; over the whole height where one has no ends.
+
+    An arrow stands for the end that is not known where the other one is.
+    """
     values = [np.nan if e is None else float(e.value) for e in means]
     reach = [
-        (0.0, 0.0)
-        if e is None or e.too_small
-        else (float(e.value - e.low), float(e.high - e.value))
+        (0.0, 0.0) if e is None else (float(e.value - e.low), float(e.high - e.value))
         for e in means
     ]
-    bars = np.nan_to_num(np.maximum(np.array(reach).T, 0.0))
+    bars = np.nan_to_num(np.maximum(np.array(reach).T, 0.0), posinf=0.0)
     axes.errorbar(x, values, yerr=bars, **options)
     for at, estimate in zip(x, means, strict=True):
-        if estimate is not None and estimate.too_small:
+        if estimate is None or not estimate.too_small:
+            continue
+        if is_open(estimate):  # one end is known
+            up = np.isfinite(estimate.low)
+            axes.annotate("", (at, estimate.value), xytext=(0, 13 if up else -13),
+                          textcoords="offset points", annotation_clip=True,
+                          arrowprops={"arrowstyle": "<-", "color": options.get("color"),
+                                      "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})  # fmt: skip
+        else:
             axes.plot([at, at], [0, 1], transform=axes.get_xaxis_transform(), linewidth=0.8,
                       color=options.get("color"), linestyle=(0, (2, 2)))  # fmt: skip
+
+
+def is_open(estimate: Estimate) -> bool:
+    """Whether one end of the interval is known, and the other is not."""
+    return bool(np.isfinite(estimate.low) != np.isfinite(estimate.high))
 
 
 def draw_estimates(axes: Axes, x: Sequence[float], estimates: Sequence[Estimate | None]) -> None:
     """Values with their 95 % intervals, in black: what compares two algorithms."""
     draw_means(axes, x, estimates, **ESTIMATE, elinewidth=1.2, capsize=2)
+
+
+class Targets:
+    """A study's targets that are no observable's mean, drawn beside that mean.
+
+    `handles` say what was drawn so far, `left_out` what has no place in the figure.
+    """
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._drawn: dict[str, Any] = {}
+
+    def draw(
+        self, axes: Axes, x: Sequence[float], name: str, spots: Sequence[Spot], look: Look
+    ) -> None:
+        """Those of the observable `name` at spots, each with its interval."""
+        for column in self._results.targets_of(name):
+            facts = [spot.facts.get(column) for spot in spots]
+            known = [f for f in facts if f is not None and np.isfinite(f.mean.value)]
+            if not known or known[0].statistic == "win probability":  # it has another axis
+                continue
+            means = [None if f is None else f.mean for f in facts]
+            draw_means(axes, x, means, color=look.dark, **_TARGET, elinewidth=1.1, zorder=4)
+            label = f"{column.replace('_', ' ')}: {of_interval(known)}"
+            self._drawn[column] = Line2D([], [], color=look.dark, **_TARGET, label=label)
+
+    @property
+    def handles(self) -> list[Any]:
+        """For a legend."""
+        return list(self._drawn.values())
+
+    @property
+    def left_out(self) -> str:
+        """For a subtitle; empty where all were drawn."""
+        others = [
+            t.column
+            for t in self._results.study.targets
+            if t.column != t.observable and t.column not in self._drawn
+        ]
+        return f"not in this figure: {', '.join(dict.fromkeys(others))}" if others else ""
+
+
+def of_interval(facts: Sequence[Facts]) -> str:
+    """What a line of these shows: `mean, 95 % interval`, or of a target its interval."""
+    told = [
+        ("" if f.is_target else "mean, ") + f"{100 * f.mean.confidence:.6g} % interval"
+        for f in facts
+    ]
+    arrow = " (arrow: too few for an end)" if any(is_open(f.mean) for f in facts) else ""
+    return " or ".join(dict.fromkeys(told)) + arrow
 
 
 def _draw_few(axes: Axes, x: Any, facts: Sequence[Facts | None], look: Look) -> None:
@@ -92,11 +175,7 @@ def _draw_few(axes: Axes, x: Any, facts: Sequence[Facts | None], look: Look) -> 
 
 def legend_handles(looks: dict[str, Look], *, bands: bool = True, few: bool = True) -> list[Any]:
     """What the marks of `draw_series` mean, series by series."""
-    handles: list[Any] = [
-        Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker, linewidth=1.7,
-               markersize=4, label=f"{name}: mean, 95 % interval")
-        for name, look in looks.items()
-    ]  # fmt: skip
+    handles = [line_handle(look, f"{name}: mean, 95 % interval") for name, look in looks.items()]
     if bands:
         handles += band_handles(looks)
     if few:
@@ -118,7 +197,17 @@ def band_handles(looks: dict[str, Look]) -> list[Any]:
     return handles + [Line2D([], [], color=GREY, label="median", **MEDIAN)] * bool(looks)
 
 
-def set_handle(look: Look, label: str) -> Any:
-    """A series of whole numbers whose bars are sets."""
+def range_handles(interval: str) -> list[Any]:
+    """What the bars mean where they are not bands, for all series alike."""
+    return [
+        Line2D([], [], color=GREY, marker="o", markersize=4, linewidth=1.7, label=interval),
+        Patch(facecolor=GREY, alpha=_PALE, linewidth=0,
+              label="pale bar: 5–95 % of realizations"),
+        Line2D([], [], color=INK, **_MIDDLE, markersize=6, label="median"),
+    ]  # fmt: skip
+
+
+def line_handle(look: Look, label: str) -> Any:
+    """A series; also one of whole numbers, whose bars are sets."""
     return Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker, linewidth=1.7,
                   markersize=4, label=label)  # fmt: skip

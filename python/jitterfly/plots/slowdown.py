@@ -21,6 +21,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     gain, best = named(study, "gain")[0], named(study, "optimal_T")[0]
     panels = results.panels("ranks")[: style.MOST_COLUMNS]
     figure, axes = style.new_figure([2.4, 1.2, 0.9], len(panels))
+    targets = series.Targets(results)
     for column, panel in enumerate(panels):
         top, middle, bottom = axes[:, column]
         along = Along([spot.ranks for spot in panel.spots])
@@ -31,8 +32,10 @@ def draw(results: Results, observable: str | None = None) -> Figure:
 
         for name, of in shown.items():
             series.draw_series(top, x, facts(of), style.LOOKS[name])
+            targets.draw(top, x, of, panel.spots, style.LOOKS[name])
         style.panel_title(top, panel.label)
         series.draw_estimates(middle, x, [f.mean if f else None for f in facts(gain)])
+        targets.draw(middle, x, gain, panel.spots, style.ESTIMATED)
         middle.axhline(1, color=style.GREY, linewidth=0.8)
         _redundancy(bottom, x, facts(best), facts(shown[REDUNDANT]))
         ticks.place_axis(bottom, along, "ranks")
@@ -44,9 +47,11 @@ def draw(results: Results, observable: str | None = None) -> Figure:
             ticks.log_axis(one)
     subtitle = [
         results.counted, "redundant: the T with the smallest mean", results.state,
+        targets.left_out,
         style.left_out(len(panels), len(results.panels("ranks")), "settings"),
     ]  # fmt: skip
     handles = series.legend_handles({name: style.LOOKS[name] for name in shown})
+    handles += targets.handles
     style.finish(figure, results.title, subtitle, handles)
     return figure
 

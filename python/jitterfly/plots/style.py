@@ -55,6 +55,7 @@ class Look:
 
 _CONVENTIONAL = Look(BLUE, "#00456D", "o", "-", "", -0.16)
 _REDUNDANT = Look(ORANGE, "#7A5400", "s", "--", "////", 0.16)
+ESTIMATED = Look("black", "black", "D", "-", "", 0.0)
 LOOKS = {CONVENTIONAL: _CONVENTIONAL, REDUNDANT: _REDUNDANT}
 SERIES = [
     _CONVENTIONAL,
@@ -122,7 +123,7 @@ def _legend_height(lines: list[int], columns: int) -> float:
     start, heights = 0, [0.0]
     for column in range(columns):
         end = start + size + (column < larger)
-        heights.append(sum(0.04 + 0.13 * count for count in lines[start:end]))
+        heights.append(sum(0.055 + 0.135 * count for count in lines[start:end]))
         start = end
     return max(heights)
 

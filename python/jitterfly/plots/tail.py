@@ -19,20 +19,16 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     """A row for each observable, a column for each setting, a line with a band for each cell.
 
     Bands are 95 % intervals between order statistics. Where the sample is too small for one, the
-    line goes on without: the legend says how far each sample reaches.
+    line goes on, thin and without.
     """
-    subtitle = "bands: 95 % intervals, as far as the sample has them (the legend says how far)"
-    return spread.draw(results, observable, _line, _finish, "share later (quantile)", subtitle, 2)
+    subtitle = f"{results.counted}; bands: 95 % intervals; thin: too few realizations for one"
+    return spread.draw(results, observable, _line, _finish, "share later (quantile)", subtitle)
 
 
-def _line(
-    axes: Axes, observed: Observed, label: str, look: dict[str, Any], confidence: float
-) -> None:
+def _line(axes: Axes, observed: Observed, look: dict[str, Any], confidence: float) -> None:
     found = tail(observed, confidence)
     known = np.isfinite(found.low) & np.isfinite(found.high)
-    reach = f"to {found.reach}" if found.reach else "too few for any quantile"
-    axes.plot(found.value[known], found.share[known], drawstyle="steps-post",
-              label=f"{label}: {found.realizations:,}, {reach}", **look)  # fmt: skip
+    axes.plot(found.value[known], found.share[known], drawstyle="steps-post", **look)
     axes.fill_betweenx(found.share[known], found.low[known], found.high[known],
                        color=look["color"], alpha=0.25, linewidth=0, step="pre")  # fmt: skip
     rest = ~known
@@ -46,7 +42,7 @@ def _finish(axes: Axes, name: str, unit: str) -> None:
     axes.set_xlabel(name, parse_math=False)
     ticks.value_axis(axes, unit)
     axes.set_yscale("log")
-    axes.set_ylim(4e-6, 0.6)
+    axes.set_ylim(7e-5, 0.6)
     axes.yaxis.set_major_locator(FixedLocator(list(NAMED.values())))
     axes.yaxis.set_minor_locator(NullLocator())
     names = {share: f"{share:.4g} ({name})" for name, share in NAMED.items()}

@@ -121,7 +121,7 @@ def draw_limits(found: Limits, title: str, subtitle: Sequence[str]) -> Figure:
     left.set_xscale("log")
     left.set_yscale("log")
     left.set_xlabel("probability of a delay at each step")
-    left.set_ylabel("mean completion, us")
+    left.set_ylabel("mean completion, µs")
     plain(left.yaxis, (30, 40, 60, 80, 100, 150, 200, 300, 400, 600, 800))
     handles = [
         line_handle(ONE, "one rank: exact"),
@@ -134,7 +134,7 @@ def draw_limits(found: Limits, title: str, subtitle: Sequence[str]) -> Figure:
     handles.append(dot_handle(REST[0], "LogGP without noise: the engine"))
     right.set_xscale("log", base=2)
     right.set_xlabel("ranks")
-    right.set_ylabel("completion without noise, us")
+    right.set_ylabel("completion without noise, µs")
     right.set_ylim(bottom=0)
     style.finish(figure, title, subtitle, handles)
     return figure

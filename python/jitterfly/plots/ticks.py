@@ -10,9 +10,10 @@ from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, 
 
 from ..analysis.along import Along
 from ..units import show_seconds
-from .words import wrapped
+from .words import lines_of, wrapped
 
 _LETTER = 0.075  # inches, of a tick's text
+_LINE = 0.16  # inches, the height of one
 
 
 class InUnit(Formatter):
@@ -47,17 +48,65 @@ def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
 
 
 def place_axis(axes: Axes, along: Along, name: str) -> None:
-    """The x axis: ticks where the values of a study's axis are."""
+    """The x axis: ticks where the values of a study's axis are, as many as have room."""
     positions, texts = along.ticks
-    text = along.scale == "text"
-    axes.xaxis.set_major_locator(FixedLocator(positions))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(positions, [wrapped(t, 2.0, 9, 2) for t in texts] if text else texts)
     axes.set_xlabel(name, parse_math=False)
-    if text:
-        axes.set_xlim(-0.5, len(positions) - 0.5)
-        for label in axes.get_xticklabels():
-            label.set(rotation=20, ha="right", parse_math=False)
+    width = axes.get_position().width * axes.figure.get_figwidth()
+    if along.scale == "text":
+        _place_texts(axes, positions, texts, width)
+        return
+    # Matplotlib leaves 5 % free on each side.
+    inches = width / 1.1 / (max(positions) - min(positions) or 1.0)
+    shown = _apart([inches * p for p in positions], [_letters(t) * _LETTER for t in texts])
+    axes.xaxis.set_major_locator(FixedLocator([positions[i] for i in shown]))
+    axes.set_xticks([positions[i] for i in shown], [texts[i] for i in shown])
+
+
+def _letters(text: str) -> int:
+    """Of a tick's text; an exponent is small."""
+    return 2 if "^" in text else len(text)
+
+
+def _apart(at: Sequence[float], widths: Sequence[float]) -> list[int]:
+    """Which of some texts can stand in a line: the first, the last, and others that have room."""
+    last = len(at) - 1
+    shown = [0]
+    for i in range(1, last + 1):
+        ends = [shown[-1], *([last] if i < last else [])]
+        if all(abs(at[i] - at[j]) >= (widths[i] + widths[j]) / 2 + _LETTER for j in ends):
+            shown.append(i)
+    return shown if last in shown or not last else [*shown[:-1], last]
+
+
+def _place_texts(
+    axes: Axes, positions: Sequence[float], texts: Sequence[str], width: float
+) -> None:
+    """Texts as ticks: straight where they have room, else in lines that slant, or stand upright."""
+    room = width / len(positions)
+    lines = [wrapped(text, max(room - 0.1, 0.5), 9, 2) for text in texts]
+    longest = max(len(line) for text in lines for line in text.split("\n")) * _LETTER
+    if longest <= room - 0.05 and all("…" not in text for text in lines):
+        slant = 0
+    else:
+        lines = [wrapped(text, 2.0, 9, 2) for text in texts]
+        high = max(lines_of(text) for text in lines)
+        slant = next((angle for angle in (20, 40, 60) if _slanted(room, angle) >= high), 90)
+        if slant == 90:
+            lines = [wrapped(text, 2.0, 9, 1) for text in texts]
+    every = -(-_LINE // room) if slant == 90 else 1
+    shown = range(0, len(positions), int(every))
+    axes.xaxis.set_major_locator(FixedLocator([positions[i] for i in shown]))
+    axes.set_xticks([positions[i] for i in shown], [lines[i] for i in shown])
+    axes.set_xlim(-0.5, len(positions) - 0.5)
+    for label in axes.get_xticklabels():
+        label.set(rotation=slant, parse_math=False, ha="center" if slant in (0, 90) else "right",
+                  rotation_mode="default" if slant in (0, 90) else "anchor")  # fmt: skip
+
+
+def _slanted(room: float, angle: float) -> float:
+    """Lines of text that have room between ticks so many inches apart, at an angle in degrees."""
+    return float(room * np.sin(np.radians(angle)) / _LINE)
 
 
 def log_axis(axes: Axes, unit: str = "", which: str = "y") -> None:
@@ -68,10 +117,24 @@ def log_axis(axes: Axes, unit: str = "", which: str = "y") -> None:
     span = high / low if low > 0 else np.inf
     subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if span < 8 else (1.0, 2.0, 5.0)
     locator = LogLocator(subs=subs if span < 3000 else (1.0,), numticks=12)
+    if which == "x" and np.isfinite(span):
+        choices = [LogLocator(subs=some, numticks=12) for some in ((1.0, 2.0, 5.0), (1.0, 3.0))]
+        choices += [LogLocator(subs=(1.0,), numticks=count) for count in (12, 6, 4, 3, 2)]
+        width = axes.get_position().width * axes.figure.get_figwidth() / np.log(span)
+        fitting = (one for one in (locator, *choices) if _fits(one, low, high, unit, width))
+        locator = next(fitting, choices[-1])
     # Between neighbours of those there is little of a logarithm to be seen.
     axis.set_major_locator(locator if span > 2.5 else MaxNLocator(5))
     axis.set_major_formatter(InUnit(unit))
     axis.set_minor_locator(NullLocator())
+
+
+def _fits(locator: LogLocator, low: float, high: float, unit: str, width: float) -> bool:
+    """Whether the texts of a locator's ticks have room, at so many inches for each factor of e."""
+    shown = [tick for tick in locator.tick_values(low, high) if low <= tick <= high]
+    widths = [len(in_unit(tick, unit, shown)) * _LETTER for tick in shown]
+    at = [width * float(np.log(tick)) for tick in shown]
+    return _apart(at, widths) == list(range(len(shown))) if shown else False
 
 
 def unit_axis(axes: Axes, unit: str) -> None:

@@ -48,7 +48,7 @@ def about(results: Results) -> Facts:
     if open_:
         told.append(("UNFINISHED", f"{open_:,} cells"))
     for target in results.study.targets:
-        met = sum(target.observable not in spot.unmet for spot in results.spots)
+        met = sum(target.column not in spot.unmet for spot in results.spots)
         told.append((str(target), f"met in {met:,} of {cells:,} cells"))
     return tuple(told)
 

@@ -110,12 +110,12 @@ def figures(name: str, points: Sequence[Point]) -> list[tuple[str, Any]]:
     if not points:
         return []
     if name == "N1":
-        title = "HSL09 slide 8: slowdown against ratio, in place of the measurement"
-        boxes = draw.draw_boxes(points, "HSL09 slide 7: the realizations behind the mean")
-        return [("measured_ratio", draw.draw_ratio(points, title, (100, 250))), ("boxes", boxes)]
+        title = "Simulated: slowdown against ratio, which HSL09 (slide 8) measured"
+        boxes = draw.draw_boxes(points, "Simulated: the realizations behind the mean (slide 7)")
+        return [("simulated_ratio", draw.draw_ratio(points, title, (100, 250))), ("boxes", boxes)]
     if name == "N2":
-        title = "HSL09 slide 9: slowdown against size, in place of the measurement"
-        return [("measured_size", draw.draw_size(points, title, (110, 150)))]
+        title = "Simulated: slowdown against size, which HSL09 (slide 9) measured"
+        return [("simulated_size", draw.draw_size(points, title, (110, 150)))]
     if name == "N3":
         title = "HSL09 slide 13: slowdown against ratio, fat trees of 24-port switches"
         return [("ratio", draw.draw_ratio(points, title, (150, 300)))]

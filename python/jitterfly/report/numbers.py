@@ -18,7 +18,7 @@ def tables(results: Results) -> tuple[Table, ...]:
     An observable of each cycle or each T is one table, with the cycle or T as a column.
     """
     groups: dict[str, list[str]] = {}
-    for name in results.names:
+    for name in results.columns:
         groups.setdefault(name.partition(", ")[0], []).append(name)
     found = [_table(results, group, names) for group, names in groups.items()]
     return tuple(table for table in found if table.rows)
@@ -49,7 +49,7 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
         "of",
         "realizations",
         "best T",
-        "mean [95 %]",
+        _what(known[0][2]) if known else "",
         "median",
         "5–95 %",
         "target",
@@ -60,6 +60,11 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
         tuple(header[i] for i in used),
         tuple(tuple(row[i] for i in used) for row in rows),
     )
+
+
+def _what(facts: Facts) -> str:
+    """The statistic of a table, with the confidence of its interval."""
+    return f"{facts.statistic} [{100 * facts.mean.confidence:.6g} %]"
 
 
 def _label(spot: Spot, axis: str) -> str:
@@ -76,6 +81,6 @@ def _spread(facts: Facts) -> tuple[str, str]:
 
 
 def _target(results: Results, spot: Spot, name: str) -> str:
-    if all(target.observable != name for target in results.study.targets):
+    if all(target.column != name for target in results.study.targets):
         return ""
     return "missed" if name in spot.unmet else "met"

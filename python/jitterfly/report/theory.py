@@ -116,7 +116,7 @@ def _make(folder: Path, sizes: data.Sizes, told: Told) -> list[list[str]]:
     settings = f"{sizes.one:,} realizations of one rank, {sizes.last:,} of the last"
     drawn: dict[str, Callable[[], Any]] = {
         "ends": lambda: plots.draw_ends(
-            ends, "One rank and the last of 8,192", ["3.45 us a round on the CPU", settings]
+            ends, "One rank and the last of 8,192", ["3.45 µs a round on the CPU", settings]
         ),
         "growth": lambda: plots.draw_growth(
             growth,
@@ -128,8 +128,8 @@ def _make(folder: Path, sizes: data.Sizes, told: Told) -> list[list[str]]:
             limits,
             "What limits a collective",
             [
-                "left: 4096 ranks, 3.45 us a round, 14 us with a probability (HM18)",
-                "right: L = 1 us, o = 0.5 us, without noise",
+                "left: 4096 ranks, 3.45 µs a round, 14 µs with a probability (HM18)",
+                "right: L = 1 µs, o = 0.5 µs, without noise",
             ],
         ),
     }

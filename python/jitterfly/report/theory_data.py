@@ -59,14 +59,14 @@ class Agreement:
 
 def _noises() -> list[tuple[str, Distribution]]:
     return [
-        ("Bernoulli: 14 us, p = 0.01", Bernoulli(0.01, "14us")),
-        ("exponential, mean 5 us", Exponential("5us")),
-        ("Pareto from 1 us, shape 3", Pareto("1us", 3)),
+        ("Bernoulli: 14 µs, p = 0.01", Bernoulli(0.01, "14us")),
+        ("exponential, mean 5 µs", Exponential("5us")),
+        ("Pareto from 1 µs, shape 3", Pareto("1us", 3)),
     ]
 
 
 def machine(rounds: int, *noise: Any) -> Case:
-    """HM18's barrier: 3.45 us a round, all of it on the CPU, so that both data wait for it."""
+    """HM18's barrier: 3.45 µs a round, all of it on the CPU, so that both data wait for it."""
     network = Hockney(0, 0, gamma="3.45us")
     return Case(2**rounds, network=network, noise=noise, message_bytes=1)
 

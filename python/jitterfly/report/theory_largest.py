@@ -78,11 +78,11 @@ def limits(sizes: Sizes, told: Callable[[str], None]) -> Limits:
     levels = [
         ("no noise: K L", 12 * 3.45e-6),
         ("K (L + D): the latest that such delays can be", theory.saturation(models[0])),
-        ("HM18 measured: 671 us, tuned 94 us", 671e-6),
+        ("HM18 measured: 671 µs, tuned 94 µs", 671e-6),
     ]
     ranks = 2.0 ** np.arange(0, 15)
     networks = [
-        (f"g = {g} us" if g else "g = 0", LogGOPS(L="1us", o="0.5us", g=f"{g}us"))
+        (f"g = {g} µs" if g else "g = 0", LogGOPS(L="1us", o="0.5us", g=f"{g}us"))
         for g in (0, 3, 6)
     ]
     gaps = [

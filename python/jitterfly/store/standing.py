@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..observables.decide import Decision
 from ..observables.target import Target
 from ..phases import each
+from ..stats import Estimate
 from .kept import fingerprint_of, keep, read_kept, study_of, valid
 from .lock import holder
 from .meta import META
@@ -22,12 +23,14 @@ from .takeover import PROGRESS
 
 
 class Reached(NamedTuple):
-    """Where a target stands: see `State`."""
+    """Where a target stands: see `State`. `unit` is the observable's."""
 
     target: Target
     met: bool
     error: float
     why: str
+    estimate: Estimate
+    unit: str
 
 
 class Cell(NamedTuple):
@@ -45,13 +48,19 @@ class Cell(NamedTuple):
         """As the data say."""
         place = store.places[index]
         decision = store.decision(place) if decision is None else decision
+        families = store.families(place) if decision.states else {}
         return cls(
             tuple(place.labels.values()),
             store.available(place),
             decision.realizations,
             place.limit,
             decision.next is None,
-            tuple(Reached(s.target, s.met, s.error, s.why) for s in decision.states),
+            tuple(
+                Reached(
+                    s.target, s.met, s.error, s.why, s.estimate, families[s.target.observable].unit
+                )
+                for s in decision.states
+            ),
         )
 
 
@@ -82,7 +91,7 @@ class Standing:
         """For `from_json`; targets by their number."""
         number = {target: i for i, target in enumerate(self.targets)}
         cells = [
-            [*cell[:5], [[number[s.target], s.met, _plain(s.error), s.why] for s in cell.states]]
+            [*cell[:5], [[number[s.target], *_plain_reached(s)] for s in cell.states]]
             for cell in self.cells
         ]
         table = {
@@ -102,7 +111,7 @@ class Standing:
             Cell(
                 tuple(labels),
                 *numbers,
-                tuple(Reached(targets[i], met, float(error), why) for i, met, error, why in states),
+                tuple(_reached(targets[i], *state) for i, *state in states),
             )
             for labels, *numbers, states in table["cells"]
         )
@@ -171,6 +180,19 @@ def _standing(store: Store, cells: Sequence[Cell], who: str | None = None) -> St
     axes = tuple(axis.name for axis in study.axes)
     title = study.title or study.name
     return Standing(store.path, title, axes, tuple(study.targets), tuple(cells), None, who)
+
+
+def _plain_reached(state: Reached) -> list[Any]:
+    found = state.estimate
+    ends = [_plain(float(end)) for end in (found.value, found.low, found.high)]
+    count = [found.confidence, found.realizations]
+    return [state.met, _plain(state.error), state.why, *ends, *count, state.unit]
+
+
+def _reached(target: Target, met: bool, error: float | str, why: str, *numbers: Any) -> Reached:
+    *ends, confidence, realizations, unit = numbers
+    estimate = Estimate(*map(float, ends), confidence, realizations)
+    return Reached(target, met, float(error), why, estimate, unit)
 
 
 def _plain(value: float) -> float | str:

@@ -97,8 +97,8 @@ def _largest_of_all(groups: list[tuple[int, float, float]]) -> float:
 def saturation(what: Case | StepModel) -> float:
     """The latest completion that delays of bounded length can cause, in seconds: ``K (L + D)``.
 
-    HM18: with 14 us at each step and 3.45 us a round, 4096 ranks never take longer than 209 us,
-    whatever the probability: a measured 671 us has another cause.
+    HM18: with 14 µs at each step and 3.45 µs a round, 4096 ranks never take longer than 209 µs,
+    whatever the probability: a measured 671 µs has another cause.
 
     Parameters
     ----------

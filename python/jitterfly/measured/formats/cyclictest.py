@@ -23,7 +23,7 @@ _FIRST = re.compile(
     re.MULTILINE,
 )
 _FOOTER = re.compile(r"# (Total|Min Latencies|Avg Latencies|Max Latencies|Histogram Overflows):")
-_UNITS = {"us": 10**6, "ns": 10**3}
+_UNITS = {"us": 10**6, "µs": 10**6, "ns": 10**3}
 
 
 def recognise(head: str) -> bool:
@@ -87,7 +87,7 @@ def _measured(text: Text, bins: Bins, footer: dict[str, list[str]], unit: str) -
         "time",
         "columns are threads: thread n runs on CPU n only with -S, or -a and one thread a CPU",
     ]
-    if unit == "us":
+    if unit in ("us", "µs"):
         notes.append(
             "latencies are in whole microseconds, cut off; with -N (nanoseconds) give --unit ns"
         )

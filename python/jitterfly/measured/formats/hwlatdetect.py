@@ -70,6 +70,6 @@ def read(text: Text, options: Options) -> Measured:
         f"it looked for {share:.3g} of the time only; rates are those of the time it looked",
         "it reports the longest gap of a window: others of the same window are missing",
         "gaps are whole microseconds, cut off",
-        f"gaps up to {said.get('Latency threshold', 0) // _US} us were not recorded",
+        f"gaps up to {said.get('Latency threshold', 0) // _US} µs were not recorded",
     )
     return Measured((part,), NAME, {"tool": "hwlatdetect"}, notes)

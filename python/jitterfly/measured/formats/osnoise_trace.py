@@ -104,7 +104,7 @@ class _Noise:
         notes += _NOTES[use]
         if use == "samples" and options.threshold is None:
             notes.append(
-                "noise below the threshold is missing (5 us unless set, 1 us in newer kernels)"
+                "noise below the threshold is missing (5 µs unless set, 1 µs in newer kernels)"
             )
         threshold = None if options.threshold is None else to_ticks(options.threshold)
         unions = {cpu: _union(found[cpu]) for cpu in sorted(found)}

@@ -86,7 +86,7 @@ def _noise_notes(options: Options) -> tuple[str, ...]:
         )
     if options.threshold is None:
         notes.append(
-            "noise below the threshold was not recorded: 5 us where it was not set (-T), 1 us in "
+            "noise below the threshold was not recorded: 5 µs where it was not set (-T), 1 µs in "
             "newer kernels; --threshold says it, and narrows the first bin"
         )
     notes.append("CPUs without noise have no column; the duration is in whole seconds")

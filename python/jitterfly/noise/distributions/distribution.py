@@ -26,7 +26,7 @@ class Distribution(Component, ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """For people, such as "exponential, mean 10 us"."""
+        """For people, such as "exponential, mean 10 µs"."""
 
     @abstractmethod
     def expected(self) -> float:

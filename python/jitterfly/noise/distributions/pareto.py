@@ -33,7 +33,7 @@ class Pareto(Distribution, kind="pareto"):
         Above 0, up to 1000; up to 1 there is no mean without `longest`.
     longest : float or str, optional
         Longer times are cut to this, seconds, above `scale`. Needed where the tail would be longer
-        than any time that is simulated: below a shape of about 1.6 for a scale of 1 us.
+        than any time that is simulated: below a shape of about 1.6 for a scale of 1 µs.
 
     Raises
     ------

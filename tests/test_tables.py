@@ -1,0 +1,145 @@
+"""Tables fit the terminal, and say what they leave out and where it is."""
+
+import csv
+import itertools
+import os
+import re
+import shutil
+
+import pytest
+
+from jitterfly.analysis import report
+from jitterfly.analysis.columns import MOST_OF_ALL, MOST_ROWS, aligned, fitting
+from jitterfly.analysis.results import Results
+from jitterfly.analysis.status import status
+from jitterfly.cli import main, terminal
+from jitterfly.store import Store
+from jitterfly.studies.reading import parse_study
+from jitterfly.sweep import run
+
+KINDS = ("butterfly", "ring_allreduce", "rabenseifner_allreduce", "reduce_broadcast_allreduce")
+#: 16 observables of 3 columns each, on 45 places, with targets.
+WIDE = (
+    """
+name = "wide"
+title = "A title of many words, which goes on and on until no line of a terminal has room for it"
+targets = ["p90 of completion_3_ring_allreduce ± 5 %"]
+realizations = { max = 20 }
+[case]
+network = { kind = "loggops", L = "1us", o = "0.2us" }
+noise = [{ kind = "periodic", period = "100us", duration = "10us", start = "stationary" }]
+[axes.ranks]
+values = [RANKS]
+""".replace("RANKS", ", ".join(map(str, range(4, 49))))
+    + "".join(f'[variants.{kind}]\n"algorithm.kind" = "{kind}"\n' for kind in KINDS)
+    + "[observables]\n"
+    + "".join(
+        f'completion_{i}_{kind} = {{ kind = "completion", variant = "{kind}" }}\n'
+        for i in range(4)
+        for kind in KINDS
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    path = tmp_path_factory.mktemp("wide") / "out"
+    run(parse_study(WIDE), path)
+    return Results(Store.open(path))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_lines_are_no_longer_than_the_terminal(wide, width):
+    text = report.table(wide, width)
+    assert max(map(len, text.splitlines())) <= width
+    left = re.search(r"\.\.\. (\d+) of 52 columns have no room", text)
+    shown = len(re.findall(r"-+", next(li for li in text.splitlines() if li.startswith("--"))))
+    assert shown + int(left[1]) == 52
+    assert "summary.csv has all" in text
+
+
+def test_a_target_is_the_last_to_go(wide):
+    told = " ".join(report.table(wide, 60).split())
+    assert "p90 of completion" in told
+    assert told.index("p90 of completion") < told.index("columns have no room")
+
+
+def test_a_large_table_says_how_many_rows_there_are_more(wide):
+    text = report.table(wide, 120)
+    assert f"... {45 - MOST_ROWS} more rows: summary.csv has all" in text
+    assert len(text) < 10_000
+
+
+def test_many_tables_are_shown_up_to_so_many_rows(tmp_path):
+    small = WIDE.replace(", ".join(map(str, range(4, 49))), "4, 8, 16, 32")
+    small = re.sub(r"\ncompletion_[123]_.*", "", small.replace("targets =", "#"))
+    axes = "".join(f'[axes.a.points.p{i}]\n"network.g" = "{i}ns"\n' for i in range(1, 60))
+    run(parse_study(small.replace("[axes.ranks]", axes + "[axes.ranks]")), tmp_path / "out")
+    results = Results(Store.open(tmp_path / "out"))
+    text = report.table(results, 120)
+    found = report.tables(results)
+    assert len(found) == 59
+    assert re.search(r"\.\.\. \d+ more tables: summary.csv has all", text)
+    assert len(text.splitlines()) < MOST_OF_ALL + 100
+
+
+def test_the_commands_print_what_fits(wide, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    for columns in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert terminal.width() == columns
+        for command in ("plot", "status"):
+            assert main([command, str(wide.store.path)]) == 0
+            lines = capsys.readouterr().out.splitlines()
+            told = [line for line in lines if str(wide.store.path) not in line]
+            assert max(map(len, told)) <= columns
+
+
+def test_without_a_terminal_lines_have_120_letters(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda fallback: os.terminal_size(fallback))
+    assert terminal.width() == 120
+
+
+def test_the_file_keeps_everything(wide, tmp_path):
+    assert main(["export", str(wide.store.path), str(tmp_path / "x.csv")]) == 0
+    rows = list(csv.DictReader((tmp_path / "x.csv").read_text().splitlines()))
+    assert len({(row["ranks"], row["observable"]) for row in rows}) == 45 * 16
+    assert {"mean", "p5", "p50", "p90", "p95"} <= {row["statistic"] for row in rows}
+
+
+def test_status_shows_so_many_cells_and_says_so(wide, capsys):
+    text = status(wide.store, width=80, most=5)
+    assert len([line for line in text.splitlines() if "budget spent" in line]) == 5
+    assert "... 40 more rows" in text
+    assert "45 of 45 cells finished" in text
+    assert main(["status", str(wide.store.path), "--all"]) == 0
+    assert capsys.readouterr().out.count("budget spent") == 45
+
+
+def test_values_of_an_axis_are_left_out_evenly():
+    header = ["", *(str(i) for i in range(100, 200))]
+    rows = [["row", *("1.5" for _ in range(100))]]
+    text = fitting(header, rows, 60, alike=True)
+    head = text.splitlines()[0].split()
+    assert (head[0], head[-1]) == ("100", "199")
+    steps = [int(b) - int(a) for a, b in itertools.pairwise(head)]
+    assert max(steps) - min(steps) <= 1
+    assert f"... {100 - len(head)} of 100 columns have no room: summary.csv has all" in text
+
+
+def test_long_headers_are_broken_and_stand_over_their_columns():
+    header = [
+        "ranks",
+        "a name of many words\nmedian",
+        "a name of many words\nmean",
+        "other words here",
+    ]
+    text = aligned(header, [["2", "1.25", "1.30 ± 0.01", "7"]])
+    assert text == (
+        "          a name of many    other\n"
+        "              words         words\n"
+        "ranks  median         mean   here\n"
+        "-----  ------  -----------  -----\n"
+        "    2    1.25  1.30 ± 0.01      7"
+    )
