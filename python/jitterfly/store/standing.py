@@ -45,10 +45,13 @@ class Cell(NamedTuple):
         """As the data say."""
         place = store.places[index]
         decision = store.decision(place) if decision is None else decision
+        available = store.available(place)
+        # Of a run's last look, when more came since: before the first one all that is there counts.
+        looked = decision.realizations if decision.look >= 0 else min(available, place.limit)
         return cls(
             tuple(place.labels.values()),
-            store.available(place),
-            decision.realizations,
+            available,
+            looked,
             place.limit,
             decision.next is None,
             tuple(Reached(s.target, s.met, s.error, s.why) for s in decision.states),
