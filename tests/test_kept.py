@@ -353,6 +353,12 @@ def test_what_is_slow_says_how_far_it_is(monkeypatch):
     ]
 
 
+def test_of_many_the_first_line_comes_at_once(monkeypatch):
+    with clock(monkeypatch, 0.0) as lines:
+        assert next(phases.each(iter(range(50_000)), 50_000, "checking cells")) == 0
+    assert lines == ["checking cells: 0 of 50,000"]
+
+
 def test_every_phase_of_a_run_is_told(file, out, monkeypatch, capsys):
     for name in ("FIRST", "LONG", "EVERY"):
         monkeypatch.setattr(phases, name, 0.0)
