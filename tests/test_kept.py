@@ -247,16 +247,19 @@ class Interrupted(InProcess):
         return super().submit(fn, *args, **kwargs)
 
 
-def test_ctrl_c_writes_down_how_far_it_is(out, built):
-    described = study()
+@pytest.mark.parametrize("text", [STUDY, TARGETED])
+@pytest.mark.parametrize("batch_seconds", [1.0, 1e-6])
+def test_ctrl_c_writes_down_how_far_it_is(out, built, text, batch_seconds):
+    """Between two cells, and before the first look at one."""
+    described = study(text)
     with pytest.raises(KeyboardInterrupt):
-        run(described, out, executor=Interrupted())
+        run(described, out, executor=Interrupted(), batch_seconds=batch_seconds)
     built.clear()
     told = status(standing(out))
     assert built == []
     assert told == computed(out)
-    assert "2 of 4 cells finished" in told
     assert told.endswith("no run is going on")
+    assert (" runs" in told) == (text is TARGETED or batch_seconds < 1)
 
 
 def test_it_costs_a_run_little(out, monkeypatch):
@@ -343,11 +346,17 @@ def test_what_is_slow_says_how_far_it_is(monkeypatch):
     with clock(monkeypatch, 0.5) as lines:
         list(phases.each(range(50), 50, "reading cells"))
     assert lines == [
-        "reading cells: 1 of 50",
-        "reading cells: 21 of 50",
-        "reading cells: 41 of 50",
+        "reading cells: 0 of 50",
+        "reading cells: 20 of 50",
+        "reading cells: 40 of 50",
         "reading cells: 50 of 50 in 25.5 s",
     ]
+
+
+def test_of_many_the_first_line_comes_at_once(monkeypatch):
+    with clock(monkeypatch, 0.0) as lines:
+        assert next(phases.each(iter(range(50_000)), 50_000, "checking cells")) == 0
+    assert lines == ["checking cells: 0 of 50,000"]
 
 
 def test_every_phase_of_a_run_is_told(file, out, monkeypatch, capsys):

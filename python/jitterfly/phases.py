@@ -13,6 +13,7 @@ Item = TypeVar("Item")
 Tell = Callable[[str], object]
 
 FIRST, EVERY = 0.5, 10.0  # seconds before the first line, and between lines
+MANY = 10_000  # items take long: the first line comes at once
 LONG = 1.0  # what can not be counted takes long from here on
 _tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
 
@@ -37,7 +38,7 @@ def each(items: Iterable[Item], total: int, doing: str) -> Iterator[Item]:
         yield from items
         return
     started = time.monotonic()
-    following = started + FIRST
+    following = started + (FIRST if total < MANY else 0.0)
     told = False
     for done, item in enumerate(items):
         now = time.monotonic()

@@ -49,10 +49,13 @@ class Cell(NamedTuple):
         place = store.places[index]
         decision = store.decision(place) if decision is None else decision
         families = store.families(place) if decision.states else {}
+        available = store.available(place)
+        # Of a run's last look, when more came since: before the first one all that is there counts.
+        looked = decision.realizations if decision.look >= 0 else min(available, place.limit)
         return cls(
             tuple(place.labels.values()),
-            store.available(place),
-            decision.realizations,
+            available,
+            looked,
             place.limit,
             decision.next is None,
             tuple(

@@ -144,9 +144,9 @@ class Numbers:
                 arrays[key][at] = value
         arrays |= _decisions(store, number["targets"])
         labels = [{label: i for i, label in enumerate(names)} for names in about["labels"]]
-        at = [[own[x] for own, x in zip(labels, place.labels.values(), strict=True)]
+        spots = [[own[x] for own, x in zip(labels, place.labels.values(), strict=True)]
               for place in store.places]  # fmt: skip
-        arrays["at"] = np.array(at, np.int64).reshape(len(store.places), len(labels))
+        arrays["at"] = np.array(spots, np.int64).reshape(len(store.places), len(labels))
         return cls(about, arrays)
 
     # --- kept beside the records
