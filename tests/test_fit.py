@@ -343,8 +343,9 @@ def test_columns(tmp_path):
     assert curve.error.tolist() == [1e-8, 2e-8]
     assert curve.high.tolist() == [5e-6, 3e-5]
     assert curve.name == "curve"
-    (plain,) = read_curves([write(tmp_path, "ranks latency\n8 3\n2 1\n")], unit="us")
-    assert plain.latency.tolist() == [1e-6, 3e-6]
+    for unit in ("us", "µs"):
+        (plain,) = read_curves([write(tmp_path, "ranks latency\n8 3\n2 1\n")], unit=unit)
+        assert plain.latency.tolist() == [1e-6, 3e-6]
     two = "ranks\tlatency_us\tseries\n2\t1\ta\n2\t2\tb\n4\t3\tb\n"
     assert [(c.name, len(c)) for c in read_curves([write(tmp_path, two)])] == [("a", 1), ("b", 2)]
     parts = [write(tmp_path, f"ranks,latency_us\n{n},{n}\n", f"{n}.csv") for n in (8, 4)]

@@ -266,6 +266,9 @@ def test_cyclictest():
     assert "3 latencies lie above the last bin" in notes
     assert "different" not in notes
     assert sample("cyclictest.txt", unit="ns").parts[0].low[0] == 2 * NS
+    plain, greek = (sample("cyclictest.txt", unit=unit) for unit in ("us", "µs"))
+    assert (greek.parts[0].low == plain.parts[0].low).all()
+    assert greek.notes == plain.notes
 
 
 @pytest.mark.parametrize(

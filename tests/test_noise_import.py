@@ -149,7 +149,7 @@ def test_fwq():
         [2_000_000, 1_000, 45_000_000, 20_000],
         3_547_021_000,
     )
-    assert said(measured, "500 us, was subtracted", "sample 0 was dropped")
+    assert said(measured, "500 µs, was subtracted", "sample 0 was dropped")
 
 
 def test_fwq_needs_a_clock():

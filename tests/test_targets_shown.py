@@ -155,3 +155,14 @@ def test_what_has_no_place_in_a_picture_is_named(tmp_path):
     found = make(text.replace("log2 = [1, 8]", "log2 = [3, 5]"), tmp_path / "out")
     assert "not in this figure: win probability of gain" in texts(drawn(found, "slowdown"))
     assert "win probability of gain" in texts(drawn(found, "curves"))
+
+
+def test_it_can_be_drawn_alone(results, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "x.png"
+    alone = ["--kind", "curves", "--observable", "p99 of slowdown", "--out", str(out)]
+    assert main(["plot", str(results.store.path), *alone]) == 0
+    assert out.stat().st_size > 10_000
+    alone[1] = "tail"
+    assert main(["plot", str(results.store.path), *alone]) == 2
+    assert "single realizations have a value" in capsys.readouterr().err

@@ -22,7 +22,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     if not cells:
         least = LEAST_MEANS * RUNS
         raise results.study.error(f"figure 'thirty' needs cells with {least} samples or more")
-    high = 1.15 if any("\n" in _text(cell) for cell in cells) else 0.85
+    high = 1.45 if any("\n" in _text(cell) for cell in cells) else 0.85
     figure = Figure(figsize=(7.6, high * len(cells) + 1.8))
     axes = figure.subplots()
     for row, cell in enumerate(reversed(cells)):
@@ -61,11 +61,11 @@ def _strip(axes: Axes, row: int, cell: Thirty) -> None:
     across = axes.get_yaxis_transform()
     axes.text(
         0.0,
-        row + 0.56,
+        row + 0.595,
         _text(cell),
         transform=across,
         fontsize=7.5,
-        va="bottom",
+        va="center",
         parse_math=False,
     )
     axes.text(1.0, row + 0.27, f"{cell.apart:.2g}×", transform=across, fontsize=9, va="center")
@@ -76,4 +76,4 @@ def _text(cell: Thirty) -> str:
     name = cell.observable.replace("_", " ")
     text = f"{name}, {cell.cell}: {len(cell.means):,} means of {RUNS} runs, "
     text += f"{cell.realizations:,} in all"
-    return wrapped(text, 6.2, 7.5, 2)
+    return wrapped(text, 6.8, 7.5, 2)
