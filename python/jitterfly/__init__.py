@@ -61,7 +61,7 @@ from .simulate import BackendError, noise_intervals, noise_phases, ready_times, 
 from .store import Store, export, merge
 from .studies import Axis, Budget, Study, load_study
 from .sweep import run as run_study
-from .units import Time, show_seconds
+from .units import LongTimeWarning, Time, show_seconds
 from .version import __version__
 
 __all__ = [
@@ -89,6 +89,7 @@ __all__ = [
     "IneffectiveNoiseWarning",
     "LogGOPS",
     "Lognormal",
+    "LongTimeWarning",
     "MessageNoise",
     "Network",
     "NetworkJitter",

@@ -76,9 +76,9 @@ class Hockney(Network, kind="hockney"):
     Costs(send=0, receive=0, transit=108000, combine=800)
     """
 
-    alpha: Seconds = Seconds()
-    beta: Seconds = Seconds()
-    gamma: Seconds = Seconds(0.0)
+    alpha: Seconds = Seconds(short=True)
+    beta: Seconds = Seconds(short=True)
+    gamma: Seconds = Seconds(0.0, short=True)
 
     def costs(self, message_bytes: int) -> Costs:
         n = message_bytes
@@ -146,13 +146,13 @@ class LogGOPS(Network, kind="loggops"):
 
     smallest_message: ClassVar[int] = 1
 
-    L: Seconds = Seconds()
-    o: Seconds = Seconds()
-    g: Seconds = Seconds(0.0)
-    G: Seconds = Seconds(0.0)
-    O: Seconds = Seconds(0.0)  # noqa: E741 (the model's own letter)
+    L: Seconds = Seconds(short=True)
+    o: Seconds = Seconds(short=True)
+    g: Seconds = Seconds(0.0, short=True)
+    G: Seconds = Seconds(0.0, short=True)
+    O: Seconds = Seconds(0.0, short=True)  # noqa: E741 (the model's own letter)
     S: int | None = None
-    gamma: Seconds = Seconds(0.0)
+    gamma: Seconds = Seconds(0.0, short=True)
 
     def __post_init__(self) -> None:
         if self.S is not None:

@@ -86,10 +86,10 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     after: int | Literal["all"] = 0
     within: Iterable[int] | Literal["all"] | None = None
-    forward_cost: Seconds = Seconds(0.0)
+    forward_cost: Seconds = Seconds(0.0, short=True)
     mirrors: Iterable[int] = (1,)
     on_demand: Iterable[int] | Literal["all"] | None = None
-    patience: Seconds = Seconds(0.0)
+    patience: Seconds = Seconds(0.0, short=True)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)

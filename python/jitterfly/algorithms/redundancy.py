@@ -40,7 +40,7 @@ class Forwarded(Forwarding):
     """
 
     after: int | Literal["all"] = 0
-    forward_cost: Seconds = Seconds(0.0)
+    forward_cost: Seconds = Seconds(0.0, short=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..fields import MOST_THREADS
 from .advise_line import Line
-from .options import integer, number, pairs, value
+from .options import integer, number, pairs, tell_understood, value
 
 EPILOG = """\
 examples:
@@ -77,6 +77,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         chosen.out.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
         if not draw.can_draw():
             print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
+    tell_understood(question.network, question.noise)
     show = Line()
     try:
         found = search(

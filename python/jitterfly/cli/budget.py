@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .fit import table
-from .options import number, tell_of_wait, value
+from .options import check_units, number, tell_of_wait, value
 
 _PER_DECADE = 32
 _ROWS = 14  # of the table that is printed
@@ -75,6 +75,7 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..inference import Question, budget, tell
 
     question = Question(delay=chosen.delay, **fields)
+    check_units(chosen, ("latency", "step", "delay"))
     tell_of_wait(question.rounds)
     found = budget(question, **options)
     print("\n".join(tell.answer(found)), flush=True)
@@ -90,6 +91,7 @@ def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[
         raise ValueError("--out is for --delay: with --noise there is no curve over D")
     from ..inference.thinning import thinned
 
+    check_units(chosen, ("latency", "step"))
     print("\n".join(thinned(chosen.noise, **fields, **options).lines()))
 
 

@@ -59,7 +59,7 @@ class NetworkJitter(Noise, kind="jitter"):
     """
 
     period: Seconds = Seconds(positive=True)
-    duration: Seconds = Seconds()
+    duration: Seconds = Seconds(short=True)
     during: Literal["all", "communication"] = "all"
     shared: scope.Shared = False
     begin: Seconds = Seconds(0.0)

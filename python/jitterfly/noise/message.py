@@ -47,7 +47,7 @@ class MessageNoise(Noise, kind="message"):
     'exponential, mean 1 us'
     """
 
-    delay: Drawn = Drawn(Fixed)
+    delay: Drawn = Drawn(Fixed, short=True)
     probability: float = 1.0
     shared: scope.Shared = False
     during: Literal["all", "communication"] = "all"

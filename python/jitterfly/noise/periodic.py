@@ -56,7 +56,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     """
 
     period: Seconds = Seconds(positive=True)
-    duration: Seconds = Seconds()
+    duration: Seconds = Seconds(short=True)
     start: Literal["fresh", "stationary"] = "fresh"
     synchronized: int | Literal["machine"] | bool = False
     phases: Given[Floats | None, Array | None] = Given("array of float | None", None)

@@ -63,7 +63,7 @@ class RenewalNoise(Noise, kind="renewal"):
     """
 
     gap: Drawn = Drawn(Exponential)
-    duration: Drawn = Drawn(Fixed)
+    duration: Drawn = Drawn(Fixed, short=True)
     start: Literal["fresh", "stationary"] = "fresh"
     shared: scope.Shared = False
     during: Literal["all", "compute", "communication"] = "all"

@@ -65,7 +65,7 @@ class StepNoise(Noise, kind="step"):
     np.True_
     """
 
-    delay: Drawn = Drawn(Fixed)
+    delay: Drawn = Drawn(Fixed, short=True)
     probability: float = 1.0
     at: Literal["receive", "send"] = "receive"
     shared: scope.Shared = False

@@ -36,7 +36,7 @@ class Bernoulli(Distribution, kind="bernoulli"):
     """
 
     probability: float
-    duration: Seconds = Seconds()
+    duration: Seconds = Seconds(short=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probability", check_probability(self.probability, "Bernoulli"))

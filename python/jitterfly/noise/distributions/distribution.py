@@ -13,7 +13,15 @@ import numpy.typing as npt
 
 from ... import _core
 from ...fields import Component, check_numbers, shorten
-from ...units import TICKS_PER_SECOND, Time, exact, from_ticks, show_seconds, to_ticks
+from ...units import (
+    TICKS_PER_SECOND,
+    Time,
+    exact,
+    from_ticks,
+    show_seconds,
+    to_ticks,
+    warn_of_long,
+)
 from . import tables
 from .residual import residual
 
@@ -195,10 +203,13 @@ class Drawn:
     ----------
     plain : class
         The distribution that a time alone stands for.
+    short : bool
+        As in `Seconds`, for a time alone.
     """
 
-    def __init__(self, plain: type[Distribution]) -> None:
+    def __init__(self, plain: type[Distribution], *, short: bool = False) -> None:
         self._plain = plain
+        self._short = short
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -218,3 +229,5 @@ class Drawn:
             instance.__dict__[self._name] = read_distribution(value, self._name, self._plain)
         except ValueError as error:
             raise ValueError(f"{error} (in {self._owner})") from None
+        if self._short and not isinstance(value, (Distribution, Mapping)):
+            warn_of_long(value, f"{self._name} of {self._owner}", stacklevel=3)
