@@ -95,7 +95,7 @@ def test_figures_say_what_they_need():
     with pytest.raises(ValueError, match="figure 'hm18_table' needs one axis, 'probability'"):
         check_figure(study, "hm18_table")
     text = "name = 'x'\nrealizations = { max = 9 }\n[case]\nranks = 4\n"
-    text += "network = { kind = 'hockney', alpha = 1, beta = 0 }\n"
+    text += "network = { kind = 'hockney', alpha = '1s', beta = 0 }\n"
     with pytest.raises(ValueError, match="figure 'family' needs an axis"):
         check_figure(parse_study(text), "family")
 

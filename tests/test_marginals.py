@@ -42,7 +42,7 @@ def test_steps_that_receive(name):
 def test_steps_that_send(name):
     """The partner's delay, as the way takes longer than any."""
     noise = jf.StepNoise(DELAYS[name], at="send", during="communication")
-    ready = rows(noise, network=jf.LogGOPS(L=1, o="1us"), message_bytes=1)
+    ready = rows(noise, network=jf.LogGOPS(L="1s", o="1us"), message_bytes=1)
     check_delays(ready[1] - (10**12 + 2 * 10**6), DELAYS[name])
 
 

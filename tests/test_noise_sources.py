@@ -144,7 +144,7 @@ def test_common_options(make, part):
         (lambda: jf.StepNoise("1us", at="both"), ["at must be one of 'receive', 'send'"]),
         (lambda: jf.RenewalNoise(0, "1us"), ["gap must be a time in seconds"]),
         (lambda: jf.RenewalNoise(jf.Fixed(0), "1us"), ["gap must have a mean above 0"]),
-        (lambda: jf.RenewalNoise(jf.Bernoulli(0, 1), "1us"), ["gap must have a mean above 0"]),
+        (lambda: jf.RenewalNoise(jf.Bernoulli(0, "1s"), "1us"), ["gap must have a mean above 0"]),
         (lambda: jf.RenewalNoise("1us", "1us", "first"), ["start must be one of 'fresh'"]),
         (lambda: case(jf.RenewalNoise("1ps", 0), work=1),
          ["gap and duration must be longer", "a rank has an interval every 9.61e-13 s"]),

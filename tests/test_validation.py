@@ -11,6 +11,9 @@ from jitterfly import memory
 from jitterfly.simulate import check_backend
 from jitterfly.units import parse_seconds, show_ticks, to_ticks
 
+# The limits of times are tried in whole seconds, without units.
+pytestmark = pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
+
 HOCKNEY = jf.Hockney(alpha=1e-6, beta=1e-9, gamma=1e-10)
 LOGGOPS = jf.LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
 

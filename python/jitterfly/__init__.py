@@ -65,7 +65,7 @@ from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
 from .studies import Axis, Budget, Study, load_study
 from .sweep import run as run_study
-from .units import Time, show_seconds
+from .units import LongTimeWarning, Time, show_seconds
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ __all__ = [
     "IneffectiveNoiseWarning",
     "LogGOPS",
     "Lognormal",
+    "LongTimeWarning",
     "MessageNoise",
     "Network",
     "NetworkJitter",

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from .fields import Component, check_integer, frozen_dataclass
 from .steps import Costs
-from .units import Seconds, exact, show_ticks, to_ticks
+from .units import ShortSeconds, exact, show_ticks, to_ticks
 
 MOST_BYTES = 2**62
 
@@ -75,9 +75,9 @@ class Hockney(Network, kind="hockney"):
     Costs(send=0, receive=0, transit=108000, combine=800)
     """
 
-    alpha: Seconds
-    beta: Seconds
-    gamma: Seconds = Seconds(0.0)
+    alpha: ShortSeconds
+    beta: ShortSeconds
+    gamma: ShortSeconds = ShortSeconds(0.0)
 
     def costs(self, message_bytes: int) -> Costs:
         n = message_bytes
@@ -145,13 +145,13 @@ class LogGOPS(Network, kind="loggops"):
 
     smallest_message: ClassVar[int] = 1
 
-    L: Seconds
-    o: Seconds
-    g: Seconds = Seconds(0.0)
-    G: Seconds = Seconds(0.0)
-    O: Seconds = Seconds(0.0)  # noqa: E741 (the model's own letter)
+    L: ShortSeconds
+    o: ShortSeconds
+    g: ShortSeconds = ShortSeconds(0.0)
+    G: ShortSeconds = ShortSeconds(0.0)
+    O: ShortSeconds = ShortSeconds(0.0)  # noqa: E741 (the model's own letter)
     S: int | None = None
-    gamma: Seconds = Seconds(0.0)
+    gamma: ShortSeconds = ShortSeconds(0.0)
 
     def __post_init__(self) -> None:
         if self.S is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -83,6 +84,44 @@ def parse_seconds(value: Time, name: str = "time", *, positive: bool = False) ->
     if not 0 <= seconds <= LONGEST_SECONDS or (positive and seconds == 0):
         raise ValueError(f"{rule}, got {shown}")
     return seconds + 0.0  # -0.0 becomes 0.0
+
+
+class LongTimeWarning(UserWarning):
+    """A bare number makes a latency, an overhead, a delay or a duration of 1 s or more."""
+
+
+_LONG = 1.0  # seconds
+
+
+def warn_of_long(value: Any, name: str, stacklevel: int = 2) -> None:
+    """Warn where a time that is short as a rule is 1 s or more for want of a unit.
+
+    Who writes the unit is not warned.
+
+    Parameters
+    ----------
+    value : float or str
+        As `parse_seconds` accepted it.
+    name : str
+        What the time is.
+    stacklevel : int
+        As in `warnings.warn`, from the caller.
+    """
+    if isinstance(value, str):
+        match = _TEXT.fullmatch(value)
+        if match is None or match[2]:
+            return
+        text, seconds = match[1], parse_seconds(value)
+    else:
+        seconds = _to_float(value)
+        text = f"{seconds:g}"
+    if seconds >= _LONG:
+        warnings.warn(
+            f"{name} is {show_seconds(seconds)}, as a number without a unit is in seconds: give it "
+            f"one, such as '{text}us', or '{text}s' if that is meant",
+            LongTimeWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def _to_float(value: Any) -> float:
@@ -195,6 +234,7 @@ class Seconds:
     """
 
     _positive = False
+    _short = False
 
     def __init__(self, default: Time = _REQUIRED) -> None:
         self._default = default
@@ -220,9 +260,20 @@ class Seconds:
             )
         except ValueError as error:
             raise ValueError(f"{error} (in {type(instance).__name__})") from None
+        if self._short:  # the caller of the class: after this one, and the class's own __init__
+            warn_of_long(value, f"{self._name} of {type(instance).__name__}", stacklevel=3)
 
 
 class PositiveSeconds(Seconds):
     """As `Seconds`, without 0."""
 
     _positive = True
+
+
+class ShortSeconds(Seconds):
+    """As `Seconds`, of what is far below 1 s as a rule.
+
+    A bare number of 1 or more gives a `LongTimeWarning`.
+    """
+
+    _short = True

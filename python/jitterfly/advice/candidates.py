@@ -201,7 +201,7 @@ def _forwarded(after: int | str) -> Maker:
         if after != "all" and int(after) > most:
             raise ValueError(f"{ranks} ranks have {most} partners to forward to, not {after}")
         costs = network.costs(size)
-        cost = float(from_ticks(max(costs.send + costs.receive, network.gap(size))))
+        cost = _text(max(costs.send + costs.receive, network.gap(size)))
         return Algorithm.from_dict({"kind": "butterfly", "after": after, "forward_cost": cost})
 
     return make
@@ -219,9 +219,14 @@ def _on_demand(ranks: int, network: Network, size: int) -> Algorithm:
     if ranks < 2:
         raise ValueError("on_demand needs at least 2 ranks: nobody waits for a message")
     _check_links(network, size)
-    patience = float(from_ticks(network.costs(size).transit))
+    patience = _text(network.costs(size).transit)
     table = {"kind": "butterfly", "on_demand": "all", "patience": patience}
     return Algorithm.from_dict(table)
+
+
+def _text(ticks: int) -> str:
+    """A time with its unit, as nobody has to be told what was meant by it."""
+    return f"{float(from_ticks(ticks))!r} s"
 
 
 def _check_links(network: Network, size: int) -> None:

@@ -136,12 +136,17 @@ def groups(found: Sequence[Entrant]) -> list[list[Entrant]]:
         key: Any = id(one)
         # With several cycles the forwards of one delay the next.
         if one.case.cycles == 1 and hasattr(algorithm, "after"):
-            plain = dataclasses.replace(algorithm, after=0, forward_cost=0.0)
+            plain = type(algorithm), *_besides_forwards(algorithm)
             key = plain, algorithm.forward_ticks()
             if _redundancy(one.case) == 0:  # whatever a forward costs
                 key = next((k for k in made if isinstance(k, tuple) and k[0] == plain), key)
         made.setdefault(key, []).append(one)
     return list(made.values())
+
+
+def _besides_forwards(algorithm: Any) -> list[Any]:
+    fields = [field.name for field in dataclasses.fields(algorithm)]
+    return [getattr(algorithm, name) for name in fields if name not in ("after", "forward_cost")]
 
 
 def _redundancy(case: Case) -> int:

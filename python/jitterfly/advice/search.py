@@ -65,7 +65,9 @@ def search(
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
     begun = time.monotonic() if started is None else started
     fitting = (entrants(question, *cell)[0] for cell in question.cells)
-    check_exposed((one.case for group in fitting for one in group), len(question.noise))
+    cases = (one.case for group in fitting for one in group)
+    # One rank alone does nothing, under noise or not.
+    check_exposed((case for case in cases if case.ranks > 1), len(question.noise))
     races = [Race(question, ranks, size) for ranks, size in question.cells]
     sizes = question.looks()
     state = Progress(len(races), looks=len(sizes), started=begun)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..network import Network
 from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, Asking, Costs, Step
-from ..units import LONGEST_TICKS, Seconds, to_ticks
+from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 from .algorithm import MOST_ROUNDS, Forwarding
 from .redundancy import Levels, check_levels, check_mirrors, check_reach, levels_on
 from .schedule import collective, fold_in, fold_out, power_below
@@ -86,10 +86,10 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     after: int | Literal["all"] = 0
     within: Iterable[int] | Literal["all"] | None = None
-    forward_cost: Seconds = Seconds(0.0)
+    forward_cost: ShortSeconds = ShortSeconds(0.0)
     mirrors: Iterable[int] = (1,)
     on_demand: Iterable[int] | Literal["all"] | None = None
-    patience: Seconds = Seconds(0.0)
+    patience: ShortSeconds = ShortSeconds(0.0)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..fields import check_integer, shorten
-from ..units import Seconds
+from ..units import ShortSeconds
 from .algorithm import MOST_ROUNDS, Forwarding
 
 MOST_MIRRORS = 8
@@ -40,7 +40,7 @@ class Forwarded(Forwarding):
     """
 
     after: int | Literal["all"] = 0
-    forward_cost: Seconds = Seconds(0.0)
+    forward_cost: ShortSeconds = ShortSeconds(0.0)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..fields import MOST_THREADS, shorten
 from .advise_line import Line
-from .options import integer, number, pairs, value
+from .options import integer, number, pairs, tell_understood, value
 
 EPILOG = """\
 examples:
@@ -85,6 +85,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         _check_out(chosen.out, question, chosen.force)
         if not draw.can_draw():
             print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
+    tell_understood(question.network, question.noise)
     show = Line()
     try:
         found = search(

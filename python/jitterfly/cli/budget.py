@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .fit import table
-from .options import number, tell_of_wait, value
+from .options import check_units, number, tell_of_wait, value
 from .progress import Phases
 
 _ROWS = 14  # of the table that is printed
@@ -74,6 +74,7 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..inference.simulated import watching
 
     question = Question(delay=chosen.delay, **fields)
+    check_units(chosen, ("latency", "step", "delay"))
     tell_of_wait(question.rounds)
     with Phases() as phases, watching(phases):
         found = budget(question, **options)
@@ -93,6 +94,7 @@ def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[
     from ..inference.simulated import watching
     from ..inference.thinning import thinned
 
+    check_units(chosen, ("latency", "step"))
     with Phases() as phases, watching(phases):
         phases(f"reading {chosen.noise}")
         found = thinned(chosen.noise, **fields, **options)

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .options import number, tell_of_wait, value
+from .options import check_units, number, tell_of_wait, value
 from .progress import Phases
 
 _MOST_BYTES = 2**62
@@ -72,6 +72,7 @@ def _run(chosen: argparse.Namespace) -> None:
         curves = [curve for curve in curves if curve.name == chosen.series]
     if chosen.model == "bernoulli" and chosen.rank == "last":
         tell_of_wait(max(curve.rounds[-1] for curve in curves))
+    check_units(chosen, ("step", "delay"))
     probability = chosen.probability
     with Phases() as phases, watching(phases):
         found = []

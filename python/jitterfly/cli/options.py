@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
-from ..fields import check_integer, shorten
-from ..units import BYTES
+from ..fields import Component, check_integer, shorten
+from ..noise import Distribution, Noise
+from ..units import BYTES, show_seconds, warn_of_long
+
+_PLAIN = ("probability", "ratio")  # fields that are no times
 
 
 def value(text: str) -> Any:
@@ -65,3 +70,32 @@ def number(text: str, name: str) -> float:
     if not math.isfinite(found):
         raise ValueError(f"--{name} must be a number, got {shorten(text)}")
     return found
+
+
+def check_units(chosen: Any, names: Iterable[str]) -> None:
+    """Warn of times after the options `--name` that are 1 s and more for want of a unit."""
+    for name in names:
+        if (text := getattr(chosen, name)) is not None:
+            warn_of_long(text, f"--{name}")
+
+
+def tell_understood(network: Component, noise: Iterable[Noise]) -> None:
+    """Say on standard error what the options were read as, every time with its unit."""
+    for kind, one in [("network", network), *(("noise", one) for one in noise)]:
+        print(f"{kind}: {one.kind}, {_fields(one)}", file=sys.stderr, flush=True)
+
+
+def _fields(component: Component) -> str:
+    """The fields that differ from their defaults, such as `L = 1 s, o = 200 ms`."""
+    words = []
+    for field in dataclasses.fields(component):  # type: ignore[arg-type]
+        found, default = getattr(component, field.name), field.default
+        if isinstance(found, float) and default == found:
+            continue
+        if isinstance(found, Distribution):
+            words.append(f"{field.name} = {found.name}")
+        elif isinstance(found, float) and field.name not in _PLAIN:
+            words.append(f"{field.name} = {show_seconds(found)}")
+        elif isinstance(found, (str, int, float)) and found != default:
+            words.append(f"{field.name} = {found}")
+    return ", ".join(words)

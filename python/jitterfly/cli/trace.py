@@ -10,7 +10,7 @@ from ..case import Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
 from ..trace.limits import MOST_RANKS, check_size
 from .casefile import add_case, read_case
-from .options import integer, pairs, size, value
+from .options import integer, pairs, size, tell_understood, value
 
 _CASE = ("ranks", "within", "after", "network", "noise", "jitter", "bytes", "cycles", "work")
 _NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
@@ -71,6 +71,8 @@ def _run(chosen: argparse.Namespace) -> None:
 
     check_path(chosen.out)
     check_size(case)
+    if chosen.file is None:
+        tell_understood(case.network, case.noise)
     if realization == "worst":
         realization = picture.worst_realization(case, seed)
     print(picture.draw(case, chosen.out, seed=seed, realization=realization))

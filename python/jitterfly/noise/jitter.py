@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import frozen_dataclass
-from ..units import TICKS_PER_SECOND, PositiveSeconds, Seconds, to_ticks
+from ..units import TICKS_PER_SECOND, PositiveSeconds, Seconds, ShortSeconds, to_ticks
 from . import scope
 from .optional import OptionalSeconds
 from .source import Exposed, Noise
@@ -59,7 +59,7 @@ class NetworkJitter(Noise, kind="jitter"):
     """
 
     period: PositiveSeconds
-    duration: Seconds
+    duration: ShortSeconds
     during: Literal["all", "communication"] = "all"
     shared: scope.Shared = False
     begin: Seconds = Seconds(0.0)

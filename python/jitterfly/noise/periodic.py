@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..fields import check_choice, frozen_dataclass
 from ..given import Array, Floats, Given
-from ..units import PositiveSeconds, Seconds, to_ticks
+from ..units import PositiveSeconds, Seconds, ShortSeconds, to_ticks
 from . import scope
 from .optional import OptionalSeconds
 from .ranks import check_times_of_ranks, ticks_of_ranks
@@ -55,7 +55,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     """
 
     period: PositiveSeconds
-    duration: Seconds
+    duration: ShortSeconds
     start: Literal["fresh", "stationary"] = "fresh"
     synchronized: int | Literal["machine"] | bool = False
     phases: Given[Floats | None, Array | None] = Given("array of float | None", None)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...fields import frozen_dataclass
-from ...units import Seconds, exact, show_seconds, to_ticks
+from ...units import ShortSeconds, exact, show_seconds, to_ticks
 from . import tables
 from .distribution import Distribution, check_probability, check_tail, levels, times
 
@@ -36,7 +36,7 @@ class Bernoulli(Distribution, kind="bernoulli"):
     """
 
     probability: float
-    duration: Seconds
+    duration: ShortSeconds
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probability", check_probability(self.probability, "Bernoulli"))

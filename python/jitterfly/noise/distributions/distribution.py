@@ -13,7 +13,15 @@ import numpy.typing as npt
 
 from ... import _core
 from ...fields import Component, check_numbers, shorten
-from ...units import TICKS_PER_SECOND, Time, exact, from_ticks, show_seconds, to_ticks
+from ...units import (
+    TICKS_PER_SECOND,
+    Time,
+    exact,
+    from_ticks,
+    show_seconds,
+    to_ticks,
+    warn_of_long,
+)
 from . import tables
 from .residual import residual
 
@@ -195,6 +203,7 @@ class Drawn:
     """
 
     _plain: ClassVar[type[Distribution]]
+    _short: ClassVar[bool] = False  # as in `ShortSeconds`, for a time alone
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -214,3 +223,5 @@ class Drawn:
             instance.__dict__[self._name] = read_distribution(value, self._name, self._plain)
         except ValueError as error:
             raise ValueError(f"{error} (in {self._owner})") from None
+        if self._short and not isinstance(value, (Distribution, Mapping)):
+            warn_of_long(value, f"{self._name} of {self._owner}", stacklevel=3)

@@ -50,3 +50,4 @@ class FixedOrDrawn(Drawn):
     """A field of a dataclass for a distribution, where a time alone stands for itself."""
 
     _plain = Fixed
+    _short = True

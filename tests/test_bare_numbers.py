@@ -1,0 +1,104 @@
+"""Numbers without a unit are seconds: what is long for want of one is told, and what was read."""
+
+import warnings
+
+import pytest
+
+import jitterfly as jf
+from jitterfly.cli import main
+
+LONG = {  # what is made, and which field is told of
+    "L of LogGOPS is 120 s": lambda: jf.LogGOPS(L=120, o="1us"),
+    "o of LogGOPS is 1 s": lambda: jf.LogGOPS(L="1us", o="1"),
+    "g of LogGOPS is 2 s": lambda: jf.LogGOPS(L="1us", o=0, g=2.0),
+    "alpha of Hockney is 5 s": lambda: jf.Hockney(5, 0),
+    "duration of PeriodicNoise is 10 s": lambda: jf.PeriodicNoise(1000, 10),
+    "duration of NetworkJitter is 10 s": lambda: jf.NetworkJitter(1000, "10"),
+    "duration of RenewalNoise is 1 s": lambda: jf.RenewalNoise(100, 1),
+    "delay of StepNoise is 14 s": lambda: jf.StepNoise(14, probability=0.1),
+    "delay of MessageNoise is 14 s": lambda: jf.MessageNoise("14"),
+    "patience of Butterfly is 3 s": lambda: jf.Butterfly(on_demand="all", patience=3),
+    "forward_cost of RingAllreduce is 4 s": lambda: jf.RingAllreduce(after=1, forward_cost=4),
+}
+NOT_LONG = [
+    lambda: jf.LogGOPS(L="120s", o="1 s", g="1000ms"),  # the unit is there
+    lambda: jf.LogGOPS(L=0.999, o=0.5),
+    lambda: jf.PeriodicNoise(1000, "10us"),  # daemons
+    lambda: jf.RenewalNoise(60, "1ms", begin=5, end=100),
+    lambda: jf.NetworkJitter(100, "1us"),
+    lambda: jf.Case(2, network=jf.Hockney("1us", 0), work=10),
+    lambda: jf.PeriodicNoise(10, "1us", phases=[3.0, 5.0]),
+]
+
+
+@pytest.mark.parametrize("told", LONG)
+def test_a_forgotten_unit_is_told(told):
+    """Once, at the line that wrote it, with the way out."""
+    with pytest.warns(jf.LongTimeWarning, match=f"^{told}, as a number without a unit") as w:
+        LONG[told]()
+    assert len(w) == 1
+    assert w[0].filename == __file__
+    number = told.split(" is ")[1].split(" ")[0]
+    assert f"such as '{number}us', or '{number}s' if that is meant" in str(w[0].message)
+
+
+@pytest.mark.parametrize("make", NOT_LONG)
+def test_what_is_meant_is_not(make):
+    make()  # a warning is an error here
+
+
+def test_it_can_be_filtered():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jf.LongTimeWarning)
+        assert jf.LogGOPS(L=120, o=0).L == 120
+
+
+def test_a_case_from_a_table():
+    table = {"ranks": 2, "network": {"kind": "loggops", "L": 1, "o": "200ms"}}
+    with pytest.warns(jf.LongTimeWarning, match="^L of LogGOPS is 1 s"):
+        jf.Case.from_dict(table)
+
+
+def test_advise_says_what_it_read(capsys):
+    line = ["advise", "--ranks", "4", "--realizations", "100", "--candidates", "butterfly,ring"]
+    line += ["--noise", "period=1ms,duration=10us"]
+    with pytest.warns(jf.LongTimeWarning, match="^L of LogGOPS is 1 s"):
+        assert main([*line, "--network", "L=1,o=0.2"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == [
+        "network: loggops, L = 1 s, o = 200 ms",
+        "noise: periodic, period = 1 ms, duration = 10 us",
+    ]
+    noise = "kind=step,delay=14us,probability=0.01"
+    assert main([*line[:-1], noise, "--network", "kind=hockney,alpha=1us,beta=1e-9"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == [
+        "network: hockney, alpha = 1 us, beta = 1 ns",
+        "noise: step, delay = 14 us, probability = 0.01",
+    ]
+
+
+def test_candidates_times_are_their_own(capsys):
+    """Of a message of 2 s patience is 2 s: nobody wrote that number."""
+    line = ["advise", "--ranks", "4", "--bytes", "2GB", "--network", "L=1us,o=1us,G=1ns"]
+    assert main([*line, "--candidates", "butterfly,butterfly_after_1,butterfly_on_demand"]) == 0
+    assert "butterfly_after_1" in capsys.readouterr().out
+
+
+def test_budget(capsys):
+    """Says what it read in its answer."""
+    line = ["budget", "--ranks", "16", "--step", "3.45us", "--delay", "14us", "--latency"]
+    with pytest.warns(jf.LongTimeWarning, match="^--latency is 120 s, as a number without a unit"):
+        assert main([*line, "120"]) == 0
+    assert "at or below 120 s" in capsys.readouterr().out
+    assert main([*line, "50us"]) == 0
+
+
+def test_trace_says_what_it_read(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    line = ["trace", "--ranks", "4", "--out", str(tmp_path / "trace.png"), "--realization", "0"]
+    assert main([*line, "--noise", "period=1ms,duration=0.0001"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "network: loggops, L = 1 us, o = 20 ns, gamma = 100 ps",
+        "noise: periodic, period = 1 ms, duration = 100 us",
+    ]
