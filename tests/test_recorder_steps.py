@@ -84,13 +84,14 @@ class Emulated:
     """A recorder whose counter has steps: of a loop of 10 counts, with detours and a buffer."""
 
     step, length, detours, iterations, limits = 26, 10, (), 40_000, ()
+    slower = 1.0  # so many times longer the work took when it was calibrated
 
     def __init__(self, *, cpu, capacity, quantum_ns=0):
         self.cpu, self.capacity, self.quantum_ns = cpu, capacity, quantum_ns
         self.loop = self.length + round(quantum_ns * GHZ)
 
     def quiet(self):
-        work = np.diff(loop(self.loop, self.step, 3000, seed=3))
+        work = np.diff(loop(self.slower * self.loop, self.step, 3000, seed=3))
         return {
             "bare": np.diff(loop(self.length, self.step, seed=2)),
             "with_work": work if self.quantum_ns else np.array([], np.uint64),
@@ -159,6 +160,19 @@ def test_a_quantum_on_steps(emulated):
     # Iterations of 1 us +- 5 % differ by 100 ns, which is noise of the work, not of the counter.
     assert part.durations.max() / 1000 == pytest.approx(300_000 / GHZ, rel=0.01)
     assert part.threshold / 1000 > 26 / GHZ
+
+
+def test_a_quantum_that_became_faster(emulated):
+    """What a detour's duration leaves out is no more than what the loop took itself."""
+    emulated.slower, emulated.iterations = 1.2, 5000
+    emulated.detours = ((1000, 300_000),)
+    found = record(2e-3, quantum="1us")
+    longest = found.parts[0].durations.max() / 1000
+    smallest = 0.95 * (10 + 2600)
+    assert longest == pytest.approx((300_000 + 10 + 2600 - smallest) / GHZ, abs=0.06 * 2600)
+    told = found.source["iteration"].split(",")
+    assert told[0].startswith("smallest 9")
+    assert told[0].endswith(" ns")
 
 
 def test_it_records_again_with_a_higher_threshold(emulated):

@@ -25,7 +25,7 @@ def add_parser(commands: Any) -> None:
         "hwlatdetect, OSU, IMB, CSV), print what it holds, and write it as a noise file, which "
         "studies and `jitterfly noise show` read.",
     )
-    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("file", type=Path, metavar="FILE", help="/dev/stdin for what a pipe brings")
     parser.add_argument(
         "--out", type=Path, metavar="X.noise", help="default: FILE's name, in this directory"
     )
