@@ -1,4 +1,8 @@
-"""What results show in a notebook, and give to pandas and matplotlib, which are not required."""
+"""What results show in a notebook, and give to pandas and matplotlib, which are not required.
+
+Results come before pictures: no package of results imports `plots`. Their methods ask here for a
+picture, and `plots` is imported when one is drawn.
+"""
 
 from __future__ import annotations
 
@@ -95,6 +99,16 @@ def picture(module: str, *what: Any, path: str | Path | None = None) -> Figure:
     # What a notebook shows, also where pyplot was never imported.
     figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
     return figure
+
+
+def picture_of_study(
+    store: Any, kind: str | None, observable: str | None, path: str | Path | None
+) -> Figure:
+    """A figure of a study, see `plots.draw.figure`; errors as `picture`."""
+    package("matplotlib")
+    from .plots import draw
+
+    return draw.figure(store, kind, observable, path)
 
 
 def _png(figure: Figure) -> bytes:
