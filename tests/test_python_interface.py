@@ -104,6 +104,27 @@ def test_notebooks_show_numbers(results, kind):
     assert part in found
 
 
+def test_a_long_table_in_a_notebook_is_cut():
+    case = jf.Case(2**14, network=NETWORK, algorithm=jf.Butterfly(after=14), cycles=2)
+    text = jf.simulate(case, 2)._repr_html_()
+    assert text.count("<tr>") == 21
+    assert "and 10 more: observations" in text
+
+
+def test_a_store_that_nothing_was_run_for_shows_itself(tmp_path):
+    axes = [jf.Axis("ranks", [4, 8])]
+    study = jf.Study("none", case=CASE, axes=axes, budget=jf.Budget(max=9))
+    with jf.Store.create(tmp_path / "none", study) as store:
+        assert "0 places" not in store._repr_html_()
+        assert "<td>" not in store._repr_html_()
+
+
+def test_all_figures_that_are_named_are_there():
+    pytest.importorskip("matplotlib")
+    for name in dir(jf.plots):
+        assert getattr(jf.plots, name).__name__ == f"jitterfly.plots.{name}"
+
+
 def test_html_is_escaped():
     curve = inference.Curve([2, 4, 8], [5e-6, 11e-6, 18e-6], name="<script>")
     assert "<script>" not in inference.fit(curve, rank="mean")._repr_html_()
@@ -132,6 +153,8 @@ def test_advice_and_a_fit_as_tables_of_pandas(results):
     frame = results["Advice"].to_pandas()
     first = frame[frame.place == 1]
     assert list(first.candidate) == [cell.ranking[0].name for cell in results["Advice"].cells]
+    values = [cell.ranking[0].value.value for cell in results["Advice"].cells]
+    assert list(first.value_s) == values
     fitted = results["Fit"].to_pandas().set_index("parameter")
     assert fitted.loc["step", "value"] == results["Fit"].step.value
     assert not fitted.given.any()

@@ -1,7 +1,12 @@
-"""What results show in a notebook, and give to pandas and matplotlib, which are not required."""
+"""What results show in a notebook, and give to pandas and matplotlib, which are not required.
+
+Results come before pictures: no package of results imports `plots`. Their methods ask here for a
+picture, and `plots` is imported when one is drawn.
+"""
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -38,19 +43,34 @@ def data_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pan
     return frame
 
 
-def table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], count: int | None = None
-) -> str:
-    """A title and a table in HTML; `count` rows there are in all, of which `rows` are shown."""
-    shown = rows[:MOST_ROWS]
-    count = len(rows) if count is None else count
+def from_csv(content: str) -> pandas.DataFrame:
+    """A table in CSV as one of pandas, numbers to the last bit, what is empty as NaN.
+
+    By itself: older versions of pandas round numbers unless they are told, newer ones warn then.
+    """
+    columns = zip(*csv.reader(io.StringIO(content)), strict=True)
+    table = {name: _numbers(column) for name, *column in columns}
+    frame: pandas.DataFrame = package("pandas").DataFrame(table)
+    return frame
+
+
+def _numbers(column: Sequence[str]) -> list[Any]:
+    for kind in (int, float):
+        try:
+            return [kind(text) if text else None for text in column]
+        except ValueError:
+            continue
+    return [text or None for text in column]
+
+
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], more: str) -> str:
+    """A title and a table in HTML; `more` says where further rows are, if there are any."""
     head = "".join(f"<th>{escape(word)}</th>" for word in header)
-    lines = ["".join(f"<td>{escape(word)}</td>" for word in row) for row in shown]
+    lines = ["".join(f"<td>{escape(word)}</td>" for word in row) for row in rows]
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    more = f"<p>{count - len(shown):,} more rows</p>" if count > len(shown) else ""
     return (
         f"<p>{escape(title)}</p><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>{more}"
+        f"<tbody>{body}</tbody></table>{f'<p>{escape(more)}</p>' if more else ''}"
     )
 
 
@@ -79,6 +99,16 @@ def picture(module: str, *what: Any, path: str | Path | None = None) -> Figure:
     # What a notebook shows, also where pyplot was never imported.
     figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
     return figure
+
+
+def picture_of_study(
+    store: Any, kind: str | None, observable: str | None, path: str | Path | None
+) -> Figure:
+    """A figure of a study, see `plots.draw.figure`; errors as `picture`."""
+    package("matplotlib")
+    from .plots import draw
+
+    return draw.figure(store, kind, observable, path)
 
 
 def _png(figure: Figure) -> bytes:

@@ -105,7 +105,9 @@ class Result:
             quantiles = [stats.quantile(samples, q).value for q in (0.5, 0.99)]
             row = [name, show_seconds(float(quiet)), middle, f"{low} to {high}"]
             rows.append(row + [show_seconds(float(value)) for value in quantiles])
-        return notebook.table(repr(self), header, rows, len(self.observations))
+        count = len(self.observations) - len(rows)
+        more = f"and {count:,} more: observations" if count else ""
+        return notebook.table(repr(self), header, rows, more)
 
 
 def max_min_mean(raw: npt.NDArray[np.int64], ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

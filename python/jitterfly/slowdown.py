@@ -115,8 +115,7 @@ class SlowdownTable:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table of `to_csv`; `ValueError` if pandas is not installed."""
-        frame: pandas.DataFrame = notebook.package("pandas").read_csv(io.StringIO(self.to_csv()))
-        return frame
+        return notebook.from_csv(self.to_csv())
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Completion and slowdown against ranks; written to `path`, too, where it is given.

@@ -149,8 +149,7 @@ class Advice:
         ValueError
             pandas is not installed.
         """
-        frame: pandas.DataFrame = notebook.package("pandas").read_csv(io.StringIO(self.to_csv()))
-        return frame
+        return notebook.from_csv(self.to_csv())
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """A map of which algorithm wins where; of one cell, the candidates' intervals.

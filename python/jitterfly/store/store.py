@@ -20,6 +20,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import notebook
 from ..fields import MOST_REALIZATIONS, check_choice
 from ..files import synchronize
 from ..observables import PlaceData, Summary
@@ -265,9 +266,7 @@ class Store:
             ValueError: no matplotlib, an ending that it does not know, a kind that does not suit
                 the study, or no data yet.
         """
-        from ..plots import draw
-
-        return draw.figure(self, kind, observable, path)
+        return notebook.picture_of_study(self, kind, observable, path)
 
     def _repr_html_(self) -> str:
         from . import table

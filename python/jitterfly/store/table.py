@@ -25,7 +25,7 @@ from ..studies.place import Place
 from ..units import show_seconds
 from .kept import fingerprint_of, keep, valid
 from .store import Store
-from .takeover import NUMBERS
+from .takeover import NUMBERS, RECORDS
 
 if TYPE_CHECKING:
     import pandas
@@ -258,17 +258,20 @@ def _decisions(store: Store, targets: dict[str, int]) -> dict[str, Array]:
 def to_html(store: Store) -> str:
     """The means of the first places, for a notebook."""
     header = [*axis_names(store), "observable", "realizations", "mean", "95 % interval"]
-    count = sum(len(store.families(place)) for place in store.places)
-    means = (row for row in rows(store) if row.statistic == "mean")
+    # Of a store without a record not all places are asked for theirs.
+    there = rows(store) if any((store.path / RECORDS).iterdir()) else ()
+    means = (row for row in there if row.statistic == "mean")
+    shown = list(islice(means, notebook.MOST_ROWS + 1))
     lines = []
-    for row in islice(means, notebook.MOST_ROWS):
+    for row in shown[: notebook.MOST_ROWS]:
         found = row.estimate
         ends = (float(found.value), float(found.low), float(found.high))
         show = show_seconds if row.unit == "s" else _plain
         value, low, high = (show(end) for end in ends)
         lines.append([*row.place.labels.values(), row.family.name, f"{found.realizations:,}", value,
                       f"{low} to {high}"])  # fmt: skip
-    return notebook.table(repr(store), header, lines, count)
+    more = "and more: to_pandas() has all" if len(shown) > len(lines) else ""
+    return notebook.table(repr(store), header, lines, more)
 
 
 def _plain(value: float) -> str:
