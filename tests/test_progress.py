@@ -172,6 +172,12 @@ def test_a_table_is_one_phase():
     assert done[-1] > totals[0] - 1
 
 
+def test_advise_says_that_it_draws(tmp_path, talkative, capsys):
+    assert main(["advise", "--ranks", "4,8", "--network", "L=1us,o=0.1us",
+                 "--out", str(tmp_path / "out")]) == 0  # fmt: skip
+    assert capsys.readouterr().err == "drawing the picture\n"
+
+
 def test_network_commands_say_what_they_do(talkative, capsys):
     tree = ["--tree", "4,4:1,4", "--realizations", "20"]
     assert main(["network", "run", *tree]) == 0

@@ -74,6 +74,7 @@ def test_writes_a_report_of_all_studies(small, said):
     assert text.count("data:image/svg+xml;base64,") >= 2
     assert 'id="few-runs"' in text
     assert "study 2 of 2: MS12 Fig. 21, small" in said.getvalue()
+    assert said.getvalue().count("  tables, pictures and verdicts\n") == 2
     assert (small / "first" / "summary.csv").is_file()
 
 

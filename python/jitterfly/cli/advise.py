@@ -12,6 +12,7 @@ from typing import Any
 from ..fields import MOST_THREADS, shorten
 from .advise_line import Line
 from .options import integer, number, pairs, tell_understood, value
+from .progress import Phases
 
 EPILOG = """\
 examples:
@@ -95,7 +96,10 @@ def _run(chosen: argparse.Namespace) -> int | None:
         show.end()
     print("\n".join(tell.lines(found)), flush=True)
     if chosen.out is not None:
-        print(f"\nwritten to {chosen.out}: {', '.join(_write(found, chosen.out))}")
+        with Phases(begun=started) as phases:
+            phases("drawing the picture")
+            names = _write(found, chosen.out)
+        print(f"\nwritten to {chosen.out}: {', '.join(names)}")
     return 130 if found.ended == "stopped" else 0
 
 

@@ -20,12 +20,14 @@ class Phases:
 
     Called with the name of the phase, how much of it is done, and how much there is of it (0:
     nobody knows); with the name alone when a phase begins. Use as a context manager. `stream` is
-    stderr, so that what is printed as a result stays clean.
+    stderr, so that what is printed as a result stays clean; `begun` is the `time.monotonic()` at
+    which the command began (now).
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, begun: float | None = None) -> None:
         self.stream = stream or sys.stderr
-        self.started = self.begun = self.last = time.monotonic()
+        self.begun = time.monotonic()
+        self.started = self.last = self.begun if begun is None else begun
         self.name = self.told = ""
         self.bar: Any = None
 

@@ -134,7 +134,7 @@ class _Reproduction:
 
     def _study(self, study: Study, stream: TextIO, options: dict[str, Any]) -> None:
         folder = self.out / study.name
-        finish = partial(self._finish, time.monotonic(), times.recorded(folder))
+        finish = partial(self._finish, stream, time.monotonic(), times.recorded(folder))
         try:
             run(study, folder, finish=finish, stream=stream, **options)
         except PlacesFailed as error:
@@ -157,8 +157,9 @@ class _Reproduction:
         self.sections.append(theory.section(self.out, quick=self.tally.quick, told=told))
         write_whole(self.out / PAGE, report(self.tally, self.sections, ()).encode())
 
-    def _finish(self, started: float, before: int, store: Store) -> None:
+    def _finish(self, stream: TextIO, started: float, before: int, store: Store) -> None:
         """A study is run: its table, its section of the report."""
+        print("  tables, pictures and verdicts", file=stream, flush=True)
         ran = time.monotonic() - started if times.recorded(store.path) != before else 0.0
         seconds = times.add(self.out, store.study.name, ran, anew=not before)
         export(store, store.path / "summary.csv")
