@@ -6,13 +6,20 @@ import os
 import sys
 from collections.abc import Sequence
 
+from .stopping import Stopping
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns its exit code: 0, 2 after an error (one line), 1 where some cells of a study failed and
-    the others were finished, 130 after Ctrl-C.
+    the others were finished, 130 after Ctrl-C, 143 after SIGTERM.
     """
+    with Stopping() as stopping:
+        return stopping.code(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
         from .parser import parse

@@ -42,7 +42,10 @@ def add_parser(commands: Any) -> None:
 
 def _reproduce(chosen: argparse.Namespace) -> None:
     from ..report.reproduce import reproduce
+    from ..sweep.executors import check_not_copies
 
+    if chosen.workers != "mpi":
+        check_not_copies()
     name = "reproduce_quick" if chosen.quick else "reproduce"
     out = chosen.out or Path("results") / name
     page = reproduce(

@@ -52,6 +52,18 @@ def options(chosen: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def check_started_once(chosen: argparse.Namespace) -> None:
+    """Raise ValueError where `mpiexec` or `srun` started the command several times by mistake."""
+    from ..sweep.executors import check_not_copies
+
+    if chosen.workers == "mpi":
+        return  # which is checked, and has words of its own
+    try:
+        check_not_copies()
+    except ValueError as error:
+        raise ValueError(f"{error}; or each runs a part of its own: --shard I/N") from None
+
+
 def add_parser(commands: Any) -> None:
     """Add the command to argparse's."""
     run = commands.add_parser(
@@ -120,6 +132,8 @@ def _run(chosen: argparse.Namespace) -> int:
     from ..studies import load_study
     from ..sweep import Shard
 
+    if chosen.shard is None:
+        check_started_once(chosen)
     study = load_study(chosen.study, full=chosen.full)
     out = chosen.out or Path("results") / (f"{study.name}_full" if study.full else study.name)
     given = {

@@ -119,7 +119,7 @@ def record(
     parts = tuple(_detours(one, hz) for one, hz in zip(found, rates, strict=True))
     source = facts(parts, found, rates, quantum)
     if stopped:
-        source["stopped"] = f"by Ctrl-C, after {_seconds(parts[0]):.3g} of {seconds:g} s"
+        source["stopped"] = f"by {stopped}, after {_seconds(parts[0]):.3g} of {seconds:g} s"
     return Measured(parts, "jitterfly", source, notes(found, rates, before, after))
 
 
@@ -151,8 +151,8 @@ def _excess(wanted: float | None, quiet: dict[str, Any]) -> int:
     return counts
 
 
-def _wait(recorders: Sequence[Any], seconds: float, progress: Progress | None) -> bool:
-    """Until the end; whether Ctrl-C was before it."""
+def _wait(recorders: Sequence[Any], seconds: float, progress: Progress | None) -> str:
+    """Until the end; what was before it: "Ctrl-C", the name of another signal, or ""."""
     start = _core.read_counter()
     per_second = 1e9 / recorders[0].quiet()["ns_per_count"]
     try:
@@ -160,13 +160,13 @@ def _wait(recorders: Sequence[Any], seconds: float, progress: Progress | None) -
             if progress is not None:
                 passed = (_core.read_counter() - start) / per_second
                 progress(min(passed, seconds), sum(recorder.count for recorder in recorders))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         for recorder in recorders:
             recorder.stop()
         while not all(recorder.wait(_SEEN) for recorder in recorders):
             pass
-        return True
-    return False
+        return str(stop) or "Ctrl-C"
+    return ""
 
 
 def _detours(found: dict[str, Any], hz: Rate) -> Detours:

@@ -23,7 +23,7 @@ from .shard import Shard
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C during a run; the message says what was kept."""
+    """Ctrl-C or SIGTERM during a run; the message says what was kept."""
 
 
 class PlacesFailed(RuntimeError):
