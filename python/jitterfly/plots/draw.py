@@ -13,7 +13,7 @@ from ..analysis.figures import check_figure, figure_of
 from ..analysis.results import Results
 from ..files import replacing
 
-MISSING = "matplotlib is not installed (pip install 'jitterfly[plot]')"
+MISSING = "matplotlib is not installed (pip install matplotlib)"
 
 
 def can_draw() -> bool:
