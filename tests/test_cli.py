@@ -218,7 +218,10 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["trace", "--out", "nowhere/x.png"], "directory nowhere does not exist"),
         (["trace", "--out", "x.docx"], "must end in one of"),
         (["trace", "--at", "ranks=4"], "give STUDY.toml"),
-        (["trace", "--bytes", "1kb"], "--bytes must be a whole number, with a unit (B, kB"),
+        (
+            ["trace", "--bytes", "1kb"],
+            "--bytes must be a whole number such as 64, 2^12 or 1e6, with a unit (B, kB",
+        ),
         (["trace", "STUDY", "--ranks", "4"], "--ranks and FILE.toml both"),
         (["trace", "STUDY", "--at", "rank=4"], "AXIS one of ranks"),
         (["trace", "STUDY", "--at", "ranks=64"], "--at ranks must be one of 4, 8, 16"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ..fields import shorten
+from ..syntax import read_ranks
 from .plan import KINDS, PROGRAMS, Plan, check_ranks
 
 _HELP = """Speed of the engine with noise generation included, beside other programs that do the
@@ -100,19 +99,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
 
 def ranks_of(text: str) -> list[int]:
     """`2^4..2^20/4,2^23`, as numbers."""
-    found = []
-    for part in text.split(","):
-        first, dots, rest = part.partition("..")
-        last, slash, step = rest.partition("/")
-        if slash and not (re.fullmatch(r"\d{1,2}", step) and int(step)):
-            raise ValueError(f"ranks must have a step from 1 to 99 after /, got {shorten(part)!r}")
-        low = _one(first)
-        high = _one(last) if dots else low
-        if high < low:
-            raise ValueError(f"ranks must ascend in a range, got {shorten(part)!r}")
-        exponents = range(int(math.log2(low)), int(math.log2(high)) + 1, int(step or 1))
-        found += [2**k for k in exponents]
-    return found
+    return [check_ranks(number, str(number)) for number in read_ranks(text, "ranks")]
 
 
 def _one(text: str) -> int:

@@ -6,7 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .fit import table
+from ..fields import shorten
+from ..syntax import read_noise
+from .fit import table as csv_table
 from .options import number, tell_of_wait, value
 
 _PER_DECADE = 32
@@ -38,7 +40,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--step", metavar="TIME", required=True, help="L, of a step without noise")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--delay", metavar="TIME", help="D, by which a hit delays a step")
-    what.add_argument("--noise", type=Path, metavar="FILE", help="detours as they were measured")
+    what.add_argument("--noise", metavar="FILE", help="detours as they were measured")
     parser.add_argument(
         "--rank", metavar="RANK", default="last", help="whose completion: last (default) or mean"
     )
@@ -90,7 +92,13 @@ def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[
         raise ValueError("--out is for --delay: with --noise there is no curve over D")
     from ..inference.thinning import thinned
 
-    print("\n".join(thinned(chosen.noise, **fields, **options).lines()))
+    table = read_noise(chosen.noise, "--noise")
+    if set(table) != {"kind", "file"} or table["kind"] != "trace":
+        raise ValueError(
+            f"--noise must be a noise file here, got {shorten(chosen.noise)}: --delay answers for "
+            "delays of one length"
+        )
+    print("\n".join(thinned(Path(table["file"]), **fields, **options).lines()))
 
 
 def _curves(question: Any, confidence: float) -> list[list[Any]]:
@@ -130,7 +138,7 @@ def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
         rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
                      asked.delay, one.state, p.value, p.low, p.high, one.confidence,
                      one.how))  # fmt: skip
-    write_whole(out / "budget.csv", table(rows).encode())
+    write_whole(out / "budget.csv", csv_table(rows).encode())
     some = any(one.state == AT_MOST for curve in curves for one in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]

@@ -9,9 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .options import number, tell_of_wait, value
-
-_MOST_BYTES = 2**62
+from .options import number, size, tell_of_wait
 
 EPILOG = """\
 CURVE is a file of columns with a header, such as
@@ -61,8 +59,8 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..inference import fit, read_curves
     from ..inference.words import report
 
-    size = None if chosen.bytes is None else _size(chosen.bytes)
-    curves = read_curves(chosen.curve, rank=chosen.rank, message_bytes=size, unit=chosen.unit)
+    bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
+    curves = read_curves(chosen.curve, rank=chosen.rank, message_bytes=bytes_, unit=chosen.unit)
     if chosen.series is not None:
         from ..fields import check_choice
 
@@ -86,12 +84,6 @@ def _run(chosen: argparse.Namespace) -> None:
     print("\n\n".join("\n".join(report(one)) for one in found))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write(found, chosen.out))}")
-
-
-def _size(text: str) -> int:
-    from ..fields import check_integer
-
-    return check_integer(value(text), "--bytes", 0, _MOST_BYTES)
 
 
 def _write(found: list[Any], out: Path) -> list[str]:

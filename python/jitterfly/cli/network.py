@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..fields import shorten
 from . import network_study
-from .options import value
+from .options import count, share, value
 
 if TYPE_CHECKING:
     from ..congestion import Topology
@@ -32,9 +32,11 @@ def add_parser(commands: Any) -> None:
         "--pattern", default="tree", help="tree, reduce, bruck, recdbl, ring, gather or scatter"
     )
     run.add_argument("--perturbation", default="rand", help="rand, bisect or bisect_fb")
-    run.add_argument("--ratio", type=float, default=0.5, help="perturbing ranks / all ranks")
+    run.add_argument("--ratio", type=share, default=0.5, help="perturbing ranks / all ranks")
     run.add_argument("--rule", default="orcs", help="orcs, orcs1 or ready")
-    run.add_argument("--ranks", type=int, help="of both patterns (default: all hosts)")
+    run.add_argument(
+        "--ranks", type=count, metavar="N", help="of both patterns (default: all hosts)"
+    )
     run.set_defaults(run=_run)
     network_study.add_parser(actions)
 
@@ -50,11 +52,11 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tables", metavar="FILE", help="forwarding tables, with ibnetdiscover")
     parser.add_argument("--routing", help="of --tree: d-mod-k (default), s-mod-k, hash or random")
-    parser.add_argument("--realizations", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--realizations", type=count, metavar="N", default=1000)
+    parser.add_argument("--seed", type=count, metavar="N", default=0)
     parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="of the CPU backend (default: all)"
+        "--threads", type=count, metavar="N", help="of the CPU backend (default: all)"
     )
 
 

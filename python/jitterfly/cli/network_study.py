@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .options import count
+
 
 def add_parser(actions: Any) -> None:
     """Add the command to those of `jitterfly network`."""
@@ -29,8 +31,10 @@ def add_parser(actions: Any) -> None:
     study.add_argument(
         "--only", metavar="N", action="append", help="N1, N2, N3, N4 or N5; can be repeated"
     )
-    study.add_argument("--realizations", type=int, help="of each setting (1000; --quick: 100)")
-    study.add_argument("--seed", type=int, default=0)
+    study.add_argument(
+        "--realizations", type=count, metavar="N", help="of each setting (1000; --quick: 100)"
+    )
+    study.add_argument("--seed", type=count, metavar="N", default=0)
     study.add_argument(
         "--out", type=Path, metavar="DIR", default=Path("results/network"), help="results/network"
     )
