@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .fields import check_integer, shorten, show_number
+from .fields import check_integer, shorten, show_bound, show_number
 from .units import BYTES
 
 HELP = """\
@@ -36,11 +36,13 @@ _NUMBER = re.compile(
     r"\s*([A-Za-z]{0,3})\s*"
 )
 _SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
+# TOML and Python have no other 1e6. A small float is rather a time or a share in the wrong place.
+_LEAST_FLOAT = 10.0
 _MOST = 10_000  # values in a list
 
 
 def read_count(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
-    """A number of ranks, realizations and the like: an int, or text such as ``"2^12"``, ``"1e6"``.
+    """A number of ranks, realizations and the like: an int, 1e6, or text such as ``"2^12"``.
 
     Raises
     ------
@@ -202,7 +204,7 @@ def read_values(values: Any, path: str, name: str) -> Any:
     >>> read_values("1us, 10us", "noise.0.duration", "axes.D")
     ['1us', '10us']
     """
-    if isinstance(values, str):
+    if isinstance(values, str) and ("," in values or ".." in values):
         values = values.split(",")
     if not isinstance(values, (list, tuple)):
         return values
@@ -230,8 +232,15 @@ def _plain(text: str) -> Any:
 
 
 def _single(value: Any, name: str, low: int, high: int, units: bool) -> int:
-    if isinstance(value, str) and (units or is_number(value)):
-        value = _one(value, name, units, several=False)
+    if isinstance(value, str) and is_number(value, units):
+        value = _one(value, name, units)
+    elif isinstance(value, str) and units:
+        raise ValueError(
+            f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}, as text such "
+            f"as 8K or 1KiB also with a unit ({', '.join(BYTES)}; K is KiB), got {shorten(value)}"
+        )
+    elif isinstance(value, float) and value >= _LEAST_FLOAT and value.is_integer():
+        value = int(value)
     return check_integer(value, name, low, high)
 
 
@@ -282,7 +291,7 @@ def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
     return [1 << k for k in exponents] + [high]
 
 
-def _one(text: str, name: str, units: bool, several: bool = True) -> int:
+def _one(text: str, name: str, units: bool) -> int:
     match = _NUMBER.fullmatch(text)
     unit = match[3] if match else ""
     known = {**BYTES, **_SHORT} if units else {}
@@ -290,9 +299,9 @@ def _one(text: str, name: str, units: bool, several: bool = True) -> int:
     if match is not None and (not unit or unit in known):
         count = Fraction(1 << int(match[1]) if match[1] else match[2]) * known.get(unit, 1)
     if count is None or count.denominator != 1:
-        more = f", with a unit ({', '.join(BYTES)}; K is KiB) or without" if units else ""
+        more = f", with a unit ({', '.join(BYTES)}; K is KiB)" if units else ""
         raise ValueError(
-            f"{name} must be {'whole numbers' if several else 'a whole number'} such as 64, 2^12 "
-            f"or 1e6{', or ranges such as 2^4..2^12' if several else ''}{more}; got {shorten(text)}"
+            f"{name} must be whole numbers such as 64, 2^12 or 1e6, or ranges such as "
+            f"2^4..2^12{more}; got {shorten(text)}"
         )
     return int(count)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..fields import shorten
-from ..syntax import read_ranks
+from ..fields import did_you_mean, shorten, show_bound
+from ..syntax import is_number, read_count, read_ranks
 from .plan import KINDS, PROGRAMS, Plan, check_ranks
 
 _HELP = """Speed of the engine with noise generation included, beside other programs that do the
@@ -70,7 +70,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options as given; None where an option was not."""
     parser = Parser(prog="jitterfly bench", description=_HELP, allow_abbrev=False)
     add_arguments(parser)
-    return parser.parse_args(arguments)
+    found, rest = parser.parse_known_args(arguments)
+    if rest:
+        hint = did_you_mean(rest[0], list(parser._option_string_actions))
+        parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+    return found
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
@@ -99,15 +103,15 @@ def plan_of(args: argparse.Namespace) -> Plan:
 
 def ranks_of(text: str) -> list[int]:
     """`2^4..2^20/4,2^23`, as numbers."""
-    return [check_ranks(number, str(number)) for number in read_ranks(text, "ranks")]
+    found = []
+    for part in text.split(","):
+        numbers = read_ranks(part, "ranks") if ".." in part else [_one(part)]
+        found += [check_ranks(number, show_bound(number)) for number in numbers]
+    return found
 
 
 def _one(text: str) -> int:
-    base, _, power = text.partition("^")
-    value: Any = int(text) if text.isdecimal() and len(text) < 20 else text
-    if base == "2" and power.isdecimal() and len(power) < 3:
-        value = 2 ** int(power)
-    return check_ranks(value, shorten(text))
+    return check_ranks(read_count(text, "") if is_number(text) else text, shorten(text))
 
 
 def _counted(text: str) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from typing import Any
 from ..fields import MOST_THREADS
 from ..units import parse_seconds
 from .advise_line import Line
-from .options import integer, noises, pairs, value
+from .options import add_backend, integer, noises, pairs, value
 
 EPILOG = """\
 examples:
@@ -56,7 +56,7 @@ def add_parser(commands: Any) -> None:
         "or what a quantile takes)")  # fmt: skip
     add("--seconds", metavar="S", help="for all of it, about (default 120 if neither is given)")
     add("--seed", metavar="N", help="default 0")
-    add("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    add_backend(parser)
     add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there")
     parser.set_defaults(run=_run)

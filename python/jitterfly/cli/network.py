@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..fields import shorten
 from . import network_study
-from .options import count, share, value
+from .options import add_backend, count, share, value
 
 if TYPE_CHECKING:
     from ..congestion import Topology
+
+
+_MOST_CHILDREN = 512  # of a switch in a tree that an error names
 
 
 def add_parser(commands: Any) -> None:
@@ -54,7 +58,7 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--routing", help="of --tree: d-mod-k (default), s-mod-k, hash or random")
     parser.add_argument("--realizations", type=count, metavar="N", default=1000)
     parser.add_argument("--seed", type=count, metavar="N", default=0)
-    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    add_backend(parser)
     parser.add_argument(
         "--threads", type=count, metavar="N", help="of the CPU backend (default: all)"
     )
@@ -62,6 +66,7 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
 
 def _network(chosen: argparse.Namespace) -> Topology:
     from ..congestion import FatTree, NetworkMap
+    from ..congestion.trees import NAMED
 
     if chosen.tree is None:
         if chosen.routing is not None:
@@ -73,6 +78,8 @@ def _network(chosen: argparse.Namespace) -> Topology:
     parts = chosen.tree.split(":")
     numbers = [[value(number) for number in part.split(",")] for part in parts]
     if len(parts) == 1 and len(numbers[0]) == 1:
+        if numbers[0][0] not in NAMED:
+            raise ValueError(_no_tree(numbers[0][0]))
         return FatTree.of(numbers[0][0], routing=routing)
     if not 2 <= len(parts) <= 3 or any(isinstance(n, str) for part in numbers for n in part):
         raise ValueError(
@@ -80,6 +87,18 @@ def _network(chosen: argparse.Namespace) -> Topology:
             f"{shorten(chosen.tree)}"
         )
     return FatTree(*numbers, routing=routing)
+
+
+def _no_tree(hosts: Any) -> str:
+    """Why there is no `--tree` of so many hosts, and which one there is."""
+    from ..congestion.trees import NAMED
+
+    known = ", ".join(map(str, NAMED))
+    below = range(min(math.isqrt(hosts), _MOST_CHILDREN), 1, -1) if isinstance(hosts, int) else ()
+    leaf = next((m for m in below if hosts % m == 0 and hosts // m <= _MOST_CHILDREN), None)
+    way = "any other is M:W, children and parents of each level, such as "
+    way += f"{leaf},{hosts // leaf}:1,{leaf}" if leaf else "16,12,24:1,8,12"
+    return f"--tree: hosts must be one of {known}, got {shorten(hosts)}; {way}"
 
 
 def _engine(chosen: argparse.Namespace) -> dict[str, Any]:

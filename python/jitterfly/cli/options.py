@@ -8,8 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..backends import BACKENDS, backend_named
 from ..fields import check_integer, shorten
 from ..syntax import is_number, read_count, read_noise, read_pairs, read_size
+
+
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    """Add `--backend` to argparse's; gpu means cuda."""
+    parser.add_argument(
+        "--backend", type=backend_named, choices=BACKENDS, default="auto", help="gpu is cuda"
+    )
 
 
 def value(text: str) -> Any:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
+from ..fields import did_you_mean
+from ..syntax import HELP
 from ..version import __version__
 from . import advise, budget, fit, goal, network, noise, reproduce, results, run, theory, trace
 
@@ -25,6 +28,26 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
         self.exit(2, f"jitterfly: error: {' '.join(message.split())} (see {self.prog} --help)\n")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """With the word that was probably meant, which argparse has from Python 3.14 on."""
+        if action.choices is not None and value not in action.choices:
+            words = [str(choice) for choice in action.choices]
+            told = f"invalid choice: {value!r}{did_you_mean(value, words)}"
+            raise argparse.ArgumentError(action, f"{told}; choose from {', '.join(words)}")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's; `stranger` of the result is the parser that did not know an argument."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest and not hasattr(found, "stranger"):  # the innermost parser is done first
+            found.stranger = self
+        return found, rest
+
+    def unrecognized(self, arguments: Sequence[str]) -> None:
+        """End with an error of usage that names the option that was probably meant."""
+        word = arguments[0].partition("=")[0]
+        hint = did_you_mean(word, list(self._option_string_actions)) if word[:1] == "-" else ""
+        self.error(f"unrecognized arguments: {' '.join(arguments)}{hint}")
+
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line; `run` in the result is the function of the command.
@@ -35,7 +58,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _parser()
     chosen, rest = parser.parse_known_args(arguments)
     if rest and chosen.command != "bench":
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        chosen.stranger.unrecognized(rest)
     chosen.rest = rest
     return chosen
 
@@ -65,9 +88,25 @@ def _parser() -> argparse.ArgumentParser:
     advise.add_parser(commands)
     bench = commands.add_parser("bench", help="speed of the engine", add_help=False)
     bench.set_defaults(run=_bench)
+    help_ = commands.add_parser(
+        "help", help="of a command; `help syntax`: how numbers, sizes, ranges and noise are written"
+    )
+    help_.add_argument("topic", nargs="*", metavar="COMMAND|syntax")
+    help_.set_defaults(run=_help, parser=parser)
     for command in commands.choices.values():
         command.allow_abbrev = False
     return parser
+
+
+def _help(chosen: argparse.Namespace) -> None:
+    if chosen.topic == ["syntax"]:
+        print(HELP, end="")
+        return
+    try:
+        chosen.parser.parse_args([*chosen.topic, "--help"])
+    except SystemExit as stop:
+        if stop.code:
+            raise
 
 
 def _info(_: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from .options import integer
+from .options import add_backend, integer
 
 WORKERS = """\
 workers:
@@ -26,7 +26,7 @@ All of them give the same samples, to the last bit.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that say how a study is run, not which."""
-    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    add_backend(parser)
     parser.add_argument("--threads", metavar="N", help="of the CPU backend (default: all)")
     parser.add_argument("--workers", metavar="N", help="a number, gpus, sockets or mpi: see below")
     parser.add_argument(
