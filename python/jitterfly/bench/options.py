@@ -49,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instructions of a thread per rank-round of the conventional butterfly under periodic "
              "noise at so many ranks (2^12) on the GPU, as counted by a profiler: gives the share "
              "of the card's limit; may be repeated")  # fmt: skip
+    add("-q", "--quiet", action="store_true", help="no progress; errors still")
+    add("-v", "--verbose", action="store_true", help="progress also where there is no terminal")
     add("--json", metavar="FILE", help="write all measurements to FILE")
     add("--picture", metavar="FILE", help="draw a roofline and the rates (needs matplotlib)")
     add("--compare", nargs="+", metavar="FILE",

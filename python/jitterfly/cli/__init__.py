@@ -22,13 +22,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
+        from .output import level
         from .parser import parse
         from .terminal import accept_everything, short_warnings
 
         accept_everything()
         short_warnings()
         chosen = parse(arguments)
-        code = chosen.run(chosen) or 0
+        with level(chosen):
+            code = chosen.run(chosen) or 0
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as stop:

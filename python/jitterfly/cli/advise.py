@@ -12,6 +12,7 @@ from ..fields import MOST_THREADS
 from ..units import parse_seconds
 from .advise_line import Line
 from .options import add_backend, integer, noises, pairs, value
+from .output import add_json, print_json, written
 
 EPILOG = """\
 examples:
@@ -59,6 +60,7 @@ def add_parser(commands: Any) -> None:
     add_backend(parser)
     add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there")
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -83,6 +85,10 @@ def _run(chosen: argparse.Namespace) -> int | None:
         )
     finally:
         show.end()
+    if chosen.json:
+        names = [] if chosen.out is None else written(chosen.out, _write(found, chosen.out))
+        print_json("advise", **found.to_dict(), written=names)
+        return 130 if found.ended == "stopped" else 0
     print("\n".join(tell.lines(found)), flush=True)
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write(found, chosen.out))}")

@@ -10,11 +10,16 @@ from ..fields import shorten
 from ..syntax import read_noise
 from .fit import table as csv_table
 from .options import number, tell_of_wait, value
+from .output import add_json, print_json, written
 
 _PER_DECADE = 32
 _ROWS = 14  # of the table that is printed
 _BELOW, _ABOVE = 0.05, 20.0  # times D: the ends of the curve
 _EDGE = 1e-5
+_COLUMNS = (
+    "rank", "statistic", "ranks", "latency_s", "step_s", "delay_s", "state", "p", "low", "high",
+    "confidence", "how",
+)  # fmt: skip
 
 EPILOG = """\
 example:
@@ -55,6 +60,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", metavar="N", default="1")
     parser.add_argument("--out", type=Path, metavar="DIR", help="table and picture go there")
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -79,6 +85,14 @@ def _run(chosen: argparse.Namespace) -> None:
     question = Question(delay=chosen.delay, **fields)
     tell_of_wait(question.rounds)
     found = budget(question, **options)
+    if chosen.json:
+        curves = _curves(question, options["confidence"])
+        names = [] if chosen.out is None else _write(found, curves, chosen.out)
+        rows = [dict(zip(_COLUMNS, row, strict=True)) for row in _rows([found], curves)]
+        over = rows[1:]
+        paths = written(chosen.out, names) if chosen.out is not None else []
+        print_json("budget", answer=rows[0], over_delays=over, written=paths)
+        return
     print("\n".join(tell.answer(found)), flush=True)
     curves = _curves(question, options["confidence"])
     few = [curve[:: max(len(curve) // _ROWS, 1)] for curve in curves]
@@ -98,7 +112,21 @@ def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[
             f"--noise must be a noise file here, got {shorten(chosen.noise)}: --delay answers for "
             "delays of one length"
         )
-    print("\n".join(thinned(Path(table["file"]), **fields, **options).lines()))
+    found = thinned(Path(table["file"]), **fields, **options)
+    if chosen.json:
+        print_json("budget", answer=found, measured_probability=found.measured)
+        return
+    print("\n".join(found.lines()))
+
+
+def _rows(found: list[Any], curves: list[list[Any]]) -> list[tuple[Any, ...]]:
+    rows = []
+    for one in [*found, *(one for curve in curves for one in curve)]:
+        asked, p = one.question, one.probability
+        rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
+                     asked.delay, one.state, p.value, p.low, p.high, one.confidence,
+                     one.how))  # fmt: skip
+    return rows
 
 
 def _curves(question: Any, confidence: float) -> list[list[Any]]:
@@ -129,15 +157,7 @@ def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
     from ..plots import draw
 
     out.mkdir(parents=True, exist_ok=True)
-    rows: list[tuple[Any, ...]] = [
-        ("rank", "statistic", "ranks", "latency_s", "step_s", "delay_s", "state", "p", "low",
-         "high", "confidence", "how"),
-    ]  # fmt: skip
-    for one in [found, *(one for curve in curves for one in curve)]:
-        asked, p = one.question, one.probability
-        rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
-                     asked.delay, one.state, p.value, p.low, p.high, one.confidence,
-                     one.how))  # fmt: skip
+    rows = [_COLUMNS, *_rows([found], curves)]
     write_whole(out / "budget.csv", csv_table(rows).encode())
     some = any(one.state == AT_MOST for curve in curves for one in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it

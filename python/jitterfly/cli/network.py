@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..fields import shorten
 from . import network_study
 from .options import add_backend, count, share, value
+from .output import add_json, print_json
 
 if TYPE_CHECKING:
     from ..congestion import Topology
@@ -27,6 +28,7 @@ def add_parser(commands: Any) -> None:
     )
     info = actions.add_parser("info", help="hosts, switches, effective bisection bandwidth")
     _add_network(info)
+    add_json(info)
     info.set_defaults(run=_info)
     run = actions.add_parser(
         "run", help="slowdown of a pattern on random hosts by others' traffic, with its interval"
@@ -41,6 +43,7 @@ def add_parser(commands: Any) -> None:
     run.add_argument(
         "--ranks", type=count, metavar="N", help="of both patterns (default: all hosts)"
     )
+    add_json(run)
     run.set_defaults(run=_run)
     network_study.add_parser(actions)
 
@@ -111,6 +114,17 @@ def _info(chosen: argparse.Namespace) -> None:
     network = _network(chosen)
     assert isinstance(network, (FatTree, NetworkMap))
     found = bisection_bandwidth(network, chosen.realizations, chosen.seed, **_engine(chosen))
+    if chosen.json:
+        print_json(
+            "network info",
+            hosts=network.hosts,
+            switches=network.switches,
+            directed_links=network.edges,
+            routing=network.routing_name,
+            routes_dropped=network.dropped if isinstance(network, NetworkMap) else 0,
+            bisection_bandwidth=found,
+        )
+        return
     print(f"hosts: {network.hosts}, switches: {network.switches}, directed links: {network.edges}")
     dropped = f", {network.dropped} routes dropped" if isinstance(network, NetworkMap) else ""
     print(f"routing: {network.routing_name}{dropped}")
@@ -142,6 +156,23 @@ def _run(chosen: argparse.Namespace) -> None:
         for each in (case, case.unperturbed())
     ]
     name, hosts = case.network.routing_name, case.network.hosts
+    if chosen.json:
+        print_json(
+            "network run",
+            pattern=case.pattern,
+            perturbation=case.perturbation,
+            rule=case.rule,
+            routing=name,
+            hosts=hosts,
+            ranks=case.ranks,
+            z=case.z,
+            ratio=case.ratio,
+            seed=chosen.seed,
+            time_messages=both[0].mean(),
+            unperturbed_messages=both[1].mean(),
+            slowdown_percent=slowdown(*both),
+        )
+        return
     print(f"{case.pattern} against {case.perturbation}, rule {case.rule}, routing {name}")
     print(
         f"z = {case.z} of {case.ranks} ranks (ratio {case.ratio:g}) on {hosts} hosts, "

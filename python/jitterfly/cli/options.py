@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
 from ..backends import BACKENDS, backend_named
 from ..fields import check_integer, shorten
 from ..syntax import is_number, read_count, read_noise, read_pairs, read_size
+from .output import tell
 
 
 def add_backend(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def tell_of_wait(rounds: float) -> None:
 
     if not is_shipped(math.ceil(rounds)):
         told = f"no table for 2^{math.ceil(rounds)} ranks is shipped: making it may take minutes"
-        print(told, file=sys.stderr, flush=True)
+        tell(told)
 
 
 def number(text: str, name: str) -> float:

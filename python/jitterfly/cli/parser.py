@@ -9,7 +9,20 @@ from typing import Any
 from ..fields import did_you_mean
 from ..syntax import HELP
 from ..version import __version__
-from . import advise, budget, fit, goal, network, noise, reproduce, results, run, theory, trace
+from . import (
+    advise,
+    budget,
+    fit,
+    goal,
+    network,
+    noise,
+    output,
+    reproduce,
+    results,
+    run,
+    theory,
+    trace,
+)
 
 _EXAMPLES = """\
 examples:
@@ -78,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_parser(commands)
     theory.add_parser(commands)
     info = commands.add_parser("info", help="devices, build, versions")
+    output.add_json(info)
     info.set_defaults(run=_info)
     trace.add_parser(commands)
     goal.add_parser(commands)
@@ -95,7 +109,19 @@ def _parser() -> argparse.ArgumentParser:
     help_.set_defaults(run=_help, parser=parser)
     for command in commands.choices.values():
         command.allow_abbrev = False
+        if command is not bench:  # which has them by itself
+            _add_levels(command)
     return parser
+
+
+def _add_levels(parser: argparse.ArgumentParser) -> None:
+    """Add `-q` and `-v` to a command, or to all that it holds."""
+    groups = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    for group in groups:
+        for command in group.choices.values():
+            _add_levels(command)
+    if not groups:
+        output.add_levels(parser)
 
 
 def _help(chosen: argparse.Namespace) -> None:
@@ -109,9 +135,12 @@ def _help(chosen: argparse.Namespace) -> None:
             raise
 
 
-def _info(_: argparse.Namespace) -> None:
-    from ..info import info_lines
+def _info(chosen: argparse.Namespace) -> None:
+    from ..info import info, info_lines
 
+    if chosen.json:
+        output.print_json("info", **info())
+        return
     print("\n".join(info_lines()))
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from .output import progress_stream
 from .run import WORKERS, add_options, options
 
 
@@ -54,6 +55,7 @@ def _reproduce(chosen: argparse.Namespace) -> None:
         only=chosen.only,
         with_theory=not chosen.only,
         with_networks=True,
+        stream=progress_stream(),
         **options(chosen),
     )
     print(f"written: {page}")

@@ -7,7 +7,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from .run import check_study, show
+from .output import add_json, print_json
+from .run import check_study, contents, show
 
 
 def add_parsers(commands: Any) -> None:
@@ -15,6 +16,7 @@ def add_parsers(commands: Any) -> None:
     status = commands.add_parser("status", help="how far a run is, cell by cell")
     status.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
     status.add_argument("--open", action="store_true", help="only cells that are not finished")
+    add_json(status)
     status.set_defaults(run=_status)
 
     plot = commands.add_parser("plot", help="draw a picture and print the table of a run again")
@@ -22,6 +24,7 @@ def add_parsers(commands: Any) -> None:
     plot.add_argument("--kind", metavar="KIND", help="default: the study's; see sweeps/README.md")
     plot.add_argument("--observable", metavar="NAME", help="for kinds that show one")
     plot.add_argument("--out", type=Path, metavar="FILE", help="png, pdf or svg")
+    add_json(plot)
     plot.set_defaults(run=_plot)
 
     compare = commands.add_parser(
@@ -33,6 +36,7 @@ def add_parsers(commands: Any) -> None:
     compare.add_argument("a", metavar="A", help="DIR, or DIR:VARIANT")
     compare.add_argument("b", metavar="B", help="DIR, or DIR:VARIANT")
     compare.add_argument("--observable", metavar="NAME", help="default: completion, last rank")
+    add_json(compare)
     compare.set_defaults(run=_compare)
 
     merge = commands.add_parser("merge", help="join shards, or runs on several machines")
@@ -52,7 +56,39 @@ def _status(chosen: argparse.Namespace) -> None:
     from ..analysis.status import status
     from ..store import Store
 
+    if chosen.json:
+        print_json("status", **_progress(Store.open(chosen.results), chosen.open))
+        return
     print(status(Store.open(chosen.results), only_open=chosen.open))
+
+
+def _progress(store: Any, only_open: bool) -> dict[str, Any]:
+    """What `status` prints, for programs."""
+    cells = []
+    for place in store.places:
+        decision, complete = store.decision(place), store.complete(place)
+        targets = [
+            {"target": str(state.target), "met": state.met, "error": state.error, "why": state.why}
+            for state in decision.states
+        ]
+        cells.append(
+            {
+                "place": place.coordinates,
+                "realizations": store.available(place),
+                "at_most": place.limit,
+                "complete": complete,
+                "targets": targets,
+            }
+        )
+    done = [cell for cell in cells if cell["complete"]]
+    return {
+        "path": store.path,
+        "study": store.study.name,
+        "finished": len(done),
+        "cells": len(cells),
+        "realizations": sum(cell["realizations"] for cell in cells),
+        "rows": [cell for cell in cells if not (only_open and cell["complete"])],
+    }
 
 
 def _plot(chosen: argparse.Namespace) -> None:
@@ -67,6 +103,9 @@ def _plot(chosen: argparse.Namespace) -> None:
     path = chosen.out or store.path / f"{name}.png"
     draw.check_path(path)
     draw.draw(Results(store), path, kind=chosen.kind, observable=chosen.observable)
+    if chosen.json:
+        print_json("plot", **contents(store), written=[path])
+        return
     if not given:
         show(store)
         print()
@@ -87,6 +126,15 @@ def _compare(chosen: argparse.Namespace) -> None:
     axes = [axis.name for axis in sides[0].store.study.axes]
     header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
     unit = sides[0].family(sides[0].store.places[0]).unit
+    if chosen.json:
+        told = [
+            {"place": dict(zip(axes, verdict.labels, strict=True)), "unit": unit,
+             "realizations": verdict.realizations, "mean_a": verdict.a, "mean_b": verdict.b,
+             "ratio": verdict.ratio, "b_wins": verdict.b_wins, "winner": verdict.faster or None}
+            for verdict in found
+        ]  # fmt: skip
+        print_json("compare", a=chosen.a, b=chosen.b, rows=told)
+        return
     rows = [
         [
             *verdict.labels,

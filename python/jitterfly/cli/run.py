@@ -10,6 +10,7 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from .options import add_backend, integer
+from .output import add_json, print_json, progress_stream, written
 
 WORKERS = """\
 workers:
@@ -86,6 +87,7 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--full", action="store_true", help="the study's sizes for a large machine")
     run.add_argument("--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N")
     add_options(run)
+    add_json(run)
     run.set_defaults(run=_run)
 
 
@@ -144,15 +146,48 @@ def _run(chosen: argparse.Namespace) -> int:
     }
     if not draw.can_draw() and given["shard"] is None:
         print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
-    store = run_study(study, out, **given, **options(chosen))
+    store = run_study(study, out, stream=progress_stream(), **given, **options(chosen))
+    names = ["summary.csv", "records/", "store.json", "study.toml"]
+    if chosen.json:
+        names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
+        print_json("run", **contents(store), written=written(store.path, names))
+        return 0
     if given["shard"] is not None:
         print(f"written to {store.path}; when all are there: jitterfly merge {out}")
         return 0
     show(store)
-    names = ["summary.csv", "records/", "store.json", "study.toml"]
     names += [f"{study.name}.png"] if draw.can_draw() else []
     print(f"\nwritten to {store.path}: {', '.join(names)}")
     return 0
+
+
+def contents(store: Any) -> dict[str, Any]:
+    """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
+    from ..analysis.results import Results
+    from ..claims.report import judge
+    from ..store.table import COLUMNS, axis_names, records
+
+    study, axes = store.study, axis_names(store)
+    rows = [
+        {"place": {axis: record[axis] for axis in axes}, **{key: record[key] for key in COLUMNS}}
+        for record in records(store)
+    ]
+    whole = sum(map(store.complete, store.places)) == len(store.places)
+    claims = [
+        {
+            "name": one.name,
+            "source": one.claim.source,
+            "text": one.claim.text,
+            "verdict": one.verdict,
+            "findings": [
+                {"where": part.where, "verdict": part.verdict, "text": part.text}
+                for part in one.findings
+            ],
+        }
+        for one in (judge(Results(store)) if whole and study.claims else [])
+    ]
+    return {"path": store.path, "study": study.name, "title": study.title, "seed": study.seed,
+            "rows": rows, "claims": claims}  # fmt: skip
 
 
 def show(store: Any) -> None:
