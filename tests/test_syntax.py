@@ -94,6 +94,15 @@ def test_a_study_in_this_syntax():
     assert found.budget == plain.budget
 
 
+def test_an_axis_into_noise_that_is_text():
+    text = BOTH.replace(
+        '[{ kind = "periodic", period = "10us", duration = "5us" }]', '"period=10us"'
+    )
+    assert text != BOTH
+    found = parse_study(text).places()
+    assert [place.cells[0].case.noise[0].duration for place in found] == [1e-6, 2e-6]
+
+
 def test_axes_of_sizes():
     axis = jf.Axis("message_bytes", ["8", "1K", "1MiB..4MiB"])
     assert [point.label for point in axis.points] == ["8", "1024"] + [

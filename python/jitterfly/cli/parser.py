@@ -32,6 +32,7 @@ examples:
   jitterfly reproduce --quick
   jitterfly trace --ranks 16 --within all --out trace.png
   jitterfly advise --ranks 2^4..2^12 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us --out advice
+How numbers, sizes, ranges and noise are written: jitterfly help syntax
 """
 
 
