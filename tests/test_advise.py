@@ -16,7 +16,7 @@ from jitterfly.advice import Candidate, Question, known, register
 from jitterfly.advice.entrants import entrants, extend, groups
 from jitterfly.advice.found import cell_of
 from jitterfly.advice.race import Race
-from jitterfly.advice.sizes import read_bytes, read_ranks, read_share
+from jitterfly.syntax import read_bytes, read_ranks, read_share
 from jitterfly.units import show_size
 
 MACHINE = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")

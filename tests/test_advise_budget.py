@@ -16,8 +16,8 @@ import jitterfly as jf
 from jitterfly.advice import Question, entrants, search, tell
 from jitterfly.advice.found import cell_of
 from jitterfly.advice.race import Race
-from jitterfly.advice.sizes import read_bytes, read_ranks
 from jitterfly.quiet import quiet_ticks
+from jitterfly.syntax import read_bytes, read_ranks
 
 TREES = ["reduce_broadcast", "recursive_doubling"]  # ranks are not alike: times by the engine
 

@@ -246,7 +246,7 @@ def test_the_list_has_the_names_of_libraries(capsys):
         ((*ARGUMENTS, "--statistic", "max"), "statistic must be mean or a quantile"),
         ((*ARGUMENTS, "--within", "2"), "within must be a share"),
         ((*ARGUMENTS, "--candidates", "ringg"), "candidates must be one of"),
-        ((*ARGUMENTS, "--seconds", "soon"), "--seconds must be a number"),
+        ((*ARGUMENTS, "--seconds", "soon"), "--seconds must be a time from 0"),
         ((*ARGUMENTS, "--realizations", "many"), "realizations must be an integer"),
         ((*ARGUMENTS, "--threads", "0"), "--threads must be an integer from 1 to 1024"),
         ((*ARGUMENTS, "--collective", "alltoall"), "collective must be one of"),

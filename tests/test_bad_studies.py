@@ -1,7 +1,7 @@
 """Every mistake in a study is one clear error, before anything runs."""
 
 import pytest
-from test_study import GOOD, LOGGOPS, NOISE, mine
+from test_study import GOOD, LOGGOPS, mine
 
 import jitterfly as jf
 from jitterfly.observables import Completion, Gain, Overhead, Recovery
@@ -64,7 +64,6 @@ def refused(text, message):
         ),
         ('"0.1 ms"', '"2 ms"', "duration must be shorter than period"),
         ('"0.1 ms"', '"10us"', "the places .*reading=short and .*reading=long have the same cases"),
-        ("[case]", "[case]\nranks = 12", "case: 'ranks' is set by all of axes.ranks"),
         ("[case]", "[case]\nranks = 1979-05-27", "case.ranks must be a number, text"),
         ("[case]", '[case]\nobserve = "rounds"', "case: observe must be 'completion' or 'spread'"),
         ("[case]", '[case]\nobserve = "rank 0"', "case: observe must be .*, got 'rank 0'"),
@@ -74,7 +73,7 @@ def refused(text, message):
         ("max = 1000, ", "", "realizations lacks the key 'max'"),
         ("min = 10", "min = 0", "realizations.min must be an integer from 1 to 1000, got 0"),
         ("min = 10", "min = 2000", "realizations.min must be .* 1 to 1000, got 2000"),
-        ("max = 1000", "max = 1e3", r"realizations.max must be an integer from 1 to 2\^32"),
+        ("max = 1000", "max = 2.0", r"realizations.max must be an integer from 1 to 2\^32"),
         ("min = 10", "mini = 10", "realizations: unknown key 'mini'.*'min'"),
         ("rank_rounds = 640", "rank_rounds = 0.5", "realizations.rank_rounds must be a number of"),
         ("rank_rounds = 640", "rank_rounds = nan", "realizations.rank_rounds must be a number of"),
@@ -369,7 +368,6 @@ def test_derived_axes_with_others(extra, message):
         (lambda: mine(variants=["a"]), "variants must be a table of names"),
         (lambda: mine(observables=[3]), "observables must be a table of names"),
         (lambda: mine(case=3), "case must be a Case or a table, got 3"),
-        (lambda: mine(case={"noise": [NOISE[0].to_dict()]}), "'noise.0.duration' is set by all of"),
         (lambda: mine(case={"noise": [{"kind": "periodic", "period": 1}]}), "'network' is missing"),
         (lambda: mine(seed=2**64), "seed must be an integer from 0"),
         (lambda: mine(title=3), "title must be text, got 3"),

@@ -194,7 +194,10 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["run", "STUDY", "--realizations", "many"], "--realizations must be an integer from 1"),
         (["run", "STUDY", "--seed", "-1"], "seed"),
         (["run", "STUDY", "--threads", "0"], "--threads must be an integer from 1"),
-        (["run", "STUDY", "--backend", "gpu"], "invalid choice: 'gpu'"),
+        (
+            ["run", "STUDY", "--backend", "gup"],
+            "invalid choice: 'gup'; choose from auto, cpu",
+        ),
         (["run", "STUDY", "--full"], "no [full] table"),
         (["run", "STUDY", "--ou", "x"], "unrecognized arguments: --ou"),
         (["run", "STUDY", "--out", "/proc/nowhere/x"], "/proc/nowhere"),
@@ -235,7 +238,10 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["trace", "--out", "nowhere/x.png"], "directory nowhere does not exist"),
         (["trace", "--out", "x.docx"], "must end in one of"),
         (["trace", "--at", "ranks=4"], "give STUDY.toml"),
-        (["trace", "--bytes", "1kb"], "--bytes must be a whole number, with a unit (B, kB"),
+        (
+            ["trace", "--bytes", "1kb"],
+            "--bytes must be an integer from 0 to 2^62, as text such as 8K",
+        ),
         (["trace", "STUDY", "--ranks", "4"], "--ranks and FILE.toml both"),
         (["trace", "STUDY", "--at", "rank=4"], "AXIS one of ranks"),
         (["trace", "STUDY", "--at", "ranks=64"], "--at ranks must be one of 4, 8, 16"),

@@ -58,3 +58,13 @@ def test_commands_that_record_work_on_any_machine():
     assert commands
     for command in commands:
         assert re.search(r"--cpu[ =](?!0\b|all\b)", command) is None, command
+
+
+def test_no_hint_names_a_package_that_no_index_has():
+    """Who registers such a name runs code wherever the hint is followed."""
+    root = README.parent
+    files = [README, *root.glob("python/**/*.py"), *root.glob("sweeps/**/*.md")]
+    hint = re.compile(r"pip install[^\n`&]*\bjitterfly\b|jitterfly\[")
+    assert hint.search("pip install 'jitterfly[data]'")
+    assert hint.search("pip install --user jitterfly")
+    assert not [path for path in files if hint.search(path.read_text(encoding="utf-8"))]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import sweep_cases
 
+from jitterfly.cli import main
 from jitterfly.sweep import PlacesFailed, executors, gpu, run
 from jitterfly.sweep.pool import Pool, WorkerDied, WorkersBroken
 
@@ -75,6 +76,51 @@ def test_command_under_mpi(tmp_path, whole):
     done = mpiexec("-m", "mpi4py.futures", "-m", "jitterfly", "run", *options)
     assert done.returncode == 0, done.stderr
     assert sweep_cases.contents(tmp_path / "out") == whole
+
+
+def test_command_under_mpi_without_its_executor(tmp_path):
+    """Each rank would run the whole study, all into one directory."""
+    (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
+    done = mpiexec("-m", "jitterfly", "run", tmp_path / "sweep.toml", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert (
+        "jitterfly: error: the launcher started 3 processes, and each of them would run all of it: "
+        "-m mpi4py.futures is missing, as in `mpiexec -n N python -m mpi4py.futures -m jitterfly "
+        "run STUDY.toml --workers mpi`; or each runs a part of its own: --shard I/N\n"
+    ) in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("environment", "number"),
+    [
+        ({}, None),
+        ({"PMI_SIZE": "4", "PMI_RANK": "0"}, 4),  # MPICH and its kin
+        ({"OMPI_COMM_WORLD_SIZE": "2"}, 2),
+        ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_NTASKS": "8"}, 8),  # srun
+        ({"SLURM_STEP_NUM_TASKS": "1", "SLURM_NTASKS": "8"}, 1),  # srun -n 1 in a larger job
+        # a batch script, and a task of a job array, which srun did not start
+        ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}, None),
+        ({"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "16"}, None),
+    ],
+)
+def test_how_many_processes_a_launcher_started(environment, number):
+    assert gpu.world_size(environment) == number
+
+
+def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch):
+    study = tmp_path / "sweep.toml"
+    study.write_text(sweep_cases.STUDY)
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    command = ["run", str(study), "--realizations", "64", "--out", str(tmp_path / "out")]
+    assert main(command) == 2
+    assert main([*command, "--shard", "1/4"]) == 0  # each has a part of its own
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "1")
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "2")
+    monkeypatch.setenv("SLURM_ARRAY_TASK_COUNT", "4")
+    assert main(command) == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["shard-1-of-4", "shard-2-of-4"]
 
 
 def test_a_worker_that_is_killed_costs_its_batch(tmp_path, whole, monkeypatch):

@@ -1,6 +1,7 @@
 """The batch scripts, without Slurm: shards that merge to one run, and the ranks of the MPI job."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -124,3 +125,42 @@ def test_ranks_of_mpi(study, tmp_path):
     assert "--ntasks=5 " in command
     assert f"-m mpi4py.futures -m jitterfly run {study} --out {tmp_path}/out" in command
     assert command.endswith("--workers mpi --backend cuda --full ")
+    assert "--cpus-per-task" not in command  # the job has none
+
+
+def test_cores_of_mpi(study, tmp_path):
+    """`srun` does not take them over from the job by itself, since Slurm 22.05."""
+    fake(tmp_path, "scontrol", 'printf "a\\n"')
+    fake(tmp_path, "srun", 'printf "%s " "$@"')
+    said = call(
+        "bash",
+        SCRIPTS / "mpi.sbatch",
+        study,
+        tmp_path / "out",
+        PATH=f"{tmp_path}:{os.environ['PATH']}",
+        SLURM_JOB_NODELIST="a",
+        SLURM_NTASKS_PER_NODE="2",
+        SLURM_CPUS_PER_TASK="8",
+    )
+    before, python, after = said.partition(f" {sys.executable} ")
+    assert python
+    assert " --cpus-per-task=8" in before
+    assert after.endswith("--workers mpi --backend cpu --threads 8 ")
+
+
+def test_an_empty_list_of_options_is_one_for_every_bash(study, tmp_path):
+    """`"${list[@]}"` of an empty list is an error of `set -u` in bash before 4.4."""
+    for script in SCRIPTS.glob("*.sbatch"):
+        text = script.read_text()
+        lists = set(re.findall(r"^ *(\w+)=\(", text, re.MULTILINE))
+        code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+        assert lists
+        for name in lists:
+            guarded = f'${{{name}[@]+"${{{name}[@]}}"}}'
+            assert code.count(guarded) == 1, (script.name, name)
+            assert f"{name}[@]" not in code.replace(guarded, ""), (script.name, name)
+    fake(tmp_path, "python", 'printf "%s " "$@"')
+    said = call(
+        "bash", SCRIPTS / "array.sbatch", study, tmp_path / "out", PYTHON=tmp_path / "python"
+    )
+    assert said == f"-m jitterfly run {study} --out {tmp_path}/out "

@@ -414,7 +414,7 @@ ARGUMENTS = {
     "realizations": ([0, -1, 2**32 + 1, *JUNK], "an integer from 1 to 2^32"),
     "first": ([-1, 2**32, *JUNK], "an integer from 0 to 4294966296"),
     "seed": ([-1, 2**64, *JUNK], "an integer from 0 to 2^64 - 1"),
-    "backend": (["gpu", None, 1], "one of 'auto', 'cpu', 'cuda'"),
+    "backend": (["gup", None, 1], "one of 'auto', 'cpu', 'cuda'"),
     "threads": ([0, -1, 10**6, 1.5, True, "2"], "an integer from 1 to 1024"),
     "progress": ([3, "yes"], "None or callable"),
 }
@@ -467,7 +467,7 @@ def test_many_words_to_choose_from():
 def test_check_backend(backend):
     check_backend(backend)
     check_backend(backend, 1024)
-    check(lambda: check_backend("gpu"), "backend must be one of 'auto', 'cpu', 'cuda'")
+    check(lambda: check_backend("gup"), "backend must be one of 'auto', 'cpu', 'cuda'")
     check(lambda: check_backend(backend, 1025), "threads must be an integer from 1 to 1024")
     check(lambda: check_backend("cuda", 2), "threads must be None with backend 'cuda'")
 

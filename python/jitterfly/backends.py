@@ -16,14 +16,21 @@ from .fields import (
     check_integer,
     shorten,
 )
+from .syntax import read_count
 
 BACKENDS = ("auto", "cpu", "cuda")
+_ALSO = {"gpu": "cuda"}
 _NOT_HERE = "backend 'cuda' can not be used here: "
 _BATCH_LOADS = 2**28  # bytes: kBatchLoads of cuda/gpu/batch.h, of two bytes each
 
 
 class BackendError(ValueError, RuntimeError):
     """The backend that was asked for can not be used here; the message says why."""
+
+
+def backend_named(backend: str) -> str:
+    """The backend that a word means: "gpu" is "cuda"; what is none is left to `check_backend`."""
+    return _ALSO.get(backend, backend) if isinstance(backend, str) else backend
 
 
 def check_backend(backend: str, threads: int | None = None) -> None:
@@ -60,7 +67,7 @@ def check_run(
     first: int,
 ) -> tuple[int, int, int]:
     """What every `simulate` checks of its arguments; gives realizations, seed and first."""
-    realizations = check_integer(realizations, "realizations", 1, MOST_REALIZATIONS)
+    realizations = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
     first = check_integer(first, "first", 0, MOST_REALIZATIONS - realizations)
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     check_backend(backend, threads)

@@ -9,12 +9,14 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
-from .fields import check_choice, check_integer, check_keys, shorten
+from .fields import check_choice, check_keys, shorten
+from .given import Given
 from .longest import check_longest
 from .messages import check_messages
 from .network import MOST_BYTES, Network
 from .noise import Noise, check_sources
 from .steps import COMPUTE, OBSERVE, Costs, Step
+from .syntax import read_count, read_noises, read_size
 from .units import Seconds, to_ticks
 
 MOST_CYCLES = 100_000
@@ -31,7 +33,7 @@ class Case:
     Parameters
     ----------
     ranks : int
-        From 1 to 2^30.
+        From 1 to 2^30. Also as text: ``"2^14"``.
     algorithm : Algorithm
         Such as ``Butterfly(after=3)`` or ``RingAllreduce()``.
     network : Network
@@ -40,10 +42,11 @@ class Case:
     noise : list of Noise
         Sources such as ``PeriodicNoise(...)`` and ``StepNoise(...)``, any number of each kind. The
         CPU is away in the union of their intervals; delays of steps and messages add up. Empty: no
-        noise.
-    message_bytes : int
+        noise. Also as text (`jitterfly.syntax`): a noise file, ``"period=1ms,duration=10us"``.
+    message_bytes : int or str
         Bytes, from 0 (LogGOPS: from 1): the vector of an allreduce, reduce, broadcast or
-        reduce-scatter, what each rank contributes to an allgather, the messages of a barrier.
+        reduce-scatter, what each rank contributes to an allgather, the messages of a barrier. As
+        text with a unit: ``"8K"``, ``"1KiB"``, ``"4MB"``.
     cycles : int
         From 1 to 100,000.
     work : float or str
@@ -80,7 +83,7 @@ class Case:
     algorithm: Algorithm = Butterfly()
     network: Network
     noise: Sequence[Noise] = ()
-    message_bytes: int = 8
+    message_bytes: Given[int | str, int] = Given("int | str", 8)
     cycles: int = 1
     work: Seconds = Seconds(0.0)
     observe: Literal["completion", "spread", "rounds", "rank 0"] = "completion"
@@ -89,13 +92,13 @@ class Case:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        put("ranks", check_integer(self.ranks, "ranks", 1, 2**MOST_ROUNDS))
+        put("ranks", read_count(self.ranks, "ranks", 1, 2**MOST_ROUNDS))
         _check_type(self.algorithm, "algorithm", Algorithm, "an Algorithm such as Butterfly(...)")
         _check_type(self.network, "network", Network, "a Network such as Hockney(...)")
         put("noise", check_sources(self.noise))
         least = self.network.smallest_message
-        put("message_bytes", check_integer(self.message_bytes, "message_bytes", least, MOST_BYTES))
-        put("cycles", check_integer(self.cycles, "cycles", 1, MOST_CYCLES))
+        put("message_bytes", read_size(self.message_bytes, "message_bytes", least, MOST_BYTES))
+        put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
         to_ticks(self.work, "work")
         check_choice(self.observe, "observe", OBSERVE_CHOICES)
         check_messages(self)
@@ -155,7 +158,7 @@ class Case:
         if "algorithm" in values:
             values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
         if "noise" in values:
-            tables = values["noise"]
+            tables = read_noises(values["noise"])
             if not isinstance(tables, (list, tuple)):
                 raise ValueError(f"noise must be a list of tables, got {shorten(tables)}")
             values["noise"] = [Noise.from_dict(t, f"noise[{i}]") for i, t in enumerate(tables)]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import _core, memory
-from .backends import BackendError, check_backend, check_run, choose_backend, reporting
+from .backends import (
+    BackendError,
+    backend_named,
+    check_backend,
+    check_run,
+    choose_backend,
+    reporting,
+)
 from .case import Case, check_case
 from .exposure import warn_of_misses
 from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
@@ -48,7 +55,7 @@ def simulate(
     seed : int
         From 0 to 2^64 - 1. Two cases with the same seed see the same noise, so that differences
         between their samples are paired.
-    backend : "auto", "cpu" or "cuda"
+    backend : "auto", "cpu" or "cuda" (also "gpu")
         "auto" takes the GPU if there is one with enough memory; where the memory is not enough, the
         CPU, with a `RuntimeWarning`. The result is the same to the last bit.
     threads : int, optional
@@ -107,6 +114,7 @@ def simulate_checked(
     first: int = 0,
 ) -> Result:
     """As `simulate`, for who has asked of all its cases together what their noise can hit."""
+    backend = backend_named(backend)
     realizations, seed, first = check_run(realizations, seed, backend, threads, progress, first)
     spread = case.observe in ("spread", "rounds")
     # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import notebook, stats
-from .advice.sizes import read_ranks
 from .algorithms import Algorithm, Butterfly
 from .case import Case
 from .fields import Component, check_integer, shorten, summary
@@ -22,6 +21,7 @@ from .network import LogGOPS, Network
 from .noise import Noise, TraceNoise
 from .simulate import simulate
 from .stats import Estimate
+from .syntax import read_ranks
 from .units import Seconds, Time, show_seconds, show_size
 
 if TYPE_CHECKING:

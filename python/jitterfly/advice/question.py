@@ -11,10 +11,10 @@ from ..case import MOST_CYCLES
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, shorten, show_number
 from ..network import MOST_BYTES, Network
 from ..noise import Noise, check_sources
+from ..syntax import read_bytes, read_count, read_ranks, read_share
 from ..units import Seconds
 from .candidates import COLLECTIVES, Candidate
 from .chosen import choose
-from .sizes import read_bytes, read_ranks, read_share
 from .statistic import Statistic
 
 _FIRST_LOOK = 32
@@ -105,7 +105,7 @@ class Question:
         Statistic.named(self.statistic)
         put("within", read_share(self.within, "within", 0.0, 1.0))
         put("confidence", read_share(self.confidence, "confidence", 0.5, 1.0, "0.95 or 95%"))
-        put("cycles", check_integer(self.cycles, "cycles", 1, MOST_CYCLES))
+        put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
         put("seed", check_integer(self.seed, "seed", 0, MOST_SEED))
         if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
             put("candidates", tuple(self.candidates))
@@ -117,7 +117,7 @@ class Question:
     def _check_realizations(self, names: int, put: Any) -> None:
         """An error rate goes by the number of looks, and that by the realizations."""
         if self.realizations is not None:
-            check_integer(self.realizations, "realizations", 2, MOST_REALIZATIONS)
+            put("realizations", read_count(self.realizations, "realizations", 2, MOST_REALIZATIONS))
         elif not self.noise or Statistic.named(self.statistic).share is None:
             put("realizations", _USUAL)
             return

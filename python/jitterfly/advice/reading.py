@@ -13,6 +13,7 @@ from ..network import Network
 from ..noise import Noise
 from ..noise.files import files_from
 from ..studies.schema import tomllib
+from ..syntax import read_noises
 from .question import Question
 
 KEYS = tuple(field.name for field in dataclasses.fields(Question) if field.name != "_")
@@ -95,7 +96,7 @@ def _part(table: Mapping[str, Any], key: str) -> dict[str, Any]:
     if key == "network" and isinstance(values.get(key), Mapping):
         values[key] = Network.from_dict(values[key], "network")
     if key == "noise" and key in values:
-        parts = values[key]
+        parts = read_noises(values[key])
         if not isinstance(parts, (list, tuple)):
             raise ValueError(f"noise must be a list of tables, got {shorten(parts)}")
         values[key] = [

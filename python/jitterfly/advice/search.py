@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..backends import check_backend
+from ..backends import backend_named, check_backend
 from ..exposure import check_exposed
 from ..fields import shorten
 from .advice import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
@@ -60,6 +60,7 @@ def search(
     """See `advise`; `started` is the `time.monotonic()` that the seconds count from (now)."""
     if not isinstance(question, Question):
         raise ValueError(f"question must be a Question, got {shorten(question)}")
+    backend = backend_named(backend)
     check_backend(backend, threads)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         check_format(picture)
     try:
-        result = run(plan, _tell)
+        result = run(plan, _teller(args))
     except bp.DisagreementError as error:
         print(f"jitterfly: error: {error}", file=sys.stderr)
         return 1
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compare(args: Any) -> int:
-    allowed = {"compare", "json", "margin"}
+    allowed = {"compare", "json", "margin", "quiet", "verbose"}
     defaults = vars(options.parse([]))
     for name, value in vars(args).items():
         if name not in allowed and value != defaults[name]:
@@ -93,7 +94,7 @@ def _compare(args: Any) -> int:
         "limit": False,
         "loggopsim": None,
     }
-    after = second[0] if second else run(Plan(**plan | again), _tell)
+    after = second[0] if second else run(Plan(**plan | again), _teller(args))
     found = comparison.compare(before, after, margin)
     print("\n".join(comparison.lines(found)))
     if path:
@@ -117,9 +118,11 @@ def _write(path: Path, result: dict[str, Any]) -> None:
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def _tell(line: str) -> None:
-    if sys.stderr.isatty():
-        print(line, file=sys.stderr, flush=True)
+def _teller(args: Any) -> Callable[[str], object]:
+    """Lines of progress, where somebody reads them."""
+    if args.quiet or not (args.verbose or sys.stderr.isatty()):
+        return lambda line: None
+    return partial(print, file=sys.stderr, flush=True)
 
 
 def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -> dict[str, Any]:

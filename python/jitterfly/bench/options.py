@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..fields import shorten
+from ..fields import did_you_mean, shorten, show_bound
 from ..files import is_open_already
+from ..syntax import is_number, read_count, read_ranks
 from .plan import KINDS, PROGRAMS, Plan, check_ranks
 
 _HELP = """Speed of the engine with noise generation included, beside other programs that do the
@@ -51,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instructions of a thread per rank-round of the conventional butterfly under periodic "
              "noise at so many ranks (2^12) on the GPU, as counted by a profiler: gives the share "
              "of the card's limit; may be repeated")  # fmt: skip
+    add("-q", "--quiet", action="store_true", help="no progress; errors still")
+    add("-v", "--verbose", action="store_true", help="progress also where there is no terminal")
     add("--json", metavar="FILE", help="write all measurements to FILE")
     add("--picture", metavar="FILE", help="draw a roofline and the rates (needs matplotlib)")
     add("--compare", nargs="+", metavar="FILE",
@@ -72,7 +73,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options as given; None where an option was not."""
     parser = Parser(prog="jitterfly bench", description=_HELP, allow_abbrev=False)
     add_arguments(parser)
-    return parser.parse_args(arguments)
+    found, rest = parser.parse_known_args(arguments)
+    if rest:
+        hint = did_you_mean(rest[0], list(parser._option_string_actions))
+        parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+    return found
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
@@ -103,25 +108,13 @@ def ranks_of(text: str) -> list[int]:
     """`2^4..2^20/4,2^23`, as numbers."""
     found = []
     for part in text.split(","):
-        first, dots, rest = part.partition("..")
-        last, slash, step = rest.partition("/")
-        if slash and not (re.fullmatch(r"\d{1,2}", step) and int(step)):
-            raise ValueError(f"ranks must have a step from 1 to 99 after /, got {shorten(part)!r}")
-        low = _one(first)
-        high = _one(last) if dots else low
-        if high < low:
-            raise ValueError(f"ranks must ascend in a range, got {shorten(part)!r}")
-        exponents = range(int(math.log2(low)), int(math.log2(high)) + 1, int(step or 1))
-        found += [2**k for k in exponents]
+        numbers = read_ranks(part, "ranks") if ".." in part else [_one(part)]
+        found += [check_ranks(number, show_bound(number)) for number in numbers]
     return found
 
 
 def _one(text: str) -> int:
-    base, _, power = text.partition("^")
-    value: Any = int(text) if text.isdecimal() and len(text) < 20 else text
-    if base == "2" and power.isdecimal() and len(power) < 3:
-        value = 2 ** int(power)
-    return check_ranks(value, shorten(text))
+    return check_ranks(read_count(text, "") if is_number(text) else text, shorten(text))
 
 
 def _counted(text: str) -> tuple[int, float]:

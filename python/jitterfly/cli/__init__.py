@@ -6,23 +6,31 @@ import os
 import sys
 from collections.abc import Sequence
 
+from .stopping import Stopping
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns its exit code: 0, 2 after an error (one line), 1 where some cells of a study failed and
-    the others were finished, 130 after Ctrl-C.
+    the others were finished, 130 after Ctrl-C, 143 after SIGTERM.
     """
+    with Stopping() as stopping:
+        return stopping.code(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
         from ..phases import telling
+        from .output import level, tell
         from .parser import parse
         from .terminal import accept_everything, short_warnings
 
         accept_everything()
         short_warnings()
         chosen = parse(arguments)
-        with telling(_tell):
+        with level(chosen), telling(lambda line: tell(f"jitterfly: {line}")):
             code = chosen.run(chosen) or 0
         sys.stdout.flush()
         return code
@@ -42,10 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except RuntimeError as error:
         return _fail(str(error), 1 if getattr(error, "failed", None) else 2)
-
-
-def _tell(line: str) -> None:
-    print(f"jitterfly: {line}", file=sys.stderr, flush=True)
 
 
 def _is_read() -> bool:

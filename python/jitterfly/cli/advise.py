@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_THREADS, shorten
+from ..units import parse_seconds
 from .advise_line import Line
-from .options import integer, number, pairs, tell_understood, value
+from .options import add_backend, integer, noises, pairs, tell_understood, value
+from .output import add_json, print_json, written
 from .progress import Phases
 
 EPILOG = """\
@@ -19,10 +21,8 @@ examples:
   jitterfly advise --ranks 64,1000,6000 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us,G=0.1ns \\
       --noise node.noise --statistic p99 --out advice
   jitterfly advise question.toml --within 2%
-Ranges are of powers of two: 2^4..2^12, 2^4..2^12/2 (every second exponent, and the last),
-8..1MiB. Units are kB, MB, ... PB (powers of 1000) and KiB, MiB, ... PiB (of 1024).
---noise is a noise file (`jitterfly noise record`), or K=V,... such as
-kind=periodic,period=1ms,duration=10us; several add up. All candidates see the same noise.
+How numbers, sizes, ranges and noise are written: `jitterfly help syntax`. Several --noise add up.
+All candidates see the same noise.
 A file in TOML has the same under the names of jitterfly.advise: ranks, message_bytes, network,
 [[noise]], statistic, ..., and further candidates as [own.NAME]. Options take its values' place.
 """
@@ -61,11 +61,12 @@ def add_parser(commands: Any) -> None:
         "or what a quantile takes)")  # fmt: skip
     add("--seconds", metavar="S", help="for all of it, about (default 120 if neither is given)")
     add("--seed", metavar="N", help="default 0")
-    add("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    add_backend(parser)
     add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; the same "
         "question's earlier answer is replaced")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -94,6 +95,10 @@ def _run(chosen: argparse.Namespace) -> int | None:
         )
     finally:
         show.end()
+    if chosen.json:
+        names = [] if chosen.out is None else written(chosen.out, _write(found, chosen.out))
+        print_json("advise", **found.to_dict(), written=names)
+        return 130 if found.ended == "stopped" else 0
     print("\n".join(tell.lines(found)), flush=True)
     if chosen.out is not None:
         with Phases(begun=started) as phases:
@@ -159,40 +164,22 @@ def _question(chosen: argparse.Namespace) -> Any:
         if getattr(chosen, option) is not None:
             given[field] = getattr(chosen, option)
     if chosen.network is not None:
-        given["network"] = {"kind": "loggops"} | _scalars(chosen.network, "network")
+        given["network"] = {"kind": "loggops"} | pairs(chosen.network, "network")
     if chosen.noise is not None:
-        given["noise"] = [_noise(text) for text in chosen.noise]
+        given["noise"] = noises(chosen.noise)
     if chosen.candidates is not None:
         given["candidates"] = [name.strip() for name in chosen.candidates.split(",")]
     for name in ("cycles", "realizations", "seed"):
         if getattr(chosen, name) is not None:
             given[name] = value(getattr(chosen, name))
     if chosen.seconds is not None:
-        given["seconds"] = number(chosen.seconds, "seconds")
+        given["seconds"] = parse_seconds(chosen.seconds, "--seconds")
     if chosen.question is None:
         for name in ("ranks", "network"):
             if name not in given:
                 raise ValueError(f"--{name} must be given, or a QUESTION.toml that has it")
         return read_question(given, _SECONDS)
     return load_question(chosen.question, given, _SECONDS)
-
-
-def _noise(text: str) -> dict[str, Any]:
-    if "=" not in text:
-        return {"kind": "trace", "file": text}
-    return {"kind": "periodic"} | _scalars(text, "noise")
-
-
-def _scalars(text: str, name: str) -> dict[str, Any]:
-    """As `pairs`, with plain numbers as numbers."""
-    found = pairs(text, name)
-    for key, entry in found.items():
-        if isinstance(entry, str):
-            try:
-                found[key] = float(entry)
-            except ValueError:
-                continue
-    return found
 
 
 def _write(found: Any, out: Path) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
+
+from .output import progress_stream
 
 _FIRST = 2.0  # seconds until the first line where there is no terminal
 _EVERY = {True: 0.2, False: 10.0}  # seconds between lines: on a terminal, elsewhere
@@ -14,7 +15,8 @@ class Line:
     """Progress on standard error: a line that changes, or one now and then."""
 
     def __init__(self) -> None:
-        self.terminal = sys.stderr.isatty()
+        self.stream = progress_stream()
+        self.terminal = self.stream.isatty()
         self.last = time.monotonic() - (0.0 if self.terminal else _EVERY[False] - _FIRST)
         self.drawn = False
 
@@ -30,12 +32,12 @@ class Line:
         if state.prepared < state.cells:
             text = f"noise-free times of {state.prepared}/{state.cells} cells, {text}"
         if self.terminal:
-            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+            print(f"\r\033[K{text}", end="", file=self.stream, flush=True)
             self.drawn = True
         else:
-            print(text, file=sys.stderr, flush=True)
+            print(text, file=self.stream, flush=True)
 
     def end(self) -> None:
         """Take the line away."""
         if self.drawn:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            print("\r\033[K", end="", file=self.stream, flush=True)

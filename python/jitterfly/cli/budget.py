@@ -6,11 +6,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .fit import table
+from ..fields import shorten
+from ..syntax import read_noise
+from .fit import table as csv_table
 from .options import check_units, number, tell_of_wait, value
+from .output import add_json, print_json, written
 from .progress import Phases
 
 _ROWS = 14  # of the table that is printed
+_COLUMNS = (
+    "rank", "statistic", "ranks", "latency_s", "step_s", "delay_s", "state", "p", "low", "high",
+    "confidence", "how",
+)  # fmt: skip
 
 EPILOG = """\
 example:
@@ -36,7 +43,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--step", metavar="TIME", required=True, help="L, of a step without noise")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--delay", metavar="TIME", help="D, by which a hit delays a step")
-    what.add_argument("--noise", type=Path, metavar="FILE", help="detours as they were measured")
+    what.add_argument("--noise", metavar="FILE", help="detours as they were measured")
     parser.add_argument(
         "--rank", metavar="RANK", default="last", help="whose completion: last (default) or mean"
     )
@@ -51,6 +58,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", metavar="N", default="1")
     parser.add_argument("--out", type=Path, metavar="DIR", help="table and picture go there")
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -78,6 +86,15 @@ def _run(chosen: argparse.Namespace) -> None:
     tell_of_wait(question.rounds)
     with Phases() as phases, watching(phases):
         found = budget(question, **options)
+    if chosen.json:
+        with Phases() as phases, watching(phases):
+            phases("the curve over D")
+            curves = curves_over_delays(question, options["confidence"])
+        names = [] if chosen.out is None else _write(found, curves, chosen.out)
+        rows = [dict(zip(_COLUMNS, row, strict=True)) for row in _rows([found], curves)]
+        paths = written(chosen.out, names) if chosen.out is not None else []
+        print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
+        return
     print("\n".join(tell.answer(found)), flush=True)
     with Phases() as phases, watching(phases):
         phases("the curve over D")
@@ -94,11 +111,30 @@ def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[
     from ..inference.simulated import watching
     from ..inference.thinning import thinned
 
+    table = read_noise(chosen.noise, "--noise")
+    if set(table) != {"kind", "file"} or table["kind"] != "trace":
+        raise ValueError(
+            f"--noise must be a noise file here, got {shorten(chosen.noise)}: --delay answers for "
+            "delays of one length"
+        )
     check_units(chosen, ("latency", "step"))
     with Phases() as phases, watching(phases):
         phases(f"reading {chosen.noise}")
-        found = thinned(chosen.noise, **fields, **options)
+        found = thinned(Path(table["file"]), **fields, **options)
+    if chosen.json:
+        print_json("budget", answer=found, measured_probability=found.measured)
+        return
     print("\n".join(found.lines()))
+
+
+def _rows(found: list[Any], curves: list[list[Any]]) -> list[tuple[Any, ...]]:
+    rows = []
+    for one in [*found, *(one for curve in curves for one in curve)]:
+        asked, p = one.question, one.probability
+        rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
+                     asked.delay, one.state, p.value, p.low, p.high, one.confidence,
+                     one.how))  # fmt: skip
+    return rows
 
 
 def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
@@ -107,16 +143,8 @@ def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
     from ..plots import draw
 
     out.mkdir(parents=True, exist_ok=True)
-    rows: list[tuple[Any, ...]] = [
-        ("rank", "statistic", "ranks", "latency_s", "step_s", "delay_s", "state", "p", "low",
-         "high", "confidence", "how"),
-    ]  # fmt: skip
-    for one in [found, *(one for curve in curves for one in curve)]:
-        asked, p = one.question, one.probability
-        rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
-                     asked.delay, one.state, p.value, p.low, p.high, one.confidence,
-                     one.how))  # fmt: skip
-    write_whole(out / "budget.csv", table(rows).encode())
+    rows = [_COLUMNS, *_rows([found], curves)]
+    write_whole(out / "budget.csv", csv_table(rows).encode())
     some = any(one.state == AT_MOST for curve in curves for one in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]

@@ -9,10 +9,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .options import check_units, number, tell_of_wait, value
+from .options import check_units, number, size, tell_of_wait
+from .output import add_json, print_json, written
 from .progress import Phases
-
-_MOST_BYTES = 2**62
 
 EPILOG = """\
 CURVE is a file of columns with a header, such as
@@ -55,6 +54,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--bytes", metavar="N", help="size, where a table has several")
     parser.add_argument("--unit", metavar="UNIT", default="", help="of numbers without one (s)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="tables and pictures go there")
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -63,8 +63,8 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..inference.simulated import watching
     from ..inference.words import report
 
-    size = None if chosen.bytes is None else _size(chosen.bytes)
-    curves = read_curves(chosen.curve, rank=chosen.rank, message_bytes=size, unit=chosen.unit)
+    bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
+    curves = read_curves(chosen.curve, rank=chosen.rank, message_bytes=bytes_, unit=chosen.unit)
     if chosen.series is not None:
         from ..fields import check_choice
 
@@ -89,15 +89,27 @@ def _run(chosen: argparse.Namespace) -> None:
                     confidence=number(chosen.confidence, "confidence"),
                 )
             )
+    if chosen.json:
+        names = [] if chosen.out is None else written(chosen.out, _write(found, chosen.out))
+        print_json("fit", fits=[_for_programs(one) for one in found], written=names)
+        return
     print("\n\n".join("\n".join(report(one)) for one in found))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write(found, chosen.out))}")
 
 
-def _size(text: str) -> int:
-    from ..fields import check_integer
-
-    return check_integer(value(text), "--bytes", 0, _MOST_BYTES)
+def _for_programs(one: Any) -> dict[str, Any]:
+    parameters = {}
+    for name in ("step", "scale", "probability", "load"):
+        bounds = getattr(one, name)
+        ends = {"low": bounds.low, "high": bounds.high} if one.intervals else {}
+        parameters[name] = {"value": bounds.value, "low": None, "high": None, **ends,
+                            "given": bool(bounds.fixed)}  # fmt: skip
+    names = ("series", "ranks", "measured_s", "error_s", "model_s")
+    points = [dict(zip(names, row, strict=True)) for row in _rows_of_points(one)]
+    return {"series": one.curve.name, "verdict": one.verdict, "model": one.model.name,
+            "rank": one.model.rank, "confidence": one.confidence, "misfit": one.misfit,
+            "parameters": parameters, "points": points}  # fmt: skip
 
 
 def _write(found: list[Any], out: Path) -> list[str]:
@@ -134,13 +146,17 @@ def _parameters(found: list[Any]) -> str:
 
 
 def _points(found: list[Any]) -> str:
-    rows: list[tuple[Any, ...]] = [("series", "ranks", "measured_s", "error_s", "model_s")]
+    rows: list[Any] = [("series", "ranks", "measured_s", "error_s", "model_s")]
     for one in found:
-        curve = one.curve
-        errors = [""] * len(curve) if curve.error is None else curve.error.tolist()
-        points = (curve.ranks.tolist(), curve.latency.tolist(), errors, one.predicted.tolist())
-        rows += [(curve.name, *point) for point in zip(*points, strict=True)]
+        rows += [["" if x is None else x for x in row] for row in _rows_of_points(one)]
     return table(rows)
+
+
+def _rows_of_points(one: Any) -> list[tuple[Any, ...]]:
+    curve = one.curve
+    errors = [None] * len(curve) if curve.error is None else curve.error.tolist()
+    points = (curve.ranks.tolist(), curve.latency.tolist(), errors, one.predicted.tolist())
+    return [(curve.name, *point) for point in zip(*points, strict=True)]
 
 
 def table(rows: list[tuple[Any, ...]]) -> str:

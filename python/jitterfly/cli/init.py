@@ -11,9 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .advise import _noise as noise_table
-from .advise import _scalars as table
-from .options import size
+from .options import noises, pairs, size
 
 EPILOG = """\
 examples:
@@ -167,7 +165,7 @@ def _bytes(text: str) -> int:
 
 
 def _ranks(text: str) -> list[int]:
-    from ..advice.sizes import read_ranks
+    from ..syntax import read_ranks
 
     return sorted(read_ranks(text, "--ranks"))
 
@@ -175,7 +173,7 @@ def _ranks(text: str) -> list[int]:
 def _network(text: str) -> dict[str, Any]:
     from ..network import Network
 
-    fields = {"kind": "loggops"} | table(text, "network")
+    fields = {"kind": "loggops"} | pairs(text, "network")
     Network.from_dict(fields, "--network")
     return fields
 
@@ -183,7 +181,7 @@ def _network(text: str) -> dict[str, Any]:
 def _noise(text: str) -> dict[str, Any]:
     from ..noise import Noise
 
-    fields = noise_table(text)
+    fields = noises([text])[0]
     Noise.from_dict(fields, "--noise")
     return fields
 

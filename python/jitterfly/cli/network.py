@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..fields import shorten
 from ..units import parse_seconds
 from . import network_study
-from .options import size, value
+from .options import add_backend, count, share, size, value
+from .output import add_json, print_json
 from .progress import Phases
 
 if TYPE_CHECKING:
     from ..congestion import Topology
+
+
+_MOST_CHILDREN = 512  # of a switch in a tree that an error names
 
 
 def add_parser(commands: Any) -> None:
@@ -45,6 +50,7 @@ def add_parser(commands: Any) -> None:
     parameters.set_defaults(run=_parameters)
     info = actions.add_parser("info", help="hosts, switches, effective bisection bandwidth")
     _add_network(info)
+    add_json(info)
     info.set_defaults(run=_info)
     run = actions.add_parser(
         "run", help="slowdown of a pattern on random hosts by others' traffic, with its interval"
@@ -54,9 +60,12 @@ def add_parser(commands: Any) -> None:
         "--pattern", default="tree", help="tree, reduce, bruck, recdbl, ring, gather or scatter"
     )
     run.add_argument("--perturbation", default="rand", help="rand, bisect or bisect_fb")
-    run.add_argument("--ratio", type=float, default=0.5, help="perturbing ranks / all ranks")
+    run.add_argument("--ratio", type=share, default=0.5, help="perturbing ranks / all ranks")
     run.add_argument("--rule", default="orcs", help="orcs, orcs1 or ready")
-    run.add_argument("--ranks", type=int, help="of both patterns (default: all hosts)")
+    run.add_argument(
+        "--ranks", type=count, metavar="N", help="of both patterns (default: all hosts)"
+    )
+    add_json(run)
     run.set_defaults(run=_run)
     network_study.add_parser(actions)
 
@@ -85,16 +94,17 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tables", metavar="FILE", help="forwarding tables, with ibnetdiscover")
     parser.add_argument("--routing", help="of --tree: d-mod-k (default), s-mod-k, hash or random")
-    parser.add_argument("--realizations", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--realizations", type=count, metavar="N", default=1000)
+    parser.add_argument("--seed", type=count, metavar="N", default=0)
+    add_backend(parser)
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="of the CPU backend (default: all)"
+        "--threads", type=count, metavar="N", help="of the CPU backend (default: all)"
     )
 
 
 def _network(chosen: argparse.Namespace) -> Topology:
     from ..congestion import FatTree, NetworkMap
+    from ..congestion.trees import NAMED
 
     if chosen.tree is None:
         if chosen.routing is not None:
@@ -106,6 +116,8 @@ def _network(chosen: argparse.Namespace) -> Topology:
     parts = chosen.tree.split(":")
     numbers = [[value(number) for number in part.split(",")] for part in parts]
     if len(parts) == 1 and len(numbers[0]) == 1:
+        if numbers[0][0] not in NAMED:
+            raise ValueError(_no_tree(numbers[0][0]))
         return FatTree.of(numbers[0][0], routing=routing)
     if not 2 <= len(parts) <= 3 or any(isinstance(n, str) for part in numbers for n in part):
         raise ValueError(
@@ -113,6 +125,18 @@ def _network(chosen: argparse.Namespace) -> Topology:
             f"{shorten(chosen.tree)}"
         )
     return FatTree(*numbers, routing=routing)
+
+
+def _no_tree(hosts: Any) -> str:
+    """Why there is no `--tree` of so many hosts, and which one there is."""
+    from ..congestion.trees import NAMED
+
+    known = ", ".join(map(str, NAMED))
+    below = range(min(math.isqrt(hosts), _MOST_CHILDREN), 1, -1) if isinstance(hosts, int) else ()
+    leaf = next((m for m in below if hosts % m == 0 and hosts // m <= _MOST_CHILDREN), None)
+    way = "any other is M:W, children and parents of each level, such as "
+    way += f"{leaf},{hosts // leaf}:1,{leaf}" if leaf else "16,12,24:1,8,12"
+    return f"--tree: hosts must be one of {known}, got {shorten(hosts)}; {way}"
 
 
 def _engine(chosen: argparse.Namespace) -> dict[str, Any]:
@@ -129,6 +153,17 @@ def _info(chosen: argparse.Namespace) -> None:
         found = bisection_bandwidth(
             network, chosen.realizations, chosen.seed, progress=report, **_engine(chosen)
         )
+    if chosen.json:
+        print_json(
+            "network info",
+            hosts=network.hosts,
+            switches=network.switches,
+            directed_links=network.edges,
+            routing=network.routing_name,
+            routes_dropped=network.dropped if isinstance(network, NetworkMap) else 0,
+            bisection_bandwidth=found,
+        )
+        return
     print(f"hosts: {network.hosts}, switches: {network.switches}, directed links: {network.edges}")
     dropped = f", {network.dropped} routes dropped" if isinstance(network, NetworkMap) else ""
     print(f"routing: {network.routing_name}{dropped}")
@@ -165,6 +200,23 @@ def _run(chosen: argparse.Namespace) -> None:
                 )
             )
     name, hosts = case.network.routing_name, case.network.hosts
+    if chosen.json:
+        print_json(
+            "network run",
+            pattern=case.pattern,
+            perturbation=case.perturbation,
+            rule=case.rule,
+            routing=name,
+            hosts=hosts,
+            ranks=case.ranks,
+            z=case.z,
+            ratio=case.ratio,
+            seed=chosen.seed,
+            time_messages=both[0].mean(),
+            unperturbed_messages=both[1].mean(),
+            slowdown_percent=slowdown(*both),
+        )
+        return
     print(f"{case.pattern} against {case.perturbation}, rule {case.rule}, routing {name}")
     print(
         f"z = {case.z} of {case.ranks} ranks (ratio {case.ratio:g}) on {hosts} hosts, "

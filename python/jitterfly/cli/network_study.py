@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
+from .options import count
+from .output import add_json, print_json, tell
 from .progress import Phases
 
 
@@ -31,20 +32,20 @@ def add_parser(actions: Any) -> None:
     study.add_argument(
         "--only", metavar="N", action="append", help="N1, N2, N3, N4 or N5; can be repeated"
     )
-    study.add_argument("--realizations", type=int, help="of each setting (1000; --quick: 100)")
-    study.add_argument("--seed", type=int, default=0)
+    study.add_argument(
+        "--realizations", type=count, metavar="N", help="of each setting (1000; --quick: 100)"
+    )
+    study.add_argument("--seed", type=count, metavar="N", default=0)
     study.add_argument(
         "--out", type=Path, metavar="DIR", default=Path("results/network"), help="results/network"
     )
+    add_json(study)
     study.set_defaults(run=_study)
 
 
 def _study(chosen: argparse.Namespace) -> None:
     from ..congestion import NetworkMap
     from ..report.network import network_study
-
-    def told(what: str) -> None:
-        print(what, file=sys.stderr, flush=True)
 
     files = [*((file, None) for file in chosen.maps), *chosen.map]
     names = [Path(file).name for file, _ in files]
@@ -59,8 +60,11 @@ def _study(chosen: argparse.Namespace) -> None:
             maps={name: NetworkMap.read(*both) for name, both in zip(names, files, strict=True)},
             realizations=chosen.realizations,
             seed=chosen.seed,
-            told=told,
+            told=tell,
             progress=phases,
         )
+    if chosen.json:
+        print_json("network study", findings=path.read_text(encoding="utf-8"), written=[path])
+        return
     print(path.read_text(encoding="utf-8"), end="")
     print(f"\nwritten: {path.parent}")

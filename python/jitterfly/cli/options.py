@@ -1,27 +1,37 @@
-"""Options as text: numbers, and tables such as `period=10us,duration=3us`."""
+"""Options as text: the syntax of `jitterfly.syntax`, with errors that name the option."""
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import math
-import re
-import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+from ..backends import BACKENDS, backend_named
 from ..fields import Component, check_integer, shorten
 from ..noise import Distribution, Noise
-from ..units import BYTES, show_seconds, warn_of_long
+from ..syntax import is_number, read_count, read_noise, read_pairs, read_size
+from ..units import show_seconds, warn_of_long
+from .output import tell
 
 _PLAIN = ("probability", "ratio")  # fields that are no times
 
 
+def add_backend(parser: argparse.ArgumentParser) -> None:
+    """Add `--backend` to argparse's; gpu means cuda."""
+    parser.add_argument(
+        "--backend", type=backend_named, choices=BACKENDS, default="auto", help="gpu is cuda"
+    )
+
+
 def value(text: str) -> Any:
-    """An integer where it looks like one; times stay text, with their units."""
+    """An integer where it looks like one (`syntax.read_count`); times stay text, with units."""
     try:
         return int(text)
     except ValueError:
-        return text
+        return read_count(text, "") if is_number(text) else text
 
 
 def integer(text: str | None, name: str, low: int, high: int) -> int | None:
@@ -29,27 +39,44 @@ def integer(text: str | None, name: str, low: int, high: int) -> int | None:
     return None if text is None else check_integer(value(text), f"--{name}", low, high)
 
 
+def count(text: str) -> int:
+    """The same as a `type` of argparse, where the library checks the range."""
+    found = value(text)
+    if not isinstance(found, int):
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number such as 64, 2^12 or 1e6; got {shorten(text)}"
+        )
+    return found
+
+
+def share(text: str) -> float:
+    """A number, or one in percent, as a `type` of argparse."""
+    try:
+        return number(text, "")
+    except ValueError:
+        told = f"must be a number such as 0.5 or 50%; got {shorten(text)}"
+        raise argparse.ArgumentTypeError(told) from None
+
+
 def size(text: str, name: str) -> int:
-    """The bytes after the option `--name`, such as 8 or 1KiB."""
-    match = re.fullmatch(r"\s*([0-9]{1,19})\s*([A-Za-z]{0,3})\s*", text)
-    if match is None or (match[2] and match[2] not in BYTES):
-        units = ", ".join(BYTES)
-        raise ValueError(f"--{name} must be a whole number, with a unit ({units}) or without; "
-                         f"got {shorten(text)}")  # fmt: skip
-    return int(match[1]) * BYTES[match[2] or "B"]
+    """The bytes after the option `--name`, such as 8, 8K or 1KiB."""
+    return read_size(text, f"--{name}")
 
 
 def pairs(text: str, name: str) -> dict[str, Any]:
     """A table from `key=value,key=value`."""
-    table: dict[str, Any] = {}
-    for part in text.split(","):
-        key, equals, entry = (piece.strip() for piece in part.partition("="))
-        if not key or not equals or not entry:
-            raise ValueError(f"--{name} must look like key=value,key=value; got {shorten(text)}")
-        if key in table:
-            raise ValueError(f"--{name} has the key {key!r} twice; got {shorten(text)}")
-        table[key] = value(entry)
-    return table
+    return read_pairs(text, f"--{name}")
+
+
+def noises(texts: list[str]) -> list[dict[str, Any]]:
+    """The noise after each `--noise`: a noise file, or `key=value,key=value`."""
+    for text in texts:
+        if "=" not in text and not Path(text).exists():
+            raise ValueError(
+                "--noise must look like key=value,key=value, or be a noise file: "
+                f"{shorten(text)[1:-1]} can not be read (No such file or directory)"
+            )
+    return [read_noise(text, "--noise") for text in texts]
 
 
 def tell_of_wait(rounds: float) -> None:
@@ -58,13 +85,13 @@ def tell_of_wait(rounds: float) -> None:
 
     if not is_shipped(math.ceil(rounds)):
         told = f"no table for 2^{math.ceil(rounds)} ranks is shipped: making it may take minutes"
-        print(told, file=sys.stderr, flush=True)
+        tell(told)
 
 
 def number(text: str, name: str) -> float:
-    """The finite number after the option `--name`."""
+    """The finite number after the option `--name`, or in percent."""
     try:
-        found = float(text)
+        found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
@@ -82,7 +109,7 @@ def check_units(chosen: Any, names: Iterable[str]) -> None:
 def tell_understood(network: Component, noise: Iterable[Noise]) -> None:
     """Say on standard error what the options were read as, every time with its unit."""
     for kind, one in [("network", network), *(("noise", one) for one in noise)]:
-        print(f"{kind}: {one.kind}, {_fields(one)}", file=sys.stderr, flush=True)
+        tell(f"{kind}: {one.kind}, {_fields(one)}")
 
 
 def _fields(component: Component) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
+from ..fields import did_you_mean
+from ..syntax import HELP
 from ..version import __version__
 from . import (
     advise,
@@ -14,6 +17,7 @@ from . import (
     init,
     network,
     noise,
+    output,
     reproduce,
     results,
     run,
@@ -33,6 +37,7 @@ examples:
   jitterfly reproduce --quick
   jitterfly trace --ranks 16 --within all --out trace.png
   jitterfly advise --ranks 2^4..2^12 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us --out advice
+How numbers, sizes, ranges and noise are written: jitterfly help syntax
 """
 
 
@@ -41,6 +46,26 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:  # type: ignore[override]
         self.exit(2, f"jitterfly: error: {' '.join(message.split())} (see {self.prog} --help)\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """With the word that was probably meant, which argparse has from Python 3.14 on."""
+        if action.choices is not None and value not in action.choices:
+            words = [str(choice) for choice in action.choices]
+            told = f"invalid choice: {value!r}{did_you_mean(value, words)}"
+            raise argparse.ArgumentError(action, f"{told}; choose from {', '.join(words)}")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's; `stranger` of the result is the parser that did not know an argument."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest and not hasattr(found, "stranger"):  # the innermost parser is done first
+            found.stranger = self
+        return found, rest
+
+    def unrecognized(self, arguments: Sequence[str]) -> None:
+        """End with an error of usage that names the option that was probably meant."""
+        word = arguments[0].partition("=")[0]
+        hint = did_you_mean(word, list(self._option_string_actions)) if word[:1] == "-" else ""
+        self.error(f"unrecognized arguments: {' '.join(arguments)}{hint}")
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -52,7 +77,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _parser()
     chosen, rest = parser.parse_known_args(arguments)
     if rest and chosen.command != "bench":
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        chosen.stranger.unrecognized(rest)
     chosen.rest = rest
     return chosen
 
@@ -74,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_parser(commands)
     theory.add_parser(commands)
     info = commands.add_parser("info", help="devices, build, versions")
+    output.add_json(info)
     info.set_defaults(run=_info)
     trace.add_parser(commands)
     goal.add_parser(commands)
@@ -84,14 +110,45 @@ def _parser() -> argparse.ArgumentParser:
     advise.add_parser(commands)
     bench = commands.add_parser("bench", help="speed of the engine", add_help=False)
     bench.set_defaults(run=_bench)
+    help_ = commands.add_parser(
+        "help", help="of a command; `help syntax`: how numbers, sizes, ranges and noise are written"
+    )
+    help_.add_argument("topic", nargs="*", metavar="COMMAND|syntax")
+    help_.set_defaults(run=_help, parser=parser)
     for command in commands.choices.values():
         command.allow_abbrev = False
+        if command is not bench:  # which has them by itself
+            _add_levels(command)
     return parser
 
 
-def _info(_: argparse.Namespace) -> None:
-    from ..info import info_lines
+def _add_levels(parser: argparse.ArgumentParser) -> None:
+    """Add `-q` and `-v` to a command, or to all that it holds."""
+    groups = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    for group in groups:
+        for command in group.choices.values():
+            _add_levels(command)
+    if not groups:
+        output.add_levels(parser)
 
+
+def _help(chosen: argparse.Namespace) -> None:
+    if chosen.topic == ["syntax"]:
+        print(HELP, end="")
+        return
+    try:
+        chosen.parser.parse_args([*chosen.topic, "--help"])
+    except SystemExit as stop:
+        if stop.code:
+            raise
+
+
+def _info(chosen: argparse.Namespace) -> None:
+    from ..info import info, info_lines
+
+    if chosen.json:
+        output.print_json("info", **info())
+        return
     print("\n".join(info_lines()))
 
 

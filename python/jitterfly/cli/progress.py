@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
 from typing import Any, TextIO
 
 from ..sweep.progress import show_time
+from .output import progress_stream
 
 QUIET = 2.0  # seconds in which nothing is said: what is quick needs no progress
 SOON = 1.0  # seconds between lines of different phases
@@ -25,7 +25,7 @@ class Phases:
     """
 
     def __init__(self, stream: TextIO | None = None, begun: float | None = None) -> None:
-        self.stream = stream or sys.stderr
+        self.stream = stream or progress_stream()
         self.begun = time.monotonic()
         self.started = self.last = self.begun if begun is None else begun
         self.name = self.told = ""

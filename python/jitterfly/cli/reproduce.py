@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from .output import progress_stream
 from .run import WORKERS, add_options, options
 
 
@@ -42,7 +43,10 @@ def add_parser(commands: Any) -> None:
 
 def _reproduce(chosen: argparse.Namespace) -> None:
     from ..report.reproduce import reproduce
+    from ..sweep.executors import check_not_copies
 
+    if chosen.workers != "mpi":
+        check_not_copies()
     name = "reproduce_quick" if chosen.quick else "reproduce"
     out = chosen.out or Path("results") / name
     page = reproduce(
@@ -51,6 +55,7 @@ def _reproduce(chosen: argparse.Namespace) -> None:
         only=chosen.only,
         with_theory=not chosen.only,
         with_networks=True,
+        stream=progress_stream(),
         **options(chosen),
     )
     print(f"written: {page}")

@@ -6,9 +6,13 @@ import argparse
 import math
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .run import check_study, show
+from .output import add_json, print_json
+from .run import check_study, contents, show
+
+if TYPE_CHECKING:
+    from ..store.standing import Standing
 
 
 def add_parsers(commands: Any) -> None:
@@ -17,6 +21,7 @@ def add_parsers(commands: Any) -> None:
     status.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
     status.add_argument("--open", action="store_true", help="only cells that are not finished")
     status.add_argument("--all", action="store_true", help="every cell, however many there are")
+    add_json(status)
     status.set_defaults(run=_status)
 
     plot = commands.add_parser("plot", help="draw a picture and print the table of a run again")
@@ -24,6 +29,7 @@ def add_parsers(commands: Any) -> None:
     plot.add_argument("--kind", metavar="KIND", help="default: the study's; see sweeps/README.md")
     plot.add_argument("--observable", metavar="NAME", help="for kinds that show one")
     plot.add_argument("--out", type=Path, metavar="FILE", help="png, pdf or svg")
+    add_json(plot)
     plot.set_defaults(run=_plot)
 
     compare = commands.add_parser(
@@ -35,6 +41,7 @@ def add_parsers(commands: Any) -> None:
     compare.add_argument("a", metavar="A", help="DIR, or DIR:VARIANT")
     compare.add_argument("b", metavar="B", help="DIR, or DIR:VARIANT")
     compare.add_argument("--observable", metavar="NAME", help="default: completion, last rank")
+    add_json(compare)
     compare.set_defaults(run=_compare)
 
     merge = commands.add_parser("merge", help="join shards, or runs on several machines")
@@ -57,10 +64,42 @@ def _status(chosen: argparse.Namespace) -> None:
     from . import terminal
 
     found = standing(chosen.results)
+    if chosen.json:
+        print_json("status", **_progress(found, chosen.open))
+        return
     most = None if chosen.all else MOST_OF_ALL
     print(status(found, only_open=chosen.open, width=terminal.width(), most=most))
     if most is not None and len(found.cells) > most:
         print("--all prints every cell, --open those that are not finished")
+
+
+def _progress(found: Standing, only_open: bool) -> dict[str, Any]:
+    """What `status` prints, for programs."""
+    rows = [
+        {
+            "place": dict(zip(found.axes, cell.coordinates, strict=True)),
+            "realizations": cell.available,
+            "at_most": cell.limit,
+            "complete": cell.complete,
+            "targets": [
+                {"target": str(one.target), "met": one.met, "error": one.error, "why": one.why,
+                 "estimate": one.estimate}
+                for one in cell.states
+            ],
+        }
+        for cell in found.cells
+        if not (only_open and cell.complete)
+    ]  # fmt: skip
+    return {
+        "path": found.path,
+        "study": found.title,
+        "running": found.holder,
+        "seconds_old": found.age,
+        "finished": sum(cell.complete for cell in found.cells),
+        "cells": len(found.cells),
+        "realizations": sum(cell.available for cell in found.cells),
+        "rows": rows,
+    }
 
 
 def _plot(chosen: argparse.Namespace) -> None:
@@ -75,6 +114,9 @@ def _plot(chosen: argparse.Namespace) -> None:
     path = chosen.out or store.path / f"{name}.png"
     draw.check_path(path)
     draw.draw(Results(store), path, kind=chosen.kind, observable=chosen.observable)
+    if chosen.json:
+        print_json("plot", **contents(store), written=[path])
+        return
     if not given:
         show(store)
         print()
@@ -95,6 +137,15 @@ def _compare(chosen: argparse.Namespace) -> None:
     axes = [axis.name for axis in sides[0].store.study.axes]
     header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
     unit = sides[0].family(sides[0].store.places[0]).unit
+    if chosen.json:
+        told = [
+            {"place": dict(zip(axes, verdict.labels, strict=True)), "unit": unit,
+             "realizations": verdict.realizations, "mean_a": verdict.a, "mean_b": verdict.b,
+             "ratio": verdict.ratio, "b_wins": verdict.b_wins, "winner": verdict.faster or None}
+            for verdict in found
+        ]  # fmt: skip
+        print_json("compare", a=chosen.a, b=chosen.b, rows=told)
+        return
     rows = [
         [
             *verdict.labels,

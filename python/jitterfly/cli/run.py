@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from .options import integer
+from .options import add_backend, integer
+from .output import add_json, print_json, progress_stream, tell, written
 
 WORKERS = """\
 workers:
@@ -27,7 +28,7 @@ All of them give the same samples, to the last bit.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that say how a study is run, not which."""
-    parser.add_argument("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    add_backend(parser)
     parser.add_argument("--threads", metavar="N", help="of the CPU backend (default: all)")
     parser.add_argument("--workers", metavar="N", help="a number, gpus, sockets or mpi: see below")
     parser.add_argument(
@@ -51,6 +52,18 @@ def options(chosen: argparse.Namespace) -> dict[str, Any]:
         "on_error": chosen.on_error,
         "force": chosen.force,
     }
+
+
+def check_started_once(chosen: argparse.Namespace) -> None:
+    """Raise ValueError where `mpiexec` or `srun` started the command several times by mistake."""
+    from ..sweep.executors import check_not_copies
+
+    if chosen.workers == "mpi":
+        return  # which is checked, and has words of its own
+    try:
+        check_not_copies()
+    except ValueError as error:
+        raise ValueError(f"{error}; or each runs a part of its own: --shard I/N") from None
 
 
 def add_parser(commands: Any) -> None:
@@ -82,6 +95,7 @@ def add_parser(commands: Any) -> None:
     )
     run.add_argument("--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N")
     add_options(run)
+    add_json(run)
     run.set_defaults(run=_run)
 
 
@@ -136,9 +150,11 @@ def _run(chosen: argparse.Namespace) -> int:
     if str(chosen.study) == "list" and not chosen.study.is_file():
         print("\n".join(_shipped()))
         return 0
+    if chosen.shard is None and not chosen.dry_run:
+        check_started_once(chosen)
     path = find_study(chosen.study)
     if path != chosen.study:
-        print(f"study: {path}", file=sys.stderr)
+        tell(f"study: {path}")
     study = load_study(path, full=chosen.full)
     out = chosen.out or Path("results") / (f"{study.name}_full" if study.full else study.name)
     given = {
@@ -152,12 +168,16 @@ def _run(chosen: argparse.Namespace) -> int:
         return 0
     if not draw.can_draw() and given["shard"] is None:
         print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
-    store = run_study(study, out, **given, **options(chosen))
+    store = run_study(study, out, stream=progress_stream(), **given, **options(chosen))
+    names = ["summary.csv", "records/", "store.json", "study.toml"]
+    if chosen.json:
+        names += [f"{study.name}.png"] if draw.can_draw() and given["shard"] is None else []
+        print_json("run", **contents(store), written=written(store.path, names))
+        return 0
     if given["shard"] is not None:
         print(f"written to {store.path}; when all are there: jitterfly merge {out}")
         return 0
     show(store)
-    names = ["summary.csv", "records/", "store.json", "study.toml"]
     names += [f"{study.name}.png"] if draw.can_draw() else []
     print(f"\nwritten to {store.path}: {', '.join(names)}")
     return 0
@@ -212,6 +232,39 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any]) -> str:
     if study.targets:
         lines.append("from: every target is met at the first look; to: the budget is spent")
     return "\n".join([*lines, "nothing was written"])
+
+
+def contents(store: Any) -> dict[str, Any]:
+    """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
+    from ..analysis.results import Results
+    from ..claims.report import judge
+    from ..store.table import COLUMNS, read_numbers
+
+    study, numbers = store.study, read_numbers(store.path)
+    axes = numbers.axis_names
+    rows = [
+        {
+            "place": dict(zip(axes, row, strict=False)),
+            **dict(zip(COLUMNS, row[len(axes) :], strict=True)),
+        }
+        for row in numbers.rows()
+    ]
+    whole = sum(map(store.complete, store.places)) == len(store.places)
+    claims = [
+        {
+            "name": one.name,
+            "source": one.claim.source,
+            "text": one.claim.text,
+            "verdict": one.verdict,
+            "findings": [
+                {"where": part.where, "verdict": part.verdict, "text": part.text}
+                for part in one.findings
+            ],
+        }
+        for one in (judge(Results(store)) if whole and study.claims else [])
+    ]
+    return {"path": store.path, "study": study.name, "title": study.title, "seed": study.seed,
+            "rows": rows, "claims": claims}  # fmt: skip
 
 
 def show(store: Any) -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from .advise import _noise as noise_table
-from .advise import _scalars as table
-from .options import integer, size
+from .options import add_backend, integer, noises, pairs, size
+from .output import add_json, print_json, progress_stream
 
 EPILOG = """\
 examples:
@@ -47,10 +46,11 @@ def add_parser(commands: Any) -> None:
     add("--work", metavar="TIME", default="0", help="CPU time of a compute phase before each")
     add("--realizations", metavar="N", help="for each number of ranks (default 2,000)")
     add("--seed", metavar="N", default="0", help="default 0")
-    add("--backend", choices=("auto", "cpu", "cuda"), default="auto")
+    add_backend(parser)
     add("--threads", metavar="N", help="of the CPU backend (default: all)")
     add("--out", type=Path, metavar="DIR", help="table (CSV) and picture go there")
     add("--picture", type=Path, metavar="FILE", help="the picture alone: .png, .pdf or .svg")
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -65,7 +65,7 @@ def _run(chosen: argparse.Namespace) -> None:
     network: Network = USUAL_NETWORK
     if chosen.network is not None:
         network = Network.from_dict(
-            {"kind": "loggops"} | table(chosen.network, "network"), "--network"
+            {"kind": "loggops"} | pairs(chosen.network, "network"), "--network"
         )
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
@@ -77,7 +77,7 @@ def _run(chosen: argparse.Namespace) -> None:
     show = _Line(f"network: {in_words(network)}{given}")
     try:
         found = slowdown(
-            [Noise.from_dict(noise_table(text), "--noise") for text in chosen.noise],
+            [Noise.from_dict(one, "--noise") for one in noises(chosen.noise)],
             chosen.ranks,
             network=network,
             algorithm=Algorithm.from_dict({"kind": chosen.algorithm}, "--algorithm"),
@@ -93,6 +93,21 @@ def _run(chosen: argparse.Namespace) -> None:
         )
     finally:
         show.end()
+    if chosen.json:
+        written = _write(found, chosen)
+        print_json(
+            "slowdown",
+            noise=[one.to_dict() for one in found.case.noise],
+            network=found.case.network.to_dict(),
+            algorithm=found.case.algorithm.to_dict(),
+            message_bytes=found.case.message_bytes,
+            cycles=found.case.cycles,
+            work=found.case.work,
+            seed=found.seed,
+            rows=[row._asdict() for row in found.rows],
+            written=written,
+        )
+        return
     print("\n".join([found.title(), "", *found.lines(), "", *found.notes()]), flush=True)
     written = _write(found, chosen)
     if written:
@@ -118,20 +133,21 @@ class _Line:
 
     def __init__(self, network: str) -> None:
         self.network = network
-        self.terminal = sys.stderr.isatty()
+        self.stream = progress_stream()
+        self.terminal = self.stream.isatty()
         self.last = time.monotonic()
 
     def __call__(self, done: int, count: int, ranks: int) -> None:
         if done == 0:
-            print(self.network, file=sys.stderr, flush=True)
+            print(self.network, file=self.stream, flush=True)
         text = f"{done} of {count} done, simulating {ranks:,} ranks"
         if self.terminal:
-            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+            print(f"\r\033[K{text}", end="", file=self.stream, flush=True)
         elif time.monotonic() - self.last > _QUIET:
             self.last = time.monotonic()
-            print(text, file=sys.stderr, flush=True)
+            print(text, file=self.stream, flush=True)
 
     def end(self) -> None:
         """Take the line away."""
         if self.terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            print("\r\033[K", end="", file=self.stream, flush=True)

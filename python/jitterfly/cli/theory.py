@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
+
+from .output import add_json, print_json, tell
 
 
 def add_parser(commands: Any) -> None:
@@ -22,13 +23,15 @@ def add_parser(commands: Any) -> None:
     theory.add_argument(
         "--out", type=Path, metavar="DIR", default=Path("results"), help="default: results"
     )
+    add_json(theory)
     theory.set_defaults(run=_theory)
 
 
 def _theory(chosen: argparse.Namespace) -> None:
     from ..report.theory import write
 
-    def told(what: str) -> None:
-        print(what, file=sys.stderr, flush=True)
-
-    print(f"written: {write(chosen.out, quick=not chosen.full, told=told)}")
+    page = write(chosen.out, quick=not chosen.full, told=tell)
+    if chosen.json:
+        print_json("theory", written=[page])
+        return
+    print(f"written: {page}")

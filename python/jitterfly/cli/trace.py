@@ -10,7 +10,7 @@ from ..case import Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
 from ..trace.limits import MOST_RANKS, check_size
 from .casefile import add_case, read_case
-from .options import integer, pairs, size, tell_understood, value
+from .options import integer, noises, pairs, size, tell_understood, value
 
 _CASE = ("ranks", "within", "after", "network", "noise", "jitter", "bytes", "cycles", "work")
 _NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
@@ -33,7 +33,12 @@ def add_parser(commands: Any) -> None:
     )
     trace.add_argument("--after", metavar="T", help="redundant exchanges after the butterfly (0)")
     trace.add_argument("--network", metavar="K=V,...", help=f"default {_NETWORK}")
-    trace.add_argument("--noise", metavar="K=V,...", help=f"periodic noise or none ({_NOISE})")
+    trace.add_argument(
+        "--noise",
+        metavar="FILE|K=V,...",
+        action="append",
+        help=f"may be given several times, or none (default {_NOISE})",
+    )
     trace.add_argument("--jitter", metavar="K=V,...", help="network jitter (none)")
     trace.add_argument("--bytes", metavar="N", help="message size, such as 1KiB (default 8)")
     trace.add_argument("--cycles", metavar="N", help="default 1")
@@ -98,9 +103,9 @@ def _from_options(chosen: argparse.Namespace) -> Case:
                 f"--within must be all, none, or levels such as 1,3; got {shorten(within)}"
             )
         algorithm["within"] = levels
-    noise = []
-    if chosen.noise != "none":
-        noise.append({"kind": "periodic"} | pairs(_given(chosen, "noise", _NOISE), "noise"))
+    noise: list[dict[str, Any]] = []
+    if chosen.noise != ["none"]:
+        noise += noises([_NOISE] if chosen.noise is None else chosen.noise)
     if chosen.jitter is not None:
         noise.append({"kind": "jitter"} | pairs(chosen.jitter, "jitter"))
     network = {"kind": "loggops"} | pairs(_given(chosen, "network", _NETWORK), "network")

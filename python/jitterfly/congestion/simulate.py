@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core, memory
-from ..backends import BackendError, check_run, reporting, tell_of_cpu
+from ..backends import BackendError, backend_named, check_run, reporting, tell_of_cpu
 from ..fields import shorten
 from .case import DELAYS, RULES, CongestionCase
 from .program import compile_congestion
@@ -41,7 +41,7 @@ def simulate_congestion(
     seed : int
         From 0 to 2^64 - 1. Cases with the same seed and network size see the same placements, and
         with the same z the same traffic, so that differences between their samples are paired.
-    backend : "auto", "cpu" or "cuda"
+    backend : "auto", "cpu" or "cuda" (also "gpu")
         "auto" takes the GPU if there is one; where its memory is not enough, the CPU, with a
         `RuntimeWarning`. The result is the same to the last bit.
     threads : int, optional
@@ -77,6 +77,7 @@ def simulate_congestion(
     """
     if not isinstance(case, CongestionCase):
         raise ValueError(f"case must be a CongestionCase, got {shorten(case)}")
+    backend = backend_named(backend)
     realizations, seed, first = check_run(realizations, seed, backend, threads, progress, first)
     if not isinstance(histogram, (bool, np.bool_)):
         raise ValueError(f"histogram must be True or False, got {shorten(histogram)}")

@@ -110,7 +110,10 @@ class FatTree(Topology, kind="fat_tree"):
         """
         if hosts not in NAMED:
             words = ", ".join(map(str, NAMED))
-            raise ValueError(f"hosts must be one of {words}, got {shorten(hosts)}")
+            raise ValueError(
+                f"hosts must be one of {words}, got {shorten(hosts)}; any other tree is made of "
+                "the children and parents of its levels, such as FatTree([16, 12, 24], [1, 8, 12])"
+            )
         m, w = NAMED[hosts]
         return cls(m, w, **options)
 

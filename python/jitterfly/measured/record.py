@@ -121,7 +121,7 @@ def record(
     parts = tuple(_detours(one, hz) for one, hz in zip(found, rates, strict=True))
     source = facts(parts, found, rates, quantum)
     if stopped:
-        source["stopped"] = f"by Ctrl-C, after {_seconds(parts[0]):.3g} of {seconds:g} s"
+        source["stopped"] = f"by {stopped}, after {_seconds(parts[0]):.3g} of {seconds:g} s"
     reasons = [
         f"CPU {one['cpu']}: {reason}"
         for one, hz in zip(found, rates, strict=True)
@@ -147,8 +147,8 @@ def _once(
     wanted: float | None,
     raised: Mapping[int, int],
     progress: Progress | None,
-) -> tuple[list[dict[str, Any]], host.Snapshot, host.Snapshot, bool]:
-    """One recording: what each CPU found, the machine before and after, whether Ctrl-C ended it."""
+) -> tuple[list[dict[str, Any]], host.Snapshot, host.Snapshot, str]:
+    """One recording: what each CPU found, the machine before and after, what stopped it."""
     with ExitStack() as stack:
         stack.enter_context(host.elsewhere(cpus))
         recorders = [
@@ -241,21 +241,21 @@ def _excess(wanted: float | None, calm: dict[str, Any]) -> int:
 
 def _wait(
     recorders: Sequence[Any], seconds: float, per_second: float, progress: Progress | None
-) -> bool:
-    """Until the end; whether Ctrl-C was before it."""
+) -> str:
+    """Until the end; what was before it: "Ctrl-C", the name of another signal, or ""."""
     start = _core.read_counter()
     try:
         while not all(recorder.wait(_SEEN / len(recorders)) for recorder in recorders):
             if progress is not None:
                 passed = (_core.read_counter() - start) / per_second
                 progress(min(passed, seconds), sum(recorder.count for recorder in recorders))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         for recorder in recorders:
             recorder.stop()
         while not all(recorder.wait(_SEEN) for recorder in recorders):
             pass
-        return True
-    return False
+        return str(stop) or "Ctrl-C"
+    return ""
 
 
 def _detours(found: dict[str, Any], hz: Rate) -> Detours:

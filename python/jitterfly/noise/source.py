@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..fields import Component, shorten
+from ..syntax import read_noise
 
 MOST_OF_A_KIND = 256
 _DEFAULTS = {"begin": 0.0, "shared": False}  # fields that cases did not always have
@@ -131,6 +132,12 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
     except TypeError:  # nothing to go through
         raise ValueError(f"{rule}, got {shorten(values)}") from None
     kinds: dict[str, int] = {}
+    sources = tuple(
+        Noise.from_dict(read_noise(source, f"noise[{i}]"), f"noise[{i}]")
+        if isinstance(source, str)
+        else source
+        for i, source in enumerate(sources)
+    )
     for source in sources:
         if not isinstance(source, Noise):
             raise ValueError(f"{rule}, got {shorten(source)}")

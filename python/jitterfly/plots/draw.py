@@ -18,7 +18,7 @@ from ..store import Store
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MISSING = "matplotlib is not installed (pip install 'jitterfly[plot]')"
+MISSING = "matplotlib is not installed (pip install matplotlib)"
 
 
 def can_draw() -> bool:

@@ -32,7 +32,7 @@ _LONG = {
 
 
 def optional(name: str) -> Any:
-    """A module of a package that is installed with jitterfly[data].
+    """A module of a package that only some formats need.
 
     Raises:
         ValueError: it is not installed; the message says how to.
@@ -40,7 +40,7 @@ def optional(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ValueError(f"this needs {name} ({error}): pip install 'jitterfly[data]'") from None
+        raise ValueError(f"this needs {name} ({error}): pip install {name}") from None
 
 
 def to_xarray(store: Store, confidence: float = 0.95) -> xarray.Dataset:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..observables.target import Target
 from ..studies.budget import Budget
 from ..studies.place import STREAM_VERSION
 from ..studies.reading import parse_study
+from ..studies.schema import BaseReplaced
 from ..studies.study import Study
 from ..version import __version__
 
@@ -146,7 +148,8 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     """study.toml of the directory `path`, with the seed, budget and targets of the run."""
     file = path / STUDY
     text = read_text(file)
-    with files_from(path.absolute(), path.absolute() / FILES):
+    with files_from(path.absolute(), path.absolute() / FILES), warnings.catch_warnings():
+        warnings.simplefilter("ignore", BaseReplaced)  # it was said when the study was run
         study = parse_study(text, full=meta["full"], where=str(file))
     try:
         study = replace(

@@ -37,6 +37,7 @@ class Cell(NamedTuple):
     """One place: realizations that are there and that were looked at, and its targets."""
 
     labels: tuple[str, ...]
+    coordinates: tuple[float | str, ...]
     available: int
     looked: int
     limit: int
@@ -54,6 +55,7 @@ class Cell(NamedTuple):
         looked = decision.realizations if decision.look >= 0 else min(available, place.limit)
         return cls(
             tuple(place.labels.values()),
+            tuple(place.coordinates.values()),
             available,
             looked,
             place.limit,
@@ -94,7 +96,7 @@ class Standing:
         """For `from_json`; targets by their number."""
         number = {target: i for i, target in enumerate(self.targets)}
         cells = [
-            [*cell[:5], [[number[s.target], *_plain_reached(s)] for s in cell.states]]
+            [*cell[:6], [[number[s.target], *_plain_reached(s)] for s in cell.states]]
             for cell in self.cells
         ]
         table = {
@@ -113,10 +115,11 @@ class Standing:
         cells = tuple(
             Cell(
                 tuple(labels),
+                tuple(coordinates),
                 *numbers,
                 tuple(_reached(targets[i], *state) for i, *state in states),
             )
-            for labels, *numbers, states in table["cells"]
+            for labels, coordinates, *numbers, states in table["cells"]
         )
         return cls(path, table["title"], tuple(table["axes"]), targets, cells, age, who)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..fields import shorten
+from ..syntax import read_values
 from . import derived
 from .casetable import Frozen, freeze
 from .points import Point, check_path, label_of, listed, log2_values, named_points, zip_points
@@ -25,7 +26,7 @@ class Axis:
     name : str
         Such as "ranks".
     values : list, optional
-        Values of the field `path`.
+        Values of the field `path`; text such as ``"64..8192"`` is a range (`jitterfly.syntax`).
     path : str, optional
         Which field, such as "noise.0.duration"; the axis's name where it is left out.
     log2 : [first, last], optional
@@ -81,7 +82,10 @@ class Axis:
         else:
             path = check_path(name if path is None else path, f"{where}.path")
             key = f"{where}.values"
-            found = log2_values(log2, where) if log2 is not None else listed(values, key)
+            if log2 is not None:
+                found = log2_values(log2, where)
+            else:
+                found = listed(read_values(values, path, where), key)
             found = freeze(found, key)
             made = [Point(label_of(value), Frozen({path: value})) for value in found]
         self._put(name, made, path=path or "")

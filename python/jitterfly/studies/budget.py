@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, check_integer, shorten
+from ..fields import MOST_REALIZATIONS, shorten
+from ..syntax import read_count, read_size
 
 _FEW = 100  # fewer tell little, and nothing about rare noise
 
@@ -41,12 +42,14 @@ class Budget:
     def __post_init__(self) -> None:
         if self.max is None:
             raise ValueError("realizations lacks the key 'max': how many a place may have at most")
-        high = check_integer(self.max, "realizations.max", 1, MOST_REALIZATIONS)
+        high = read_count(self.max, "realizations.max", 1, MOST_REALIZATIONS)
         low = self.min
-        low = min(_FEW, high) if low is None else check_integer(low, "realizations.min", 1, high)
+        low = min(_FEW, high) if low is None else read_count(low, "realizations.min", 1, high)
         rounds = _check_rounds(self.rank_rounds)
-        check_integer(self.raw_bytes, "realizations.raw_bytes", 0, 2**62)
-        for name, value in (("min", low), ("max", high), ("rank_rounds", rounds)):
+        raw = read_size(self.raw_bytes, "realizations.raw_bytes")
+        for name, value in (
+            ("min", low), ("max", high), ("rank_rounds", rounds), ("raw_bytes", raw),
+        ):  # fmt: skip
             object.__setattr__(self, name, value)
 
     def realizations(self, cost: int) -> int:

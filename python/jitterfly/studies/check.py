@@ -11,7 +11,7 @@ from ..observables.select import NOISE_FREE
 from . import derived
 from .axes import Axis
 from .budget import Budget
-from .casetable import get_path, leaves
+from .casetable import leaves
 
 Groups = dict[str, list[list[str]]]
 
@@ -109,16 +109,6 @@ def check_budget(study: Any) -> None:
         raise ValueError(
             f"case: observe must be 'completion' or 'spread' in a study, got {observe!r}"
         )
-
-
-def check_base(base: Mapping[str, Any], groups: Groups) -> None:
-    """Raise ValueError if every point of a group sets a field of the base case."""
-    for leaf in leaves(base):
-        if get_path(base, leaf) == {}:
-            continue  # makes room in a list, for an axis to fill
-        for name, points in groups.items():
-            if points and all(_covers(point, leaf) for point in points):
-                raise ValueError(f"case: {leaf!r} is set by all of {name}, so leave it out")
 
 
 def covered(base: Mapping[str, Any], groups: Groups) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,9 +12,10 @@ from ..case import Case
 from ..fields import Component, shorten
 from ..observables import Completion, Observable, Slowdown, read_observable
 from ..observables.target import Target
+from ..syntax import read_noises
 from .axes import Axis, read_axis
 from .budget import Budget
-from .casetable import Frozen, freeze, without
+from .casetable import Frozen, freeze, get_path, without
 from .check import covered
 from .points import Point, listed, read_settings
 from .tables import STUDY, Table, merge
@@ -22,6 +24,10 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+
+class BaseReplaced(UserWarning):
+    """A value of the base case is none of any cell: axes or variants set the field."""
 
 
 def read_variants(value: Any) -> tuple[Point, ...]:
@@ -61,18 +67,31 @@ def read_target(value: Any) -> Target:
 def read_base(value: Any, groups: Mapping[str, Any]) -> Frozen:
     """The base case as a table.
 
-    A `Case`, and a network or noise in a table, must hold all values even where axes replace them:
-    those are left out.
+    What axes replace is left out. A `Case`, and a network or noise in a table, must hold all values
+    even so; of what was written without need, a warning tells.
     """
     if not isinstance(value, (Case, Mapping)):
         raise ValueError(f"case must be a Case or a table, got {shorten(value)}")
     whole = isinstance(value, Case)
-    table = freeze(value.to_dict() if isinstance(value, Case) else value, "case")
-    unused = {
+    if isinstance(value, Case):
+        value = value.to_dict()
+    elif "noise" in value:
+        value = {**value, "noise": read_noises(value["noise"])}
+    table = freeze(value, "case")
+    unused = covered(table, groups)
+    written = [
         path
-        for path in covered(table, groups)
-        if whole or any(isinstance(part, Component) for part in _along(value, path))
-    }
+        for path in unused
+        if not whole
+        and get_path(table, path) != {}  # makes room in a list, for an axis to fill
+        and not any(isinstance(part, Component) for part in _along(value, path))
+    ]
+    for path in sorted(written):
+        warnings.warn(
+            f"case: {path!r} is set by an axis or by all variants, too, and these count",
+            BaseReplaced,
+            stacklevel=4,
+        )
     if whole and table["observe"] == "completion":
         unused.add("observe")
     return without(table, unused)

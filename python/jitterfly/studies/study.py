@@ -114,7 +114,6 @@ class Study:
         groups = check.groups_of(self)
         check.check_paths(self, groups)
         put("case", read_base(self.case, groups))
-        check.check_base(self.case, groups)
         check.check_budget(self)
         # The same description with another seed or budget is quick.
         description = describe(self)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..backends import BACKENDS, check_backend
+from ..backends import BACKENDS, backend_named, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables.target import Target
 from ..phases import each
@@ -17,6 +17,7 @@ from ..store.standing import Diary
 from ..store.store import Store
 from ..studies.reading import load_study
 from ..studies.study import Study
+from ..syntax import read_count
 from . import executors
 from .feed import Feed
 from .progress import Progress
@@ -25,7 +26,7 @@ from .shard import Shard
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C during a run; the message says what was kept."""
+    """Ctrl-C or SIGTERM during a run; the message says what was kept."""
 
 
 class PlacesFailed(RuntimeError):
@@ -83,6 +84,7 @@ def run(
         OSError: `out` can not be written, or the file of the study not be read.
         Stopped: Ctrl-C. What was run is on disk; the same call goes on from there.
     """
+    backend = backend_named(backend)
     check_choice(on_error, "on_error", ("stop", "finish"))
     if executor is not None and workers is not None:
         raise ValueError("workers must be None where an executor is given")
@@ -154,7 +156,7 @@ def overridden(
             Target.parse(target) if isinstance(target, str) else target for target in targets
         )
     if realizations is not None:
-        most = check_integer(realizations, "realizations", 1, MOST_REALIZATIONS)
+        most = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
         least = min(study.budget.min, most) if changed.get("targets", study.targets) else most
         changed["budget"] = replace(study.budget, min=least, max=most, rank_rounds=float("inf"))
     return replace(study, **changed) if changed else study

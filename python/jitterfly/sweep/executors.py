@@ -134,16 +134,42 @@ def _stay(group: list[int] | None) -> None:
 
 
 def _leave_signals() -> None:
-    """Ctrl-C is for rank 0, which ends the job."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Ctrl-C and SIGTERM, which all ranks get, are for rank 0: it ends the job.
+
+    A launcher kills all ranks as soon as one of them dies of a signal, before rank 0 is in order.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def check_not_copies() -> None:
+    """Raise ValueError if a launcher started this program several times, and none knows the others.
+
+    For a program that is run whole, not for one that divides work between ranks by itself.
+    """
+    number = gpu.world_size() or 1
+    if number == 1 or _mpi_world():
+        return
+    if _under_mpi():
+        raise ValueError(
+            f"the launcher started {number} processes, and mpi4py sees 1: the MPI library that "
+            "mpi4py was built for is not the launcher's"
+        )
+    raise ValueError(
+        f"the launcher started {number} processes, and each of them would run all of it: "
+        f"-m mpi4py.futures is missing, as in `{MPI_COMMAND}`"
+    )
 
 
 def _mpi_world() -> bool:
-    """Whether this is rank 0 of several processes under `python -m mpi4py.futures`.
+    """Whether this is rank 0 of several processes under `python -m mpi4py.futures`."""
+    return _under_mpi() and sys.modules["mpi4py.MPI"].COMM_WORLD.Get_size() > 1
+
+
+def _under_mpi() -> bool:
+    """Whether this is rank 0 under `python -m mpi4py.futures`.
 
     Nothing is imported to find out: importing mpi4py.MPI would start MPI.
     """
-    for name in ("mpi4py.futures._core", "mpi4py.futures._lib"):  # the latter before mpi4py 4
-        if getattr(sys.modules.get(name), "SharedPool", None) is not None:
-            return sys.modules["mpi4py.MPI"].COMM_WORLD.Get_size() > 1
-    return False
+    names = ("mpi4py.futures._core", "mpi4py.futures._lib")  # the latter before mpi4py 4
+    return any(getattr(sys.modules.get(name), "SharedPool", None) is not None for name in names)

@@ -31,6 +31,14 @@ _LOCAL_SIZE = (
     "PALS_LOCAL_SIZE",
     "LOCAL_WORLD_SIZE",
 )
+# How many it started in all. Not SLURM_NTASKS, which a batch script has, too: there one process
+# runs for all of the job.
+_WORLD_SIZE = (
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "SLURM_STEP_NUM_TASKS",
+)
 _DEVICES = Path("/dev")
 _COUNT = "from jitterfly import _core; print(len(_core.devices()))"
 
@@ -48,6 +56,11 @@ def local_size(environment: Mapping[str, str] | None = None) -> int | None:
         tasks = environment.get("SLURM_STEP_TASKS_PER_NODE", "").split("(")[0].split(",")[0]
         found = int(tasks) if tasks.isdigit() else None
     return found
+
+
+def world_size(environment: Mapping[str, str] | None = None) -> int | None:
+    """How many processes the launcher started on all machines; None where it does not say."""
+    return _first(_WORLD_SIZE, os.environ if environment is None else environment)
 
 
 def count_devices() -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...fields import shorten
 from ...units import parse_seconds
+from ..options import value
 
 if TYPE_CHECKING:
     from ...measured import Measured
@@ -58,7 +59,7 @@ def _options(chosen: argparse.Namespace) -> dict[str, Any]:
         elif name == "clock-hz":
             options["clock_hz"] = _rate(text)
         elif name == "ranks":
-            options[name] = int(text) if text.isascii() and text.isdigit() else text
+            options[name] = value(text)
         else:
             options[name] = text
     return options

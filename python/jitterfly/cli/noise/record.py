@@ -17,6 +17,7 @@ from ...fields import shorten
 from ...files import check_replaceable
 from ...units import parse_seconds, show_seconds
 from ..options import integer
+from ..output import progress_stream, tell
 from . import reading
 
 if TYPE_CHECKING:
@@ -164,12 +165,12 @@ class _Progress:
         self.seconds, self.bar, self.last = seconds, None, 0.0  # None: another process shows it
 
     def __enter__(self) -> _Progress:
-        if self.seconds is not None and sys.stderr.isatty():
+        if self.seconds is not None and progress_stream().isatty():
             try:
                 from tqdm import tqdm
             except ImportError:
                 return self
-            self.bar = tqdm(total=self.seconds, file=sys.stderr, leave=False,
+            self.bar = tqdm(total=self.seconds, file=progress_stream(), leave=False,
                             bar_format="{percentage:3.0f}%|{bar}| {desc}")  # fmt: skip
         return self
 
@@ -187,4 +188,4 @@ class _Progress:
             self.bar.set_description_str(f"{left} left, {detours:,} detours")
         elif seconds - self.last >= _EVERY:
             self.last = seconds
-            print(f"{left} left, {detours:,} detours", file=sys.stderr, flush=True)
+            tell(f"{left} left, {detours:,} detours")

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from ..output import add_json, print_json
 from . import reading
 
 _ENDINGS = (".noise", ".out", ".txt", ".csv", ".tsv", ".dat", ".log")
@@ -27,6 +28,7 @@ def add_parser(commands: Any) -> None:
         help="picture; its ending decides the format (default: FILE's name, in this directory)",
     )
     reading.add_options(parser)
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -45,6 +47,9 @@ def _run(chosen: argparse.Namespace) -> None:
 
     draw_measured(measured, out, facts)
     reading.warn(measured)
+    if chosen.json:
+        print_json("noise show", file=chosen.file, **facts, written=[out])
+        return
     print(f"{chosen.file}: {measured.format}")
     print("\n".join(wording.lines(measured, facts)))
     for note in measured.notes:

@@ -1,0 +1,116 @@
+"""`--json`, `-q` and `-v`: what a command says to programs, and how much of it to people."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import io
+import json
+import math
+import platform
+import resource
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from ..version import __version__
+
+_QUIET = False
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json` to argparse's."""
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object on standard output, nothing else there"
+    )
+
+
+def add_levels(parser: argparse.ArgumentParser) -> None:
+    """Add `-q` and `-v` to argparse's."""
+    level = parser.add_mutually_exclusive_group()
+    level.add_argument("-q", "--quiet", action="store_true", help="no progress; errors still")
+    level.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also version, machine, time and memory taken; of an error, where it came from",
+    )
+
+
+def print_json(command: str, **parts: Any) -> None:
+    """Print one object: the command, the version, and `parts`.
+
+    Times are in seconds. What has an interval is an object with value, low and high. What is not
+    known, NaN or infinite is null.
+    """
+    found = {"command": command, "jitterfly": __version__, **parts}
+    print(json.dumps(plain(found), indent=1, allow_nan=False, ensure_ascii=False))
+
+
+def plain(value: Any) -> Any:
+    """The same of what JSON knows: dataclasses as objects, NaN and infinity as null."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+@contextmanager
+def level(chosen: argparse.Namespace) -> Iterator[None]:
+    """How much is said within it, as `-q` and `-v` ask."""
+    global _QUIET  # one for the process, as its standard error is
+    before, _QUIET = _QUIET, bool(getattr(chosen, "quiet", False))
+    try:
+        if not getattr(chosen, "verbose", False):
+            yield
+            return
+        from ..info import info_lines
+
+        print("\n".join(info_lines()), file=sys.stderr, flush=True)
+        started = time.monotonic()
+        try:
+            yield
+        except Exception:
+            traceback.print_exc()
+            raise
+        finally:
+            most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            most *= 1 if platform.system() == "Darwin" else 1024
+            took = f"{time.monotonic() - started:.1f} s, at most {most / 2**20:.0f} MiB"
+            print(took, file=sys.stderr, flush=True)
+    finally:
+        _QUIET = before
+
+
+class _Nowhere(io.TextIOBase):
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def progress_stream() -> TextIO:
+    """Where progress goes: standard error, or nowhere after `-q`."""
+    return _Nowhere() if _QUIET else sys.stderr  # type: ignore[return-value]
+
+
+def tell(text: str) -> None:
+    """A line of progress."""
+    print(text, file=progress_stream(), flush=True)
+
+
+def written(out: Path, names: list[str]) -> list[str]:
+    """Paths of files in a directory, for `print_json`."""
+    return [str(out / name) for name in names]

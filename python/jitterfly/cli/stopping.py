@@ -1,0 +1,56 @@
+"""Ctrl-C and SIGTERM (`kill`, Slurm's `scancel` and time limit): both end a command in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from types import FrameType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# A launcher may pass on a signal that this process has had already: that is no second request.
+_SAME = 0.5
+
+
+class Stopping:
+    """While it is entered, the first signal raises KeyboardInterrupt, and the second one kills.
+
+    What catches KeyboardInterrupt, to keep what there is and to say so, so serves both signals.
+    In a thread other than the main one nothing is changed: Python handles no signal there.
+    """
+
+    def __init__(self) -> None:
+        self.by: int | None = None
+        self.at = 0.0
+        self.before: dict[int, Any] = {}
+
+    def __enter__(self) -> Stopping:
+        # A signal that is ignored (`nohup`, a background job of a script) stays so.
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        for number in _SIGNALS:
+            handler = signal.getsignal(number)
+            if handler in usual:
+                try:
+                    signal.signal(number, self._stop)
+                except ValueError:  # not the main thread
+                    break
+                self.before[number] = handler
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def _stop(self, number: int, _: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.by is None:
+            self.by, self.at = number, now
+            raise KeyboardInterrupt(*(["SIGTERM"] if number == signal.SIGTERM else []))
+        if now - self.at > _SAME:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+    def code(self, code: int) -> int:
+        """The exit code of a command that ended with `code`: 143 in place of 130 after SIGTERM."""
+        return 143 if code == 130 and self.by == signal.SIGTERM else code

@@ -1,0 +1,307 @@
+"""How numbers, sizes, ranges, shares and noise are written.
+
+The same on the command line, in TOML and in Python. Times: `units.parse_seconds`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .fields import check_integer, shorten, show_bound, show_number
+from .units import BYTES
+
+HELP = """\
+counts   64, 2^12, 1e6
+sizes    bytes, as counts, or with a unit: 8, 1KiB, 4MB. kB, MB, ... PB are powers of 1000, KiB,
+         MiB, ... PiB of 1024, and K, M, G, T, P alone are short for these: 8K is 8KiB
+lists    64,1000,6000
+ranges   64..8192 is all powers of two from 64 to 8192; 64..8192/2 every second one, and the last;
+         100..500+100 is 100, 200, ... 500, and the last
+times    seconds, or with a unit: 10us (s, ms, us, ns, ps)
+shares   0.01 or 1%
+noise    a noise file (`jitterfly noise record`, `import`), which every rank replays; or KEY=VALUE,
+         such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
+         without a kind), trace (file, part, ...), renewal, step, message, jitter
+TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",
+noise = ["node.noise", "period=1ms,duration=10us"].
+"""
+
+_NUMBER = re.compile(
+    r"\s*(?:2\^([0-9]{1,2})|([0-9]{1,19}(?:\.[0-9]{1,19})?(?:[eE][0-9]{1,2})?))"
+    r"\s*([A-Za-z]{0,3})\s*"
+)
+_SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
+# TOML and Python have no other 1e6. A small float is rather a time or a share in the wrong place.
+_LEAST_FLOAT = 10.0
+_MOST = 10_000  # values in a list
+
+
+def read_count(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
+    """A number of ranks, realizations and the like: an int, 1e6, or text such as ``"2^12"``.
+
+    Raises
+    ------
+    ValueError
+        It is neither, or not from `low` to `high`; the message names `name`.
+
+    Examples
+    --------
+    >>> read_count(64, "ranks"), read_count("2^12", "ranks"), read_count("1e6", "realizations")
+    (64, 4096, 1000000)
+    """
+    return _single(value, name, low, high, False)
+
+
+def read_size(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
+    """Bytes: as `read_count`, with a unit (`units.BYTES`) or K, M, G, T, P, powers of 1024.
+
+    Examples
+    --------
+    >>> read_size("8K", "bytes"), read_size("8 kB", "bytes"), read_size("1.5MiB", "bytes")
+    (8192, 8000, 1572864)
+    """
+    return _single(value, name, low, high, True)
+
+
+def is_number(text: str, sizes: bool = False) -> bool:
+    """Whether `read_count`, or `read_size`, knows the text."""
+    try:
+        _one(text, "", sizes)
+    except ValueError:
+        return False
+    return True
+
+
+def read_ranks(value: Any, name: str) -> list[int]:
+    """Numbers of ranks: ``"64,1000,6000"``, ``"2^4..2^12"``, ``"2^4..2^12/2"``, or a list.
+
+    A range has both of its ends, also where a step would miss the last.
+
+    Examples
+    --------
+    >>> read_ranks("6, 2^4..2^8/2", "ranks"), read_ranks("8..64/2", "ranks")
+    ([6, 16, 64, 256], [8, 32, 64])
+    >>> read_ranks("100..350+100", "ranks")
+    [100, 200, 300, 350]
+    """
+    return _listed(value, name, lambda text: _one(text, name, False))
+
+
+def read_bytes(value: Any, name: str) -> list[int]:
+    """Sizes: as `read_ranks`, with the units of `read_size`.
+
+    Examples
+    --------
+    >>> read_bytes("8,1KiB,1MB", "bytes")
+    [8, 1024, 1000000]
+    >>> read_bytes(["1KiB..4KiB", 7], "bytes")
+    [1024, 2048, 4096, 7]
+    """
+    return _listed(value, name, lambda text: _one(text, name, True))
+
+
+def read_share(
+    value: Any, name: str, low: float, high: float, example: str = "0.01 or 1%"
+) -> float:
+    """A share: 0.01, or ``"1%"``.
+
+    Examples
+    --------
+    >>> read_share("1%", "within", 0, 1), read_share("0.05", "within", 0, 1)
+    (0.01, 0.05)
+    """
+    text = value.strip() if isinstance(value, str) else value
+    try:
+        if isinstance(text, str) and text.endswith("%"):
+            found = float(Fraction(text[:-1].strip()) / 100)
+        elif isinstance(text, str):
+            found = float(Fraction(text))
+        elif isinstance(text, (int, float, np.number)) and not isinstance(text, bool):
+            found = float(text)
+        else:
+            found = -1.0
+    except (ValueError, ZeroDivisionError, OverflowError):
+        found = -1.0
+    if not low <= found < high:
+        raise ValueError(
+            f"{name} must be a share from {show_number(low)} to below {show_number(high)} "
+            f"such as {example}, got {shorten(value)}"
+        )
+    return found
+
+
+def read_pairs(text: str, name: str) -> dict[str, Any]:
+    """A table from ``"key=value,key=value"``; integers and other plain numbers as such.
+
+    Examples
+    --------
+    >>> read_pairs("kind=loggops,L=1us,G=1e-10", "network")
+    {'kind': 'loggops', 'L': '1us', 'G': 1e-10}
+    """
+    table: dict[str, Any] = {}
+    for part in text.split(","):
+        key, equals, entry = (piece.strip() for piece in part.partition("="))
+        if not key or not equals or not entry:
+            raise ValueError(f"{name} must look like key=value,key=value; got {shorten(text)}")
+        if key in table:
+            raise ValueError(f"{name} has the key {key!r} twice; got {shorten(text)}")
+        table[key] = _plain(entry)
+    return table
+
+
+def read_noise(value: Any, name: str = "noise") -> Any:
+    """The table of a noise source from text: a noise file, or ``"key=value,key=value"``.
+
+    What is no text stays as it is.
+
+    Examples
+    --------
+    >>> read_noise("node.noise"), read_noise("file=node.noise,part=1")
+    ({'kind': 'trace', 'file': 'node.noise'}, {'kind': 'trace', 'file': 'node.noise', 'part': 1})
+    >>> read_noise("period=1ms,duration=10us")
+    {'kind': 'periodic', 'period': '1ms', 'duration': '10us'}
+    """
+    if not isinstance(value, str):
+        return value
+    if not value.strip():
+        raise ValueError(f"{name} must be a noise file, or key=value,key=value; got {value!r}")
+    if "=" not in value:
+        return {"kind": "trace", "file": value}
+    table = read_pairs(value, name)
+    return {"kind": "trace" if "file" in table else "periodic"} | table
+
+
+def read_noises(value: Any, name: str = "noise") -> Any:
+    """The list of a case's noise with its texts read; one text is a list of one.
+
+    Examples
+    --------
+    >>> read_noises(["node.noise", {"kind": "jitter"}])
+    [{'kind': 'trace', 'file': 'node.noise'}, {'kind': 'jitter'}]
+    """
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        return value
+    return [read_noise(part, f"{name}[{i}]") for i, part in enumerate(value)]
+
+
+def read_values(values: Any, path: str, name: str) -> Any:
+    """The values of an axis over the field `path`, with their lists and ranges read.
+
+    Text that is a list or a range becomes several values; those of ranks, cycles and the number of
+    redundant exchanges become counts, those of message_bytes sizes. All else stays as it is.
+
+    Examples
+    --------
+    >>> read_values("64..256", "ranks", "axes.ranks"), read_values(["1K", 7], "message_bytes", "x")
+    ([64, 128, 256], [1024, 7])
+    >>> read_values("1us, 10us", "noise.0.duration", "axes.D")
+    ['1us', '10us']
+    """
+    if isinstance(values, str) and ("," in values or ".." in values):
+        values = values.split(",")
+    if not isinstance(values, (list, tuple)):
+        return values
+    sizes = path == "message_bytes"
+    numbers = sizes or path in ("ranks", "cycles", "algorithm.after")
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, str) and ".." in value and numbers:
+            found += _range(value, name, lambda text: _one(text, name, sizes))
+        elif isinstance(value, str) and numbers and (sizes or is_number(value)):
+            found.append(_one(value, name, sizes))
+        else:
+            found.append(value.strip() if isinstance(value, str) else value)
+    return found
+
+
+def _plain(text: str) -> Any:
+    """A number where the text is no more than that; times stay text, with their units."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _single(value: Any, name: str, low: int, high: int, units: bool) -> int:
+    if isinstance(value, str) and is_number(value, units):
+        value = _one(value, name, units)
+    elif isinstance(value, str) and units:
+        raise ValueError(
+            f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}, as text such "
+            f"as 8K or 1KiB also with a unit ({', '.join(BYTES)}; K is KiB), got {shorten(value)}"
+        )
+    elif isinstance(value, float) and value >= _LEAST_FLOAT and value.is_integer():
+        value = int(value)
+    return check_integer(value, name, low, high)
+
+
+def _listed(value: Any, name: str, read: Callable[[str], int]) -> list[int]:
+    parts = [value] if isinstance(value, (str, int, np.integer)) else value
+    if not isinstance(parts, (list, tuple, range, np.ndarray)):
+        raise ValueError(f"{name} must be a number, text or a list of them, got {shorten(value)}")
+    found: list[int] = []
+    for part in parts:
+        if isinstance(part, str):
+            for piece in part.split(","):
+                found += _range(piece, name, read)
+        else:
+            found.append(check_integer(part, name, 0, 2**62))
+    if not found or len(found) > _MOST:
+        raise ValueError(f"{name} must hold from 1 to {_MOST} values, got {len(found)}")
+    twice = sorted({one for one in found if found.count(one) > 1})
+    if twice:
+        raise ValueError(f"{name} has the value {twice[0]} twice")
+    return found
+
+
+def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
+    first, dots, rest = text.partition("..")
+    if not dots:
+        return [read(text)]
+    last, mark, step = re.fullmatch(r"([^/+]*)(?:([/+])(.*))?", rest, re.DOTALL).groups("")  # type: ignore[union-attr]
+    if not first.strip() or not last.strip():
+        raise ValueError(f"{name}: a range must have two ends, such as 8..64, got {shorten(text)}")
+    low, high = read(first), read(last)
+    if mark == "+":
+        every = read(step)
+        if high < low or not every:
+            raise ValueError(f"{name}: a range must ascend, in steps above 0, got {shorten(text)}")
+        if (high - low) // every >= _MOST:
+            raise ValueError(f"{name}: {shorten(text)} has more than {_MOST} values")
+        return [*range(low, high, every), high]
+    powers = all(end > 0 and end & (end - 1) == 0 for end in (low, high))
+    if not powers or high < low:
+        raise ValueError(
+            f"{name}: a range must ascend from a power of two to another, or have a step such as "
+            f"100..500+100, got {shorten(text)}"
+        )
+    if mark and not (re.fullmatch(r"[0-9]{1,2}", step.strip()) and int(step)):
+        raise ValueError(f"{name}: a range must have a step from 1 to 99 after /, got "
+                         f"{shorten(text)}")  # fmt: skip
+    exponents = range(low.bit_length() - 1, high.bit_length() - 1, int(step or 1))
+    return [1 << k for k in exponents] + [high]
+
+
+def _one(text: str, name: str, units: bool) -> int:
+    match = _NUMBER.fullmatch(text)
+    unit = match[3] if match else ""
+    known = {**BYTES, **_SHORT} if units else {}
+    count = None
+    if match is not None and (not unit or unit in known):
+        count = Fraction(1 << int(match[1]) if match[1] else match[2]) * known.get(unit, 1)
+    if count is None or count.denominator != 1:
+        more = f", with a unit ({', '.join(BYTES)}; K is KiB)" if units else ""
+        raise ValueError(
+            f"{name} must be whole numbers such as 64, 2^12 or 1e6, or ranges such as "
+            f"2^4..2^12{more}; got {shorten(text)}"
+        )
+    return int(count)

@@ -1,0 +1,172 @@
+"""`--json`, `-q` and `-v` of the commands."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+from small_study import STUDY
+
+import jitterfly as jf
+from jitterfly.bench import options
+from jitterfly.cli import main
+from jitterfly.cli.output import plain
+from jitterfly.cli.parser import _parser
+
+TARGETS = STUDY.replace("max = 40 }", "max = 40 }\ntargets = ['mean of slowdown ± 1 %']")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A run with a target that it does not meet, a curve, a noise file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(TARGETS)
+    (tmp_path / "curve.csv").write_text(
+        "ranks,latency_us\n2,3.9\n4,8.1\n8,12.2\n16,16.0\n32,20.1\n"
+    )
+    detours = jf.measured.Detours(np.array([10**6, 10**8]), np.array([10**5, 10**6]), length=10**12)
+    jf.measured.noisefile.write(jf.measured.Measured((detours,), "test", {}, ()), "x.noise")
+    return tmp_path
+
+
+def refuse(word):
+    raise AssertionError(f"{word} is no JSON")
+
+
+def output_of(capsys, *arguments):
+    """The one object on standard output, which nothing else is on."""
+    capsys.readouterr()
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert found["jitterfly"] == jf.__version__
+    return found
+
+
+def test_a_run_and_what_is_asked_of_it(folder, capsys):
+    found = output_of(capsys, "run", "small.toml", "--out", "out")
+    assert (found["command"], found["study"], found["path"]) == ("run", "small", "out")
+    with (folder / "out" / "summary.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(found["rows"]) == len(rows)
+    for row, one in zip(rows, found["rows"], strict=True):
+        assert one["place"] == {"ranks": int(row["ranks"])}
+        assert (one["observable"], one["statistic"]) == (row["observable"], row["statistic"])
+        for key in ("value", "low", "high"):
+            number = float(row[key] or "nan")
+            assert one[key] == (number if math.isfinite(number) else None)
+    assert [claim["name"] for claim in found["claims"]] == ["M4"]
+    assert "out/summary.csv" in found["written"]
+
+    again = output_of(capsys, "plot", "out")
+    assert again["rows"] == found["rows"]
+    assert again["written"] == ["out/small.png"]
+
+    state = output_of(capsys, "status", "out")
+    assert (state["finished"], state["cells"], state["realizations"]) == (3, 3, 120)
+    assert [row["place"] for row in state["rows"]] == [{"ranks": 4}, {"ranks": 8}, {"ranks": 16}]
+    (target,) = state["rows"][0]["targets"]
+    assert target["target"].startswith("mean of slowdown ± 1 %")
+    assert target["met"] is False
+    assert output_of(capsys, "status", "out", "--open")["rows"] == []
+
+    sides = output_of(capsys, "compare", "out", "out")
+    assert [row["winner"] for row in sides["rows"]] == [None, None, None]
+    assert sides["rows"][0]["ratio"]["value"] == 1
+
+
+def test_info_network_and_noise(folder, capsys):
+    assert output_of(capsys, "info")["processors"] >= 1
+    found = output_of(capsys, "network", "info", "--tree", "144", "--realizations", "10")
+    assert found["hosts"] == 144
+    assert 0 < found["bisection_bandwidth"]["low"] < found["bisection_bandwidth"]["high"] <= 1
+    found = output_of(capsys, "network", "run", "--tree", "144", "--realizations", "10")
+    assert found["slowdown_percent"]["value"] > 100
+    pytest.importorskip("matplotlib")
+    found = output_of(capsys, "noise", "show", "x.noise")
+    assert found["parts"][0]["count"] == 2
+    assert found["written"] == ["x.png"]
+
+
+def test_fit_budget_and_advise(folder, capsys):
+    found = output_of(capsys, "fit", "curve.csv", "--step", "3.9us", "--delay", "1us")
+    (one,) = found["fits"]
+    assert one["parameters"]["step"] == {"value": 3.9e-6, "low": 3.9e-6, "high": 3.9e-6,
+                                         "given": True}  # fmt: skip
+    assert [point["ranks"] for point in one["points"]] == [2, 4, 8, 16, 32]
+    assert one["points"][0]["error_s"] is None
+    limits = ["--ranks", "64", "--latency", "30us", "--step", "3us"]
+    found = output_of(capsys, "budget", *limits, "--delay", "14us")
+    assert found["answer"]["delay_s"] == 14e-6
+    assert 0 < found["answer"]["low"] < found["answer"]["high"] < 1
+    assert len(found["over_delays"]) > 100
+    machine = ["--network", "L=1us,o=0.1us", "--noise", "period=1ms,duration=10us"]
+    found = output_of(capsys, "advise", "--ranks", "8", *machine, "--realizations", "100")
+    assert found["command"] == "advise"
+    assert found["written"] == []
+
+
+def test_numbers_that_json_has_not():
+    found = plain({"a": math.nan, "b": (math.inf, 1), "c": np.float64(2), "d": np.array([1, 2])})
+    assert found == {"a": None, "b": [None, 1], "c": 2.0, "d": [1, 2]}
+
+
+def test_quiet(folder, capsys):
+    assert main(["run", "small.toml", "--out", "a"]) == 0
+    loud = capsys.readouterr()
+    assert "3/3 cells" in loud.err
+    assert main(["run", "small.toml", "--out", "b", "-q"]) == 0
+    quiet = capsys.readouterr()
+    assert quiet.err == ""
+    assert quiet.out == loud.out.replace("written to a:", "written to b:")
+    assert main(["run", "small.toml", "--out", "b", "--realizations", "0", "--quiet"]) == 2
+    assert capsys.readouterr().err.startswith("jitterfly: error: --realizations")
+    assert main(["network", "study", "--quick", "--only", "N1", "--realizations", "5", "-q"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["run", "small.toml", "--out", "a"]) == 0  # it was for that command alone
+    assert "nothing to do" in capsys.readouterr().err
+
+
+def test_verbose(folder, capsys):
+    assert main(["run", "small.toml", "--out", "a", "-v"]) == 0
+    told = capsys.readouterr().err
+    assert f"jitterfly: {jf.__version__}\n" in told
+    assert "3/3 cells" in told
+    assert told.splitlines()[-1].endswith(" MiB")
+    assert main(["status", "nowhere", "-v"]) == 2
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert told.splitlines()[-1].startswith("jitterfly: error: nowhere holds no run")
+    with pytest.raises(SystemExit):
+        main(["info", "-q", "-v"])
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+def leaves(parser, words=()):
+    groups = [action for action in parser._actions if hasattr(action, "_name_parser_map")]
+    if not groups:
+        yield words, parser
+    for group in groups:
+        for name, command in group.choices.items():
+            yield from leaves(command, (*words, name))
+
+
+def test_every_command_has_both_levels():
+    found = dict(leaves(_parser()))
+    assert len(found) > 18
+    for words, parser in found.items():
+        if words == ("bench",):  # which reads its options by itself
+            assert options.parse(["-q"]).quiet
+            assert options.parse(["-v"]).verbose
+        else:
+            assert {"-q", "--quiet", "-v", "--verbose"} <= set(parser._option_string_actions), words
+
+
+def test_a_benchmark_is_quiet_too(capsys):
+    words = ["bench", "--ranks", "16", "--programs", "butterfly", "--noise", "periodic",
+             "--repeats", "2", "--seconds", "0.001", "--no-peers", "--no-sources",
+             "--no-collectives", "--no-limit"]  # fmt: skip
+    assert main([*words, "-v"]) == 0
+    assert capsys.readouterr().err
+    assert main([*words, "-q"]) == 0
+    assert capsys.readouterr().err == ""
