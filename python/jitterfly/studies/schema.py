@@ -88,7 +88,8 @@ def read_base(value: Any, groups: Mapping[str, Any]) -> Frozen:
     ]
     for path in sorted(written):
         warnings.warn(
-            f"case: {path!r} is set by an axis or by all variants, too, and these count",
+            f"case: {path!r} is set by an axis or by all variants, too: its value here counts for "
+            "nothing",
             BaseReplaced,
             stacklevel=4,
         )
