@@ -7,16 +7,16 @@ import pytest
 from jitterfly import _core
 
 
-def available():
-    """Instruction sets of this build and processor, "plain" last, as the error of another says."""
+def vectors():
+    """Those with registers of several ranks, best first, as the error of an unknown one says."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JITTERFLY_ISA", "none")
         with pytest.raises(ValueError, match="JITTERFLY_ISA must be one of") as error:
             _core.build_info()
     names = re.search("one of (.*) here", str(error.value))[1].split(", ")
     assert names[-1] == "plain"
-    return tuple(names)
+    return tuple(names[:-1])
 
 
-AVAILABLE = available()
-ISAS = AVAILABLE[:-1]  # those with registers of several ranks
+ISAS = vectors()
+AVAILABLE = ("plain", *ISAS)  # the plain one first, which the others are compared with

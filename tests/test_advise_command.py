@@ -179,7 +179,7 @@ def test_a_cell_says_slowdown_and_slower_than_whom(capsys):
                       "faster", "state (realizations)"]  # fmt: skip
     assert rows[0][1] == "butterfly_after_all"
     assert rows[0][-1].startswith("the best (")
-    assert rows[0][3] == "14.01 us"
+    assert rows[0][3] == "14.01 µs"
     assert re.fullmatch(r"1\.\d+ \[1\.\d+, 1\.\d+\]", rows[0][4])
     told = [row[-1] for row in rows]
     kinds = [text.split(" (")[0] for text in told]
@@ -359,8 +359,8 @@ def test_a_map_names_its_setting_and_has_no_grey():
     assert bar.get_ylim()[0] == 1.0
     assert len(bar.get_yticks()) >= 2
     texts = " ".join(" ".join(text.get_text().split()) for text in figure.texts)
-    assert "network loggops (L 1 us, o 200 ns, g 100 ns, G 100 ps)" in texts
-    assert "noise periodic (period 1 ms, duration 10 us, start stationary)" in texts
+    assert "network loggops (L 1 µs, o 200 ns, g 100 ns, G 100 ps)" in texts
+    assert "noise periodic (period 1 ms, duration 10 µs, start stationary)" in texts
     assert left.get_title() == "the smallest mean"
     assert right.get_title() == "the next one's mean: times the smallest"
     faces = [patch.get_facecolor() for patch in left.patches if patch.get_fill()]
@@ -387,7 +387,7 @@ def test_of_one_cell_grey_is_for_bounds_only():
     assert "network loggops" in texts
     assert "noise periodic" in texts
     assert "butterfly_after_all: mean 23.5" in texts
-    assert "without noise 14.01 us" in texts
+    assert "without noise 14.01 µs" in texts
 
 
 def test_settings_in_words():
@@ -397,9 +397,9 @@ def test_settings_in_words():
     ]
     question = Question(8, network=MACHINE, noise=noise, cycles=3, work="5us")
     assert tell.setting(question) == [
-        "network loggops (L 1 us, o 100 ns, G 1 ns, gamma 100 ps)",
-        "noise trace (file vm.noise); step (delay exponential (mean 2 us), probability 0.2)",
+        "network loggops (L 1 µs, o 100 ns, G 1 ns, gamma 100 ps)",
+        "noise trace (file vm.noise); step (delay exponential (mean 2 µs), probability 0.2)",
         "the last of 3 in a row",
-        "5 us of work before each",
+        "5 µs of work before each",
     ]
     assert tell.setting(Question(8, network=MACHINE))[1] == "noise none"

@@ -67,14 +67,14 @@ def test_advise_says_what_it_read(capsys):
     told = capsys.readouterr().err.splitlines()
     assert told[:2] == [
         "network: loggops, L = 1 s, o = 200 ms",
-        "noise: periodic, period = 1 ms, duration = 10 us",
+        "noise: periodic, period = 1 ms, duration = 10 µs",
     ]
     noise = "kind=step,delay=14us,probability=0.01"
     assert main([*line[:-1], noise, "--network", "kind=hockney,alpha=1us,beta=1e-9"]) == 0
     told = capsys.readouterr().err.splitlines()
     assert told[:2] == [
-        "network: hockney, alpha = 1 us, beta = 1 ns",
-        "noise: step, delay = 14 us, probability = 0.01",
+        "network: hockney, alpha = 1 µs, beta = 1 ns",
+        "noise: step, delay = 14 µs, probability = 0.01",
     ]
 
 
@@ -99,6 +99,6 @@ def test_trace_says_what_it_read(tmp_path, capsys):
     line = ["trace", "--ranks", "4", "--out", str(tmp_path / "trace.png"), "--realization", "0"]
     assert main([*line, "--noise", "period=1ms,duration=0.0001"]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "network: loggops, L = 1 us, o = 20 ns, gamma = 100 ps",
-        "noise: periodic, period = 1 ms, duration = 100 us",
+        "network: loggops, L = 1 µs, o = 20 ns, gamma = 100 ps",
+        "noise: periodic, period = 1 ms, duration = 100 µs",
     ]

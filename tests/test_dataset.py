@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from small_store import STUDY, make, put, study
 
+from jitterfly import notebook
 from jitterfly.observables import STATISTICS
-from jitterfly.store import dataset as datasets
 from jitterfly.store.dataset import to_xarray
 from jitterfly.store.export import export
 from jitterfly.store.store import Store
@@ -247,10 +247,10 @@ def test_missing_packages(out, monkeypatch, suffix, package):
             raise ImportError(f"No module named '{name}'")
         return real(name, *rest)
 
-    real = datasets.import_module
+    real = notebook.import_module
     store = make(out)
     with monkeypatch.context() as patch:
-        patch.setattr(datasets, "import_module", missing)
+        patch.setattr(notebook, "import_module", missing)
         with pytest.raises(ValueError, match=rf"needs {package} .*: pip install {package}$"):
             export(store, out.with_suffix(suffix))
     assert not out.with_suffix(suffix).exists()

@@ -27,7 +27,7 @@ IMB = (
 
 
 def pingpong(head, between="    "):
-    """1.4 us, and 0.25 ns for each further byte."""
+    """1.4 µs, and 0.25 ns for each further byte."""
     times = [f"{1.4 + 0.25e-3 * (n - 1):.6f}" for n in SIZES]
     middle = f"{between}1000" if head is IMB else ""
     end = f"{between}9.99" if head is IMB else ""
@@ -36,7 +36,7 @@ def pingpong(head, between="    "):
 
 
 def loggp(o_s=0.2, o_r=0.4, half=1.8):
-    """g = 0.7 us, G = 0.1 ns."""
+    """g = 0.7 µs, G = 0.1 ns."""
     rows = ["# size n PRTT(1,0,s) PRTT(n,0,s) PRTT(n,PRTT(1,0,s),s) L o_s o_r g G lsqu(g,G)"]
     for i, n in enumerate([1, 1025, 2049]):
         fit = "0.700000 0.000100 0.01" if i else "-nan -nan -nan"
@@ -71,7 +71,7 @@ def test_netgauge(tmp_path):
 
 
 def test_netgauge_where_overheads_overlap_with_the_way():
-    """As on every fast network: o_s + o_r = 2.5 us, half a round trip is 2 us."""
+    """As on every fast network: o_s + o_r = 2.5 µs, half a round trip is 2 µs."""
     found = read_parameters(DATA / "netgauge_loggp.out")
     assert found.L + 2 * found.o == pytest.approx(2e-6)
     assert "not determined one by one" in found.notes[0]
@@ -87,7 +87,7 @@ def test_the_time_of_a_message_is_what_was_measured(tmp_path):
 
 
 def test_the_largest_message_decides(tmp_path):
-    """Above 1 KiB another protocol: 2 us more, and no more time a byte."""
+    """Above 1 KiB another protocol: 2 µs more, and no more time a byte."""
     text = OSU + "".join(f"{n} {1 + n * 1e-3 if n <= 1024 else 4:.4f}\n" for n in SIZES)
     small = read_parameters(written(tmp_path, text), most_bytes=1024)
     assert pytest.approx(1e-9, rel=0.01) == small.G
@@ -102,7 +102,7 @@ def test_fits_that_differ_are_said(tmp_path):
     text = loggp() + "4097 10 4 16 49 1.8 0.2 0.4 1.400000 0.000300 0.01\n"
     found = read_parameters(written(tmp_path, text))
     assert found.g == pytest.approx(1.4e-6)
-    assert any("g is 700 ns up to 1,025 bytes and 1.4 us up to 4,097" in n for n in found.notes)
+    assert any("g is 700 ns up to 1,025 bytes and 1.4 µs up to 4,097" in n for n in found.notes)
     assert read_parameters(written(tmp_path, text), most_bytes=2049).g == pytest.approx(0.7e-6)
     assert read_parameters(written(tmp_path, text), most_bytes=1).g == 0
 
@@ -127,7 +127,7 @@ BAD = {
     "no time": (OSU_7 + "8 0.0\n", [], "a message that took no time"),
     "imb": ("# Benchmarking PingPong\n", [], "has no row of PingPong"),
     "too small": (pingpong(OSU), ["--bytes=0"], "--bytes must be from 1"),
-    "too much": (pingpong(OSU), ["--overhead=1us"], "at most half of the 1.4 us"),
+    "too much": (pingpong(OSU), ["--overhead=1us"], "at most half of the 1.4 µs"),
     "known": (loggp(), ["--overhead=1us"], "has the overhead o"),
     "none as small": (loggp().replace("\n1 10", "\n9 10"), ["--bytes=8"], "at most 8 bytes"),
 }

@@ -87,8 +87,8 @@ def test_the_command_prints_one_table(capsys, tmp_path):
     assert code == 0
     assert out.startswith("butterfly, 8 B, under noise: trace, file = vm.noise\n")
     assert [line.split()[0] for line in out.splitlines()[3:6]] == ["4", "8", "16"]
-    assert "network: loggops, L = 1 us, o = 200 ns, G = 100 ps\n" in out
-    assert "network: loggops, L = 1 us, o = 200 ns, G = 100 ps (none was given with --net" in err
+    assert "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps\n" in out
+    assert "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps (none was given with --net" in err
     found = jf.slowdown(FILE, "4..16", realizations=100)
     assert "\n".join(found.lines()) in out
     assert (tmp_path / "x" / "slowdown.csv").read_text() == found.to_csv()
@@ -104,7 +104,7 @@ def test_the_command_takes_what_others_take(capsys, tmp_path):
         "--picture", tmp_path / "a.pdf",
     )  # fmt: skip
     assert code == 0
-    assert "ring_allreduce, 1 KiB, under noise: periodic, period = 1 ms, duration = 25 us" in out
+    assert "ring_allreduce, 1 KiB, under noise: periodic, period = 1 ms, duration = 25 µs" in out
     assert "20 realizations for each number of ranks, seed 4" in out
     assert "none was given" not in err
     assert list(tmp_path.iterdir()) == [tmp_path / "a.pdf"]
@@ -129,6 +129,6 @@ def test_errors_are_one_line(capsys, arguments, words):
 
 
 def test_parts_in_words():
-    assert in_words(NOISE) == "periodic, period = 1 ms, duration = 25 us, start = 'stationary'"
+    assert in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = 'stationary'"
     assert in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
-    assert in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 us, beta = 0 s"
+    assert in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 µs, beta = 0 s"

@@ -16,10 +16,11 @@ import numpy as np
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
 from .case import Case
+from .exposure import check_exposed
 from .fields import Component, check_integer, shorten, summary
 from .network import LogGOPS, Network
-from .noise import Noise, TraceNoise
-from .simulate import simulate
+from .noise import Distribution, Noise, TraceNoise
+from .simulate import simulate_checked
 from .stats import Estimate
 from .syntax import read_ranks
 from .units import Seconds, Time, show_seconds, show_size
@@ -156,7 +157,7 @@ def slowdown(
     ranks : int, str or list of int
         Such as ``"64..8192"`` (powers of two), ``"64,1000"`` or ``[64, 1000]``.
     network : Network
-        What a message costs. Without it L = 1 us, o = 200 ns, G = 0.1 ns a byte.
+        What a message costs. Without it L = 1 µs, o = 200 ns, G = 0.1 ns a byte.
     algorithm : Algorithm, optional
         Of the collective; a butterfly allreduce where it is left out.
     message_bytes, cycles, work
@@ -207,11 +208,12 @@ def slowdown(
              message_bytes=message_bytes, cycles=cycles, work=work)
         for count in sorted(read_ranks(ranks, "ranks"))
     ]  # fmt: skip
+    check_exposed(cases, len(sources))
     rows = []
     for done, case in enumerate(cases):
         if progress is not None:
             progress(done, len(cases), case.ranks)
-        result = simulate(case, realizations, seed, backend, threads)
+        result = simulate_checked(case, realizations, seed, backend, threads)
         rows.append(
             _row(case.ranks, result.samples[:, -1], float(result.noise_free[-1]), confidence)
         )
@@ -240,7 +242,7 @@ def in_words(part: Component) -> str:
     Examples
     --------
     >>> in_words(USUAL_NETWORK)
-    'loggops, L = 1 us, o = 200 ns, G = 100 ps'
+    'loggops, L = 1 µs, o = 200 ns, G = 100 ps'
     """
     words = [part.kind]
     for field in dataclasses.fields(part):
@@ -250,6 +252,9 @@ def in_words(part: Component) -> str:
         timed = isinstance(inspect.getattr_static(type(part), field.name), Seconds)
         if timed and value == field.default:
             continue
-        shown = show_seconds(value) if timed else summary(value)
+        if isinstance(value, Distribution):
+            shown = value.name
+        else:
+            shown = show_seconds(value) if timed else summary(value)
         words.append(f"{field.name} = {Path(value).name if field.name == 'file' else shown}")
     return ", ".join(words)

@@ -37,7 +37,7 @@ _ENDS = {
 }
 _DETAILED = 3  # cells up to which each has its ranking
 _NAMED = 3  # candidates in a line
-_SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
+_SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9, "ps": 1e12}
 _MPI_NAMES = {"broadcast": "bcast"}  # in the options of MPI libraries
 _PLAIN = 1e4  # from which on four digits would need an exponent
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ..backends import BACKENDS, backend_named
-from ..fields import Component, check_integer, shorten
-from ..noise import Distribution, Noise
+from ..fields import check_integer, shorten
+from ..network import Network
+from ..noise import Noise
 from ..syntax import is_number, read_count, read_noise, read_pairs, read_size
-from ..units import show_seconds, warn_of_long
+from ..units import warn_of_long
 from .output import tell
-
-_PLAIN = ("probability", "ratio")  # fields that are no times
 
 
 def add_backend(parser: argparse.ArgumentParser) -> None:
@@ -106,23 +104,9 @@ def check_units(chosen: Any, names: Iterable[str]) -> None:
             warn_of_long(text, f"--{name}")
 
 
-def tell_understood(network: Component, noise: Iterable[Noise]) -> None:
+def tell_understood(network: Network, noise: Iterable[Noise]) -> None:
     """Say on standard error what the options were read as, every time with its unit."""
-    for kind, one in [("network", network), *(("noise", one) for one in noise)]:
-        tell(f"{kind}: {one.kind}, {_fields(one)}")
+    from ..slowdown import in_words
 
-
-def _fields(component: Component) -> str:
-    """The fields that differ from their defaults, such as `L = 1 s, o = 200 ms`."""
-    words = []
-    for field in dataclasses.fields(component):  # type: ignore[arg-type]
-        found, default = getattr(component, field.name), field.default
-        if isinstance(found, float) and default == found:
-            continue
-        if isinstance(found, Distribution):
-            words.append(f"{field.name} = {found.name}")
-        elif isinstance(found, float) and field.name not in _PLAIN:
-            words.append(f"{field.name} = {show_seconds(found)}")
-        elif isinstance(found, (str, int, float)) and found != default:
-            words.append(f"{field.name} = {found}")
-    return ", ".join(words)
+    for name, one in [("network", network), *(("noise", one) for one in noise)]:
+        tell(f"{name}: {in_words(one)}")

@@ -51,7 +51,11 @@ class Parameters:
         'L=1us,o=200ns,g=0s,G=108ps'
         """
         values = {"L": self.L, "o": self.o, "g": self.g, "G": self.G}
-        return ",".join(f"{k}={show_seconds(v, 6).replace(' ', '')}" for k, v in values.items())
+        # In ASCII, as it is typed.
+        texts = {
+            k: show_seconds(v, 6).replace(" ", "").replace("µ", "u") for k, v in values.items()
+        }
+        return ",".join(f"{k}={text}" for k, text in texts.items())
 
 
 def read_parameters(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..notebook import package
 from .store import Store
 from .table import Numbers
 
@@ -31,18 +31,6 @@ _LONG = {
 }
 
 
-def optional(name: str) -> Any:
-    """A module of a package that only some formats need.
-
-    Raises:
-        ValueError: it is not installed; the message says how to.
-    """
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ValueError(f"this needs {name} ({error}): pip install {name}") from None
-
-
 def to_xarray(store: Store, confidence: float = 0.95) -> xarray.Dataset:
     """Estimates with intervals over the study's axes, observables and statistics.
 
@@ -54,13 +42,13 @@ def to_xarray(store: Store, confidence: float = 0.95) -> xarray.Dataset:
     Raises:
         ValueError: xarray is not installed; a record was changed while it was read.
     """
-    optional("xarray")  # before anything is computed
+    package("xarray")  # before anything is computed
     return dataset_of(Numbers.of(store, confidence))
 
 
 def dataset_of(numbers: Numbers) -> xarray.Dataset:
     """The same of numbers that are there."""
-    xr = optional("xarray")
+    xr = package("xarray")
     about, arrays = numbers.about, numbers.arrays
     names = {"observable": about["observables"], "statistic": about["statistics"]}
     axes = numbers.axis_names

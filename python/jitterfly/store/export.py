@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..files import TEMPORARY, check_replaceable, naming, replacing
+from ..notebook import package
 from ..phases import phase
-from .dataset import dataset_of, optional
+from .dataset import dataset_of
 from .store import Store
 from .table import Numbers
 
@@ -50,8 +51,8 @@ def check_path(path: Path) -> None:
         check_replaceable(path)
     if not path.parent.is_dir():  # which the packages report in four ways
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    for package in NEEDED.get(path.suffix, ()):
-        optional(package)
+    for name in NEEDED.get(path.suffix, ()):
+        package(name)
 
 
 def _named(dataset: xarray.Dataset, path: Path) -> xarray.Dataset:
@@ -81,7 +82,7 @@ def _netcdf(numbers: Numbers, path: Path) -> None:
 
 
 def _zarr(numbers: Numbers, path: Path) -> None:
-    zarr = optional("zarr")
+    zarr = package("zarr")
     # What every version of zarr reads; zarr 2 writes nothing else.
     format2 = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
     dataset = _named(dataset_of(numbers), path)
