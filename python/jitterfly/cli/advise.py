@@ -14,6 +14,7 @@ from ..units import parse_seconds
 from .advise_line import Line
 from .options import add_backend, integer, noises, pairs, tell_understood, value
 from .output import add_json, print_json, written
+from .output import tell as say
 from .progress import Phases
 
 EPILOG = """\
@@ -130,8 +131,7 @@ def _check_out(out: Path, question: Any, force: bool) -> None:
                 f"{out} holds the answer to another question (its {key} is "
                 f"{shorten(before[key])}, here it is {shorten(now[key])}); {way_out}"
             )
-    print(f"jitterfly: {out} holds an answer to the same question: it will be replaced",
-          file=sys.stderr)  # fmt: skip
+    say(f"jitterfly: {out} holds an answer to the same question: it will be replaced")
 
 
 def _without_names(value: Any) -> Any:
