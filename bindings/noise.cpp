@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 namespace py = pybind11;
 
@@ -56,6 +57,21 @@ void add_trace(Program& p, const Ticks& starts, const Ticks& ends, Tick length,
   change(p, [&](Program& q) {
     q.add_trace(to_vector<Tick>(starts), to_vector<Tick>(ends), length, optional_ticks(offsets),
                 make_scope(node_ranks, in_compute, in_communication, begin, end));
+  });
+}
+
+using Recordings = std::vector<std::tuple<Ticks, Ticks, Tick>>;
+
+void add_traces(Program& p, const Recordings& recordings,
+                const py::array_t<std::int32_t, py::array::c_style>& of_ranks,
+                std::int64_t node_ranks, bool in_compute, bool in_communication, Tick begin,
+                Tick end) {
+  std::vector<Program::Recording> given;
+  for (const auto& [starts, ends, length] : recordings)
+    given.push_back({to_vector<Tick>(starts), to_vector<Tick>(ends), length});
+  change(p, [&](Program& q) {
+    q.add_traces(given, to_vector<std::int32_t>(of_ranks),
+                 make_scope(node_ranks, in_compute, in_communication, begin, end));
   });
 }
 
@@ -154,6 +170,8 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
            py::arg("stationary") = py::none(), node_ranks, compute, communication, begin, end)
       .def("add_trace", &add_trace, py::arg("starts"), py::arg("ends"), py::arg("length"),
            py::arg("offsets") = py::none(), node_ranks, compute, communication, begin, end)
+      .def("add_traces", &add_traces, py::arg("recordings"), py::arg("of_ranks"), node_ranks,
+           compute, communication, begin, end)
       .def("add_step", &add_step, py::arg("delay"), py::arg("at_send"), node_ranks, compute,
            communication, begin, end)
       .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end)

@@ -11,6 +11,8 @@ void require(bool ok, const char* what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
+constexpr std::size_t kMostLanes = 8;  // ranks of the widest register
+
 bool plain(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
 
 }  // namespace
@@ -36,7 +38,6 @@ std::int64_t Program::keep(const std::vector<Tick>& values) {
   const auto at = static_cast<std::int64_t>(words.size());
   words.insert(words.end(), values.begin(), values.end());
   // A register's worth of ranks may reach beyond the last one: what it finds there has no effect.
-  constexpr std::size_t kMostLanes = 8;
   words.resize(words.size() + (kMostLanes - values.size() % kMostLanes) % kMostLanes);
   return at;
 }
@@ -48,7 +49,7 @@ IntervalSource Program::source(IntervalKind kind, const Scope& scope) const {
   s.in_compute = scope.in_compute;
   s.in_communication = scope.in_communication;
   s.window = scope.window;
-  s.phases = s.trace.offsets = -1;
+  s.phases = s.trace.offsets = s.trace.recordings = -1;
   return s;
 }
 
@@ -91,8 +92,9 @@ void Program::add_renewal(const HostDelay& gap, const HostDelay& duration,
   intervals.push_back(s);
 }
 
-void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length,
-                        const std::vector<Tick>& offsets, const Scope& scope) {
+// Its length, count, table and guide.
+Trace Program::append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends,
+                            Tick length) {
   const std::size_t n = begins.size();
   require(n > 0 && n < (std::size_t{1} << 31) && ends.size() == n,
           "a trace needs begins and ends of one length, from 1 to below 2^31");
@@ -104,15 +106,9 @@ void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>
   Tick taken = 0;
   for (std::size_t i = 0; i < n; ++i) taken += ends[i] - begins[i];
   require(taken < length, "a trace must not be busy all the time");
-  require(offsets.empty() || static_cast<std::int64_t>(offsets.size()) == ranks(),
-          "offsets must have one entry per rank");
-  for (const Tick t : offsets) require(t >= 0 && t < length, "offsets must lie in [0, length)");
-  const std::uint32_t j = number(kTraceIntervals);
-  IntervalSource s = source(kTraceIntervals, scope);
-  Trace& trace = s.trace;
+  Trace trace{};
   trace.length = length;
   trace.count = static_cast<std::int64_t>(n);
-  trace.purpose = kTraceOffset + j;
   trace.table = static_cast<std::int64_t>(words.size());
   for (std::size_t i = 0; i < n; ++i)
     words.insert(words.end(),
@@ -133,7 +129,47 @@ void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>
     while (i < n && static_cast<Wide>(ends[i]) <= t) ++i;
     words.push_back(i);
   }
-  trace.offsets = keep(offsets);
+  trace.offsets = trace.recordings = -1;
+  return trace;
+}
+
+void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length,
+                        const std::vector<Tick>& offsets, const Scope& scope) {
+  require(offsets.empty() || static_cast<std::int64_t>(offsets.size()) == ranks(),
+          "offsets must have one entry per rank");
+  for (const Tick t : offsets) require(t >= 0 && t < length, "offsets must lie in [0, length)");
+  IntervalSource s = source(kTraceIntervals, scope);
+  s.trace = append_trace(begins, ends, length);
+  s.trace.purpose = kTraceOffset + number(kTraceIntervals);
+  s.trace.offsets = keep(offsets);
+  intervals.push_back(s);
+}
+
+void Program::add_traces(const std::vector<Recording>& recordings,
+                         const std::vector<std::int32_t>& of_ranks, const Scope& scope) {
+  require(!recordings.empty(), "traces need a recording");
+  require(static_cast<std::int64_t>(of_ranks.size()) == ranks(),
+          "the recordings of ranks must have one entry per rank");
+  for (const std::int32_t number : of_ranks)
+    require(number >= 0 && static_cast<std::size_t>(number) < recordings.size(),
+            "a rank's recording must be one of those given");
+  IntervalSource s = source(kTraceIntervals, scope);
+  std::vector<Tick> places;
+  for (const Recording& one : recordings) {
+    const Trace trace = append_trace(one.begins, one.ends, one.length);
+    if (places.empty()) s.trace = trace;
+    places.push_back(static_cast<Tick>(words.size()));
+    words.insert(words.end(),
+                 {static_cast<std::uint64_t>(trace.length), static_cast<std::uint64_t>(trace.count),
+                  static_cast<std::uint64_t>(trace.table), trace.guide_factor});
+  }
+  std::vector<Tick> of_rank;
+  for (const std::int32_t number : of_ranks)
+    of_rank.push_back(places[static_cast<std::size_t>(number)]);
+  // What a register finds beyond the last rank has no effect, but it must be a recording.
+  while (of_rank.size() % kMostLanes != 0) of_rank.push_back(places.front());
+  s.trace.purpose = kTraceOffset + number(kTraceIntervals);
+  s.trace.recordings = keep(of_rank);
   intervals.push_back(s);
 }
 

@@ -54,6 +54,13 @@ class Program {
                    const Scope& scope);
   void add_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length,
                  const std::vector<Tick>& offsets, const Scope& scope);
+  // Each rank replays one of several recordings, from a drawn offset: number of_ranks[rank].
+  struct Recording {
+    std::vector<Tick> begins, ends;
+    Tick length;
+  };
+  void add_traces(const std::vector<Recording>& recordings,
+                  const std::vector<std::int32_t>& of_ranks, const Scope& scope);
   void add_step(const HostDelay& delay, bool at_send, const Scope& scope);
   void add_message(const HostDelay& delay, const Scope& scope);
   // How often messages are hit depends on their transit, so one source of jitter is added several
@@ -83,6 +90,7 @@ class Program {
   IntervalSource source(IntervalKind kind, const Scope& scope) const;
   std::int32_t scope_bits(const Scope& scope) const;
   std::int64_t keep(const std::vector<Tick>& values);  // of all ranks
+  Trace append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length);
   std::uint32_t number(IntervalKind kind) const;
   void check_message(const Step& step) const;
   MessageDelay numbered(const std::vector<MessageDelay>& before, const Delay& delay,

@@ -104,6 +104,12 @@ class Recorder:
         words = [*counted(starts), *counted(ends), length, *counted(offsets)]
         self._add("trace", scope, *words)
 
+    def add_traces(self, recordings, of_ranks, **scope):
+        words = [len(recordings)]
+        for starts, ends, length in recordings:
+            words += [*counted(starts), *counted(ends), length]
+        self._add("traces", scope, *words, *counted(of_ranks))
+
     def add_step(self, delay, at_send, **scope):
         self._add("step", scope, at_send, *delay.words)
 

@@ -45,10 +45,11 @@ struct IntervalSource {
                            : first_of<T>(only_uniform64(seed, purpose, key, realization), words);
   }
 
-  // The same of what is drawn for it: nothing where phases or offsets are given; a pair for renewal
-  // noise; else one uniform.
+  // The same of what is drawn for it: nothing where phases or offsets are given, or ranks replay
+  // recordings of their own; a pair for renewal noise; else one uniform.
   JF_HD bool first_is_drawn() const {
-    return kind == kPeriodicIntervals ? phases < 0 : kind != kTraceIntervals || trace.offsets < 0;
+    if (kind == kPeriodicIntervals) return phases < 0;
+    return kind != kTraceIntervals || (trace.offsets < 0 && trace.recordings < 0);
   }
   JF_HD bool first_by_pair() const { return kind == kRenewalIntervals; }
   JF_HD std::uint32_t first_purpose() const {
@@ -88,7 +89,7 @@ struct IntervalSource {
     if (c.owner != realization || !c.fits(t)) {
       const Stream stream{seed, static_cast<std::uint32_t>(rank >> scope_bits), realization};
       if (c.owner != realization) start(c, stream, rank, words);
-      seek(c, t, stream, words);
+      seek(c, t, stream, rank, words);
     }
     if (c.begin >= window.end) return {kNever, kNever};
     return {later(c.begin, window.begin), earlier(c.end, window.end)};
@@ -108,11 +109,12 @@ struct IntervalSource {
     } else if (kind == kRenewalIntervals) {
       renewal.start(c, s, words);
     } else {
-      trace.start(c, s, rank, words);
+      trace.own(rank, words).start(c, s, rank, words);
     }
   }
 
-  JF_HD void seek(Cursor& c, Tick t, const Stream& s, const std::uint64_t* words) const {
+  JF_HD void seek(Cursor& c, Tick t, const Stream& s, std::int64_t rank,
+                  const std::uint64_t* words) const {
     if (kind == kPeriodicIntervals) {
       Tick begin = c.begin;
       periodic.seek(begin, t);
@@ -120,7 +122,7 @@ struct IntervalSource {
     } else if (kind == kRenewalIntervals) {
       renewal.seek(c, t, s, words);
     } else {
-      trace.seek(c, t, words);
+      trace.own(rank, words).seek(c, t, words);
     }
   }
 

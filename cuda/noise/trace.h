@@ -15,7 +15,23 @@ struct Trace {
   std::int64_t guide_bits;
   std::uint64_t guide_factor;
   std::int64_t offsets;  // given ones, where they start in the words; or -1: drawn
+  // Where each rank replays a recording of its own, in the words: for each rank, where the length,
+  // count, table and factor of the guide of its recording are. Or -1: all replay this one.
+  std::int64_t recordings;
   std::uint32_t purpose;
+
+  // What a rank replays.
+  JF_HD Trace own(std::int64_t rank, const std::uint64_t* words) const {
+    Trace trace = *this;
+    if (recordings >= 0) {
+      const std::uint64_t* of = words + words[recordings + rank];
+      trace.length = static_cast<Tick>(of[0]);
+      trace.count = static_cast<std::int64_t>(of[1]);
+      trace.table = static_cast<std::int64_t>(of[2]);
+      trace.guide_factor = of[3];
+    }
+    return trace;
+  }
 
   JF_HD Tick begin_of(std::int64_t i, const std::uint64_t* words) const {
     return static_cast<Tick>(words[table + 2 * i]);

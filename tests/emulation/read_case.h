@@ -91,6 +91,14 @@ inline void read_source(jf::Program& p) {
     const auto begins = read_many<Tick>(), ends = read_many<Tick>();
     const auto length = read<Tick>();
     p.add_trace(begins, ends, length, read_many<Tick>(), scope);
+  } else if (role == "traces") {
+    std::vector<jf::Program::Recording> recordings(read<std::size_t>());
+    for (auto& one : recordings) {
+      one.begins = read_many<Tick>();
+      one.ends = read_many<Tick>();
+      one.length = read<Tick>();
+    }
+    p.add_traces(recordings, read_many<std::int32_t>(), scope);
   } else if (role == "step") {
     const bool at_send = read<bool>();
     p.add_step(read_delay(), at_send, scope);

@@ -46,6 +46,13 @@ def add_source(core, program, source):
                 start = start.share, core_delay(core, start.busy), core_delay(core, start.idle)
             add(gap=core_delay(core, source.gap), duration=core_delay(core, source.duration),
                 stationary=start, **common)  # fmt: skip
+        case "trace" if hasattr(source, "recordings"):
+            recordings = []
+            for pieces, length in source.recordings:
+                starts, ends = np.array(pieces, dtype=np.int64).reshape(-1, 2).T.copy()
+                recordings.append((starts, ends, length))
+            of_ranks = np.array(source.of_ranks, dtype=np.int32)
+            program.add_traces(recordings=recordings, of_ranks=of_ranks, **common)
         case "trace":
             starts, ends = np.array(source.pieces, dtype=np.int64).reshape(-1, 2).T.copy()
             add(starts=starts, ends=ends, length=source.length, offsets=_ticks(source.offsets),

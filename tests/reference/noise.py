@@ -154,6 +154,30 @@ class TraceNoise(Intervals):
 
 
 @dataclass(frozen=True)
+class TracesNoise(Intervals):
+    """As `TraceNoise`, where rank i replays ``recordings[of_ranks[i]]``: (pieces, length)."""
+
+    recordings: tuple[tuple[tuple[tuple[int, int], ...], int], ...]
+    of_ranks: tuple[int, ...]
+    node_ranks: int = 1
+    in_compute: bool = True
+    in_communication: bool = True
+    begin: int = MIN
+    end: int = MAX
+
+    role = "trace"
+
+    def ever(self, seed, realization, rank, ordinal):
+        pieces, length = self.recordings[self.of_ranks[rank]]
+        purpose = philox.TRACE_OFFSET + ordinal
+        drawn = philox.only_uniform64(seed, purpose, self.key(rank), realization)
+        for repetition in count(-1):
+            origin = repetition * length - (drawn * length >> 64)
+            for begin, end in pieces:
+                yield origin + begin, origin + end
+
+
+@dataclass(frozen=True)
 class StepDelay(Source):
     """Lengthens the CPU work of steps: of each message taken, or of each original sent.
 
