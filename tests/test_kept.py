@@ -10,6 +10,7 @@ from small_store import STUDY, content, put, study
 
 from jitterfly import cli, phases
 from jitterfly.analysis.status import status
+from jitterfly.cli import terminal
 from jitterfly.store import standing as standings
 from jitterfly.store.export import export
 from jitterfly.store.kept import fingerprint_of, read_kept, valid
@@ -51,7 +52,7 @@ def jitterfly(*words):
 
 def computed(path):
     """What `status` says from the records alone."""
-    return status(Store.open(path))
+    return status(Store.open(path), width=terminal.width())
 
 
 # --- without reading the records

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..fields import did_you_mean
+from ..files import read_text
 from .reading import holds_study
 from .schema import read_toml
 
@@ -38,20 +39,20 @@ def shipped() -> dict[str, Shipped]:
     place = folder()
     paths = [*sorted((place / EXAMPLES).glob("*.toml")), *sorted(place.glob("*.toml"))]
     return {
-        path.stem: Shipped(path, str(read_toml(path.read_text(encoding="utf-8")).get("title", "")))
+        path.stem: Shipped(path, str(read_toml(read_text(path)).get("title", "")))
         for path in paths
         if holds_study(path)  # and not a question for `advise`
     }
 
 
 def find_study(name: str | Path) -> Path:
-    """The file of a study: a file, also without its ending .toml; else one that is shipped.
+    """The file of a study: a path that exists, also without its ending .toml; else one that is shipped.
 
     Raises:
         ValueError: neither there is; the message has the names of those that are shipped.
     """
     path = Path(name)
-    if path.is_file() or len(path.parts) != 1 or path.suffix not in ("", ".toml"):
+    if path.exists() or len(path.parts) != 1 or path.suffix not in ("", ".toml"):
         return path  # who reads it says what is wrong with it
     local = path.with_suffix(".toml")
     if local.is_file():
