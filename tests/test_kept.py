@@ -10,7 +10,6 @@ from small_store import STUDY, content, put, study
 
 from jitterfly import cli, phases
 from jitterfly.analysis.status import status
-from jitterfly.cli import terminal
 from jitterfly.store import standing as standings
 from jitterfly.store.export import export
 from jitterfly.store.kept import fingerprint_of, read_kept, valid
@@ -37,6 +36,12 @@ def out(tmp_path):
     return tmp_path / "out"
 
 
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    """As wide as what is asked for without a terminal."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture
 def built(monkeypatch):
     """How often all cells of a study were built."""
@@ -52,7 +57,7 @@ def jitterfly(*words):
 
 def computed(path):
     """What `status` says from the records alone."""
-    return status(Store.open(path), width=terminal.width())
+    return status(Store.open(path))
 
 
 # --- without reading the records

@@ -46,13 +46,14 @@ def shipped() -> dict[str, Shipped]:
 
 
 def find_study(name: str | Path) -> Path:
-    """The file of a study: a path that exists, also without its ending .toml; else one that is shipped.
+    """The file of a study: a file, also without its ending .toml; else one that is shipped.
 
     Raises:
         ValueError: neither there is; the message has the names of those that are shipped.
     """
     path = Path(name)
-    if path.exists() or len(path.parts) != 1 or path.suffix not in ("", ".toml"):
+    is_name = len(path.parts) == 1 and path.suffix in ("", ".toml")
+    if not is_name or (path.exists() and not path.is_dir()):
         return path  # who reads it says what is wrong with it
     local = path.with_suffix(".toml")
     if local.is_file():
@@ -60,6 +61,8 @@ def find_study(name: str | Path) -> Path:
     there = shipped()
     if path.stem in there:
         return there[path.stem].path
+    if path.is_dir():
+        return path
     raise ValueError(
         f"{path}: No such file, and no study of that name comes with jitterfly"
         f"{did_you_mean(path.stem, list(there))}; those that do are {', '.join(there)}"
