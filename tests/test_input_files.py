@@ -207,6 +207,7 @@ def test_no_other_way_to_read():
         "report/times.py", "report/collect.py", "report/hsl09.py", "report/theory.py",  # its own
         "cli/network_study.py",
         "store/lock.py", "store/meta.py", "store/recordfile.py", "store/orphans.py",
+        "store/bundle.py", "store/kept.py", "store/table.py",
         "measured/noisefile.py", "measured/formats/text.py", "cli/noise/import_.py",
         "congestion/mapfile.py",
     }  # fmt: skip

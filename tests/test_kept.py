@@ -36,6 +36,12 @@ def out(tmp_path):
     return tmp_path / "out"
 
 
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    """As wide as what is asked for without a terminal."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture
 def built(monkeypatch):
     """How often all cells of a study were built."""

@@ -109,6 +109,7 @@ def case(ranks, **options):
     return jf.Case(ranks, network=jf.Hockney(1e-6, 1e-9), noise=[noise])
 
 
+@pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
 @pytest.mark.parametrize("synchronized", [False, 4, 64, "machine"])
 @pytest.mark.parametrize("period", [1e-3, 12.345e-9, 3e-12, 5000.0])
 def test_phases_equal_plain_python(period, synchronized):

@@ -160,7 +160,7 @@ def test_networks_are_judged_beside_the_studies(small, said):
         assert f"{found.value:.1f} [{found.low:.1f}, {found.high:.1f}]" in text
     assert "study 3 of 3: HSL09 abstract" in said.getvalue()
     assert "MS12, CS14, HM18 and HSL09 run again" in text
-    assert (small / "hsl09_n2" / "measured_size.svg").is_file()
+    assert (small / "hsl09_n2" / "simulated_size.svg").is_file()
 
 
 def test_networks_are_run_once(small, said, monkeypatch):

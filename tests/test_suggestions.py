@@ -66,7 +66,7 @@ def test_gpu_is_cuda(monkeypatch, capsys, tmp_path):
         with pytest.raises(ValueError, match="backend 'cuda' can not be used"):
             call()
     options = ["--network", "L=1us,o=0.1us", "--noise", "period=1ms,duration=1us"]
-    told = error_of(capsys, "advise", "--ranks", "4", *options, "--backend", "gpu")
+    told = error_of(capsys, "advise", "-q", "--ranks", "4", *options, "--backend", "gpu")
     assert "backend 'cuda' can not be used" in told
 
 

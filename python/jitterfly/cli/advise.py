@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_THREADS, shorten
+from ..files import read_text
 from ..units import parse_seconds
 from .advise_line import Line
 from .options import add_backend, integer, noises, pairs, tell_understood, value
@@ -116,7 +117,7 @@ def _check_out(out: Path, question: Any, force: bool) -> None:
         return
     way_out = "choose another --out, or --force to replace it"
     try:
-        before = json.loads((out / "advice.json").read_text(encoding="utf-8"))
+        before = json.loads(read_text(out / "advice.json"))
         before = {key: before[key] for key in question.to_dict()}
     except (OSError, ValueError, TypeError, KeyError):
         raise ValueError(

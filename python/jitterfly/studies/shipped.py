@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..fields import did_you_mean
+from ..files import read_text
 from .reading import holds_study
 from .schema import read_toml
 
@@ -38,7 +39,7 @@ def shipped() -> dict[str, Shipped]:
     place = folder()
     paths = [*sorted((place / EXAMPLES).glob("*.toml")), *sorted(place.glob("*.toml"))]
     return {
-        path.stem: Shipped(path, str(read_toml(path.read_text(encoding="utf-8")).get("title", "")))
+        path.stem: Shipped(path, str(read_toml(read_text(path)).get("title", "")))
         for path in paths
         if holds_study(path)  # and not a question for `advise`
     }
@@ -51,7 +52,8 @@ def find_study(name: str | Path) -> Path:
         ValueError: neither there is; the message has the names of those that are shipped.
     """
     path = Path(name)
-    if path.is_file() or len(path.parts) != 1 or path.suffix not in ("", ".toml"):
+    is_name = len(path.parts) == 1 and path.suffix in ("", ".toml")
+    if not is_name or (path.exists() and not path.is_dir()):
         return path  # who reads it says what is wrong with it
     local = path.with_suffix(".toml")
     if local.is_file():
@@ -59,6 +61,8 @@ def find_study(name: str | Path) -> Path:
     there = shipped()
     if path.stem in there:
         return there[path.stem].path
+    if path.is_dir():
+        return path
     raise ValueError(
         f"{path}: No such file, and no study of that name comes with jitterfly"
         f"{did_you_mean(path.stem, list(there))}; those that do are {', '.join(there)}"
