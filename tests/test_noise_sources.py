@@ -319,7 +319,7 @@ def test_parts_of_files(tmp_path):
     check(lambda: jf.TraceNoise(file=file, part=2), "part must be an integer from 0 to 1, got 2")
     check(lambda: jf.TraceNoise(file=file, part="all"), "part must be an integer from 0 to 1")
     check(lambda: jf.Empirical(file=file), "has 2 parts", "or part = 'all'")
-    assert jf.TraceNoise(file=file, part=1).replayed().starts[0] == 7
+    assert jf.TraceNoise(file=file, part=1).replayed()[0].starts[0] == 7
     one, both = jf.Empirical(file=file, part=0), jf.Empirical(file=file, part="all")
     assert one.expected() == both.expected() == pytest.approx(25.5e-9)
     assert len(both.integers().arrays[0]) == 100

@@ -14,6 +14,7 @@ from .noise import (
     Stationary,
     StepDelay,
     TraceNoise,
+    TracesNoise,
 )
 from .timeline import Timeline, periodic_intervals
 
@@ -28,5 +29,6 @@ __all__ = [
     "StepDelay",
     "Timeline",
     "TraceNoise",
+    "TracesNoise",
     "periodic_intervals",
 ]

@@ -123,8 +123,12 @@ def read(path: Path, sha256: str) -> Measured:
         raise FormatError(error.file, None, f"{error.what}; {way}") from None
 
 
-def choose(measured: Measured, part: Any, file: str, *, all_parts: bool = False) -> list[Any]:
+def choose(
+    measured: Measured, part: Any, file: str, *, all_parts: bool = False, each: bool = False
+) -> list[Any]:
     """The parts of a measurement that are meant: one, or all if that is allowed and said.
+
+    `each` is whether a caller knows "each", for the message alone.
 
     Raises:
         ValueError: there are several and `part` is None, or it is none of them.
@@ -138,6 +142,7 @@ def choose(measured: Measured, part: Any, file: str, *, all_parts: bool = False)
     told = ", ".join(f"{i}: CPU {cpu}" for i, cpu in enumerate(named[:8]) if cpu)
     told = f" ({told}{', ...' if len(parts) > 8 else ''})" if told else ""
     way = " or part = 'all'" if all_parts else ""
+    way += " or part = 'each'" if each else ""
     if part is None:
         raise ValueError(
             f"file: {file} has {len(parts)} parts{told}; say which with part = 0 to "

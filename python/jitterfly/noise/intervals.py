@@ -44,7 +44,7 @@ def check_ways(given: Any, trace: Any) -> None:
     if trace is not None and not isinstance(trace, Detours):
         raise ValueError(f"trace must be a Detours, got {shorten(trace)}")
     if given.file is None:
-        for name in ("part", "sha256"):
+        for name in ("part", "sha256", "ranks_per_part"):
             if getattr(given, name) is not None:
                 raise ValueError(f"{name} must be left out without a file (in TraceNoise)")
 
@@ -80,18 +80,24 @@ def of_lists(
 
 
 @lru_cache(maxsize=32)
-def of_file(path: Path, sha256: str, part: Any, file: str) -> Trace:
-    """The detours in a part of a file."""
+def of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Trace, ...]:
+    """The detours in a part of a file, or in each of its parts."""
     from ..measured import Detours
 
-    (chosen,) = files.choose(files.read(path, sha256), part, file)
-    if not isinstance(chosen, Detours):
-        what = type(chosen).__name__
-        advice = "; Empirical(file=...) takes it" if what == "Histogram" else ""
-        raise ValueError(
-            f"file: {file} must hold detours in order of time, it holds {what}{advice}"
-        )
-    return joined(chosen.starts, chosen.starts + chosen.durations, chosen.length, f"file: {file}")
+    measured = files.read(path, sha256)
+    each = isinstance(part, str) and part == "each"
+    chosen = list(measured.parts) if each else files.choose(measured, part, file, each=True)
+    traces = []
+    for number, one in enumerate(chosen):
+        if not isinstance(one, Detours):
+            what = type(one).__name__
+            advice = "; Empirical(file=...) takes it" if what == "Histogram" else ""
+            raise ValueError(
+                f"file: {file} must hold detours in order of time, it holds {what}{advice}"
+            )
+        where = f"file: {file}, part {number}" if each else f"file: {file}"
+        traces.append(joined(one.starts, one.starts + one.durations, one.length, where))
+    return tuple(traces)
 
 
 def joined(

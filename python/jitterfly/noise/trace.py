@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_choice, shorten
+from ..fields import check_choice, check_integer, shorten
 from ..given import Array, Floats, Given
 from ..units import Seconds, from_ticks, parse_seconds, to_ticks
 from . import files, intervals, scope
@@ -33,8 +33,12 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     file : str
         A file with detours that `jitterfly.measured.load` reads. In a study it is relative to the
         study's file.
-    part : int, optional
-        Which part (CPU, run) of a file that has several, from 0.
+    part : int or "each", optional
+        Which part (CPU, run) of a file that has several, from 0. "each": with P parts, rank i
+        replays part ``i // ranks_per_part mod P``, from an offset that is drawn for it.
+    ranks_per_part : int, optional
+        With "each": how many consecutive ranks replay the same part, such as the ranks of a node of
+        which one CPU was recorded. 1 where it is left out.
     starts, durations : array of float, shape (detours,)
         Instead of a file: sorted intervals ``[start, start + duration)`` that do not overlap,
         seconds.
@@ -74,7 +78,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     """
 
     file: str | None = None
-    part: int | None = None
+    part: int | Literal["each"] | None = None
     starts: Given[Floats | None, Array | None] = Given("array of float | None", None)
     durations: Given[Floats | None, Array | None] = Given("array of float | None", None)
     length: OptionalSeconds = OptionalSeconds()
@@ -86,6 +90,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
     sha256: str | None = None
+    ranks_per_part: int | None = None
     trace: InitVar[Detours | None] = None
 
     def __post_init__(self, trace: Detours | None) -> None:
@@ -107,21 +112,34 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         if self.file is None:
             put("starts", intervals.frozen(self.starts, "starts"))
             put("durations", intervals.frozen(self.durations, "durations"))
+        if self.ranks_per_part is not None:
+            if self.part != "each":
+                raise ValueError("ranks_per_part is for part = 'each' (in TraceNoise)")
+            count = check_integer(self.ranks_per_part, "ranks_per_part", 1, 2**30)
+            put("ranks_per_part", count)
         put("offset", self._checked_offset())
 
-    def replayed(self) -> intervals.Trace:
-        """The intervals in ticks; touching ones are one."""
+    def replayed(self) -> tuple[intervals.Trace, ...]:
+        """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
         if self.file is not None:
             path: Any = self._path  # type: ignore[attr-defined]
             return intervals.of_file(path, str(self.sha256), self.part, self.file)
         assert self.starts is not None
         assert self.durations is not None
-        return intervals.of_lists(self.starts, self.durations, self.length)
+        return (intervals.of_lists(self.starts, self.durations, self.length),)
+
+    def recordings_of(self, ranks: int) -> npt.NDArray[np.int32]:
+        """Which of the recordings each rank replays, int32, shape (ranks,)."""
+        number = np.arange(ranks, dtype=np.int64) // (self.ranks_per_part or 1)
+        return (number % len(self.replayed())).astype(np.int32)
 
     def _checked_offset(self) -> npt.NDArray[np.float64] | float | str:
-        trace = self.replayed()
+        traces = self.replayed()
         if isinstance(self.offset, str) and self.offset == "random":
             return self.offset
+        if self.part == "each":
+            raise ValueError("offset must be left out with part = 'each' (in TraceNoise)")
+        (trace,) = traces
         if self.shared is not False:
             raise ValueError("shared must be False when offset is given (in TraceNoise)")
         seconds = float(from_ticks(trace.length))
@@ -150,29 +168,36 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         return ticks_of_ranks(np.broadcast_to(np.asarray(self.offset), (ranks,)))
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
-        program.add_trace(
-            **self.replayed()._asdict(),
-            offsets=self.offsets(ranks),
-            node_ranks=scope.node_ranks(self.shared, ranks),
+        traces = self.replayed()
+        common = {
+            "node_ranks": scope.node_ranks(self.shared, ranks),
             **scope.phases(self.during),
             **scope.window(self.begin, self.end),
-        )
+        }
+        if self.part == "each" and len(traces) > 1:
+            program.add_traces(
+                recordings=[tuple(trace) for trace in traces],
+                of_ranks=self.recordings_of(ranks),
+                **common,
+            )
+        else:
+            program.add_trace(**traces[0]._asdict(), offsets=self.offsets(ranks), **common)
 
     def misses(self, exposed: Exposed) -> str:
         return scope.no_work(self.during, exposed)
 
     def share(self) -> float:
-        return self.replayed().share()
+        traces = self.replayed()
+        return sum(trace.share() for trace in traces) / len(traces)
 
     def intervals_in(self, ticks: int) -> float:
-        trace = self.replayed()
-        return len(trace.starts) * ticks / trace.length
+        return max(len(trace.starts) * ticks / trace.length for trace in self.replayed())
 
     def longest_delay(self, work: int) -> int:
         if work == 0:
             return 0
-        busy, length = self.replayed().busy(), self.replayed().length
-        return busy * (2 + work // (length - busy))
+        both = ((trace.busy(), trace.length) for trace in self.replayed())
+        return max(busy * (2 + work // (length - busy)) for busy, length in both)
 
     def lookahead(self) -> int:
-        return 2 * self.replayed().length
+        return 2 * max(trace.length for trace in self.replayed())

@@ -120,7 +120,7 @@ def _next(measured: Measured, out: Path) -> None:
     if isinstance(first, Detours):
         print(f'  kind = "trace"\n  {file}')
         if several:
-            print(f"  part = 0  # to {len(measured.parts) - 1}")
+            print(f"  part = 'each'  # rank by rank; or one of 0 to {len(measured.parts) - 1}")
         return
     part = ", part = 0" if several else ""
     more = ""
