@@ -40,38 +40,6 @@ JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::int32_t d
   return communicate(noise, kReceiveRole, draw, next, later(busy, at), m.receive, id);
 }
 
-// What a rank does between two waits where it meets no noise, in fewer operations: it receives a
-// message of cost m, having just sent one, and sends the next. As receive_message gives
-//   busy = max(left, at) + receive,   and send_message   max(busy, left + gap - send) + next send,
-// the next one leaves at
-//   max(at + receive + next send, left + max(receive, gap - send) + next send).
-struct QuietTurn {
-  Tick transit, gap, receive, own;
-
-  QuietTurn() = default;
-  QuietTurn(const MessageCost& m, Tick next_send)
-      : transit(m.transit),
-        gap(m.gap),
-        receive(m.receive + next_send),
-        own(later(m.receive, m.gap - m.send) + next_send) {}
-  // Without a next one.
-  explicit QuietTurn(const MessageCost& m)
-      : transit(m.transit), gap(m.gap), receive(m.receive), own(m.receive) {}
-};
-
-// `from`: when the message that comes in has left its sender.
-template <bool kLinks, class T>
-JF_HD T quiet_turn(const QuietTurn& q, T& in, T left, T from) {
-  T at = from + q.transit;
-  if constexpr (kLinks) {
-    at = later(at, in + q.gap);
-    in = at;
-    return later(at + q.receive, left + q.own);
-  } else {
-    return later(at, left) + q.receive;
-  }
-}
-
 // The network as messages of this cost find it; see with_message_noise.
 template <class Network>
 JF_HD Network network_of(const Network& network, const ProgramView& p, const MessageCost& m) {
@@ -93,90 +61,140 @@ JF_HD Network network_of_forwards(const Network& network, const ProgramView& p) 
     return network;
 }
 
-// Where the ranks of one realization are in a message pass; all arrays have an entry for each rank.
+// Where ranks are in a message pass. Entry i of an array is of rank i: of one realization, or of as
+// many as `stride`, side by side.
 struct MessageState {
   Tick *sent, *busy;  // see Clock; one array unless forwards cost CPU time
   Tick* next;         // the noise's own
   Tick *out, *in;     // earliest start of the next send; when the link in is free; or null
   Tick* left;         // of the step at hand: when the message of a rank has left
+  std::int64_t stride;
 };
 
-// Message passes rank by rank, as the plain CPU engine and the GPU do them: for each step what all
-// ranks do first and, when all have done that, second.
-template <class Noise, class Network, bool kLinks>
+// One turn of a message step: what its messages cost, the number of its draws, and its network.
+template <class Network>
+struct MessageTurn {
+  MessageCost cost;
+  std::int32_t draw;
+  [[no_unique_address]] Network network;
+
+  JF_HD MessageTurn(const ProgramView& p, const Network& any, const Step& step, std::int32_t turn)
+      : cost(p.message_costs[step.cost]),
+        draw(step.draw + turn),
+        network(network_of(any, p, p.message_costs[step.cost])) {}
+};
+
+// What a rank does in the steps of a message pass, as every engine does it. T = Tick: in one
+// realization, whose number R is. T = Lanes: in a register of realizations, R.
+template <class T, class Noise, class Network, bool kLinks, class R = std::uint32_t>
 struct MessageRanks {
+  using Turn = MessageTurn<Network>;
+
   const ProgramView& p;
   const Noise& noise;
   const Network& network;
-  const std::uint32_t realization;
+  const R realization;
   const MessageState s;
+
+  JF_HD T get(const Tick* array, std::int64_t i) const {
+    return *reinterpret_cast<const T*>(array + i * s.stride);
+  }
+  JF_HD void put(Tick* array, std::int64_t i, T value) const {
+    *reinterpret_cast<T*>(array + i * s.stride) = value;
+  }
 
   // As the pass before left it, or at time 0 (`load` is not set). `first`: the first message pass.
   JF_HD void begin(std::int64_t i, bool load, bool first) const {
-    const bool untouched = first && i >> p.log2_ranks != 0;  // exchanges leave these ranks alone
-    if (!load || untouched) s.sent[i] = 0;
-    if (p.costs.forward > 0) s.busy[i] = s.sent[i];
+    begin_times(i, load, first);
     if (!first) return;
-    s.next[i] = begin_noise(noise, p.seed, realization, Tick{i});
-    seek(noise, s.next[i], s.busy[i], false);
-    if constexpr (kLinks) s.out[i] = 0, s.in[i] = kNothingCame;
+    T next = begin_noise(noise, p.seed, realization, id(i));
+    begin_next(i, next);
   }
-
-  JF_HD void first_half(const Step& step, std::int32_t turn, std::int64_t i) const {
-    if (step.kind == kForward) {
-      s.left[i] = leaves(step, i);
-    } else if (step.kind == kMessage) {
-      if (p.costs.forward > 0) s.sent[i] = s.busy[i];
-      if ((step.flags & kAfterForward) != 0 && turn == 0) seek(noise, s.next[i], s.busy[i], true);
-      if (receiver_of(step, p.ranks, i) == kNobody) return;
-      Tick none = 0;
-      s.left[i] = s.sent[i] = s.busy[i] =
-          send_message<kLinks>(noise, p.message_costs[step.cost], step.draw + turn, s.next[i],
-                               kLinks ? s.out[i] : none, s.busy[i], Tick{i});
-    } else if (step.kind == kCompute) {
-      Clock<Tick> c{s.sent[i], s.busy[i], s.next[i], i};
-      compute(noise, p.costs, step, c);
-      s.sent[i] = s.busy[i] = c.busy;
-      s.next[i] = c.next;
+  JF_HD void begin_times(std::int64_t i, bool load, bool first) const {
+    const bool untouched = first && i >> p.log2_ranks != 0;  // exchanges leave these ranks alone
+    if (!load || untouched) put(s.sent, i, T{});
+    if (forwards()) put(s.busy, i, get(s.sent, i));
+    if (!first) return;
+    if constexpr (kLinks) {
+      put(s.out, i, T{});
+      put(s.in, i, T{} + kNothingCame);
     }
   }
-
-  JF_HD static bool has_second_half(const Step& step) {
-    return step.kind == kForward || step.kind == kMessage;
+  // `next`: of time 0.
+  JF_HD void begin_next(std::int64_t i, T next) const {
+    seek(noise, next, get(s.busy, i), false);
+    put(s.next, i, next);
   }
 
-  JF_HD void second_half(const Step& step, std::int32_t turn, std::int64_t i) const {
-    if (step.kind == kForward) {
-      const std::int64_t from = forward_partner(step, p.ranks, i);
-      if (from == kNobody) return;
-      const Tick at = s.left[from] + p.costs.transit +
-                      network_of_forwards(network, p)
-                          .delay(p.seed, kForwardJitter, static_cast<std::uint32_t>(step.draw),
-                                 Tick{i}, realization, s.left[from]);
-      Clock<Tick> c{s.sent[i], s.busy[i], 0, i};
-      take_forward(s.left[i], at, c);
-      s.busy[i] = c.busy;
-      s.sent[i] = c.sent;
-      return;
-    }
-    const std::int64_t from = sender_of(step, p.ranks, i);
-    if (from == kNobody) return;
-    const MessageCost& m = p.message_costs[step.cost];
-    const std::int32_t draw = step.draw + turn;
-    const Tick at = s.left[from] + m.transit +
-                    network_of(network, p, m)
-                        .delay(p.seed, kOriginalJitter, static_cast<std::uint32_t>(draw), Tick{i},
-                               realization, s.left[from]);
-    Tick none = 0;
-    s.sent[i] = s.busy[i] = receive_message<kLinks>(
-        noise, m, draw, s.next[i], kLinks ? s.in[i] : none, s.busy[i], at, Tick{i});
+  JF_HD void work(const Step& step, std::int64_t i) const {
+    Clock<T> c{get(s.sent, i), get(s.busy, i), get(s.next, i), id(i)};
+    compute(noise, p.costs, step, c);
+    put_busy(i, c.busy);
+    put(s.next, i, c.next);
+  }
+
+  // Whether all ranks, those that neither send nor receive too, have to catch_up() before a turn.
+  JF_HD bool catches_up(const Step& step, std::int32_t turn) const {
+    return forwards() || ((step.flags & kAfterForward) != 0 && turn == 0);
+  }
+  JF_HD void catch_up(const Step& step, std::int32_t turn, std::int64_t i) const {
+    put(s.sent, i, get(s.busy, i));
+    if ((step.flags & kAfterForward) == 0 || turn != 0) return;
+    T next = get(s.next, i);
+    seek(noise, next, get(s.busy, i), true);
+    put(s.next, i, next);
+  }
+
+  // Returns when the message of rank i has left.
+  JF_HD T send(const Turn& turn, std::int64_t i) const {
+    T next = get(s.next, i), out{};
+    if constexpr (kLinks) out = get(s.out, i);
+    const T left =
+        send_message<kLinks>(noise, turn.cost, turn.draw, next, out, get(s.busy, i), id(i));
+    if constexpr (kLinks) put(s.out, i, out);
+    put(s.next, i, next);
+    put_busy(i, left);
+    return left;
+  }
+
+  // `left`: when the message that rank i receives has left its sender.
+  JF_HD void receive(const Turn& turn, std::int64_t i, T left) const {
+    const T at = left + turn.cost.transit +
+                 turn.network.delay(p.seed, kOriginalJitter, static_cast<std::uint32_t>(turn.draw),
+                                    id(i), realization, left);
+    T next = get(s.next, i), in{};
+    if constexpr (kLinks) in = get(s.in, i);
+    const T busy =
+        receive_message<kLinks>(noise, turn.cost, turn.draw, next, in, get(s.busy, i), at, id(i));
+    if constexpr (kLinks) put(s.in, i, in);
+    put(s.next, i, next);
+    put_busy(i, busy);
+  }
+
+  // When the forward of a rank leaves; of one that has no partner, nothing does.
+  JF_HD T forward_leaves(const Step& step, std::int64_t i) const {
+    if (forward_partner(step, p.ranks, i) == kNobody) return get(s.busy, i);
+    return forward_sent(noise, p.costs,
+                        Clock<T>{get(s.sent, i), get(s.busy, i), get(s.next, i), id(i)});
+  }
+  // `own`, `left`: when the forwards of rank i and of its partner have left.
+  JF_HD void forward_comes(const Step& step, std::int64_t i, T own, T left) const {
+    const T at = left + p.costs.transit +
+                 network_of_forwards(network, p)
+                     .delay(p.seed, kForwardJitter, static_cast<std::uint32_t>(step.draw), id(i),
+                            realization, left);
+    Clock<T> c{get(s.sent, i), get(s.busy, i), T{}, id(i)};
+    take_forward(own, at, c);
+    put(s.busy, i, c.busy);
+    put(s.sent, i, c.sent);
   }
 
  private:
-  // When the forward of a rank leaves; of one that has no partner, nothing does.
-  JF_HD Tick leaves(const Step& step, std::int64_t i) const {
-    if (forward_partner(step, p.ranks, i) == kNobody) return s.busy[i];
-    return forward_sent(noise, p.costs, Clock<Tick>{s.sent[i], s.busy[i], s.next[i], i});
+  JF_HD T id(std::int64_t i) const { return T{} + Tick{i}; }
+  JF_HD bool forwards() const { return p.costs.forward > 0; }
+  JF_HD void put_busy(std::int64_t i, T busy) const {
+    put(s.busy, i, busy);
+    if (forwards()) put(s.sent, i, busy);
   }
 };
 

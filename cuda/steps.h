@@ -25,10 +25,19 @@ JF_HD Noise bind(const Noise& noise, std::uint32_t realization, Cursor* cursors)
   else
     return noise;
 }
+// For a register of realizations.
+template <class Noise, class R>
+JF_HD auto bind_lanes(const Noise& noise, R realizations, Cursor* cursors,
+                      std::int64_t cursors_per_lane) {
+  if constexpr (is_general<Noise>)
+    return noise.in(realizations, cursors, cursors_per_lane);
+  else
+    return noise;
+}
 
 // `next` of a rank at time 0.
-template <class Noise, class T>
-JF_HD T begin_noise(const Noise& noise, std::uint64_t seed, std::uint32_t realization, T ranks) {
+template <class Noise, class R, class T>
+JF_HD T begin_noise(const Noise& noise, std::uint64_t seed, R realization, T ranks) {
   if constexpr (is_general<Noise>)
     return noise.first(ranks);
   else

@@ -30,6 +30,11 @@ JF_HD T select(Mask mask, T yes, T no) {
 JF_HD bool any(bool mask) { return mask; }
 JF_HD bool any_greater(Tick a, Tick b) { return a > b; }
 
+// Lane k of a register, or the number itself: what all lanes share. A rank may be one for all lanes
+// and the realization a register of them, or the other way round (see cpu/simd.h).
+JF_HD std::uint32_t lane(std::uint32_t shared, unsigned) { return shared; }
+JF_HD Tick lane(Tick shared, unsigned) { return shared; }
+
 template <class T>
 JF_HD T later(T a, T b) {
   return select(a > b, a, b);

@@ -46,29 +46,31 @@ class Run {
         capture_(capture) {
     const int wanted = request.threads > 0 ? request.threads : hardware_threads();
     const std::int64_t alone = std::clamp<std::int64_t>(request.count, 1, wanted);
-    const bool large = alone * sizes_.state_bytes(1) > share_of_memory();
+    const bool large = alone * sizes_.state_bytes(1, 1) > share_of_memory();
     if (program.has_message_passes())  // these a team leaves to one of its threads
       team_ = large || (request.count < wanted && most_tiles() > 1);
     else
       team_ = passes_.size() > 1 &&
               (program.log2_ranks >= kTeamBits || request.count < wanted || large);
+    if (program.has_message_passes() && !team_) choose_lanes(wanted);
+    const std::int64_t groups = (request.count + together_ - 1) / together_;
     set_threads(
-        static_cast<int>(team_ ? std::clamp<std::int64_t>(most_tiles(), 1, wanted) : alone));
+        static_cast<int>(std::clamp<std::int64_t>(team_ ? most_tiles() : groups, 1, wanted)));
   }
 
   std::int64_t bytes() const {
     const auto rows = static_cast<std::int64_t>(sizeof(Observation)) * program_.rows;
-    return sizes_.state_bytes(segments_) * (team_ ? 1 : threads_) +
-           (sizes_.tile_bytes() + rows) * threads_;
+    return sizes_.state_bytes(segments_, lanes_) * (team_ ? 1 : threads_) +
+           (sizes_.tile_bytes() + rows * together_) * threads_;
   }
 
   void simulate(Tick* out, const Poll& poll) {
     out_ = out;
     for (int t = 0; t < threads_; ++t) {
-      scratch_.push_back(std::make_unique<Scratch>(sizes_, program_.rows));
+      scratch_.push_back(std::make_unique<Scratch>(sizes_, together_ * program_.rows));
       if (t == 0 || !team_)
         states_.push_back(std::make_unique<State>(
-            sizes_, segments_, static_cast<std::uint32_t>(request_.first + request_.count),
+            sizes_, segments_, lanes_, static_cast<std::uint32_t>(request_.first + request_.count),
             program_, view_));
     }
     start_threads();
@@ -87,6 +89,16 @@ class Run {
 
   static std::int64_t share_of_memory() {
     return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE) / 4;
+  }
+
+  // Message passes take as many realizations at once as a register has lanes, if all threads have
+  // some and their memory is there. A few of them are done one after the other.
+  void choose_lanes(int threads) {
+    const std::int64_t each = (request_.count + threads - 1) / threads;
+    const bool room = threads * sizes_.state_bytes(1, runner_.lanes) <= share_of_memory();
+    if (each < 2 || !room) return;
+    lanes_ = runner_.lanes;
+    together_ = std::min(each, lanes_);
   }
 
   void set_threads(int threads) {
@@ -152,19 +164,19 @@ class Run {
     std::fill(scratch.rows.begin(), scratch.rows.end(), Observation::nothing());
   }
 
-  void run_pass(const Pass& pass, std::int64_t tile, std::int64_t realization, Scratch& scratch,
-                const State& state, std::int64_t slot) const {
-    if (pass.kind == kMessagePass) return run_messages(pass, realization, scratch, state);
+  // `number`: of the realization among those of the request; it is in lane `lane` of the state.
+  void run_tile(const Pass& pass, std::int64_t tile, std::int64_t number, Scratch& scratch,
+                const State& state, std::int64_t slot, std::int64_t lane) const {
     const TileJob job{&state.loads.view,
                       &pass,
                       tile,
-                      static_cast<std::uint32_t>(realization),
+                      static_cast<std::uint32_t>(request_.first + number),
                       request_.full_statistics,
-                      state.memory.get(),
-                      state.second(),
+                      state.memory(lane),
+                      state.second(lane),
                       capture_,
-                      state.cursors.get(),
-                      scratch.rows.data()};
+                      state.cursors(lane),
+                      scratch.rows.data() + lane * program_.rows};
     if (pass.kind == kTilePass)
       runner_.run(job, scratch.tile);
     else
@@ -187,20 +199,23 @@ class Run {
     cpu::run_segment(job, state.segment(slot), stop_);
   }
 
-  void run_messages(const Pass& pass, std::int64_t realization, Scratch& scratch,
+  void run_messages(const Pass& pass, std::int64_t number, std::int64_t count, Scratch& scratch,
                     const State& state) const {
     const auto first = std::find_if(passes_.begin(), passes_.end(),
                                     [](const Pass& p) { return p.kind == kMessagePass; });
-    runner_.run_messages({&state.loads.view, &pass, static_cast<std::uint32_t>(realization),
-                          request_.full_statistics, &pass == &*first, state.message(), capture_,
-                          state.cursors.get(), scratch.rows.data(), &stop_, state.first_of_blocks(),
-                          state.first_of_subtrees(), state.rank_table()});
+    const RunMessages run = lanes_ > 1 ? runner_.run_messages : run_messages_plain;
+    run({&state.loads.view, &pass, static_cast<std::uint32_t>(request_.first + number),
+         static_cast<int>(count), request_.full_statistics, &pass == &*first, state.message(),
+         state.memory(0), state.second(0), sizes_.memory + sizes_.second_behind, capture_,
+         state.cursors(0), sizes_.cursors, scratch.rows.data(), &stop_});
   }
 
-  void write(std::int64_t index, const std::vector<Observation>& rows) const {
+  // The observations of realization `number` of the request.
+  void write(std::int64_t number, const Observation* rows) const {
     const int words = words_per_row(request_);
-    Tick* out = out_ + index * program_.rows * words;
-    for (const Observation& o : rows) {
+    Tick* out = out_ + number * program_.rows * words;
+    for (const Observation* row = rows; row < rows + program_.rows; ++row) {
+      const Observation& o = *row;
       *out++ = o.max;
       if (words == 1) continue;
       *out++ = o.min;
@@ -209,27 +224,35 @@ class Run {
     }
   }
 
-  void work_alone(Scratch& scratch, const State& state) {
-    for (std::int64_t i; !stop_ && (i = claimed_++) < request_.count;) {
+  void work_alone(Scratch& scratch, State& state) {
+    for (std::int64_t i; !stop_ && (i = claimed_.fetch_add(together_)) < request_.count;) {
+      const std::int64_t count = std::min(together_, request_.count - i);
       clear(scratch);
-      state.loads.make(static_cast<std::uint32_t>(request_.first + i), stop_);
-      for (const Pass& pass : passes_)
-        for (std::int64_t tile = 0; tile < pass.map.tiles() && !stop_; ++tile)
-          run_pass(pass, tile, request_.first + i, scratch, state, 0);
+      state.loads.make(static_cast<std::uint32_t>(request_.first + i), count, stop_);
+      for (const Pass& pass : passes_) {
+        if (pass.kind == kMessagePass) {
+          if (!stop_) run_messages(pass, i, count, scratch, state);
+          continue;
+        }
+        for (std::int64_t k = 0; k < count; ++k)
+          for (std::int64_t tile = 0; tile < pass.map.tiles() && !stop_; ++tile)
+            run_tile(pass, tile, i + k, scratch, state, 0, k);
+      }
       if (stop_) return;
-      write(i, scratch.rows);
-      ++done_;
+      for (std::int64_t k = 0; k < count; ++k)
+        write(i + k, scratch.rows.data() + k * program_.rows);
+      done_ += count;
     }
   }
 
   void work_in_team(int thread) {
     Scratch& mine = *scratch_[thread];
-    const State& state = *states_[0];
+    State& state = *states_[0];
     std::barrier<>& barrier = *barrier_;
     for (std::int64_t i = 0; i < request_.count; ++i) {
       clear(mine);
       if (program_.loads != nullptr) {
-        if (thread == 0) state.loads.make(static_cast<std::uint32_t>(request_.first + i), stop_);
+        if (thread == 0) state.loads.make(static_cast<std::uint32_t>(request_.first + i), 1, stop_);
         barrier.arrive_and_wait();
       }
       for (const Pass& pass : passes_) {
@@ -237,7 +260,7 @@ class Run {
         const std::int64_t at_once = pass.kind == kSegmentPass ? segments_ : threads_;
         if (thread < at_once) {
           for (std::int64_t tile = thread; tile < tiles && !stop_; tile += at_once)
-            run_pass(pass, tile, request_.first + i, mine, state, thread);
+            run_in_team(pass, tile, i, mine, state, thread);
         }
         barrier.arrive_and_wait();  // the next pass reads what all tiles of this one wrote
       }
@@ -245,13 +268,21 @@ class Run {
         for (int t = 1; t < threads_; ++t)
           for (std::size_t row = 0; row < mine.rows.size(); ++row)
             mine.rows[row].merge(scratch_[t]->rows[row]);
-        write(i, mine.rows);
+        write(i, mine.rows.data());
         ++done_;
       }
       if (thread == 0) leave_ = stop_;  // all have to leave at the same realization
       barrier.arrive_and_wait();
       if (leave_) return;
     }
+  }
+
+  void run_in_team(const Pass& pass, std::int64_t tile, std::int64_t number, Scratch& scratch,
+                   const State& state, std::int64_t slot) const {
+    if (pass.kind == kMessagePass)
+      run_messages(pass, number, 1, scratch, state);
+    else
+      run_tile(pass, tile, number, scratch, state, slot, 0);
   }
 
   const Program& program_;
@@ -264,6 +295,8 @@ class Run {
   Tick* const capture_;
   bool team_;
   int threads_ = 1;
+  // Realizations that a thread works on side by side, and for how many there is room.
+  std::int64_t together_ = 1, lanes_ = 1;
   std::int64_t segments_ = 1;  // worked on at once in one realization
   Tick* out_ = nullptr;
   std::vector<std::unique_ptr<Scratch>> scratch_;

@@ -16,7 +16,7 @@ namespace jf::cpu {
 
 // Memory of one thread.
 struct Scratch {
-  Scratch(const Sizes& s, int rows)
+  Scratch(const Sizes& s, std::int64_t rows)
       : ticks(allocate<Tick>(s.tile_ticks())), rows(static_cast<std::size_t>(rows)) {
     tile.sent = ticks.get();
     tile.next = tile.sent + s.tile + Sizes::kPad;
@@ -32,69 +32,75 @@ struct Scratch {
   std::vector<Observation> rows;
 };
 
-// Loads of the messages of one realization, and the view of the program that sees them.
+// Loads of the messages of the realizations in work, and the view of the program that sees them.
 struct LoadState {
-  LoadState(const Program& p, const ProgramView& of_all) : view(of_all) {
+  LoadState(const Program& p, const ProgramView& of_all, std::int64_t lanes)
+      : program(p), view(of_all) {
     if (p.loads == nullptr) return;
-    table = allocate<std::uint16_t>(p.loads->table_size());
+    table = allocate<std::uint16_t>(p.loads->table_size() * lanes);
     maker = congestion::make_loads(*p.loads, view.seed);
-    loads = p.loads->views(table.get(), p.loads->rows().data(), 0, 0);
+  }
+
+  // For `count` realizations from `first` on.
+  void make(std::uint32_t first, std::int64_t count, const std::atomic<bool>& stop) {
+    if (maker == nullptr) return;
+    const std::int64_t size = program.loads->table_size();
+    for (std::int64_t k = 0; k < count; ++k)
+      maker->make(first + static_cast<std::uint32_t>(k), table.get() + k * size, stop);
+    loads = program.loads->views(table.get(), program.loads->rows().data(), size, first);
     view.messages.loads = loads.data();
   }
 
-  void make(std::uint32_t realization, const std::atomic<bool>& stop) const {
-    if (maker != nullptr) maker->make(realization, table.get(), stop);
-  }
-
+  const Program& program;
   ProgramView view;
   Buffer<std::uint16_t> table;
   std::vector<Loads> loads;
   std::unique_ptr<congestion::LoadMaker> maker;
 };
 
-// Memory of one realization: between passes, and for as many segments as are worked on at once.
+// Memory of so many realizations as are worked on side by side, `lanes`: between passes, and for as
+// many segments as are worked on at once.
 struct State {
-  State(const Sizes& s, std::int64_t segments, std::uint32_t nobody, const Program& p,
-        const ProgramView& view)
+  State(const Sizes& s, std::int64_t segments, std::int64_t lanes, std::uint32_t nobody,
+        const Program& p, const ProgramView& view)
       : sizes(s),
-        loads(p, view),
-        memory(allocate<Tick>(s.memory)),
-        arena(allocate<std::uint8_t>(s.arena_bytes(segments))),
-        cursors(allocate<Cursor>(s.cursors)),
-        messages(allocate<Tick>(s.messages)),
-        first_ranks(allocate<Tick>(s.block_ticks())) {
+        lanes(lanes),
+        loads(p, view, lanes),
+        memory_(allocate<Tick>(lanes * (s.memory + s.second_behind))),
+        arena_(allocate<std::uint8_t>(s.arena_bytes(segments))),
+        cursors_(allocate<Cursor>(lanes * s.cursors)),
+        messages_(allocate<Tick>(lanes * s.message)) {
     // Of no realization yet: of the one after the last.
-    std::fill_n(cursors.get(), s.cursors, Cursor{0, 0, 0, 0, nobody});
+    std::fill_n(cursors_.get(), lanes * s.cursors, Cursor{0, 0, 0, 0, nobody});
   }
 
+  // Of the realization in a lane.
+  Tick* memory(std::int64_t lane) const {
+    return memory_.get() + lane * (sizes.memory + sizes.second_behind);
+  }
+  Tick* second(std::int64_t lane) const {
+    if (sizes.second_behind > 0) return memory(lane) + sizes.memory;
+    return sizes.second > 0 ? reinterpret_cast<Tick*>(arena_.get()) : nullptr;
+  }
+  Cursor* cursors(std::int64_t lane) const { return cursors_.get() + lane * sizes.cursors; }
+
+  // Of all lanes. What is kept of a rank lies together.
   MessageState message() const {
-    Tick* at = messages.get() + kMessageMargin;
-    const auto array = [&](int i) { return at + i * sizes.message; };
-    return {memory.get(),
-            sizes.second > 0 ? second() : memory.get(),
-            array(0),
-            sizes.links ? array(2) : nullptr,
-            sizes.links ? array(3) : nullptr,
-            array(1)};
+    int next_array = 0;
+    const auto array = [&] { return messages_.get() + next_array++ * lanes; };
+    MessageState s{};
+    s.sent = s.busy = array();
+    s.next = array();
+    if (sizes.links) s.out = array(), s.in = array();
+    s.left = array();
+    if (sizes.forwards) s.busy = array();
+    s.stride = next_array * lanes;
+    return s;
   }
 
-  MessageState first_of_blocks() const { return first(first_ranks.get(), sizes.blocks); }
-  MessageState first_of_subtrees() const {
-    return first(first_ranks.get() + sizes.blocks * Sizes::kOfFirst, sizes.blocks * kSubtree);
-  }
-  RankTable rank_table() const {
-    return {first_ranks.get() + sizes.blocks * Sizes::kOfBlock, sizes.table_blocks(),
-            &blocks_known};
-  }
-  static MessageState first(Tick* at, std::int64_t count) {
-    const auto array = [&](int i) { return at + i * count; };
-    return {array(0), array(0), array(1), array(2), array(3), nullptr};
-  }
-
-  Tick* second() const { return sizes.second > 0 ? reinterpret_cast<Tick*>(arena.get()) : nullptr; }
   // The memory of one segment, in panels or not.
   std::uint8_t* segment_memory(std::int64_t slot) const {
-    return arena.get() + slot * sizes.segment_bytes();
+    return arena_.get() + slot * sizes.segment_bytes();
   }
   SegmentScratch segment(std::int64_t slot) const {
     auto* ticks = reinterpret_cast<Tick*>(segment_memory(slot));
@@ -104,13 +110,14 @@ struct State {
   }
 
   const Sizes& sizes;
-  const LoadState loads;
-  Buffer<Tick> memory;
-  Buffer<std::uint8_t> arena;
-  Buffer<Cursor> cursors;
-  Buffer<Tick> messages;
-  Buffer<Tick> first_ranks;
-  mutable BlocksKnown blocks_known;
+  const std::int64_t lanes;
+  LoadState loads;
+
+ private:
+  Buffer<Tick> memory_;
+  Buffer<std::uint8_t> arena_;
+  Buffer<Cursor> cursors_;
+  Buffer<Tick> messages_;
 };
 
 }  // namespace jf::cpu

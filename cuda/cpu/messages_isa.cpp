@@ -1,4 +1,11 @@
 // The message passes, compiled once per instruction set: see tiles_isa.cpp.
+
+// First: built-in vector types have no namespace, so templates only see overloads for them that
+// are declared before.
+// clang-format off
+#include "simd.h"
+#include "simd_random.h"
+// clang-format on
 #include "messages.h"
 
 #define JF_PASTE(a, b) a##b
@@ -7,14 +14,9 @@
 namespace jf {
 
 void JF_NAME(run_messages_, JF_ISA)(const MessageJob& job) {
-  with_message_noise(*job.program,
-                     [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-                       const Noise bound = bind(noise, job.realization, job.cursors);
-                       if (job.program->links)
-                         MessageRun<Noise, Network, true>(job, bound, network).run();
-                       else
-                         MessageRun<Noise, Network, false>(job, bound, network).run();
-                     });
+  Lanes realizations = broadcast(job.first);
+  for (int k = 0; k < kLanes; ++k) realizations[k] += std::min(k, job.realizations - 1);
+  run_messages<Lanes>(job, realizations);
 }
 
 }  // namespace jf

@@ -146,6 +146,7 @@ JF_HD ULanes as_high_half(ULanes v) {
 }
 
 JF_HD Lanes broadcast(Tick t) { return Lanes{} + t; }
+JF_HD Tick lane(Lanes v, unsigned k) { return v[k]; }
 JF_HD Lanes load(const Tick* p) { return *reinterpret_cast<const Lanes*>(p); }
 JF_HD void store(Tick* p, Lanes v) { *reinterpret_cast<Lanes*>(p) = v; }
 

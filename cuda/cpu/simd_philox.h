@@ -203,6 +203,33 @@ JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const
   for (int i = 0; i < n; ++i) first[i] = multiply32(m1, (ULanes)ranks[i]);
   philox_of_products(keys, common, first, words);
 }
+
+// Of one rank in registers of realizations. All words but the last one of the counter are the same
+// in all lanes, so that of the first round two words are.
+template <int n>
+JF_HD void philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                         const std::uint32_t (&ranks)[n], Lanes realizations,
+                         WordLanes (&words)[n]) {
+  const auto key0 = static_cast<std::uint32_t>(keys.k0[0][0]);
+  const std::uint64_t p0 = std::uint64_t{philox::kM0} * block;
+  const ULanes w2 = (ULanes)realizations ^ ((p0 >> 32) ^ keys.k1[0]);
+  const ULanes w3 = ULanes{} + static_cast<std::uint32_t>(p0);
+#pragma GCC unroll 8
+  for (int i = 0; i < n; ++i) {
+    const std::uint64_t p1 = std::uint64_t{philox::kM1} * ranks[i];
+    words[i] = {{ULanes{} + (static_cast<std::uint32_t>(p1 >> 32) ^ purpose ^ key0),
+                 ULanes{} + static_cast<std::uint32_t>(p1), w2, w3}};
+  }
+  philox_rounds<1>(keys, words);
+}
+
+JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
+                              Lanes rank, Lanes realizations) {
+  const std::uint32_t ranks[1] = {static_cast<std::uint32_t>(rank[0])};
+  WordLanes words[1];
+  philox4x32_10(keys, purpose, block, ranks, realizations, words);
+  return words[0];
+}
 JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
                               Lanes rank, std::uint32_t realization) {
   const Lanes ranks[1] = {rank};

@@ -10,25 +10,30 @@ JF_HD Pair<ULanes> uniforms(const WordLanes& r) {
   return {(r.w[0] & 0xffffffffu) | r.w[1] << 32, (r.w[2] & 0xffffffffu) | r.w[3] << 32};
 }
 
+// R: the number of a realization, for a register of ranks; or a register of realizations, for one
+// rank, which all lanes have.
+template <class R>
 JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
-                                Lanes rank, std::uint32_t realization) {
+                                Lanes rank, R realization) {
   return uniforms(philox4x32_10(keys, purpose, block, rank, realization));
 }
 
+template <class R>
 JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,
-                                Lanes rank, std::uint32_t realization) {
+                                Lanes rank, R realization) {
   return uniform_pair(RoundKeys(seed), purpose, block, rank, realization);
 }
 
+template <class R>
 JF_HD ULanes uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes rank,
-                       std::uint32_t realization) {
+                       R realization) {
   const WordLanes r = philox4x32_10(RoundKeys(seed), purpose, draw >> 2, rank, realization);
   const ULanes even = (draw & 2) == 0 ? r.w[0] : r.w[2], odd = (draw & 2) == 0 ? r.w[1] : r.w[3];
   return ((draw & 1) == 0 ? even : odd) & 0xffffffffu;
 }
 
-JF_HD ULanes only_uniform64(std::uint64_t seed, std::uint32_t purpose, Lanes rank,
-                            std::uint32_t realization) {
+template <class R>
+JF_HD ULanes only_uniform64(std::uint64_t seed, std::uint32_t purpose, Lanes rank, R realization) {
   const auto pair = uniform_pair(seed, purpose, 0, rank >> 1, realization);
   return (ULanes)select((rank & 1) == 0, (Lanes)pair.even, (Lanes)pair.odd);
 }
@@ -102,6 +107,22 @@ JF_HD void only_scaled64(const RoundKeys& keys, const FirstRounds& common, Tick 
     const ULanes even = (ULanes)scaled[i].even, odd = (ULanes)scaled[i].odd;
     found[2 * i] = (Lanes)interleave(even, odd, 0);
     found[2 * i + 1] = (Lanes)interleave(even, odd, kLanes / 2);
+  }
+}
+
+// Phases of n ranks from an even one on, which have draws of their own, in a register of
+// realizations each.
+template <class Noise, int n>
+JF_HD void draw_phases(const Noise& noise, std::uint64_t seed, Tick first, Lanes realizations,
+                       Lanes (&phases)[n]) {
+  std::uint32_t pairs[n / 2];
+  WordLanes words[n / 2];
+  for (int k = 0; k < n / 2; ++k) pairs[k] = static_cast<std::uint32_t>((first >> 1) + k);
+  philox4x32_10(RoundKeys(seed), kPhase, 0, pairs, realizations, words);
+  for (int k = 0; k < n / 2; ++k) {
+    const Pair<ULanes> both = uniforms(words[k]);
+    phases[2 * k] = noise.template scaled<Lanes>(both.even);
+    phases[2 * k + 1] = noise.template scaled<Lanes>(both.odd);
   }
 }
 

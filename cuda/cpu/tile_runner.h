@@ -18,6 +18,7 @@ struct TileRunner {
   const char* name;
   RunTile run;
   RunMessages run_messages;
+  int lanes;             // realizations in a register of run_messages
   RunPanels run_panels;  // or null: segments rank by rank
 };
 
@@ -28,16 +29,16 @@ inline std::vector<TileRunner> tile_runners() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512cd"))
-    runners.push_back({"avx512", run_tile_avx512, run_messages_avx512, run_panels_avx512});
+    runners.push_back({"avx512", run_tile_avx512, run_messages_avx512, 8, run_panels_avx512});
 #endif
 #if defined(JF_HAVE_AVX2)
   if (__builtin_cpu_supports("avx2"))
-    runners.push_back({"avx2", run_tile_avx2, run_messages_avx2, run_panels_avx2});
+    runners.push_back({"avx2", run_tile_avx2, run_messages_avx2, 4, run_panels_avx2});
 #endif
 #if defined(JF_HAVE_PORTABLE)
-  runners.push_back({"portable", run_tile_portable, run_messages_portable, run_panels_portable});
+  runners.push_back({"portable", run_tile_portable, run_messages_portable, 2, run_panels_portable});
 #endif
-  runners.push_back({"plain", run_tile_plain, run_messages_plain, nullptr});
+  runners.push_back({"plain", run_tile_plain, run_messages_plain, 1, nullptr});
   return runners;
 }
 

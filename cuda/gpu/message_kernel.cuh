@@ -10,7 +10,7 @@ namespace jf::gpu {
 template <class Noise, class Network, bool kLinks>
 struct MessageBlock {
   const PassJob& job;
-  const MessageRanks<Noise, Network, kLinks>& ranks;
+  const MessageRanks<Tick, Noise, Network, kLinks>& ranks;
   BlockTile<1> block;
   std::int64_t realization;
 
@@ -24,17 +24,40 @@ struct MessageBlock {
       each([&](std::int64_t i) { ranks.begin(i, job.pass.load != 0, first); });
     Step step = job.program.steps[part.step];
     for (std::int64_t n = 0; n < part.turns; ++n) {
-      each([&](std::int64_t i) { ranks.first_half(step, part.turn, i); });
-      if (ranks.has_second_half(step)) {
-        __syncthreads();
-        each([&](std::int64_t i) { ranks.second_half(step, part.turn, i); });
-        __syncthreads();
-      }
+      if (step.kind == kCompute) each([&](std::int64_t i) { ranks.work(step, i); });
+      if (step.kind == kForward) forward(step);
+      if (step.kind == kMessage) messages(step, part.turn);
       if (++part.turn < step.repeat) continue;
       if (step.row >= 0) observe(step.row);
       part.turn = 0;
       if (++part.step < job.pass.end) step = job.program.steps[part.step];
     }
+  }
+
+  JF_DEVICE void forward(const Step& step) const {
+    Tick* const left = ranks.s.left;
+    each([&](std::int64_t i) { left[i] = ranks.forward_leaves(step, i); });
+    __syncthreads();
+    each([&](std::int64_t i) {
+      const std::int64_t from = forward_partner(step, job.program.ranks, i);
+      if (from != kNobody) ranks.forward_comes(step, i, left[i], left[from]);
+    });
+    __syncthreads();
+  }
+
+  JF_DEVICE void messages(const Step& step, std::int32_t number) const {
+    Tick* const left = ranks.s.left;
+    const MessageTurn<Network> turn(job.program, ranks.network, step, number);
+    each([&](std::int64_t i) {
+      if (ranks.catches_up(step, number)) ranks.catch_up(step, number, i);
+      if (receiver_of(step, job.program.ranks, i) != kNobody) left[i] = ranks.send(turn, i);
+    });
+    __syncthreads();
+    each([&](std::int64_t i) {
+      const std::int64_t from = sender_of(step, job.program.ranks, i);
+      if (from != kNobody) ranks.receive(turn, i, left[from]);
+    });
+    __syncthreads();
   }
 
   JF_DEVICE void observe(int row) const {
@@ -56,7 +79,7 @@ __global__ void __launch_bounds__(kMessageBlock, is_general<Noise> || is_general
   for (std::int64_t r = blockIdx.x; r < job.realizations; r += gridDim.x) {
     const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(r);
     const Noise bound = bind(noise, number, job.cursors_of(r));
-    const MessageRanks<Noise, Network, kLinks> ranks{
+    const MessageRanks<Tick, Noise, Network, kLinks> ranks{
         job.program, bound, network, number,
         arena.template state<kLinks>(job, r, shared + kMessageReduceTicks)};
     MessageBlock<Noise, Network, kLinks>{job, ranks, {thread_bits, shared}, r}.run(part,

@@ -46,7 +46,8 @@ struct MessageArena {
             more,
             kLinks ? more + 2 * n : nullptr,
             kLinks ? more + 3 * n : nullptr,
-            more + n};
+            more + n,
+            1};
   }
 };
 

@@ -35,9 +35,8 @@ struct IntervalSource {
   JF_HD bool acts(bool compute) const { return (compute ? in_compute : in_communication) != 0; }
 
   // A bound before which no rank of a register meets an interval at or after time 0.
-  template <class T>
-  JF_HD T first(std::uint64_t seed, std::uint32_t realization, T ranks,
-                const std::uint64_t* words) const {
+  template <class T, class R>
+  JF_HD T first(std::uint64_t seed, R realization, T ranks, const std::uint64_t* words) const {
     const T key = ranks >> scope_bits;
     if (!first_is_drawn()) return not_before_window(key - key + INT64_MIN);
     const std::uint32_t purpose = first_purpose();

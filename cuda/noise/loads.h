@@ -31,14 +31,19 @@ struct Loads {
            rows[role * draws + draw % kDraws] * stride;
   }
 
-  // How much later the messages arrive that these ranks receive; T: Tick, or Lanes of neighbours.
-  template <class T>
-  JF_HD T held_up(std::uint32_t purpose, std::uint32_t draw, T ranks,
-                  std::uint32_t realization) const {
-    const std::uint16_t* const of = row(purpose, draw, realization);
-    if constexpr (sizeof(T) == sizeof(Tick)) {
-      return of[ranks] * load;
+  // How much later the messages arrive that these ranks receive; T: Tick, or Lanes of neighbours,
+  // or of one rank in several realizations.
+  template <class T, class R>
+  JF_HD T held_up(std::uint32_t purpose, std::uint32_t draw, T ranks, R realization) const {
+    if constexpr (sizeof(R) == sizeof(T) && sizeof(T) != sizeof(Tick)) {
+      T found = ranks;
+      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
+        found[k] = row(purpose, draw, lane(realization, k))[lane(ranks, k)];
+      return found * load;
+    } else if constexpr (sizeof(T) == sizeof(Tick)) {
+      return row(purpose, draw, realization)[ranks] * load;
     } else {
+      const std::uint16_t* const of = row(purpose, draw, realization);
       const std::uint16_t* const at = of + ranks[0];
       T found = ranks;
       for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) found[k] = at[k];

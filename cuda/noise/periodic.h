@@ -23,12 +23,19 @@ struct Periodic {
     return scaled<Tick>(only_uniform64(keys, kPhase, node_of(rank), realization));
   }
 
-  template <class T>
-  JF_HD T phase(std::uint64_t seed, std::uint32_t realization, T ranks) const {
+  // Of a register of ranks, or of a rank in a register of realizations.
+  template <class R, class T>
+  JF_HD T phase(std::uint64_t seed, R realization, T ranks) const {
     T drawn = ranks;
-    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
-      drawn[k] = phase(seed, realization, std::int64_t{ranks[k]});
-    return drawn;
+    if constexpr (sizeof(R) == sizeof(T)) {
+      if (phases != nullptr) return ranks - ranks + phases[ranks[0]];
+      drawn = ranks - ranks + static_cast<Tick>(node_of(ranks[0]));
+      return scaled<T>(only_uniform64(seed, kPhase, drawn, realization));
+    } else {
+      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
+        drawn[k] = phase(seed, realization, std::int64_t{ranks[k]});
+      return drawn;
+    }
   }
 
   // Whether the phase of each rank is a draw of its own, scaled.

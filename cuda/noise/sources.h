@@ -11,7 +11,7 @@ namespace jf {
 // The `next` that a rank carries along is a bound: no interval of any source, whichever phase it
 // acts in, lasts between the time it was made for and `next`. Steps that end before it look at
 // nothing else; all others ask the cursors of their rank, one for each source of intervals.
-struct Sources {
+struct SourceList {
   static constexpr bool general = true, in_communication = true;
 
   std::int32_t interval_count, step_count;
@@ -20,17 +20,29 @@ struct Sources {
   const StepDelay* steps;
   const std::uint64_t* words;
   std::uint64_t seed;
-  // Of the realization at hand; see bound().
-  Cursor* cursors;  // [rank][source]
-  std::uint32_t realization;
   // Someone else adds the delays of communication that have no window, see cpu/prepare.h.
   bool prepared;
+};
 
-  JF_HD Sources bound(std::uint32_t to_realization, Cursor* with_cursors) const {
-    Sources s = *this;
-    s.realization = to_realization;
-    s.cursors = with_cursors;
+// R: std::uint32_t, the number of the realization at hand; or a register of realizations, in whose
+// lanes the same rank is.
+template <class R>
+struct SourcesOf : SourceList {
+  R realization;
+  Cursor* cursors;  // [rank][source]; of several realizations [lane][rank][source]
+  std::int64_t cursors_per_lane;
+
+  template <class Other>
+  JF_HD SourcesOf<Other> in(Other realizations, Cursor* with, std::int64_t per_lane) const {
+    SourcesOf<Other> s;
+    static_cast<SourceList&>(s) = *this;
+    s.realization = realizations;
+    s.cursors = with;
+    s.cursors_per_lane = per_lane;
     return s;
+  }
+  JF_HD SourcesOf bound(R to_realization, Cursor* with) const {
+    return in(to_realization, with, 0);
   }
 
   template <class T>
@@ -53,12 +65,12 @@ struct Sources {
 
   // The interval of the union that is there at t or comes next, as far as one source makes it;
   // `bound` is set for all sources. `mine`: the cursors of the rank.
-  JF_HD IntervalSource::Interval meets(Cursor* mine, Tick t, Tick rank, bool compute,
-                                       Tick& bound) const {
+  JF_HD IntervalSource::Interval meets(Cursor* mine, Tick t, Tick rank, bool compute, Tick& bound,
+                                       unsigned in_lane = 0) const {
     IntervalSource::Interval soonest{kNever, kNever};
     bound = kNever;
     for (std::int32_t j = 0; j < interval_count && t < kLatest; ++j) {
-      const auto found = intervals[j].at(mine[j], t, seed, realization, rank, words);
+      const auto found = intervals[j].at(mine[j], t, seed, lane(realization, in_lane), rank, words);
       bound = earlier(bound, found.begin);
       if (found.begin < soonest.begin && intervals[j].acts(compute)) soonest = found;
     }
@@ -66,10 +78,11 @@ struct Sources {
   }
 
   // Moves t over all intervals that begin before its work is done; w is what is left of it.
-  JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
-    Cursor* mine = cursors + rank * interval_count;
+  JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute,
+                  unsigned in_lane = 0) const {
+    Cursor* mine = cursors + in_lane * cursors_per_lane + rank * interval_count;
     for (;;) {
-      const auto interval = meets(mine, t, rank, compute, next);
+      const auto interval = meets(mine, t, rank, compute, next, in_lane);
       const Tick quiet = interval.begin - t;
       if (quiet >= w) return;  // work that ends exactly where noise begins is not delayed
       if (quiet > 0) w -= quiet;
@@ -77,20 +90,21 @@ struct Sources {
     }
   }
 };
+using Sources = SourcesOf<std::uint32_t>;
 
 // What is long, and not on every rank's way, stands here once: inlined at each step it would make
 // the engines too large to compile.
 
-template <class T>
-JF_HD_COLD T first_of_all(const Sources& s, T ranks) {
+template <class T, class R>
+JF_HD_COLD T first_of_all(const SourcesOf<R>& s, T ranks) {
   T bound = ranks - ranks + kNever;
   for (std::int32_t j = 0; j < s.interval_count; ++j)
     bound = earlier(bound, s.intervals[j].first(s.seed, s.realization, ranks, s.words));
   return bound;
 }
 
-template <class T>
-JF_HD_COLD T sum_of_delays(const Sources& s, StepRole role, std::uint32_t draw, T ranks, T t) {
+template <class T, class R>
+JF_HD_COLD T sum_of_delays(const SourcesOf<R>& s, StepRole role, std::uint32_t draw, T ranks, T t) {
   T sum = t - t;
   for (std::int32_t j = 0; j < s.step_count; ++j) {
     if (!s.steps[j].acts(role)) continue;
@@ -101,15 +115,15 @@ JF_HD_COLD T sum_of_delays(const Sources& s, StepRole role, std::uint32_t draw, 
 }
 
 // Given copies only: else the common path would keep its registers in memory.
-template <class T>
-JF_HD_COLD void meet_one_by_one(const Sources& s, T* next, T* t, T* w, T ranks, bool compute) {
+template <class T, class R>
+JF_HD_COLD void meet_one_by_one(const SourcesOf<R>& s, T* next, T* t, T* w, T ranks, bool compute) {
   if constexpr (sizeof(T) == sizeof(Tick)) {
     s.meet(*next, *t, *w, ranks, compute);
   } else {
     for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
       Tick n = (*next)[k], at = (*t)[k], work = (*w)[k];
       if (work == 0 || at + work <= n) continue;
-      s.meet(n, at, work, ranks[k], compute);
+      s.meet(n, at, work, ranks[k], compute, k);
       (*next)[k] = n;
       (*t)[k] = at;
       (*w)[k] = work;
@@ -117,13 +131,15 @@ JF_HD_COLD void meet_one_by_one(const Sources& s, T* next, T* t, T* w, T ranks, 
   }
 }
 
+template <class R>
 template <class T>
-JF_HD T Sources::first(T ranks) const {
+JF_HD T SourcesOf<R>::first(T ranks) const {
   return interval_count == 0 ? ranks - ranks + kNever : first_of_all(*this, ranks);
 }
 
+template <class R>
 template <class T>
-JF_HD T Sources::step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
+JF_HD T SourcesOf<R>::step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
   const bool delayed = (roles >> role & 1) != 0;
   if (!delayed && w == 0) return t;
   T work = t - t + w;
@@ -131,8 +147,9 @@ JF_HD T Sources::step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T 
   return advance(next, t, work, ranks, role == kComputeRole);
 }
 
+template <class R>
 template <class T>
-JF_HD T Sources::advance(T& next, T t, T w, T ranks, bool compute) const {
+JF_HD T SourcesOf<R>::advance(T& next, T t, T w, T ranks, bool compute) const {
   const T quiet = t + w;
   if (interval_count == 0 || !any((quiet > next) & (w > 0))) return quiet;
   T slow_next = next, slow_t = t, slow_w = w;
@@ -152,14 +169,14 @@ struct Messages {
   // Null without congestion; of exchanges and forwards, behind them those of each message cost.
   const Loads* loads;
 
-  template <class T>
+  template <class T, class R>
   JF_HD T delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
-                std::uint32_t realization, T left) const;
+                R realization, T left) const;
 };
 
-template <class T>
+template <class T, class R>
 JF_HD_COLD T sum_of_delays(const Messages& m, std::uint64_t seed, std::uint32_t purpose,
-                           std::uint32_t draw, T ranks, std::uint32_t realization, T left) {
+                           std::uint32_t draw, T ranks, R realization, T left) {
   T sum = left - left;
   for (std::int32_t j = 0; j < m.count; ++j) {
     if (m.prepared && m.delays[j].window.always()) continue;
@@ -168,15 +185,15 @@ JF_HD_COLD T sum_of_delays(const Messages& m, std::uint64_t seed, std::uint32_t 
   return sum;
 }
 
-template <class T>
+template <class T, class R>
 JF_HD_COLD T held_up_by_others(const Messages& m, std::uint32_t purpose, std::uint32_t draw,
-                               T ranks, std::uint32_t realization) {
+                               T ranks, R realization) {
   return m.loads->held_up(purpose, draw, ranks, realization);
 }
 
-template <class T>
+template <class T, class R>
 JF_HD T Messages::delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
-                        std::uint32_t realization, T left) const {
+                        R realization, T left) const {
   if (prepared && !windows) return left - left;
   T sum = sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);
   if (loads != nullptr && !prepared)

@@ -16,24 +16,23 @@ JF_HD Tick delay_of_draw(const Delay& delay, std::uint64_t high, const std::uint
 }
 
 // Draw number `draw` of all ranks.
-template <class T>
+template <class T, class R>
 JF_HD T drawn_delay(const Delay& delay, std::uint64_t seed, std::uint32_t purpose,
-                    std::uint32_t draw, T ranks, std::uint32_t realization,
-                    const std::uint64_t* words) {
-  const auto one = [&](std::uint64_t high, Tick rank) {
+                    std::uint32_t draw, T ranks, R realization, const std::uint64_t* words) {
+  const auto one = [&](std::uint64_t high, Tick rank, std::uint32_t number) {
     return delay_of_draw(delay, high, words, [&] {
-      return uniform32(seed, purpose | kLowHalves, draw, static_cast<std::uint32_t>(rank),
-                       realization);
+      return uniform32(seed, purpose | kLowHalves, draw, static_cast<std::uint32_t>(rank), number);
     });
   };
   if constexpr (sizeof(T) == sizeof(Tick)) {
     return one(uniform32(seed, purpose, draw, static_cast<std::uint32_t>(ranks), realization),
-               ranks);
+               ranks, realization);
   } else {
     const auto high = uniform32(seed, purpose, draw, ranks, realization);
     if (!delay.any_undecided(high, words)) return delay.from_high<T>(high, words);
     T each{};
-    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) each[k] = one(high[k], ranks[k]);
+    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
+      each[k] = one(high[k], ranks[k], lane(realization, k));
     return each;
   }
 }
@@ -57,9 +56,9 @@ struct StepDelay {
   }
 
   // `t`: when the work begins.
-  template <class T>
-  JF_HD T of(std::uint64_t seed, StepRole role, std::uint32_t draw, T ranks,
-             std::uint32_t realization, T t, const std::uint64_t* words) const {
+  template <class T, class R>
+  JF_HD T of(std::uint64_t seed, StepRole role, std::uint32_t draw, T ranks, R realization, T t,
+             const std::uint64_t* words) const {
     const T drawn =
         drawn_delay(delay, seed, purpose(role), draw, ranks >> scope_bits, realization, words);
     return window.always() ? drawn : select(window.holds(t), drawn, t - t);
@@ -81,9 +80,9 @@ struct MessageDelay {
   }
 
   // `left`: when the message left its sender's CPU; `ranks` receive it.
-  template <class T>
-  JF_HD T of(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
-             std::uint32_t realization, T left, const std::uint64_t* words) const {
+  template <class T, class R>
+  JF_HD T of(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization,
+             T left, const std::uint64_t* words) const {
     const T drawn = drawn_delay(delay, seed, my_purpose(purpose), draw, ranks >> scope_bits,
                                 realization, words);
     return window.always() ? drawn : select(window.holds(left), drawn, left - left);
