@@ -84,6 +84,12 @@ struct MessageTurn {
         network(network_of(any, p, p.message_costs[step.cost])) {}
 };
 
+// Whether ranks have to catch up before a turn: only a forward leaves `sent` apart from `busy`, and
+// the first messages after it are marked.
+JF_HD bool catches_up(const Step& step, std::int32_t turn) {
+  return turn == 0 && (step.flags & kAfterForward) != 0;
+}
+
 // What a rank does in the steps of a message pass, as every engine does it. T = Tick: in one
 // realization, whose number R is. T = Lanes: in a register of realizations, R.
 template <class T, class Noise, class Network, bool kLinks, class R = std::uint32_t>
@@ -133,13 +139,9 @@ struct MessageRanks {
     put(s.next, i, c.next);
   }
 
-  // Whether all ranks, those that neither send nor receive too, have to catch_up() before a turn.
-  JF_HD bool catches_up(const Step& step, std::int32_t turn) const {
-    return forwards() || ((step.flags & kAfterForward) != 0 && turn == 0);
-  }
-  JF_HD void catch_up(const Step& step, std::int32_t turn, std::int64_t i) const {
+  // All ranks, those that neither send nor receive too, before a turn that catches_up().
+  JF_HD void catch_up(std::int64_t i) const {
     put(s.sent, i, get(s.busy, i));
-    if ((step.flags & kAfterForward) == 0 || turn != 0) return;
     T next = get(s.next, i);
     seek(noise, next, get(s.busy, i), true);
     put(s.next, i, next);

@@ -33,6 +33,7 @@ PROCESSES = 2
 ORDERS = 4  # jf_emu::kAllOrders: random, warp by warp, ascending, descending
 REAL_LIMITS = (0, 0)  # those of gpu/lean.h and pass_job.h: tiles of 2^11 to 2^13 ranks
 STEPS, LEAN64, LEAN32 = range(3)  # jf::gpu::TileKernel
+CHOSEN, LAUNCHES, BLOCKS = range(3)  # how messages are run: gpu/message_pass.h
 
 
 class Delay:
@@ -149,6 +150,8 @@ class Run:
     seed: int = 0
     one_rank: bool = False
     most: int = LEAN32  # the kernels that may run the tiles, up to this one
+    way: int = CHOSEN  # of running messages
+    rounds: int = 0  # turns of a block with messages in one launch; 0: as on a device
 
     def words(self):
         """What read_case.h reads."""
@@ -170,7 +173,8 @@ class Run:
     def text(self, removed=-1):
         """The input of kernels.cpp."""
         return as_text(
-            [*self.words(), *self.limits, self.batch, self.order, self.seed, removed, self.most]
+            [*self.words(), *self.limits, self.batch, self.order, self.seed, removed, self.most,
+             self.way, self.rounds]
         )
 
     def expected(self):
@@ -250,7 +254,7 @@ def same(run, found):
     return (
         found is not None
         and "error" not in found
-        and found.split()[1:] == [str(tick) for tick in run.expected()]
+        and found.split()[3:] == [str(tick) for tick in run.expected()]
     )
 
 
@@ -260,7 +264,7 @@ def check(program, runs):
     for run, found in zip(runs, execute(program, [run.text() for run in runs]), strict=True):
         assert found is not None, f"no result for {run}"
         assert "error" not in found, f"{found} for {run}"
-        kernel, *ticks = map(int, found.split())
+        kernel, _launches, _threads, *ticks = map(int, found.split())
         kernels.append(kernel)
         np.testing.assert_array_equal(ticks, run.expected(), err_msg=str(run))
     return kernels

@@ -5,7 +5,16 @@ from dataclasses import replace
 import pytest
 from kernel_cases import NOISES
 from message_cases import MESSAGE_PROGRAMS, make_messages, message_case, noisy_case
-from test_kernels import ORDERS, REAL_LIMITS, Run, build_once, check
+from test_kernels import (
+    BLOCKS,
+    CHOSEN,
+    LAUNCHES,
+    ORDERS,
+    REAL_LIMITS,
+    Run,
+    build_once,
+    check,
+)
 
 
 @pytest.fixture(scope="module")
@@ -14,11 +23,12 @@ def kernels(tmp_path_factory):
 
 
 def varied(case, number):
-    """A run whose limits, batches and order of threads go with a number."""
+    """A run whose limits, batches, order of threads and way of running go with a number."""
     limits = [REAL_LIMITS, (3, 1), (2, 1), (4, 2)][number % 4]
-    return Run(case, limits=limits, count=1 + number % 4, batch=1 + number % 3,
+    return Run(case, limits=limits, count=1 + number % 7, batch=1 + number % 5,
                order=number % ORDERS, seed=number, statistics="all" if number % 3 else "max",
-               one_rank=case.one_rank)  # fmt: skip
+               one_rank=case.one_rank, way=[LAUNCHES, BLOCKS][number % 2],
+               rounds=[0, 1, 7][number % 3])  # fmt: skip
 
 
 @pytest.mark.parametrize("program", MESSAGE_PROGRAMS)

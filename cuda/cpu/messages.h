@@ -71,7 +71,7 @@ class MessageRun {
   // Whether it leaves all ranks alone but the first ones of blocks.
   bool among_roots(const Step& s) const {
     return s.kind == kMessage && s.map == kTree && s.a % kBlock == 0 && s.row < 0 &&
-           !ranks_.catches_up(s, 0);
+           !catches_up(s, 0);
   }
 
   void begin_roots() {
@@ -160,8 +160,8 @@ class MessageRun {
   }
 
   void messages(const Step& s, std::int32_t number, std::int64_t from, std::int64_t to) {
-    if (ranks_.catches_up(s, number))
-      for (std::int64_t i = from; i < to; ++i) ranks_.catch_up(s, number, i);
+    if (catches_up(s, number))
+      for (std::int64_t i = from; i < to; ++i) ranks_.catch_up(i);
     const Turn turn(p_, network_, s, number);
     if (s.map == kTree) {
       const std::int64_t a = s.a, below = std::min<std::int64_t>(s.b, to);
@@ -175,7 +175,7 @@ class MessageRun {
       work_done(2 * (below - from));
     } else if (s.map == kRange) {
       const std::int64_t begin = s.a, end = s.b;
-      if (end - begin <= std::abs(std::int64_t{s.c})) {  // nobody sends and receives
+      if (goes_one_way(s)) {
         for (std::int64_t i = begin; i < end; ++i) message(turn, i, i + s.c);
       } else {
         send(turn, begin, end);

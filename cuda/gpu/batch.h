@@ -19,7 +19,8 @@ constexpr std::int64_t kBatchRows = std::int64_t{1} << 26;
 constexpr std::int64_t kFirstLoads = std::int64_t{1} << 23;  // messages routed for the first batch
 constexpr std::int64_t kBatchLoads = std::int64_t{1} << 27;  // which the host makes and copies
 constexpr std::int64_t kSegmentWork = 32;  // a segment's step costs as much as so many of a tile
-constexpr std::int64_t kMessageWork = 2;   // and a turn of a rank as much as so many
+// What messages do to ranks between two looks whether to stop.
+constexpr std::int64_t kMessageQueue = std::int64_t{1} << 31;
 // Memory that a rank may take, and blocks that keep a large GPU busy with segments.
 constexpr std::int64_t kRankBytes = 24, kMostSegments = 4096;
 
@@ -50,7 +51,7 @@ struct BatchPlan {
       loads = program.loads->table_size();
       load_rows = static_cast<std::int64_t>(program.loads->rows().size());
     }
-    if (passes.size() > 1 || (messages.passes && !messages.shared)) {
+    if (passes.size() > 1) {
       memory = ranks;
       if (program.costs.forward > 0) second = ranks;
     }
@@ -72,7 +73,7 @@ struct BatchPlan {
       copies_.push_back(copies_in(program.steps.data(), pass.begin, pass.end) *
                         static_cast<std::int64_t>(program.mirrors.size()));
     }
-    work_ += kMessageWork * ranks * messages.turns;
+    work_ += messages.work;
     lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
   }
 
@@ -104,6 +105,11 @@ struct BatchPlan {
     return most;
   }
 
+  // Where passes of tiles do not want the cursors of a realization side by side, those of a rank
+  // are: threads that are neighbours have neighbouring realizations then.
+  std::int64_t cursor_stride() const { return only_messages() ? cursors / ranks : cursors; }
+  std::int64_t cursors_per_rank() const { return cursors / ranks * (only_messages() ? batch : 1); }
+
   // Those of a batch, and of the threads that a last block has too many of: they run along.
   std::int64_t all_cursors(std::int64_t of_batch) const { return cursors * (of_batch + idle_); }
 
@@ -124,6 +130,7 @@ struct BatchPlan {
     batch = std::min({count, kBatchRankSteps / work_, kBatchRows / std::max<std::int64_t>(rows, 1),
                       kBatchLoads / std::max<std::int64_t>(loads, 1)});
     batch = std::max<std::int64_t>(batch, 1);
+    messages.choose(batch);
     while (batch > 1 && bytes(batch) > room) batch /= 2;
     if (bytes(batch) > room) {
       throw std::runtime_error("one realization needs " + std::to_string(bytes(batch)) +
@@ -132,6 +139,7 @@ struct BatchPlan {
   }
 
  private:
+  bool only_messages() const { return passes.size() == 1 && messages.passes; }
   std::int64_t segment_ticks(std::size_t pass) const { return 2 + copies_[pass]; }
   std::int64_t arena_ranks(std::size_t pass, std::int64_t of_batch) const {
     if (passes[pass].kind != kSegmentPass) return 0;

@@ -19,6 +19,28 @@ JF_DEVICE Tick shuffle_xor(Tick v, int mask) {
   return __shfl_xor_sync(kAllLanes, static_cast<long long>(v), mask);
 }
 
+// The observation of the lane whose number differs in `mask`. If not `full`, only the maximum
+// counts.
+JF_DEVICE Observation shuffled(const Observation& o, int mask, bool full) {
+  Observation other = Observation::nothing();
+  other.max = shuffle_xor(o.max, mask);
+  if (full) {
+    other.min = shuffle_xor(o.min, mask);
+    other.hi = shuffle_xor(o.hi, mask);
+    other.lo = shuffle_xor(o.lo, mask);
+  }
+  return other;
+}
+
+// Merging in any order gives the same bits: max, min and + of integers.
+JF_DEVICE void merge_atomically(Observation& into, const Observation& o, bool full) {
+  atomicMax(reinterpret_cast<long long*>(&into.max), static_cast<long long>(o.max));
+  if (!full) return;
+  atomicMin(reinterpret_cast<long long*>(&into.min), static_cast<long long>(o.min));
+  atomicAdd(reinterpret_cast<unsigned long long*>(&into.hi), static_cast<unsigned long long>(o.hi));
+  atomicAdd(reinterpret_cast<unsigned long long*>(&into.lo), static_cast<unsigned long long>(o.lo));
+}
+
 // Rank x of a tile is rank x >> thread_bits of thread x mod 2^thread_bits: low bits of
 // the rank are lanes, then warps, then registers. A block of more threads holds several tiles.
 template <int kPerThread>
@@ -83,18 +105,6 @@ struct BlockTile {
     }
     __syncthreads();
     return o;
-  }
-
- private:
-  JF_DEVICE static Observation shuffled(const Observation& o, int mask, bool full) {
-    Observation other = Observation::nothing();
-    other.max = shuffle_xor(o.max, mask);
-    if (full) {
-      other.min = shuffle_xor(o.min, mask);
-      other.hi = shuffle_xor(o.hi, mask);
-      other.lo = shuffle_xor(o.lo, mask);
-    }
-    return other;
   }
 };
 

@@ -1,5 +1,5 @@
-// A part of a message pass: a block does one realization after another, its threads every so many
-// ranks. What a step does to a rank is that of message.h.
+// The actions of a message pass, as message_pass.h lays them out. What an action does to a rank is
+// that of message.h.
 #pragma once
 
 #include "block.cuh"
@@ -8,84 +8,140 @@
 namespace jf::gpu {
 
 template <class Noise, class Network, bool kLinks>
-struct MessageBlock {
+struct MessageThread {
   const PassJob& job;
   const MessageRanks<Tick, Noise, Network, kLinks>& ranks;
-  BlockTile<1> block;
-  std::int64_t realization;
+  const MessageLaunch& launch;
+  const std::int64_t realization, first;  // the rank, or message, that it begins with
+  const bool idle;                        // the block has more threads than there is to do
+  const bool first_pass;
 
+  // f(i) for ranks or messages of this thread, all of which are below `end`.
   template <class F>
-  JF_DEVICE void each(F&& f) const {
-    for (std::int64_t i = threadIdx.x; i < job.program.ranks; i += blockDim.x) f(i);
+  JF_DEVICE void each(std::int64_t end, F&& f) const {
+    if (idle) return;
+    for (std::int64_t i = first; i < end; i += launch.stride) f(i);
   }
 
-  JF_DEVICE void run(MessagePart part, bool first) const {
-    if (part.step == job.pass.begin && part.turn == 0)
-      each([&](std::int64_t i) { ranks.begin(i, job.pass.load != 0, first); });
-    Step step = job.program.steps[part.step];
-    for (std::int64_t n = 0; n < part.turns; ++n) {
-      if (step.kind == kCompute) each([&](std::int64_t i) { ranks.work(step, i); });
-      if (step.kind == kForward) forward(step);
-      if (step.kind == kMessage) messages(step, part.turn);
-      if (++part.turn < step.repeat) continue;
-      if (step.row >= 0) observe(step.row);
-      part.turn = 0;
-      if (++part.step < job.pass.end) step = job.program.steps[part.step];
+  JF_DEVICE void act(MessagePlace at, std::int64_t end) const {
+    switch (at.action) {
+      case MessageAction::kBeginRanks:
+        return each(end, [&](std::int64_t i) { begin(i); });
+      case MessageAction::kStoreRanks:
+        return each(end, [&](std::int64_t i) { store(i); });
+      case MessageAction::kObserveRow:
+        return observe(job.program.steps[at.step].row, end);
+      case MessageAction::kSend:
+      case MessageAction::kReceive:
+      case MessageAction::kSendAndReceive:
+        return messages(at, end);
+      default:
+        return steps(at, end);
     }
   }
 
-  JF_DEVICE void forward(const Step& step) const {
-    Tick* const left = ranks.s.left;
-    each([&](std::int64_t i) { left[i] = ranks.forward_leaves(step, i); });
-    __syncthreads();
-    each([&](std::int64_t i) {
-      const std::int64_t from = forward_partner(step, job.program.ranks, i);
-      if (from != kNobody) ranks.forward_comes(step, i, left[i], left[from]);
+  // Ends a launch, or begins the next: the state of a block's ranks is in `shared`, or in memory.
+  JF_DEVICE void move(const MessageArena& arena, bool to_memory) const {
+    const std::int64_t n = job.program.ranks, width = launch.width, all = job.realizations;
+    Tick* const shared = ranks.s.sent;
+    each(arena.arrays * n, [&](std::int64_t i) {
+      Tick &here = shared[i * width], &there = arena.ticks[i * all + realization];
+      to_memory ? there = here : here = there;
     });
-    __syncthreads();
   }
 
-  JF_DEVICE void messages(const Step& step, std::int32_t number) const {
-    Tick* const left = ranks.s.left;
-    const MessageTurn<Network> turn(job.program, ranks.network, step, number);
-    each([&](std::int64_t i) {
-      if (ranks.catches_up(step, number)) ranks.catch_up(step, number, i);
-      if (receiver_of(step, job.program.ranks, i) != kNobody) left[i] = ranks.send(turn, i);
-    });
-    __syncthreads();
-    each([&](std::int64_t i) {
-      const std::int64_t from = sender_of(step, job.program.ranks, i);
-      if (from != kNobody) ranks.receive(turn, i, left[from]);
-    });
-    __syncthreads();
+ private:
+  // Between passes ranks lie side by side.
+  JF_DEVICE std::int64_t place(std::int64_t i) const { return realization * job.rank_stride + i; }
+  JF_DEVICE void begin(std::int64_t i) const {
+    const bool load = job.pass.load != 0;
+    if (load) ranks.put(ranks.s.sent, i, job.memory[place(i)]);
+    ranks.begin(i, load, first_pass);
+  }
+  JF_DEVICE void store(std::int64_t i) const {
+    job.memory[place(i)] = ranks.get(ranks.s.sent, i);
+    if (job.pass.busy_out) job.second[place(i)] = ranks.get(ranks.s.busy, i);
   }
 
-  JF_DEVICE void observe(int row) const {
+  JF_DEVICE void steps(MessagePlace at, std::int64_t end) const {
+    const Step step = job.program.steps[at.step];
+    Tick* const left = ranks.s.left;
+    each(end, [&](std::int64_t i) {
+      if (at.action == MessageAction::kWork) return ranks.work(step, i);
+      if (at.action == MessageAction::kCatchUp) return ranks.catch_up(i);
+      const std::int64_t partner = forward_partner(step, job.program.ranks, i);
+      if (partner == kNobody) return;
+      if (at.action == MessageAction::kSendForward)
+        ranks.put(left, i, ranks.forward_leaves(step, i));
+      else
+        ranks.forward_comes(step, i, ranks.get(left, i), ranks.get(left, partner));
+    });
+  }
+
+  JF_DEVICE void messages(MessagePlace at, std::int64_t end) const {
+    const Step step = job.program.steps[at.step];
+    const MessageTurn<Network> turn(job.program, ranks.network, step, at.turn);
+    Tick* const left = ranks.s.left;
+    each(end, [&](std::int64_t k) {
+      const std::int64_t from = sender_of(step, k);
+      Tick leaves;
+      if (at.action == MessageAction::kReceive)
+        leaves = ranks.get(left, from);
+      else
+        leaves = ranks.send(turn, from);
+      if (at.action == MessageAction::kSend)
+        ranks.put(left, from, leaves);
+      else
+        ranks.receive(turn, receiver_of(step, job.program.ranks, from), leaves);
+    });
+  }
+
+  // All threads of a warp come here.
+  JF_DEVICE void observe(int row, std::int64_t end) const {
+    const bool full = job.full_statistics != 0;
     Observation o = Observation::nothing();
-    each([&](std::int64_t i) {
-      if (!job.program.one_rank || i == 0) o.see(ranks.s.sent[i]);
-    });
-    o = block.reduce(o, job.full_statistics != 0);
-    if (block.thread() == 0) job.partial(realization, row, 0).merge(o);
+    each(end, [&](std::int64_t i) { o.see(ranks.get(ranks.s.sent, i)); });
+    for (auto apart = static_cast<int>(launch.width); apart < kWarp; apart *= 2)
+      o.merge(shuffled(o, apart, full));
+    if (threadIdx.x % kWarp < launch.width && !idle)
+      merge_atomically(job.partial(realization, row, 0), o, full);
   }
 };
 
-// One block a multiprocessor is all that general noise needs: as tile_kernel.
+// Blocks that run alone keep their ranks in shared memory. One of them a multiprocessor is all that
+// general noise needs: as tile_kernel.
 template <class Noise, class Network, bool kLinks>
-__global__ void __launch_bounds__(kMessageBlock, is_general<Noise> || is_general<Network>)
+__global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is_general<Network>)
     message_kernel(const PassJob job, const Noise noise, const Network network,
-                   const MessageArena arena, const MessagePart part, int thread_bits) {
+                   const MessageArena arena, const MessageLaunch launch) {
   JF_SHARED(Tick, shared);
-  for (std::int64_t r = blockIdx.x; r < job.realizations; r += gridDim.x) {
-    const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(r);
-    const Noise bound = bind(noise, number, job.cursors_of(r));
-    const MessageRanks<Tick, Noise, Network, kLinks> ranks{
-        job.program, bound, network, number,
-        arena.template state<kLinks>(job, r, shared + kMessageReduceTicks)};
-    MessageBlock<Noise, Network, kLinks>{job, ranks, {thread_bits, shared}, r}.run(part,
-                                                                                   arena.first);
-    // No barrier: what a thread has of the next realization at first is its own ranks'.
+  const bool alone = launch.blocks;
+  const unsigned thread = alone ? threadIdx.x : blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned width = static_cast<unsigned>(launch.width), lane = thread % width;
+  const std::int64_t place = lane + (alone ? blockIdx.x * launch.width : 0);
+  const bool idle = place >= job.realizations || thread / width >= launch.stride;
+  const std::int64_t realization = idle ? 0 : place;
+  const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
+
+  Noise bound = bind(noise, number, job.cursors_of(realization));
+  if constexpr (is_general<Noise>) bound.cursors_per_rank = job.cursors_per_rank;
+  Tick* const base = alone ? shared + lane : arena.ticks + realization;
+  const MessageRanks<Tick, Noise, Network, kLinks> ranks{
+      job.program, bound, network, number,
+      MessageArena::state<kLinks>(job.program, base, alone ? launch.width : job.realizations)};
+  const MessageThread<Noise, Network, kLinks> self{
+      job, ranks, launch, realization, launch.begin + thread / width, idle, arena.first};
+  if (!alone) return self.act(launch.first, launch.end);
+
+  const MessageOrder order{job.program, job.pass};
+  MessagePlace at = launch.first;
+  if (launch.resume) self.move(arena, false);
+  for (std::int64_t n = 0; n < launch.actions; ++n, at = order.after(at)) {
+    __syncthreads();
+    self.act(at, order.count(at));
   }
+  __syncthreads();
+  if (launch.suspend) self.move(arena, true);
 }
 
 }  // namespace jf::gpu

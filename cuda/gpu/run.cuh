@@ -95,7 +95,8 @@ class Run {
                         memory_.data(),
                         plan_.second > 0 ? arena_ticks_.data() : nullptr,
                         cursors_.data(),
-                        plan_.cursors,
+                        plan_.cursor_stride(),
+                        plan_.cursors_per_rank(),
                         partials_.data(),
                         plan_.partials,
                         plan_.tiles.lean,
@@ -198,26 +199,26 @@ class Run {
   }
 
   void run_messages(const PassJob& job, std::size_t pass, std::int64_t done, const Poll& poll) {
-    constexpr std::int64_t kMostBlocks = 4096;
     const MessageLayout& layout = plan_.messages;
     const auto first = std::find_if(plan_.passes.begin(), plan_.passes.end(),
                                     [](const Pass& p) { return p.kind == kMessagePass; });
-    const MessageArena arena{layout.shared ? nullptr : messages_ticks_.data(),
-                             &plan_.passes[pass] == &*first};
-    const std::int64_t grid = std::min(job.realizations, kMostBlocks);
-    const std::vector<MessagePart> parts = layout.parts(program_, job.pass);
-    for (const MessagePart& part : parts) {
-      with_message_noise(
-          view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-            const auto kernel = layout.links ? &message_kernel<Noise, Network, true>
-                                             : &message_kernel<Noise, Network, false>;
-            device_.launch(kernel, grid, 1 << layout.thread_bits, layout.shared_bytes, job, noise,
-                           network, arena, part, layout.thread_bits);
-          });
-      if (parts.size() == 1) break;
-      device_.wait();
-      if (poll && !poll(done)) throw Cancelled();
-    }
+    const MessageArena arena{messages_ticks_.data(), layout.arrays, &plan_.passes[pass] == &*first};
+    std::int64_t queued = 0;
+    with_message_noise(view_, [&]<class Noise, class Network>(const Noise& noise,
+                                                              const Network& network) {
+      const auto kernel = layout.links ? &message_kernel<Noise, Network, true>
+                                       : &message_kernel<Noise, Network, false>;
+      layout.each_launch(program_.view(request_.seed), job.pass, arena.first, job.realizations,
+                         [&](const MessageLaunch& launch, std::int64_t grid, std::int64_t work) {
+                           device_.launch(kernel, grid, layout.threads, layout.shared_bytes, job,
+                                          noise, network, arena, launch);
+                           queued += work;
+                           if (queued < kMessageQueue) return;
+                           queued = 0;
+                           device_.wait();
+                           if (poll && !poll(done)) throw Cancelled();
+                         });
+    });
   }
 
   Device& device_;

@@ -30,7 +30,7 @@ template <class R>
 struct SourcesOf : SourceList {
   R realization;
   Cursor* cursors;  // [rank][source]; of several realizations [lane][rank][source]
-  std::int64_t cursors_per_lane;
+  std::int64_t cursors_per_lane, cursors_per_rank;
 
   template <class Other>
   JF_HD SourcesOf<Other> in(Other realizations, Cursor* with, std::int64_t per_lane) const {
@@ -39,6 +39,7 @@ struct SourcesOf : SourceList {
     s.realization = realizations;
     s.cursors = with;
     s.cursors_per_lane = per_lane;
+    s.cursors_per_rank = interval_count;
     return s;
   }
   JF_HD SourcesOf bound(R to_realization, Cursor* with) const {
@@ -80,7 +81,7 @@ struct SourcesOf : SourceList {
   // Moves t over all intervals that begin before its work is done; w is what is left of it.
   JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute,
                   unsigned in_lane = 0) const {
-    Cursor* mine = cursors + in_lane * cursors_per_lane + rank * interval_count;
+    Cursor* mine = cursors + in_lane * cursors_per_lane + rank * cursors_per_rank;
     for (;;) {
       const auto interval = meets(mine, t, rank, compute, next, in_lane);
       const Tick quiet = interval.begin - t;

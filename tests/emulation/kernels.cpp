@@ -60,6 +60,10 @@ class EmulatedGpu {
   template <class... P, class... A>
   void launch(void (*kernel)(P...), std::int64_t grid, int block, std::int64_t shared_bytes,
               const A&... arguments) {
+    if constexpr ((std::is_same_v<A, jf::gpu::MessageLaunch> || ...)) {
+      ++message_launches_;
+      message_threads_ += grid * block;
+    }
     jf_emu::watch.start();
     jf_emu::launch(
         static_cast<unsigned>(grid), static_cast<unsigned>(block),
@@ -80,12 +84,15 @@ class EmulatedGpu {
     std::copy_n(from, count, to);
   }
   void wait() {}
+  std::int64_t message_launches() const { return message_launches_; }
+  std::int64_t message_threads() const { return message_threads_; }
   void download(const Tick* from, std::int64_t count, Tick* to) { std::copy_n(from, count, to); }
 
  private:
   jf_emu::Random random_;
   jf_emu::Order order_;
   jf::Request request_;
+  std::int64_t message_launches_ = 0, message_threads_ = 0;
 };
 
 void run_case() {
@@ -97,16 +104,21 @@ void run_case() {
   EmulatedGpu device(read<std::uint64_t>(), order, request);
   removed = read<int>();
   const auto most = static_cast<jf::gpu::TileKernel>(read<int>());
+  const auto way = read<int>();  // of messages: as the plan has it, in launches, in blocks
+  const auto rounds = read<std::int64_t>();
 
   const jf::PlanLimits limits{tile_bits, low_bits};
   jf::gpu::BatchPlan plan(program, jf::gpu::plan_tiles(program, jf_emu::kMaxSharedBytes, most,
                                                        tile_bits > 0 ? &limits : nullptr));
   plan.fit(request.count, std::int64_t{1} << 30);
   plan.batch = std::min(plan.batch, batch);
+  if (rounds > 0) plan.messages.most_rounds = rounds;
+  if (way > 0) plan.messages.choose(plan.batch, way == 2);
   std::vector<Tick> out(
       static_cast<std::size_t>(request.count * program.rows * jf::words_per_row(request)));
   jf::gpu::Run<EmulatedGpu>(device, program, request, plan).simulate(out.data(), {});
-  std::cout << plan.tiles.kernel << ' ';
+  std::cout << plan.tiles.kernel << ' ' << device.message_launches() << ' '
+            << device.message_threads() << ' ';
   for (const Tick t : out) std::cout << t << ' ';
 }
 
