@@ -173,8 +173,17 @@ class Run:
     def text(self, removed=-1):
         """The input of kernels.cpp."""
         return as_text(
-            [*self.words(), *self.limits, self.batch, self.order, self.seed, removed, self.most,
-             self.way, self.rounds]
+            [
+                *self.words(),
+                *self.limits,
+                self.batch,
+                self.order,
+                self.seed,
+                removed,
+                self.most,
+                self.way,
+                self.rounds,
+            ]
         )
 
     def expected(self):
@@ -402,9 +411,7 @@ OTHERS = {
 }
 WATCHED = {
     '#include "step_delay.h"\n': '#include "watch.h"\n',
-    "Cursor* mine = cursors + rank * interval_count;\n": (
-        "if (interval_count > 0) jf_emu::watch.touch(mine);\n"
-    ),
+    "rank * cursors_per_rank;\n": "if (interval_count > 0) jf_emu::watch.touch(mine);\n",
 }
 
 
@@ -448,10 +455,12 @@ def sensitive_runs():
         make("after", "fresh", 8),
         make("both", "fresh", 10),
         make("sparse set", "fresh", 6),
-        make_messages("ring", "fresh", 100),
-        make_messages("trees", "none", 600),
     ]
-    return [Run(case, order=order, count=2) for case in cases for order in range(ORDERS)]
+    runs = [Run(case, count=2) for case in cases]
+    messages = [make_messages("ring", "fresh", 100), make_messages("trees", "none", 600)]
+    runs += [Run(case, count=2, way=BLOCKS, rounds=rounds) for case in messages
+             for rounds in (0, 3)]  # fmt: skip
+    return [replace(run, order=order) for run in runs for order in range(ORDERS)]
 
 
 def runs_with_cursors():
@@ -463,9 +472,10 @@ def runs_with_cursors():
         ("sparse set", "trace, nodes", 6, (4, 2)),
     ]
     runs = [(make(program, noise, bits), limits) for program, noise, bits, limits in runs]
-    runs += [(make_messages(program, "two periodic", 13), (4, 2)) for program in ("ring", "fold")]
-    return [Run(case, count=3, batch=2, limits=limits, order=order)
-            for case, limits in runs for order in range(ORDERS)]  # fmt: skip
+    runs = [Run(case, limits=limits) for case, limits in runs]
+    runs += [Run(make_messages(program, "two periodic", 13), limits=(4, 2), way=way)
+             for program in ("ring", "fold") for way in (LAUNCHES, BLOCKS)]  # fmt: skip
+    return [replace(run, count=3, batch=2, order=order) for run in runs for order in range(ORDERS)]
 
 
 def test_nothing_removed(kernels_without):

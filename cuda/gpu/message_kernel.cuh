@@ -20,6 +20,7 @@ struct MessageThread {
   template <class F>
   JF_DEVICE void each(std::int64_t end, F&& f) const {
     if (idle) return;
+#pragma unroll 1
     for (std::int64_t i = first; i < end; i += launch.stride) f(i);
   }
 
@@ -131,17 +132,19 @@ __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is
       MessageArena::state<kLinks>(job.program, base, alone ? launch.width : job.realizations)};
   const MessageThread<Noise, Network, kLinks> self{
       job, ranks, launch, realization, launch.begin + thread / width, idle, arena.first};
-  if (!alone) return self.act(launch.first, launch.end);
-
   const MessageOrder order{job.program, job.pass};
   MessagePlace at = launch.first;
   if (launch.resume) self.move(arena, false);
-  for (std::int64_t n = 0; n < launch.actions; ++n, at = order.after(at)) {
-    __syncthreads();
-    self.act(at, order.count(at));
+#pragma unroll 1
+  for (std::int64_t n = 0;;) {  // where ranks are in several blocks: once
+    if (alone) __syncthreads();
+    self.act(at, alone ? order.count(at) : launch.end);
+    if (++n == launch.actions) break;
+    at = order.after(at);
   }
+  if (!launch.suspend) return;
   __syncthreads();
-  if (launch.suspend) self.move(arena, true);
+  self.move(arena, true);
 }
 
 }  // namespace jf::gpu

@@ -40,11 +40,11 @@ struct PassJob {
   std::int64_t realizations;     // of this launch
   std::int64_t rank_stride;      // ticks of a realization in `memory`
   Tick *memory, *second;         // state between passes; second only if forwards cost CPU time
-  // [realization][rank][source], for noise that needs them; [rank][realization][source] if there are
-  // but messages.
+  // For noise that needs them: [realization][rank][source], or [rank][realization][source] if all
+  // passes are of messages.
   Cursor* cursors;
   std::int64_t cursor_stride, cursors_per_rank;  // from a realization, and a rank, to the next
-  Observation* partials;         // [realization][row][partial], merged into
+  Observation* partials;                         // [realization][row][partial], merged into
   // One for each tile, a power of two; segments, of which there may be more, share them.
   std::int64_t partial_count;
   LeanNoise lean;
