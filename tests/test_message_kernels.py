@@ -96,6 +96,12 @@ def test_orders_of_threads(kernels):
                     for way, rounds in [(LAUNCHES, 0), (BLOCKS, 0), (BLOCKS, 3)]])  # fmt: skip
 
 
+def counted(found):
+    """Launches, and threads of all of them."""
+    _kernel, launches, _largest, threads, *_ticks = map(int, found.split())
+    return launches, threads
+
+
 def launches_of(case, count):
     """Ranks and realizations of each launch of a pass; how many more launches observe them."""
     launches = [case.ranks * count]  # they begin
@@ -124,7 +130,7 @@ def test_a_launch_is_for_senders_alone(kernels, count):
         threads += observed * -(-observers // block) * block
         run = Run(case, count=count, way=LAUNCHES)
         [found] = execute(kernels, [run.text()])
-        assert [int(word) for word in found.split()[1:3]] == [len(launches) + observed, threads]
+        assert counted(found) == (len(launches) + observed, threads)
 
 
 def test_a_block_goes_through_a_program_by_itself(kernels):
@@ -135,7 +141,22 @@ def test_a_block_goes_through_a_program_by_itself(kernels):
     for rounds, launches in [(0, 1), (1, turns), (3, -(-turns // 2))]:
         run = Run(case, count=100, way=BLOCKS, rounds=rounds)
         [found] = execute(kernels, [run.text()])
-        assert [int(word) for word in found.split()[1:3]] == [launches, 512 * launches]
+        assert counted(found) == (launches, 512 * launches)
+
+
+@pytest.mark.parametrize("way", [LAUNCHES, BLOCKS], ids=["launches", "blocks"])
+def test_no_launch_is_long(kernels, way):
+    """A launch does no more than it may, or one rank of all realizations; the bits stay the same."""
+    for program in ("trees", "ring", "fold"):
+        case = make_messages(program, "fresh, jitter", 300)
+        whole = Run(case, count=2, way=way, limits=(5, 2))
+        # A realization alone is more: batches of one, each in several launches.
+        cut = replace(whole, launch=200, rounds=20)
+        check(kernels, [whole, cut])
+        few, many = (found.split() for found in execute(kernels, [whole.text(), cut.text()]))
+        assert int(many[1]) > 2 * int(few[1])
+        if way == LAUNCHES and program != "fold":
+            assert int(many[2]) <= cut.launch
 
 
 def test_the_way_is_chosen(kernels):
@@ -144,7 +165,7 @@ def test_the_way_is_chosen(kernels):
     def launches(ranks, count, program="trees"):
         run = Run(make_messages(program, "none", ranks), count=count, way=CHOSEN)
         [found] = execute(kernels, [run.text()])
-        return int(found.split()[1])
+        return counted(found)[0]
 
     assert launches(100, 1) == launches(6, 128) == 1
     assert launches(14_000, 1) > 10  # does not fit

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "block.cuh"
-#include "message_pass.h"
+#include "kernels.h"
 
 namespace jf::gpu {
 
@@ -105,7 +105,7 @@ struct MessageThread {
     for (auto apart = static_cast<int>(launch.width); apart < kWarp; apart *= 2)
       o.merge(shuffled(o, apart, full));
     if (threadIdx.x % kWarp < launch.width && !idle)
-      merge_atomically(job.partial(realization, row, 0), o, full);
+      merge_atomically(job.observation(realization, row), o, full);
   }
 };
 
@@ -145,6 +145,11 @@ __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is
   if (!launch.suspend) return;
   __syncthreads();
   self.move(arena, true);
+}
+
+template <class Noise, class Network>
+MessageKernel<Noise, Network> find_message_kernel(bool links) {
+  return links ? &message_kernel<Noise, Network, true> : &message_kernel<Noise, Network, false>;
 }
 
 }  // namespace jf::gpu

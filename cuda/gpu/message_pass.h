@@ -187,39 +187,43 @@ struct MessageLayout {
   }
 
   // Calls f(launch, blocks of the grid, work) for a pass. `p`: the host's; `first`: see
-  // MessageArena.
+  // MessageArena; `most`: work that a launch may do.
   template <class F>
   void each_launch(const ProgramView& p, const Pass& pass, bool first, std::int64_t realizations,
-                   F&& f) const {
+                   std::int64_t most, F&& f) const {
     const MessageOrder order{p, pass};
     if (blocks)
-      each_part(order, !first, realizations, f);
+      each_part(order, !first, realizations, most, f);
     else
       for (MessagePlace at = order.first(); at.action != MessageAction::kEndOfPass;
            at = order.after(at))
-        each_slice(at, order.count(at), realizations, f);
+        each_slice(at, order.count(at), realizations, most, f);
   }
 
  private:
   template <class F>
-  void each_part(const MessageOrder& order, bool resume, std::int64_t realizations, F&& f) const {
+  void each_part(const MessageOrder& order, bool resume, std::int64_t realizations,
+                 std::int64_t most, F&& f) const {
+    const bool whole = ticks == 0;  // see choose()
     MessagePlace at = order.first();
     for (; at.action != MessageAction::kEndOfPass; resume = true) {
-      MessageLaunch launch{at, 0, 0, 0, width, threads / width, true, resume, ticks > 0};
-      std::int64_t rounds = 0, ranks_of_all = 0;
-      for (; at.action != MessageAction::kEndOfPass && rounds < most_rounds;
-           at = order.after(at), ++launch.actions) {
+      MessageLaunch launch{at, 0, 0, 0, width, threads / width, true, resume, !whole};
+      std::int64_t rounds = 0, done = 0;
+      for (; at.action != MessageAction::kEndOfPass; at = order.after(at), ++launch.actions) {
+        if (!whole && (rounds >= most_rounds || done >= most)) break;
         rounds += 1 + order.count(at) * width / threads;
-        ranks_of_all += order.count(at) * realizations;
+        done += order.count(at) * realizations;
       }
-      f(launch, (realizations + width - 1) / width, ranks_of_all);
+      f(launch, (realizations + width - 1) / width, done);
     }
   }
 
   template <class F>
-  void each_slice(MessagePlace at, std::int64_t count, std::int64_t realizations, F&& f) const {
+  void each_slice(MessagePlace at, std::int64_t count, std::int64_t realizations, std::int64_t most,
+                  F&& f) const {
     MessageLaunch launch{at, 1, 0, 0, realizations, count, false, false, false};
-    std::int64_t each = std::max<std::int64_t>(1, kMostThreads / realizations), chunks = count;
+    std::int64_t each = std::max<std::int64_t>(1, std::min(most, kMostThreads) / realizations);
+    std::int64_t chunks = count;
     if (at.action == MessageAction::kObserveRow) {
       // Threads of a warp that have the same realization lie a power of two apart.
       const std::int64_t together = std::min<std::int64_t>(

@@ -31,7 +31,7 @@ struct Renewal {
   }
   JF_HD std::uint32_t first_purpose() const { return stationary ? start_purpose : purpose; }
 
-  JF_HD void start(Cursor& c, const Stream& s, const std::uint64_t* words) const {
+  JF_HD_RARE void start(Cursor& c, const Stream& s, const std::uint64_t* words) const {
     c.from = INT64_MIN;
     c.index = 0;
     const auto u = draws(s, 0);
