@@ -146,7 +146,7 @@ def test_a_block_goes_through_a_program_by_itself(kernels):
 
 @pytest.mark.parametrize("way", [LAUNCHES, BLOCKS], ids=["launches", "blocks"])
 def test_no_launch_is_long(kernels, way):
-    """A launch does no more than it may, or one rank of all realizations; the bits stay the same."""
+    """A launch does no more than it may; the bits stay the same."""
     for program in ("trees", "ring", "fold"):
         case = make_messages(program, "fresh, jitter", 300)
         whole = Run(case, count=2, way=way, limits=(5, 2))

@@ -232,7 +232,6 @@ struct MessageLayout {
       chunks = std::clamp<std::int64_t>(kBusyThreads / launch.width, 1,
                                         (count + kObserved - 1) / kObserved);
       launch.stride = chunks;
-      each = count;
     }
     for (std::int64_t begin = 0; begin < count; begin += each) {
       launch.begin = begin;
