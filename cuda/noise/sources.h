@@ -123,12 +123,25 @@ JF_HD T Sources::first(T ranks) const {
 }
 
 template <class T>
-JF_HD T Sources::step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
-  const bool delayed = (roles >> role & 1) != 0;
-  if (!delayed && w == 0) return t;
+struct Stepped {
+  T next, end;
+};
+template <class T>
+JF_HD_RARE Stepped<T> step_of(const Sources& s, StepRole role, std::int32_t draw, T next, T t,
+                              Tick w, T ranks) {
+  const bool delayed = (s.roles >> role & 1) != 0;
+  if (!delayed && w == 0) return {next, t};
   T work = t - t + w;
-  if (delayed) work = work + sum_of_delays(*this, role, static_cast<std::uint32_t>(draw), ranks, t);
-  return advance(next, t, work, ranks, role == kComputeRole);
+  if (delayed) work = work + sum_of_delays(s, role, static_cast<std::uint32_t>(draw), ranks, t);
+  const T end = s.advance(next, t, work, ranks, role == kComputeRole);
+  return {next, end};
+}
+
+template <class T>
+JF_HD T Sources::step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
+  const Stepped<T> stepped = step_of(*this, role, draw, next, t, w, ranks);
+  next = stepped.next;
+  return stepped.end;
 }
 
 template <class T>
