@@ -9,7 +9,7 @@
 // Rare: inlined for each rank of a thread and each step it would make kernels of half a megabyte,
 // of which the instruction cache holds a fraction. It is given values, not references, so that
 // these stay in registers.
-#define JF_HD_RARE __host__ __device__ __noinline__
+#define JF_HD_RARE inline __host__ __device__ __noinline__
 #else
 #define JF_HD_RARE JF_HD
 // Not inlined, and of its own in each compilation, for the reason below.

@@ -133,7 +133,9 @@ struct BatchPlan {
   // Where passes of tiles do not want the cursors of a realization side by side, those of a rank
   // are: threads that are neighbours have neighbouring realizations then.
   std::int64_t cursor_stride() const { return only_messages() ? cursors / ranks : cursors; }
-  std::int64_t cursors_per_rank() const { return cursors / ranks * (only_messages() ? batch : 1); }
+  std::int64_t cursor_rank_stride() const {
+    return cursors / ranks * (only_messages() ? batch : 1);
+  }
 
   // Those of a batch, and of the threads that a last block has too many of: they run along.
   std::int64_t all_cursors(std::int64_t of_batch) const { return cursors * (of_batch + idle_); }

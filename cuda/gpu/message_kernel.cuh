@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is
   const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
 
   Noise bound = bind(noise, number, job.cursors_of(realization));
-  if constexpr (is_general<Noise>) bound.cursors_per_rank = job.cursors_per_rank;
+  if constexpr (is_general<Noise>) bound.cursors_per_rank = job.cursor_rank_stride;
   Tick* const base = alone ? shared + lane : arena.ticks + realization;
   const MessageRanks<Tick, Noise, Network, kLinks> ranks{
       job.program, bound, network, number,

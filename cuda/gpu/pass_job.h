@@ -44,8 +44,8 @@ struct PassJob {
   // For noise that needs them: [realization][rank][source], or [rank][realization][source] if all
   // passes are of messages.
   Cursor* cursors;
-  std::int64_t cursor_stride, cursors_per_rank;  // from a realization, and a rank, to the next
-  Observation* observations;                     // [realization][row], merged into
+  std::int64_t cursor_stride, cursor_rank_stride;  // from a realization, and a rank, to the next
+  Observation* observations;                       // [realization][row], merged into
   LeanNoise lean;
   const LeanOp* lean_ops;
   std::int32_t lean_op_count, lean_window;  // the window is there at first

@@ -94,7 +94,7 @@ class Run {
                         plan_.second > 0 ? arena_ticks_ : nullptr,
                         cursors_,
                         plan_.cursor_stride(),
-                        plan_.cursors_per_rank(),
+                        plan_.cursor_rank_stride(),
                         observations_,
                         plan_.tiles.lean,
                         lean_ops_ + plan_.lean_begins[i],

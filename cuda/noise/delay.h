@@ -192,7 +192,7 @@ struct Delay {
   }
 
   template <class T, class U>
-  JF_HD T certain_from_high(U high, const std::uint64_t* words) const {
+  JF_HD_RARE T certain_from_high(U high, const std::uint64_t* words) const {
     switch (kind) {
       case kConstantDelay:
         return (T)high - (T)high + value;

@@ -83,7 +83,7 @@ struct Trace {
 
  private:
   // The cursor for time t, of a replay whose beginning lies at `shift`, or whole lengths away.
-  JF_HD void place(Cursor& c, Tick t, Tick shift, const std::uint64_t* words) const {
+  JF_HD_RARE void place(Cursor& c, Tick t, Tick shift, const std::uint64_t* words) const {
     Tick laps = (t - shift) / length;
     if ((t - shift) % length < 0) --laps;
     shift += laps * length;
