@@ -28,7 +28,7 @@ REGISTERS, WARPS, BLOCKS, SHARED, RESERVED = 65536, 64, 32, 233472, 1024
 # Threads of a block, and its shared memory: gpu/pass_job.h.
 SHAPES = {"lean_kernel": (512, 65536), "tile_kernel<8": (512, 32768), "tile_kernel<4": (512, 16384),
           "tile_kernel<1": (256, 2048), "segment_kernel": (256, 0),
-          "message_kernel": (512, 512)}  # fmt: skip
+          "message_kernel": (256, 0)}  # fmt: skip
 LEAN = {"32": ("j", 16), "64": ("l", 8)}
 
 
