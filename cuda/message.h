@@ -68,6 +68,7 @@ struct MessageState {
   Tick* next;         // the noise's own
   Tick *out, *in;     // earliest start of the next send; when the link in is free; or null
   Tick* left;         // of the step at hand: when the message of a rank has left
+  Tick* left_too;     // of the step after it; only the CPU has that, where it looks ahead
   std::int64_t stride;
 };
 
@@ -94,7 +95,7 @@ struct MessageRanks {
   const Noise& noise;
   const Network& network;
   const R realization;
-  const MessageState s;
+  MessageState s;
 
   JF_HD T get(const Tick* array, std::int64_t i) const {
     return *reinterpret_cast<const T*>(array + i * s.stride);

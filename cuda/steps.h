@@ -18,19 +18,11 @@ struct Clock {
 template <class Noise>
 constexpr bool is_general = requires { Noise::general; };
 
-template <class Noise>
-JF_HD Noise bind(const Noise& noise, std::uint32_t realization, Cursor* cursors) {
+// R: the number of a realization, or a register of them.
+template <class Noise, class R>
+JF_HD auto bind(const Noise& noise, R realization, CursorOf<TimesOf<R>>* cursors) {
   if constexpr (is_general<Noise>)
     return noise.bound(realization, cursors);
-  else
-    return noise;
-}
-// For a register of realizations.
-template <class Noise, class R>
-JF_HD auto bind_lanes(const Noise& noise, R realizations, Cursor* cursors,
-                      std::int64_t cursors_per_lane) {
-  if constexpr (is_general<Noise>)
-    return noise.in(realizations, cursors, cursors_per_lane);
   else
     return noise;
 }

@@ -64,7 +64,7 @@ struct ReceiveDelays : Sources {
            (s.roles >> kSendRole & 1) == 0;
   }
   JF_HD ReceiveDelays bound(std::uint32_t to_realization, Cursor* with_cursors) const {
-    return {Sources::bound(to_realization, with_cursors)};
+    return {Sources::bound<std::uint32_t>(to_realization, with_cursors)};
   }
   JF_HD Lanes advance(Lanes&, Lanes t, Lanes w, Lanes, bool) const { return t + w; }
 };

@@ -24,6 +24,25 @@ JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::
   return uniform_pair(RoundKeys(seed), purpose, block, rank, realization);
 }
 
+// Of one stream of a register of realizations: block `block` of each, which may be another in each
+// lane.
+JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, Lanes block,
+                                std::uint32_t key, Lanes realizations) {
+  WordLanes words[1] = {
+      {{(ULanes)block, ULanes{} + purpose, ULanes{} + key, (ULanes)realizations}}};
+  philox_rounds<0>(RoundKeys(seed), words);
+  return uniforms(words[0]);
+}
+JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,
+                                std::uint32_t key, Lanes realizations) {
+  return uniform_pair(seed, purpose, block, broadcast(key), realizations);
+}
+JF_HD ULanes only_uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t key,
+                            Lanes realizations) {
+  const auto pair = uniform_pair(seed, purpose, 0u, key >> 1, realizations);
+  return key % 2 == 0 ? pair.even : pair.odd;
+}
+
 template <class R>
 JF_HD ULanes uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes rank,
                        R realization) {

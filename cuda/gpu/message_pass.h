@@ -47,6 +47,7 @@ struct MessageArena {
             kLinks ? more + 2 * n : nullptr,
             kLinks ? more + 3 * n : nullptr,
             more + n,
+            nullptr,
             1};
   }
 };

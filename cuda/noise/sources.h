@@ -28,21 +28,18 @@ struct SourceList {
 // lanes the same rank is.
 template <class R>
 struct SourcesOf : SourceList {
+  using Cursor = CursorOf<TimesOf<R>>;
+
   R realization;
-  Cursor* cursors;  // [rank][source]; of several realizations [lane][rank][source]
-  std::int64_t cursors_per_lane;
+  Cursor* cursors;  // [rank][source]
 
   template <class Other>
-  JF_HD SourcesOf<Other> in(Other realizations, Cursor* with, std::int64_t per_lane) const {
+  JF_HD SourcesOf<Other> bound(Other to, typename SourcesOf<Other>::Cursor* with) const {
     SourcesOf<Other> s;
     static_cast<SourceList&>(s) = *this;
-    s.realization = realizations;
+    s.realization = to;
     s.cursors = with;
-    s.cursors_per_lane = per_lane;
     return s;
-  }
-  JF_HD SourcesOf bound(R to_realization, Cursor* with) const {
-    return in(to_realization, with, 0);
   }
 
   template <class T>
@@ -65,28 +62,57 @@ struct SourcesOf : SourceList {
 
   // The interval of the union that is there at t or comes next, as far as one source makes it;
   // `bound` is set for all sources. `mine`: the cursors of the rank.
-  JF_HD IntervalSource::Interval meets(Cursor* mine, Tick t, Tick rank, bool compute, Tick& bound,
-                                       unsigned in_lane = 0) const {
-    IntervalSource::Interval soonest{kNever, kNever};
+  JF_HD IntervalSource::Interval<Tick> meets(Cursor* mine, Tick t, Tick rank, bool compute,
+                                             Tick& bound) const {
+    IntervalSource::Interval<Tick> soonest{kNever, kNever};
     bound = kNever;
     for (std::int32_t j = 0; j < interval_count && t < kLatest; ++j) {
-      const auto found = intervals[j].at(mine[j], t, seed, lane(realization, in_lane), rank, words);
+      const auto found = intervals[j].at(mine[j], t, seed, realization, rank, words);
       bound = earlier(bound, found.begin);
       if (found.begin < soonest.begin && intervals[j].acts(compute)) soonest = found;
     }
     return soonest;
   }
+  // The same in a register of realizations, of those lanes that `which` has.
+  template <class T>
+  JF_HD IntervalSource::Interval<T> meets(Cursor* mine, T which, T t, Tick rank, bool compute,
+                                          T& bound) const {
+    IntervalSource::Interval<T> soonest{T{} + kNever, T{} + kNever};
+    bound = T{} + kNever;
+    which &= t < kLatest;
+    for (std::int32_t j = 0; j < interval_count && any(which); ++j) {
+      const auto found = intervals[j].at(mine[j], which, t, seed, realization, rank, words);
+      bound = select(which, earlier(bound, found.begin), bound);
+      if (!intervals[j].acts(compute)) continue;
+      const T sooner = which & (found.begin < soonest.begin);
+      soonest.begin = select(sooner, found.begin, soonest.begin);
+      soonest.end = select(sooner, found.end, soonest.end);
+    }
+    return soonest;
+  }
 
   // Moves t over all intervals that begin before its work is done; w is what is left of it.
-  JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute,
-                  unsigned in_lane = 0) const {
-    Cursor* mine = cursors + in_lane * cursors_per_lane + rank * interval_count;
+  JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
+    Cursor* mine = cursors + rank * interval_count;
     for (;;) {
-      const auto interval = meets(mine, t, rank, compute, next, in_lane);
+      const auto interval = meets(mine, t, rank, compute, next);
       const Tick quiet = interval.begin - t;
       if (quiet >= w) return;  // work that ends exactly where noise begins is not delayed
       if (quiet > 0) w -= quiet;
       t = interval.end;
+    }
+  }
+  template <class T>
+  JF_HD void meet_lanes(T& next, T& t, T& w, Tick rank, bool compute) const {
+    Cursor* mine = cursors + rank * interval_count;
+    for (T on = (w > 0) & (t + w > next); any(on);) {
+      T bound;
+      const auto interval = meets(mine, on, t, rank, compute, bound);
+      next = select(on, bound, next);
+      const T quiet = interval.begin - t;
+      on &= quiet < w;
+      w = select(on & (quiet > 0), w - quiet, w);
+      t = select(on, interval.end, t);
     }
   }
 };
@@ -116,14 +142,16 @@ JF_HD_COLD T sum_of_delays(const SourcesOf<R>& s, StepRole role, std::uint32_t d
 
 // Given copies only: else the common path would keep its registers in memory.
 template <class T, class R>
-JF_HD_COLD void meet_one_by_one(const SourcesOf<R>& s, T* next, T* t, T* w, T ranks, bool compute) {
+JF_HD_COLD void meet_all(const SourcesOf<R>& s, T* next, T* t, T* w, T ranks, bool compute) {
   if constexpr (sizeof(T) == sizeof(Tick)) {
     s.meet(*next, *t, *w, ranks, compute);
+  } else if constexpr (sizeof(T) == sizeof(R)) {
+    s.meet_lanes(*next, *t, *w, ranks[0], compute);
   } else {
     for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
       Tick n = (*next)[k], at = (*t)[k], work = (*w)[k];
       if (work == 0 || at + work <= n) continue;
-      s.meet(n, at, work, ranks[k], compute, k);
+      s.meet(n, at, work, ranks[k], compute);
       (*next)[k] = n;
       (*t)[k] = at;
       (*w)[k] = work;
@@ -153,7 +181,7 @@ JF_HD T SourcesOf<R>::advance(T& next, T t, T w, T ranks, bool compute) const {
   const T quiet = t + w;
   if (interval_count == 0 || !any((quiet > next) & (w > 0))) return quiet;
   T slow_next = next, slow_t = t, slow_w = w;
-  meet_one_by_one(*this, &slow_next, &slow_t, &slow_w, ranks, compute);
+  meet_all(*this, &slow_next, &slow_t, &slow_w, ranks, compute);
   next = slow_next;
   return slow_t + slow_w;
 }
