@@ -353,7 +353,7 @@ std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t 
   const ProgramView view = program.view(seed);
   std::vector<Cursor> cursors(program.intervals.size(),
                               Cursor{0, 0, 0, 0, ~static_cast<std::uint32_t>(realization)});
-  const Sources noise = view.sources.bound(static_cast<std::uint32_t>(realization), nullptr);
+  const Sources noise = view.sources.bound(static_cast<std::uint32_t>(realization), nullptr, seed);
   std::vector<Tick> found;
   Tick bound;
   for (Tick t = 0; t < until;) {

@@ -24,11 +24,10 @@ class MessageRun {
   using Turn = typename Ranks::Turn;
 
  public:
-  MessageRun(const MessageJob& job, const Noise& noise, const Network& network, R realizations)
-      : job_(job),
-        p_(*job.program),
-        network_(network),
-        ranks_{p_, noise, network, realizations, job.state} {}
+  MessageRun(const MessageJob& job, const Noise& noise, const Network& network, R realizations,
+             SeedOf<R> seed)
+      : job_(job), p_(*job.program), network_(network), ranks_{p_,           noise,     network,
+                                                               realizations, job.state, seed} {}
 
   void run() {
     int i = job_.pass->begin;
@@ -213,7 +212,7 @@ class MessageRun {
   std::int64_t begin_together(std::int64_t i, std::int64_t to) const {
     T phases[kTogether];
     for (; i + kTogether <= to; i += kTogether) {
-      draw_phases(ranks_.noise, p_.seed, i, ranks_.realization, phases);
+      draw_phases(ranks_.noise, ranks_.seed, i, ranks_.realization, phases);
       for (int k = 0; k < kTogether; ++k) {
         load(i + k);
         ranks_.begin_times(i + k, job_.pass->load != 0, job_.first_pass);
@@ -345,16 +344,17 @@ class MessageRun {
 
 // R: how the realizations of a job are numbered, as MessageRanks has it.
 template <class T, class R>
-void run_messages(const MessageJob& job, R realizations) {
-  with_message_noise(*job.program, [&]<class Noise, class Network>(const Noise& noise,
-                                                                   const Network& network) {
-    const auto bound = bind(noise, realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors));
-    using Bound = std::decay_t<decltype(bound)>;
-    if (job.program->links)
-      MessageRun<T, Bound, Network, true, R>(job, bound, network, realizations).run();
-    else
-      MessageRun<T, Bound, Network, false, R>(job, bound, network, realizations).run();
-  });
+void run_messages(const MessageJob& job, R realizations, SeedOf<R> seed) {
+  with_message_noise(
+      *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+        const auto bound =
+            bind(noise, realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors), seed);
+        using Bound = std::decay_t<decltype(bound)>;
+        if (job.program->links)
+          MessageRun<T, Bound, Network, true, R>(job, bound, network, realizations, seed).run();
+        else
+          MessageRun<T, Bound, Network, false, R>(job, bound, network, realizations, seed).run();
+      });
 }
 
 }  // namespace

@@ -80,8 +80,12 @@ __global__ void __launch_bounds__(kMessageBlock, is_general<Noise> || is_general
     const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(r);
     const Noise bound = bind(noise, number, job.cursors_of(r));
     const MessageRanks<Tick, Noise, Network, kLinks> ranks{
-        job.program, bound, network, number,
-        arena.template state<kLinks>(job, r, shared + kMessageReduceTicks)};
+        job.program,
+        bound,
+        network,
+        number,
+        arena.template state<kLinks>(job, r, shared + kMessageReduceTicks),
+        job.program.seed};
     MessageBlock<Noise, Network, kLinks>{job, ranks, {thread_bits, shared}, r}.run(part,
                                                                                    arena.first);
     // No barrier: what a thread has of the next realization at first is its own ranks'.

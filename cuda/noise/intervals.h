@@ -35,8 +35,8 @@ struct IntervalSource {
   JF_HD bool acts(bool compute) const { return (compute ? in_compute : in_communication) != 0; }
 
   // A bound before which no rank of a register meets an interval at or after time 0.
-  template <class T, class R>
-  JF_HD T first(std::uint64_t seed, R realization, T ranks, const std::uint64_t* words) const {
+  template <class Seed, class T, class R>
+  JF_HD T first(Seed seed, R realization, T ranks, const std::uint64_t* words) const {
     const T key = ranks >> scope_bits;
     if (!first_is_drawn()) return not_before_window(key - key + INT64_MIN);
     const std::uint32_t purpose = first_purpose();
@@ -94,7 +94,7 @@ struct IntervalSource {
   }
   // The same in a register of realizations, of those lanes that `which` has.
   template <class T>
-  JF_HD Interval<T> at(CursorOf<T>& c, T which, T t, std::uint64_t seed, T realizations,
+  JF_HD Interval<T> at(CursorOf<T>& c, T which, T t, SeedOf<T> seed, T realizations,
                        std::int64_t rank, const std::uint64_t* words) const {
     const T before = t < window.begin, after = t >= window.end;
     const T looks = which & ~before & ~after;
@@ -113,8 +113,8 @@ struct IntervalSource {
   }
 
   template <class T, class Mask, class R>
-  JF_HD void move(CursorOf<T>& c, Mask which, T t, std::uint64_t seed, R realization,
-                  std::int64_t rank, const std::uint64_t* words) const {
+  JF_HD void move(CursorOf<T>& c, Mask which, T t, SeedOf<R> seed, R realization, std::int64_t rank,
+                  const std::uint64_t* words) const {
     const auto stale = which & (c.owner != realization);
     const auto moves = which & (stale | (t < c.from) | (t >= c.end));
     if (!any(moves)) return;

@@ -36,16 +36,18 @@ struct Renewal {
   template <class T, class Mask, class R>
   JF_HD void start(CursorOf<T>& c, Mask which, const Stream<R>& s,
                    const std::uint64_t* words) const {
-    const auto u = draws(s, 0u);
-    T begin = gap.of<T>(u.even, words);
-    const T lasts = duration.of<T>(u.odd, words);
-    T end = begin + lasts;
+    T begin, end;
     if (stationary) {
-      const auto at_start = uniform_pair(s.seed, start_purpose, 0u, s.key, s.realization);
-      const auto inside = at_start.even < share;
-      const T after = idle.of<T>(at_start.odd, words);
+      const auto u = first_pairs(s.seed, start_purpose, purpose, s.key, s.realization);
+      const auto inside = u.one.even < share;
+      const T after = idle.of<T>(u.one.odd, words);
       begin = select(inside, T{}, after);
-      end = select(inside, busy.of<T>(at_start.odd, words), after + lasts);
+      end = after + duration.of<T>(u.other.odd, words);
+      if (any(inside)) end = select(inside, busy.of<T>(u.one.odd, words), end);
+    } else {
+      const auto u = draws(s, 0u);
+      begin = gap.of<T>(u.even, words);
+      end = begin + duration.of<T>(u.odd, words);
     }
     c.from = select(which, T{} + INT64_MIN, c.from);
     c.index = select(which, c.index - c.index, c.index);

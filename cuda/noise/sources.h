@@ -31,13 +31,16 @@ struct SourcesOf : SourceList {
   using Cursor = CursorOf<TimesOf<R>>;
 
   R realization;
+  SeedOf<R> keys;
   Cursor* cursors;  // [rank][source]
 
   template <class Other>
-  JF_HD SourcesOf<Other> bound(Other to, typename SourcesOf<Other>::Cursor* with) const {
+  JF_HD SourcesOf<Other> bound(Other to, typename SourcesOf<Other>::Cursor* with,
+                               SeedOf<Other> drawn_with) const {
     SourcesOf<Other> s;
     static_cast<SourceList&>(s) = *this;
     s.realization = to;
+    s.keys = drawn_with;
     s.cursors = with;
     return s;
   }
@@ -67,7 +70,7 @@ struct SourcesOf : SourceList {
     IntervalSource::Interval<Tick> soonest{kNever, kNever};
     bound = kNever;
     for (std::int32_t j = 0; j < interval_count && t < kLatest; ++j) {
-      const auto found = intervals[j].at(mine[j], t, seed, realization, rank, words);
+      const auto found = intervals[j].at(mine[j], t, keys, realization, rank, words);
       bound = earlier(bound, found.begin);
       if (found.begin < soonest.begin && intervals[j].acts(compute)) soonest = found;
     }
@@ -81,7 +84,7 @@ struct SourcesOf : SourceList {
     bound = T{} + kNever;
     which &= t < kLatest;
     for (std::int32_t j = 0; j < interval_count && any(which); ++j) {
-      const auto found = intervals[j].at(mine[j], which, t, seed, realization, rank, words);
+      const auto found = intervals[j].at(mine[j], which, t, keys, realization, rank, words);
       bound = select(which, earlier(bound, found.begin), bound);
       if (!intervals[j].acts(compute)) continue;
       const T sooner = which & (found.begin < soonest.begin);
@@ -125,7 +128,7 @@ template <class T, class R>
 JF_HD_COLD T first_of_all(const SourcesOf<R>& s, T ranks) {
   T bound = ranks - ranks + kNever;
   for (std::int32_t j = 0; j < s.interval_count; ++j)
-    bound = earlier(bound, s.intervals[j].first(s.seed, s.realization, ranks, s.words));
+    bound = earlier(bound, s.intervals[j].first(s.keys, s.realization, ranks, s.words));
   return bound;
 }
 
@@ -135,7 +138,7 @@ JF_HD_COLD T sum_of_delays(const SourcesOf<R>& s, StepRole role, std::uint32_t d
   for (std::int32_t j = 0; j < s.step_count; ++j) {
     if (!s.steps[j].acts(role)) continue;
     if (s.prepared && role != kComputeRole && s.steps[j].window.always()) continue;
-    sum = sum + s.steps[j].of(s.seed, role, draw, ranks, s.realization, t, s.words);
+    sum = sum + s.steps[j].of(s.keys, role, draw, ranks, s.realization, t, s.words);
   }
   return sum;
 }
@@ -197,14 +200,14 @@ struct Messages {
   // Null without congestion; of exchanges and forwards, behind them those of each message cost.
   const Loads* loads;
 
-  template <class T, class R>
-  JF_HD T delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
-                R realization, T left) const;
+  template <class Seed, class T, class R>
+  JF_HD T delay(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization,
+                T left) const;
 };
 
-template <class T, class R>
-JF_HD_COLD T sum_of_delays(const Messages& m, std::uint64_t seed, std::uint32_t purpose,
-                           std::uint32_t draw, T ranks, R realization, T left) {
+template <class Seed, class T, class R>
+JF_HD_COLD T sum_of_delays(const Messages& m, Seed seed, std::uint32_t purpose, std::uint32_t draw,
+                           T ranks, R realization, T left) {
   T sum = left - left;
   for (std::int32_t j = 0; j < m.count; ++j) {
     if (m.prepared && m.delays[j].window.always()) continue;
@@ -219,8 +222,8 @@ JF_HD_COLD T held_up_by_others(const Messages& m, std::uint32_t purpose, std::ui
   return m.loads->held_up(purpose, draw, ranks, realization);
 }
 
-template <class T, class R>
-JF_HD T Messages::delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
+template <class Seed, class T, class R>
+JF_HD T Messages::delay(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
                         R realization, T left) const {
   if (prepared && !windows) return left - left;
   T sum = sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);
