@@ -62,7 +62,7 @@ class MessageRun {
       const Step& s = p_.steps[i];
       const bool idle = s.kind == kCompute && p_.costs.work == 0 && p_.costs.forward == 0 &&
                         (s.flags & kAfterForward) == 0;
-      if (!idle && (s.kind != kObserve || job_.capture != nullptr)) break;
+      if ((!idle && s.kind != kObserve) || (s.row >= 0 && job_.capture != nullptr)) break;
       if (s.row < 0) continue;
       for (int k = 0; k < job_.realizations; ++k)
         job_.observations[k * p_.rows + s.row].merge({0, 0, 0, 0});
