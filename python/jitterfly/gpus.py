@@ -105,7 +105,9 @@ def devices() -> list[dict[str, Any]]:
 
 def _status() -> str:
     """`_core.cuda_status`, in another thread where it may take long, so that Ctrl-C is heard."""
-    if _State.asked or threading.current_thread() is not threading.main_thread() or not present():
+    in_main = threading.current_thread() is threading.main_thread()
+    if _State.asked or not in_main or not present():
+        _State.asked = True
         return _core.cuda_status()
     told: list[str] = []
     asking = threading.Thread(target=lambda: told.append(_core.cuda_status()), daemon=True)
