@@ -1,12 +1,12 @@
 """A GPU that is there and not used: one warning says why, and what mends it. No GPU is needed."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
 import warnings
-from pathlib import Path
 
 import pytest
 import sweep_cases
@@ -252,8 +252,38 @@ def test_a_fork_before_cuda_does_no_harm(tmp_path):
     in_a_process(program, str(tmp_path))
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="Linux only")
-def test_driver_of_this_machine():
-    """Asked without starting CUDA; without a driver there is none."""
-    found = gpus.driver_version()
-    assert found is None or found >= (1, 0)
+DRIVER = """
+int cuDriverGetVersion(int* version) { *version = 12020; return 0; }
+int cuInit(unsigned flags) { return 100; }
+"""
+UNDER_IT = """
+import sys
+import warnings
+
+import jitterfly as jf
+from jitterfly import gpus
+
+gpus._DEVICES = gpus.Path(sys.argv[1])
+assert gpus.driver_version() == (12, 2)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    jf.simulate(jf.Case(ranks=16, network=jf.Hockney("1us", "1ns")), 1)
+assert [w.category for w in told] == [jf.UnusedGPUWarning], told
+cuda = jf.info()["build"]["cuda"]
+if not cuda:
+    assert "no CUDA in this build" in str(told[0].message)
+elif int(cuda.split(".")[0]) > 12:
+    assert "(cudaErrorInsufficientDriver); the driver supports CUDA 12.2" in str(told[0].message)
+"""
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the driver is Linux's")
+def test_an_old_driver(tmp_path, monkeypatch):
+    """A library that says it is the driver of CUDA 12.2: what CUDA itself says of it."""
+    (tmp_path / "nvidia0").touch()
+    (tmp_path / "driver.c").write_text(DRIVER)
+    library = tmp_path / "libcuda.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "driver.c"], check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    in_a_process(UNDER_IT, str(tmp_path))
