@@ -132,6 +132,16 @@ class Gpu {
   cudaStream_t stream_{};
 };
 
+// " on NVIDIA A100, compute capability 8.0": the current device, where the driver tells.
+std::string on_device() {
+  int device = 0;
+  cudaDeviceProp p{};
+  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&p, device) != cudaSuccess)
+    return "";
+  return std::string(" on ") + p.name + ", compute capability " + std::to_string(p.major) + "." +
+         std::to_string(p.minor);
+}
+
 }  // namespace
 
 std::string status() {
@@ -145,9 +155,11 @@ std::string status() {
     code = cudaFuncGetAttributes(&attributes, &tile_kernel<1, true, NoNoise, NoJitter>);
   }
   if (code != cudaSuccess) {
+    std::string why = std::string("no usable GPU: ") + cudaGetErrorString(code) + " (" +
+                      cudaGetErrorName(code) + ")";
+    if (count > 0) why += on_device();
     (void)cudaGetLastError();
-    return std::string("no usable GPU: ") + cudaGetErrorString(code) + " (" +
-           cudaGetErrorName(code) + ")";
+    return why;
   }
   return count > 0 ? "" : "no usable GPU: the driver reports none";
 }
