@@ -283,6 +283,7 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
       bool placed = false;
       std::int32_t end = s;
       for (; end < run.end; ++end) {
+        if (limits.most_steps > 0 && end - s == limits.most_steps) break;
         const Step& step = p.steps[end];
         if ((step.kind != kExchange && step.kind != kForward) || step.round < low) continue;
         if (!placed) {

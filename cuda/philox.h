@@ -51,7 +51,7 @@ JF_HD Words philox_round(const Words& counter, std::uint32_t key0, std::uint32_t
        static_cast<std::uint32_t>(p0 >> 32) ^ counter.w[3] ^ key1, static_cast<std::uint32_t>(p0)}};
 }
 
-JF_HD Words philox4x32_10(Words counter, std::uint32_t key0, std::uint32_t key1) {
+JF_HD_RARE Words philox4x32_10(Words counter, std::uint32_t key0, std::uint32_t key1) {
 #if defined(__CUDA_ARCH__)
   const uint4 r = curand_Philox4x32_10(
       make_uint4(counter.w[0], counter.w[1], counter.w[2], counter.w[3]), make_uint2(key0, key1));

@@ -23,6 +23,21 @@ struct SegmentScratch {
 };
 constexpr std::uint8_t kCopied = 128;
 
+// Ranks that an exchange joins are a group: partners, and their mirrors where these are others and
+// but one. The logarithm of their number.
+JF_HD int group_bits(const ProgramView& p, const Step& step) {
+  return step.round == 0 || !p.one_neighbour() ? 1 : 2;
+}
+
+// A guess, which another thread of a device may be changing: either value will do, but it has to be
+// one of them, and not what the compiler kept (volatile is a relaxed access: PTX ISA, "Memory
+// Consistency Model"). On the CPU a segment is one thread's.
+#if defined(__CUDA_ARCH__)
+using Guess = volatile Tick;
+#else
+using Guess = Tick;
+#endif
+
 template <class Noise, class Network>
 struct Segment {
   const ProgramView& p;
@@ -59,11 +74,7 @@ struct Segment {
                          realization, left);
   }
 
-  // Groups of ranks that an exchange joins: partners, and their mirrors where these are others and
-  // but one.
-  JF_HD std::int64_t groups(int step) const {
-    return size() >> (p.steps[step].round == 0 || !p.one_neighbour() ? 1 : 2);
-  }
+  JF_HD std::int64_t groups(int step) const { return size() >> group_bits(p, p.steps[step]); }
 
   // One exchange of one group. Returns whether an arrival of a copy came out unlike the guess.
   // see(row, rank, ready time) is told each level that a rank gets.
@@ -90,12 +101,13 @@ struct Segment {
   // the same as its own from the next level on.
   JF_HD Choice earliest_from(int first, int level, std::int64_t x) const {
     Choice best{kNever, 0, 0};
-    const Tick* of_level = s.copies + x;
+    const Guess* of_level = s.copies + x;
     for (int i = pass.begin; i < pass.end; ++i) {
       if ((p.steps[i].flags & kCopy) == 0) continue;
       for (std::int32_t k = 0; k < p.mirror_count; ++k, of_level += size())
-        if (i >= first && *of_level < best.arrival && p.mirrors_at(k, level + 1))
-          best = {*of_level, p.steps[i].round + 1, i};
+        if (const Tick at = i >= first ? *of_level : kNever;
+            at < best.arrival && p.mirrors_at(k, level + 1))
+          best = {at, p.steps[i].round + 1, i};
     }
     return best;
   }
@@ -190,9 +202,9 @@ JF_HD bool Segment<Noise, Network>::sweep_neighbours(int index, std::int64_t gro
       if (mirror_adopts) copy = kNever;
     }
     if (copies_here) {
-      Tick& guess = s.copies[slot * size() + x[m]];
-      changed |= guess != copy;
-      guess = copy;
+      Guess* const guess = s.copies + slot * size() + x[m];
+      changed |= *guess != copy;
+      *guess = copy;
     }
     if (!waits[m]) {
       pass_by(step, x[m], rank[m]);

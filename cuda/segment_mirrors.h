@@ -2,7 +2,8 @@
 // several.
 //
 // Who sends copies of a level depends on who was sent one in time, and so on; so the arrivals of
-// copies of this very level are guesses here, too, as those of the levels above are.
+// copies of this very level are guesses here, too, as those of the levels above are: a group reads
+// some that another group writes in the same sweep of the same step.
 #pragma once
 
 #include "segment.h"
@@ -55,9 +56,9 @@ JF_HD bool Segment<Noise, Network>::sweep_mirrors(int index, std::int64_t group,
         copy.draw += k * kMirrorDraws;
         at = arrival(kCopyJitter, copy, there, after.busy);
       }
-      Tick& guess = guesses[k * size() + there];
-      changed |= guess != at;
-      guess = at;
+      Guess* const guess = guesses + k * size() + there;
+      changed |= *guess != at;
+      *guess = at;
     }
   }
   return changed;

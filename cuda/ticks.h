@@ -6,7 +6,12 @@
 #if defined(__CUDACC__)
 #define JF_HD __host__ __device__ __forceinline__
 #define JF_HD_COLD static __host__ __device__ __noinline__
+// Rare: inlined for each rank of a thread and each step it would make kernels of half a megabyte,
+// of which the instruction cache holds a fraction. It is given values, not references, so that
+// these stay in registers.
+#define JF_HD_RARE inline __host__ __device__ __noinline__
 #else
+#define JF_HD_RARE JF_HD
 // Not inlined, and of its own in each compilation, for the reason below.
 #define JF_HD_COLD static __attribute__((noinline))
 // always_inline also keeps code compiled for AVX-512 from being merged, as a weak symbol, into

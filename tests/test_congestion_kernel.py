@@ -7,7 +7,7 @@ shows is tested on copies of the kernel with one barrier taken out.
 import random
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from congestion_cases import random_case, random_graph, random_tree
@@ -48,13 +48,15 @@ class Run:
     blocks: int = 2
     order: int = 0
     emulation_seed: int = 0
+    room: int = 2**30  # bytes that the device turns out to have
 
     def text(self, monkeypatch, removed=-1):
         with monkeypatch.context() as patch:
             patch.setattr(_core, "CongestionProgram", Recorder)
             words = compile_congestion(self.case).words
         return as_text([*words, self.seed, self.first, self.count, self.all, self.shared,
-                        self.blocks, self.order, self.emulation_seed, removed])  # fmt: skip
+                        self.blocks, self.order, self.emulation_seed, removed,
+                        self.room])  # fmt: skip
 
     def expected(self):
         found, bins = _core.congestion(compile_congestion(self.case), self.seed, self.first,
@@ -107,6 +109,23 @@ def test_more_messages_than_threads(kernel, monkeypatch, perturbation):
     runs = [Run(case, count=1, order=order) for case in cases for order in (0, 3)]
     found = execute(kernel, [run.text(monkeypatch) for run in runs], timeout=300)
     assert [i for i, run in enumerate(runs) if not same(run, found[i])] == []
+
+
+def test_memory_that_is_not_there(kernel, tmp_path, monkeypatch):
+    """Then fewer blocks work at a time; not even one is an error."""
+    runs = [replace(run, blocks=5, count=9) for run in random_runs(tmp_path, 6, 2)]
+    [short] = execute(kernel, [replace(runs[0], room=1).text(monkeypatch)])
+    assert "full" in short
+    rooms = [2**bits for bits in range(10, 24)]
+    full = 0
+    for run in runs:
+        tight = [replace(run, room=room) for room in rooms]
+        found = execute(kernel, [run.text(monkeypatch) for run in tight])
+        fits = [text for text in found if "full" not in text]
+        assert all(same(run, text) for text in fits)
+        assert len(fits) > 5
+        full += len(rooms) - len(fits)
+    assert full > 0
 
 
 def test_counters_of_32_bits(kernel, monkeypatch):

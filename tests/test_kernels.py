@@ -149,6 +149,9 @@ class Run:
     seed: int = 0
     one_rank: bool = False
     most: int = LEAN32  # the kernels that may run the tiles, up to this one
+    launch: int = 0  # steps of ranks in a launch, at most; 0: as many as on a device
+    steps: int = 0  # of a pass over tiles of these limits; 0: any number
+    room: int = 2**30  # bytes that the device turns out to have
 
     def words(self):
         """What read_case.h reads."""
@@ -170,7 +173,18 @@ class Run:
     def text(self, removed=-1):
         """The input of kernels.cpp."""
         return as_text(
-            [*self.words(), *self.limits, self.batch, self.order, self.seed, removed, self.most]
+            [
+                *self.words(),
+                *self.limits,
+                self.batch,
+                self.order,
+                self.seed,
+                removed,
+                self.most,
+                self.launch,
+                self.steps,
+                self.room,
+            ]
         )
 
     def expected(self):
@@ -250,7 +264,7 @@ def same(run, found):
     return (
         found is not None
         and "error" not in found
-        and found.split()[1:] == [str(tick) for tick in run.expected()]
+        and found.split()[3:] == [str(tick) for tick in run.expected()]
     )
 
 
@@ -260,7 +274,7 @@ def check(program, runs):
     for run, found in zip(runs, execute(program, [run.text() for run in runs]), strict=True):
         assert found is not None, f"no result for {run}"
         assert "error" not in found, f"{found} for {run}"
-        kernel, *ticks = map(int, found.split())
+        kernel, _launches, _largest, *ticks = map(int, found.split())
         kernels.append(kernel)
         np.testing.assert_array_equal(ticks, run.expected(), err_msg=str(run))
     return kernels
@@ -374,8 +388,68 @@ def test_last_realization(kernels):
                     for noise in ("fresh, jitter", "everything")])  # fmt: skip
 
 
+def launched(program, runs):
+    """Of each run, whose results are checked: launches, and steps of ranks in the largest."""
+    check(program, runs)
+    found = execute(program, [run.text() for run in runs])
+    return [tuple(map(int, text.split()[1:3])) for text in found]
+
+
+# Tiles of the step kernel and of the lean kernel, segments by neighbours and by far mirrors.
+CUT = [("cycles", "fresh, jitter", 6), ("after", "fresh", 6), ("forward cost", "two periodic", 5),
+       ("on demand", "fresh", 6), ("sparse set", "fresh, jitter", 7), ("far mirrors", "nodes", 7),
+       ("everything", "everything", 5)]  # fmt: skip
+
+
+def test_no_launch_is_long(kernels):
+    """A launch has no more steps of ranks than it may, or one block; the bits stay the same.
+
+    As many launches as that takes: nothing is left out, nothing done twice.
+    """
+    for names in CUT:
+        case = make(*names)
+        whole = Run(case, count=16, limits=(4, 2))
+        cut = replace(whole, launch=2**16)
+        (launches, steps), (more, largest) = launched(kernels, [whole, cut])
+        assert largest <= max(cut.launch, 2**8 * 32 * 16)  # or a block: its ranks, steps
+        assert largest <= steps
+        if largest < steps:
+            assert more > launches
+
+
+def test_no_pass_is_long(kernels):
+    """Many cycles on one block are passes that leave their state in memory."""
+    cases = [make(name, noise, 4, cycles=5) for name in ("butterfly", "full set", "forward cost",
+                                                        "on demand", "after")
+             for noise in ("fresh", "none", "two periodic", "everything")]  # fmt: skip
+    for steps in (1, 7):
+        runs = [Run(case, count=2, limits=(4, 2), steps=steps) for case in cases]
+        whole = [replace(run, steps=0) for run in runs]
+        for (_, cut), (_, long), run in zip(launched(kernels, runs), launched(kernels, whole), runs,
+                                            strict=True):  # fmt: skip
+            if run.case.within:
+                continue
+            assert cut <= 16 * 16 * steps * 3
+            assert cut < long
+
+
+def test_memory_that_is_not_there(kernels):
+    """Half as many realizations, as often as it takes; not even one is an error."""
+    runs = []
+    for names in CUT[1:]:
+        run = Run(make(*names), count=5, limits=(4, 2))
+        [short] = execute(kernels, [replace(run, room=1).text()])
+        assert "full" in short
+        rooms = [2**bits for bits in range(10, 24)]
+        found = execute(kernels, [replace(run, batch=1, room=room).text() for room in rooms])
+        least = min(room for room, text in zip(rooms, found, strict=True) if "full" not in text)
+        assert "full" in execute(kernels, [replace(run, room=least // 2).text()])[0]
+        runs += [replace(run, room=room) for room in (least, 3 * least // 2, 2 * least)]
+    check(kernels, runs)
+
+
 BARRIER = "__syncthreads();"
-KERNELS = ["block.cuh", "segment_kernel.cuh", "message_kernel.cuh"]
+KERNELS = ["block.cuh", "lean_kernel.cuh", "message_kernel.cuh"]
 
 
 def barriers():
@@ -392,8 +466,8 @@ OTHERS = {
     ),
     "cursors that belong to nobody": (
         "gpu/run.cuh",
-        "    device.fill(cursors_.data()",
-        "    if (removed != REMOVED) device.fill(cursors_.data()",
+        "    device.fill(cursors_",
+        "    if (removed != REMOVED) device.fill(cursors_",
     ),
 }
 WATCHED = {
@@ -444,6 +518,7 @@ def sensitive_runs():
         make("after", "fresh", 8),
         make("both", "fresh", 10),
         make("sparse set", "fresh", 6),
+        make("butterfly", "fresh", 11),
         make_messages("ring", "fresh", 100),
         make_messages("trees", "none", 600),
     ]

@@ -146,20 +146,39 @@ class Realizer {
                     [&](std::uint32_t edge) { count(edge); });
     __syncthreads();
     const std::uint32_t asked = view_.all ? messages : own;
-    for (std::uint32_t i = me(); i < asked; i += step()) measure(level, i, own);
+    std::uint32_t largest = 0, routed = 0, dropped = 0;
+    unsigned long long inverse = 0;
+    for (std::uint32_t i = me(); i < asked; i += step()) {
+      const std::uint32_t w = measure(level, i, own);
+      if (!view_.all) continue;
+      largest = max(largest, w);
+      w > 0 ? ++routed : ++dropped;
+      if (w > 0) inverse += kOne / w;
+      if (job_.histogram != nullptr) atomicAdd(&job_.histogram[w], 1ull);
+    }
+    if (view_.all) {
+      tell_most(&sums_[0], largest);
+      tell_most(&result_[kLargest], largest);
+      tell_sum(&result_[kMessages], routed);
+      tell_sum(&result_[kDropped], dropped);
+      tell_sum(&result_[kInverse], inverse);
+    }
     __syncthreads();
     if (level > 0) {
       for (std::uint32_t i = view_.offsets[level - 1] + me(); i < begin; i += step())
         rules_.last[view_.receivers[i]] = 0;
     }
     __syncthreads();
+    std::uint32_t last = 0, ready = 0;
     for (std::uint32_t i = me(); i < own; i += step()) {
       const std::uint32_t to = view_.receivers[begin + i];
       atomicMax(&rules_.last[to], rules_.new_last[i]);
       atomicMax(&rules_.ready[to], rules_.new_ready[i]);
-      atomicMax(&result_[kOrcs], static_cast<unsigned long long>(rules_.new_last[i]));
-      atomicMax(&result_[kReady], static_cast<unsigned long long>(rules_.new_ready[i]));
+      last = max(last, rules_.new_last[i]);
+      ready = max(ready, rules_.new_ready[i]);
     }
+    tell_most(&result_[kOrcs], last);
+    tell_most(&result_[kReady], ready);
     if (me() == 0) {
       if (view_.chain[level] != kNoEdge) result_[kOrcs1] += w_[view_.chain[level]];
       result_[kSumMax] += sums_[0];
@@ -212,7 +231,8 @@ class Realizer {
       return counters_[edge];
   }
 
-  JF_DEVICE void measure(std::uint32_t level, std::uint32_t i, std::uint32_t own) const {
+  // w of message i.
+  JF_DEVICE std::uint32_t measure(std::uint32_t level, std::uint32_t i, std::uint32_t own) const {
     std::uint32_t w = router_.routed(from_[i], to_[i]);
     router_.route(from_[i], to_[i], key_of_route(level, i, own), [&](std::uint32_t edge) {
       const std::uint32_t c = load(edge);
@@ -220,12 +240,21 @@ class Realizer {
     });
     w_[i] = w;
     if (i < own) rules_.take(i, view_.senders[view_.offsets[level] + i], w);
-    if (!view_.all) return;
-    atomicMax(&sums_[0], w);
-    atomicMax(&result_[kLargest], static_cast<unsigned long long>(w));
-    atomicAdd(&result_[w > 0 ? kMessages : kDropped], 1ull);
-    if (w > 0) atomicAdd(&result_[kInverse], static_cast<unsigned long long>(kOne / w));
-    if (job_.histogram != nullptr) atomicAdd(&job_.histogram[w], 1ull);
+    return w;
+  }
+
+  // Of all threads together: each warp adds its own up, so that one of 32 goes to the words of the
+  // realization.
+  template <class Word>
+  JF_DEVICE static void tell_most(Word* word, std::uint32_t most) {
+    for (int lanes = 1; lanes < jf::gpu::kWarp; lanes *= 2)
+      most = max(most, __shfl_xor_sync(jf::gpu::kAllLanes, most, lanes));
+    if (me() % jf::gpu::kWarp == 0 && most > 0) atomicMax(word, static_cast<Word>(most));
+  }
+  JF_DEVICE static void tell_sum(unsigned long long* word, unsigned long long sum) {
+    for (int lanes = 1; lanes < jf::gpu::kWarp; lanes *= 2)
+      sum += __shfl_xor_sync(jf::gpu::kAllLanes, sum, lanes);
+    if (me() % jf::gpu::kWarp == 0 && sum > 0) atomicAdd(word, sum);
   }
 
   const Job& job_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "../gpu/arena.h"
 #include "../host_program.h"  // Cancelled
 #include "kernel.cuh"
 
@@ -12,37 +13,32 @@ namespace jf::congestion::gpu {
 // Realizations of a launch: few enough that Ctrl-C is prompt; they grow while launches are quick.
 constexpr std::int64_t kFirstBatch = 256, kMostBatch = std::int64_t{1} << 20;
 
+// All realizations from `done` on, in `blocks` blocks at a time.
 template <class Device>
-void run(Device& device, const Program& program, const Request& request, std::int64_t most_shared,
-         std::int64_t most_blocks, std::int64_t* out, std::uint64_t* histogram, const Poll& poll) {
-  const Layout layout(program, most_shared);
-  const std::int64_t blocks = std::max<std::int64_t>(1, std::min(request.count, most_blocks));
-  const auto offsets = device.upload(program.offsets);
-  const auto senders = device.upload(program.senders);
-  const auto receivers = device.upload(program.receivers);
-  const auto chain = device.upload(program.chain);
-  const auto next = device.upload(program.next);
-  const auto head = device.upload(program.head);
-  const auto memory = device.template allocate<unsigned char>(layout.global_bytes * blocks);
-  const std::int64_t batch = std::min(request.count, kMostBatch);
-  const auto results = device.template allocate<std::int64_t>(batch * kWords);
-  const std::vector<std::uint64_t> zeros(histogram != nullptr ? program.most_messages() + 1 : 0);
-  const auto bins = device.upload(zeros);
-
-  Job job{program.view(request.seed, request.all),
-          layout,
-          0,
-          0,
-          results.data(),
-          histogram != nullptr ? reinterpret_cast<unsigned long long*>(bins.data()) : nullptr,
-          memory.data()};
-  job.view.offsets = offsets.data();
-  job.view.senders = senders.data();
-  job.view.receivers = receivers.data();
-  job.view.chain = chain.data();
+void run_blocks(Device& device, const Program& program, const Request& request,
+                const Layout& layout, std::int64_t blocks, std::int64_t batch, std::int64_t& done,
+                std::int64_t* out, std::uint64_t* histogram, const Poll& poll) {
+  std::vector<std::uint64_t> bins(histogram != nullptr ? program.most_messages() + 1 : 0);
+  const auto bytes = []<class... T>(const std::vector<T>&... tables) {
+    return (jf::gpu::array_bytes<T>(static_cast<std::int64_t>(tables.size())) + ...);
+  };
+  typename Device::Arena arena(
+      device, bytes(program.offsets, program.senders, program.receivers, program.chain,
+                    program.next, program.head, bins) +
+                  jf::gpu::array_bytes<unsigned char>(layout.global_bytes * blocks) +
+                  jf::gpu::array_bytes<std::int64_t>(batch * kWords));
+  Job job{program.view(request.seed, request.all), layout, 0, 0, nullptr, nullptr, nullptr};
+  job.view.offsets = arena.upload(program.offsets);
+  job.view.senders = arena.upload(program.senders);
+  job.view.receivers = arena.upload(program.receivers);
+  job.view.chain = arena.upload(program.chain);
   TableView table = program.table();
-  table.next = next.data();
-  table.head = head.data();
+  table.next = arena.upload(program.next);
+  table.head = arena.upload(program.head);
+  std::uint64_t* const device_bins = arena.upload(bins);
+  job.histogram = reinterpret_cast<unsigned long long*>(device_bins);
+  job.memory = arena.template allocate<unsigned char>(layout.global_bytes * blocks);
+  job.out = arena.template allocate<std::int64_t>(batch * kWords);
 
   const auto launch = [&](const auto& router) {
     using Router = std::remove_cvref_t<decltype(router)>;
@@ -52,7 +48,7 @@ void run(Device& device, const Program& program, const Request& request, std::in
   };
   using Clock = std::chrono::steady_clock;
   std::int64_t size = std::min(kFirstBatch, batch);
-  for (std::int64_t done = 0; done < request.count;) {
+  while (done < request.count) {
     job.first = static_cast<std::uint32_t>(request.first + done);
     job.count = std::min(size, request.count - done);
     const auto start = Clock::now();
@@ -60,7 +56,7 @@ void run(Device& device, const Program& program, const Request& request, std::in
       launch(program.tree);
     else
       launch(table);
-    device.download(results.data(), job.count * kWords, out + done * kWords);
+    device.download(job.out, job.count * kWords, out + done * kWords);
     const std::chrono::duration<double> took = Clock::now() - start;
     if (took.count() < 0.1) size = std::min(2 * size, batch);
     if (took.count() > 0.3) size = std::max<std::int64_t>(size / 2, 1);
@@ -68,7 +64,28 @@ void run(Device& device, const Program& program, const Request& request, std::in
     if (poll && !poll(done)) throw Cancelled();
   }
   if (histogram != nullptr) {
-    device.download(bins.data(), static_cast<std::int64_t>(zeros.size()), histogram);
+    device.download(device_bins, static_cast<std::int64_t>(bins.size()), bins.data());
+    for (std::size_t w = 0; w < bins.size(); ++w) histogram[w] += bins[w];
+  }
+}
+
+// Where memory that seemed free is not, with half as many at a time.
+template <class Device>
+void run(Device& device, const Program& program, const Request& request, std::int64_t most_shared,
+         std::int64_t most_blocks, std::int64_t* out, std::uint64_t* histogram, const Poll& poll) {
+  const Layout layout(program, most_shared);
+  std::int64_t blocks = std::max<std::int64_t>(1, std::min(request.count, most_blocks));
+  std::int64_t batch = std::min(request.count, kMostBatch);
+  for (std::int64_t done = 0;;) {
+    try {
+      run_blocks(device, program, request, layout, blocks, batch, done, out, histogram, poll);
+      return;
+    } catch (const jf::gpu::OutOfMemory&) {
+      // Only asking for memory can find that there is none, so nothing has been counted yet.
+      if (done > 0 || (blocks == 1 && batch == 1)) throw;
+      blocks = std::max<std::int64_t>(1, blocks / 2);
+      batch = std::max<std::int64_t>(1, batch / 2);
+    }
   }
 }
 

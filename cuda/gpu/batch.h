@@ -5,23 +5,25 @@
 #include <string>
 
 #include "../congestion/loads.h"
+#include "arena.h"
 #include "lean.h"
 #include "lean_pass.h"
 #include "message_pass.h"
+#include "pace.h"
+#include "segment_job.h"
 
 namespace jf::gpu {
 
 // A batch is enough realizations to fill a large GPU, few enough that Ctrl-C and progress are
 // prompt and that no launch has more blocks than a grid may have.
 constexpr std::int64_t kBatchRankSteps = std::int64_t{1} << 34;
-constexpr std::int64_t kFirstBatch = std::int64_t{1} << 30;  // rank-steps; batches grow from there
 constexpr std::int64_t kBatchRows = std::int64_t{1} << 26;
 constexpr std::int64_t kFirstLoads = std::int64_t{1} << 23;  // messages routed for the first batch
 constexpr std::int64_t kBatchLoads = std::int64_t{1} << 27;  // which the host makes and copies
 constexpr std::int64_t kSegmentWork = 32;  // a segment's step costs as much as so many of a tile
 constexpr std::int64_t kMessageWork = 2;   // and a turn of a rank as much as so many
-// Memory that a rank may take, and blocks that keep a large GPU busy with segments.
-constexpr std::int64_t kRankBytes = 24, kMostSegments = 4096;
+// Memory that a rank may take, and ranks that keep a large GPU busy with segments.
+constexpr std::int64_t kRankBytes = 24, kSegmentRanks = std::int64_t{1} << 22;
 
 struct BatchPlan {
   TilePlan tiles;
@@ -32,12 +34,14 @@ struct BatchPlan {
   std::vector<int> lean_windows;
   MessageLayout messages;
   std::int64_t batch = 0;
+  LaunchLimits launches;
   // Of one realization:
   std::int64_t ranks, rows, memory = 0, second = 0;  // the latter two: ticks between passes
   std::int64_t cursors = 0;                          // in the intervals of noise
   std::int64_t loads = 0;                            // of messages, see noise/loads.h
   std::int64_t load_rows = 0;                        // of all realizations together
-  std::int64_t partials = 1;                         // observations of a row before they are merged
+  std::int64_t load_views = 0;
+  std::int64_t tables = 0;  // bytes of what is the same for all realizations
 
   BatchPlan(const Program& program, const TilePlan& tile_plan)
       : tiles(tile_plan),
@@ -49,6 +53,7 @@ struct BatchPlan {
     if (program.loads != nullptr) {
       loads = program.loads->table_size();
       load_rows = static_cast<std::int64_t>(program.loads->rows().size());
+      load_views = 1 + static_cast<std::int64_t>(program.message_costs.size());
     }
     if (passes.size() > 1 || (messages.passes && !messages.shared)) {
       memory = ranks;
@@ -63,8 +68,7 @@ struct BatchPlan {
         lean_windows.back() = lean.first_window;
       }
       if (pass.kind == kTilePass) {
-        partials = std::max(partials, pass.map.tiles());
-        const TileShape shape = tile_shape(tiles.kernel, pass.map.bits(), program.general());
+        const TileShape shape = tile_shape(tiles.kernel, pass.map.bits(), few_per_thread(program));
         idle_ = std::max<std::int64_t>(idle_, shape.tiles_per_block - 1);
       }
       const std::int64_t steps = ranks * (pass.end - pass.begin);
@@ -74,6 +78,18 @@ struct BatchPlan {
     }
     work_ += kMessageWork * ranks * messages.turns;
     lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
+    const auto count = [this]<class T>(const std::vector<T>& table) {
+      tables += array_bytes<T>(static_cast<std::int64_t>(table.size()));
+    };
+    count(program.steps);
+    count(program.intervals);
+    count(program.delays);
+    count(program.messages);
+    count(program.words);
+    count(program.message_costs);
+    count(program.step_messages);
+    count(lean_ops);
+    tables += array_bytes<std::int32_t>(load_rows) + array_bytes<Loads>(load_views);
   }
 
   // Steps of ranks that one realization takes, in terms of tiles.
@@ -82,13 +98,24 @@ struct BatchPlan {
   // Guesses of a rank in a pass: levels copied times mirrors.
   std::int64_t copies(std::size_t pass) const { return copies_[pass]; }
 
+  // Steps of ranks in a pass over tiles, of one tile.
+  std::int64_t tile_work(const Pass& pass) const {
+    return pass.map.size() * (pass.end - pass.begin);
+  }
+
   // Segments of a batch that are in work at a time: one a realization, more where these are small.
   std::int64_t segments(std::size_t pass, std::int64_t of_batch) const {
     const TileMap& map = passes[pass].map;
     const std::int64_t room = kRankBytes * ranks - 8 * memory;
     const std::int64_t each = map.size() * (8 * segment_ticks(pass) + 1);
     const std::int64_t most = std::max<std::int64_t>(1, std::min(map.tiles(), room / each));
-    return std::min(most * of_batch, kMostSegments);
+    return std::min(most * of_batch, std::max<std::int64_t>(1, kSegmentRanks / map.size()));
+  }
+  std::int64_t segments_at_a_time(std::int64_t of_batch) const {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < passes.size(); ++i)
+      if (passes[i].kind == kSegmentPass) most = std::max(most, segments(i, of_batch));
+    return most;
   }
   // Memory of all segments in work: ticks, and bytes. No segment is in work between two forwards,
   // so `second` lies in the same ticks.
@@ -107,16 +134,15 @@ struct BatchPlan {
   // Those of a batch, and of the threads that a last block has too many of: they run along.
   std::int64_t all_cursors(std::int64_t of_batch) const { return cursors * (of_batch + idle_); }
 
-  std::int64_t totals(std::int64_t of_batch) const { return partials > 1 ? rows * of_batch : 0; }
-
-  // Bytes of device memory that a batch takes.
+  // Bytes of device memory that a batch takes: all that Run allocates.
   std::int64_t bytes(std::int64_t of_batch) const {
-    constexpr std::int64_t kEach = sizeof(Observation);
-    return 8 * ((memory + rows + messages.ticks) * of_batch + arena_ticks(of_batch)) +
-           arena_bytes(of_batch) + std::int64_t{sizeof(Cursor)} * all_cursors(of_batch) +
-           kEach * (rows * partials * of_batch + totals(of_batch)) +
-           std::int64_t{sizeof(std::uint16_t)} * loads * of_batch +
-           std::int64_t{sizeof(std::int32_t)} * load_rows;
+    return tables + array_bytes<Tick>(messages.ticks * of_batch) +
+           array_bytes<std::uint16_t>(loads * of_batch) + array_bytes<Tick>(memory * of_batch) +
+           array_bytes<Observation>(rows * of_batch) + array_bytes<Tick>(rows * of_batch) +
+           array_bytes<Tick>(arena_ticks(of_batch)) +
+           array_bytes<std::uint8_t>(arena_bytes(of_batch)) +
+           array_bytes<SegmentState>(segments_at_a_time(of_batch)) + array_bytes<std::uint32_t>(1) +
+           array_bytes<Cursor>(all_cursors(of_batch));
   }
 
   // Chooses the batch for `count` realizations in `room` bytes.

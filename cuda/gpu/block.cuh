@@ -19,6 +19,16 @@ JF_DEVICE Tick shuffle_xor(Tick v, int mask) {
   return __shfl_xor_sync(kAllLanes, static_cast<long long>(v), mask);
 }
 
+// Merging into an observation in any order gives the same bits: max, min and + of integers. If not
+// `full`, only the maximum counts.
+JF_DEVICE void merge_atomically(Observation& into, const Observation& o, bool full) {
+  atomicMax(reinterpret_cast<long long*>(&into.max), static_cast<long long>(o.max));
+  if (!full) return;
+  atomicMin(reinterpret_cast<long long*>(&into.min), static_cast<long long>(o.min));
+  atomicAdd(reinterpret_cast<unsigned long long*>(&into.hi), static_cast<unsigned long long>(o.hi));
+  atomicAdd(reinterpret_cast<unsigned long long*>(&into.lo), static_cast<unsigned long long>(o.lo));
+}
+
 // Rank x of a tile is rank x >> thread_bits of thread x mod 2^thread_bits: low bits of
 // the rank are lanes, then warps, then registers. A block of more threads holds several tiles.
 template <int kPerThread>
@@ -66,7 +76,7 @@ struct BlockTile {
     for (int bit = 0; bit < bits; ++bit) o.merge(shuffled(o, 1 << bit, full));
     if (thread_bits <= kWarpBits) return o;
     // At most 1024 / 32 warps; 4 ticks each fit since there are 32 ticks a warp at least.
-    const int warp = threadIdx.x / kWarp, warps = 1 << (thread_bits - kWarpBits);
+    const int warp = threadIdx.x / kWarp, warp_bits = thread_bits - kWarpBits;
     if (threadIdx.x % kWarp == 0) {
       Tick* mine = shared + 4 * warp;
       mine[0] = o.max;
@@ -75,11 +85,11 @@ struct BlockTile {
       mine[3] = o.lo;
     }
     __syncthreads();
-    if (thread() == 0) {
-      for (int w = 1; w < warps; ++w) {
-        const Tick* other = shared + 4 * (warp + w);
-        o.merge({other[0], other[1], other[2], other[3]});
-      }
+    if (thread() < kWarp) {  // the first warp of the tile
+      const int other = min(thread(), (1 << warp_bits) - 1);
+      const Tick* theirs = shared + 4 * (warp + other);
+      o = {theirs[0], theirs[1], theirs[2], theirs[3]};
+      for (int bit = 0; bit < warp_bits; ++bit) o.merge(shuffled(o, 1 << bit, full));
     }
     __syncthreads();
     return o;

@@ -81,10 +81,10 @@ inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKe
 
 // In the fewest passes; of these, in those that find most neighbours in memory.
 inline PlanLimits lean_limits(const Program& p, int tile_bits) {
-  PlanLimits best{tile_bits, 5};
+  PlanLimits best{tile_bits, 5, 0, kPassSteps};
   std::size_t passes = plan(p, best).size();
   for (const int low : {4, 3}) {
-    const PlanLimits limits{tile_bits, low};
+    const PlanLimits limits{tile_bits, low, 0, kPassSteps};
     const std::size_t n = plan(p, limits).size();
     if (n < passes) {
       passes = n;
@@ -110,7 +110,7 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
   if (limits != nullptr)
     t.limits = *limits;
   else if (t.kernel == kStepKernel)
-    t.limits = tile_limits(p.general());
+    t.limits = tile_limits(few_per_thread(p));
   else
     t.limits = lean_limits(p, kLeanBlockBits + per_thread_bits(t.kernel, false));
   t.lean.base = latest.base();

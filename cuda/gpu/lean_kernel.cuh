@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../steps.h"
+#include "kernels.h"
 #include "lean_tile.cuh"
 
 namespace jf::gpu {
@@ -27,9 +28,9 @@ struct LeanThread {
   };
   JF_DEVICE Where where() const {
     const int bits = kLeanBlockBits - (tile_bits() - kBits);
-    const std::int64_t slot =
-        static_cast<std::int64_t>(blockIdx.x) << bits | threadIdx.x >> (kLeanBlockBits - bits);
-    const std::int64_t last = job.tiles() - 1, index = slot < last ? slot : last;
+    const std::int64_t slot = job.first_tile + (static_cast<std::int64_t>(blockIdx.x) << bits |
+                                                threadIdx.x >> (kLeanBlockBits - bits));
+    const std::int64_t last = job.end_tile - 1, index = slot < last ? slot : last;
     const int tiles = job.pass.map.log2_ranks - tile_bits();
     return {index >> tiles, index & ((std::int64_t{1} << tiles) - 1), slot <= last};
   }
@@ -131,7 +132,7 @@ struct LeanThread {
     });
   }
 
-  JF_DEVICE void observe(int row, Tick* scratch) {
+  JF_DEVICE void observe(int row) {
     const Where at = where();
     Observation o = Observation::nothing();
     if (job.program.one_rank) {
@@ -145,14 +146,17 @@ struct LeanThread {
       for (int e = 1; e < kRanks; ++e) last = later(last, tile.time[e]);
       o.max = tile.wide(last) - job.lean.base;
     }
-    const BlockTile<1> block{tile_bits() - kBits, scratch};
-    o = block.reduce(o, job.full_statistics != 0);
-    if (at.active && block.thread() == 0) job.partial(at.realization, row, at.tile).merge(o);
+    const bool full = job.full_statistics != 0;
+    const BlockTile<1> block{tile_bits() - kBits, reinterpret_cast<Tick*>(tile.times)};
+    __syncthreads();  // times there may not have been read yet; after that nobody needs them
+    o = block.reduce(o, full);
+    if (at.active && block.thread() == 0)
+      merge_atomically(job.observation(at.realization, row), o, full);
     // Read again rather than kept: the registers are needed in between.
     tile.read_intervals();
   }
 
-  JF_DEVICE void run(const LeanOp op, Tick* scratch) {
+  JF_DEVICE void run(const LeanOp op) {
     const auto transit = static_cast<T>(job.program.costs.transit), work = static_cast<T>(op.work);
     switch (op.kind) {
 #define JF_LEAN_BIT(bit)                                \
@@ -172,7 +176,7 @@ struct LeanThread {
       case kLeanQuietWork:
         return tile.template work<false>(work);
       case kLeanObserve:
-        return observe(op.value, scratch);
+        return observe(op.value);
       case kLeanMove:
         return tile.move_window(op.value);
     }
@@ -194,7 +198,6 @@ template <class T, class Noise>
 __global__ void __launch_bounds__(kLeanBlock, 2)
     lean_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise) {
   JF_SHARED(Tick, shared);
-  Tick* const scratch = shared + 2 * kLeanRanks<T> * sizeof(T) / sizeof(Tick);
   LeanThread<T, Noise> thread{job,
                               noise,
                               {static_cast<T>(job.lean.period),
@@ -205,8 +208,13 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
                                {},
                                {}}};
   thread.load();
-  for (int i = 0; i < job.lean_op_count; ++i) thread.run(job.lean_ops[i], scratch);
+  for (int i = 0; i < job.lean_op_count; ++i) thread.run(job.lean_ops[i]);
   if (job.pass.store) thread.store();
+}
+
+template <class T, class Noise>
+LeanKernel<Noise> find_lean_kernel() {
+  return &lean_kernel<T, Noise>;
 }
 
 }  // namespace jf::gpu

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "block.cuh"
-#include "message_pass.h"
+#include "kernels.h"
 
 namespace jf::gpu {
 
@@ -66,7 +66,8 @@ struct MessageBlock {
       if (!job.program.one_rank || i == 0) o.see(ranks.s.sent[i]);
     });
     o = block.reduce(o, job.full_statistics != 0);
-    if (block.thread() == 0) job.partial(realization, row, 0).merge(o);
+    if (block.thread() == 0)
+      merge_atomically(job.observation(realization, row), o, job.full_statistics != 0);
   }
 };
 
@@ -90,6 +91,11 @@ __global__ void __launch_bounds__(kMessageBlock, is_general<Noise> || is_general
                                                                                    arena.first);
     // No barrier: what a thread has of the next realization at first is its own ranks'.
   }
+}
+
+template <class Noise, class Network>
+MessageKernel<Noise, Network> find_message_kernel(bool links) {
+  return links ? &message_kernel<Noise, Network, true> : &message_kernel<Noise, Network, false>;
 }
 
 }  // namespace jf::gpu

@@ -36,15 +36,14 @@ struct PassJob {
   ProgramView program;  // its pointers are the device's
   Pass pass;
   std::uint32_t first_realization;
-  std::int32_t full_statistics;  // else only the maximum of an observation counts
-  std::int64_t realizations;     // of this launch
-  std::int64_t rank_stride;      // ticks of a realization in `memory`
-  Tick *memory, *second;         // state between passes; second only if forwards cost CPU time
-  Cursor* cursors;               // [realization][rank][source], for noise that needs them
-  std::int64_t cursor_stride;    // cursors of a realization
-  Observation* partials;         // [realization][row][partial], merged into
-  // One for each tile, a power of two; segments, of which there may be more, share them.
-  std::int64_t partial_count;
+  std::int32_t full_statistics;       // else only the maximum of an observation counts
+  std::int64_t realizations;          // of the batch
+  std::int64_t first_tile, end_tile;  // of this launch, among the tiles of all realizations
+  std::int64_t rank_stride;           // ticks of a realization in `memory`
+  Tick *memory, *second;              // state between passes; second only if forwards cost CPU time
+  Cursor* cursors;                    // [realization][rank][source], for noise that needs them
+  std::int64_t cursor_stride;         // cursors of a realization
+  Observation* observations;          // [realization][row], merged into
   LeanNoise lean;
   const LeanOp* lean_ops;
   std::int32_t lean_op_count, lean_window;  // the window is there at first
@@ -54,24 +53,29 @@ struct PassJob {
     return cursors + realization * cursor_stride;
   }
   JF_HD std::int64_t tiles() const { return pass.map.tiles() * realizations; }
-  JF_HD Observation& partial(std::int64_t realization, int row, std::int64_t tile) const {
-    return partials[(realization * program.rows + row) * partial_count +
-                    (tile & (partial_count - 1))];
+  JF_HD Observation& observation(std::int64_t realization, int row) const {
+    return observations[realization * program.rows + row];
   }
 };
 
 // How tiles of 2^bits ranks are laid on threads: several ranks a thread from 2^9 on, one below,
 // where several tiles share a block. 2^12 ranks and their exchange buffer of 32 KiB fit any GPU.
-// Lists of noise sources (`general`) call functions on the way, and need registers for that: 8
-// ranks a thread would spill a kilobyte and more.
+// Lists of noise sources call functions on the way, and copies have two paths for a rank: both need
+// registers for that, and are `few` ranks a thread. 8 would spill a kilobyte and more.
 constexpr int kWideTileBits = 9, kWideBlock = 512, kSmallBlock = 256;
-template <bool kGeneral>
-constexpr int kPerThreadBits = kGeneral ? 2 : 3;
-template <bool kGeneral>
-constexpr int kPerThread = 1 << kPerThreadBits<kGeneral>;
+template <bool kFew>
+constexpr int kPerThreadBits = kFew ? 2 : 3;
+template <bool kFew>
+constexpr int kPerThread = 1 << kPerThreadBits<kFew>;
+inline bool few_per_thread(const Program& p) { return p.general() || p.has_copies(); }
 
-inline PlanLimits tile_limits(bool general) {
-  return {kWideTileBits + (general ? kPerThreadBits<true> : kPerThreadBits<false>), 5};
+// Steps of a pass over tiles. A block goes through all of them in one launch, which takes about as
+// long as that however few blocks there are: some tenths of a second, at 20 us a step of a long
+// list of noise.
+constexpr std::int32_t kPassSteps = 1 << 14;
+
+inline PlanLimits tile_limits(bool few) {
+  return {kWideTileBits + (few ? kPerThreadBits<true> : kPerThreadBits<false>), 5, 0, kPassSteps};
 }
 
 // Of the lean kernel: 16 ranks a thread where times are 32 bits, 8 where they are 64. A block holds
@@ -83,14 +87,14 @@ template <class T>
 constexpr int kLeanRanks = kLeanBlock << kLeanBits<T>;  // of a block
 // Later than any time of 32 bits.
 constexpr Tick kLeanNever = UINT32_MAX;
-// Two times a rank, and 32 bytes a warp to merge observations in.
-constexpr std::int64_t kLeanSharedBytes = 2 * sizeof(Tick) * kLeanRanks<Tick> + kLeanBlock;
+// Two times a rank: 64 KiB, which any GPU has. Observations are merged where the first times are.
+constexpr std::int64_t kLeanSharedBytes = 2 * sizeof(Tick) * kLeanRanks<Tick>;
 static_assert(sizeof(Tick) * kLeanRanks<Tick> == sizeof(std::uint32_t) * kLeanRanks<std::uint32_t>);
 
-constexpr int per_thread_bits(TileKernel kernel, bool general) {
+constexpr int per_thread_bits(TileKernel kernel, bool few) {
   if (kernel == kLean32) return kLeanBits<std::uint32_t>;
   if (kernel == kLean64) return kLeanBits<Tick>;
-  return general ? kPerThreadBits<true> : kPerThreadBits<false>;
+  return few ? kPerThreadBits<true> : kPerThreadBits<false>;
 }
 
 struct TileShape {
@@ -98,8 +102,8 @@ struct TileShape {
   std::int64_t shared_bytes;
 };
 
-inline TileShape tile_shape(TileKernel kernel, int bits, bool general) {
-  const int per_thread = per_thread_bits(kernel, general), thread_bits = bits - per_thread;
+inline TileShape tile_shape(TileKernel kernel, int bits, bool few) {
+  const int per_thread = per_thread_bits(kernel, few), thread_bits = bits - per_thread;
   if (kernel != kStepKernel)
     return {1 << per_thread, thread_bits, kLeanBlock, kLeanBlock >> thread_bits, kLeanSharedBytes};
   if (bits >= kWideTileBits) {

@@ -1,5 +1,5 @@
-// The passes of all batches. Device is the GPU as engine.cu sees it or, in the tests, a CPU that
-// emulates one: it allocates, launches kernels one after another, and merges and copies results.
+// The passes of all batches. Device is the GPU of device.h or, in the tests, a CPU that emulates
+// one: it has memory in arenas, launches kernels one after another, and copies.
 #pragma once
 
 #include <atomic>
@@ -10,96 +10,93 @@
 
 #include "../engine.h"
 #include "batch.h"
-#include "lean_kernel.cuh"
-#include "message_kernel.cuh"
-#include "segment_kernel.cuh"
-#include "tile_kernel.cuh"
+#include "kernels.h"
 
 namespace jf::gpu {
 
 template <class Device>
 class Run {
  public:
-  Run(Device& device, const Program& program, const Request& request, const BatchPlan& plan)
+  // `done`: realizations that are done, here those of an earlier Run.
+  Run(Device& device, const Program& program, const Request& request, const BatchPlan& plan,
+      std::int64_t& done, const Poll& poll)
       : device_(device),
         program_(program),
         request_(request),
         plan_(plan),
-        steps_(device.upload(program.steps)),
-        intervals_(device.upload(program.intervals)),
-        delays_(device.upload(program.delays)),
-        messages_(device.upload(program.messages)),
-        words_(device.upload(program.words)),
-        message_costs_(device.upload(program.message_costs)),
-        step_messages_(device.upload(program.step_messages)),
-        messages_ticks_(device.template allocate<Tick>(plan.messages.ticks * plan.batch)),
-        loads_(device.template allocate<std::uint16_t>(plan.loads * plan.batch)),
-        load_rows_(device.upload(rows_of_loads(program))),
-        load_views_(device.template allocate<Loads>(
-            program.loads != nullptr ? 1 + static_cast<std::int64_t>(program.message_costs.size())
-                                     : 0)),
-        lean_ops_(device.upload(plan_.lean_ops)),
-        memory_(device.template allocate<Tick>(plan.memory * plan.batch)),
-        partials_(device.template allocate<Observation>(plan.rows * plan.partials * plan.batch)),
-        totals_(device.template allocate<Observation>(plan.totals(plan.batch))),
-        maxima_(device.template allocate<Tick>(plan.rows * plan.batch)),
-        arena_ticks_(device.template allocate<Tick>(plan.arena_ticks(plan.batch))),
-        arena_bytes_(device.template allocate<std::uint8_t>(plan.arena_bytes(plan.batch))),
-        cursors_(device.template allocate<Cursor>(plan.all_cursors(plan.batch))),
+        done_(done),
+        poll_(poll),
+        pace_(plan.launches),
+        arena_(device, plan.bytes(plan.batch)),
+        load_rows_(arena_.upload(rows_of_loads(program))),
+        load_views_(arena_.template allocate<Loads>(plan.load_views)),
+        loads_(arena_.template allocate<std::uint16_t>(plan.loads * plan.batch)),
+        messages_ticks_(arena_.template allocate<Tick>(plan.messages.ticks * plan.batch)),
+        lean_ops_(arena_.upload(plan_.lean_ops)),
+        memory_(arena_.template allocate<Tick>(plan.memory * plan.batch)),
+        observations_(arena_.template allocate<Observation>(plan.rows * plan.batch)),
+        maxima_(arena_.template allocate<Tick>(plan.rows * plan.batch)),
+        arena_ticks_(arena_.template allocate<Tick>(plan.arena_ticks(plan.batch))),
+        arena_bytes_(arena_.template allocate<std::uint8_t>(plan.arena_bytes(plan.batch))),
+        segments_(arena_.template allocate<SegmentState>(plan.segments_at_a_time(plan.batch))),
+        segments_left_(arena_.template allocate<std::uint32_t>(1)),
+        cursors_(arena_.template allocate<Cursor>(plan.all_cursors(plan.batch))),
         view_(program.view(request.seed)),
         keys_(request.seed) {
-    view_.steps = steps_.data();
-    view_.message_costs = message_costs_.data();
-    view_.step_messages = step_messages_.data();
-    if (program.loads != nullptr) view_.messages.loads = load_views_.data();
-    view_.point_to(intervals_.data(), delays_.data(), messages_.data(), words_.data());
+    view_.steps = arena_.upload(program.steps);
+    view_.message_costs = arena_.upload(program.message_costs);
+    view_.step_messages = arena_.upload(program.step_messages);
+    if (program.loads != nullptr) view_.messages.loads = load_views_;
+    const auto* const intervals = arena_.upload(program.intervals);
+    const auto* const delays = arena_.upload(program.delays);
+    const auto* const messages = arena_.upload(program.messages);
+    view_.point_to(intervals, delays, messages, arena_.upload(program.words));
     // Of no realization yet: of the one after the last.
     const auto nobody = static_cast<std::uint32_t>(request.first + request.count);
-    device.fill(cursors_.data(), plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, nobody});
+    device.fill(cursors_, plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, nobody});
   }
 
-  void simulate(Tick* out, const Poll& poll) {
+  void simulate(Tick* out) {
     // Batches grow while they are quick: a slow GPU, too, has to be prompt when it is stopped.
     using Clock = std::chrono::steady_clock;
-    std::int64_t size = std::clamp<std::int64_t>(kFirstBatch / plan_.work(), 1, plan_.batch);
+    std::int64_t size = plan_.batch;
     if (program_.loads != nullptr)
       size = std::clamp<std::int64_t>(kFirstLoads / program_.loads->work(), 1, size);
-    for (std::int64_t done = 0; done < request_.count;) {
-      const std::int64_t now = std::min(size, request_.count - done);
+    while (done_ < request_.count) {
+      const std::int64_t paced = std::max<std::int64_t>(1, pace_.limit() / plan_.work());
+      const std::int64_t now = std::min({size, paced, request_.count - done_});
       const auto start = Clock::now();
-      run_batch(done, now, out + done * plan_.rows * words_per_row(request_), poll);
+      run_batch(now, out + done_ * plan_.rows * words_per_row(request_));
       const std::chrono::duration<double> took = Clock::now() - start;
       if (took.count() < 0.1) size = std::min(2 * size, plan_.batch);
       if (took.count() > 0.3) size = std::max<std::int64_t>(size / 2, 1);
-      done += now;
-      if (poll && !poll(done)) throw Cancelled();
+      done_ += now;
+      if (poll_ && !poll_(done_)) throw Cancelled();
+      asked_ = Clock::now();
     }
   }
 
  private:
-  template <class T>
-  using Array = typename Device::template Array<T>;
-
-  void run_batch(std::int64_t done, std::int64_t count, Tick* out, const Poll& poll) {
-    const bool long_passes = count == 1 && plan_.work() > kFirstBatch;
+  void run_batch(std::int64_t count, Tick* out) {
     const std::int64_t rows = plan_.rows * count;
-    make_loads(done, count, poll);
-    device_.fill(partials_.data(), rows * plan_.partials, Observation::nothing());
+    make_loads(count);
+    device_.fill(observations_, rows, Observation::nothing());
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassJob job{view_,
                         plan_.passes[i],
-                        static_cast<std::uint32_t>(request_.first + done),
+                        static_cast<std::uint32_t>(request_.first + done_),
                         request_.full_statistics,
                         count,
+                        0,
+                        plan_.passes[i].map.tiles() * count,
                         plan_.ranks,
-                        memory_.data(),
-                        plan_.second > 0 ? arena_ticks_.data() : nullptr,
-                        cursors_.data(),
+                        memory_,
+                        plan_.second > 0 ? arena_ticks_ : nullptr,
+                        cursors_,
                         plan_.cursors,
-                        partials_.data(),
-                        plan_.partials,
+                        observations_,
                         plan_.tiles.lean,
-                        lean_ops_.data() + plan_.lean_begins[i],
+                        lean_ops_ + plan_.lean_begins[i],
                         static_cast<int>(plan_.lean_begins[i + 1] - plan_.lean_begins[i]),
                         plan_.lean_windows[i],
                         keys_};
@@ -108,24 +105,45 @@ class Run {
       else if (job.pass.kind == kSegmentPass)
         run_segments(job, i);
       else
-        run_messages(job, i, done, poll);
-      if (long_passes) {
-        device_.wait();
-        if (poll && !poll(done)) throw Cancelled();
-      }
-    }
-    const Observation* merged = partials_.data();
-    if (plan_.partials > 1) {
-      device_.merge(partials_.data(), rows, plan_.partials, totals_.data());
-      merged = totals_.data();
+        run_messages(job, i);
     }
     static_assert(sizeof(Observation) == 4 * sizeof(Tick));
     if (request_.full_statistics) {
-      device_.download(reinterpret_cast<const Tick*>(merged), 4 * rows, out);
+      device_.download(reinterpret_cast<const Tick*>(observations_), 4 * rows, out);
     } else {
-      device_.maxima(merged, rows, maxima_.data());
-      device_.download(maxima_.data(), rows, out);
+      device_.maxima(observations_, rows, maxima_);
+      device_.download(maxima_, rows, out);
     }
+    pace_.waited();
+  }
+
+  // launch(begin, end) for parts of [0, count), each of whole blocks and of no more steps of ranks
+  // than a launch may have.
+  template <class Launch>
+  void in_launches(std::int64_t count, std::int64_t of_block, std::int64_t steps_of_each,
+                   Launch&& launch) {
+    for (std::int64_t begin = 0; begin < count;) {
+      const std::int64_t blocks =
+          std::clamp<std::int64_t>(pace_.limit() / (steps_of_each * of_block), 1, kMostBlocks);
+      const std::int64_t end = std::min(begin + blocks * of_block, count);
+      launch(begin, end);
+      pace_.launched((end - begin) * steps_of_each);
+      if (pace_.due()) breathe();
+      begin = end;
+    }
+  }
+
+  // Waits for the device and, now and then, asks whether to stop.
+  void breathe() {
+    device_.wait();
+    pace_.waited();
+    ask();
+  }
+  void ask() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - asked_ < std::chrono::milliseconds(50)) return;
+    if (poll_ && !poll_(done_)) throw Cancelled();
+    asked_ = now;
   }
 
   static std::vector<std::int32_t> rows_of_loads(const Program& program) {
@@ -133,9 +151,9 @@ class Run {
   }
 
   // Congestion of a batch: the host's threads make the tables, a realization at a time.
-  void make_loads(std::int64_t done, std::int64_t count, const Poll& poll) {
+  void make_loads(std::int64_t count) {
     if (program_.loads == nullptr) return;
-    const auto first = static_cast<std::uint32_t>(request_.first + done);
+    const auto first = static_cast<std::uint32_t>(request_.first + done_);
     const auto most = static_cast<std::size_t>(
         std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, count));
     while (makers_.size() < most)
@@ -153,97 +171,145 @@ class Run {
         working.push_back(std::async(std::launch::async, [&, t] { work(*makers_[t]); }));
       for (const std::future<void>& one : working)
         while (one.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
-          if (!stop && poll && !poll(done)) stop = true;
+          if (!stop && poll_ && !poll_(done_)) stop = true;
       for (std::future<void>& one : working) one.get();
     } catch (...) {
       stop = true;  // those that still work are waited for
       throw;
     }
     if (stop) throw Cancelled();
-    const std::vector<Loads> views =
-        program_.loads->views(loads_.data(), load_rows_.data(), plan_.loads, first);
-    device_.copy(views.data(), static_cast<std::int64_t>(views.size()), load_views_.data());
-    device_.copy(tables.data(), static_cast<std::int64_t>(tables.size()), loads_.data());
+    const std::vector<Loads> views = program_.loads->views(loads_, load_rows_, plan_.loads, first);
+    device_.copy(views.data(), static_cast<std::int64_t>(views.size()), load_views_);
+    device_.copy(tables.data(), static_cast<std::int64_t>(tables.size()), loads_);
   }
 
-  void run_tiles(const PassJob& job) {
+  void run_tiles(PassJob job) {
     const TileKernel which = plan_.tiles.kernel;
-    const TileShape shape = tile_shape(which, job.pass.map.bits(), view_.general != 0);
-    const std::int64_t grid = (job.tiles() + shape.tiles_per_block - 1) / shape.tiles_per_block;
-    with_noise(view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-      if constexpr (!is_general<Noise> && !Network::on) {
-        if (which != kStepKernel) {
-          const auto kernel =
-              which == kLean32 ? &lean_kernel<std::uint32_t, Noise> : &lean_kernel<Tick, Noise>;
-          device_.launch(kernel, grid, shape.block, shape.shared_bytes, job, noise);
-          return;
-        }
-      }
-      constexpr int kSeveral = kPerThread<is_general<Noise>>;
-      const auto kernel = shape.ranks_per_thread == 1 ? &tile_kernel<1, true, Noise, Network>
-                          : view_.has_copies ? &tile_kernel<kSeveral, true, Noise, Network>
-                                             : &tile_kernel<kSeveral, false, Noise, Network>;
-      device_.launch(kernel, grid, shape.block, shape.shared_bytes, job, noise, network,
-                     shape.thread_bits);
+    const TileShape shape = tile_shape(which, job.pass.map.bits(), few_per_thread(program_));
+    const auto run = [&](auto kernel, const auto&... more) {
+      const std::int64_t here = shape.tiles_per_block;
+      in_launches(job.tiles(), here, plan_.tile_work(job.pass), [&](auto begin, auto end) {
+        job.first_tile = begin;
+        job.end_tile = end;
+        device_.launch(kernel, (end - begin + here - 1) / here, shape.block, shape.shared_bytes,
+                       job, more...);
+      });
+    };
+    if (which == kStepKernel) {
+      with_kernel_noise(
+          view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+            run(find_tile_kernel<Noise, Network>(shape.ranks_per_thread, view_.has_copies != 0),
+                noise, network, shape.thread_bits);
+          });
+      return;
+    }
+    with_noise(view_, [&]<class Noise, class Network>(const Noise& noise, const Network&) {
+      if constexpr (!is_general<Noise> && !Network::on)
+        run(which == kLean32 ? find_lean_kernel<std::uint32_t, Noise>()
+                             : find_lean_kernel<Tick, Noise>(),
+            noise);
     });
   }
 
   void run_segments(const PassJob& job, std::size_t pass) {
-    const std::int64_t grid = std::min(job.tiles(), plan_.segments(pass, plan_.batch));
-    const SegmentArena arena{arena_ticks_.data(), arena_bytes_.data(), plan_.copies(pass)};
-    with_noise(view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-      device_.launch(&segment_kernel<Noise, Network>, grid, kSegmentBlock, 0, job, noise, network,
-                     arena);
-    });
+    const TileMap& map = job.pass.map;
+    const SegmentArena arena{arena_ticks_, arena_bytes_, segments_, segments_left_,
+                             plan_.copies(pass)};
+    const std::int64_t all = job.tiles(), together = plan_.segments(pass, plan_.batch);
+    for (std::int64_t first = 0; first < all; first += together) {
+      const std::int64_t count = std::min(together, all - first);
+      // A launch for all segments in work, of which each has 2^bits of what there is to do.
+      const auto run = [&](SegmentWork work, std::int32_t step, std::int32_t bits) {
+        const std::int64_t ranks = map.size() >> bits;  // of each
+        in_launches(count << bits, kSegmentBlock, kSegmentWork * ranks, [&](auto begin, auto end) {
+          const SegmentPart part{work, step, bits, first, begin, end};
+          with_kernel_noise(
+              view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+                device_.launch(find_segment_kernel<Noise, Network>(),
+                               (end - begin + kSegmentBlock - 1) / kSegmentBlock, kSegmentBlock, 0,
+                               job, noise, network, arena, part);
+              });
+        });
+      };
+      run(kBeginSegments, 0, map.bits());
+      for (std::uint32_t left = 1; left > 0;) {
+        run(kLoadSegments, 0, map.bits());
+        for (std::int32_t i = job.pass.begin; i < job.pass.end; ++i)
+          run(kSweepSegments, i,
+              map.bits() - group_bits(view_, program_.steps[static_cast<std::size_t>(i)]));
+        device_.fill(segments_left_, 1, std::uint32_t{0});
+        run(kEndSweep, 0, 0);
+        device_.download(segments_left_, 1, &left);
+        pace_.waited();
+        ask();
+      }
+      run(kStoreSegments, 0, map.bits());
+    }
   }
 
-  void run_messages(const PassJob& job, std::size_t pass, std::int64_t done, const Poll& poll) {
+  void run_messages(const PassJob& job, std::size_t pass) {
     constexpr std::int64_t kMostBlocks = 4096;
     const MessageLayout& layout = plan_.messages;
     const auto first = std::find_if(plan_.passes.begin(), plan_.passes.end(),
                                     [](const Pass& p) { return p.kind == kMessagePass; });
-    const MessageArena arena{layout.shared ? nullptr : messages_ticks_.data(),
+    const MessageArena arena{layout.shared ? nullptr : messages_ticks_,
                              &plan_.passes[pass] == &*first};
     const std::int64_t grid = std::min(job.realizations, kMostBlocks);
     const std::vector<MessagePart> parts = layout.parts(program_, job.pass);
     for (const MessagePart& part : parts) {
       with_message_noise(
           view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-            const auto kernel = layout.links ? &message_kernel<Noise, Network, true>
-                                             : &message_kernel<Noise, Network, false>;
-            device_.launch(kernel, grid, 1 << layout.thread_bits, layout.shared_bytes, job, noise,
-                           network, arena, part, layout.thread_bits);
+            device_.launch(find_message_kernel<Noise, Network>(layout.links), grid,
+                           1 << layout.thread_bits, layout.shared_bytes, job, noise, network, arena,
+                           part, layout.thread_bits);
           });
-      if (parts.size() == 1) break;
-      device_.wait();
-      if (poll && !poll(done)) throw Cancelled();
+      pace_.launched(kMessageWork * plan_.ranks * part.turns * job.realizations);
+      if (parts.size() > 1) breathe();
     }
   }
+
+  static constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;  // of a grid
 
   Device& device_;
   const Program& program_;
   const Request request_;
   const BatchPlan plan_;
-  Array<Step> steps_;
-  Array<IntervalSource> intervals_;
-  Array<StepDelay> delays_;
-  Array<MessageDelay> messages_;
-  Array<std::uint64_t> words_;
-  Array<MessageCost> message_costs_;
-  Array<MessageDelay> step_messages_;
-  Array<Tick> messages_ticks_;
-  Array<std::uint16_t> loads_;
-  Array<std::int32_t> load_rows_;
-  Array<Loads> load_views_;
+  std::int64_t& done_;
+  const Poll& poll_;
+  Pace pace_;
+  std::chrono::steady_clock::time_point asked_{};
+  typename Device::Arena arena_;
+  std::int32_t* load_rows_;
+  Loads* load_views_;
+  std::uint16_t* loads_;
   std::vector<std::unique_ptr<congestion::LoadMaker>> makers_;
-  Array<LeanOp> lean_ops_;
-  Array<Tick> memory_;
-  Array<Observation> partials_, totals_;
-  Array<Tick> maxima_, arena_ticks_;
-  Array<std::uint8_t> arena_bytes_;
-  Array<Cursor> cursors_;
+  Tick* messages_ticks_;
+  LeanOp* lean_ops_;
+  Tick* memory_;
+  Observation* observations_;
+  Tick *maxima_, *arena_ticks_;
+  std::uint8_t* arena_bytes_;
+  SegmentState* segments_;
+  std::uint32_t* segments_left_;
+  Cursor* cursors_;
   ProgramView view_;
   const PhiloxKeys keys_;
 };
+
+// All realizations. What memory there is may be gone when it is asked for, to another process for
+// instance: then half as many at a time.
+template <class Device>
+void simulate_on(Device& device, const Program& program, const Request& request, BatchPlan plan,
+                 Tick* out, const Poll& poll) {
+  for (std::int64_t done = 0;;) {
+    try {
+      Run<Device>(device, program, request, plan, done, poll).simulate(out);
+      return;
+    } catch (const OutOfMemory&) {
+      if (plan.batch == 1) throw;
+      plan.batch /= 2;
+    }
+  }
+}
 
 }  // namespace jf::gpu

@@ -1,80 +1,98 @@
-// One pass over segments (segment.h): a block sweeps one segment to its fixed point, in global
-// memory. Rare enough to stay plain.
+// One pass over segments (segment.h), in global memory: many threads sweep many segments, or a
+// large one, to their fixed points. A launch is one thing done to all segments in work, a sweep of
+// one step for instance, so that launches are short and their ends are the barriers.
 #pragma once
 
 #include "../segment.h"
 #include "block.cuh"
-#include "pass_job.h"
+#include "kernels.h"
 
 namespace jf::gpu {
 
-constexpr int kSegmentBlock = 256;
+template <class Noise, class Network>
+struct SegmentThread {
+  const PassJob& job;
+  const Noise& noise;
+  const Network& network;
+  const SegmentArena& arena;
+  const SegmentPart& part;
+  std::int64_t place, realization, base;  // place: of the segment in the arena
 
-// Working memory of each block of a launch.
-struct SegmentArena {
-  Tick* ticks;
-  std::uint8_t* reached;
-  std::int64_t copies;  // guesses of a rank
+  JF_DEVICE Segment<Noise, Network> segment() const {
+    return {job.program,
+            job.pass,
+            noise,
+            network,
+            job.first_realization + static_cast<std::uint32_t>(realization),
+            base,
+            arena.of(place, job.pass.map.size())};
+  }
+  JF_DEVICE Tick& memory(std::int64_t rank) const {
+    return job.memory[realization * job.rank_stride + rank];
+  }
 
-  JF_HD SegmentScratch of(std::int64_t block, std::int64_t size) const {
-    Tick* mine = ticks + block * size * (2 + copies);
-    return {mine, mine + size, mine + 2 * size, reached + block * size};
+  // Takes a rank before the first sweep, when no copy is guessed to arrive.
+  JF_DEVICE void begin(std::int64_t x) const {
+    const auto s = segment();
+    for (std::int64_t k = 0; k < arena.copies; ++k) s.s.copies[k * s.size() + x] = kNever;
+    if (x == 0) arena.state[place] = {kSweptSegment, 0};
+  }
+  JF_DEVICE void load(std::int64_t x) const {
+    const auto s = segment();
+    s.load(x, memory(s.rank_of(x)));
+  }
+  JF_DEVICE void store(std::int64_t x) const {
+    const auto s = segment();
+    memory(s.rank_of(x)) = s.store(x);
+  }
+  // A sweep of one step, over one group of ranks.
+  JF_DEVICE void sweep(std::int64_t group) const {
+    const bool observed = arena.state[place].kind == kObservedSegment;
+    const bool changed = segment().sweep(part.step, group, [&](int row, std::int64_t rank, Tick t) {
+      if (!observed || row < 0 || (job.program.one_rank && rank != 0)) return;
+      merge_atomically(job.observation(realization, row), {t, t, t >> 32, t & 0xffffffff},
+                       job.full_statistics != 0);
+    });
+    if (changed) atomicExch(&arena.state[place].changed, 1u);
+  }
+  // After a sweep of all steps: once nothing changes there is one more, which is observed.
+  JF_DEVICE void end_sweep() const {
+    SegmentState& state = arena.state[place];
+    if (state.kind == kObservedSegment)
+      state.kind = kDoneSegment;
+    else if (state.changed == 0)
+      state.kind = kObservedSegment;
+    state.changed = 0;
+    if (state.kind != kDoneSegment) atomicAdd(arena.left, 1u);
   }
 };
 
-// Adding to an observation in any order gives the same bits: max, min and + of integers.
-JF_DEVICE void merge_atomically(Observation& into, Tick t, bool full) {
-  atomicMax(reinterpret_cast<long long*>(&into.max), static_cast<long long>(t));
-  if (!full) return;
-  atomicMin(reinterpret_cast<long long*>(&into.min), static_cast<long long>(t));
-  atomicAdd(reinterpret_cast<unsigned long long*>(&into.hi),
-            static_cast<unsigned long long>(t >> 32));
-  atomicAdd(reinterpret_cast<unsigned long long*>(&into.lo),
-            static_cast<unsigned long long>(t & 0xffffffff));
+template <class Noise, class Network>
+__global__ void __launch_bounds__(kSegmentBlock)
+    segment_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
+                   const __grid_constant__ Network network,
+                   const __grid_constant__ SegmentArena arena,
+                   const __grid_constant__ SegmentPart part) {
+  const std::int64_t index = part.begin + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (index >= part.end) return;
+  const std::int64_t place = index >> part.bits, x = index & ((std::int64_t{1} << part.bits) - 1);
+  const std::int64_t number = part.first + place, tiles = job.pass.map.tiles();
+  const std::int64_t realization = number / tiles;
+  const Noise bound = bind(noise, job.first_realization + static_cast<std::uint32_t>(realization),
+                           job.cursors_of(realization));
+  const SegmentThread<Noise, Network> thread{
+      job, bound, network, arena, part, place, realization, job.pass.map.base(number % tiles)};
+  if (part.work == kBeginSegments) return thread.begin(x);
+  if (part.work == kStoreSegments) return thread.store(x);
+  if (arena.state[place].kind == kDoneSegment) return;
+  if (part.work == kLoadSegments) return thread.load(x);
+  if (part.work == kSweepSegments) return thread.sweep(x);
+  thread.end_sweep();
 }
 
 template <class Noise, class Network>
-__global__ void __launch_bounds__(kSegmentBlock)
-    segment_kernel(const PassJob job, const Noise noise, const Network network,
-                   const SegmentArena arena) {
-  const std::int64_t tiles = job.pass.map.tiles();
-  for (std::int64_t index = blockIdx.x; index < job.tiles(); index += gridDim.x) {
-    const std::int64_t realization = index / tiles, tile = index % tiles;
-    const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
-    const Noise bound = bind(noise, number, job.cursors_of(realization));
-    const Segment<Noise, Network> segment{job.program,
-                                          job.pass,
-                                          bound,
-                                          network,
-                                          number,
-                                          job.pass.map.base(tile),
-                                          arena.of(blockIdx.x, job.pass.map.size())};
-    Tick* memory = job.memory + realization * job.rank_stride;
-    for (std::int64_t x = threadIdx.x; x < segment.size() * arena.copies; x += blockDim.x)
-      segment.s.copies[x] = kNever;
-
-    bool settled = false, last = false;
-    while (!last) {
-      last = settled;  // one more sweep, observed, once nothing changes
-      for (std::int64_t x = threadIdx.x; x < segment.size(); x += blockDim.x)
-        segment.load(x, memory[segment.rank_of(x)]);
-      __syncthreads();
-      bool changed = false;
-      for (int i = job.pass.begin; i < job.pass.end; ++i) {
-        for (std::int64_t g = threadIdx.x; g < segment.groups(i); g += blockDim.x) {
-          changed |= segment.sweep(i, g, [&](int row, std::int64_t rank, Tick t) {
-            if (!last || row < 0 || (job.program.one_rank && rank != 0)) return;
-            merge_atomically(job.partial(realization, row, tile), t, job.full_statistics != 0);
-          });
-        }
-        __syncthreads();
-      }
-      settled = __syncthreads_or(changed) == 0;
-    }
-    for (std::int64_t x = threadIdx.x; x < segment.size(); x += blockDim.x)
-      memory[segment.rank_of(x)] = segment.store(x);
-    // No barrier: what a thread reads here, no other thread writes when the arena is used again.
-  }
+SegmentKernel<Noise, Network> find_segment_kernel() {
+  return &segment_kernel<Noise, Network>;
 }
 
 }  // namespace jf::gpu

@@ -6,7 +6,7 @@
 #include "../segment.h"
 #include "../steps.h"
 #include "block.cuh"
-#include "pass_job.h"
+#include "kernels.h"
 
 namespace jf::gpu {
 
@@ -16,8 +16,8 @@ struct TileThread {
   const Noise noise;
   const Network& network;
   BlockTile<kPerThread> block;
-  std::int64_t realization, tile, base;  // tile: within the realization
-  bool active;                           // else: past the last tile; runs along, writes nothing
+  std::int64_t realization, base;
+  bool active;  // else: past the last tile; runs along, writes nothing
   Clock<Tick> c[kPerThread];
 
   JF_DEVICE std::int64_t rank(int e) const { return base + job.pass.map.offset(block.local(e)); }
@@ -143,7 +143,8 @@ struct TileThread {
     for (int e = 0; e < kPerThread; ++e)
       if (!job.program.one_rank || c[e].id == 0) o.see(ready[e]);
     o = block.reduce(o, job.full_statistics != 0);
-    if (active && block.thread() == 0) job.partial(realization, row, tile).merge(o);
+    if (active && block.thread() == 0)
+      merge_atomically(job.observation(realization, row), o, job.full_statistics != 0);
   }
 };
 
@@ -154,22 +155,18 @@ __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is
     tile_kernel(const PassJob job, const Noise noise, const Network network, int thread_bits) {
   JF_SHARED(Tick, shared);
   const std::int64_t tiles_here = blockDim.x >> thread_bits;
-  const std::int64_t slot = blockIdx.x * tiles_here + (threadIdx.x >> thread_bits);
-  const std::int64_t last = job.tiles() - 1, index = slot < last ? slot : last;
+  const std::int64_t slot = job.first_tile + blockIdx.x * tiles_here + (threadIdx.x >> thread_bits);
+  const std::int64_t last = job.end_tile - 1, index = slot < last ? slot : last;
   const std::int64_t realization = index / job.pass.map.tiles();
   const std::int64_t tile = index % job.pass.map.tiles();
   const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
   // Threads without a tile of their own must not share cursors with those whose tile they copy.
   const std::int64_t place = slot <= last ? realization : job.realizations + (slot - last - 1);
-  TileThread<kPerThread, kCopies, Noise, Network> thread{job,
-                                                         bind(noise, number, job.cursors_of(place)),
-                                                         network,
-                                                         {thread_bits, shared},
-                                                         realization,
-                                                         tile,
-                                                         job.pass.map.base(tile),
-                                                         slot <= last,
-                                                         {}};
+  TileThread<kPerThread, kCopies, Noise, Network> thread{
+      job,          bind(noise, number, job.cursors_of(place)),
+      network,      {thread_bits, shared},
+      realization,  job.pass.map.base(tile),
+      slot <= last, {}};
   thread.load();
   for (int i = job.pass.begin; i < job.pass.end; ++i) {
     const Step step = job.program.steps[i];
@@ -178,6 +175,13 @@ __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is
     if (step.row >= 0) thread.observe(step.row, ready);
   }
   if (job.pass.store && thread.active) thread.store();
+}
+
+template <class Noise, class Network>
+TileKernelOf<Noise, Network> find_tile_kernel(int ranks_per_thread, bool copies) {
+  if (ranks_per_thread == 1) return &tile_kernel<1, true, Noise, Network>;
+  return copies ? &tile_kernel<kPerThread<true>, true, Noise, Network>
+                : &tile_kernel<kPerThread<is_general<Noise>>, false, Noise, Network>;
 }
 
 }  // namespace jf::gpu

@@ -72,11 +72,11 @@ struct Delay {
   // T, U: Tick and uint64, or Lanes and ULanes.
   template <class T, class U>
   JF_HD T of(U u, const std::uint64_t* words) const {
-    const U high = u >> std::uint64_t{32};
-    if (!any_undecided(high, words)) return from_high<T>(high, words);
     if constexpr (sizeof(T) == sizeof(Tick)) {
-      return from_both(u, words);
+      return of_one(u, words);
     } else {
+      const U high = u >> std::uint64_t{32};
+      if (!any_undecided(high, words)) return from_high<T>(high, words);
       T each{};
       for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
         each[k] = of<Tick>(std::uint64_t{u[k]}, words);
@@ -152,7 +152,7 @@ struct Delay {
   }
 
   // The delay of all 64 bits.
-  JF_HD Tick from_both(std::uint64_t u, const std::uint64_t* words) const {
+  JF_HD_RARE Tick from_both(std::uint64_t u, const std::uint64_t* words) const {
     if (u > last) return 0;
     const std::uint64_t v = certain ? u : given(u);
     switch (kind) {
@@ -170,6 +170,11 @@ struct Delay {
   }
 
  private:
+  JF_HD_RARE Tick of_one(std::uint64_t u, const std::uint64_t* words) const {
+    const std::uint64_t high = u >> 32;
+    return any_undecided(high, words) ? from_both(u, words) : from_high<Tick>(high, words);
+  }
+
   JF_HD Samples samples(const std::uint64_t* words) const {
     return {words + (shorts < 0 ? table : shorts), static_cast<std::uint64_t>(count)};
   }
@@ -187,7 +192,7 @@ struct Delay {
   }
 
   template <class T, class U>
-  JF_HD T certain_from_high(U high, const std::uint64_t* words) const {
+  JF_HD_RARE T certain_from_high(U high, const std::uint64_t* words) const {
     switch (kind) {
       case kConstantDelay:
         return (T)high - (T)high + value;

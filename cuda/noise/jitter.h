@@ -24,11 +24,17 @@ struct Jitter {
 
   JF_HD Tick delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Tick rank,
                    std::uint32_t realization, Tick) const {
-    const auto receiver = static_cast<std::uint32_t>(rank);
+    return drawn(*this, seed, purpose, draw, static_cast<std::uint32_t>(rank), realization);
+  }
+
+ private:
+  JF_HD_RARE static Tick drawn(const Jitter& jitter, std::uint64_t seed, std::uint32_t purpose,
+                               std::uint32_t draw, std::uint32_t receiver,
+                               std::uint32_t realization) {
     const std::uint64_t high = uniform32(seed, purpose, draw, receiver, realization);
-    if (!undecided(high)) return 0;
+    if (!jitter.undecided(high)) return 0;
     const std::uint64_t low = uniform32(seed, purpose | kLowHalves, draw, receiver, realization);
-    return events(high << 32 | low) * duration;
+    return jitter.events(high << 32 | low) * jitter.duration;
   }
 };
 

@@ -16,7 +16,7 @@ struct Periodic {
 
   JF_HD Tick phase(std::uint64_t seed, std::uint32_t realization, std::int64_t rank) const {
     if (phases != nullptr) return phases[rank];
-    return scaled<Tick>(only_uniform64(seed, kPhase, node_of(rank), realization));
+    return scaled<Tick>(drawn_phase(seed, node_of(rank), realization));
   }
   JF_HD Tick phase(const PhiloxKeys& keys, std::uint32_t realization, std::int64_t rank) const {
     if (phases != nullptr) return phases[rank];
@@ -54,32 +54,17 @@ struct Periodic {
   // Moves `next` to where it has to be at time t, whichever way that is.
   JF_HD void seek(Tick& next, Tick t) const {
     const Tick past = t - duration - next;  // >= 0: the interval has ended
-    if (past >= 0) {
-      leave(next, past);
-    } else if (past < -period) {
-      // Back, but not before the first interval: next = phase + k P, so next / P tells k.
-      const Tick floor = stationary ? -period : 0;
-      const Tick first = next % period + (next % period < 0 ? period : 0) + floor;
-      const Tick back = (-past - 1) / period * period;
-      next = later(next - back, first);
-    }
+    if (past >= 0 || past < -period) next = seek_far(next, past, period, stationary);
   }
 
   // The earliest e >= t such that [t, e) holds w of time without noise. `next` must not lie beyond
   // the interval that t needs (see seek); afterwards it is right for e.
   JF_HD Tick advance(Tick& next, Tick t, Tick w) const {
-    if (w == 0) return t;
-    if (next + duration <= t) leave(next, t - duration - next);
-    if (t + w <= next) return t + w;  // work that ends exactly where noise begins is not delayed
-    // Begun before the interval, the work is interrupted by it; begun inside, it waits for its end.
-    Tick end = earlier(t, next) + w + duration;
-    next += period;
-    if (end > next) {
-      const Tick hits = (end - next - 1) / (period - duration) + 1;
-      end += hits * duration;
-      next += hits * period;
-    }
-    return end;
+    // Work that ends exactly where noise begins is not delayed.
+    if (w == 0 || t + w <= next) return t + w;
+    const Met met = meet(next, t, w, period, duration);
+    next = met.next;
+    return met.end;
   }
 
   // The same for work > 0 that would have been done at `end`, which lies after `next`, had there
@@ -142,14 +127,45 @@ struct Periodic {
   }
 
  private:
+  JF_HD_RARE static std::uint64_t drawn_phase(std::uint64_t seed, std::uint32_t node,
+                                              std::uint32_t realization) {
+    return only_uniform64(seed, kPhase, node, realization);
+  }
+
+  struct Met {
+    Tick next, end;
+  };
+  // advance where there may be noise.
+  JF_HD_RARE static Met meet(Tick next, Tick t, Tick w, Tick period, Tick duration) {
+    if (next + duration <= t) next = left(next, t - duration - next, period);
+    if (t + w <= next) return {next, t + w};
+    // Begun before the interval, the work is interrupted by it; begun inside, it waits for its end.
+    Tick end = earlier(t, next) + w + duration;
+    next += period;
+    if (end > next) {
+      const Tick hits = (end - next - 1) / (period - duration) + 1;
+      end += hits * duration;
+      next += hits * period;
+    }
+    return {next, end};
+  }
+  // seek where `next` has to move: to after an interval that ended `past` ago, or back.
+  JF_HD_RARE static Tick seek_far(Tick next, Tick past, Tick period, bool stationary) {
+    if (past >= 0) return left(next, past, period);
+    // Not before the first interval: next = phase + k P, so next / P tells k.
+    const Tick floor = stationary ? -period : 0;
+    const Tick first = next % period + (next % period < 0 ? period : 0) + floor;
+    const Tick back = (-past - 1) / period * period;
+    return later(next - back, first);
+  }
+
   JF_HD std::uint32_t node_of(std::int64_t rank) const {
     return static_cast<std::uint32_t>(node_ranks == 1 ? rank : rank / node_ranks);
   }
-  // Moves `next` on from an interval that ended `past` ago. Rarely has another one ended since, so
-  // rarely does anything have to be divided.
-  JF_HD void leave(Tick& next, Tick past) const {
-    next += period;
-    if (past >= period) next += past / period * period;
+  // `next` after an interval that ended `past` ago. Rarely has another one ended since, so rarely
+  // does anything have to be divided.
+  JF_HD static Tick left(Tick next, Tick past, Tick period) {
+    return next + period + (past >= period ? past / period * period : 0);
   }
 
   // advance if no rank meets another interval than `next`; else false, and `next` as it was.

@@ -34,8 +34,8 @@ struct Renewal {
 
   // `which`: the lanes that are meant, or whether the only one is.
   template <class T, class Mask, class R>
-  JF_HD void start(CursorOf<T>& c, Mask which, const Stream<R>& s,
-                   const std::uint64_t* words) const {
+  JF_HD_RARE void start(CursorOf<T>& c, Mask which, const Stream<R>& s,
+                        const std::uint64_t* words) const {
     T begin, end;
     if (stationary) {
       const auto u = first_pairs(s.seed, start_purpose, purpose, s.key, s.realization);

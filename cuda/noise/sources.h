@@ -168,14 +168,27 @@ JF_HD T SourcesOf<R>::first(T ranks) const {
   return interval_count == 0 ? ranks - ranks + kNever : first_of_all(*this, ranks);
 }
 
+template <class T>
+struct Stepped {
+  T next, end;
+};
+template <class T, class R>
+JF_HD_RARE Stepped<T> step_of(const SourcesOf<R>& s, StepRole role, std::int32_t draw, T next, T t,
+                              Tick w, T ranks) {
+  const bool delayed = (s.roles >> role & 1) != 0;
+  if (!delayed && w == 0) return {next, t};
+  T work = t - t + w;
+  if (delayed) work = work + sum_of_delays(s, role, static_cast<std::uint32_t>(draw), ranks, t);
+  const T end = s.advance(next, t, work, ranks, role == kComputeRole);
+  return {next, end};
+}
+
 template <class R>
 template <class T>
 JF_HD T SourcesOf<R>::step(StepRole role, std::int32_t draw, T& next, T t, Tick w, T ranks) const {
-  const bool delayed = (roles >> role & 1) != 0;
-  if (!delayed && w == 0) return t;
-  T work = t - t + w;
-  if (delayed) work = work + sum_of_delays(*this, role, static_cast<std::uint32_t>(draw), ranks, t);
-  return advance(next, t, work, ranks, role == kComputeRole);
+  const Stepped<T> stepped = step_of(*this, role, draw, next, t, w, ranks);
+  next = stepped.next;
+  return stepped.end;
 }
 
 template <class R>

@@ -86,7 +86,8 @@ struct Trace {
  private:
   // The cursor for time t, of a replay whose beginning lies at `shift`, or whole lengths away.
   template <class T, class Mask>
-  JF_HD void place(CursorOf<T>& c, Mask which, T t, T shift, const std::uint64_t* words) const {
+  JF_HD_RARE void place(CursorOf<T>& c, Mask which, T t, T shift,
+                        const std::uint64_t* words) const {
     using U = BitsOf<T>;
     const T past = select(which, t - shift, T{});
     const T at = remainder(past);

@@ -16,35 +16,45 @@ using jf_read::read;
 
 class EmulatedGpu {
  public:
-  // Fresh memory holds garbage, so that what nobody wrote shows.
-  template <class T>
-  class Array {
+  EmulatedGpu(std::uint64_t seed, jf_emu::Order order, std::int64_t room)
+      : random_(seed), order_(order), room_(room) {}
+
+  // Every array lies alone. Fresh memory holds garbage, so that what nobody wrote shows.
+  class Arena {
    public:
-    explicit Array(std::size_t count) : words_((count * sizeof(T) + 7) / 8 + 1) {}
-    T* data() const { return reinterpret_cast<T*>(const_cast<std::uint64_t*>(words_.data())); }
-    std::vector<std::uint64_t>& words() { return words_; }
+    Arena(EmulatedGpu& gpu, std::int64_t bytes) : gpu_(gpu), left_(bytes) {
+      if (bytes > gpu.room_) throw jf::gpu::OutOfMemory("the emulated device is full");
+      gpu.arena_ = this;
+    }
+    ~Arena() { gpu_.arena_ = nullptr; }
+    std::int64_t left() const { return left_; }
+
+    template <class T>
+    T* allocate(std::int64_t count) {
+      left_ -= jf::gpu::array_bytes<T>(count);
+      if (left_ < 0) throw std::logic_error("a run takes more memory than it asked for");
+      if (count == 0) return nullptr;
+      auto& words = arrays_.emplace_back((static_cast<std::size_t>(count) * sizeof(T) + 7) / 8);
+      for (std::uint64_t& word : words) word = gpu_.random_();
+      return reinterpret_cast<T*>(words.data());
+    }
+    template <class T>
+    T* upload(const std::vector<T>& v) {
+      T* const array = allocate<T>(static_cast<std::int64_t>(v.size()));
+      std::copy(v.begin(), v.end(), array);
+      return array;
+    }
 
    private:
-    std::vector<std::uint64_t> words_;
+    EmulatedGpu& gpu_;
+    std::int64_t left_;
+    std::vector<std::vector<std::uint64_t>> arrays_;
   };
 
-  EmulatedGpu(std::uint64_t seed, jf_emu::Order order) : random_(seed), order_(order) {}
-
-  template <class T>
-  Array<T> allocate(std::int64_t count) {
-    Array<T> array(static_cast<std::size_t>(count));
-    for (std::uint64_t& word : array.words()) word = random_();
-    return array;
-  }
-  template <class T>
-  Array<T> upload(const std::vector<T>& v) {
-    Array<T> array(v.size());
-    std::copy(v.begin(), v.end(), array.data());
-    return array;
-  }
   template <class... P, class... A>
   void launch(void (*kernel)(P...), std::int64_t grid, int block, std::int64_t shared_bytes,
               const A&... arguments) {
+    if (arena_->left() != 0) throw std::logic_error("a run takes less memory than it asked for");
     jf_emu::launch(
         static_cast<unsigned>(grid), static_cast<unsigned>(block),
         static_cast<std::size_t>(shared_bytes), random_(), [&] { kernel(arguments...); }, order_);
@@ -57,6 +67,8 @@ class EmulatedGpu {
  private:
   jf_emu::Random random_;
   jf_emu::Order order_;
+  std::int64_t room_;
+  Arena* arena_ = nullptr;
 };
 
 void run_case() {
@@ -64,8 +76,9 @@ void run_case() {
   const jf::congestion::Request request = jf_read::read_congestion_request();
   const auto shared = read<std::int64_t>(), blocks = read<std::int64_t>();
   const auto order = jf_emu::kAllOrders.at(read<std::size_t>());
-  EmulatedGpu device(read<std::uint64_t>(), order);
+  const auto seed = read<std::uint64_t>();
   removed = read<int>();
+  EmulatedGpu device(seed, order, read<std::int64_t>());
 
   std::vector<std::int64_t> out(static_cast<std::size_t>(request.count * jf::congestion::kWords));
   std::vector<std::uint64_t> bins(request.all ? program.most_messages() + 1 : 0);

@@ -7,7 +7,11 @@
 // First, as copies of the kernels use it.
 #include "removed.h"
 // The kernels.
+#include "gpu/lean_kernel.cuh"
+#include "gpu/message_kernel.cuh"
 #include "gpu/run.cuh"
+#include "gpu/segment_kernel.cuh"
+#include "gpu/tile_kernel.cuh"
 #include "read_case.h"
 #include "watch.h"
 
@@ -18,41 +22,53 @@ using jf_read::read, jf_read::read_program, jf_read::read_request;
 
 class EmulatedGpu {
  public:
-  // Fresh memory holds garbage, so that what nobody wrote shows: that of cursors pretends to belong
-  // to one of the realizations at hand, as what an earlier run left there would.
-  template <class T>
-  class Array {
+  EmulatedGpu(std::uint64_t seed, jf_emu::Order order, const jf::Request& request,
+              std::int64_t room)
+      : random_(seed), order_(order), request_(request), room_(room) {}
+
+  // Every array lies alone, so that tools see where one ends, and all together must be what was
+  // asked for. Fresh memory holds garbage, so that what nobody wrote shows: that of cursors
+  // pretends to belong to one of the realizations at hand, as what an earlier run left there would.
+  class Arena {
    public:
-    explicit Array(std::size_t count) : words_((count * sizeof(T) + 7) / 8) {}
-    T* data() { return reinterpret_cast<T*>(words_.data()); }
-    std::vector<std::uint64_t>& words() { return words_; }
+    Arena(EmulatedGpu& gpu, std::int64_t bytes) : gpu_(gpu), left_(bytes) {
+      if (bytes > gpu.room_) throw jf::gpu::OutOfMemory("the emulated device is full");
+      gpu.arena_ = this;
+    }
+    ~Arena() { gpu_.arena_ = nullptr; }
+    std::int64_t left() const { return left_; }
+
+    template <class T>
+    T* allocate(std::int64_t count) {
+      left_ -= jf::gpu::array_bytes<T>(count);
+      if (left_ < 0) throw std::logic_error("a run takes more memory than it asked for");
+      if (count == 0) return nullptr;
+      auto& words = arrays_.emplace_back((static_cast<std::size_t>(count) * sizeof(T) + 7) / 8);
+      for (std::uint64_t& word : words) word = gpu_.random_();
+      T* const array = reinterpret_cast<T*>(words.data());
+      if constexpr (std::is_same_v<T, jf::Cursor>) {
+        const jf::Request& request = gpu_.request_;
+        for (std::int64_t i = 0; i < count; ++i) {
+          const auto other = gpu_.random_() % static_cast<std::uint64_t>(request.count);
+          array[i].owner = static_cast<std::uint32_t>(request.first + other);
+        }
+        jf_emu::watch.guard(array, count, sizeof(T));
+      }
+      return array;
+    }
+    template <class T>
+    T* upload(const std::vector<T>& v) {
+      T* const array = allocate<T>(static_cast<std::int64_t>(v.size()));
+      std::copy(v.begin(), v.end(), array);
+      return array;
+    }
 
    private:
-    std::vector<std::uint64_t> words_;
+    EmulatedGpu& gpu_;
+    std::int64_t left_;
+    std::vector<std::vector<std::uint64_t>> arrays_;
   };
 
-  EmulatedGpu(std::uint64_t seed, jf_emu::Order order, const jf::Request& request)
-      : random_(seed), order_(order), request_(request) {}
-
-  template <class T>
-  Array<T> allocate(std::int64_t count) {
-    Array<T> array(static_cast<std::size_t>(count));
-    for (std::uint64_t& word : array.words()) word = random_();
-    if constexpr (std::is_same_v<T, jf::Cursor>) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        const auto other = random_() % static_cast<std::uint64_t>(request_.count);
-        array.data()[i].owner = static_cast<std::uint32_t>(request_.first + other);
-      }
-      jf_emu::watch.guard(array.data(), count, sizeof(T));
-    }
-    return array;
-  }
-  template <class T>
-  Array<T> upload(const std::vector<T>& v) {
-    Array<T> array(v.size());
-    std::copy(v.begin(), v.end(), array.data());
-    return array;
-  }
   template <class T>
   void fill(T* to, std::int64_t count, const T& value) {
     std::fill_n(to, count, value);
@@ -60,17 +76,13 @@ class EmulatedGpu {
   template <class... P, class... A>
   void launch(void (*kernel)(P...), std::int64_t grid, int block, std::int64_t shared_bytes,
               const A&... arguments) {
+    if (arena_->left() != 0) throw std::logic_error("a run takes less memory than it asked for");
+    ++launches_;
+    largest_ = std::max(largest_, steps_of(arguments...));
     jf_emu::watch.start();
     jf_emu::launch(
         static_cast<unsigned>(grid), static_cast<unsigned>(block),
         static_cast<std::size_t>(shared_bytes), random_(), [&] { kernel(arguments...); }, order_);
-  }
-  void merge(const jf::Observation* from, std::int64_t count, std::int64_t partials,
-             jf::Observation* to) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      to[i] = jf::Observation::nothing();
-      for (std::int64_t k = 0; k < partials; ++k) to[i].merge(from[i * partials + k]);
-    }
   }
   void maxima(const jf::Observation* from, std::int64_t count, Tick* to) {
     std::transform(from, from + count, to, [](const jf::Observation& o) { return o.max; });
@@ -80,12 +92,34 @@ class EmulatedGpu {
     std::copy_n(from, count, to);
   }
   void wait() {}
-  void download(const Tick* from, std::int64_t count, Tick* to) { std::copy_n(from, count, to); }
+  template <class T>
+  void download(const T* from, std::int64_t count, T* to) {
+    std::copy_n(from, count, to);
+  }
+
+  std::int64_t launches() const { return launches_; }
+  std::int64_t largest() const { return largest_; }  // in steps of ranks, message passes aside
 
  private:
+  template <class... More>
+  static std::int64_t steps_of(const jf::gpu::PassJob& job, const More&... more) {
+    const std::int64_t ranks = job.pass.map.size();
+    std::int64_t steps = 0;
+    if (job.pass.kind == jf::kTilePass)
+      steps = (job.end_tile - job.first_tile) * ranks * (job.pass.end - job.pass.begin);
+    const auto look = [&](const auto& argument) {
+      if constexpr (std::is_same_v<decltype(argument), const jf::gpu::SegmentPart&>)
+        steps = (argument.end - argument.begin) * (ranks >> argument.bits) * jf::gpu::kSegmentWork;
+    };
+    (look(more), ...);
+    return steps;
+  }
+
   jf_emu::Random random_;
   jf_emu::Order order_;
   jf::Request request_;
+  std::int64_t room_, launches_ = 0, largest_ = 0;
+  Arena* arena_ = nullptr;
 };
 
 void run_case() {
@@ -94,19 +128,25 @@ void run_case() {
   const auto tile_bits = read<int>(), low_bits = read<int>();
   const auto batch = read<std::int64_t>();
   const auto order = jf_emu::kAllOrders.at(read<std::size_t>());
-  EmulatedGpu device(read<std::uint64_t>(), order, request);
+  const auto seed = read<std::uint64_t>();
   removed = read<int>();
   const auto most = static_cast<jf::gpu::TileKernel>(read<int>());
+  // Steps of ranks that a launch may take, steps of a pass, and bytes that there turn out to be.
+  const auto launch = read<std::int64_t>();
+  const auto steps = read<std::int32_t>();
+  const auto room = read<std::int64_t>();
+  EmulatedGpu device(seed, order, request, room);
 
-  const jf::PlanLimits limits{tile_bits, low_bits};
+  const jf::PlanLimits limits{tile_bits, low_bits, 0, steps};
   jf::gpu::BatchPlan plan(program, jf::gpu::plan_tiles(program, jf_emu::kMaxSharedBytes, most,
                                                        tile_bits > 0 ? &limits : nullptr));
   plan.fit(request.count, std::int64_t{1} << 30);
   plan.batch = std::min(plan.batch, batch);
   std::vector<Tick> out(
       static_cast<std::size_t>(request.count * program.rows * jf::words_per_row(request)));
-  jf::gpu::Run<EmulatedGpu>(device, program, request, plan).simulate(out.data(), {});
-  std::cout << plan.tiles.kernel << ' ';
+  if (launch > 0) plan.launches = {launch, launch};
+  jf::gpu::simulate_on(device, program, request, plan, out.data(), {});
+  std::cout << plan.tiles.kernel << ' ' << device.launches() << ' ' << device.largest() << ' ';
   for (const Tick t : out) std::cout << t << ' ';
 }
 

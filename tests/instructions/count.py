@@ -26,8 +26,9 @@ FLAGS = ["-std=c++20", "-O3", "-fmad=false", "-DJF_HAVE_CUDA", "-Xptxas=-v", "-c
 # Specifications per Compute Capability"); registers are given to warps in units of 256.
 REGISTERS, WARPS, BLOCKS, SHARED, RESERVED = 65536, 64, 32, 233472, 1024
 # Threads of a block, and its shared memory: gpu/pass_job.h.
-SHAPES = {"lean_kernel": (512, 66048), "tile_kernel<8": (512, 32768), "tile_kernel<4": (512, 16384),
-          "tile_kernel<1": (256, 2048), "segment_kernel": (256, 0)}  # fmt: skip
+SHAPES = {"lean_kernel": (512, 65536), "tile_kernel<8": (512, 32768), "tile_kernel<4": (512, 16384),
+          "tile_kernel<1": (256, 2048), "segment_kernel": (256, 0),
+          "message_kernel": (512, 512)}  # fmt: skip
 LEAN = {"32": ("j", 16), "64": ("l", 8)}
 
 
@@ -90,23 +91,39 @@ def occupancy(registers: int, threads: int, shared: int) -> tuple[int, float]:
     return min(most), min(most) * warps / WARPS
 
 
-def resources(said: str) -> list[tuple[str, int, int, int, int, float]]:
-    """Kernel, registers, bytes of stack and of spills, blocks, occupancy."""
+def demangled(text: str) -> str:
+    """With the names of the source."""
+    return subprocess.run(["c++filt"], input=text, capture_output=True, text=True,
+                          check=True).stdout  # fmt: skip
+
+
+def short_name(name: str) -> str:
+    """A kernel's, without where it is declared and what it takes."""
+    name = re.sub(r"void |jf::gpu::|jf::", "", name.split("(")[0])
+    return name.replace("unsigned int", "uint32")
+
+
+def resources(
+    said: str, kernels: dict[str, sass.Kernel]
+) -> list[tuple[str, int, int, int, float, int, float]]:
+    """Kernel, registers, bytes of stack and of spills, KiB of code, blocks, occupancy."""
     rows = []
-    text = subprocess.run(
-        ["c++filt"], input=said, capture_output=True, text=True, check=True
-    ).stdout
+    text = demangled(said)
+    names = demangled("\n".join(kernels)).splitlines()
+    # An instruction is 16 bytes.
+    code = {short_name(name): len(kernel.code) / 64
+            for name, kernel in zip(names, kernels.values(), strict=True)}  # fmt: skip
     entries = re.findall(
         r"entry function '(.*?)\(.*?\n.*?\n?.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
         r"(\d+) bytes spill loads.*?Used (\d+) registers",
         text, re.DOTALL)  # fmt: skip
     for name, stack, stores, loads, registers in entries:
-        short = re.sub(r"void |jf::gpu::|jf::", "", name).replace("unsigned int", "uint32")
+        short = short_name(name)
         shape = next((shape for key, shape in SHAPES.items() if short.startswith(key)), None)
         if shape is not None:
             blocks, share = occupancy(int(registers), *shape)
             spills = int(stores) + int(loads)
-            rows.append((short, int(registers), int(stack), spills, blocks, share))
+            rows.append((short, int(registers), int(stack), spills, code[short], blocks, share))
     return sorted(rows)
 
 
@@ -125,16 +142,23 @@ def main() -> None:
     print("| part | instructions |\n|---|---|")
     for name, count in parts(kernels):
         print(f"| {name} | {count:.2f} |")
-    whole, said = compiled(options.source / "gpu" / "engine.cu", options.source, options.arch)
+    whole, said = {}, ""
+    for unit in sorted((options.source / "gpu").glob("*.cu")):
+        more, report = compiled(unit, options.source, options.arch)
+        whole |= more
+        said += report
     for noise, label in (("7NoNoise", "no noise"), ("8Periodic", "periodic noise")):
         [kernel] = [k for name, k in whole.items() if f"lean_kernelIjNS_{noise}" in name]
         # A round without noise takes two instructions a rank, the first of them this one.
         loop = kernel.shortest_cycle(r"VIADDMNMX\.U32 .*!PT") - 2 * LEAN["32"][1]
         print(f"| lean, 32 bits, {label}: around a round, per thread of 16 ranks | {loop:.2f} |")
-    print("\n| kernel | registers | stack, bytes | spills, bytes | blocks | occupancy |")
-    print("|---|---|---|---|---|---|")
-    for name, registers, stack, spills, blocks, share in resources(said):
-        print(f"| `{name}` | {registers} | {stack} | {spills} | {blocks} | {share:.0%} |")
+    print(
+        "\n| kernel | registers | stack, bytes | spills, bytes | code, KiB | blocks | occupancy |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for name, *numbers, code, blocks, share in resources(said, whole):
+        row = [f"`{name}`", *numbers, f"{code:.0f}", blocks, f"{share:.0%}"]
+        print(f"| {' | '.join(map(str, row))} |")
 
 
 if __name__ == "__main__":

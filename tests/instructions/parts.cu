@@ -1,6 +1,7 @@
 // The parts of the tile kernels, so many times in a row: what one of them adds to the code is what
 // it costs. See count.py.
-#include "gpu/run.cuh"
+#include "gpu/lean_kernel.cuh"
+#include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {
 
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(kWideBlock)
   JF_SHARED(Tick, shared);
   constexpr int kRanks = kPerThread<false>;
   const NoJitter none;
-  TileThread<kRanks, false, Periodic, NoJitter> thread{job, noise, none, {9, shared}, 0,
+  TileThread<kRanks, false, Periodic, NoJitter> thread{job, noise, none, {9, shared},
                                                        0,   0,     true, {}};
   for (int e = 0; e < kRanks; ++e) {
     Clock<Tick>& c = thread.c[e];

@@ -1,0 +1,134 @@
+// The device as both engines use it: one stream, memory in one piece, launches of kernels.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "error.h"
+
+namespace jf::gpu {
+
+// Lets blocks of a kernel have so much shared memory. What is set for a kernel holds for all
+// threads of the process, which may be about to launch it with another size. So the size that is
+// allowed is always the most that the device has. What the multiprocessor sets aside is a wish,
+// which cannot make a launch fail: as much as the blocks take that its registers hold, and the rest
+// is cache. It is said for every kernel: one that says nothing is run with what the kernel before
+// it wanted.
+inline void prepare_kernel(const void* kernel, int block, std::int64_t shared_bytes) {
+  using Shape = std::pair<int, std::int64_t>;
+  static std::mutex mutex;
+  static std::map<std::pair<int, const void*>, Shape> prepared;  // by device and kernel
+  int device = 0;
+  JF_CUDA_TRY(cudaGetDevice(&device));
+  const std::lock_guard hold(mutex);
+  const auto found = prepared.find({device, kernel});
+  if (found != prepared.end() && found->second == Shape{block, shared_bytes}) return;
+  const auto set = [kernel](cudaFuncAttribute attribute, int value) {
+    JF_CUDA_TRY(cudaFuncSetAttribute(kernel, attribute, value));
+  };
+  const auto ask = [device](cudaDeviceAttr attribute) {
+    int value = 0;
+    JF_CUDA_TRY(cudaDeviceGetAttribute(&value, attribute, device));
+    return value;
+  };
+  if (found == prepared.end())
+    set(cudaFuncAttributeMaxDynamicSharedMemorySize, ask(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  set(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+  int blocks = 0;
+  JF_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, kernel, block, static_cast<std::size_t>(shared_bytes)));
+  const std::int64_t all = ask(cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+                     each = shared_bytes + ask(cudaDevAttrReservedSharedMemoryPerBlock);
+  const std::int64_t percent = all > 0 ? (100 * each * blocks + all - 1) / all : 100;
+  set(cudaFuncAttributePreferredSharedMemoryCarveout,
+      static_cast<int>(percent < 100 ? percent : 100));
+  prepared[{device, kernel}] = {block, shared_bytes};
+}
+
+// The Device of run.cuh and of congestion/run.cuh. Everything goes through one stream, in order.
+class Gpu {
+ public:
+  Gpu() { JF_CUDA_TRY(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Gpu() { (void)cudaStreamDestroy(stream_); }
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  cudaStream_t stream() const { return stream_; }
+
+  // All memory of a run; freed when it ends. Arrays are without content at first.
+  class Arena {
+   public:
+    Arena(const Gpu& gpu, std::int64_t bytes) : gpu_(gpu), left_(bytes) {
+      if (bytes > 0) JF_CUDA_TRY(cudaMalloc(&memory_, static_cast<std::size_t>(bytes)));
+      next_ = static_cast<char*>(memory_);
+    }
+    ~Arena() { (void)cudaFree(memory_); }
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+
+    template <class T>
+    T* allocate(std::int64_t count) {
+      const std::int64_t bytes = array_bytes<T>(count);
+      if (bytes > left_) throw std::logic_error("a run takes more memory than it asked for");
+      T* const array = reinterpret_cast<T*>(next_);
+      next_ += bytes;
+      left_ -= bytes;
+      return count > 0 ? array : nullptr;
+    }
+    template <class T>
+    T* upload(const std::vector<T>& v) {
+      T* const array = allocate<T>(static_cast<std::int64_t>(v.size()));
+      if (!v.empty())
+        JF_CUDA_TRY(cudaMemcpyAsync(array, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice,
+                                    gpu_.stream_));
+      return array;
+    }
+
+   private:
+    const Gpu& gpu_;
+    void* memory_ = nullptr;
+    char* next_ = nullptr;
+    std::int64_t left_;
+  };
+
+  template <class... P, class... A>
+  void launch(void (*kernel)(P...), std::int64_t grid, int block, std::int64_t shared_bytes,
+              const A&... arguments) const {
+    const auto* const address = reinterpret_cast<const void*>(kernel);
+    prepare_kernel(address, block, shared_bytes);
+    std::tuple<P...> values(arguments...);
+    std::apply(
+        [&](auto&... value) {
+          void* pointers[] = {&value...};
+          JF_CUDA_TRY(cudaLaunchKernel(address, dim3(static_cast<unsigned>(grid)),
+                                       dim3(static_cast<unsigned>(block)), pointers,
+                                       static_cast<std::size_t>(shared_bytes), stream_));
+        },
+        values);
+  }
+  void wait() const { JF_CUDA_TRY(cudaStreamSynchronize(stream_)); }
+  // Both wait for everything before, and for the copy.
+  template <class T>
+  void copy(const T* from, std::int64_t count, T* to) const {
+    transfer(from, count, to, cudaMemcpyHostToDevice);
+  }
+  template <class T>
+  void download(const T* from, std::int64_t count, T* to) const {
+    transfer(from, count, to, cudaMemcpyDeviceToHost);
+  }
+
+ private:
+  template <class T>
+  void transfer(const T* from, std::int64_t count, T* to, cudaMemcpyKind kind) const {
+    JF_CUDA_TRY(
+        cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T), kind, stream_));
+    wait();
+  }
+
+  cudaStream_t stream_{};
+};
+
+}  // namespace jf::gpu

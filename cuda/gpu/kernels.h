@@ -1,0 +1,45 @@
+// The kernels, for the host code that launches them. Each family is compiled in units of its own
+// (lean.cu, tiles_*.cu, segments.cu, messages.cu), side by side.
+#pragma once
+
+#include "message_pass.h"
+#include "pass_job.h"
+#include "segment_job.h"
+
+namespace jf::gpu {
+
+template <class Noise>
+using LeanKernel = void (*)(PassJob, Noise);
+template <class T, class Noise>  // T: of a time
+LeanKernel<Noise> find_lean_kernel();
+
+template <class Noise, class Network>
+using TileKernelOf = void (*)(PassJob, Noise, Network, int thread_bits);
+template <class Noise, class Network>
+TileKernelOf<Noise, Network> find_tile_kernel(int ranks_per_thread, bool copies);
+
+template <class Noise, class Network>
+using SegmentKernel = void (*)(PassJob, Noise, Network, SegmentArena, SegmentPart);
+template <class Noise, class Network>
+SegmentKernel<Noise, Network> find_segment_kernel();
+
+template <class Noise, class Network>
+using MessageKernel = void (*)(PassJob, Noise, Network, MessageArena, MessagePart, int thread_bits);
+template <class Noise, class Network>
+MessageKernel<Noise, Network> find_message_kernel(bool links);
+
+// A program without noise runs on the kernels of periodic noise, of which it never meets any.
+inline Periodic no_periodic_noise() { return {kLatest, 0, false, 1, nullptr, false, false}; }
+
+// The noise as the kernels of tiles and segments take it.
+template <class F>
+auto with_kernel_noise(const ProgramView& p, F&& f) {
+  return with_noise(p, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+    if constexpr (std::is_same_v<Noise, NoNoise>)
+      return f(no_periodic_noise(), network);
+    else
+      return f(noise, network);
+  });
+}
+
+}  // namespace jf::gpu

@@ -1,0 +1,11 @@
+// The lean kernels.
+#include "lean_kernel.cuh"
+
+namespace jf::gpu {
+
+template LeanKernel<NoNoise> find_lean_kernel<std::uint32_t, NoNoise>();
+template LeanKernel<NoNoise> find_lean_kernel<Tick, NoNoise>();
+template LeanKernel<Periodic> find_lean_kernel<std::uint32_t, Periodic>();
+template LeanKernel<Periodic> find_lean_kernel<Tick, Periodic>();
+
+}  // namespace jf::gpu

@@ -1,0 +1,8 @@
+// Tile kernels under periodic noise and network jitter.
+#include "tile_kernel.cuh"
+
+namespace jf::gpu {
+
+template TileKernelOf<Periodic, Jitter> find_tile_kernel<Periodic, Jitter>(int, bool);
+
+}  // namespace jf::gpu

@@ -1,0 +1,8 @@
+// Tile kernels under periodic noise.
+#include "tile_kernel.cuh"
+
+namespace jf::gpu {
+
+template TileKernelOf<Periodic, NoJitter> find_tile_kernel<Periodic, NoJitter>(int, bool);
+
+}  // namespace jf::gpu

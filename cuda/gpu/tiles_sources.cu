@@ -1,0 +1,8 @@
+// Tile kernels under any noise of the CPUs.
+#include "tile_kernel.cuh"
+
+namespace jf::gpu {
+
+template TileKernelOf<Sources, NoJitter> find_tile_kernel<Sources, NoJitter>(int, bool);
+
+}  // namespace jf::gpu

@@ -1,0 +1,8 @@
+// Tile kernels under any noise of the CPUs and of the network.
+#include "tile_kernel.cuh"
+
+namespace jf::gpu {
+
+template TileKernelOf<Sources, Messages> find_tile_kernel<Sources, Messages>(int, bool);
+
+}  // namespace jf::gpu
