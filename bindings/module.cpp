@@ -284,7 +284,8 @@ PYBIND11_MODULE(_core, m) {
 
   m.def("gpu_memory_available", &jf::gpu::available_memory,
         "Bytes of GPU memory that simulate may take now; 0 without a device.");
-  m.def("cuda_status", &jf::gpu::status, "'' if a GPU can be used, else why not.");
+  m.def("cuda_status", &jf::gpu::status, py::call_guard<py::gil_scoped_release>(),
+        "'' if a GPU can be used, else why not.");
   m.def("devices", [] {
     py::list list;
     for (const jf::gpu::Device& d : jf::gpu::devices()) list.append(device_dict(d));

@@ -68,6 +68,7 @@ struct MessageState {
   Tick* next;         // the noise's own
   Tick *out, *in;     // earliest start of the next send; when the link in is free; or null
   Tick* left;         // of the step at hand: when the message of a rank has left
+  Tick* left_too;     // of the step after it; only the CPU has that, where it looks ahead
   std::int64_t stride;
 };
 
@@ -100,7 +101,8 @@ struct MessageRanks {
   const Noise& noise;
   const Network& network;
   const R realization;
-  const MessageState s;
+  MessageState s;
+  const SeedOf<R> seed;
 
   JF_HD T get(const Tick* array, std::int64_t i) const {
     return *reinterpret_cast<const T*>(array + i * s.stride);
@@ -113,7 +115,7 @@ struct MessageRanks {
   JF_HD void begin(std::int64_t i, bool load, bool first) const {
     begin_times(i, load, first);
     if (!first) return;
-    T next = begin_noise(noise, p.seed, realization, id(i));
+    T next = begin_noise(noise, seed, realization, id(i));
     begin_next(i, next);
   }
   JF_HD void begin_times(std::int64_t i, bool load, bool first) const {
@@ -162,7 +164,7 @@ struct MessageRanks {
   // `left`: when the message that rank i receives has left its sender.
   JF_HD void receive(const Turn& turn, std::int64_t i, T left) const {
     const T at = left + turn.cost.transit +
-                 turn.network.delay(p.seed, kOriginalJitter, static_cast<std::uint32_t>(turn.draw),
+                 turn.network.delay(seed, kOriginalJitter, static_cast<std::uint32_t>(turn.draw),
                                     id(i), realization, left);
     T next = get(s.next, i), in{};
     if constexpr (kLinks) in = get(s.in, i);
@@ -183,7 +185,7 @@ struct MessageRanks {
   JF_HD void forward_comes(const Step& step, std::int64_t i, T own, T left) const {
     const T at = left + p.costs.transit +
                  network_of_forwards(network, p)
-                     .delay(p.seed, kForwardJitter, static_cast<std::uint32_t>(step.draw), id(i),
+                     .delay(seed, kForwardJitter, static_cast<std::uint32_t>(step.draw), id(i),
                             realization, left);
     Clock<T> c{get(s.sent, i), get(s.busy, i), T{}, id(i)};
     take_forward(own, at, c);

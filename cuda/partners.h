@@ -35,6 +35,23 @@ JF_HD std::int64_t receiver_of(const Step& s, std::int64_t ranks, std::int64_t i
   }
 }
 
+// The rank whose message i receives, or kNobody.
+JF_HD std::int64_t sender_of(const Step& s, std::int64_t ranks, std::int64_t i) {
+  switch (s.map) {
+    case kShift:
+      return s.a == 0 ? kNobody : i < s.a ? i - s.a + ranks : i - s.a;
+    case kXor:
+      return receiver_of(s, ranks, i);
+    case kTree: {
+      const std::int64_t place = i & (2 * std::int64_t{s.a} - 1);
+      if (s.c != 0) return place == s.a && i < s.b ? i - s.a : kNobody;
+      return place == 0 && i + s.a < s.b ? i + s.a : kNobody;
+    }
+    default:
+      return i - s.c >= s.a && i - s.c < s.b ? i - s.c : kNobody;
+  }
+}
+
 // The messages of a turn, numbered: how many there are, and who sends number k.
 JF_HD std::int64_t message_count(const Step& s, std::int64_t ranks) {
   switch (s.map) {
@@ -50,7 +67,7 @@ JF_HD std::int64_t message_count(const Step& s, std::int64_t ranks) {
       return s.b > s.a ? s.b - s.a : 0;
   }
 }
-JF_HD std::int64_t sender_of(const Step& s, std::int64_t k) {
+JF_HD std::int64_t numbered_sender(const Step& s, std::int64_t k) {
   switch (s.map) {
     case kTree:
       return 2 * k * s.a + (s.c != 0 ? 0 : s.a);

@@ -117,6 +117,18 @@ JF_HD std::uint64_t uniform64(std::uint64_t seed, std::uint32_t purpose, std::ui
   return high << 32 | uniform32(seed, purpose | kLowHalves, draw, rank, realization);
 }
 
+// The first blocks of a stream for two purposes.
+template <class U>
+struct TwoPairs {
+  Pair<U> one, other;
+};
+JF_HD TwoPairs<std::uint64_t> first_pairs(std::uint64_t seed, std::uint32_t purpose,
+                                          std::uint32_t other_purpose, std::uint32_t rank,
+                                          std::uint32_t realization) {
+  return {uniform_pair(seed, purpose, 0, rank, realization),
+          uniform_pair(seed, other_purpose, 0, rank, realization)};
+}
+
 // The only draw of a stream: half of a block, whose other half is the neighbour's.
 JF_HD std::uint64_t only_uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t rank,
                                    std::uint32_t realization) {

@@ -18,26 +18,25 @@ struct Clock {
 template <class Noise>
 constexpr bool is_general = requires { Noise::general; };
 
-template <class Noise>
-JF_HD Noise bind(const Noise& noise, std::uint32_t realization, Cursor* cursors) {
+// R: the number of a realization, or a register of them; `seed`: what these draw with.
+template <class Noise, class R>
+JF_HD auto bind(const Noise& noise, R realization, CursorOf<TimesOf<R>>* cursors, SeedOf<R> seed) {
   if constexpr (is_general<Noise>)
-    return noise.bound(realization, cursors);
+    return noise.bound(realization, cursors, seed);
   else
     return noise;
 }
-// For a register of realizations.
-template <class Noise, class R>
-JF_HD auto bind_lanes(const Noise& noise, R realizations, Cursor* cursors,
-                      std::int64_t cursors_per_lane) {
+template <class Noise>
+JF_HD auto bind(const Noise& noise, std::uint32_t realization, Cursor* cursors) {
   if constexpr (is_general<Noise>)
-    return noise.in(realizations, cursors, cursors_per_lane);
+    return noise.bound(realization, cursors, noise.seed);
   else
     return noise;
 }
 
 // `next` of a rank at time 0.
-template <class Noise, class R, class T>
-JF_HD T begin_noise(const Noise& noise, std::uint64_t seed, R realization, T ranks) {
+template <class Noise, class Seed, class R, class T>
+JF_HD T begin_noise(const Noise& noise, Seed seed, R realization, T ranks) {
   if constexpr (is_general<Noise>)
     return noise.first(ranks);
   else

@@ -1,4 +1,4 @@
-"""Trees that the fast engine takes block by block, against the plain one."""
+"""Trees, in registers of realizations against one by one: near ones block by block."""
 
 import random
 from dataclasses import replace

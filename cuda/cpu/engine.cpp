@@ -207,7 +207,7 @@ class Run {
     run({&state.loads.view, &pass, static_cast<std::uint32_t>(request_.first + number),
          static_cast<int>(count), request_.full_statistics, &pass == &*first, state.message(),
          state.memory(0), state.second(0), sizes_.memory + sizes_.second_behind, capture_,
-         state.cursors(0), sizes_.cursors, scratch.rows.data(), &stop_});
+         state.message_cursors(), scratch.rows.data(), &stop_});
   }
 
   // The observations of realization `number` of the request.
@@ -340,8 +340,8 @@ void phases(const Program& program, std::size_t source, std::uint64_t seed,
   const ProgramView view = program.view(seed);
   const IntervalSource& noise = program.intervals.at(source);
   for (std::int64_t rank = 0; rank < program.ranks(); ++rank) {
-    const Stream stream{seed, static_cast<std::uint32_t>(rank >> noise.scope_bits),
-                        static_cast<std::uint32_t>(realization)};
+    const Stream<std::uint32_t> stream{seed, static_cast<std::uint32_t>(rank >> noise.scope_bits),
+                                       static_cast<std::uint32_t>(realization)};
     out[rank] = noise.phase(stream, rank, view.sources.words);
     if (rank % kPatience == 0 && poll && !poll(0)) throw Cancelled();
   }
@@ -353,7 +353,7 @@ std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t 
   const ProgramView view = program.view(seed);
   std::vector<Cursor> cursors(program.intervals.size(),
                               Cursor{0, 0, 0, 0, ~static_cast<std::uint32_t>(realization)});
-  const Sources noise = view.sources.bound(static_cast<std::uint32_t>(realization), nullptr);
+  const Sources noise = view.sources.bound(static_cast<std::uint32_t>(realization), nullptr, seed);
   std::vector<Tick> found;
   Tick bound;
   for (Tick t = 0; t < until;) {

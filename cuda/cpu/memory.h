@@ -69,9 +69,13 @@ struct State {
         memory_(allocate<Tick>(lanes * (s.memory + s.second_behind))),
         arena_(allocate<std::uint8_t>(s.arena_bytes(segments))),
         cursors_(allocate<Cursor>(lanes * s.cursors)),
-        messages_(allocate<Tick>(lanes * s.message)) {
+        lane_cursors_(allocate<Tick>(s.lane_cursor_ticks(lanes))),
+        messages_(allocate<Tick>(lanes * s.message + s.message_block)) {
     // Of no realization yet: of the one after the last.
     std::fill_n(cursors_.get(), lanes * s.cursors, Cursor{0, 0, 0, 0, nobody});
+    // `owner` is the last register of five.
+    for (std::int64_t i = 0; i < s.lane_cursor_ticks(lanes); ++i)
+      lane_cursors_[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{nobody} : 0;
   }
 
   // Of the realization in a lane.
@@ -84,6 +88,11 @@ struct State {
   }
   Cursor* cursors(std::int64_t lane) const { return cursors_.get() + lane * sizes.cursors; }
 
+  // Of message passes.
+  void* message_cursors() const {
+    return lanes > 1 ? static_cast<void*>(lane_cursors_.get()) : cursors_.get();
+  }
+
   // Of all lanes. What is kept of a rank lies together.
   MessageState message() const {
     int next_array = 0;
@@ -93,6 +102,7 @@ struct State {
     s.next = array();
     if (sizes.links) s.out = array(), s.in = array();
     s.left = array();
+    if (sizes.shifts) s.left_too = array();
     if (sizes.forwards) s.busy = array();
     s.stride = next_array * lanes;
     return s;
@@ -117,6 +127,7 @@ struct State {
   Buffer<Tick> memory_;
   Buffer<std::uint8_t> arena_;
   Buffer<Cursor> cursors_;
+  Buffer<Tick> lane_cursors_;
   Buffer<Tick> messages_;
 };
 

@@ -8,6 +8,10 @@
 
 namespace jf {
 
+// Ranks in a block, in ticks of an array: 5 arrays of them are 160 KiB. With fewer realizations in
+// a register there are more ranks.
+constexpr std::int64_t kMessageBlock = 4096;
+
 // A message pass over all ranks of some realizations. Lane k of a register is realization first +
 // k; where there are fewer realizations than lanes, the last one is in all lanes that are left.
 struct MessageJob {
@@ -23,9 +27,7 @@ struct MessageJob {
   Tick *memory, *second;
   std::int64_t memory_stride;
   Tick* capture;  // rows x ranks of the first realization, takes every ready time; or null
-  // [realization][rank][source], for noise that needs them.
-  Cursor* cursors;
-  std::int64_t cursor_stride;
+  void* cursors;  // [rank][source], CursorOf a register or of a tick; for noise that needs them
   Observation* observations;  // [realization][row], merged into
   const std::atomic<bool>* stop;
 };

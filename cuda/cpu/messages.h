@@ -17,49 +17,64 @@ namespace {
 template <class T, class Noise, class Network, bool kLinks, class R>
 class MessageRun {
   static constexpr int kLanesOf = sizeof(T) / sizeof(Tick);
-  // Ranks: 5 arrays of them are 160 KiB.
-  static constexpr std::int64_t kBlock = 4096 / kLanesOf;
+  static constexpr std::int64_t kBlock = kMessageBlock / kLanesOf;
+  static constexpr std::int64_t kNear = 8 * kBlock;  // ranks that are all in a cache
   static constexpr int kTogether = 8;
   using Ranks = MessageRanks<T, Noise, Network, kLinks, R>;
   using Turn = typename Ranks::Turn;
 
  public:
-  MessageRun(const MessageJob& job, const Noise& noise, const Network& network, R realizations)
-      : job_(job),
-        p_(*job.program),
-        network_(network),
-        ranks_{p_, noise, network, realizations, job.state} {}
+  MessageRun(const MessageJob& job, const Noise& noise, const Network& network, R realizations,
+             SeedOf<R> seed)
+      : job_(job), p_(*job.program), network_(network), ranks_{p_,           noise,     network,
+                                                               realizations, job.state, seed} {}
 
   void run() {
+    int i = job_.pass->begin;
     const int end = job_.pass->end;
-    for (int i = job_.pass->begin; i < end && !stop_;) {
-      int last = i;
-      while (last < end && in_blocks(p_.steps[last])) ++last;
-      if (last == i) {
-        if (begun_ == kNone && among_roots(p_.steps[i])) begin_roots();
-        if (begun_ == kNone || !among_roots(p_.steps[i])) begin_all();
-        step(p_.steps[i], 0, p_.ranks);
-        ++i;
-      } else {
+    if (!job_.pass->load) i = observe_start(i);
+    if (run_in_passing(i)) return;
+    for (; i < end && !stop_;) {
+      const int last = near(i);
+      if (last > i) {
         for (std::int64_t from = 0; from < p_.ranks && !stop_; from += kBlock) {
           const std::int64_t to = std::min(from + kBlock, p_.ranks);
-          begin(from, to);
-          for (int k = i; k < last && !stop_; ++k) step(p_.steps[k], from, to);
+          if (!begun_) begin(from, to);
+          steps(i, last, from, to);
         }
-        begun_ = kAll;
+        begun_ = true;
         i = last;
+        continue;
       }
+      if (!begun_) begin_all();
+      if (shifts(p_.steps[i]))
+        i = run_shifts(i);
+      else
+        step(p_.steps[i++], 0, p_.ranks);
     }
     if (!stop_) leave();
   }
 
  private:
-  enum Begun { kNone, kRoots, kAll };
+  // What all ranks are at before they begin: time 0. Returns the first step that does anything.
+  int observe_start(int i) {
+    for (; i < job_.pass->end; ++i) {
+      const Step& s = p_.steps[i];
+      const bool idle = s.kind == kCompute && p_.costs.work == 0 && p_.costs.forward == 0 &&
+                        (s.flags & kAfterForward) == 0;
+      if ((!idle && s.kind != kObserve) || (s.row >= 0 && job_.capture != nullptr)) break;
+      if (s.row < 0) continue;
+      for (int k = 0; k < job_.realizations; ++k)
+        job_.observations[k * p_.rows + s.row].merge({0, 0, 0, 0});
+    }
+    return i;
+  }
 
   // Whether the partners of a step are in the same block.
   static bool in_blocks(const Step& s) {
     switch (s.kind) {
       case kCompute:
+      case kObserve:
         return true;
       case kForward:
         return s.round < 63 && std::int64_t{1} << s.round < kBlock;
@@ -68,32 +83,124 @@ class MessageRun {
                (s.map == kXor && s.a < kBlock);
     }
   }
-  // Whether it leaves all ranks alone but the first ones of blocks.
-  bool among_roots(const Step& s) const {
-    return s.kind == kMessage && s.map == kTree && s.a % kBlock == 0 && s.row < 0 &&
-           !catches_up(s, 0);
+  // The step after those from i on whose partners are in the same block.
+  int near(int i) const {
+    while (i < job_.pass->end && in_blocks(p_.steps[i])) ++i;
+    return i;
+  }
+  // The step after those from i on that leave all ranks alone but the first ones of blocks, the
+  // roots.
+  int far(int i) const {
+    for (; i < job_.pass->end; ++i) {
+      const Step& s = p_.steps[i];
+      const bool among_roots = s.kind == kMessage && s.map == kTree && s.a % kBlock == 0 &&
+                               s.row < 0 && !catches_up(s, 0);
+      if (!among_roots && s.kind != kObserve) break;
+    }
+    return i;
+  }
+  // Whether all ranks send, and receive; none waits for forwards to be taken into account.
+  bool shifts(const Step& s) const {
+    return s.kind == kMessage && s.map == kShift && s.a != 0 && !catches_up(s, 0);
   }
 
-  void begin_roots() {
-    for (std::int64_t i = 0; i < p_.ranks; i += kBlock) begin_rank(i);
-    begun_ = kRoots;
+  // A tree of many ranks: near steps, far ones, near ones, far ones. One block's memory serves all,
+  // and only roots are kept: memory far away costs more than to do the first near steps again for
+  // the second ones. Returns false, and has done nothing, if the steps are others.
+  bool run_in_passing(int begin) {
+    const int near_end = near(begin), middle = far(near_end), last = near(middle), end = far(last);
+    const auto looks = [&](int from, int to) {
+      return std::any_of(p_.steps + from, p_.steps + to, [](const Step& s) { return s.row >= 0; });
+    };
+    if (end != job_.pass->end || job_.pass->store || p_.ranks <= kNear) return false;
+    if (near_end == begin && (last == middle || looks(near_end, middle))) return false;
+    if (near_end > begin)
+      run_blocks(begin, begin, near_end, middle);
+    else
+      for (std::int64_t root = 0; root < p_.ranks; root += kBlock) begin_rank(root);
+    run_roots(near_end, middle);
+    if (last > middle) run_blocks(begin, middle, last, end);
+    run_roots(last, end);
+    return true;
   }
-  void begin_all() {
-    for (std::int64_t from = 0; from < p_.ranks; from += kBlock)
-      begin(from, std::min(from + kBlock, p_.ranks));
-    begun_ = kAll;
-  }
-  // The ranks of a block, if they have not begun yet.
-  void begin(std::int64_t from, std::int64_t to) {
-    if (begun_ == kAll) return;
-    std::int64_t i = from;
-    if (begun_ == kRoots) ++i;
-    if constexpr (std::is_same_v<Noise, Periodic> && kLanesOf > 1) {
-      if (job_.first_pass && ranks_.noise.drawn_alone()) {
-        if (i % 2 != 0 && i < to) begin_rank(i++);
-        i = begin_together(i, to);
-      }
+  // Steps [first, last) of all blocks, after those from `begin` on, which only roots remember; and
+  // what steps [last, end) see of ranks that these leave alone.
+  void run_blocks(int begin_step, int first, int last, int end) {
+    const int again = first > begin_step ? near(begin_step) : begin_step;
+    for (std::int64_t from = 0; from < p_.ranks && !stop_; from += kBlock) {
+      const std::int64_t to = std::min(from + kBlock, p_.ranks);
+      Tick* const root = entry(from);
+      ranks_.s = shifted(job_.state, (p_.ranks - from) * job_.state.stride);
+      begin(from, to);
+      observing_ = false;
+      steps(begin_step, again, from, to);
+      observing_ = true;
+      if (first > begin_step) std::copy_n(root, job_.state.stride, entry(from));
+      steps(first, last, from, to);
+      for (int i = last; i < end; ++i)
+        if (p_.steps[i].row >= 0) observe(p_.steps[i].row, from + 1, to);
+      std::copy_n(entry(from), job_.state.stride, root);
+      ranks_.s = job_.state;
     }
+  }
+  void run_roots(int first, int last) {
+    for (int i = first; i < last && !stop_; ++i) {
+      const Step& s = p_.steps[i];
+      if (s.kind == kMessage)
+        step(s, 0, p_.ranks);
+      else if (s.row >= 0)
+        for (std::int64_t root = 0; root < p_.ranks; root += kBlock) observe(s.row, root, root + 1);
+    }
+  }
+  void steps(int first, int last, std::int64_t from, std::int64_t to) {
+    for (int i = first; i < last && !stop_; ++i) step(p_.steps[i], from, to);
+  }
+  // All that is kept of a rank.
+  Tick* entry(std::int64_t i) const { return ranks_.s.sent + i * ranks_.s.stride; }
+  static MessageState shifted(MessageState s, std::int64_t by) {
+    for (Tick** array : {&s.sent, &s.busy, &s.next, &s.out, &s.in, &s.left, &s.left_too})
+      if (*array != nullptr) *array += by;
+    return s;
+  }
+
+  // Step i and those after it that go on without a look at the times: a rank receives, and sends
+  // its next message, before the next rank does. Returns the step after them.
+  int run_shifts(int i) {
+    Tick *left = job_.state.left, *left_next = job_.state.left_too;
+    const Step* s = &p_.steps[i];
+    std::int32_t number = 0;
+    send(Turn(p_, network_, *s, 0), 0, p_.ranks);
+    for (bool more = true; more && !stop_;) {
+      const Step& now = *s;
+      const Turn turn(p_, network_, now, number);
+      if (++number == now.repeat) {
+        number = 0;
+        ++i;
+        more = now.row < 0 && i < job_.pass->end && shifts(p_.steps[i]);
+        if (more) s = &p_.steps[i];
+      }
+      const Turn after(p_, network_, *s, number);
+      const auto one = [&](std::int64_t rank, std::int64_t from) {
+        ranks_.receive(turn, rank, ranks_.get(left, from));
+        if (more) ranks_.put(left_next, rank, ranks_.send(after, rank));
+      };
+      for (std::int64_t rank = 0; rank < now.a; ++rank) one(rank, rank - now.a + p_.ranks);
+      for (std::int64_t rank = now.a; rank < p_.ranks; ++rank) one(rank, rank - now.a);
+      std::swap(left, left_next);
+      work_done(2 * p_.ranks);
+      if (!more && now.row >= 0) observe(now.row, 0, p_.ranks);
+    }
+    return i;
+  }
+
+  void begin_all() {
+    begin(0, p_.ranks);
+    begun_ = true;
+  }
+  void begin(std::int64_t from, std::int64_t to) {
+    std::int64_t i = from;
+    if constexpr (std::is_same_v<Noise, Periodic> && kLanesOf > 1)
+      if (job_.first_pass && ranks_.noise.drawn_alone()) i = begin_together(from, to);
     for (; i < to; ++i) begin_rank(i);
     work_done(to - from);
   }
@@ -105,7 +212,7 @@ class MessageRun {
   std::int64_t begin_together(std::int64_t i, std::int64_t to) const {
     T phases[kTogether];
     for (; i + kTogether <= to; i += kTogether) {
-      draw_phases(ranks_.noise, p_.seed, i, ranks_.realization, phases);
+      draw_phases(ranks_.noise, ranks_.seed, i, ranks_.realization, phases);
       for (int k = 0; k < kTogether; ++k) {
         load(i + k);
         ranks_.begin_times(i + k, job_.pass->load != 0, job_.first_pass);
@@ -118,12 +225,12 @@ class MessageRun {
   // From and to what is between passes.
   void load(std::int64_t i) const {
     if (!job_.pass->load) return;
-    Tick* sent = job_.state.sent + i * job_.state.stride;
+    Tick* sent = entry(i);
     for (int k = 0; k < kLanesOf; ++k)
       sent[k] = job_.memory[realization(k) * job_.memory_stride + i];
   }
   void leave() {
-    if (begun_ != kAll) begin_all();
+    if (!begun_) begin_all();
     if (!job_.pass->store) return;
     for (int k = 0; k < job_.realizations; ++k)
       for (std::int64_t i = 0; i < p_.ranks; ++i)
@@ -145,11 +252,11 @@ class MessageRun {
     } else if (s.kind == kMessage) {
       for (std::int32_t turn = 0; turn < s.repeat && !stop_; ++turn) messages(s, turn, from, to);
     }
-    if (s.row >= 0) observe(s.row, from, to);
+    if (s.row >= 0 && observing_) observe(s.row, from, to);
   }
 
   void forward(const Step& s, std::int64_t from, std::int64_t to) {
-    Tick* const left = job_.state.left;
+    Tick* const left = ranks_.s.left;
     for (std::int64_t i = from; i < to; ++i) ranks_.put(left, i, ranks_.forward_leaves(s, i));
     for (std::int64_t i = from; i < to; ++i) {
       const std::int64_t partner = forward_partner(s, p_.ranks, i);
@@ -184,8 +291,7 @@ class MessageRun {
       work_done(2 * (end - begin));
     } else if (s.a != 0) {
       send(turn, from, to);
-      for (std::int64_t i = 0; i < s.a; ++i) receive(turn, i, i - s.a + p_.ranks);
-      for (std::int64_t i = s.a; i < to; ++i) receive(turn, i, i - s.a);
+      for (std::int64_t i = from; i < to; ++i) receive(turn, i, sender_of(s, p_.ranks, i));
       work_done(2 * (to - from));
     }
   }
@@ -194,25 +300,24 @@ class MessageRun {
   }
   // Where ranks send and receive in one turn: first all send.
   void send(const Turn& turn, std::int64_t from, std::int64_t to) const {
-    for (std::int64_t i = from; i < to; ++i) ranks_.put(job_.state.left, i, ranks_.send(turn, i));
+    for (std::int64_t i = from; i < to; ++i) ranks_.put(ranks_.s.left, i, ranks_.send(turn, i));
   }
   void receive(const Turn& turn, std::int64_t i, std::int64_t from) const {
-    ranks_.receive(turn, i, ranks_.get(job_.state.left, from));
+    ranks_.receive(turn, i, ranks_.get(ranks_.s.left, from));
   }
 
   void observe(int row, std::int64_t from, std::int64_t to) {
     if (p_.one_rank) to = std::min<std::int64_t>(to, from == 0 ? 1 : from);
     T most = T{} + INT64_MIN, least = T{} + INT64_MAX, high{}, low{};
     for (std::int64_t i = from; i < to; ++i) {
-      const T t = ranks_.get(job_.state.sent, i);
+      const T t = ranks_.get(ranks_.s.sent, i);
       most = later(most, t);
       if (job_.full_statistics) {
         least = earlier(least, t);
         high += t >> 32;
         low += t & 0xffffffff;
       }
-      if (job_.capture != nullptr)
-        job_.capture[row * p_.ranks + i] = job_.state.sent[i * job_.state.stride];
+      if (job_.capture != nullptr) job_.capture[row * p_.ranks + i] = *entry(i);
     }
     for (int k = 0; k < job_.realizations; ++k) {
       const auto of = [&](const T& v) { return reinterpret_cast<const Tick*>(&v)[k]; };
@@ -231,23 +336,24 @@ class MessageRun {
   const MessageJob& job_;
   const ProgramView& p_;
   const Network& network_;
-  const Ranks ranks_;
-  Begun begun_ = kNone;
+  Ranks ranks_;  // of all, or of a block
+  bool begun_ = false, observing_ = true;
   std::int64_t done_ = 0;
   bool stop_ = false;
 };
 
 // R: how the realizations of a job are numbered, as MessageRanks has it.
 template <class T, class R>
-void run_messages(const MessageJob& job, R realizations) {
+void run_messages(const MessageJob& job, R realizations, SeedOf<R> seed) {
   with_message_noise(
       *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-        const auto bound = bind_lanes(noise, realizations, job.cursors, job.cursor_stride);
+        const auto bound =
+            bind(noise, realizations, static_cast<CursorOf<TimesOf<R>>*>(job.cursors), seed);
         using Bound = std::decay_t<decltype(bound)>;
         if (job.program->links)
-          MessageRun<T, Bound, Network, true, R>(job, bound, network, realizations).run();
+          MessageRun<T, Bound, Network, true, R>(job, bound, network, realizations, seed).run();
         else
-          MessageRun<T, Bound, Network, false, R>(job, bound, network, realizations).run();
+          MessageRun<T, Bound, Network, false, R>(job, bound, network, realizations, seed).run();
       });
 }
 

@@ -16,7 +16,8 @@ namespace jf {
 void JF_NAME(run_messages_, JF_ISA)(const MessageJob& job) {
   Lanes realizations = broadcast(job.first);
   for (int k = 0; k < kLanes; ++k) realizations[k] += std::min(k, job.realizations - 1);
-  run_messages<Lanes>(job, realizations);
+  const RoundKeys keys(job.program->seed);
+  run_messages<Lanes>(job, realizations, &keys);
 }
 
 }  // namespace jf

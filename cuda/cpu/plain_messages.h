@@ -7,6 +7,8 @@
 
 namespace jf::cpu {
 
-inline void run_messages_plain(const MessageJob& job) { run_messages<Tick>(job, job.first); }
+inline void run_messages_plain(const MessageJob& job) {
+  run_messages<Tick>(job, job.first, job.program->seed);
+}
 
 }  // namespace jf::cpu

@@ -63,8 +63,9 @@ struct ReceiveDelays : Sources {
     return s.interval_count == 0 && s.windows == 0 && (s.roles >> kReceiveRole & 1) != 0 &&
            (s.roles >> kSendRole & 1) == 0;
   }
-  JF_HD ReceiveDelays bound(std::uint32_t to_realization, Cursor* with_cursors) const {
-    return {Sources::bound(to_realization, with_cursors)};
+  JF_HD ReceiveDelays bound(std::uint32_t to_realization, Cursor* with_cursors,
+                            std::uint64_t drawn_with) const {
+    return {Sources::bound<std::uint32_t>(to_realization, with_cursors, drawn_with)};
   }
   JF_HD Lanes advance(Lanes&, Lanes t, Lanes w, Lanes, bool) const { return t + w; }
 };

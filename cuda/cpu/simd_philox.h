@@ -58,6 +58,7 @@ struct RoundKeys {
     }
     asm("" : "+m"(*this));  // really in memory: else they would be made again each time
   }
+  JF_HD std::uint64_t seed() const { return k1[0][0] << 32 | k0[0][0]; }
 };
 
 // Of its counter only the rank differs from lane to lane: what the first two rounds do with the
@@ -223,13 +224,6 @@ JF_HD void philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint
   philox_rounds<1>(keys, words);
 }
 
-JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
-                              Lanes rank, Lanes realizations) {
-  const std::uint32_t ranks[1] = {static_cast<std::uint32_t>(rank[0])};
-  WordLanes words[1];
-  philox4x32_10(keys, purpose, block, ranks, realizations, words);
-  return words[0];
-}
 JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
                               Lanes rank, std::uint32_t realization) {
   const Lanes ranks[1] = {rank};

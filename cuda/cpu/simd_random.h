@@ -10,32 +10,81 @@ JF_HD Pair<ULanes> uniforms(const WordLanes& r) {
   return {(r.w[0] & 0xffffffffu) | r.w[1] << 32, (r.w[2] & 0xffffffffu) | r.w[3] << 32};
 }
 
-// R: the number of a realization, for a register of ranks; or a register of realizations, for one
-// rank, which all lanes have.
-template <class R>
 JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
-                                Lanes rank, R realization) {
-  return uniforms(philox4x32_10(keys, purpose, block, rank, realization));
+                                Lanes ranks, std::uint32_t realization) {
+  return uniforms(philox4x32_10(keys, purpose, block, ranks, realization));
 }
-
-template <class R>
-JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,
-                                Lanes rank, R realization) {
-  return uniform_pair(RoundKeys(seed), purpose, block, rank, realization);
-}
-
-template <class R>
-JF_HD ULanes uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes rank,
-                       R realization) {
-  const WordLanes r = philox4x32_10(RoundKeys(seed), purpose, draw >> 2, rank, realization);
+// Number `draw` of the words of blocks.
+JF_HD ULanes uniform32_of(const WordLanes& r, std::uint32_t draw) {
   const ULanes even = (draw & 2) == 0 ? r.w[0] : r.w[2], odd = (draw & 2) == 0 ? r.w[1] : r.w[3];
   return ((draw & 1) == 0 ? even : odd) & 0xffffffffu;
 }
 
-template <class R>
-JF_HD ULanes only_uniform64(std::uint64_t seed, std::uint32_t purpose, Lanes rank, R realization) {
-  const auto pair = uniform_pair(seed, purpose, 0, rank >> 1, realization);
-  return (ULanes)select((rank & 1) == 0, (Lanes)pair.even, (Lanes)pair.odd);
+// Of a register of ranks.
+JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,
+                                Lanes ranks, std::uint32_t realization) {
+  return uniform_pair(RoundKeys(seed), purpose, block, ranks, realization);
+}
+JF_HD ULanes uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Lanes ranks,
+                       std::uint32_t realization) {
+  return uniform32_of(philox4x32_10(RoundKeys(seed), purpose, draw >> 2, ranks, realization), draw);
+}
+JF_HD ULanes only_uniform64(std::uint64_t seed, std::uint32_t purpose, Lanes ranks,
+                            std::uint32_t realization) {
+  const auto pair = uniform_pair(seed, purpose, 0, ranks >> 1, realization);
+  return (ULanes)select((ranks & 1) == 0, (Lanes)pair.even, (Lanes)pair.odd);
+}
+
+// Of one rank, or stream, in a register of realizations. `ranks` has it in all lanes.
+JF_HD Pair<ULanes> uniform_pair(const RoundKeys* keys, std::uint32_t purpose, std::uint32_t block,
+                                std::uint32_t rank, Lanes realizations) {
+  const std::uint32_t ranks[1] = {rank};
+  WordLanes words[1];
+  philox4x32_10(*keys, purpose, block, ranks, realizations, words);
+  return uniforms(words[0]);
+}
+JF_HD Pair<ULanes> uniform_pair(const RoundKeys* keys, std::uint32_t purpose, std::uint32_t block,
+                                Lanes ranks, Lanes realizations) {
+  return uniform_pair(keys, purpose, block, static_cast<std::uint32_t>(ranks[0]), realizations);
+}
+// The first blocks for two purposes, made together: a round waits for the one before it.
+JF_HD TwoPairs<ULanes> first_pairs(const RoundKeys* keys, std::uint32_t purpose,
+                                   std::uint32_t other_purpose, std::uint32_t rank,
+                                   Lanes realizations) {
+  const ULanes ranks = ULanes{} + rank, numbers = (ULanes)realizations;
+  WordLanes words[2] = {{{ULanes{}, ULanes{} + purpose, ranks, numbers}},
+                        {{ULanes{}, ULanes{} + other_purpose, ranks, numbers}}};
+  philox_rounds<0>(*keys, words);
+  return {uniforms(words[0]), uniforms(words[1])};
+}
+// Another block in each lane.
+JF_HD Pair<ULanes> uniform_pair(const RoundKeys* keys, std::uint32_t purpose, Lanes blocks,
+                                std::uint32_t rank, Lanes realizations) {
+  WordLanes words[1] = {
+      {{(ULanes)blocks, ULanes{} + purpose, ULanes{} + rank, (ULanes)realizations}}};
+  philox_rounds<0>(*keys, words);
+  return uniforms(words[0]);
+}
+JF_HD ULanes only_uniform64(const RoundKeys* keys, std::uint32_t purpose, std::uint32_t rank,
+                            Lanes realizations) {
+  const auto pair = uniform_pair(keys, purpose, 0u, rank >> 1, realizations);
+  return rank % 2 == 0 ? pair.even : pair.odd;
+}
+JF_HD ULanes only_uniform64(const RoundKeys* keys, std::uint32_t purpose, Lanes ranks,
+                            Lanes realizations) {
+  return only_uniform64(keys, purpose, static_cast<std::uint32_t>(ranks[0]), realizations);
+}
+JF_HD ULanes uniform32(const RoundKeys* keys, std::uint32_t purpose, std::uint32_t draw,
+                       Lanes ranks, Lanes realizations) {
+  const std::uint32_t rank[1] = {static_cast<std::uint32_t>(ranks[0])};
+  WordLanes words[1];
+  philox4x32_10(*keys, purpose, draw >> 2, rank, realizations, words);
+  return uniform32_of(words[0], draw);
+}
+// In one of the lanes.
+JF_HD std::uint32_t uniform32(const RoundKeys* keys, std::uint32_t purpose, std::uint32_t draw,
+                              std::uint32_t rank, std::uint32_t realization) {
+  return uniform32(keys->seed(), purpose, draw, rank, realization);
 }
 
 // The same for 2 kLanes neighbours from rank `first`, an even one, on: no half of a block is lost.
@@ -113,12 +162,12 @@ JF_HD void only_scaled64(const RoundKeys& keys, const FirstRounds& common, Tick 
 // Phases of n ranks from an even one on, which have draws of their own, in a register of
 // realizations each.
 template <class Noise, int n>
-JF_HD void draw_phases(const Noise& noise, std::uint64_t seed, Tick first, Lanes realizations,
+JF_HD void draw_phases(const Noise& noise, const RoundKeys* keys, Tick first, Lanes realizations,
                        Lanes (&phases)[n]) {
   std::uint32_t pairs[n / 2];
   WordLanes words[n / 2];
   for (int k = 0; k < n / 2; ++k) pairs[k] = static_cast<std::uint32_t>((first >> 1) + k);
-  philox4x32_10(RoundKeys(seed), kPhase, 0, pairs, realizations, words);
+  philox4x32_10(*keys, kPhase, 0, pairs, realizations, words);
   for (int k = 0; k < n / 2; ++k) {
     const Pair<ULanes> both = uniforms(words[k]);
     phases[2 * k] = noise.template scaled<Lanes>(both.even);

@@ -23,9 +23,10 @@ struct Sizes {
   std::int64_t panels = 0;          // bytes of the largest segment in panels, instead of these
   std::int64_t drawn = 0;           // words for delays that are drawn beforehand
   std::int64_t cursors = 0;         // in the intervals of noise, of all ranks
-  // Ticks of a message pass, and whether those of links and of forwards are among them.
+  // Ticks of a message pass, and whether those of links, of forwards and of shifts are among them.
   std::int64_t message = 0;
-  bool links = false, forwards = false;
+  std::int64_t message_block = 0;  // and besides, for all realizations side by side
+  bool links = false, forwards = false, shifts = false;
   bool busy = false;
   std::int64_t loads = 0;  // bytes, see LoadState
 
@@ -44,9 +45,13 @@ struct Sizes {
   // Of `lanes` realizations that are worked on side by side.
   std::int64_t state_bytes(std::int64_t segments, std::int64_t lanes) const {
     return lanes * (8 * (memory + second_behind + message) + cursor_bytes() + loads) +
-           arena_bytes(segments);
+           8 * (message_block + lane_cursor_ticks(lanes)) + arena_bytes(segments);
   }
   std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
+  // Of a CursorOf a register for each cursor, which message passes use.
+  std::int64_t lane_cursor_ticks(std::int64_t lanes) const {
+    return lanes > 1 ? lanes * cursors * 5 : 0;
+  }
   // `second` is for times between two forwards, when no segment is in work: they share memory.
   std::int64_t arena_bytes(std::int64_t segments) const {
     return std::max(8 * second, segments * segment_bytes());
@@ -68,7 +73,12 @@ inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<
   if (p.has_message_passes()) {
     s.links = p.links_matter();
     s.forwards = p.costs.forward > 0;
-    s.message = (3 + 2 * s.links + s.forwards) * p.ranks();
+    s.shifts = std::any_of(p.steps.begin(), p.steps.end(), [](const Step& step) {
+      return step.kind == kMessage && step.map == kShift;
+    });
+    const std::int64_t arrays = 3 + 2 * s.links + s.forwards + s.shifts;
+    s.message = arrays * p.ranks();
+    s.message_block = arrays * kMessageBlock;
   }
   for (const Pass& pass : passes) {
     if (pass.kind == kMessagePass) continue;

@@ -35,6 +35,16 @@ TilePlan tiles_of(const Program& program) {
   return plan_tiles(program, shared);
 }
 
+// " on NVIDIA A100, compute capability 8.0": the current device, where the driver tells.
+std::string on_device() {
+  int device = 0;
+  cudaDeviceProp p{};
+  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&p, device) != cudaSuccess)
+    return "";
+  return std::string(" on ") + p.name + ", compute capability " + std::to_string(p.major) + "." +
+         std::to_string(p.minor);
+}
+
 }  // namespace
 
 std::string status() {
@@ -49,9 +59,11 @@ std::string status() {
         &attributes, reinterpret_cast<const void*>(find_tile_kernel<Periodic, NoJitter>(1, true)));
   }
   if (code != cudaSuccess) {
+    std::string why = std::string("no usable GPU: ") + cudaGetErrorString(code) + " (" +
+                      cudaGetErrorName(code) + ")";
+    if (count > 0) why += on_device();
     (void)cudaGetLastError();
-    return std::string("no usable GPU: ") + cudaGetErrorString(code) + " (" +
-           cudaGetErrorName(code) + ")";
+    return why;
   }
   return count > 0 ? "" : "no usable GPU: the driver reports none";
 }

@@ -84,7 +84,7 @@ struct MessageThread {
     const MessageTurn<Network> turn(job.program, ranks.network, step, at.turn);
     Tick* const left = ranks.s.left;
     each(end, [&](std::int64_t k) {
-      const std::int64_t from = sender_of(step, k);
+      const std::int64_t from = numbered_sender(step, k);
       Tick leaves;
       if (at.action == MessageAction::kReceive)
         leaves = ranks.get(left, from);
@@ -128,8 +128,12 @@ __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is
   if constexpr (is_general<Noise>) bound.cursors_per_rank = job.cursor_rank_stride;
   Tick* const base = alone ? shared + lane : arena.ticks + realization;
   const MessageRanks<Tick, Noise, Network, kLinks> ranks{
-      job.program, bound, network, number,
-      MessageArena::state<kLinks>(job.program, base, alone ? launch.width : job.realizations)};
+      job.program,
+      bound,
+      network,
+      number,
+      MessageArena::state<kLinks>(job.program, base, alone ? launch.width : job.realizations),
+      job.program.seed};
   const MessageThread<Noise, Network, kLinks> self{
       job, ranks, launch, realization, launch.begin + thread / width, idle, arena.first};
   const MessageOrder order{job.program, job.pass};

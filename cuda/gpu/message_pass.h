@@ -107,7 +107,7 @@ struct MessageArena {
   template <bool kLinks>
   JF_HD static MessageState state(const ProgramView& p, Tick* base, std::int64_t stride) {
     const std::int64_t each = p.ranks * stride;
-    MessageState s{base, base, base + each, nullptr, nullptr, base + 2 * each, stride};
+    MessageState s{base, base, base + each, nullptr, nullptr, base + 2 * each, nullptr, stride};
     Tick* more = s.left + each;
     if constexpr (kLinks) {
       s.out = more;

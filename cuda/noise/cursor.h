@@ -12,17 +12,55 @@ constexpr Tick kLatest = Tick{1} << 62;
 
 // Interval [begin, end) is the first that ends after any t in [from, end). A cursor only saves
 // work: a source moves it, forth or back, to wherever it has to be.
-struct Cursor {
-  Tick from, begin, end;
-  std::uint32_t index, owner;  // the realization that the cursor belongs to
-
-  JF_HD bool fits(Tick t) const { return from <= t && t < end; }
+template <class T>
+struct CursorOf {
+  T from, begin, end, index, owner;  // owner: the realization that the cursor belongs to
 };
+template <>
+struct CursorOf<Tick> {
+  Tick from, begin, end;
+  std::uint32_t index, owner;
+};
+using Cursor = CursorOf<Tick>;
+
+struct RoundKeys;  // see cpu/simd_philox.h
+
+// R is the number of a realization, or a register of them: with these everything else that differs
+// from realization to realization is a register, T. What all share is the seed; registers are drawn
+// with what Philox makes of it.
+template <class R>
+struct OfRealizations {
+  using T = R;
+  using Seed = const RoundKeys*;
+};
+template <>
+struct OfRealizations<std::uint32_t> {
+  using T = Tick;
+  using Seed = std::uint64_t;
+};
+template <class R>
+using TimesOf = typename OfRealizations<R>::T;
+template <class R>
+using SeedOf = typename OfRealizations<R>::Seed;
+
+// The bits of a draw, or of a register of them.
+template <class T>
+struct OfBits {
+  using U = decltype(only_uniform64(SeedOf<T>{}, std::uint32_t{}, std::uint32_t{}, T{}));
+};
+template <>
+struct OfBits<Tick> {
+  using U = std::uint64_t;
+};
+template <class T>
+using BitsOf = typename OfBits<T>::U;
 
 // What a source draws from: the same for all ranks that share its draws.
+template <class R>
 struct Stream {
-  std::uint64_t seed;
-  std::uint32_t key, realization;
+  SeedOf<R> seed;
+  std::uint32_t key;
+  R realization;
 };
 
 }  // namespace jf

@@ -35,8 +35,8 @@ struct IntervalSource {
   JF_HD bool acts(bool compute) const { return (compute ? in_compute : in_communication) != 0; }
 
   // A bound before which no rank of a register meets an interval at or after time 0.
-  template <class T, class R>
-  JF_HD T first(std::uint64_t seed, R realization, T ranks, const std::uint64_t* words) const {
+  template <class Seed, class T, class R>
+  JF_HD T first(Seed seed, R realization, T ranks, const std::uint64_t* words) const {
     const T key = ranks >> scope_bits;
     if (!first_is_drawn()) return not_before_window(key - key + INT64_MIN);
     const std::uint32_t purpose = first_purpose();
@@ -70,28 +70,40 @@ struct IntervalSource {
   }
 
   // Of periodic noise.
-  JF_HD Tick phase(const Stream& s, std::int64_t rank, const std::uint64_t* words) const {
-    if (phases >= 0) return static_cast<Tick>(words[phases + rank]);
-    return periodic.scaled<Tick>(only_uniform64(s.seed, phase_purpose, s.key, s.realization));
+  template <class R>
+  JF_HD auto phase(const Stream<R>& s, std::int64_t rank, const std::uint64_t* words) const {
+    using T = TimesOf<R>;
+    if (phases >= 0) return T{} + static_cast<Tick>(words[phases + rank]);
+    return periodic.scaled<T>(only_uniform64(s.seed, phase_purpose, s.key, s.realization));
   }
 
   // Moves the cursor to the first interval that ends after t; returns it, clipped to the window.
   // [kNever, kNever): there is none. Before the window an empty one where it begins: what lies
   // there, or up to there, is not looked at, as the window may never be reached.
+  template <class T>
   struct Interval {
-    Tick begin, end;
+    T begin, end;
   };
-  JF_HD Interval at(Cursor& c, Tick t, std::uint64_t seed, std::uint32_t realization,
-                    std::int64_t rank, const std::uint64_t* words) const {
+  JF_HD Interval<Tick> at(Cursor& c, Tick t, std::uint64_t seed, std::uint32_t realization,
+                          std::int64_t rank, const std::uint64_t* words) const {
     if (t < window.begin) return {window.begin, window.begin};
     if (t >= window.end) return {kNever, kNever};
-    if (c.owner != realization || !c.fits(t)) {
-      const Stream stream{seed, static_cast<std::uint32_t>(rank >> scope_bits), realization};
-      if (c.owner != realization) start(c, stream, rank, words);
-      seek(c, t, stream, rank, words);
-    }
+    move(c, true, t, seed, realization, rank, words);
     if (c.begin >= window.end) return {kNever, kNever};
     return {later(c.begin, window.begin), earlier(c.end, window.end)};
+  }
+  // The same in a register of realizations, of those lanes that `which` has.
+  template <class T>
+  JF_HD Interval<T> at(CursorOf<T>& c, T which, T t, SeedOf<T> seed, T realizations,
+                       std::int64_t rank, const std::uint64_t* words) const {
+    const T before = t < window.begin, after = t >= window.end;
+    const T looks = which & ~before & ~after;
+    if (any(looks)) move(c, looks, t, seed, realizations, rank, words);
+    const T none = after | (~before & (c.begin >= window.end));
+    Interval<T> found{later(c.begin, T{} + window.begin), earlier(c.end, T{} + window.end)};
+    found.begin = select(before, T{} + window.begin, select(none, T{} + kNever, found.begin));
+    found.end = select(before, T{} + window.begin, select(none, T{} + kNever, found.end));
+    return found;
   }
 
  private:
@@ -100,37 +112,52 @@ struct IntervalSource {
     return window.begin > 0 ? later(bound, bound - bound + window.begin) : bound;
   }
 
-  JF_HD void start(Cursor& c, const Stream& s, std::int64_t rank,
+  template <class T, class Mask, class R>
+  JF_HD void move(CursorOf<T>& c, Mask which, T t, SeedOf<R> seed, R realization, std::int64_t rank,
+                  const std::uint64_t* words) const {
+    const auto stale = which & (c.owner != realization);
+    const auto moves = which & (stale | (t < c.from) | (t >= c.end));
+    if (!any(moves)) return;
+    const Stream<R> stream{seed, static_cast<std::uint32_t>(rank >> scope_bits), realization};
+    if (any(stale)) start(c, stale, stream, rank, words);
+    seek(c, moves, t, stream, rank, words);
+  }
+
+  template <class T, class Mask, class R>
+  JF_HD void start(CursorOf<T>& c, Mask which, const Stream<R>& s, std::int64_t rank,
                    const std::uint64_t* words) const {
-    c.owner = s.realization;
+    c.owner = select(which, s.realization, c.owner);
     if (kind == kPeriodicIntervals) {
-      put(c, periodic.first(phase(s, rank, words)));
+      put(c, which, periodic.first(phase(s, rank, words)));
     } else if (kind == kRenewalIntervals) {
-      renewal.start(c, s, words);
+      renewal.start(c, which, s, words);
     } else {
-      trace.own(rank, words).start(c, s, rank, words);
+      trace.own(rank, words).start(c, which, s, rank, words);
     }
   }
 
-  JF_HD void seek(Cursor& c, Tick t, const Stream& s, std::int64_t rank,
+  template <class T, class Mask, class R>
+  JF_HD void seek(CursorOf<T>& c, Mask which, T t, const Stream<R>& s, std::int64_t rank,
                   const std::uint64_t* words) const {
     if (kind == kPeriodicIntervals) {
-      Tick begin = c.begin;
-      periodic.seek(begin, t);
-      put(c, begin);
+      T begin = c.begin;
+      periodic.seek(begin, select(which, t, begin));
+      put(c, which, begin);
     } else if (kind == kRenewalIntervals) {
-      renewal.seek(c, t, s, words);
+      renewal.seek(c, which, t, s, words);
     } else {
-      trace.own(rank, words).seek(c, t, words);
+      trace.own(rank, words).seek(c, which, t, words);
     }
   }
 
-  JF_HD void put(Cursor& c, Tick begin) const {
-    c.begin = begin;
-    c.end = begin + periodic.duration;
+  template <class T, class Mask>
+  JF_HD void put(CursorOf<T>& c, Mask which, T begin) const {
+    c.begin = select(which, begin, c.begin);
+    c.end = select(which, begin + periodic.duration, c.end);
     // Before the first interval there is none.
-    const bool first = begin < (periodic.stationary ? 0 : periodic.period);
-    c.from = first ? INT64_MIN : c.end - periodic.period;
+    const auto first = begin < (periodic.stationary ? 0 : periodic.period);
+    const T from = select(first, T{} + INT64_MIN, begin + (periodic.duration - periodic.period));
+    c.from = select(which, from, c.from);
   }
 };
 

@@ -10,8 +10,8 @@ namespace jf {
 struct NoNoise {
   static constexpr bool in_compute = false, in_communication = false;
 
-  template <class R, class T>
-  JF_HD T phase(std::uint64_t, R, T ranks) const {
+  template <class Seed, class R, class T>
+  JF_HD T phase(Seed, R, T ranks) const {
     return ranks - ranks;
   }
   template <class T>
@@ -31,8 +31,8 @@ struct NoNoise {
 struct NoJitter {
   static constexpr bool on = false;
 
-  template <class T, class R>
-  JF_HD T delay(std::uint64_t, std::uint32_t, std::uint32_t, T rank, R, T) const {
+  template <class Seed, class T, class R>
+  JF_HD T delay(Seed, std::uint32_t, std::uint32_t, T rank, R, T) const {
     return rank - rank;
   }
 };

@@ -24,8 +24,8 @@ struct Periodic {
   }
 
   // Of a register of ranks, or of a rank in a register of realizations.
-  template <class R, class T>
-  JF_HD T phase(std::uint64_t seed, R realization, T ranks) const {
+  template <class Seed, class R, class T>
+  JF_HD T phase(Seed seed, R realization, T ranks) const {
     T drawn = ranks;
     if constexpr (sizeof(R) == sizeof(T)) {
       if (phases != nullptr) return ranks - ranks + phases[ranks[0]];

@@ -17,7 +17,8 @@ struct Renewal {
   Delay busy, idle;
 
   // Gap and duration of interval k.
-  JF_HD Pair<std::uint64_t> draws(const Stream& s, std::uint32_t k) const {
+  template <class R, class Index>
+  JF_HD auto draws(const Stream<R>& s, Index k) const {
     return uniform_pair(s.seed, purpose, k, s.key, s.realization);
   }
 
@@ -31,34 +32,51 @@ struct Renewal {
   }
   JF_HD std::uint32_t first_purpose() const { return stationary ? start_purpose : purpose; }
 
-  JF_HD_RARE void start(Cursor& c, const Stream& s, const std::uint64_t* words) const {
-    c.from = INT64_MIN;
-    c.index = 0;
-    const auto u = draws(s, 0);
-    c.begin = stationary ? 0 : gap.of<Tick>(u.even, words);
-    c.end = c.begin + duration.of<Tick>(u.odd, words);
-    if (!stationary) return;
-    const auto at_start = uniform_pair(s.seed, start_purpose, 0, s.key, s.realization);
-    if (at_start.even < share) {
-      c.end = busy.of<Tick>(at_start.odd, words);
+  // `which`: the lanes that are meant, or whether the only one is.
+  template <class T, class Mask, class R>
+  JF_HD_RARE void start(CursorOf<T>& c, Mask which, const Stream<R>& s,
+                        const std::uint64_t* words) const {
+    T begin, end;
+    if (stationary) {
+      const auto u = first_pairs(s.seed, start_purpose, purpose, s.key, s.realization);
+      const auto inside = u.one.even < share;
+      const T after = idle.of<T>(u.one.odd, words);
+      begin = select(inside, T{}, after);
+      end = after + duration.of<T>(u.other.odd, words);
+      if (any(inside)) end = select(inside, busy.of<T>(u.one.odd, words), end);
     } else {
-      c.begin = idle.of<Tick>(at_start.odd, words);
-      c.end += c.begin;
+      const auto u = draws(s, 0u);
+      begin = gap.of<T>(u.even, words);
+      end = begin + duration.of<T>(u.odd, words);
     }
+    c.from = select(which, T{} + INT64_MIN, c.from);
+    c.index = select(which, c.index - c.index, c.index);
+    c.begin = select(which, begin, c.begin);
+    c.end = select(which, end, c.end);
   }
 
-  JF_HD void seek(Cursor& c, Tick t, const Stream& s, const std::uint64_t* words) const {
-    while (c.end <= t && c.end < kLatest) {
-      const auto u = draws(s, ++c.index);
-      c.from = c.end;
-      c.begin = c.end + gap.of<Tick>(u.even, words);
-      c.end = c.begin + duration.of<Tick>(u.odd, words);
+  template <class T, class Mask, class R>
+  JF_HD void seek(CursorOf<T>& c, Mask which, T t, const Stream<R>& s,
+                  const std::uint64_t* words) const {
+    for (;;) {
+      const auto on = which & (c.end <= t) & (c.end < kLatest);
+      if (!any(on)) break;
+      c.index = select(on, c.index + 1, c.index);
+      const auto u = draws(s, c.index);
+      c.from = select(on, c.end, c.from);
+      c.begin = select(on, c.end + gap.of<T>(u.even, words), c.begin);
+      c.end = select(on, c.begin + duration.of<T>(u.odd, words), c.end);
     }
-    while (t < c.from) {
-      c.end = c.from;
-      if (--c.index == 0) return start(c, s, words);
-      c.begin = c.end - duration.of<Tick>(draws(s, c.index).odd, words);
-      c.from = c.begin - gap.of<Tick>(draws(s, c.index).even, words);
+    for (;;) {
+      const auto on = which & (t < c.from);
+      if (!any(on)) break;
+      c.end = select(on, c.from, c.end);
+      c.index = select(on, c.index - 1, c.index);
+      const auto u = draws(s, c.index);
+      c.begin = select(on, c.end - duration.of<T>(u.odd, words), c.begin);
+      c.from = select(on, c.begin - gap.of<T>(u.even, words), c.from);
+      const auto first = on & (c.index == 0);
+      if (any(first)) start(c, first, s, words);
     }
   }
 };

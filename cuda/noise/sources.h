@@ -28,22 +28,23 @@ struct SourceList {
 // lanes the same rank is.
 template <class R>
 struct SourcesOf : SourceList {
+  using Cursor = CursorOf<TimesOf<R>>;
+
   R realization;
-  Cursor* cursors;  // [rank][source]; of several realizations [lane][rank][source]
-  std::int64_t cursors_per_lane, cursors_per_rank;
+  SeedOf<R> keys;
+  Cursor* cursors;                // [rank][source]
+  std::int64_t cursors_per_rank;  // from those of a rank to those of the next
 
   template <class Other>
-  JF_HD SourcesOf<Other> in(Other realizations, Cursor* with, std::int64_t per_lane) const {
+  JF_HD SourcesOf<Other> bound(Other to, typename SourcesOf<Other>::Cursor* with,
+                               SeedOf<Other> drawn_with) const {
     SourcesOf<Other> s;
     static_cast<SourceList&>(s) = *this;
-    s.realization = realizations;
+    s.realization = to;
+    s.keys = drawn_with;
     s.cursors = with;
-    s.cursors_per_lane = per_lane;
     s.cursors_per_rank = interval_count;
     return s;
-  }
-  JF_HD SourcesOf bound(R to_realization, Cursor* with) const {
-    return in(to_realization, with, 0);
   }
 
   template <class T>
@@ -66,28 +67,57 @@ struct SourcesOf : SourceList {
 
   // The interval of the union that is there at t or comes next, as far as one source makes it;
   // `bound` is set for all sources. `mine`: the cursors of the rank.
-  JF_HD IntervalSource::Interval meets(Cursor* mine, Tick t, Tick rank, bool compute, Tick& bound,
-                                       unsigned in_lane = 0) const {
-    IntervalSource::Interval soonest{kNever, kNever};
+  JF_HD IntervalSource::Interval<Tick> meets(Cursor* mine, Tick t, Tick rank, bool compute,
+                                             Tick& bound) const {
+    IntervalSource::Interval<Tick> soonest{kNever, kNever};
     bound = kNever;
     for (std::int32_t j = 0; j < interval_count && t < kLatest; ++j) {
-      const auto found = intervals[j].at(mine[j], t, seed, lane(realization, in_lane), rank, words);
+      const auto found = intervals[j].at(mine[j], t, keys, realization, rank, words);
       bound = earlier(bound, found.begin);
       if (found.begin < soonest.begin && intervals[j].acts(compute)) soonest = found;
     }
     return soonest;
   }
+  // The same in a register of realizations, of those lanes that `which` has.
+  template <class T>
+  JF_HD IntervalSource::Interval<T> meets(Cursor* mine, T which, T t, Tick rank, bool compute,
+                                          T& bound) const {
+    IntervalSource::Interval<T> soonest{T{} + kNever, T{} + kNever};
+    bound = T{} + kNever;
+    which &= t < kLatest;
+    for (std::int32_t j = 0; j < interval_count && any(which); ++j) {
+      const auto found = intervals[j].at(mine[j], which, t, keys, realization, rank, words);
+      bound = select(which, earlier(bound, found.begin), bound);
+      if (!intervals[j].acts(compute)) continue;
+      const T sooner = which & (found.begin < soonest.begin);
+      soonest.begin = select(sooner, found.begin, soonest.begin);
+      soonest.end = select(sooner, found.end, soonest.end);
+    }
+    return soonest;
+  }
 
   // Moves t over all intervals that begin before its work is done; w is what is left of it.
-  JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute,
-                  unsigned in_lane = 0) const {
-    Cursor* mine = cursors + in_lane * cursors_per_lane + rank * cursors_per_rank;
+  JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
+    Cursor* mine = cursors + rank * cursors_per_rank;
     for (;;) {
-      const auto interval = meets(mine, t, rank, compute, next, in_lane);
+      const auto interval = meets(mine, t, rank, compute, next);
       const Tick quiet = interval.begin - t;
       if (quiet >= w) return;  // work that ends exactly where noise begins is not delayed
       if (quiet > 0) w -= quiet;
       t = interval.end;
+    }
+  }
+  template <class T>
+  JF_HD void meet_lanes(T& next, T& t, T& w, Tick rank, bool compute) const {
+    Cursor* mine = cursors + rank * interval_count;
+    for (T on = (w > 0) & (t + w > next); any(on);) {
+      T bound;
+      const auto interval = meets(mine, on, t, rank, compute, bound);
+      next = select(on, bound, next);
+      const T quiet = interval.begin - t;
+      on &= quiet < w;
+      w = select(on & (quiet > 0), w - quiet, w);
+      t = select(on, interval.end, t);
     }
   }
 };
@@ -100,7 +130,7 @@ template <class T, class R>
 JF_HD_COLD T first_of_all(const SourcesOf<R>& s, T ranks) {
   T bound = ranks - ranks + kNever;
   for (std::int32_t j = 0; j < s.interval_count; ++j)
-    bound = earlier(bound, s.intervals[j].first(s.seed, s.realization, ranks, s.words));
+    bound = earlier(bound, s.intervals[j].first(s.keys, s.realization, ranks, s.words));
   return bound;
 }
 
@@ -110,21 +140,23 @@ JF_HD_COLD T sum_of_delays(const SourcesOf<R>& s, StepRole role, std::uint32_t d
   for (std::int32_t j = 0; j < s.step_count; ++j) {
     if (!s.steps[j].acts(role)) continue;
     if (s.prepared && role != kComputeRole && s.steps[j].window.always()) continue;
-    sum = sum + s.steps[j].of(s.seed, role, draw, ranks, s.realization, t, s.words);
+    sum = sum + s.steps[j].of(s.keys, role, draw, ranks, s.realization, t, s.words);
   }
   return sum;
 }
 
 // Given copies only: else the common path would keep its registers in memory.
 template <class T, class R>
-JF_HD_COLD void meet_one_by_one(const SourcesOf<R>& s, T* next, T* t, T* w, T ranks, bool compute) {
+JF_HD_COLD void meet_all(const SourcesOf<R>& s, T* next, T* t, T* w, T ranks, bool compute) {
   if constexpr (sizeof(T) == sizeof(Tick)) {
     s.meet(*next, *t, *w, ranks, compute);
+  } else if constexpr (sizeof(T) == sizeof(R)) {
+    s.meet_lanes(*next, *t, *w, ranks[0], compute);
   } else {
     for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
       Tick n = (*next)[k], at = (*t)[k], work = (*w)[k];
       if (work == 0 || at + work <= n) continue;
-      s.meet(n, at, work, ranks[k], compute, k);
+      s.meet(n, at, work, ranks[k], compute);
       (*next)[k] = n;
       (*t)[k] = at;
       (*w)[k] = work;
@@ -167,7 +199,7 @@ JF_HD T SourcesOf<R>::advance(T& next, T t, T w, T ranks, bool compute) const {
   const T quiet = t + w;
   if (interval_count == 0 || !any((quiet > next) & (w > 0))) return quiet;
   T slow_next = next, slow_t = t, slow_w = w;
-  meet_one_by_one(*this, &slow_next, &slow_t, &slow_w, ranks, compute);
+  meet_all(*this, &slow_next, &slow_t, &slow_w, ranks, compute);
   next = slow_next;
   return slow_t + slow_w;
 }
@@ -183,14 +215,14 @@ struct Messages {
   // Null without congestion; of exchanges and forwards, behind them those of each message cost.
   const Loads* loads;
 
-  template <class T, class R>
-  JF_HD T delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
-                R realization, T left) const;
+  template <class Seed, class T, class R>
+  JF_HD T delay(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization,
+                T left) const;
 };
 
-template <class T, class R>
-JF_HD_COLD T sum_of_delays(const Messages& m, std::uint64_t seed, std::uint32_t purpose,
-                           std::uint32_t draw, T ranks, R realization, T left) {
+template <class Seed, class T, class R>
+JF_HD_COLD T sum_of_delays(const Messages& m, Seed seed, std::uint32_t purpose, std::uint32_t draw,
+                           T ranks, R realization, T left) {
   T sum = left - left;
   for (std::int32_t j = 0; j < m.count; ++j) {
     if (m.prepared && m.delays[j].window.always()) continue;
@@ -205,8 +237,8 @@ JF_HD_COLD T held_up_by_others(const Messages& m, std::uint32_t purpose, std::ui
   return m.loads->held_up(purpose, draw, ranks, realization);
 }
 
-template <class T, class R>
-JF_HD T Messages::delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
+template <class Seed, class T, class R>
+JF_HD T Messages::delay(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks,
                         R realization, T left) const {
   if (prepared && !windows) return left - left;
   T sum = sum_of_delays(*this, seed, purpose, draw, ranks, realization, left);

@@ -16,9 +16,9 @@ JF_HD Tick delay_of_draw(const Delay& delay, std::uint64_t high, const std::uint
 }
 
 // Draw number `draw` of all ranks.
-template <class T, class R>
-JF_HD T drawn_delay(const Delay& delay, std::uint64_t seed, std::uint32_t purpose,
-                    std::uint32_t draw, T ranks, R realization, const std::uint64_t* words) {
+template <class Seed, class T, class R>
+JF_HD T drawn_delay(const Delay& delay, Seed seed, std::uint32_t purpose, std::uint32_t draw,
+                    T ranks, R realization, const std::uint64_t* words) {
   const auto one = [&](std::uint64_t high, Tick rank, std::uint32_t number) {
     return delay_of_draw(delay, high, words, [&] {
       return uniform32(seed, purpose | kLowHalves, draw, static_cast<std::uint32_t>(rank), number);
@@ -56,8 +56,8 @@ struct StepDelay {
   }
 
   // `t`: when the work begins.
-  template <class T, class R>
-  JF_HD T of(std::uint64_t seed, StepRole role, std::uint32_t draw, T ranks, R realization, T t,
+  template <class Seed, class T, class R>
+  JF_HD T of(Seed seed, StepRole role, std::uint32_t draw, T ranks, R realization, T t,
              const std::uint64_t* words) const {
     const T drawn =
         drawn_delay(delay, seed, purpose(role), draw, ranks >> scope_bits, realization, words);
@@ -80,9 +80,9 @@ struct MessageDelay {
   }
 
   // `left`: when the message left its sender's CPU; `ranks` receive it.
-  template <class T, class R>
-  JF_HD T of(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization,
-             T left, const std::uint64_t* words) const {
+  template <class Seed, class T, class R>
+  JF_HD T of(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization, T left,
+             const std::uint64_t* words) const {
     const T drawn = drawn_delay(delay, seed, my_purpose(purpose), draw, ranks >> scope_bits,
                                 realization, words);
     return window.always() ? drawn : select(window.holds(left), drawn, left - left);

@@ -33,36 +33,46 @@ struct Trace {
     return trace;
   }
 
-  JF_HD Tick begin_of(std::int64_t i, const std::uint64_t* words) const {
-    return static_cast<Tick>(words[table + 2 * i]);
+  template <class U>
+  JF_HD auto begin_of(U i, const std::uint64_t* words) const {
+    return gather(words + table, i << 1);
   }
-  JF_HD Tick end_of(std::int64_t i, const std::uint64_t* words) const {
-    return static_cast<Tick>(words[table + 2 * i + 1]);
+  template <class U>
+  JF_HD auto end_of(U i, const std::uint64_t* words) const {
+    return gather(words + table + 1, i << 1);
   }
 
   // The first interval that ends after `at` in [0, length); `count` stands for the first, a length
   // later. Entry g of the guide is the one for the smallest `at` that has its bits.
-  JF_HD std::int64_t locate(Tick at, const std::uint64_t* words) const {
-    const auto g = scale64(static_cast<std::uint64_t>(at), guide_factor);
-    auto i = static_cast<std::int64_t>(words[table + 2 * (count + 1) + static_cast<Tick>(g)]);
-    while (end_of(i, words) <= at) ++i;
-    return i;
+  template <class T, class U>
+  JF_HD U locate(U at, const std::uint64_t* words) const {
+    U i = gather(words + table + 2 * (count + 1), scale64(at, guide_factor));
+    for (;;) {  // an interval or two further: the guide is finer than the intervals lie
+      const auto passed = (T)end_of(i, words) <= (T)at;
+      if (!any(passed)) return i;
+      i += (U)select(passed, T{} + 1, T{});
+    }
   }
 
-  JF_HD Tick offset(const Stream& s, std::int64_t rank, const std::uint64_t* words) const {
-    if (offsets >= 0) return static_cast<Tick>(words[offsets + rank]);
-    return static_cast<Tick>(scale64(only_uniform64(s.seed, purpose, s.key, s.realization),
-                                     static_cast<std::uint64_t>(length)));
+  template <class R>
+  JF_HD auto offset(const Stream<R>& s, std::int64_t rank, const std::uint64_t* words) const {
+    using T = TimesOf<R>;
+    if (offsets >= 0) return T{} + static_cast<Tick>(words[offsets + rank]);
+    return (T)scale64(only_uniform64(s.seed, purpose, s.key, s.realization),
+                      static_cast<std::uint64_t>(length));
   }
 
-  JF_HD void start(Cursor& c, const Stream& s, std::int64_t rank,
+  template <class T, class Mask, class R>
+  JF_HD void start(CursorOf<T>& c, Mask which, const Stream<R>& s, std::int64_t rank,
                    const std::uint64_t* words) const {
-    place(c, 0, -offset(s, rank, words), words);
+    place(c, which, T{}, -offset(s, rank, words), words);
   }
 
-  JF_HD void seek(Cursor& c, Tick t, const std::uint64_t* words) const {
-    if (c.fits(t)) return;
-    place(c, t, c.begin - begin_of(c.index, words), words);
+  template <class T, class Mask>
+  JF_HD void seek(CursorOf<T>& c, Mask which, T t, const std::uint64_t* words) const {
+    const auto on = which & ((t < c.from) | (t >= c.end));
+    if (!any(on)) return;
+    place(c, on, t, c.begin - (T)begin_of((BitsOf<T>)c.index, words), words);
   }
 
   // A bound before which there is no interval at or after time 0, of the uniform that draws the
@@ -70,28 +80,36 @@ struct Trace {
   template <class T, class U>
   JF_HD T first(U u, const std::uint64_t* words) const {
     const U at = scale64(u, static_cast<std::uint64_t>(length));
-    const auto* guide = words + table + 2 * (count + 1);
-    U i = gather(guide, scale64(at, guide_factor)) << 1;
-    const T none = (T)u - (T)u;
-    for (;;) {  // an interval or two further: the guide is finer than the intervals lie
-      const auto passed = (T)gather(words + table + 1, i) <= (T)at;
-      if (!any(passed)) break;
-      i += (U)select(passed, none + 2, none);
-    }
-    return (T)(gather(words + table, i) - at);
+    return (T)begin_of(locate<T>(at, words), words) - (T)at;
   }
 
  private:
   // The cursor for time t, of a replay whose beginning lies at `shift`, or whole lengths away.
-  JF_HD_RARE void place(Cursor& c, Tick t, Tick shift, const std::uint64_t* words) const {
-    Tick laps = (t - shift) / length;
-    if ((t - shift) % length < 0) --laps;
-    shift += laps * length;
-    std::int64_t i = locate(t - shift, words);
-    c.begin = shift + begin_of(i, words);
-    c.end = shift + end_of(i, words);
-    c.from = shift + (i > 0 ? end_of(i - 1, words) : end_of(count - 1, words) - length);
-    c.index = static_cast<std::uint32_t>(i);
+  template <class T, class Mask>
+  JF_HD_RARE void place(CursorOf<T>& c, Mask which, T t, T shift,
+                        const std::uint64_t* words) const {
+    using U = BitsOf<T>;
+    const T past = select(which, t - shift, T{});
+    const T at = remainder(past);
+    shift = t - at;
+    const U i = locate<T>((U)at, words);
+    const T begin = shift + (T)begin_of(i, words), end = shift + (T)end_of(i, words);
+    const auto first = (T)i == 0;
+    const T before = (T)end_of((U)select(first, T{} + (count - 1), (T)i - 1), words);
+    const T from = shift + select(first, before - length, before);
+    c.begin = select(which, begin, c.begin);
+    c.end = select(which, end, c.end);
+    c.from = select(which, from, c.from);
+    c.index = select(which, (T)i, T{} + c.index);
+  }
+
+  // Modulo the length, not negative. Most times are in the first replays: without a division.
+  template <class T>
+  JF_HD T remainder(T t) const {
+    for (int lap = 0; lap < 2; ++lap) t = select(t >= length, t - length, t);
+    if (!any((t < 0) | (t >= length))) return t;
+    T r = t % length;
+    return select(r < 0, r + length, r);
   }
 };
 

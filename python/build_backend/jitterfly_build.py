@@ -33,7 +33,9 @@ __all__ = [
     "prepare_metadata_for_build_wheel",
 ]
 
-# nvvm and crt are pinned beside the toolkit, which leaves them open: newer ones do not match nvcc.
+# CUDA 13 (jitterfly_cuda.FETCHED_CUDA), as PyPI has no nvcc of CUDA 12. Its first version: what it
+# makes runs with every driver of CUDA 13, PTX included. nvvm and crt are pinned beside the toolkit,
+# which leaves them open: newer ones do not match nvcc.
 CUDA_FROM_PYPI = [
     "cuda-toolkit[nvcc,cudart,cccl,curand]==13.0.2",
     "nvidia-nvvm==13.0.88",
@@ -63,8 +65,9 @@ def _extra(config_settings) -> list[str]:
     if cuda == "OFF" or not _pypi_has_cuda():
         return extra
     host = shutil.which(os.environ.get("CXX", ""))  # None: nvcc's own choice
-    nvcc, _ = jitterfly_cuda.find(host, environment=False)
-    return extra if nvcc else extra + CUDA_FROM_PYPI
+    driver = jitterfly_cuda.driver_version()
+    nvcc, _ = jitterfly_cuda.find(host, environment=False, driver=driver)
+    return extra if nvcc or jitterfly_cuda.fetches(driver) else extra + CUDA_FROM_PYPI
 
 
 def _pypi_has_cuda() -> bool:

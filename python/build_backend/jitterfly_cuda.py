@@ -11,6 +11,7 @@ error. Exit code 2: a setting is wrong.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import re
 import shutil
@@ -21,13 +22,22 @@ from pathlib import Path
 
 OLDEST_CUDA = (12, 0)  # C++20 in device code; also what many clusters have
 
-# Real code for these and PTX of the newest for what comes after, as far as the compiler knows them.
+# The CUDA that pip fetches. PyPI has no older one with nvcc: nvidia-cuda-nvcc-cu12 holds ptxas and
+# libnvvm, but neither nvcc nor cudafe++.
+FETCHED_CUDA = 13
+
+# Machine code for these and PTX of the newest, as far as the compiler knows them. A driver runs the
+# machine code of any compiler of its major version, but takes PTX only of compilers that are no
+# newer than itself. So machine code is what makes a build run elsewhere, and PTX is for GPUs that
+# come later.
 RELEASE = (75, 80, 86, 89, 90, 100, 120)
 
-# Without a GPU to look at: PTX alone, which the driver of any supported GPU compiles, once, when it
-# is first used. It is the shortest build: cuda/gpu takes 22 s on one core, 38 s with real code for
-# 9.0 beside it and 166 s for RELEASE.
-DEFAULT = "75-virtual"
+# Without a GPU to look at, as on a login node. Machine code for 8.0 runs on 8.6 and 8.9, too. Each
+# architecture more, RELEASE has them, would lengthen the build by about 50 s of one core. What
+# there is PTX for, 7.5 and what comes after 9.0, the driver compiles when it is first used.
+DEFAULT = "75-virtual", "80-real", "90-real", "90-virtual"
+
+PREFIX = Path("/usr/local")  # where the toolkits of NVIDIA's packages are
 
 PROBE = """
 #if !__has_include(<curand_kernel.h>) || !__has_include(<thrust/sort.h>)
@@ -43,11 +53,44 @@ class ConfigurationError(ValueError):
     """A setting has a value that is not allowed."""
 
 
+def driver_version() -> tuple[int, int] | None:
+    """The newest CUDA that the installed driver supports, (12, 2) for 12.2; None: no driver.
+
+    As jitterfly.gpus.driver_version, which is not there before the build.
+    """
+    version = ctypes.c_int()
+    try:
+        if ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version)):
+            return None
+    except (OSError, AttributeError):
+        return None
+    return version.value // 1000, version.value % 1000 // 10
+
+
+def too_new(major: int, driver: tuple[int, int] | None) -> str:
+    """Why programs of CUDA `major` do not run with the installed driver; "" if they do."""
+    if driver is None or major <= driver[0]:
+        return ""
+    return f"CUDA {major} is too new for this machine's driver (CUDA {driver[0]}.{driver[1]})"
+
+
+def fetches(driver: tuple[int, int] | None) -> str:
+    """Why pip shall not fetch a compiler, where the machine has none; "" if it shall."""
+    why = too_new(FETCHED_CUDA, driver)
+    if not why or driver is None:
+        return ""
+    nvcc = f"put nvcc of CUDA {driver[0]} in PATH, or " if driver >= OLDEST_CUDA else ""
+    return f"{why}, and PyPI has no older compiler: {nvcc}update the driver"
+
+
 def machine_compilers() -> list[Path]:
     """The compilers of this machine, best first."""
     homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")]
     candidates = [str(Path(home, "bin", "nvcc")) for home in homes if home]
-    candidates += ["nvcc", "/usr/local/cuda/bin/nvcc"]
+    candidates += ["nvcc", str(PREFIX / "cuda/bin/nvcc")]
+    versions = [p for p in PREFIX.glob("cuda-[0-9]*") if re.fullmatch(r"cuda-\d+(\.\d+)?", p.name)]
+    versions.sort(key=lambda p: [int(n) for n in p.name[5:].split(".")], reverse=True)
+    candidates += [str(p / "bin/nvcc") for p in versions]
     return list(dict.fromkeys(Path(p) for p in map(shutil.which, candidates) if p))
 
 
@@ -66,8 +109,11 @@ def extra_flags(nvcc: Path) -> list[str]:
     return []
 
 
-def defect(nvcc: Path, host: str | None) -> str:
-    """Why `nvcc` can not be used, or "": its version, then a program compiled and linked by it."""
+def defect(nvcc: Path, host: str | None, driver: tuple[int, int] | None = None) -> str:
+    """Why `nvcc` can not be used, or "": its version, then a program compiled and linked by it.
+
+    What it makes must run with the installed `driver`, if there is one.
+    """
     try:
         text = subprocess.run([nvcc, "--version"], capture_output=True, text=True).stdout
     except OSError as error:
@@ -78,6 +124,8 @@ def defect(nvcc: Path, host: str | None) -> str:
     if tuple(map(int, version.groups())) < OLDEST_CUDA:
         oldest = ".".join(map(str, OLDEST_CUDA))
         return f"{nvcc}: CUDA {oldest} or newer is needed, this is {'.'.join(version.groups())}"
+    if why := too_new(int(version[1]), driver):
+        return f"{nvcc}: {why}"
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.cu")
         source.write_text(PROBE)
@@ -91,10 +139,13 @@ def defect(nvcc: Path, host: str | None) -> str:
     return f"{nvcc}: {lines[0].strip() if lines else 'can not compile a small program'}"
 
 
-def find(host: str | None, environment: bool) -> tuple[Path | None, list[str]]:
+def find(
+    host: str | None, environment: bool, driver: tuple[int, int] | None
+) -> tuple[Path | None, list[str]]:
     """The first compiler that works, or None, and what is wrong with those before it.
 
-    $CUDACXX is a demand: nothing else is tried, and if it does not work that is an error.
+    An installed `driver` decides the major version. $CUDACXX is a demand: nothing else is tried, if
+    it does not work that is an error, and it may be newer than the driver.
     """
     demanded = os.environ.get("CUDACXX")
     if demanded:
@@ -105,11 +156,11 @@ def find(host: str | None, environment: bool) -> tuple[Path | None, list[str]]:
         return Path(nvcc), []
     defects = []
     for nvcc in machine_compilers() + (environment_compilers() if environment else []):
-        reason = defect(nvcc, host)
+        reason = defect(nvcc, host, driver)
         if not reason:
             return nvcc, defects
         defects.append(reason)
-    return None, defects
+    return None, defects or ["no CUDA compiler found"]
 
 
 def known_architectures(nvcc: Path) -> list[int]:
@@ -144,7 +195,7 @@ def architectures(wanted: str, known: list[int], present: list[int]) -> str:
         return ";".join([f"{a}-real" for a in real] + [f"{real[-1]}-virtual"])
     if entries in ([""], ["native"]):
         if not present or not set(present) <= set(known):
-            return DEFAULT
+            return ";".join(a for a in DEFAULT if int(a.split("-")[0]) in known)
         # PTX of the oldest one comes almost free and serves any newer GPU of the same cluster.
         return ";".join([str(present[0])] + [f"{a}-real" for a in present[1:]])
     result = []
@@ -166,9 +217,11 @@ def main() -> int:
     parser.add_argument("--architectures", default="")
     options = parser.parse_args()
     try:
-        nvcc, defects = find(options.host, environment=True)
+        driver = driver_version()
+        nvcc, defects = find(options.host, environment=True, driver=driver)
         if nvcc is None:
-            print("; ".join(defects) or "no CUDA compiler found", file=sys.stderr)
+            why = fetches(driver)
+            print("; ".join(defects + ([why] if why else [])), file=sys.stderr)
             return 1
         chosen = architectures(
             options.architectures, known_architectures(nvcc), present_architectures()

@@ -37,6 +37,7 @@ from .algorithms import (
 )
 from .case import Case
 from .exposure import IneffectiveNoiseWarning
+from .gpus import UnusedGPUWarning
 from .info import info
 from .network import Hockney, LogGOPS, Network
 from .noise import (
@@ -126,6 +127,7 @@ __all__ = [
     "Time",
     "TraceNoise",
     "TreeBarrier",
+    "UnusedGPUWarning",
     "__version__",
     "advise",
     "congestion",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from . import _core, memory
+from . import _core, gpus, memory
 from .fields import (
     MOST_REALIZATIONS,
     MOST_SEED,
@@ -54,8 +53,23 @@ def check_backend(backend: str, threads: int | None = None) -> None:
         check_integer(threads, "threads", 1, MOST_THREADS)
         if backend == "cuda":
             raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
-    if backend == "cuda" and (problem := _core.cuda_status()):
+    if backend == "cuda" and (problem := gpus.problem()):
         raise BackendError(f"{_NOT_HERE}{problem}")
+
+
+def takes_gpu(backend: str, threads: int | None) -> bool:
+    """Whether this process shall use a GPU, memory permitting; `check_backend` let both through.
+
+    Warns
+    -----
+    UnusedGPUWarning
+        With "auto": there is a GPU, and it can not be used; why, and what mends it.
+    """
+    if backend != "auto" or threads:
+        return backend == "cuda"
+    if problem := gpus.problem():
+        gpus.warn_of_unused(problem)
+    return not problem
 
 
 def check_run(
@@ -131,8 +145,8 @@ def choose_backend(
 
     Warns
     -----
-    RuntimeWarning
-        With "auto": there is a GPU, but it can not run this; why.
+    UnusedGPUWarning
+        With "auto": there is a GPU, but it can not be used, or can not run this; why.
 
     Raises
     ------
@@ -142,25 +156,16 @@ def choose_backend(
     ValueError
         Not enough memory for the CPU engine.
     """
-    if backend == "cuda" or (backend == "auto" and not threads and not _core.cuda_status()):
+    if takes_gpu(backend, threads):
         problem = _device_problem(program, realizations, held, available)
         if not problem:
             return "cuda"
         if backend == "cuda":
             raise BackendError(problem)
-        tell_of_cpu(problem, stacklevel=5)
+        gpus.warn_of_cpu(problem.removeprefix(_NOT_HERE))
     needed = held + _core.memory(program, "cpu", threads, realizations)
     memory.check_memory(needed, "the realizations in flight and the results", available)
     return "cpu"
-
-
-def tell_of_cpu(problem: str, stacklevel: int) -> None:
-    """Warn that "auto" takes the CPU although there is a GPU; `stacklevel` is the user's from here.
-
-    The results are the same; the time that they take is not.
-    """
-    what = problem.removeprefix(_NOT_HERE)
-    warnings.warn(f"backend 'auto' takes the CPU: {what}", RuntimeWarning, stacklevel=stacklevel)
 
 
 def _device_problem(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, gpus
 from .memory import available_bytes, show_bytes
 from .version import __version__
 
@@ -20,7 +20,8 @@ def info() -> dict[str, Any]:
     -------
     dict
         "jitterfly", "python", "numpy", "platform": text. "processors": int. "memory": bytes
-        available, or None. "build": of the engine. "cuda": "" when usable, else why not.
+        available, or None. "build": of the engine. "cuda": "" when usable, else why not, and what
+        mends it where there is a GPU.
         "devices": one dict for each GPU.
 
     Notes
@@ -36,8 +37,8 @@ def info() -> dict[str, Any]:
         "processors": processors(),
         "memory": available_bytes(),
         "build": dict(_core.build_info()),
-        "cuda": _core.cuda_status(),
-        "devices": [dict(device) for device in _core.devices()],
+        "cuda": gpus.problem(),
+        "devices": gpus.devices(),
     }
 
 

@@ -57,7 +57,7 @@ def simulate(
         between their samples are paired.
     backend : "auto", "cpu" or "cuda" (also "gpu")
         "auto" takes the GPU if there is one with enough memory; where the memory is not enough, the
-        CPU, with a `RuntimeWarning`. The result is the same to the last bit.
+        CPU, with an `UnusedGPUWarning`. The result is the same to the last bit.
     threads : int, optional
         Threads of the CPU backend; None is one for each processor. Given together with "auto",
         the CPU backend is taken. The result does not depend on it.
@@ -86,6 +86,9 @@ def simulate(
         A source of `case.noise` can hit nothing, such as `PeriodicNoise` where the CPU has nothing
         to do: the times are those without it. Studies and `advise` raise ValueError where that is
         so in all of their cells.
+    UnusedGPUWarning
+        With "auto": there is a GPU that can not be used, or has not enough memory. It says why and
+        what mends it; where the GPU can not be used at all, it is given once a process.
 
     Examples
     --------

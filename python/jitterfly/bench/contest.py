@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .. import _core
+from ..backends import takes_gpu
 from ..case import Case
 from ..info import processors
 from ..memory import available_bytes, check_memory
@@ -24,7 +25,7 @@ def ways(plan: Plan) -> list[tuple[str, str, int | None]]:
     """Name, backend and threads of every way to run the engine here."""
     found: list[tuple[str, str, int | None]] = [(CPU, "cpu", 1)]
     found += [(CPU, "cpu", processors())] if plan.all_threads and processors() > 1 else []
-    found += [(CUDA, "cuda", None)] if not _core.cuda_status() else []
+    found += [(CUDA, "cuda", None)] if takes_gpu("auto", None) else []
     return found
 
 

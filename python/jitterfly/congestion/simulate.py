@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core, memory
-from ..backends import BackendError, backend_named, check_run, reporting, tell_of_cpu
+from ..backends import BackendError, backend_named, check_run, reporting, takes_gpu
 from ..fields import shorten
+from ..gpus import warn_of_cpu
 from .case import DELAYS, RULES, CongestionCase
 from .program import compile_congestion
 from .result import CongestionResult
@@ -42,8 +43,8 @@ def simulate_congestion(
         From 0 to 2^64 - 1. Cases with the same seed and network size see the same placements, and
         with the same z the same traffic, so that differences between their samples are paired.
     backend : "auto", "cpu" or "cuda" (also "gpu")
-        "auto" takes the GPU if there is one; where its memory is not enough, the CPU, with a
-        `RuntimeWarning`. The result is the same to the last bit.
+        "auto" takes the GPU if there is one; where its memory is not enough, the CPU, with an
+        `UnusedGPUWarning`. The result is the same to the last bit.
     threads : int, optional
         Threads of the CPU backend; None is one for each processor. Given together with "auto",
         the CPU backend is taken. The result does not depend on it.
@@ -83,9 +84,6 @@ def simulate_congestion(
         raise ValueError(f"histogram must be True or False, got {shorten(histogram)}")
 
     program = compile_congestion(case)
-    cuda = backend == "cuda" or (
-        backend == "auto" and not threads and not _core.congestion_status()
-    )
     everything = bool(histogram) or case.rule not in DELAYS
 
     def run(chosen: str) -> Any:
@@ -108,14 +106,14 @@ def simulate_congestion(
                 report,
             )
 
-    chosen = "cuda" if cuda else "cpu"
+    chosen = "cuda" if takes_gpu(backend, threads) else "cpu"
     try:
         words, bins = run(chosen)
     except BackendError as error:
         # All that it needs is asked for at its beginning.
         if backend != "auto" or _NO_MEMORY not in str(error):
             raise
-        tell_of_cpu(str(error), stacklevel=3)
+        warn_of_cpu(str(error))
         chosen = "cpu"
         words, bins = run(chosen)
     if case.rule == "bandwidth":

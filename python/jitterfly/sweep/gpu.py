@@ -9,9 +9,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, MutableMapping
-from pathlib import Path
 
-VISIBLE = "CUDA_VISIBLE_DEVICES"
+from .. import gpus
+from ..gpus import VISIBLE
+
 # Number of a process on its machine, as launchers tell it: Open MPI, Intel MPI and MPICH,
 # MVAPICH, Cray PALS, torchrun, Slurm.
 _LOCAL_RANK = (
@@ -39,7 +40,6 @@ _WORLD_SIZE = (
     "MV2_COMM_WORLD_SIZE",
     "SLURM_STEP_NUM_TASKS",
 )
-_DEVICES = Path("/dev")
 _COUNT = "from jitterfly import _core; print(len(_core.devices()))"
 
 
@@ -65,7 +65,7 @@ def world_size(environment: Mapping[str, str] | None = None) -> int | None:
 
 def count_devices() -> int:
     """GPUs that a new process would see; asked of one, so that this one stays free to choose."""
-    if not any(_DEVICES.glob("nvidia[0-9]*")) and not (_DEVICES / "dxg").exists():
+    if not gpus.present():
         return 0
     done = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True)
     return int(done.stdout) if done.returncode == 0 else 0

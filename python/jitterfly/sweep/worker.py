@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _core
-from ..backends import BackendError
+from ..backends import BackendError, takes_gpu
 from ..info import processors
 from ..observables.measure import Measure
 from ..observables.summary import Summary
@@ -89,9 +88,7 @@ def _engine(backend: str, threads: int | None) -> tuple[str, int | None]:
     if backend == "cpu":
         return "cpu", threads or _share()
     gpu.bind()
-    if backend == "auto" and (threads or _core.cuda_status()):
-        return "cpu", threads or _share()
-    return backend, None
+    return (backend, None) if takes_gpu(backend, threads) else ("cpu", threads or _share())
 
 
 def _share() -> int | None:
