@@ -2,6 +2,7 @@
 // reads cases (see test_kernels.py), writes for each a line: its results, or "error: ...".
 #include <iostream>
 
+#include "../ptx/machine.h"
 #include "cuda_emulation.h"
 
 // First, as copies of the kernels use it.
@@ -61,9 +62,7 @@ class EmulatedGpu {
   void launch(void (*kernel)(P...), std::int64_t grid, int block, std::int64_t shared_bytes,
               const A&... arguments) {
     jf_emu::watch.start();
-    jf_emu::launch(
-        static_cast<unsigned>(grid), static_cast<unsigned>(block),
-        static_cast<std::size_t>(shared_bytes), random_(), [&] { kernel(arguments...); }, order_);
+    jf_ptx::launch(kernel, grid, block, shared_bytes, random_(), order_, arguments...);
   }
   void merge(const jf::Observation* from, std::int64_t count, std::int64_t partials,
              jf::Observation* to) {
@@ -112,4 +111,7 @@ void run_case() {
 
 }  // namespace
 
-int main() { jf_read::run_lines(run_case); }
+int main(int count, char** words) {
+  const jf_ptx::Programs programs(count, words);
+  jf_read::run_lines(run_case);
+}
