@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 # nvvm and crt are pinned beside the toolkit, which leaves them open: newer ones do not match nvcc.
+# pyproject.toml has the same for the tests.
 CUDA_FROM_PYPI = [
     "cuda-toolkit[nvcc,cudart,cccl,curand]==13.0.2",
     "nvidia-nvvm==13.0.88",
