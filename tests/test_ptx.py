@@ -9,6 +9,7 @@ copies with an error each.
 
 import copy
 import importlib.util
+import itertools
 import os
 import random
 import re
@@ -24,6 +25,7 @@ import test_congestion_kernel
 import test_kernels
 import test_lean_kernels
 import test_message_kernels
+from congestion_cases import random_graph, random_tree
 from kernel_cases import NOISES, PROGRAMS, make
 from lean_cases import random_lean_case
 from message_cases import MESSAGE_PROGRAMS, make_messages
@@ -31,6 +33,8 @@ from ptx.assembler import Module, UnknownPtx, assemble
 from test_emulation import FLAGS as HOST_FLAGS
 from test_emulation import SOURCE, compiler
 from test_kernels import CUDA, ORDERS, PROCESSES, PTX, Run, build_once, execute, same
+
+import jitterfly.congestion as jc
 
 pytestmark = pytest.mark.slow
 
@@ -149,6 +153,20 @@ def engine_runs():
     return runs
 
 
+def congestion_runs(folder):
+    """Random ones; and on a tree and a graph a level of more messages than 16 bits count."""
+    runs = test_congestion_kernel.random_runs(folder, 24, 2)
+    chance = random.Random("many messages")
+    random_graph(chance, folder / "many.dot")
+    for network in (random_tree(chance)[1], jc.NetworkMap.read(folder / "many.dot")):
+        alone = jc.CongestionCase(network, perturbation="none", ratio=0)
+        pairs = list(itertools.permutations(range(alone.z), 2))
+        level = list(itertools.islice(itertools.cycle(pairs), 2**16 + 1))
+        case = replace(alone, pattern=[level], rule="orcs")
+        runs.append(test_congestion_kernel.Run(case, count=1, all=False))
+    return runs
+
+
 def wrong(runs, found, same):
     return [f"{text} for {run}" for run, text in zip(runs, found, strict=True)
             if not same(run, text)]  # fmt: skip
@@ -162,7 +180,7 @@ def test_every_kernel(modules, arch, tmp_path, tmp_path_factory, monkeypatch):
     runs = engine_runs()
     found = programs.execute(build_once(tmp_path_factory), [run.text() for run in runs])
     assert wrong(runs, found, same) == []
-    runs = test_congestion_kernel.random_runs(tmp_path, 24, 2)
+    runs = congestion_runs(tmp_path)
     found = programs.execute(
         build_once(tmp_path_factory, "congestion"), [run.text(monkeypatch) for run in runs]
     )
