@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from congestion_cases import random_case, random_graph, random_tree
-from test_kernels import CUDA, ORDERS, as_text, counted, execute
+from test_kernels import CUDA, ORDERS, as_text, build_once, counted, execute
 from test_kernels import build as build_kernels
 
 import jitterfly.congestion as jc
@@ -74,7 +74,7 @@ def build(folder, cuda):
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("congestion"), CUDA)
+    return build_once(tmp_path_factory, "congestion")
 
 
 def random_runs(folder, count, seed):

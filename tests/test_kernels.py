@@ -29,6 +29,7 @@ from test_emulation import FLAGS, SOURCE, compiler
 from jitterfly import _core
 
 CUDA = Path(__file__).parent.parent / "cuda"
+PTX = Path(__file__).parent / "ptx"
 PROCESSES = 2
 ORDERS = 4  # jf_emu::kAllOrders: random, warp by warp, ascending, descending
 REAL_LIMITS = (0, 0)  # those of gpu/lean.h and pass_job.h: tiles of 2^11 to 2^13 ranks
@@ -203,18 +204,20 @@ class Run:
                               "cpu", 1).ravel()  # fmt: skip
 
 
-def build(folder, cuda, name="kernels", more=()):
+def build(folder, cuda, name="kernels", ptx="absent.cpp"):
+    """A program of tests/emulation; with machine.cpp it also runs PTX (test_ptx.py)."""
     program = folder / name
     host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp", "noise/host_guide.cpp",
-            "congestion/loads.cpp", "congestion/program.cpp", "congestion/vector_isa.cpp",
-            *more]  # fmt: skip
-    source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / f"{name}.cpp")]
+            "congestion/loads.cpp", "congestion/program.cpp",
+            "congestion/vector_isa.cpp"]  # fmt: skip
+    source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / f"{name}.cpp"), str(PTX / ptx)]
     source += [str(cuda / part) for part in host]
     command = [
         *compiler(),
         *FLAGS,
         "-Wno-unknown-pragmas",
         "-DJF_ISA=portable",
+        "-rdynamic",  # a program asks for the names of its kernels
         *source,
         "-o",
         str(program),
@@ -224,18 +227,18 @@ def build(folder, cuda, name="kernels", more=()):
     return program
 
 
-def build_once(tmp_path_factory):
+def build_once(tmp_path_factory, name="kernels"):
     """The kernels as they are, for all files of tests and all processes of pytest-xdist."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # then it is the process's own, in that of the session
         folder = folder.parent
-    folder /= "kernels"
+    folder /= name
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if (folder / "built").exists():
-            return folder / "kernels"
-        program = build(folder, CUDA)
+            return folder / name
+        program = build(folder, CUDA, name, "machine.cpp")
         (folder / "built").touch()
         return program
 
@@ -245,14 +248,14 @@ def kernels(tmp_path_factory):
     return build_once(tmp_path_factory)
 
 
-def execute(program, lines, timeout=60):
+def execute(program, lines, timeout=60, arguments=()):
     """What the program writes for each case; None where it died or did not end."""
 
     def part(start):
         text = "\n".join(lines[start::PROCESSES])
         try:
-            result = subprocess.run([program], input=text, capture_output=True, text=True,
-                                    timeout=timeout, check=False)  # fmt: skip
+            result = subprocess.run([program, *arguments], input=text, capture_output=True,
+                                    text=True, timeout=timeout, check=False)  # fmt: skip
         except subprocess.TimeoutExpired:
             return []
         return result.stdout.splitlines()

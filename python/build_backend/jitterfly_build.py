@@ -35,7 +35,7 @@ __all__ = [
 
 # CUDA 13 (jitterfly_cuda.FETCHED_CUDA), as PyPI has no nvcc of CUDA 12. Its first version: what it
 # makes runs with every driver of CUDA 13, PTX included. nvvm and crt are pinned beside the toolkit,
-# which leaves them open: newer ones do not match nvcc.
+# which leaves them open: newer ones do not match nvcc. pyproject.toml has the same for the tests.
 CUDA_FROM_PYPI = [
     "cuda-toolkit[nvcc,cudart,cccl,curand]==13.0.2",
     "nvidia-nvvm==13.0.88",

@@ -2,6 +2,7 @@
 // engine does: reads cases (see test_congestion_kernel.py), writes for each a line: its results.
 #include <iostream>
 
+#include "../ptx/machine.h"
 #include "cuda_emulation.h"
 
 // First, as copies of the kernel use it.
@@ -55,9 +56,7 @@ class EmulatedGpu {
   void launch(void (*kernel)(P...), std::int64_t grid, int block, std::int64_t shared_bytes,
               const A&... arguments) {
     if (arena_->left() != 0) throw std::logic_error("a run takes less memory than it asked for");
-    jf_emu::launch(
-        static_cast<unsigned>(grid), static_cast<unsigned>(block),
-        static_cast<std::size_t>(shared_bytes), random_(), [&] { kernel(arguments...); }, order_);
+    jf_ptx::launch(kernel, grid, block, shared_bytes, random_(), order_, arguments...);
   }
   template <class T>
   void download(const T* from, std::int64_t count, T* to) {
@@ -90,4 +89,7 @@ void run_case() {
 
 }  // namespace
 
-int main() { jf_read::run_lines(run_case); }
+int main(int count, char** words) {
+  const jf_ptx::Programs programs(count, words);
+  jf_read::run_lines(run_case);
+}

@@ -2,6 +2,7 @@
 // reads cases (see test_kernels.py), writes for each a line: its results, or "error: ...".
 #include <iostream>
 
+#include "../ptx/machine.h"
 #include "cuda_emulation.h"
 
 // First, as copies of the kernels use it.
@@ -81,9 +82,7 @@ class EmulatedGpu {
     threads_ += grid * block;
     largest_ = std::max(largest_, steps_of(arguments...));
     jf_emu::watch.start();
-    jf_emu::launch(
-        static_cast<unsigned>(grid), static_cast<unsigned>(block),
-        static_cast<std::size_t>(shared_bytes), random_(), [&] { kernel(arguments...); }, order_);
+    jf_ptx::launch(kernel, grid, block, shared_bytes, random_(), order_, arguments...);
   }
   void maxima(const jf::Observation* from, std::int64_t count, Tick* to) {
     std::transform(from, from + count, to, [](const jf::Observation& o) { return o.max; });
@@ -161,4 +160,7 @@ void run_case() {
 
 }  // namespace
 
-int main() { jf_read::run_lines(run_case); }
+int main(int count, char** words) {
+  const jf_ptx::Programs programs(count, words);
+  jf_read::run_lines(run_case);
+}

@@ -1,0 +1,1 @@
+"""PTX, what the CUDA compiler makes of the kernels, run on the CPU (see assembler.py)."""
