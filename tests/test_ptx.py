@@ -61,7 +61,7 @@ ARCHITECTURES = [min(search().RELEASE), 90]
 @pytest.fixture(scope="module")
 def nvcc():
     """A compiler of this machine, or of the packages that come with the requirements of tests."""
-    found, defects = search().find(compiler()[0], environment=True)
+    found, defects = search().find(compiler()[0], environment=True, driver=None)
     if found is None:
         reason = "; ".join(["no CUDA compiler to make PTX with", *defects])
         if os.environ.get("CI"):
