@@ -110,11 +110,24 @@ def test_fits_that_differ_are_said(tmp_path):
 def test_the_command(tmp_path, capsys):
     path = written(tmp_path, pingpong(OSU))
     assert main(["network", "parameters", str(path), "--overhead=200ns", "--bytes=64KiB"]) == 0
-    out = capsys.readouterr().out
-    option, line = out.splitlines()[0].split()
+    out, notes = capsys.readouterr()
+    option, line = out.split()  # all of standard output, for $(...)
     assert option == "--network"
-    assert out.splitlines()[1].startswith("note: a ping-pong determines L + 2 o")
+    assert notes.startswith("note: a ping-pong determines L + 2 o")
     assert main(["trace", "--ranks=4", "--network", line, "--out", str(tmp_path / "x.svg")]) == 0
+
+
+def test_an_overhead_that_nobody_measured_is_left_open(tmp_path, capsys):
+    """With o = 0 noise of the CPU would hit nothing."""
+    path = written(tmp_path, pingpong(OSU))
+    assert main(["network", "parameters", str(path)]) == 0
+    out, notes = capsys.readouterr()
+    assert ",o=?," in out
+    assert "--overhead" in notes
+    line = out.split()[1]
+    noise = "--noise=period=1ms,duration=10us"
+    assert main(["advise", "--ranks=8", noise, "--network", line]) == 2
+    assert "o must be a time" in capsys.readouterr().err
 
 
 BAD = {

@@ -32,7 +32,8 @@ _SAME = 0.2  # part by which fits over few and over all sizes may differ before 
 class Parameters:
     """Of the LogGP model, as `LogGOPS` takes them; seconds, G in seconds per byte.
 
-    `L + 2 o` is how long the smallest message took. `notes` says what the file does not determine.
+    `L + 2 o` is how long the smallest message took. `notes` says what the file does not determine;
+    `overhead_known` is whether it, or the user, gave o, which is 0 here otherwise.
     """
 
     L: float
@@ -40,10 +41,11 @@ class Parameters:
     g: float
     G: float
     notes: tuple[str, ...] = ()
+    overhead_known: bool = True
 
     @property
     def line(self) -> str:
-        """What a command takes for its network.
+        """What a command takes for its network; `o=?` is for the user to fill in.
 
         Examples
         --------
@@ -55,6 +57,8 @@ class Parameters:
         texts = {
             k: show_seconds(v, 6).replace(" ", "").replace("µ", "u") for k, v in values.items()
         }
+        if not self.overhead_known:
+            texts["o"] = "?"
         return ",".join(f"{k}={text}" for k, text in texts.items())
 
 
@@ -168,8 +172,8 @@ def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None)
     notes = [f"a ping-pong determines L + 2 o, {show_seconds(whole)} at {_bytes(sizes[0])}, and G"]
     if overhead is None:
         notes.append(
-            "o is not determined: with o = 0 all of it is L, and noise hits no CPU work of a "
-            "message; give an overhead, and L becomes less by twice that"
+            "o is not determined: with o = 0 noise of the CPU would hit nothing. Give --overhead "
+            "TIME, and L becomes less by twice that"
         )
     notes.append("g is not determined: 0 means that messages follow each other as fast as o and G")
     if len(sizes) < 2:
@@ -177,7 +181,7 @@ def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None)
     else:
         notes.append(f"G is a fit over {len(sizes)} sizes up to {_bytes(sizes[-1])}")
         notes += _misfit(sizes, times, whole + per_byte * more)
-    return Parameters(whole - 2 * o, o, 0.0, per_byte, tuple(notes))
+    return Parameters(whole - 2 * o, o, 0.0, per_byte, tuple(notes), overhead is not None)
 
 
 def _misfit(
