@@ -61,8 +61,8 @@ def add_parser(commands: Any) -> None:
     add("--seed", metavar="N", help="default 0")
     add_backend(parser)
     add("--threads", metavar="N", help="of the CPU backend (default: all)")
-    add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; the same "
-        "question's earlier answer is replaced, unless this one is cut short and knows less")  # fmt: skip
+    add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; an "
+        "earlier answer to the same question is replaced, unless this one knows less")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
     add_json(parser)
     parser.set_defaults(run=_run)

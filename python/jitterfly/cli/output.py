@@ -123,8 +123,8 @@ def check_out(
 ) -> dict[str, Any] | None:
     """The answer to the same question that is in a directory, from its NAME.json; None without one.
 
-    `asked` is the question, which the JSON holds under the same keys. What is in `free` (how long to
-    look for the answer) may differ. With `force` nothing is asked.
+    `asked` is the question, which the JSON holds under the same keys. What is in `free` (how long
+    to look for the answer) may differ. With `force` it is not looked at.
 
     Raises:
         ValueError: it holds the answer to another question, or does not say to which.
