@@ -125,7 +125,9 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
         ValueError: something else is among them, or they leave the CPU no time.
     """
     rule = "noise must be a list of sources such as PeriodicNoise(...)"
-    if isinstance(values, (str, bytes, Mapping)):
+    if isinstance(values, str):
+        values = [values]
+    if isinstance(values, (bytes, Mapping)):
         raise ValueError(f"{rule}, got {shorten(values)}")
     try:
         sources = tuple(values)
