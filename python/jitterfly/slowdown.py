@@ -122,6 +122,8 @@ class SlowdownTable:
                 f"on {_listed(few)} ranks the mean rests on fewer than {stats.ENOUGH_EVENTS} rare "
                 "events: its interval covers less often than is said; take more realizations"
             )
+        text += [f"{noise.kind}: {unused}" for noise in self.case.noise
+                 if (unused := noise.ignores(self.case.ranks))]  # fmt: skip
         if self.stopped:
             text.append("stopped: more ranks were asked for")
         return text
