@@ -86,6 +86,41 @@ def test_the_time_of_a_message_is_what_was_measured(tmp_path):
     assert (costs.send + costs.transit + costs.receive) * 1e-12 == pytest.approx(measured, 1e-3)
 
 
+def times_of(found, sizes):
+    network = jf.LogGOPS(**pairs(found.line.replace("?", "0s"), "network"))
+    costs = [network.costs(int(n)) for n in sizes]
+    return [(one.send + one.transit + one.receive) * 1e-12 for one in costs]
+
+
+@pytest.mark.parametrize("head", [OSU, IMB], ids=["osu", "imb"])
+def test_a_file_that_begins_with_long_messages(head, tmp_path):
+    """`osu_latency -m 65536:...`, `-msglen`: the network takes as long as was measured."""
+    least, between = 2**16, "   1000   " if head is IMB else "   "
+    sizes = [2**k for k in range(16, 20)]
+    times = [3.45 + 1e-4 * (n - 1) for n in sizes]
+    rows = [f"{n}{between}{t:.6f}" for n, t in zip(sizes, times, strict=True)]
+    found = read_parameters(written(tmp_path, head + "\n".join(rows) + "\n"))
+    assert pytest.approx(3.45e-6, rel=1e-3) == found.L
+    assert times_of(found, sizes) == pytest.approx([t * 1e-6 for t in times], rel=1e-3)
+    assert not any(" off at " in note for note in found.notes)
+    # Longer than in a line with one byte: no latency is left, which is said.
+    steep = f"{least}{between}10\n{2 * least}{between}30\n"
+    found = read_parameters(written(tmp_path, head + steep))
+    assert found.L == 0
+    notes = "\n".join(found.notes)
+    assert "G alone takes longer than the 10 µs of a message of 65,536 bytes" in notes
+    assert "off at" in notes
+
+
+def test_netgauge_that_begins_with_long_messages(tmp_path):
+    """Half a round trip of 1.8 µs at 1025 bytes holds 1024 G, 0.1024 µs."""
+    text = loggp()
+    text = text.replace("\n2049", "\n4097").replace("\n1025", "\n2049").replace("\n1 ", "\n1025 ")
+    found = read_parameters(written(tmp_path, text))
+    assert times_of(found, [1025]) == pytest.approx([1.8e-6])
+    assert (found.o, found.L) == (pytest.approx(0.3e-6), pytest.approx(1.0976e-6))
+
+
 def test_the_largest_message_decides(tmp_path):
     """Above 1 KiB another protocol: 2 µs more, and no more time a byte."""
     text = OSU + "".join(f"{n} {1 + n * 1e-3 if n <= 1024 else 4:.4f}\n" for n in SIZES)

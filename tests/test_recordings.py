@@ -159,11 +159,29 @@ def test_errors(three, options, message):
         jf.TraceNoise(starts=[0.0], durations=[1e-6], length="1ms", part="each")
 
 
-def test_a_part_without_detours_is_named(tmp_path):
-    parts = Detours([10], [5], 100), Detours([], [], 100)
-    noisefile.write(Measured(parts, "test"), tmp_path / "quiet.noise")
-    with pytest.raises(ValueError, match=r"quiet\.noise, part 1: there is no interval"):
+def test_a_part_without_detours_is_a_rank_without_noise(tmp_path):
+    """One isolated CPU of a cluster; 1 ps of its recording is no more than that."""
+    parts = Detours([10**7], [5 * 10**6], 10**8), Detours([], [], 10**8)
+    noisefile.write(Measured(parts, "test"), tmp_path / "some.noise")
+    noise = jf.TraceNoise(file=str(tmp_path / "some.noise"), part="each")
+    assert np.diff(intervals(noise, 0)).max() == pytest.approx(5e-6)
+    assert np.diff(intervals(noise, 1)).max(initial=0) <= 1e-12 * (1 + 1e-6)
+    assert noise.share() == pytest.approx(0.025)
+    noisefile.write(Measured(parts[1:] * 2, "test"), tmp_path / "quiet.noise")
+    with pytest.raises(ValueError, match=r"quiet\.noise, part 0: there is no interval"):
         jf.TraceNoise(file=str(tmp_path / "quiet.noise"), part="each")
+
+
+def test_parts_that_no_rank_replays_are_said(three):
+    """Two CPUs of two nodes and ranks_per_part = 2: the second node would be left out."""
+    noise = jf.TraceNoise(file=three, part="each", ranks_per_part=2)
+    case = jf.Case(4, network=NETWORK, noise=[noise])
+    words = "4 ranks with ranks_per_part = 2 replay 2 of its 3 parts"
+    with pytest.warns(jf.IneffectiveNoiseWarning, match=words):
+        jf.simulate(case, 10)
+    assert any(words in note for note in jf.slowdown(noise, [2, 4], realizations=10).notes())
+    jf.simulate(jf.Case(5, network=NETWORK, noise=[noise]), 10)
+    assert not any("parts" in note for note in jf.slowdown(noise, 5, realizations=10).notes())
 
 
 def test_the_core_refuses_what_is_no_recording():

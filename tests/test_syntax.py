@@ -78,6 +78,21 @@ def test_noise_texts(tmp_path):
             jf.Case(8, network=MACHINE, noise=[bad])
 
 
+def test_noise_realizations_and_seeds_in_python():
+    text, noise = "period=1ms,duration=10us", jf.PeriodicNoise("1ms", "10us")
+    machine = jf.LogGOPS("1us", "0.1us")
+    given = {"network": machine, "candidates": ["butterfly", "ring"]}
+    one = jf.advise(4, noise=text, realizations="1e2", seed="2^4", **given)
+    two = jf.advise(4, noise=[noise], realizations=100, seed=16, **given)
+    assert one.to_csv() == two.to_csv()
+    case = jf.Case(4, network=machine, noise=text)
+    assert (
+        jf.simulate(case, "1e1", seed="2^4").ticks == jf.simulate(case, 10, seed=16).ticks
+    ).all()
+    study = jf.Study("x", case=case, budget=jf.Budget(max=10), seed="2^4")
+    assert study.seed == 16
+
+
 def test_a_study_in_this_syntax():
     plain = parse_study(STUDY)
     text = STUDY

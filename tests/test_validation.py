@@ -321,10 +321,16 @@ def test_network(value):
 
 
 @pytest.mark.parametrize(
-    "value", [None, "x", jf.PeriodicNoise(1, 0), [1], {"period": 1}, np.array(3), np.zeros(1000)]
+    "value", [None, jf.PeriodicNoise(1, 0), [1], {"period": 1}, np.array(3), np.zeros(1000)]
 )
 def test_noise(value):
     check(lambda: case(noise=value), "noise must be a list of sources")
+
+
+def test_noise_as_one_text():
+    check(lambda: case(noise="x"), "noise[0]: file: x can not be read")
+    noise = jf.PeriodicNoise("1ms", "1us")
+    assert case(noise="period=1ms,duration=1us").noise == case(noise=[noise]).noise == (noise,)
 
 
 def test_many_noises():

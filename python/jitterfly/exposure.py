@@ -113,7 +113,7 @@ def check_exposed(
 
 
 def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
-    """Warn of each source that can hit nothing in a case that is simulated alone.
+    """Warn of each source that can hit nothing, or not all, in a case that is simulated alone.
 
     `stacklevel` is that of the caller's caller, unless told otherwise.
 
@@ -126,6 +126,9 @@ def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
         why = noise.misses(there)
         if why and _longest(noise, there) > 0:
             told = _nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
+            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
+        elif unused := noise.ignores(case.ranks):
+            told = f"noise.{i} ({noise.kind}): {unused}"
             warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
 
 

@@ -37,7 +37,7 @@ def advise(
     ranks: int | str | Sequence[int],
     *,
     network: Network,
-    noise: Sequence[Noise] = (),
+    noise: str | Sequence[Noise | str] = (),
     collective: str = "allreduce",
     message_bytes: int | str | Sequence[int] = 8,
     statistic: str = "mean",
@@ -49,7 +49,7 @@ def advise(
     work: Time = 0.0,
     realizations: int | None = None,
     seconds: float | None = None,
-    seed: int = 0,
+    seed: int | str = 0,
     backend: str = "auto",
     threads: int | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -69,7 +69,8 @@ def advise(
     network : Network
         What a message costs: `LogGOPS` or `Hockney`.
     noise : list of Noise
-        As in `Case`; several sources add up. Empty: a quiet machine, whose answer is exact.
+        As in `Case`, or text; several sources add up. Empty: a quiet machine, whose answer is
+        exact.
     collective : str
         "allreduce", "barrier", "broadcast", "reduce", "allgather" or "reduce_scatter".
     message_bytes : int, str or list of int
@@ -137,7 +138,7 @@ def advise(
     question = Question(
         ranks,  # type: ignore[arg-type]
         network=network,
-        noise=noise,
+        noise=noise,  # type: ignore[arg-type]
         collective=collective,
         message_bytes=message_bytes,  # type: ignore[arg-type]
         statistic=statistic,
@@ -149,6 +150,6 @@ def advise(
         work=work,  # type: ignore[arg-type]
         realizations=realizations,
         seconds=seconds,
-        seed=seed,
+        seed=seed,  # type: ignore[arg-type]
     )
     return search(question, backend=backend, threads=threads, progress=progress, started=started)

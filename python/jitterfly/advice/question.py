@@ -106,7 +106,7 @@ class Question:
         put("within", read_share(self.within, "within", 0.0, 1.0))
         put("confidence", read_share(self.confidence, "confidence", 0.5, 1.0, "0.95 or 95%"))
         put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
-        put("seed", check_integer(self.seed, "seed", 0, MOST_SEED))
+        put("seed", read_count(self.seed, "seed", 0, MOST_SEED))
         if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
             put("candidates", tuple(self.candidates))
         put("own", dict(self.own) if isinstance(self.own, Mapping) else self.own)

@@ -81,12 +81,16 @@ def of_lists(
 
 @lru_cache(maxsize=32)
 def of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Trace, ...]:
-    """The detours in a part of a file, or in each of its parts."""
+    """The detours in a part of a file, or in each of its parts.
+
+    Of several parts some may be without detours, such as those of isolated CPUs.
+    """
     from ..measured import Detours
 
     measured = files.read(path, sha256)
     each = isinstance(part, str) and part == "each"
     chosen = list(measured.parts) if each else files.choose(measured, part, file, each=True)
+    quiet = {i for i, one in enumerate(chosen) if isinstance(one, Detours) and not one.share}
     traces = []
     for number, one in enumerate(chosen):
         if not isinstance(one, Detours):
@@ -95,8 +99,14 @@ def of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Trace, ...]:
             raise ValueError(
                 f"file: {file} must hold detours in order of time, it holds {what}{advice}"
             )
-        where = f"file: {file}, part {number}" if each else f"file: {file}"
-        traces.append(joined(one.starts, one.starts + one.durations, one.length, where))
+        starts, ends = one.starts, one.starts + one.durations
+        where = f"file: {file}"
+        if each:
+            where += f", part {number}"
+            if number in quiet and len(quiet) < len(chosen):
+                # The engine replays at least one interval: a tick, which no recorder could see.
+                starts, ends = np.array([0], np.int64), np.array([1], np.int64)
+        traces.append(joined(starts, ends, one.length, where))
     return tuple(traces)
 
 

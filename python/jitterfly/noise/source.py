@@ -52,6 +52,10 @@ class Noise(Component, ABC):
     def misses(self, exposed: Exposed) -> str:
         """Why it can hit nothing, and what would change that; "" where it can."""
 
+    def ignores(self, ranks: int) -> str:
+        """What of it so many ranks leave out, such as recordings that none of them replays."""
+        return ""
+
     def share(self) -> float:
         """Part of the time for which its intervals take the CPU, where they act."""
         return 0.0
@@ -125,7 +129,9 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
         ValueError: something else is among them, or they leave the CPU no time.
     """
     rule = "noise must be a list of sources such as PeriodicNoise(...)"
-    if isinstance(values, (str, bytes, Mapping)):
+    if isinstance(values, str):
+        values = [values]
+    if isinstance(values, (bytes, Mapping)):
         raise ValueError(f"{rule}, got {shorten(values)}")
     try:
         sources = tuple(values)

@@ -16,8 +16,9 @@ def add_parser(commands: Any) -> None:
         "merge",
         help="join the recordings of many nodes in one file",
         description="Joins noise files, such as those that `srun jitterfly noise record` wrote, "
-        "into one with a part for each CPU of each node. In a study, a trace gives each rank its "
-        "node's (part = 'each') or all ranks the same (part = N), and a distribution takes the "
+        "into one with a part for each CPU of each node. In a study, a trace gives rank i the part "
+        "i // ranks_per_part, modulo the number of parts (part = 'each'), or all ranks the same "
+        "(part = N), and a distribution takes the "
         "durations of all (part = 'all').",
     )
     parser.add_argument("out", type=Path, metavar="OUT.noise")
