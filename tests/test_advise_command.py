@@ -220,7 +220,24 @@ def columns(lines, start):
     return rows
 
 
-def test_a_cell_says_slowdown_and_slower_than_whom(capsys):
+def test_equal_is_what_is_told_to_be_equal(capsys, monkeypatch):
+    """On a narrow terminal. One that may be 7 % slower is not said to be equal within 1 %."""
+    monkeypatch.setenv("COLUMNS", "80")
+    noise = "period=1ms,duration=10us,start=stationary"
+    machine = ["--network", "L=1us,o=0.2us", "--noise", noise]
+    names = "butterfly_after_1,butterfly_after_4,butterfly_after_all,reduce_broadcast"
+    assert run("--ranks", 64, *machine, "--statistic", "p99", "--candidates", names) == 0
+    text = capsys.readouterr().out
+    head = "butterfly_after_4 (equal: butterfly_after_all; not told from it: butterfly_after_1)"
+    assert head in text
+    assert "one at most 1 % slower than any in this cell (best: butterfly_after_4 1)" in text
+    table, *_ = text.split("  no room here for ")
+    assert max(map(len, table.splitlines()[3:])) <= 80
+    assert "no room here for faster, longer by, without noise" in text
+
+
+def test_a_cell_says_slowdown_and_slower_than_whom(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     machine = "L=1us,o=0.2us,g=0.1us,G=0.1ns"
     assert run("--ranks", 1024, "--network", machine, "--noise",
                "period=1ms,duration=10us,start=stationary", "--within", 0) == 0  # fmt: skip
@@ -243,7 +260,8 @@ def test_a_cell_says_slowdown_and_slower_than_whom(capsys):
     assert "  times, longer by, faster: compared with 1, butterfly_after_all" in lines
 
 
-def test_a_table_says_slowdown_and_marks_bounds(capsys):
+def test_a_table_says_slowdown_and_marks_bounds(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     machine = "L=1us,o=0.2us,g=0.1us,G=0.1ns,gamma=0.05ns"
     assert run("--ranks", "16,64", "--bytes", "8,1MiB", "--network", machine, "--noise",
                "period=1ms,duration=10us,start=stationary") == 0  # fmt: skip

@@ -226,7 +226,7 @@ def test_tolerance(drawn):
     draws = [1 + common + rng.exponential(s, 8192) for s in (0.1, 0.126)]
     assert cell_of(drawn(draws), 0.95).outcome == "winner"
     cell = cell_of(drawn(draws, within=0.05), 0.95)
-    assert cell.outcome == "equal"
+    assert cell.outcome == "near best"  # the second may be more than 5 % slower
     assert 1 < cell.at_most <= 1.05 + 1e-9
 
 
@@ -269,7 +269,9 @@ def test_states_agree_with_the_intervals_shown(drawn, statistic, within):
             elif one.state == "equal":
                 assert ratio[1] <= (1 + within) * (1 + 1e-12)
         assert first.versus == ""
-        assert cell.at_most <= 1 + within or cell.outcome != "equal"
+        assert cell.at_most <= 1 + within or cell.outcome not in ("equal", "near best")
+        others = [one.state for one in cell.ranking[1:]]
+        assert ("perhaps" in others) == (cell.outcome in ("near best", "no winner"))
     assert min(seen["perhaps"], seen["slower"], seen["best"]) > 3
     assert (seen["equal"] > 0) == (within > 0)
 
