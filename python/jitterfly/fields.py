@@ -27,8 +27,10 @@ MOST_THREADS = 1024
 
 _T = TypeVar("_T")
 _C = TypeVar("_C", bound="Component")
-_WORDS_SHOWN = 12
-_LETTERS_SHOWN = 200
+_WORDS_SHOWN = 20
+_LETTERS_SHOWN = 450
+_LEAST_PART = 3  # letters of a word that begins or ends another
+_MOST_HINTS = 3
 
 
 def check_integer(value: Any, name: str, low: int, high: int) -> int:
@@ -92,11 +94,17 @@ def check_keys(table: Any, allowed: Collection[str], where: str) -> None:
 
 
 def did_you_mean(word: Any, allowed: Collection[str]) -> str:
-    """``" (did you mean 'period'?)"``, or nothing when no word is close."""
+    """``" (did you mean 'period'?)"``, or nothing when no word is close.
+
+    Words that have it as a part come first: those that begin with it, then the others.
+    """
     if not isinstance(word, str):
         return ""
-    close = difflib.get_close_matches(word[:40], list(allowed)[:1000], n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    words, part = [str(one) for one in allowed][:1000], word[:40].lower()
+    whole = [one for one in words if len(part) >= _LEAST_PART and part in one.lower()]
+    begin = [one for one in whole if one.lower().startswith(part)]
+    close = (begin or whole)[:_MOST_HINTS] or difflib.get_close_matches(word[:40], words, n=1)
+    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
 def show_bound(value: int) -> str:
