@@ -224,6 +224,24 @@ def test_iterations_below_the_smallest(emulated, monkeypatch):
     assert "100% of the time was spent on writing" in text
 
 
+def test_a_busy_machine(emulated, monkeypatch):
+    """Half of the time others ran, in slices that are longer than all that is noise."""
+    result = Emulated.go
+
+    def go(self, **options):
+        result(self, **options)
+        self.result["preemptions"] = 2
+
+    total = round(SECONDS * 1e9 * GHZ)
+    emulated.detours = ((1000, total // 4), (total // 2, total // 4), (total - 5000, 300))
+    monkeypatch.setattr(emulated, "go", go)
+    text = record(SECONDS).source["untrusted"]
+    assert "other threads ran there for about 5" in text
+    assert "(2 times)" in text
+    emulated.detours = ((1000, total // 100),)
+    assert "untrusted" not in record(SECONDS).source
+
+
 def test_the_command_says_it_first(emulated, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     emulated.detours = tuple((100 * i, 2600) for i in range(1, 300))

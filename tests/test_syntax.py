@@ -58,6 +58,19 @@ def test_ranges(text, numbers):
     assert jf.Axis("ranks", text).points == jf.Axis("ranks", numbers).points
 
 
+def test_network_texts():
+    """alpha and beta are Hockney's; Python takes what --network takes."""
+    assert jf.Case(8, network="L=1us,o=0.1us,G=0.1ns").network == MACHINE
+    table = {"ranks": 8, "network": "alpha=1us,beta=1ns"}
+    assert jf.Case.from_dict(table).network == jf.Hockney("1us", "1ns")
+    found = jf.slowdown([NOISE], 4, network="L=1us,o=0.1us,G=0.1ns", realizations=10)
+    assert found.case.network == MACHINE
+    with pytest.raises(ValueError, match=r"^network must be a Network such as .*, got 5$"):
+        jf.Case(8, network=5)
+    with pytest.raises(ValueError, match=r"^network must look like key=value"):
+        jf.advise(8, network="loggops")
+
+
 @pytest.mark.parametrize(
     "text", ["64..1000", "9..5+1", "5..9+0", "5..9+x", "8..64/2/3", "1..1e9+1"]
 )

@@ -57,6 +57,7 @@ from .noise import (
     StepNoise,
     TraceNoise,
 )
+from .noise.files import UntrustedNoiseWarning
 from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
 from .program import row_labels
 from .result import Result
@@ -126,6 +127,7 @@ __all__ = [
     "Time",
     "TraceNoise",
     "TreeBarrier",
+    "UntrustedNoiseWarning",
     "__version__",
     "advise",
     "congestion",

@@ -24,11 +24,13 @@ ranges   64..8192 is all powers of two from 64 to 8192; 64..8192/2 every second 
          100..500+100 is 100, 200, ... 500, and the last
 times    seconds, or with a unit: 10us (s, ms, us, ns, ps)
 shares   0.01 or 1%
-noise    a noise file (`jitterfly noise record`, `import`), which every rank replays; or KEY=VALUE,
+noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
+         keys, such as all.noise,part=each; or KEY=VALUE,
          such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
          without a kind), trace (file, part, ...), renewal, step, message, jitter
+network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney)
 TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",
-noise = ["node.noise", "period=1ms,duration=10us"].
+network = "L=1us,o=200ns", noise = ["node.noise", "period=1ms,duration=10us"].
 """
 
 _NUMBER = re.compile(
@@ -154,14 +156,32 @@ def read_pairs(text: str, name: str) -> dict[str, Any]:
     return table
 
 
-def read_noise(value: Any, name: str = "noise") -> Any:
-    """The table of a noise source from text: a noise file, or ``"key=value,key=value"``.
+def read_network(value: Any, name: str = "network") -> Any:
+    """The table of a network from text: LogGOPS without a kind, Hockney where alpha or beta is.
 
     What is no text stays as it is.
 
     Examples
     --------
-    >>> read_noise("node.noise"), read_noise("file=node.noise,part=1")
+    >>> read_network("L=1us,o=200ns")
+    {'kind': 'loggops', 'L': '1us', 'o': '200ns'}
+    >>> read_network("alpha=1us,beta=1ns")
+    {'kind': 'hockney', 'alpha': '1us', 'beta': '1ns'}
+    """
+    if not isinstance(value, str):
+        return value
+    table = read_pairs(value, name)
+    return {"kind": "hockney" if table.keys() & {"alpha", "beta"} else "loggops"} | table
+
+
+def read_noise(value: Any, name: str = "noise") -> Any:
+    """The table of a noise source from text: a noise file, or ``"key=value,key=value"``.
+
+    More keys may follow the file. What is no text stays as it is.
+
+    Examples
+    --------
+    >>> read_noise("node.noise"), read_noise("node.noise,part=1")
     ({'kind': 'trace', 'file': 'node.noise'}, {'kind': 'trace', 'file': 'node.noise', 'part': 1})
     >>> read_noise("period=1ms,duration=10us")
     {'kind': 'periodic', 'period': '1ms', 'duration': '10us'}
@@ -170,8 +190,11 @@ def read_noise(value: Any, name: str = "noise") -> Any:
         return value
     if not value.strip():
         raise ValueError(f"{name} must be a noise file, or key=value,key=value; got {value!r}")
+    file, comma, more = value.partition(",")
     if "=" not in value:
         return {"kind": "trace", "file": value}
+    if comma and "=" not in file:
+        return {"kind": "trace", "file": file.strip()} | read_pairs(more, name)
     table = read_pairs(value, name)
     return {"kind": "trace" if "file" in table else "periodic"} | table
 

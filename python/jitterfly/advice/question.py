@@ -9,7 +9,7 @@ from typing import Any
 from ..algorithms import MOST_ROUNDS, Algorithm
 from ..case import MOST_CYCLES
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, shorten, show_number
-from ..network import MOST_BYTES, Network
+from ..network import MOST_BYTES, Network, check_network
 from ..noise import Noise, check_sources
 from ..syntax import read_bytes, read_count, read_ranks, read_share
 from ..units import Seconds
@@ -91,10 +91,7 @@ class Question:
             object.__setattr__(self, name, value)
 
         check_choice(self.collective, "collective", COLLECTIVES)
-        if not isinstance(self.network, Network):
-            raise ValueError(
-                f"network must be a Network such as LogGOPS(...), got {shorten(self.network)}"
-            )
+        put("network", check_network(self.network))
         put("noise", check_sources(self.noise))
         put("ranks", tuple(sorted(read_ranks(self.ranks, "ranks"))))
         for count in self.ranks:

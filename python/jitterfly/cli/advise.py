@@ -11,7 +11,7 @@ from typing import Any
 from ..fields import MOST_THREADS
 from ..units import parse_seconds
 from .advise_line import Line
-from .options import add_backend, integer, noises, pairs, tell_understood, value
+from .options import add_backend, integer, noises, tell_understood, value
 from .output import add_json, check_out, print_json, remove_picture
 from .progress import Phases
 
@@ -71,6 +71,7 @@ def add_parser(commands: Any) -> None:
 def _run(chosen: argparse.Namespace) -> int | None:
     from ..advice import search, tell
     from ..plots import draw
+    from . import terminal
 
     if chosen.candidates == "list":
         print("\n".join(_list(chosen)))
@@ -97,7 +98,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     names: list[str] = []
     kept = _is_less(found, before)
     if not chosen.json:
-        print("\n".join(tell.lines(found)), flush=True)
+        print("\n".join(tell.lines(found, terminal.width())), flush=True)
     if chosen.out is not None and not kept:
         with Phases(begun=started) as phases:
             phases("drawing the picture")
@@ -141,6 +142,7 @@ def _list(chosen: argparse.Namespace) -> list[str]:
 
 def _question(chosen: argparse.Namespace) -> Any:
     from ..advice.reading import load_question, read_question
+    from ..syntax import read_network
 
     given: dict[str, Any] = {
         name: getattr(chosen, name) for name in _FIELDS if getattr(chosen, name) is not None
@@ -149,7 +151,7 @@ def _question(chosen: argparse.Namespace) -> Any:
         if getattr(chosen, option) is not None:
             given[field] = getattr(chosen, option)
     if chosen.network is not None:
-        given["network"] = {"kind": "loggops"} | pairs(chosen.network, "network")
+        given["network"] = read_network(chosen.network, "--network")
     if chosen.noise is not None:
         given["noise"] = noises(chosen.noise)
     if chosen.candidates is not None:

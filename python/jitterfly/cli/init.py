@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .options import noises, pairs, size
+from .options import noises, size
 
 EPILOG = """\
 examples:
@@ -172,8 +172,9 @@ def _ranks(text: str) -> list[int]:
 
 def _network(text: str) -> dict[str, Any]:
     from ..network import Network
+    from ..syntax import read_network
 
-    fields = {"kind": "loggops"} | pairs(text, "network")
+    fields: dict[str, Any] = read_network(text, "--network")
     Network.from_dict(fields, "--network")
     return fields
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from .options import add_backend, integer, noises, pairs, size, tell_understood
+from .options import add_backend, integer, noises, size, tell_understood
 from .output import add_json, check_out, plain, print_json, remove_picture
 from .progress import Phases
 
@@ -64,14 +64,12 @@ def _run(chosen: argparse.Namespace) -> int:
     from ..noise import Noise
     from ..plots import draw
     from ..slowdown import USUAL_NETWORK, USUAL_REALIZATIONS, slowdown
-    from ..syntax import read_ranks
+    from ..syntax import read_network, read_ranks
 
     started = time.monotonic()
     network: Network = USUAL_NETWORK
     if chosen.network is not None:
-        network = Network.from_dict(
-            {"kind": "loggops"} | pairs(chosen.network, "network"), "--network"
-        )
+        network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
     if chosen.out is None and chosen.force:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -45,4 +46,4 @@ def _run(chosen: argparse.Namespace) -> None:
     print("\n".join(wording.lines(merged)))
     for note in merged.notes:
         print(f"note: {note}")
-    print(f"next: jitterfly noise show {out}")
+    print(f"next: jitterfly slowdown --noise {shlex.quote(str(out))},part=each --ranks 64..8192")
