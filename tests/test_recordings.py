@@ -132,6 +132,21 @@ def test_share_and_longest_delay_are_of_all_parts(three):
     assert each.lookahead() == max(part.lookahead() for part in parts)
 
 
+def test_the_busiest_part_must_leave_the_cpu_time(tmp_path):
+    """Its rank would never end, whatever the mean of all parts is."""
+    length = 10**10
+    parts = Detours([0], [9 * 10**9], length), Detours([0], [10**7], length)
+    noisefile.write(Measured(parts, "test"), tmp_path / "busy.noise")
+    each = jf.TraceNoise(file=str(tmp_path / "busy.noise"), part="each")
+    assert each.share() == pytest.approx(0.4505)
+    assert each.largest_share() == pytest.approx(0.9)
+    other = jf.PeriodicNoise("10ms", "4.5ms", start="stationary")
+    with pytest.raises(ValueError, match=r"they take 0\.9 \+ 0\.45 of the compute phase"):
+        jf.Case(2, network=NETWORK, noise=[each, other])
+    other = jf.PeriodicNoise("10ms", "0.5ms", start="stationary")
+    assert jf.Case(2, network=NETWORK, noise=[each, other]).noise == (each, other)
+
+
 def test_in_a_study(three, tmp_path):
     noise = {"kind": "trace", "file": three, "part": "each", "ranks_per_part": 2}
     table = {"ranks": 8, "network": NETWORK.to_dict(), "work": "1ms", "noise": [noise]}

@@ -190,6 +190,9 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         traces = self.replayed()
         return sum(trace.share() for trace in traces) / len(traces)
 
+    def largest_share(self) -> float:
+        return max(trace.share() for trace in self.replayed())
+
     def intervals_in(self, ticks: int) -> float:
         return max(len(trace.starts) * ticks / trace.length for trace in self.replayed())
 
