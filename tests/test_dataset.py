@@ -117,6 +117,24 @@ def test_axes(out, text, name, values, units):
     assert list(dict.fromkeys(table[name])) == values
 
 
+def test_without_axes(out):
+    """One place: each variable has the dimensions that are left."""
+    head, axes = STUDY.split("[axes.ranks]")
+    text = head.replace("[case]", "[case]\nranks = 4").replace('"100us"', '"100us", duration = "1us"')
+    store = make(out, study(f"{text}[observables{axes.partition('[observables')[2]}"))
+    found = to_xarray(store)
+    assert found.estimate.dims == ("observable", "statistic")
+    assert found.realizations.dims == ()
+    assert int(found.realizations) == 200
+    mean = store.estimate(store.places[0], "gain", "mean")
+    assert float(found.estimate.sel(observable="gain", statistic="mean")) == mean.value
+    for suffix in (".nc", ".zarr", ".csv", ".parquet"):
+        export(store, out.with_suffix(suffix))
+    with xr.open_dataset(out.with_suffix(".nc")) as read:
+        xr.testing.assert_identical(read.load(), found)
+    assert len(pandas.read_parquet(out.with_suffix(".parquet"))) == 10 + 11
+
+
 def test_what_is_missing_is_nan(out):
     """A place that was not run, and an observable that only some places have."""
     described = study(text=STUDY.replace("after = 1", 'after = "all"').replace("T = 1", "T = 3"))

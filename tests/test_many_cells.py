@@ -13,7 +13,7 @@ from jitterfly.store import store as stores
 from jitterfly.store.bundle import Bundle
 from jitterfly.store.merge import merge
 from jitterfly.store.recordfile import RecordFile
-from jitterfly.store.records import RAW, SUMMARY, Identity
+from jitterfly.store.records import MAGIC, RAW, SUMMARY, Identity
 from jitterfly.store.store import Store
 
 
@@ -171,6 +171,26 @@ def test_a_shared_file_cut_at_every_byte(tmp_path, capsys):
         lines = set(capsys.readouterr().err.splitlines())
         assert len(lines) <= 1  # once, not for each cell
         assert all("is no whole record; it counts as missing" in line for line in lines)
+
+
+def test_a_torn_record_that_looks_like_records_inside(tmp_path, capsys):
+    """It goes as a whole: what is left of it would claim what is written behind it."""
+    path = tmp_path / "3f.jfr"
+    filled(path)
+    good = path.stat().st_size
+    other = Identity(SUMMARY, "3f" + "d" * 14, 5, 1, ())
+    payload = b"x" * 100 + MAGIC + b"y" * 4000 + MAGIC
+    RecordFile(Bundle(path, shared=True), other).append_summary(0, 5, payload)
+    content = path.read_bytes()
+    for length in (good + 300, good + 1000, len(content) - 1):
+        path.write_bytes(content[:length])
+        bundle = Bundle(path, shared=True)
+        for first in range(10, 400, 10):
+            for cell in CELLS:
+                RecordFile(bundle, cell).append_samples(first, samples(cell, first, first + 10))
+        capsys.readouterr()
+        assert check(bundle) == check(Bundle(path, shared=True)) == [[(0, 400)]] * 3
+        assert capsys.readouterr().err == ""
 
 
 def test_damage_in_a_shared_file_costs_one_cell(tmp_path, capsys):

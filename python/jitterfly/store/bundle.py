@@ -68,7 +68,10 @@ class Bundle:
                         self._end = found.entry.offset + found.entry.size
                     else:
                         wrong.append(found)
-                        self._end = max(self._end, found.end)
+                        # What is not whole goes when the next record is written: it may say that
+                        # it is longer, and would hide the records behind it.
+                        if found.end > found.offset:
+                            self._end = found.end
         except FileNotFoundError:
             return {}
         middle = [found for found in wrong if found.offset < self._end]

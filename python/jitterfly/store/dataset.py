@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,13 +54,13 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
     names = {"observable": about["observables"], "statistic": about["statistics"]}
     axes = numbers.axis_names
     shape = tuple(len(labels) for labels in about["labels"])
-    here = tuple(arrays["at"].T)
+    here = np.ravel_multi_index(tuple(arrays["at"].T), shape) if axes else [0]
 
     def spread(values: Any) -> Any:
         """From places, the product of the axes, to axes."""
-        full = np.empty(shape + values.shape[1:], values.dtype)
+        full = np.empty((math.prod(shape), *values.shape[1:]), values.dtype)
         full[here] = values
-        return full
+        return full.reshape(shape + values.shape[1:])
 
     inner = [*axes, "observable", "statistic"]
     data: dict[str, Any] = {
