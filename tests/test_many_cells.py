@@ -1,5 +1,6 @@
 """Large studies: few files, and commands on them that answer soon."""
 
+import json
 import os
 import re
 import subprocess
@@ -88,6 +89,62 @@ def test_a_study_that_became_small_goes_on_in_shared_files(out, shared, monkeypa
     more = study(old="max = 200", new="max = 300")
     assert numbers(make(out, more)) == numbers(make(out.with_name("one"), more))
     assert records(out) == before
+
+
+def format_of(path):
+    return json.loads((path / "store.json").read_text())["format"]
+
+
+def test_programs_that_do_not_know_shared_files_refuse_them(out, monkeypatch):
+    """They would find no records. A store of own files stays one that they read."""
+    make(out, study())
+    assert format_of(out) == 2
+    make(out, study(old="max = 200", new="max = 300"))
+    assert format_of(out) == 2
+    own = numbers(Store.open(out))
+    monkeypatch.setattr(stores, "MOST_OWN_FILES", 0)
+    make(out, study(old="values = [4, 8]", new="values = [4, 8, 16]"))
+    assert format_of(out) == 3
+    monkeypatch.undo()
+    again = make(out, study(old="max = 200", new="max = 300"))
+    assert format_of(out) == 3  # the files are still there
+    assert numbers(again) == own
+    (out / "store.json").unlink()
+    make(out, study(old="max = 200", new="max = 300"))
+    assert format_of(out) == 3
+    merge(out.with_name("merged"), [out])
+    assert format_of(out.with_name("merged")) == 2  # it has few cells, in files of their own
+
+
+def test_shared_files_that_were_written_as_format_2_are_read_and_gone_on_with(out, shared):
+    """As versions between two releases wrote them."""
+    before = numbers(make(out, study()))
+    meta = json.loads((out / "store.json").read_text())
+    (out / "store.json").write_text(json.dumps(meta | {"format": 2}))
+    assert numbers(Store.open(out)) == before
+    assert numbers(make(out, study())) == before
+    assert format_of(out) == 3
+
+
+@pytest.mark.parametrize("period", [0, 7, 30, 59])
+def test_a_smaller_study_goes_on_without_store_json(out, shared, period):
+    """Whichever of its cells are the first in files that many share."""
+    text = many(60)
+    make(out, study(text))
+    (out / "store.json").unlink()
+    axis = '[axes.period]\npath = "noise.0.period"\nvalues = '
+    head, _, rest = text.partition(axis)
+    small = f'{head}{axis}["{100 + period}us"]{rest[rest.index("]") + 1 :]}'
+    store = make(out, study(small))
+    assert all(store.complete(place) for place in store.places)
+
+
+def test_another_study_does_not_go_on_without_store_json(out, shared):
+    make(out, study())
+    (out / "store.json").unlink()
+    other = study(old='period = "100us"', new='period = "101us"')
+    with pytest.raises(ValueError, match="cells that this study does not have"):
+        make(out, other)
 
 
 def test_shards_of_shared_and_own_files_are_one_run(out, monkeypatch):

@@ -87,10 +87,18 @@ class Bundle:
     def refresh(self) -> None:
         """Look again if the file is not as it was left: where there are no locks, others write."""
         self.behind.wait()
-        if self._by_id is not None:
-            size = self.path.stat().st_size if self.path.exists() else 0
-            if size != self._size:
-                self._forget()
+        if self._by_id is not None and self._size_now() != self._size:
+            self._forget()
+
+    def is_undisturbed(self) -> bool:
+        """Whether all that is in the file is known here, and was since the first look at it."""
+        self.behind.wait()
+        if self.looks > 1:  # what was read before the others is not of all records
+            return False
+        return self._by_id is None or self._size_now() == self._size
+
+    def _size_now(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
 
     def append(self, identity: Identity, pack: Callable[[], bytearray]) -> None:
         """Add the record of `identity` that `pack` makes; it is made where it is written.

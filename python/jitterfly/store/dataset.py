@@ -14,12 +14,6 @@ from .table import Numbers
 if TYPE_CHECKING:
     import xarray
 
-#: Units of the fields of a case, by the last part of their path; the others are numbers.
-UNITS = {
-    **dict.fromkeys(("alpha", "L", "o", "g", "period", "duration", "work"), "s"),
-    **dict.fromkeys(("beta", "gamma", "G", "O"), "s/B"),
-    "message_bytes": "B",
-}
 MIXED = "as the coordinate unit says of each observable"
 _LONG = {
     "estimate": "value of a statistic of an observable",
@@ -116,10 +110,9 @@ def _described(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.Dataset
         dataset[key].attrs["units"] = MIXED if shared is None else shared or "1"
     for key in ("relative_error", "realizations"):
         dataset[key].attrs["units"] = "1"
-    for name, rule, path in about["axes"]:
+    for name, unit in about["axes"]:
         coordinate = dataset[name]
         coordinate.attrs["long_name"] = name
         if coordinate.dtype.kind in "iuf":
-            field = "" if rule else path.rpartition(".")[2]
-            coordinate.attrs["units"] = UNITS.get(field, "1")
+            coordinate.attrs["units"] = unit or "1"
     return dataset
