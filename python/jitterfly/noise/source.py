@@ -156,7 +156,9 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
 def _check_share(sources: Sequence[Noise]) -> None:
     """Raise ValueError if intervals may take all of the CPU, so that no work would ever end."""
     for phase in ("compute", "communication"):
-        acting = [s.largest_share() for s in sources if getattr(s, "during", "all") in ("all", phase)]
+        acting = [
+            s.largest_share() for s in sources if getattr(s, "during", "all") in ("all", phase)
+        ]
         shares = [share for share in acting if share > 0]
         if len(shares) > 1 and sum(shares) >= 1:
             told = " + ".join(f"{share:.3g}" for share in shares)

@@ -35,8 +35,8 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         study's file.
     part : int or "each", optional
         Which part (CPU, run) of a file that has several, from 0. "each": with P parts, rank i
-        replays part ``i // ranks_per_part mod P``, from an offset that is drawn for it. The ranks of
-        a part without detours are never interrupted.
+        replays part ``i // ranks_per_part mod P``, from an offset that is drawn for it. The ranks
+        of a part without detours are never interrupted.
     ranks_per_part : int, optional
         With "each": how many consecutive ranks replay the same part, such as the ranks of a node of
         which one CPU was recorded. 1 where it is left out.
