@@ -4,6 +4,7 @@ Every entry that opens a file answers each of them in a moment, with one line th
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from jitterfly import files
 from jitterfly.cli import main
+from jitterfly.studies.reading import load_case, load_study
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 
@@ -224,3 +226,13 @@ with suppress(ImportError):
     import matplotlib as mpl
 
     mpl.use("agg")
+
+
+@pytest.mark.parametrize("load", [load_case, load_study])
+def test_errors_name_a_file_once(load, tmp_path):
+    (tmp_path / "bad.toml").write_bytes(b"ranks = 4 # \xff\n")
+    (tmp_path / "worse.toml").write_text("ranks = ")
+    for path in (tmp_path / "bad.toml", tmp_path / "worse.toml", Path("/dev/zero")):
+        with pytest.raises(ValueError, match="^" + re.escape(str(path))) as caught:
+            load(path)
+        assert str(caught.value).count(str(path)) == 1

@@ -64,6 +64,18 @@ def test_a_pingpong(head, tmp_path):
     assert "o is not determined" not in "\n".join(with_o.notes)
 
 
+def test_latencies_of_gpu_memory_are_those_of_a_pingpong(tmp_path):
+    found = read_parameters(written(tmp_path, pingpong(OSU.replace("MPI", "MPI-CUDA"))))
+    assert pytest.approx(1.4e-6) == found.L
+
+
+@pytest.mark.parametrize("test", ["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Bcast"])
+def test_latencies_of_other_tests_are_not_those_of_a_pingpong(test, tmp_path):
+    """One-sided ones hold a flush, and those of collectives many messages."""
+    with pytest.raises(ValueError, match=r"x\.out"):
+        read_parameters(written(tmp_path, pingpong(OSU.replace("MPI", test))))
+
+
 def test_netgauge(tmp_path):
     found = read_parameters(written(tmp_path, loggp()))
     assert (found.L, found.o) == (pytest.approx(1.2e-6), pytest.approx(0.3e-6))

@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import shutil
 import subprocess
 import sys
 
@@ -116,6 +117,8 @@ def test_a_store_that_nothing_was_run_for_shows_itself(tmp_path):
     study = jf.Study("none", case=CASE, axes=axes, budget=jf.Budget(max=9))
     with jf.Store.create(tmp_path / "none", study) as store:
         assert "0 places" not in store._repr_html_()
+        assert "<td>" not in store._repr_html_()
+        shutil.rmtree(tmp_path / "none")
         assert "<td>" not in store._repr_html_()
 
 

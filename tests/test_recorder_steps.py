@@ -73,6 +73,21 @@ def test_a_loop_that_is_faster_than_its_clock():
     assert (found.smallest, found.regular, found.step) == (0, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("taken", "step"),
+    [
+        ([24] * 65536, 1),  # one length says nothing
+        ([24] * 65500 + [26] * 30 + [5000] * 6, 2),  # a rare one says something
+        ([24] * 65500 + [25] + [27] * 30, 1),
+        ([52] * 60000 + [78] * 20 + [104], 26),
+        ([24] * 65536 + [5000] * 6, 1),  # a detour does not
+    ],
+)
+def test_a_loop_of_constant_length_is_no_coarse_counter(taken, step):
+    assert iteration(taken).step == step
+    assert iteration(taken).smallest == iteration(taken).regular == min(taken)
+
+
 def test_detours_do_not_pass_for_steps():
     """A CPU that is shared has most of its time in detours; hardly two of them are equal."""
     rng = np.random.default_rng(1)

@@ -415,6 +415,18 @@ def test_durations_work_and_order():
     assert parse_study(study.to_toml()) == study
 
 
+def test_sizes_may_be_text_where_an_axis_is_derived():
+    case = {"ranks": 8, "network": {"kind": "loggops", "L": "1us", "o": "1us", "G": "1ns"}}
+    case["noise"] = [{"kind": "periodic", "period": "1ms"}]
+    axis = Axis.derived("T_comm / D", by="noise.0.duration", values=[0.5, 1.0])
+    ways = [
+        Study("x", case=case | {"message_bytes": size}, axes=[axis], budget=Budget(max=1)).places()
+        for size in (8192, "8K")
+    ]
+    noise = [[place.cells[0].case.noise for place in places] for places in ways]
+    assert noise[0] == noise[1]
+
+
 def test_a_period_or_a_duration_is_solved_for_as_well():
     for rule, by, value, field in [
         ("D / P", "noise.0.period", 0.01, ("period", 1e-3)),

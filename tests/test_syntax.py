@@ -12,7 +12,14 @@ from jitterfly.cli import main
 from jitterfly.store import Store
 from jitterfly.studies.reading import parse_study
 from jitterfly.studies.schema import BaseReplaced
-from jitterfly.syntax import read_bytes, read_count, read_noise, read_ranks, read_size
+from jitterfly.syntax import (
+    read_bytes,
+    read_count,
+    read_noise,
+    read_ranks,
+    read_share,
+    read_size,
+)
 
 NETWORK = {"kind": "loggops", "L": "1us", "o": "0.1us", "G": "0.1ns"}
 MACHINE = jf.LogGOPS(L="1us", o="0.1us", G="0.1ns")
@@ -77,6 +84,37 @@ def test_network_texts():
 def test_bad_ranges(text):
     with pytest.raises(ValueError, match=r"^ranks"):
         read_ranks(text, "ranks")
+
+
+@pytest.mark.parametrize(
+    ("value", "share"),
+    [("1%", 0.01), (" 0.5 % ", 0.005), (".1", 0.1), ("1e-3", 1e-3), ("1/8", 0.125), (0, 0.0),
+     ("0", 0.0), (0.25, 0.25)],
+)  # fmt: skip
+def test_shares(value, share):
+    assert read_share(value, "within", 0, 1) == share
+
+
+@pytest.mark.parametrize(
+    "text", ["1e9999999999", "1e-9999999999", "1e9999999999%", "1/0", "0/0", "1e", "1" * 500, "%"]
+)
+def test_shares_that_are_none(text):
+    """At once: a number of 10^10 digits is not made."""
+    with pytest.raises(ValueError, match="within must be a share"):
+        read_share(text, "within", 0, 1)
+
+
+def test_entries_of_a_list_are_read_as_single_numbers():
+    assert read_ranks([1e3, "2e3", np.float64(64)], "ranks") == [1000, 2000, 64]
+    assert read_ranks(1e3, "ranks") == [read_count(1e3, "ranks")] == [1000]
+    assert read_bytes([1e3, "1K"], "bytes") == [1000, 1024]
+    points = jf.Axis("ranks", [1e3, 2000]).points
+    assert points == jf.Axis("ranks", "1e3,2e3").points
+    assert [point.label for point in points] == ["1000", "2000"]
+    with pytest.raises(ValueError, match=r"^ranks must be an integer"):
+        read_ranks([2.0], "ranks")  # rather a time in the wrong place
+    with pytest.raises(ValueError, match="ranks has the value 7 twice"):
+        read_ranks([*range(9999), 7], "ranks")
 
 
 def test_noise_texts(tmp_path):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_origin
 
 import numpy as np
 import numpy.typing as npt
@@ -176,14 +177,39 @@ def frozen_dataclass(*, eq: bool = True) -> Callable[[type[_T]], type[_T]]:
 
     def make(cls: type[_T]) -> type[_T]:
         for name, annotation in inspect.get_annotations(cls).items():
-            descriptor: Any = vars(sys.modules[cls.__module__]).get(annotation)
-            if hasattr(descriptor, "__set__") and name not in vars(cls):
+            descriptor = _descriptor(cls, name, annotation)
+            if descriptor is not None and name not in vars(cls):
                 setattr(cls, name, descriptor())
                 vars(cls)[name].__set_name__(cls, name)
         made: type[_T] = dataclasses.dataclass(frozen=True, eq=eq)(cls)
         return made
 
     return make
+
+
+def _descriptor(cls: type[Any], name: str, annotation: Any) -> Any:
+    """The descriptor that an annotation names, or None where it is another type.
+
+    Raises
+    ------
+    TypeError
+        What it names is not known where the class is made: a descriptor would not be seen, and the
+        field be neither read nor checked.
+    """
+    found: Any = annotation
+    if isinstance(annotation, str):
+        if re.match(r"(typing\.)?(ClassVar|InitVar)\b", annotation) or name in vars(cls):
+            return None
+        try:
+            found = eval(annotation, vars(sys.modules[cls.__module__]), dict(vars(cls)))
+        except NameError as error:
+            raise TypeError(
+                f"{cls.__name__}.{name}: {error}; what a field without a default is declared with "
+                "must be imported where the module runs, not for type checkers only"
+            ) from None
+    if hasattr(get_origin(found), "__set__"):
+        raise TypeError(f"{cls.__name__}.{name}: {annotation} must have a default")
+    return found if hasattr(found, "__set__") else None
 
 
 class Component(Dataclass):

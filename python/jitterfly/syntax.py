@@ -6,7 +6,9 @@ The same on the command line, in TOML and in Python. Times: `units.parse_seconds
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -36,6 +38,10 @@ network = "L=1us,o=200ns", noise = ["node.noise", "period=1ms,duration=10us"].
 _NUMBER = re.compile(
     r"\s*(?:2\^([0-9]{1,2})|([0-9]{1,19}(?:\.[0-9]{1,19})?(?:[eE][0-9]{1,2})?))"
     r"\s*([A-Za-z]{0,3})\s*"
+)
+_SHARE = re.compile(
+    r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?"
+    r"|[0-9]{1,30}/[0-9]{1,30})\s*(%?)"
 )
 _SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
 # TOML and Python have no other 1e6. A small float is rather a time or a share in the wrong place.
@@ -91,7 +97,7 @@ def read_ranks(value: Any, name: str) -> list[int]:
     >>> read_ranks("100..350+100", "ranks")
     [100, 200, 300, 350]
     """
-    return _listed(value, name, lambda text: _one(text, name, False))
+    return _listed(value, name, False)
 
 
 def read_bytes(value: Any, name: str) -> list[int]:
@@ -104,7 +110,7 @@ def read_bytes(value: Any, name: str) -> list[int]:
     >>> read_bytes(["1KiB..4KiB", 7], "bytes")
     [1024, 2048, 4096, 7]
     """
-    return _listed(value, name, lambda text: _one(text, name, True))
+    return _listed(value, name, True)
 
 
 def read_share(
@@ -117,18 +123,14 @@ def read_share(
     >>> read_share("1%", "within", 0, 1), read_share("0.05", "within", 0, 1)
     (0.01, 0.05)
     """
-    text = value.strip() if isinstance(value, str) else value
-    try:
-        if isinstance(text, str) and text.endswith("%"):
-            found = float(Fraction(text[:-1].strip()) / 100)
-        elif isinstance(text, str):
-            found = float(Fraction(text))
-        elif isinstance(text, (int, float, np.number)) and not isinstance(text, bool):
-            found = float(text)
-        else:
-            found = -1.0
-    except (ValueError, ZeroDivisionError, OverflowError):
-        found = -1.0
+    found = -1.0
+    if isinstance(value, str):
+        match = _SHARE.fullmatch(value.strip())
+        with suppress(ZeroDivisionError):
+            found = float(Fraction(match[1]) / (100 if match[2] else 1)) if match else -1.0
+    elif isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            found = float(value)
     if not low <= found < high:
         raise ValueError(
             f"{name} must be a share from {show_number(low)} to below {show_number(high)} "
@@ -239,6 +241,8 @@ def read_values(values: Any, path: str, name: str) -> Any:
             found += _range(value, name, lambda text: _one(text, name, sizes))
         elif isinstance(value, str) and numbers and (sizes or is_number(value)):
             found.append(_one(value, name, sizes))
+        elif numbers and _is_whole_float(value):
+            found.append(int(value))
         else:
             found.append(value.strip() if isinstance(value, str) else value)
     return found
@@ -262,13 +266,23 @@ def _single(value: Any, name: str, low: int, high: int, units: bool) -> int:
             f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}, as text such "
             f"as 8K or 1KiB also with a unit ({', '.join(BYTES)}; K is KiB), got {shorten(value)}"
         )
-    elif isinstance(value, float) and value >= _LEAST_FLOAT and value.is_integer():
+    elif _is_whole_float(value):
         value = int(value)
     return check_integer(value, name, low, high)
 
 
-def _listed(value: Any, name: str, read: Callable[[str], int]) -> list[int]:
-    parts = [value] if isinstance(value, (str, int, np.integer)) else value
+def _is_whole_float(value: Any) -> bool:
+    """Whether it is a count written as 1e6."""
+    number = isinstance(value, (float, np.floating))
+    return number and value >= _LEAST_FLOAT and float(value).is_integer()
+
+
+def _listed(value: Any, name: str, units: bool) -> list[int]:
+    def read(text: str) -> int:
+        return _one(text, name, units)
+
+    single = isinstance(value, (str, int, float, np.number))
+    parts = [value] if single else value
     if not isinstance(parts, (list, tuple, range, np.ndarray)):
         raise ValueError(f"{name} must be a number, text or a list of them, got {shorten(value)}")
     found: list[int] = []
@@ -277,10 +291,10 @@ def _listed(value: Any, name: str, read: Callable[[str], int]) -> list[int]:
             for piece in part.split(","):
                 found += _range(piece, name, read)
         else:
-            found.append(check_integer(part, name, 0, 2**62))
+            found.append(_single(part, name, 0, 2**62, units))
     if not found or len(found) > _MOST:
         raise ValueError(f"{name} must hold from 1 to {_MOST} values, got {len(found)}")
-    twice = sorted({one for one in found if found.count(one) > 1})
+    twice = sorted(one for one, times in Counter(found).items() if times > 1)
     if twice:
         raise ValueError(f"{name} has the value {twice[0]} twice")
     return found

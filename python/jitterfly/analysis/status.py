@@ -6,6 +6,7 @@ import math
 
 from ..observables import State
 from ..store import Store
+from ..store.lock import UNKNOWN
 from ..store.standing import Cell, Reached, Standing
 from .columns import WIDTH, with_sentences
 from .show import interval
@@ -50,6 +51,8 @@ def _activity(found: Standing) -> str:
     """Whether a run is going on, and how old that is what is shown."""
     if found.holder is None:
         return "no run is going on"
+    if found.holder == UNKNOWN:
+        return "whether a run is going on is not known here (no locks, or .lock can not be read)"
     going = f"a run is going on{found.holder and f' ({found.holder})'}"
     return going if found.age is None else f"as of {found.age:.0f} s ago; {going}"
 

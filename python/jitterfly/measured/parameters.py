@@ -20,7 +20,7 @@ from .formats import Options, Text, netgauge_loggp, open_text
 from .formats.columns import Row, table
 from .summary import LogGPTable
 
-_OSU = re.compile(r"^[ \t]{0,40}# OSU MPI\S{0,20} Latency Test\b", re.MULTILINE)
+_OSU = re.compile(r"^[ \t]{0,40}# OSU MPI(?:-\S{0,20})? Latency Test\b", re.MULTILINE)
 _OSU_HEAD = re.compile(r"[ \t]{0,40}#[ \t]{0,40}Size[ \t]{1,60}(?:Avg )?Latency ?\(us\)")
 _IMB = re.compile(r"^[ \t]{0,40}# Benchmarking PingPong[ \t]{0,40}$", re.MULTILINE)
 _IMB_HEAD = ["#bytes", "#repetitions", "t[usec]"]

@@ -81,16 +81,12 @@ def of_lists(
 
 @lru_cache(maxsize=32)
 def of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Trace, ...]:
-    """The detours in a part of a file, or in each of its parts.
-
-    Of several parts some may be without detours, such as those of isolated CPUs.
-    """
+    """The detours in a part of a file, or in each of its parts, of which some may have none."""
     from ..measured import Detours
 
     measured = files.read(path, sha256)
     each = isinstance(part, str) and part == "each"
     chosen = list(measured.parts) if each else files.choose(measured, part, file, each=True)
-    quiet = {i for i, one in enumerate(chosen) if isinstance(one, Detours) and not one.share}
     traces = []
     for number, one in enumerate(chosen):
         if not isinstance(one, Detours):
@@ -99,14 +95,14 @@ def of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Trace, ...]:
             raise ValueError(
                 f"file: {file} must hold detours in order of time, it holds {what}{advice}"
             )
-        starts, ends = one.starts, one.starts + one.durations
-        where = f"file: {file}"
-        if each:
-            where += f", part {number}"
-            if number in quiet and len(quiet) < len(chosen):
-                # The engine replays at least one interval: a tick, which no recorder could see.
-                starts, ends = np.array([0], np.int64), np.array([1], np.int64)
-        traces.append(joined(starts, ends, one.length, where))
+        where = f"file: {file}, part {number}" if each else f"file: {file}"
+        ends = one.starts + one.durations
+        if each and not one.durations.any():  # a CPU that nothing interrupted
+            traces.append(Trace(one.starts[:0], ends[:0], one.length))
+        else:
+            traces.append(joined(one.starts, ends, one.length, where))
+    if not any(len(trace.starts) for trace in traces):
+        raise ValueError(f"file: {file}: there is no interval in any part: leave the noise out")
     return tuple(traces)
 
 

@@ -36,8 +36,8 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     part : int or "each", optional
         Which part (CPU, run) of a file that has several, from 0. "each": with P parts, rank i
         replays part ``i // ranks_per_part mod P``, from an offset that is drawn for it. A merged
-        file has a part for each CPU of each node, in the order of the nodes. A part without detours
-        counts as one of 1 ps.
+        file has a part for each CPU of each node, in the order of the nodes. The ranks of a part
+        without detours are never interrupted.
     ranks_per_part : int, optional
         With "each": how many consecutive ranks replay the same part, such as the ranks of a node of
         which one CPU was recorded. 1 where it is left out, as for a rank on each recorded CPU.
@@ -204,6 +204,9 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     def share(self) -> float:
         traces = self.replayed()
         return sum(trace.share() for trace in traces) / len(traces)
+
+    def largest_share(self) -> float:
+        return max(trace.share() for trace in self.replayed())
 
     def intervals_in(self, ticks: int) -> float:
         return max(len(trace.starts) * ticks / trace.length for trace in self.replayed())

@@ -68,7 +68,10 @@ class Bundle:
                         self._end = found.entry.offset + found.entry.size
                     else:
                         wrong.append(found)
-                        self._end = max(self._end, found.end)
+                        # What is not whole goes when the next record is written: it may say that
+                        # it is longer, and would hide the records behind it.
+                        if found.end > found.offset:
+                            self._end = found.end
         except FileNotFoundError:
             return {}
         middle = [found for found in wrong if found.offset < self._end]
@@ -84,10 +87,18 @@ class Bundle:
     def refresh(self) -> None:
         """Look again if the file is not as it was left: where there are no locks, others write."""
         self.behind.wait()
-        if self._by_id is not None:
-            size = self.path.stat().st_size if self.path.exists() else 0
-            if size != self._size:
-                self._forget()
+        if self._by_id is not None and self._size_now() != self._size:
+            self._forget()
+
+    def is_undisturbed(self) -> bool:
+        """Whether all that is in the file is known here, and was since the first look at it."""
+        self.behind.wait()
+        if self.looks > 1:  # what was read before the others is not of all records
+            return False
+        return self._by_id is None or self._size_now() == self._size
+
+    def _size_now(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
 
     def append(self, identity: Identity, pack: Callable[[], bytearray]) -> None:
         """Add the record of `identity` that `pack` makes; it is made where it is written.

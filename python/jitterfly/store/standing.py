@@ -16,7 +16,7 @@ from ..observables.target import Target
 from ..phases import each
 from ..stats import Estimate
 from .kept import fingerprint_of, keep, read_kept, study_of, valid
-from .lock import holder
+from .lock import UNKNOWN, holder
 from .meta import META
 from .store import Store
 from .takeover import PROGRESS
@@ -74,7 +74,8 @@ class Standing:
     """How far the run in the directory `path` is.
 
     `age` is None where it is so now, else seconds since it was so. `holder` says who runs it, such
-    as `pid 12 on host`; "" where that is not known, None where no run is going on.
+    as `pid 12 on host`; "" where that is not known, None where no run is going on, `lock.UNKNOWN`
+    where it is not known whether one is.
     """
 
     path: Path
@@ -141,7 +142,7 @@ def standing(path: str | Path) -> Standing:
         if (content := valid(file)) is not None:
             return Standing.from_json(path, content, None, who)
         kept = read_kept(file)
-        if kept is not None and who is not None and kept.study == study_of(path):
+        if kept is not None and who not in (None, UNKNOWN) and kept.study == study_of(path):
             return Standing.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
     return Standing.of(Store.open(path))
 
@@ -167,16 +168,21 @@ class Diary:
             self.write()
 
     def write(self) -> None:
-        """How far it is now."""
+        """How far it is now; nothing where that can not be said, or not be written.
+
+        It may be missing, so a run does not end for it: who writes or reads records says what is
+        wrong. Where others write too, as locks are missing or were let go, it may be wrong.
+        """
         started = time.monotonic()
         self.store.behind.wait()  # what is said to be there is on disk
-        with suppress(OSError):  # a full disk is for who writes records to say
+        with suppress(OSError, ValueError):
             fingerprint = fingerprint_of(self.store.path)
             for index, decision in self._changed.items():
                 self.cells[index] = Cell.of(self.store, index, decision)
             self._changed.clear()
             content = _standing(self.store, self.cells).to_json()
-            keep(self.store.path / PROGRESS, content, fingerprint)
+            if self.store.is_undisturbed():
+                keep(self.store.path / PROGRESS, content, fingerprint)
         self._last = time.monotonic()
         self._pause = max(self.LEAST, (self._last - started) / self.SHARE)
 

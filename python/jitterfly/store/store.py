@@ -36,6 +36,7 @@ from .behind import Behind
 from .bundle import Bundle
 from .lock import locked
 from .looks import last_look
+from .orphans import shared_files
 from .placerecords import PlaceRecords
 from .recent import Recent, too_much
 from .recordfile import RecordFile
@@ -46,6 +47,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
+
+
+def _too_many(places: Sequence[Place]) -> bool:
+    """Whether places would have too many files if each cell had its own."""
+    return sum(len(place.cells) + 1 for place in places) > MOST_OWN_FILES
 
 
 class Store:
@@ -84,6 +90,8 @@ class Store:
             with phase(f"comparing with what is in {path}"):
                 meta = take_over(path, study, meta, force)
                 (path / RECORDS).mkdir(exist_ok=True)
+                if _too_many(study.places()) or shared_files(path):
+                    meta["format"] = metas.SHARED_FORMAT
                 new = metas.write_study(path, study) + metas.write_meta(path, meta)
             yield cls(path, study, meta, new)
 
@@ -124,7 +132,7 @@ class Store:
 
     @cached_property
     def _many(self) -> bool:
-        return sum(len(place.cells) + 1 for place in self.places) > MOST_OWN_FILES
+        return _too_many(self.places)
 
     def bundle(self, code: str, name: Callable[[], str]) -> Bundle:
         """The file with the records of a cell or place, by its hash: the one that it is in, if any.
@@ -139,6 +147,13 @@ class Store:
         if path not in self._bundles:
             self._bundles[path] = Bundle(path, self.behind, shared=path.stem == shared)
         return self._bundles[path]
+
+    def is_undisturbed(self) -> bool:
+        """Whether nobody else has written records since they were looked through here.
+
+        Where it is not, what was computed here may lack some of them.
+        """
+        return all(bundle.is_undisturbed() for bundle in self._bundles.values())
 
     def records(self, place: Place) -> PlaceRecords:
         """The files of a place."""
