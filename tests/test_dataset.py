@@ -266,6 +266,21 @@ def test_what_can_not_be_written_names_the_file(out, suffix):
     assert caught.value.filename == str(path)
 
 
+def test_a_full_disk_is_named_with_what_is_free(out, monkeypatch):
+    """The library of NetCDF has no words for it."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("netCDF4")
+
+    def full(*_, **__):
+        raise RuntimeError("NetCDF: HDF error")
+
+    monkeypatch.setattr(xarray.Dataset, "to_netcdf", full)
+    path = out.with_name("a.nc")
+    with pytest.raises(OSError, match="NetCDF: HDF error; .* are free there") as caught:
+        export(make(out), path)
+    assert caught.value.filename == str(path)
+
+
 @pytest.mark.parametrize(
     ("suffix", "package"),
     [(".nc", "xarray"), (".nc", "netCDF4"), (".zarr", "zarr"), (".parquet", "pandas"),

@@ -282,6 +282,68 @@ def test_two_runs_where_there_are_no_locks_keep_nothing_wrong(out, monkeypatch, 
     assert "4 of 4 cells finished" in status(standing(out))
 
 
+# --- of many cells
+
+
+def test_what_is_finished_is_not_read_again(file, out, capsys, monkeypatch):
+    assert jitterfly("run", file, "--out", out) == 0
+    files = {path: path.stat().st_mtime_ns for path in out.glob("*.*") if path.suffix != ".json"}
+    table = capsys.readouterr().out
+    monkeypatch.setattr("jitterfly.sweep.schedule.PlaceRun.look", None)  # nobody asks
+    assert jitterfly("run", file, "--out", out) == 0
+    printed = capsys.readouterr()
+    assert "4/4 cells, nothing to do" in printed.err
+    assert printed.out == table
+    del files[out / "study.toml"]
+    assert {path: path.stat().st_mtime_ns for path in files} == files
+    (out / "summary.csv").unlink()
+    assert jitterfly("run", file, "--out", out) == 0
+    assert (out / "summary.csv").read_text() == to_csv(Store.open(out))
+
+
+def test_status_of_many_cells_after_a_kill(out, built, monkeypatch):
+    """As it was some seconds before; later, or of few cells, from the records, which is kept."""
+    monkeypatch.setattr(standings, "MANY", 4)
+    with Store.create(out, study(TARGETED)) as store:
+        put(store, store.places[0], 0, 100)
+        Diary(store, [None] * 4).write()
+        put(store, store.places[0], 100, 100)
+    written = read_kept(out / "progress.json").time
+    for record in (out / "records").iterdir():
+        os.utime(record, (written + 7, written + 7))
+    built.clear()
+    told = status(standing(out))
+    assert "as of 7 s before the run was stopped; no run is going on" in told
+    assert "100 realizations" in told
+    assert built == []
+    for record in (out / "records").iterdir():
+        os.utime(record, (written + 700, written + 700))
+    assert status(standing(out)) == computed(out)
+    assert "200 realizations" in computed(out)
+    built.clear()
+    assert status(standing(out)) == computed(out)
+    assert len(built) == 1  # of `computed` alone
+
+
+def test_a_directory_without_a_run_says_what_may_be_meant(file, out, capsys):
+    assert jitterfly("run", file, "--out", out) == 0
+    assert jitterfly("status", out.parent) == 2
+    assert "holds no run (no store.json in it); runs below it: out" in capsys.readouterr().err
+    (out.parent / "new").mkdir()
+    assert jitterfly("status", out.parent / "new") == 2
+    assert "one that has just begun checks its cells first" in capsys.readouterr().err
+
+
+def test_status_and_compare_show_values_with_their_units(out, capsys):
+    text = STUDY.replace('["1us", "10us"]', '[1e-6, "10us"]')
+    run(study(text), out)
+    assert jitterfly("status", out) == 0
+    assert jitterfly("compare", out, out) == 0
+    printed = capsys.readouterr().out
+    assert "1e-06" not in printed
+    assert printed.count(" 1 µs ") == printed.count(" 10 µs ") == 4
+
+
 # --- while a run goes on
 
 

@@ -177,9 +177,16 @@ def test_pictures(results, kind, tmp_path):
 
 def test_a_store_draws_other_figures(results):
     pytest.importorskip("matplotlib")
-    assert results["Store"].plot("tail", "completion").axes
-    with pytest.raises(ValueError, match="figure must be one of"):
-        results["Store"].plot("nothing")
+    assert results["Store"].plot(kind="tail", observable="completion").axes
+    with pytest.raises(ValueError, match=r"^kind must be one of"):
+        results["Store"].plot(kind="nothing")
+
+
+def test_the_path_of_a_picture_comes_first_everywhere(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    for kind in ("Result", "Store"):
+        assert results[kind].plot(tmp_path / f"{kind}.png").axes
+        assert (tmp_path / f"{kind}.png").is_file()
 
 
 @pytest.mark.parametrize(("name", "call"), [("pandas", "to_pandas"), ("matplotlib", "plot")])

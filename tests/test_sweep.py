@@ -353,8 +353,8 @@ def test_a_width_is_said_once(tmp_path):
 
     run(sweep_cases.study(), tmp_path / "out", realizations=200, stream=io.StringIO())
     told = status(Store.open(tmp_path / "out"))
-    assert re.search(r"mean of gain: not met, half width [0-9.]+ % of 2 %", told)
-    assert "(half width" not in told
+    assert re.search(r"mean of gain: not met, ± [0-9.]+ %, 2 % wanted", told)
+    assert "(±" not in told
     assert re.search(r"not met, too few realizations|: met, ± [0-9.]+ %", told)
 
 

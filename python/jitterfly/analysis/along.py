@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..studies import Study
-from ..studies.units import axis_unit
-from ..units import parse_seconds, show_seconds, show_size
+from ..studies.units import axis_unit, value_text
 
 
 def numeric(values: Sequence[Any]) -> bool:
@@ -63,25 +62,6 @@ def axis_title(study: Study, name: str) -> str:
         if axis.name == name and axis.rule:
             return str(axis.rule)
     return name
-
-
-def value_text(value: Any, unit: str) -> str:
-    """A value of an axis, a time or a size with its unit: `10 µs`, `4 KiB`, `0.01`, `ring`.
-
-    Examples
-    --------
-    >>> value_text(1e-5, "s"), value_text(1e-9, "s/B"), value_text(4096, "B"), value_text(0.01, "")
-    ('10 µs', '1 ns/B', '4 KiB', '0.01')
-    """
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if unit in ("s", "s/B") and (number or isinstance(value, str)):
-        try:
-            return show_seconds(parse_seconds(value)) + unit[1:]
-        except ValueError:  # a text that is no time
-            return str(value)
-    if unit == "B" and isinstance(value, int):
-        return show_size(value)
-    return f"{value:.4g}" if number else str(value)
 
 
 def label_of(study: Study, name: str, label: str) -> str:

@@ -118,19 +118,28 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
     from ..phases import phase
     from ..plots import draw
     from ..store import export
-    from ..store.table import keep_numbers
+    from ..store.table import NUMBERS, Numbers, keep_numbers
     from ..sweep import run
 
     check_study(study)
 
     def finish(store: Any) -> None:
-        export(keep_numbers(store), store.path / "summary.csv")
+        summary, path = store.path / "summary.csv", store.path / f"{study.name}.png"
+        numbers = Numbers.kept(store.path)
+        if numbers is None or not _is_newer(summary, store.path / NUMBERS):
+            export(numbers or keep_numbers(store), summary)
+        elif _is_newer(path, summary):
+            return  # all of it is of these records
         if draw.can_draw() and options.get("shard") is None:
-            path = store.path / f"{study.name}.png"
             with phase(f"drawing {path}"):
                 draw.draw(Results(store), path)
 
     return run(study, out, finish=finish, **options)
+
+
+def _is_newer(path: Path, other: Path) -> bool:
+    """Whether a file was written after another one, or at once."""
+    return path.is_file() and path.stat().st_mtime_ns >= other.stat().st_mtime_ns
 
 
 def _decoded(text: str) -> str:

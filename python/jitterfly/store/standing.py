@@ -15,11 +15,15 @@ from ..observables.decide import Decision
 from ..observables.target import Target
 from ..phases import each
 from ..stats import Estimate
+from ..studies.units import shown_labels
 from .kept import fingerprint_of, keep, read_kept, study_of, valid
 from .lock import UNKNOWN, holder
 from .meta import META
 from .store import Store
-from .takeover import PROGRESS
+from .takeover import PROGRESS, RECORDS
+
+MANY = 1000  # cells, whose records take longer to read than anybody likes to wait
+_SOON = 60.0  # seconds, from what a run wrote down last to its last record
 
 
 class Reached(NamedTuple):
@@ -54,7 +58,7 @@ class Cell(NamedTuple):
         # Of a run's last look, when more came since: before the first one all that is there counts.
         looked = decision.realizations if decision.look >= 0 else min(available, place.limit)
         return cls(
-            tuple(place.labels.values()),
+            shown_labels(store.study, place),
             tuple(place.coordinates.values()),
             available,
             looked,
@@ -73,7 +77,8 @@ class Cell(NamedTuple):
 class Standing:
     """How far the run in the directory `path` is.
 
-    `age` is None where it is so now, else seconds since it was so. `holder` says who runs it, such
+    `age` is None where it is so now, else seconds since it was so; or, where no run is going on,
+    seconds between then and the end of a run that was killed. `holder` says who runs it, such
     as `pid 12 on host`; "" where that is not known, None where no run is going on, `lock.UNKNOWN`
     where it is not known whether one is.
     """
@@ -129,7 +134,8 @@ def standing(path: str | Path) -> Standing:
     """How far the run in the directory `path` is.
 
     What the run wrote down, if the records are still those. While it goes on, what it wrote down
-    last. Else the records are read.
+    last; so too of many cells, where it was killed soon after that. Else the records are read, and
+    what they say of many cells is written down.
 
     Raises:
         ValueError: `path` holds no run, or a damaged one.
@@ -144,7 +150,30 @@ def standing(path: str | Path) -> Standing:
         kept = read_kept(file)
         if kept is not None and who not in (None, UNKNOWN) and kept.study == study_of(path):
             return Standing.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
-    return Standing.of(Store.open(path))
+        if kept is not None and who is None and kept.study == study_of(path):
+            times = [file.stat().st_mtime for file in (path / RECORDS).glob("*.jfr")]
+            age = max(times, default=kept.time) - kept.time
+            found = Standing.from_json(path, kept.content, max(age, 0.0), who)
+            if len(found.cells) >= MANY and 0 <= age <= _SOON:
+                return found
+    store = Store.open(path)
+    fingerprint = None
+    with suppress(OSError, ValueError):
+        fingerprint = fingerprint_of(path)
+    found = Standing.of(store)
+    if len(found.cells) >= MANY and found.holder is None and fingerprint is not None:
+        with suppress(OSError, ValueError):
+            if store.is_undisturbed():
+                keep(file, found.to_json(), fingerprint)
+    return found
+
+
+def is_finished(path: Path) -> bool:
+    """Whether a run wrote down that each cell is finished, and the records are still those."""
+    content = valid(path / PROGRESS)
+    return content is not None and all(
+        cell.complete for cell in Standing.from_json(path, content, None, None).cells
+    )
 
 
 class Diary:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+_MOST_NAMED = 8  # runs, of those below a directory
 MOST_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
 
 
@@ -107,7 +108,7 @@ class Store:
         """The store of an earlier run, to read; nothing is written."""
         path = Path(path)
         if not (path / metas.META).is_file():
-            raise ValueError(f"{path} holds no run (no {metas.META} in it)")
+            raise ValueError(f"{path} holds no run (no {metas.META} in it){_hint(path)}")
         meta = metas.read_meta(path)
         return cls(path, metas.read_study(path, meta), meta)
 
@@ -266,16 +267,17 @@ class Store:
 
     def plot(
         self,
+        path: str | Path | None = None,
+        *,
         kind: str | None = None,
         observable: str | None = None,
-        path: str | Path | None = None,
     ) -> Figure:
         """The study's own figure, or another one, as `jitterfly plot`.
 
         Args:
+            path: where the picture is written, too.
             kind: one of the figures' names, such as "curves"; without it the study's own.
             observable: the only one that is shown, for kinds that can show several.
-            path: where the picture is written, too.
 
         Raises:
             ValueError: no matplotlib, an ending that it does not know, a kind that does not suit
@@ -287,3 +289,14 @@ class Store:
         from . import table
 
         return table.to_html(self)
+
+
+def _hint(path: Path) -> str:
+    """What may be meant by a directory without a run."""
+    if not path.is_dir():
+        return ""
+    below = sorted(found.parent.name for found in path.glob(f"*/{metas.META}"))
+    if below:
+        more = f" and {len(below) - _MOST_NAMED:,} more" if len(below) > _MOST_NAMED else ""
+        return f"; runs below it: {', '.join(below[:_MOST_NAMED])}{more}"
+    return "; one that has just begun checks its cells first"

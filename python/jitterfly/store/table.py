@@ -27,6 +27,7 @@ from ..studies.units import axis_unit
 from ..units import show_seconds
 from .kept import fingerprint_of, keep, valid
 from .orphans import has_records
+from .standing import MANY
 from .store import Store
 from .takeover import NUMBERS
 
@@ -310,4 +311,7 @@ def read_numbers(path: str | Path) -> Numbers:
         OSError: a file can not be read.
     """
     kept = Numbers.kept(Path(path))
-    return Numbers.of(Store.open(path)) if kept is None else kept
+    if kept is not None:
+        return kept
+    store = Store.open(path)
+    return keep_numbers(store) if len(store.places) >= MANY else Numbers.of(store)

@@ -106,12 +106,13 @@ class Progress:
         place = run.place
         self.realizations += realizations * len(place.cells)
         self.work_done += float(realizations) * place.work
-        left = run.expected() * place.work
+        expected = run.expected()
+        left = expected * place.work
         self.work_left += left - self.left[place.index]
         self.left[place.index] = left
         self.of_place[place.index] += realizations
         done = self.of_place[place.index]
-        share = done / (done + run.expected()) if done else 0.0
+        share = done / (done + expected) if done else 0.0
         self.cells_worth += share - self.share[place.index]
         self.share[place.index] = share
         if run.done and place.index not in self.finished:
