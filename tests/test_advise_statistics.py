@@ -12,11 +12,13 @@ from reference.chance import FALSE_ALARM
 from scipy import stats
 
 import jitterfly as jf
+from jitterfly.advice import tell
 from jitterfly.advice.entrants import Entrant
 from jitterfly.advice.found import cell_of
 from jitterfly.advice.question import Question
 from jitterfly.advice.race import Race
 from jitterfly.advice.statistic import Statistic
+from jitterfly.stats import Estimate
 from jitterfly.stats.paired_quantiles import PairedQuantiles
 
 TRIALS = 400
@@ -217,6 +219,11 @@ def test_best_is_kept_and_intervals_hold(drawn):
         wrong += "c1" not in cell.among or not all(held)
     assert wrong <= most(0.05)
     assert found > 0.5 * TRIALS  # it does find it
+
+
+def test_a_difference_of_nothing_has_the_unit_of_its_ends():
+    found = Estimate(0.0, -1.134e-7, 1.134e-7, 0.95, 100)
+    assert tell._time(found) == "0 [-113.4, 113.4] ns"
 
 
 def test_tolerance(drawn):

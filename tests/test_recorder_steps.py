@@ -248,7 +248,7 @@ def test_a_busy_machine(emulated, monkeypatch):
         self.result["preemptions"] = 2
 
     total = round(SECONDS * 1e9 * GHZ)
-    emulated.detours = ((1000, total // 4), (total // 2, total // 4), (total - 5000, 300))
+    emulated.detours = ((1000, total // 4), (2000, total // 4), (3000, 300))
     monkeypatch.setattr(emulated, "go", go)
     text = record(SECONDS).source["untrusted"]
     assert "other threads ran there for about 5" in text

@@ -284,8 +284,11 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _times(estimate: Estimate) -> str:
-    text = f"{estimate:.3g}"
-    return text if math.isfinite(float(estimate.low)) else f"{float(estimate.value):.3g} [?, ?]"
+    value, low, high = (
+        f"{float(end):.3g}" if abs(float(end)) < 1e3 else f"{float(end):,.0f}"
+        for end in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} [{low}, {high}]" if math.isfinite(float(estimate.low)) else f"{value} [?, ?]"
 
 
 def in_words(part: Component) -> str:
@@ -307,6 +310,7 @@ def in_words(part: Component) -> str:
         if isinstance(value, Distribution):
             shown = value.name
         else:
-            shown = show_seconds(value) if timed else summary(value)
+            plain = value if isinstance(value, str) else summary(value)
+            shown = show_seconds(value) if timed else plain
         words.append(f"{field.name} = {Path(value).name if field.name == 'file' else shown}")
     return ", ".join(words)

@@ -273,6 +273,8 @@ def _time(estimate: Estimate) -> str:
     if low == high:
         return text
     number, unit = text.split()
+    if not value:  # which has no unit of its own
+        unit = show_seconds(max(abs(x) for x in (low, high) if math.isfinite(x)), 4).split()[1]
     return f"{number} [{_end(low, unit)}, {_end(high, unit)}] {unit}"
 
 

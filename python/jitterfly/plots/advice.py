@@ -27,7 +27,6 @@ from ..advice.found import (
     TOO_SLOW,
 )
 from ..advice.tell import setting, sure
-from ..analysis.show import short
 from ..units import show_seconds, show_size
 from . import cells, style, ticks
 
@@ -136,11 +135,12 @@ def _runners_up(axes: Axes, grid: Any, height: float, numbers: bool) -> list[Any
     finite = ratio[np.isfinite(ratio)]
     ratio[np.isinf(ratio)] = finite.max(initial=1.0)
     norm = LogNorm(1.0, max(float(finite.max(initial=1.0)), 1.3))
-    texts = np.array([f"> {short(x)}" if more else short(x) for x, more in
-                      zip(np.nan_to_num(ratio).flat, bound.flat, strict=True)])  # fmt: skip
+    values = [cells.shown(x, norm) for x in np.nan_to_num(ratio).flat]
+    texts = np.array([f"> {x}" if more else x for x, more in zip(values, bound.flat, strict=True)])
     texts = texts.reshape(ratio.shape)
     cells.draw_map(axes, ratio, norm, hatched=unsure, texts=texts, colours=_RAMP, numbers=numbers)
-    cells.colour_bar(axes, norm, height, colours=_RAMP)
+    if finite.max(initial=1.0) > 1:  # else there is nothing to tell apart
+        cells.colour_bar(axes, norm, height, colours=_RAMP)
     _plain(axes)
     marks: list[Any] = []
     if unsure.any():
