@@ -98,5 +98,5 @@ def test_help_of_every_kind_of_command(capsys, words):
 
 
 def test_no_part_of_an_option_is_taken(capsys):
-    told = error_of(capsys, "network", "run", "--tree", "144", "--real", "5")
-    assert "unrecognized arguments: --real 5" in told
+    told = error_of(capsys, "network", "run", "--tree", "144", "--real=5")
+    assert "unrecognized arguments: --real=5" in told
