@@ -5,6 +5,7 @@ correct program with probability `reference.chance.FALSE_ALARM`.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from reference.chance import FALSE_ALARM
 from scipy import stats
 
 import jitterfly as jf
-from jitterfly.advice import tell
+from jitterfly.advice import Advice, tell
 from jitterfly.advice.entrants import Entrant
 from jitterfly.advice.found import cell_of
 from jitterfly.advice.question import Question
@@ -298,6 +299,43 @@ def test_slower_than_one_that_does_not_lead_any_more(drawn):
     assert (last.versus, last.told_at, last.look) == ("c1", 32, 1)
     assert float(last.ratio.value) == pytest.approx(1.2)
     assert [one.name for one in cell.ranking] == ["c2", "c1", "c0"]
+
+
+def test_nobody_stands_before_the_one_that_it_is_slower_than(drawn):
+    """b's estimate, of more realizations, is above that of a, which was told to be slower."""
+    rng = np.random.default_rng(17)
+    early = np.arange(1024) < 32
+    b = np.where(early, 1 + 0.1 * rng.random(1024), 3 + 0.1 * rng.random(1024))
+    c = np.where(early, 0.55 + 1.2 * rng.random(1024), 0.9 + 0.2 * rng.random(1024))
+    race = drawn([1.2 * b, b, c])
+    cell = cell_of(race, 0.95)
+    assert [(one.name, one.versus) for one in cell.ranking] == [
+        ("c2", ""),
+        ("c1", "c2"),
+        ("c0", "c1"),
+    ]
+    assert float(cell.ranking[1].value.value) > float(cell.ranking[2].value.value)
+
+
+def test_times_the_best_is_said_of_the_best_only(drawn):
+    """The ratio of a runner-up to a third one is named so in the table, and not in the picture."""
+    rng = np.random.default_rng(17)
+    race = drawn([2 + rng.random(1024), 1 + rng.random(1024)])
+    cell = cell_of(race, 0.95)
+    first, second = cell.ranking
+    other = replace(cell, ranks=8, ranking=(first, replace(second, versus="c7")))
+    question = Question([4, 8], network=jf.Hockney("1us", 0, "1ns"), candidates=["butterfly"],
+                        own={"c0": jf.Butterfly(), "c1": jf.Butterfly()})  # fmt: skip
+    found = Advice(question, (cell, other), "decided", 0, 0.0)
+    one, two = tell.table(found)[1:3]
+    assert "(to " not in one
+    assert two.endswith("] (to c7)")
+    pytest.importorskip("matplotlib")
+    from jitterfly.plots.advice import draw
+
+    figure = draw(found)
+    (image,) = figure.axes[1].images
+    assert list(image.get_array().mask[0]) == [False, True]
 
 
 def test_nothing_is_clipped(drawn):

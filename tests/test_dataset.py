@@ -276,7 +276,7 @@ def test_a_full_disk_is_named_with_what_is_free(out, monkeypatch):
 
     monkeypatch.setattr(xarray.Dataset, "to_netcdf", full)
     path = out.with_name("a.nc")
-    with pytest.raises(OSError, match="NetCDF: HDF error; .* are free there") as caught:
+    with pytest.raises(OSError, match=r"NetCDF: HDF error; .* are free there") as caught:
         export(make(out), path)
     assert caught.value.filename == str(path)
 

@@ -55,6 +55,18 @@ READS = {
     "advise": ("advise", "{}"),
     "advise --candidates list": ("advise", "{}", "--candidates=list"),
     "advise --noise": (*ADVISE, "{}"),
+    "slowdown --noise": ("slowdown", "--ranks=4", "--noise", "{}"),
+    "init --noise": (
+        "init",
+        "new.toml",
+        "--algorithm=butterfly",
+        "--ranks=4",
+        "--bytes=8",
+        f"--network={NETWORK}",
+        "--noise={}",
+    ),
+    "noise merge": ("noise", "merge", "all.noise", "some.noise", "{}"),
+    "network parameters": ("network", "parameters", "{}"),
     "bench --compare": ("bench", "--compare={}"),
 }
 # What writes: a regular file is put there, or nothing.
@@ -66,6 +78,9 @@ WRITES = {
     "noise record --out": ("noise", "record", "--seconds=0.05", "--out={}", "--force"),
     "run --out": ("run", "study.toml", "--out={}"),
     "advise --out": ("advise", "--ranks=4", f"--network={NETWORK}", "--out={}"),
+    "slowdown --out": ("slowdown", "--ranks=4", "--noise=some.noise", "--out={}"),
+    "slowdown --picture": ("slowdown", "--ranks=4", "--noise=some.noise", "--picture={}.png"),
+    "noise merge OUT": ("noise", "merge", "{}", "some.noise", "some.noise", "--force"),
     "bench --json": ("bench", "--json={}"),
 }
 # Files that other files name, as TOML of a study's noise or network.
@@ -148,7 +163,9 @@ def test_named_in_a_study(named, what, capsys):
 def test_writing(entry, what, capsys):
     if ".png" in "".join(WRITES[entry]):
         pytest.importorskip("matplotlib")
-    if (entry, what) in (("run --out", "directory"), ("advise --out", "directory")):
+    if (entry, what) in (
+        ("run --out", "directory"), ("advise --out", "directory"), ("slowdown --out", "directory")
+    ):  # fmt: skip
         return  # they want one
     os.mkfifo("pipe.png")
     Path("directory.png").mkdir()

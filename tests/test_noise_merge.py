@@ -135,7 +135,7 @@ def test_processes_of_one_job_write_files_of_their_own(tmp_path):
     told = [process.communicate(timeout=60)[0] for process in processes]
     assert {path.name for path in tmp_path.iterdir()} == {"node_rank00.noise", "node_rank11.noise"}
     assert load(tmp_path / "node_rank11.noise").source["rank"] == "11 of 12"
-    if processes[0].returncode == 0:
-        assert "jitterfly noise merge ALL.noise node_rank*.noise" in told[0]
+    next_ = "jitterfly noise merge ALL.noise node_rank*.noise" in told[0]
+    assert next_ == (processes[0].returncode == 0)  # not after what is not to be trusted
     assert "machine:" in told[0]
     assert told[1].splitlines()[-1] == "written: node_rank11.noise"

@@ -100,3 +100,14 @@ def test_help_of_a_command(capsys):
     assert main(["help", "noise", "show"]) == 0
     assert "usage: jitterfly noise show" in capsys.readouterr().out
     assert "did you mean 'status'" in error_of(capsys, "help", "stauts")
+
+
+@pytest.mark.parametrize("words", [("bench",), ("run",), ("network", "study")])
+def test_help_of_every_kind_of_command(capsys, words):
+    assert main(["help", *words]) == 0
+    assert f"usage: jitterfly {' '.join(words)}" in capsys.readouterr().out
+
+
+def test_no_part_of_an_option_is_taken(capsys):
+    told = error_of(capsys, "network", "run", "--tree", "144", "--real=5")
+    assert "unrecognized arguments: --real=5" in told

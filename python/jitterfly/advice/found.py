@@ -150,7 +150,7 @@ def cell_of(race: Race, confidence: float) -> Cell:
         left = [one for one in left if one.quiet == least]
     others = [one for one in race.entrants if one not in left]
     order = [*left, *sorted(others, key=lambda one: _place(race, one))]
-    ranking = tuple(_ranked(race, one, left, confidence) for one in order)
+    ranking = _after_rivals([_ranked(race, one, left, confidence) for one in order])
     outcome = _outcome({one.state for one in ranking[1:]}, ranking[0].state)
     count = 0 if race.exact else max(race.realizations(one) for one in race.entrants)
     return Cell(
@@ -177,6 +177,20 @@ def _place(race: Race, one: Entrant) -> tuple[bool, float]:
     """Where a candidate that is dropped is listed: by the statistic; bounds last."""
     unknown = not race.exact and not race.realizations(one)
     return unknown, one.quiet if unknown else race.value(one)
+
+
+def _after_rivals(order: list[Ranked]) -> tuple[Ranked, ...]:
+    """The same order, but nobody stands before the one that it is told to be slower than.
+
+    Estimates of dropped candidates are of different numbers of realizations, so they may tell
+    another order than a comparison on the same noise.
+    """
+    rest, found = list(order), list[Ranked]()
+    while rest:
+        waiting = {one.name for one in rest}
+        found.append(next((one for one in rest if one.versus not in waiting), rest[0]))
+        rest.remove(found[-1])
+    return tuple(found)
 
 
 def _at_most(race: Race, left: list[Entrant]) -> float:

@@ -213,14 +213,21 @@ def table(advice: Advice, width: int | None = None) -> list[str]:
             show_seconds(first.noise_free, 4) if first else "",
             f"{float(first.slowdown.value):.3g}" if first else "",
             second.name if second else "",
-            (f"> {_above_one(float(second.ratio.low))} (bound)" if second.is_bound else
-             _ratio(second)) if second else "",
+            _runner_up(cell, second) if second else "",
         ))  # fmt: skip
     text = _aligned(rows, width, _SPARE)
     if any(cell.outcome == OPEN for cell in advice.cells):
         text.append("  ?: no winner; the first of these has the smallest "
                     f"{advice.question.statistic} so far")  # fmt: skip
     return text
+
+
+def _runner_up(cell: Cell, second: Ranked) -> str:
+    """How many times the first the second takes; or the one that it is compared with."""
+    times = (
+        f"> {_above_one(float(second.ratio.low))} (bound)" if second.is_bound else _ratio(second)
+    )
+    return times if second.versus == cell.ranking[0].name else f"{times} (to {second.versus})"
 
 
 def _short_verdict(cell: Cell) -> str:

@@ -74,7 +74,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     from . import terminal
 
     if chosen.candidates == "list":
-        print("\n".join(_list(chosen)))
+        _list(chosen)
         return None
     started = time.monotonic()
     question = _question(chosen)
@@ -130,14 +130,22 @@ def _is_less(found: Any, before: Any) -> bool:
         return False
 
 
-def _list(chosen: argparse.Namespace) -> list[str]:
-    from ..advice import tell
+def _list(chosen: argparse.Namespace) -> None:
+    from ..advice import known, tell
     from ..advice.reading import own_names
 
     collective, own = "allreduce", list[str]()
     if chosen.question is not None:
         collective, own = own_names(chosen.question)
-    return tell.listed(chosen.collective or collective, own)
+    collective = chosen.collective or collective
+    if not chosen.json:
+        print("\n".join(tell.listed(collective, own)))
+        return
+    found = [
+        {"name": name, "summary": one.summary, "usual": one.usual, "called": one.called}
+        for name, one in known(collective).items()
+    ]
+    print_json("advise", collective=collective, candidates=found, own=own)
 
 
 def _question(chosen: argparse.Namespace) -> Any:

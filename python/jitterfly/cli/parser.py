@@ -131,14 +131,14 @@ def _parser() -> argparse.ArgumentParser:
     help_.add_argument("topic", nargs="*", metavar="COMMAND|syntax")
     help_.set_defaults(run=_help, parser=parser)
     for command in commands.choices.values():
-        command.allow_abbrev = False
         if command is not bench:  # which has them by itself
             _add_levels(command)
     return parser
 
 
 def _add_levels(parser: argparse.ArgumentParser) -> None:
-    """Add `-q` and `-v` to a command, or to all that it holds."""
+    """Add `-q` and `-v` to a command, or to all that it holds; none takes a part of an option."""
+    parser.allow_abbrev = False
     groups = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
     for group in groups:
         for command in group.choices.values():
@@ -152,6 +152,10 @@ def _help(chosen: argparse.Namespace) -> None:
         print(HELP, end="")
         return
     try:
+        if chosen.topic == ["bench"]:  # which reads its options by itself
+            from .. import bench
+
+            bench.main(["--help"])
         chosen.parser.parse_args([*chosen.topic, "--help"])
     except SystemExit as stop:
         if stop.code:

@@ -57,13 +57,18 @@ def options(chosen: argparse.Namespace) -> dict[str, Any]:
 def check_started_once(chosen: argparse.Namespace) -> None:
     """Raise ValueError where `mpiexec` or `srun` started the command several times by mistake."""
     from ..sweep.executors import check_not_copies
+    from ..sweep.gpu import world_variables
 
     if chosen.workers == "mpi":
         return  # which is checked, and has words of its own
     try:
         check_not_copies()
     except ValueError as error:
-        raise ValueError(f"{error}; or each runs a part of its own: --shard I/N") from None
+        without = " ".join(f"-u {name}" for name in world_variables())
+        raise ValueError(
+            f"{error}; or each runs a part of its own: --shard I/N; or a study of its own: "
+            f"`env {without} jitterfly run ...`"
+        ) from None
 
 
 def add_parser(commands: Any) -> None:
@@ -157,7 +162,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from ..sweep import Shard
 
     if str(chosen.study) == "list" and not chosen.study.is_file():
-        print("\n".join(_shipped()))
+        _list(chosen.json)
         return 0
     if chosen.shard is None and not chosen.dry_run:
         check_started_once(chosen)
@@ -173,7 +178,7 @@ def _run(chosen: argparse.Namespace) -> int:
         "shard": Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm(),
     }
     if chosen.dry_run:
-        print(_forecast(study, given, options(chosen)))
+        _forecast(study, given, options(chosen), chosen.json)
         return 0
     if not draw.can_draw() and given["shard"] is None:
         print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
@@ -192,23 +197,28 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _shipped() -> list[str]:
-    """The studies that come with the package, and where they are."""
+def _list(as_json: bool) -> None:
+    """Print the studies that come with the package, and where they are."""
     from ..studies.shipped import EXAMPLES, folder, shipped
 
     there = shipped()
+    if as_json:
+        studies = [{"name": name, "title": one.title} for name, one in there.items()]
+        print_json("run", studies=studies, folder=folder())
+        return
     width = max(map(len, there))
     question = folder() / EXAMPLES / "advise.toml"
-    return [
+    lines = [
         *(f"{name:{width}}  {one.title}" for name, one in there.items()),
         "",
         f"to run one: jitterfly run NAME; to change one, copy it from {folder()}",
         f"a question for advise: jitterfly advise {question}",
     ]
+    print("\n".join(lines))
 
 
-def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any]) -> str:
-    """What a run would take, for `--dry-run`."""
+def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: bool) -> None:
+    """Print what a run would take, for `--dry-run`."""
     from ..memory import show_bytes
     from ..sweep.driver import overridden
     from ..sweep.forecast import forecast
@@ -219,6 +229,10 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any]) -> str:
     study = overridden(study, **given)
     places = study.places() if shard is None else shard.of(study.places())
     found = forecast(study, places, backend=how["backend"], threads=how["threads"])
+    if as_json:
+        part = None if shard is None else str(shard)
+        print_json("run", study=study.name, shard=part, forecast=found, written=[])
+        return
 
     def show(some: Any, one: Any) -> str:
         low, high = one(some.low), one(some.high)
@@ -240,7 +254,7 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any]) -> str:
     ]
     if study.targets:
         lines.append("from: every target is met at the first look; to: the budget is spent")
-    return "\n".join([*lines, "nothing was written"])
+    print("\n".join([*lines, "nothing was written"]))
 
 
 def contents(store: Any) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def _runners_up(axes: Axes, grid: Any, height: float, numbers: bool) -> list[Any
     bound = np.zeros(grid.shape, dtype=bool)
     for at, cell in np.ndenumerate(grid):
         second = cell.runner_up
-        if second is not None:
+        if second is not None and second.versus == cell.ranking[0].name:  # else it is of another
             bound[at] = second.is_bound
             ratio[at] = float(second.ratio.low if bound[at] else second.ratio.value)
             unsure[at] = second.state in (CLOSE, PERHAPS)

@@ -28,14 +28,19 @@ def check_texts(study: Any) -> None:
     for key in ("name", "title", "source", "figure"):
         if not isinstance(getattr(study, key), str):
             raise ValueError(f"{key} must be text, got {shorten(getattr(study, key))}")
-    if not _NAME.fullmatch(study.name):
-        raise ValueError(f"name must be letters, digits, '_', '.', '-'; got {shorten(study.name)}")
+    check_name(study.name)
     for claim in study.claims:
         if not isinstance(claim, str):
             raise ValueError(f"claims must be a list of names, got {shorten(claim)} in it")
     for axis in study.axes:
         if not isinstance(axis, Axis):
             raise ValueError(f"axes must be a list of Axis(...), got {shorten(axis)} in it")
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError for a name of a study that is not one of a file, too."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"name must be letters, digits, '_', '.', '-'; got {shorten(name)}")
 
 
 def check_names(study: Any) -> None:
