@@ -46,7 +46,7 @@ _SHARE = re.compile(
 _SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
 # TOML and Python have no other 1e6. A small float is rather a time or a share in the wrong place.
 _LEAST_FLOAT = 10.0
-_MOST = 10_000  # values in a list
+_MOST_VALUES = 10_000  # in a list
 
 
 def read_count(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
@@ -123,20 +123,20 @@ def read_share(
     >>> read_share("1%", "within", 0, 1), read_share("0.05", "within", 0, 1)
     (0.01, 0.05)
     """
-    found = -1.0
+    share = -1.0
     if isinstance(value, str):
         match = _SHARE.fullmatch(value.strip())
         with suppress(ZeroDivisionError):
-            found = float(Fraction(match[1]) / (100 if match[2] else 1)) if match else -1.0
+            share = float(Fraction(match[1]) / (100 if match[2] else 1)) if match else -1.0
     elif isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         with suppress(OverflowError):
-            found = float(value)
-    if not low <= found < high:
+            share = float(value)
+    if not low <= share < high:
         raise ValueError(
             f"{name} must be a share from {show_number(low)} to below {show_number(high)} "
             f"such as {example}, got {shorten(value)}"
         )
-    return found
+    return share
 
 
 def read_pairs(text: str, name: str) -> dict[str, Any]:
@@ -235,17 +235,17 @@ def read_values(values: Any, path: str, name: str) -> Any:
         return values
     sizes = path == "message_bytes"
     numbers = sizes or path in ("ranks", "cycles", "algorithm.after")
-    found: list[Any] = []
+    read: list[Any] = []
     for value in values:
         if isinstance(value, str) and ".." in value and numbers:
-            found += _range(value, name, lambda text: _one(text, name, sizes))
+            read += _range(value, name, lambda text: _one(text, name, sizes))
         elif isinstance(value, str) and numbers and (sizes or is_number(value)):
-            found.append(_one(value, name, sizes))
+            read.append(_one(value, name, sizes))
         elif numbers and _is_whole_float(value):
-            found.append(int(value))
+            read.append(int(value))
         else:
-            found.append(value.strip() if isinstance(value, str) else value)
-    return found
+            read.append(value.strip() if isinstance(value, str) else value)
+    return read
 
 
 def _plain(text: str) -> Any:
@@ -285,26 +285,26 @@ def _listed(value: Any, name: str, units: bool) -> list[int]:
     parts = [value] if single else value
     if not isinstance(parts, (list, tuple, range, np.ndarray)):
         raise ValueError(f"{name} must be a number, text or a list of them, got {shorten(value)}")
-    found: list[int] = []
+    numbers: list[int] = []
     for part in parts:
         if isinstance(part, str):
             for piece in part.split(","):
-                found += _range(piece, name, read)
+                numbers += _range(piece, name, read)
         else:
-            found.append(_single(part, name, 0, 2**62, units))
-    if not found or len(found) > _MOST:
-        raise ValueError(f"{name} must hold from 1 to {_MOST} values, got {len(found)}")
-    twice = sorted(one for one, times in Counter(found).items() if times > 1)
+            numbers.append(_single(part, name, 0, 2**62, units))
+    if not numbers or len(numbers) > _MOST_VALUES:
+        raise ValueError(f"{name} must hold from 1 to {_MOST_VALUES} values, got {len(numbers)}")
+    twice = sorted(one for one, times in Counter(numbers).items() if times > 1)
     if twice:
         raise ValueError(f"{name} has the value {twice[0]} twice")
-    return found
+    return numbers
 
 
 def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
-    first, dots, rest = text.partition("..")
+    first, dots, ends = text.partition("..")
     if not dots:
         return [read(text)]
-    last, mark, step = re.fullmatch(r"([^/+]*)(?:([/+])(.*))?", rest, re.DOTALL).groups("")  # type: ignore[union-attr]
+    last, mark, step = re.fullmatch(r"([^/+]*)(?:([/+])(.*))?", ends, re.DOTALL).groups("")  # type: ignore[union-attr]
     if not first.strip() or not last.strip():
         raise ValueError(f"{name}: a range must have two ends, such as 8..64, got {shorten(text)}")
     low, high = read(first), read(last)
@@ -312,8 +312,8 @@ def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
         every = read(step)
         if high < low or not every:
             raise ValueError(f"{name}: a range must ascend, in steps above 0, got {shorten(text)}")
-        if (high - low) // every >= _MOST:
-            raise ValueError(f"{name}: {shorten(text)} has more than {_MOST} values")
+        if (high - low) // every >= _MOST_VALUES:
+            raise ValueError(f"{name}: {shorten(text)} has more than {_MOST_VALUES} values")
         return [*range(low, high, every), high]
     powers = all(end > 0 and end & (end - 1) == 0 for end in (low, high))
     if not powers or high < low:

@@ -1,4 +1,4 @@
-"""What a run writes down beside its records, so that nobody has to find it out again.
+"""What a run writes down beside its records, so that it need not be computed again.
 
 All of it follows from the records, and may be deleted. It counts as long as these, the study and
 the versions are those that it was made of; else it is made again from the records.
@@ -59,8 +59,8 @@ def fingerprint_of(path: Path) -> str:
 
 def _content(file: Path) -> str:
     """Hash of the content of a file that the study names."""
-    found = file.stat()
-    return _hashed(file, found.st_size, found.st_mtime_ns)
+    status = file.stat()
+    return _hashed(file, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=256)

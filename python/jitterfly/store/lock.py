@@ -15,7 +15,7 @@ LOCK = ".lock"
 UNKNOWN = "not known"
 # File systems of clusters are often mounted without locks.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-_TRIES, _PAUSE = 4, 0.05  # somebody who asks whether a run is going on holds the lock for a moment
+_TRIES, _PAUSE = 4, 0.05  # `holder` has the lock for a moment
 
 
 @contextmanager
@@ -23,8 +23,7 @@ def locked(path: Path) -> Iterator[None]:
     """Hold the directory `path`, which is made where needed, as its only writer.
 
     The file stays: taking it away would let two others in at once. It says who holds it. Where the
-    file system knows no locks there is none; records are checked one by one whoever wrote them
-    (see `Bundle`).
+    file system knows no locks there is none; each record is checked when it is read (see `Bundle`).
 
     Raises:
         ValueError: another process holds it.

@@ -32,7 +32,7 @@ def check_orphans(path: Path, study: Study) -> None:
     for file in sorted((path / RECORDS).glob("*.jfr")):
         head = _first(file)
         if head is None:
-            continue  # damaged: whoever reads the file says so
+            continue  # damaged, which is said when the file is read
         if head.get("seed") != study.seed:
             raise _other(path, f"seed {head.get('seed')}, not {study.seed}")
         if head.get("kind") == RAW:

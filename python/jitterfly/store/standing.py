@@ -199,8 +199,9 @@ class Diary:
     def write(self) -> None:
         """How far it is now; nothing where that can not be said, or not be written.
 
-        It may be missing, so a run does not end for it: who writes or reads records says what is
-        wrong. Where others write too, as locks are missing or were let go, it may be wrong.
+        An error here ends no run, as the file may be missing; what is wrong with a disk or a store
+        is said where records are written or read. Nothing is written where another process has
+        added records, either: there are no locks, or the lock was let go. Cells could lack these.
         """
         started = time.monotonic()
         self.store.behind.wait()  # what is said to be there is on disk
@@ -224,9 +225,9 @@ def _standing(store: Store, cells: Sequence[Cell], who: str | None = None) -> St
 
 
 def _plain_reached(state: Reached) -> list[Any]:
-    found = state.estimate
-    ends = [_plain(float(end)) for end in (found.value, found.low, found.high)]
-    count = [found.confidence, found.realizations]
+    estimate = state.estimate
+    ends = [_plain(float(end)) for end in (estimate.value, estimate.low, estimate.high)]
+    count = [estimate.confidence, estimate.realizations]
     return [state.met, _plain(state.error), state.why, *ends, *count, state.unit]
 
 
