@@ -103,7 +103,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         with Phases(begun=started) as phases:
             phases("drawing the picture")
             names = _write(found, chosen.out)
-    if kept:
+    if kept and before is not None:
         print(
             f"jitterfly: {chosen.out} keeps its earlier answer, from {before['simulated']:,} "
             f"realizations: this one, from {found.simulated:,}, knows less; --force replaces it",

@@ -87,7 +87,7 @@ def _run(chosen: argparse.Namespace) -> int:
         cycles=integer(chosen.cycles, "cycles", 1, MOST_CYCLES) or 1,
         work=chosen.work,
     )
-    asked = {
+    asked: dict[str, Any] = {
         "noise": [one.to_dict() for one in case.noise],
         "network": case.network.to_dict(),
         "algorithm": case.algorithm.to_dict(),
