@@ -281,7 +281,8 @@ def _time(estimate: Estimate) -> str:
         return text
     number, unit = text.split()
     if not value:  # which has no unit of its own
-        unit = show_seconds(max(abs(x) for x in (low, high) if math.isfinite(x)), 4).split()[1]
+        largest = max((abs(x) for x in (low, high) if math.isfinite(x)), default=0.0)
+        unit = show_seconds(largest, 4).split()[1]
     return f"{number} [{_end(low, unit)}, {_end(high, unit)}] {unit}"
 
 

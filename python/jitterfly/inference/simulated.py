@@ -53,15 +53,18 @@ _ABOUT = 10  # values of p that a search takes
 
 
 class Numbered:
-    """Simulations of a search over p, which are told as parts of about ten: `with one(count):`."""
+    """Simulations of a search over p, which are told as parts of about ten.
 
-    def __init__(self) -> None:
-        self.done = 0
+    `what` tells the search from another one.
+    """
+
+    def __init__(self, what: str = "") -> None:
+        self.what, self.done = what, 0
 
     def __call__(self, realizations: int) -> AbstractContextManager[None]:
         """Of one p, with so many realizations."""
         self.done += 1
-        name = f"{realizations:,} realizations at each of about {_ABOUT} p"
+        name = f"{self.what}{realizations:,} realizations at each of about {_ABOUT} p"
         return part_of(name, self.done - 1, max(_ABOUT, self.done))
 
 

@@ -130,7 +130,7 @@ def thinned(
         return answer(NEVER, Bounds(0.0, 0.0, 0.0))
 
     def evaluated(count: int, first: int) -> Callable[[float], tuple[float, float, float]]:
-        numbered = Numbered()
+        numbered = Numbered("" if first else "pilot, ")
 
         @cache
         def found(p: float) -> tuple[float, float, float]:
