@@ -71,7 +71,7 @@ def test_drawing_of_a_tree_numbers_shared_links():
     most = max(int(n) for n in shared)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert ("3 or more" in labels) == (most >= 3)
-    alone = jc.CongestionCase(jc.FatTree((4, 4), (1, 4)), perturbation="none", ratio=1)
+    alone = jc.CongestionCase(jc.FatTree((4, 4), (1, 4)), perturbation="none", ratio=0.0)
     assert max(int(n) for pair in loads.loads(alone, 0) for side in pair for n in side) < 3
     with draw.drawing():
         figure = loads.draw_loads(alone, 0)

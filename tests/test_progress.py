@@ -131,7 +131,9 @@ def test_budget_of_measured_noise_says_what_it_does(noise_file, talkative, capsy
     told = printed.err.splitlines()
     assert told[0] == f"reading {noise_file}"
     _, final = dict.fromkeys(line.split(":")[0] for line in told if "at each of" in line)
-    shares = [int(line.split(": ")[1].split(" %")[0]) for line in told if f"{final}: " in line]
+    shares = [
+        int(line.split(": ")[1].split(" %")[0]) for line in told if line.startswith(f"{final}: ")
+    ]
     assert len(shares) >= 5
     assert shares == sorted(shares)  # one search, whose p are parts of it
     assert "realizations at" not in printed.out
