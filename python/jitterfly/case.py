@@ -38,7 +38,8 @@ class Case:
         Such as ``Butterfly(after=3)`` or ``RingAllreduce()``.
     network : Network
         Such as ``Hockney(alpha="1us", beta="1ns", gamma="0.1ns")`` or ``LogGOPS(...)``. What takes
-        the CPU no time (gamma = 0, o = 0) is nothing that noise of the CPU could hit.
+        the CPU no time (gamma = 0, o = 0) is nothing that noise of the CPU could hit. Also as text:
+        ``"L=1us,o=200ns"``, ``"alpha=1us,beta=1ns"``.
     noise : list of Noise
         Sources such as ``PeriodicNoise(...)`` and ``StepNoise(...)``, any number of each kind. The
         CPU is away in the union of their intervals; delays of steps and messages add up. Empty: no

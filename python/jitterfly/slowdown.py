@@ -19,7 +19,7 @@ from .algorithms import Algorithm, Butterfly
 from .case import Case
 from .exposure import check_exposed, delays
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, shorten, summary
-from .network import LogGOPS, Network
+from .network import LogGOPS, Network, check_network
 from .noise import Distribution, Noise, TraceNoise, check_sources
 from .result import Result
 from .simulate import simulate_checked
@@ -162,7 +162,7 @@ def slowdown(
     noise: str | Path | Noise | Sequence[Noise | str],
     ranks: int | str | Sequence[int],
     *,
-    network: Network = USUAL_NETWORK,
+    network: Network | str = USUAL_NETWORK,
     algorithm: Algorithm | None = None,
     message_bytes: int = 8,
     cycles: int = 1,
@@ -183,8 +183,9 @@ def slowdown(
         ``"period=1ms,duration=10us"``; or sources.
     ranks : int, str or list of int
         Such as ``"64..8192"`` (powers of two), ``"64,1000"`` or ``[64, 1000]``.
-    network : Network
-        What a message costs. Without it L = 1 µs, o = 200 ns, G = 0.1 ns a byte.
+    network : Network or str
+        What a message costs, also as text: ``"L=1us,o=200ns"``. Without it L = 1 µs, o = 200 ns,
+        G = 0.1 ns a byte.
     algorithm : Algorithm, optional
         Of the collective; a butterfly allreduce where it is left out.
     message_bytes, cycles, work
@@ -232,6 +233,7 @@ def slowdown(
     realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
     seed = read_count(seed, "seed", 0, MOST_SEED)
     stats.mean([0.0], confidence)  # what it must be, before anything runs
+    network = check_network(network)
     cases = [
         Case(count, algorithm=algorithm or Butterfly(), network=network, noise=sources,
              message_bytes=message_bytes, cycles=cycles, work=work)

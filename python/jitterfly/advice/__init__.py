@@ -36,7 +36,7 @@ __all__ = [
 def advise(
     ranks: int | str | Sequence[int],
     *,
-    network: Network,
+    network: Network | str,
     noise: str | Sequence[Noise | str] = (),
     collective: str = "allreduce",
     message_bytes: int | str | Sequence[int] = 8,
@@ -66,8 +66,8 @@ def advise(
     ranks : int, str or list of int
         Numbers of ranks, such as ``[64, 1000]``, or text with ranges of powers of two such as
         ``"2^4..2^12"`` or ``"64,1000"``.
-    network : Network
-        What a message costs: `LogGOPS` or `Hockney`.
+    network : Network or str
+        What a message costs: `LogGOPS` or `Hockney`; also as text, ``"L=1us,o=200ns"``.
     noise : list of Noise
         As in `Case`, or text; several sources add up. Empty: a quiet machine, whose answer is
         exact.
@@ -137,7 +137,7 @@ def advise(
     started = time.monotonic()
     question = Question(
         ranks,  # type: ignore[arg-type]
-        network=network,
+        network=network,  # type: ignore[arg-type]
         noise=noise,  # type: ignore[arg-type]
         collective=collective,
         message_bytes=message_bytes,  # type: ignore[arg-type]

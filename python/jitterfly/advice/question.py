@@ -33,7 +33,7 @@ class Question:
     ranks : int, text or list
         Such as ``[64, 1000]`` or ``"2^4..2^12"``.
     network : Network
-        `LogGOPS` or `Hockney`.
+        `LogGOPS` or `Hockney`, or its text.
     noise : list of Noise
         As in `Case`. Empty: a quiet machine.
     collective : str
