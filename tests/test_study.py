@@ -136,7 +136,7 @@ def test_variants_see_the_same_noise_at_each_place():
     [
         (jf.Hockney(1e-6, 0), {}, NOISE[0], False),  # no CPU time
         (jf.Hockney(1e-6, 0), {"work": "1us"}, NOISE[0], True),
-        (jf.Hockney(1e-6, 0), {"algorithm.after": 1, "algorithm.forward_cost": 1e-9}, NOISE[0], 1),
+        (jf.Hockney(1e-6, 0), {"algorithm.after": 1, "algorithm.forward_cost": 1e-9}, NOISE[0], 0),
         (jf.Hockney(1e-6, 0, 1e-10), {}, NOISE[0], True),
         (LOGGOPS, {}, NOISE[0], True),
         (LOGGOPS, {"ranks": 1}, NOISE[0], False),  # nobody to send to
@@ -178,7 +178,10 @@ def test_places_and_stores_are_shown_in_short():
 
 @pytest.mark.timing
 def test_a_place_takes_about_a_millisecond():
-    axes = [Axis("ranks", log2=[4, 13]), Axis("L", list(range(1, 11)), path="network.L")]
+    axes = [
+        Axis("ranks", log2=[4, 13]),
+        Axis("L", [f"{i}us" for i in range(1, 11)], path="network.L"),
+    ]
     started = time.perf_counter()
     count = len(mine(axes=axes).places())
     assert (time.perf_counter() - started) / count < 10e-3  # measured: 0.6 ms

@@ -28,8 +28,9 @@ MOST_THREADS = 1024
 
 _T = TypeVar("_T")
 _C = TypeVar("_C", bound="Component")
-_WORDS_SHOWN = 20
-_LETTERS_SHOWN = 450
+_WORDS_SHOWN = 12
+_LETTERS_SHOWN = 200
+_ALL_SHOWN, _MOST_LETTERS = 20, 450  # kinds of algorithms are to be seen whole
 _LEAST_PART = 3  # letters of a word that begins or ends another
 _MOST_HINTS = 3
 
@@ -55,9 +56,11 @@ def check_power_of_two(value: Any, name: str, high: int) -> int:
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
-        shown = [repr(word) for word in allowed[:_WORDS_SHOWN]]
-        while len(shown) > 1 and sum(map(len, shown)) > _LETTERS_SHOWN:
-            shown.pop()
+        shown = [repr(word) for word in allowed[:_ALL_SHOWN]]
+        if len(allowed) > _ALL_SHOWN or sum(map(len, shown)) > _MOST_LETTERS:
+            shown = shown[:_WORDS_SHOWN]
+            while len(shown) > 1 and sum(map(len, shown)) > _LETTERS_SHOWN:
+                shown.pop()
         words = ", ".join(shown)
         words += f", ... ({len(allowed)} in all)" if len(allowed) > len(shown) else ""
         hint = did_you_mean(value, allowed)
