@@ -15,6 +15,24 @@ constexpr std::size_t kMostLanes = 8;  // ranks of the widest register
 
 bool plain(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
 
+void check_length(Tick length) {
+  require(length > 0 && length < kLongestDelay, "a trace must be shorter than 2^60 ticks");
+}
+
+void check_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length) {
+  const std::size_t n = begins.size();
+  require(n > 0 && n < (std::size_t{1} << 31) && ends.size() == n,
+          "a trace needs begins and ends of one length, from 1 to below 2^31");
+  check_length(length);
+  for (std::size_t i = 0; i < n; ++i) {
+    require(begins[i] < ends[i] && begins[i] >= (i == 0 ? 0 : ends[i - 1]) && ends[i] <= length,
+            "the intervals of a trace must be disjoint, in order, and inside its length");
+  }
+  Tick taken = 0;
+  for (std::size_t i = 0; i < n; ++i) taken += ends[i] - begins[i];
+  require(taken < length, "a trace must not be busy all the time");
+}
+
 }  // namespace
 
 std::int32_t Program::scope_bits(const Scope& scope) const {
@@ -96,16 +114,6 @@ void Program::add_renewal(const HostDelay& gap, const HostDelay& duration,
 Trace Program::append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends,
                             Tick length) {
   const std::size_t n = begins.size();
-  require(n > 0 && n < (std::size_t{1} << 31) && ends.size() == n,
-          "a trace needs begins and ends of one length, from 1 to below 2^31");
-  require(length > 0 && length < kLongestDelay, "a trace must be shorter than 2^60 ticks");
-  for (std::size_t i = 0; i < n; ++i) {
-    require(begins[i] < ends[i] && begins[i] >= (i == 0 ? 0 : ends[i - 1]) && ends[i] <= length,
-            "the intervals of a trace must be disjoint, in order, and inside its length");
-  }
-  Tick taken = 0;
-  for (std::size_t i = 0; i < n; ++i) taken += ends[i] - begins[i];
-  require(taken < length, "a trace must not be busy all the time");
   Trace trace{};
   trace.length = length;
   trace.count = static_cast<std::int64_t>(n);
@@ -138,6 +146,7 @@ void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>
   require(offsets.empty() || static_cast<std::int64_t>(offsets.size()) == ranks(),
           "offsets must have one entry per rank");
   for (const Tick t : offsets) require(t >= 0 && t < length, "offsets must lie in [0, length)");
+  check_trace(begins, ends, length);
   IntervalSource s = source(kTraceIntervals, scope);
   s.trace = append_trace(begins, ends, length);
   s.trace.purpose = kTraceOffset + number(kTraceIntervals);
@@ -156,7 +165,16 @@ void Program::add_traces(const std::vector<Recording>& recordings,
   IntervalSource s = source(kTraceIntervals, scope);
   std::vector<Tick> places;
   for (const Recording& one : recordings) {
-    const Trace trace = append_trace(one.begins, one.ends, one.length);
+    // A recording without intervals has one of no length, which delays nothing.
+    const bool quiet = one.begins.empty() && one.ends.empty();
+    if (quiet) {
+      check_length(one.length);
+    } else {
+      check_trace(one.begins, one.ends, one.length);
+    }
+    const std::vector<Tick> nothing{0};
+    const Trace trace = quiet ? append_trace(nothing, nothing, one.length)
+                              : append_trace(one.begins, one.ends, one.length);
     if (places.empty()) s.trace = trace;
     places.push_back(static_cast<Tick>(words.size()));
     words.insert(words.end(),

@@ -1,13 +1,19 @@
-"""Run a study as a script of a user does: python run_study.py STUDY.toml OUT WORKERS SECONDS."""
+"""Run a study as a script of a user does.
+
+python run_study.py STUDY.toml OUT WORKERS SECONDS [MOST_OWN_FILES]
+"""
 
 import os
 import sys
 
+from jitterfly.store import store as stores
 from jitterfly.studies.reading import load_study
 from jitterfly.sweep import run
 
 
-def main(path, out, workers, seconds):
+def main(path, out, workers, seconds, most=None):
+    if most is not None:
+        stores.MOST_OWN_FILES = int(most)
     run(
         load_study(path),
         out,

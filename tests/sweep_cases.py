@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from jitterfly import files
+from jitterfly.store import store as stores
 from jitterfly.store.export import export
 from jitterfly.store.store import Store
 from jitterfly.studies.reading import parse_study
@@ -116,11 +117,12 @@ def study(text=STUDY):
     return parse_study(text)
 
 
-def run_up_to_line(number, text, out):
+def run_up_to_line(number, text, out, most):
     """Run a study, and kill this process before it takes so many new lines of jitterfly.files.
 
     A line is new twice: a file is made, and extended.
     """
+    stores.MOST_OWN_FILES = most
     taken = Counter()
 
     def trace(frame, event, _):

@@ -41,6 +41,10 @@ within = [1]
 """
 
 
+def press(*_):
+    raise KeyboardInterrupt
+
+
 def run(*arguments):
     try:
         return main(["advise", *map(str, arguments)])
@@ -86,12 +90,58 @@ def test_out_is_not_overwritten_silently(tmp_path, capsys):
     assert (out / "advice.csv").read_bytes() == before
     # The same question again, with any budget, is answered again, and says so.
     assert run(*given, "--seconds", 100) == 0
-    told = f"jitterfly: {out} holds an answer to the same question: it will be replaced\n"
+    told = (
+        f"jitterfly: {out} holds an answer to the same question: it will be replaced, unless this "
+        "one is cut short\n"
+    )
     assert capsys.readouterr().err == told + read
     assert (out / "advice.csv").read_bytes() == before
     assert run(*given, "--statistic", "p90", "--force") == 0
     assert capsys.readouterr().err == read
     assert (out / "advice.csv").read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    "less",
+    [("--seconds", "1e-9"), ("--realizations", 64), ("stop",), ("--json", "--seconds", "1e-9")],
+)
+def test_a_finished_answer_is_not_replaced_by_less(tmp_path, capsys, monkeypatch, less):
+    """By a small budget, Ctrl-C, SIGTERM: only --force takes what is known away."""
+    given = (*ARGUMENTS, "--candidates", "butterfly,butterfly_after_1", "--out", tmp_path)
+    assert run(*given) == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert json.loads(before["advice.json"])["ended"] == "decided"
+    if less == ("stop",):
+        monkeypatch.setattr("jitterfly.cli.advise_line.Line.__call__", press)
+    else:
+        given += less
+    assert run(*given) == (130 if less == ("stop",) else 0)
+    printed = capsys.readouterr()
+    assert f"jitterfly: {tmp_path} keeps its earlier answer, from " in printed.err
+    assert f"written to {tmp_path}" not in printed.out.split("realizations", 1)[1][-200:]
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    run(*given, "--force")
+    assert (tmp_path / "advice.json").read_bytes() != before["advice.json"]
+
+
+def test_no_picture_of_another_answer_stays(tmp_path, capsys):
+    given = (*ARGUMENTS, "--candidates", "butterfly,butterfly_after_1", "--out", tmp_path)
+    assert run(*given) == 0
+    assert (tmp_path / "advice.png").exists()
+    assert run(*given, "--statistic", "p90", "--seconds", "1e-9", "--force") == 0
+    assert "written to" in capsys.readouterr().out
+    assert json.loads((tmp_path / "advice.json").read_text())["statistic"] == "p90"
+    assert not (tmp_path / "advice.png").exists()
+
+
+def test_a_long_answer_is_known_again(tmp_path, capsys):
+    """2,000 cells with nine candidates are more than a text that people write."""
+    given = (*ARGUMENTS, "--candidates", "butterfly", "--out", tmp_path)
+    assert run(*given) == 0
+    answer = tmp_path / "advice.json"
+    answer.write_text(answer.read_text() + " " * 2**24)
+    assert run(*given) == 0
+    assert "holds an answer to the same question" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"collective": "allreduce"}'])
@@ -170,7 +220,24 @@ def columns(lines, start):
     return rows
 
 
-def test_a_cell_says_slowdown_and_slower_than_whom(capsys):
+def test_equal_is_what_is_told_to_be_equal(capsys, monkeypatch):
+    """On a narrow terminal. One that may be 7 % slower is not said to be equal within 1 %."""
+    monkeypatch.setenv("COLUMNS", "80")
+    noise = "period=1ms,duration=10us,start=stationary"
+    machine = ["--network", "L=1us,o=0.2us", "--noise", noise]
+    names = "butterfly_after_1,butterfly_after_4,butterfly_after_all,reduce_broadcast"
+    assert run("--ranks", 64, *machine, "--statistic", "p99", "--candidates", names) == 0
+    text = capsys.readouterr().out
+    head = "butterfly_after_4 (equal: butterfly_after_all; not told from it: butterfly_after_1)"
+    assert head in text
+    assert "one at most 1 % slower than any in this cell (best: butterfly_after_4 1)" in text
+    table, *_ = text.split("  no room here for ")
+    assert max(map(len, table.splitlines()[3:])) <= 80
+    assert "no room here for faster, longer by, without noise" in text
+
+
+def test_a_cell_says_slowdown_and_slower_than_whom(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     machine = "L=1us,o=0.2us,g=0.1us,G=0.1ns"
     assert run("--ranks", 1024, "--network", machine, "--noise",
                "period=1ms,duration=10us,start=stationary", "--within", 0) == 0  # fmt: skip
@@ -193,7 +260,8 @@ def test_a_cell_says_slowdown_and_slower_than_whom(capsys):
     assert "  times, longer by, faster: compared with 1, butterfly_after_all" in lines
 
 
-def test_a_table_says_slowdown_and_marks_bounds(capsys):
+def test_a_table_says_slowdown_and_marks_bounds(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     machine = "L=1us,o=0.2us,g=0.1us,G=0.1ns,gamma=0.05ns"
     assert run("--ranks", "16,64", "--bytes", "8,1MiB", "--network", machine, "--noise",
                "period=1ms,duration=10us,start=stationary") == 0  # fmt: skip
@@ -285,9 +353,6 @@ def test_bad_files(tmp_path, capsys, text, what):
 
 
 def test_ctrl_c_of_the_command(capsys, monkeypatch):
-    def press(*_):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("jitterfly.cli.advise_line.Line.__call__", press)
     assert run(*ARGUMENTS, "--within", "0") == 130
     assert "stopped: this is what was known by then" in capsys.readouterr().out

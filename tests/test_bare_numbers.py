@@ -6,6 +6,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.inference import read_curves
 
 LONG = {  # what is made, and which field is told of
     "L of LogGOPS is 120 s": lambda: jf.LogGOPS(L=120, o="1us"),
@@ -40,6 +41,25 @@ def test_a_forgotten_unit_is_told(told):
     assert w[0].filename == __file__
     number = told.split(" is ")[1].split(" ")[0]
     assert f"such as '{number}us', or '{number}s' if that is meant" in str(w[0].message)
+
+
+def test_a_curve_without_a_unit_is_told(tmp_path):
+    """Once, with its line; a unit in the header, with --unit or with the number is silent."""
+    path = tmp_path / "curve.csv"
+
+    def read(head, rows, unit=""):
+        path.write_text(f"{head}\n{rows}\n")
+        read_curves([path], unit=unit)
+
+    text = "^curve.csv, line 2: latency is 14.2 s, .*: name the column latency_us, or give --unit"
+    with pytest.warns(jf.LongTimeWarning, match=text) as w:
+        read("ranks,latency", "16,14.2\n8192,62")
+    assert len(w) == 1
+    read("ranks,latency_us", "16,14.2")
+    read("ranks,latency_s", "16,14.2")
+    read("ranks,latency", "16,14.2us")
+    read("ranks,latency", "16,14.2", unit="us")
+    read("ranks,latency", "16,1.42e-5")
 
 
 @pytest.mark.parametrize("make", NOT_LONG)

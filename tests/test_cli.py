@@ -292,6 +292,16 @@ def check_last(capsys, *arguments):
     return capsys.readouterr().err.splitlines()[-1]
 
 
+def test_full_disk_of_a_run_says_what_is_kept(study, tmp_path, capsys, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "some.jfr")
+
+    monkeypatch.setattr("jitterfly.sweep.schedule.PlaceRun.put", full)
+    error = check_last(capsys, "run", study, "--out", tmp_path / "full").strip()
+    assert "some.jfr: No space left on device; 0 of " in error
+    assert error.endswith("the same command goes on from there")
+
+
 def test_full_disk(study, tmp_path, capsys, monkeypatch):
     write = os.write
 

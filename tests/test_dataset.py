@@ -34,6 +34,13 @@ DERIVED = STUDY.replace(
     '[axes.duration]\npath = "noise.0.duration"\nvalues = ["1us", "10us"]',
     '[axes."T_comm / D"]\nderived = "T_comm / D"\nby = "noise.0.duration"\nvalues = [0.1, 0.25]',
 )
+DURATION = '[axes.duration]\npath = "noise.0.duration"\nvalues = ["1us", "10us"]'
+FIXED = STUDY.replace('"100us"', '"100us", duration = "1us"')
+BEGIN = FIXED.replace(DURATION, '[axes.begin]\npath = "noise.0.begin"\nvalues = ["1ms", "2ms"]')
+GAMMA = FIXED.replace(', gamma = "0.1ns"', "").replace(
+    DURATION, '[axes.gamma]\npath = "network.gamma"\nvalues = ["1ns", "2ns"]'
+)
+BYTES = FIXED.replace(DURATION, '[axes.message_bytes]\nvalues = ["1K", 7]')
 
 
 @pytest.fixture
@@ -101,6 +108,9 @@ def test_one_unit_is_said_at_the_variables(out):
     [
         (POINTS, "duration", ["short", "long"], None),
         (DERIVED, "T_comm / D", [0.1, 0.25], "1"),
+        (BEGIN, "begin", [0.001, 0.002], "s"),
+        (GAMMA, "gamma", [1e-9, 2e-9], "s/B"),
+        (BYTES, "message_bytes", [1024, 7], "B"),
     ],
 )
 def test_axes(out, text, name, values, units):
@@ -115,6 +125,26 @@ def test_axes(out, text, name, values, units):
         assert read[renamed].values.tolist() == values
     table = pandas.read_parquet(out.with_suffix(".parquet"))
     assert list(dict.fromkeys(table[name])) == values
+
+
+def test_without_axes(out):
+    """One place: each variable has the dimensions that are left."""
+    head, axes = STUDY.split("[axes.ranks]")
+    text = head.replace("[case]", "[case]\nranks = 4").replace(
+        '"100us"', '"100us", duration = "1us"'
+    )
+    store = make(out, study(f"{text}[observables{axes.partition('[observables')[2]}"))
+    found = to_xarray(store)
+    assert found.estimate.dims == ("observable", "statistic")
+    assert found.realizations.dims == ()
+    assert int(found.realizations) == 200
+    mean = store.estimate(store.places[0], "gain", "mean")
+    assert float(found.estimate.sel(observable="gain", statistic="mean")) == mean.value
+    for suffix in (".nc", ".zarr", ".csv", ".parquet"):
+        export(store, out.with_suffix(suffix))
+    with xr.open_dataset(out.with_suffix(".nc")) as read:
+        xr.testing.assert_identical(read.load(), found)
+    assert len(pandas.read_parquet(out.with_suffix(".parquet"))) == 10 + 11
 
 
 def test_what_is_missing_is_nan(out):
@@ -232,6 +262,21 @@ def test_nothing_else_is_replaced(out):
 def test_what_can_not_be_written_names_the_file(out, suffix):
     path = out.with_name("no") / f"a{suffix}"
     with pytest.raises(OSError, match="No such file") as caught:
+        export(make(out), path)
+    assert caught.value.filename == str(path)
+
+
+def test_a_full_disk_is_named_with_what_is_free(out, monkeypatch):
+    """The library of NetCDF has no words for it."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("netCDF4")
+
+    def full(*_, **__):
+        raise RuntimeError("NetCDF: HDF error")
+
+    monkeypatch.setattr(xarray.Dataset, "to_netcdf", full)
+    path = out.with_name("a.nc")
+    with pytest.raises(OSError, match=r"NetCDF: HDF error; .* are free there") as caught:
         export(make(out), path)
     assert caught.value.filename == str(path)
 

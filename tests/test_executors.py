@@ -86,9 +86,25 @@ def test_command_under_mpi_without_its_executor(tmp_path):
     assert (
         "jitterfly: error: the launcher started 3 processes, and each of them would run all of it: "
         "-m mpi4py.futures is missing, as in `mpiexec -n N python -m mpi4py.futures -m jitterfly "
-        "run STUDY.toml --workers mpi`; or each runs a part of its own: --shard I/N\n"
+        "run STUDY.toml --workers mpi`; or each runs a part of its own: --shard I/N; or a "
+        "study of its own: `env -u "
     ) in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_farm_of_different_studies(tmp_path, monkeypatch, capsys):
+    """`srun -n 4 bash -c 'jitterfly run s$SLURM_PROCID.toml'`: what the message names is a way."""
+    (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
+    command = ["run", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")]
+    command += ["--realizations", "2"]
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    monkeypatch.setenv("PMI_SIZE", "4")
+    assert main(command) == 2
+    told = capsys.readouterr().err
+    names = re.search(r"a study of its own: `env ((-u \w+ )+)jitterfly run", told)[1]
+    for name in names.replace("-u", "").split():
+        monkeypatch.delenv(name)
+    assert main(command) == 0
 
 
 @pytest.mark.parametrize(

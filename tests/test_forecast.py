@@ -36,7 +36,7 @@ def test_nothing_is_written(file, tmp_path, capsys, monkeypatch):
     assert re.search(r"^realizations  800$", told, re.M)
     assert re.search(r"^time +about .* in one process", told, re.M)
     assert re.search(r"^disk +about .* in at most 8 files$", told, re.M)
-    assert re.search(r"^memory +about .* MiB$", told, re.M)
+    assert re.search(r"^memory +about .* [MG]iB$", told, re.M)
     assert told.endswith("nothing was written\n")
     assert "first look" not in told
     left = sorted(path.name for path in tmp_path.rglob("*"))

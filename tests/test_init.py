@@ -105,6 +105,29 @@ def test_errors_write_nothing(elsewhere, capsys, arguments, words):
     assert (elsewhere / "there.toml").read_text() == "mine"
 
 
+def test_without_standard_input(elsewhere, monkeypatch):
+    """`jitterfly init <&-`: nobody can be asked."""
+    monkeypatch.setattr("sys.stdin", None)
+    assert init() == 0
+    assert (elsewhere / "study.toml").is_file()
+
+
+def test_a_file_of_any_name(elsewhere):
+    """TOML has no pairs of surrogates, which JSON makes of letters beyond 2^16."""
+    (elsewhere / "x\U0001f600é.noise").write_bytes(FILE.read_bytes())
+    assert init("mine.toml", "--noise", "x\U0001f600é.noise") == 0
+    (place, *_) = jf.load_study("mine.toml").places()
+    assert place.cells[0].case.noise[0].file == "x\U0001f600é.noise"
+
+
+@pytest.mark.parametrize("name", ["é.toml", "a b.toml"])
+def test_a_name_is_checked_before_the_questions(capsys, name):
+    assert init(name) == 2
+    printed = capsys.readouterr()
+    assert "(none was given)" not in printed.err
+    assert "name must be letters, digits" in printed.err
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="a pseudo-terminal")
 def test_it_asks_on_a_terminal(elsewhere):
     """A wrong answer is asked for again, an empty one is what is proposed."""

@@ -4,6 +4,7 @@ Every entry that opens a file answers each of them in a moment, with one line th
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from jitterfly import files
 from jitterfly.cli import main
+from jitterfly.studies.reading import load_case, load_study
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 
@@ -53,6 +55,18 @@ READS = {
     "advise": ("advise", "{}"),
     "advise --candidates list": ("advise", "{}", "--candidates=list"),
     "advise --noise": (*ADVISE, "{}"),
+    "slowdown --noise": ("slowdown", "--ranks=4", "--noise", "{}"),
+    "init --noise": (
+        "init",
+        "new.toml",
+        "--algorithm=butterfly",
+        "--ranks=4",
+        "--bytes=8",
+        f"--network={NETWORK}",
+        "--noise={}",
+    ),
+    "noise merge": ("noise", "merge", "all.noise", "some.noise", "{}"),
+    "network parameters": ("network", "parameters", "{}"),
     "bench --compare": ("bench", "--compare={}"),
 }
 # What writes: a regular file is put there, or nothing.
@@ -64,6 +78,9 @@ WRITES = {
     "noise record --out": ("noise", "record", "--seconds=0.05", "--out={}", "--force"),
     "run --out": ("run", "study.toml", "--out={}"),
     "advise --out": ("advise", "--ranks=4", f"--network={NETWORK}", "--out={}"),
+    "slowdown --out": ("slowdown", "--ranks=4", "--noise=some.noise", "--out={}"),
+    "slowdown --picture": ("slowdown", "--ranks=4", "--noise=some.noise", "--picture={}.png"),
+    "noise merge OUT": ("noise", "merge", "{}", "some.noise", "some.noise", "--force"),
     "bench --json": ("bench", "--json={}"),
 }
 # Files that other files name, as TOML of a study's noise or network.
@@ -146,7 +163,9 @@ def test_named_in_a_study(named, what, capsys):
 def test_writing(entry, what, capsys):
     if ".png" in "".join(WRITES[entry]):
         pytest.importorskip("matplotlib")
-    if (entry, what) in (("run --out", "directory"), ("advise --out", "directory")):
+    if (entry, what) in (
+        ("run --out", "directory"), ("advise --out", "directory"), ("slowdown --out", "directory")
+    ):  # fmt: skip
         return  # they want one
     os.mkfifo("pipe.png")
     Path("directory.png").mkdir()
@@ -224,3 +243,13 @@ with suppress(ImportError):
     import matplotlib as mpl
 
     mpl.use("agg")
+
+
+@pytest.mark.parametrize("load", [load_case, load_study])
+def test_errors_name_a_file_once(load, tmp_path):
+    (tmp_path / "bad.toml").write_bytes(b"ranks = 4 # \xff\n")
+    (tmp_path / "worse.toml").write_text("ranks = ")
+    for path in (tmp_path / "bad.toml", tmp_path / "worse.toml", Path("/dev/zero")):
+        with pytest.raises(ValueError, match="^" + re.escape(str(path))) as caught:
+            load(path)
+        assert str(caught.value).count(str(path)) == 1

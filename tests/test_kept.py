@@ -1,7 +1,9 @@
 """What a run writes down beside its records: never wrong, never needed, and quick to read."""
 
+import errno
 import json
 import os
+import shutil
 import time
 from contextlib import contextmanager
 
@@ -13,7 +15,8 @@ from jitterfly.analysis.status import status
 from jitterfly.store import standing as standings
 from jitterfly.store.export import export
 from jitterfly.store.kept import fingerprint_of, read_kept, valid
-from jitterfly.store.lock import holder, locked
+from jitterfly.store.lock import UNKNOWN, holder, locked
+from jitterfly.store.merge import merge
 from jitterfly.store.standing import Diary, standing
 from jitterfly.store.store import Store
 from jitterfly.store.table import Numbers, keep_numbers, read_numbers, to_csv
@@ -168,6 +171,31 @@ def test_what_is_kept_of_other_records_does_not_count(file, out, capsys):
     capsys.readouterr()
 
 
+def test_what_is_kept_counts_in_a_copy(file, out, built):
+    """As `cp -r`, scp and archives make it: all times of change are others."""
+    assert jitterfly("run", file, "--out", out) == 0
+    copy = shutil.copytree(out, out.with_name("copy"), copy_function=shutil.copyfile)
+    for path in copy.rglob("*"):
+        os.utime(path, (10**9, 10**9))
+    assert valid(copy / "progress.json") == valid(out / "progress.json") is not None
+    assert Numbers.kept(copy) is not None
+    built.clear()
+    standing(copy)
+    assert built == []
+
+
+def test_a_file_of_the_study_with_other_content_voids_what_is_kept(out):
+    with Store.create(out, study()) as store:
+        (out / "files").mkdir()
+        (out / "files" / "a.noise").write_text("one")
+        Diary(store, [None] * 4).write()
+    assert valid(out / "progress.json") is not None
+    changed = (out / "files" / "a.noise").stat().st_mtime_ns + 10**9
+    (out / "files" / "a.noise").write_text("two")
+    os.utime(out / "files" / "a.noise", ns=(changed, changed))
+    assert valid(out / "progress.json") is None
+
+
 def test_a_store_that_was_replaced_keeps_nothing_of_before(out):
     with Store.create(out, study()) as store:
         Diary(store, [None] * 4).write()
@@ -185,6 +213,135 @@ def test_a_full_disk_only_costs_what_is_kept(out, monkeypatch):
     store = run(study(), out)
     assert all(store.complete(place) for place in store.places)
     assert not (out / "progress.json").exists()
+
+
+@pytest.mark.parametrize("damage", ["{", "[]"])
+def test_a_damaged_store_json_ends_no_run(out, damage):
+    """Nor does it take the place of what ends it: what is kept may be missing."""
+
+    class Damaging(Interrupted):
+        def submit(self, fn, /, *args, **kwargs):
+            (out / "store.json").write_text(damage)
+            return super().submit(fn, *args, **kwargs)
+
+    with pytest.raises(KeyboardInterrupt, match="the same command goes on from there"):
+        run(study(), out, executor=Damaging(), batch_seconds=1e-6)
+    (out / "store.json").unlink()
+    store = run(study(), out, finish=lambda _: (out / "store.json").write_text("{"))
+    assert Numbers.of(store).arrays["realizations"].tolist() == [200] * 4
+    assert keep_numbers(store).arrays["realizations"].tolist() == [200] * 4
+    assert not (out / "numbers.npz").exists()
+
+
+def test_numbers_that_lack_what_another_wrote_are_not_kept(out):
+    """`merge` lets go of the directory, and a run writes before the numbers are made."""
+    described = study(old="max = 200", new="max = 2000")
+    with Store.create(out / "shard-1-of-1", described) as shard:
+        for place in shard.places:
+            put(shard, place, 0, 100)
+    merged = merge(out)
+    with Store.create(out, described) as store:
+        for place in store.places:
+            put(store, place, 100, 500)
+    keep_numbers(merged)
+    Diary(merged, [merged.decision(place) for place in merged.places]).write()
+    assert Numbers.kept(out) is None
+    assert valid(out / "progress.json") is None
+    again = Store.open(out)
+    keep_numbers(again)
+    assert Numbers.kept(out).arrays["realizations"].tolist() == [600] * 4
+
+
+def test_merge_keeps_what_it_found_while_it_holds_the_directory(out):
+    described = study()
+    with Store.create(out / "shard-1-of-1", described) as shard:
+        put(shard, shard.places[0], 0, 100)
+    found = []
+    merge(out, finish=lambda _: found.append(holder(out)))
+    assert found[0].startswith(f"pid {os.getpid()} on ")
+
+
+@pytest.mark.parametrize("most", [0, 200])
+def test_two_runs_where_there_are_no_locks_keep_nothing_wrong(out, monkeypatch, most):
+    """In files of their own, and in files that both write into."""
+    without_locks(monkeypatch)
+    monkeypatch.setattr("jitterfly.store.store.MOST_OWN_FILES", most)
+    with Store.create(out, study()) as one, Store.create(out, study()) as other:
+        diaries = [Diary(store, [None] * 4) for store in (one, other)]
+        for store, diary, places in zip((one, other), diaries, ((0, 1), (2, 3)), strict=True):
+            for i in places:
+                put(store, store.places[i], 0, 200)
+                diary._changed[i] = None
+        for diary in reversed(diaries):
+            diary.write()
+        for i in (0, 1):  # which finds what the other wrote
+            put(one, one.places[i], 200, 50)
+            diaries[0]._changed[i] = None
+        diaries[0].write()
+    assert valid(out / "progress.json") is None
+    assert "4 of 4 cells finished" in status(standing(out))
+
+
+# --- of many cells
+
+
+def test_what_is_finished_is_not_read_again(file, out, capsys, monkeypatch):
+    assert jitterfly("run", file, "--out", out) == 0
+    files = {out / name: (out / name).stat().st_mtime_ns
+             for name in ("summary.csv", "numbers.npz", "progress.json")}  # fmt: skip
+    table = capsys.readouterr().out
+    monkeypatch.setattr("jitterfly.sweep.schedule.PlaceRun.look", None)  # nobody asks
+    assert jitterfly("run", file, "--out", out) == 0
+    printed = capsys.readouterr()
+    assert "4/4 cells, nothing to do" in printed.err
+    assert printed.out == table
+    assert {path: path.stat().st_mtime_ns for path in files} == files
+    (out / "summary.csv").unlink()
+    assert jitterfly("run", file, "--out", out) == 0
+    assert (out / "summary.csv").read_text() == to_csv(Store.open(out))
+
+
+def test_status_of_many_cells_after_a_kill(out, built, monkeypatch):
+    """As it was some seconds before; later, or of few cells, from the records, which is kept."""
+    monkeypatch.setattr(standings, "MANY", 4)
+    with Store.create(out, study(TARGETED)) as store:
+        put(store, store.places[0], 0, 100)
+        Diary(store, [None] * 4).write()
+        put(store, store.places[0], 100, 100)
+    written = read_kept(out / "progress.json").time
+    for record in (out / "records").iterdir():
+        os.utime(record, (written + 7, written + 7))
+    built.clear()
+    told = status(standing(out))
+    assert "as of 7 s before the run was stopped; no run is going on" in told
+    assert "100 realizations" in told
+    assert built == []
+    for record in (out / "records").iterdir():
+        os.utime(record, (written + 700, written + 700))
+    assert status(standing(out)) == computed(out)
+    assert "200 realizations" in computed(out)
+    built.clear()
+    assert status(standing(out)) == computed(out)
+    assert len(built) == 1  # of `computed` alone
+
+
+def test_a_directory_without_a_run_says_what_may_be_meant(file, out, capsys):
+    assert jitterfly("run", file, "--out", out) == 0
+    assert jitterfly("status", out.parent) == 2
+    assert "holds no run (no store.json in it); runs below it: out" in capsys.readouterr().err
+    (out.parent / "new").mkdir()
+    assert jitterfly("status", out.parent / "new") == 2
+    assert "one that has just begun checks its cells first" in capsys.readouterr().err
+
+
+def test_status_and_compare_show_values_with_their_units(out, capsys):
+    text = STUDY.replace('["1us", "10us"]', '[1e-6, "10us"]')
+    run(study(text), out)
+    assert jitterfly("status", out) == 0
+    assert jitterfly("compare", out, out) == 0
+    printed = capsys.readouterr().out
+    assert "1e-06" not in printed
+    assert printed.count(" 1 µs ") == printed.count(" 10 µs ") == 4
 
 
 # --- while a run goes on
@@ -299,6 +456,31 @@ def test_who_holds_a_store(tmp_path):
             locked(tmp_path).__enter__()
         assert holder(tmp_path) == who  # who was refused left it as it was
     assert holder(tmp_path) is None
+
+
+def without_locks(monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+
+
+def test_without_locks_it_is_not_known_whether_a_run_goes_on(out, monkeypatch, capsys):
+    """A file that can not be read says as little; no file says that there is no run."""
+    store = run(study(), out)
+    without_locks(monkeypatch)
+    with locked(out):
+        assert holder(out) == UNKNOWN
+        assert "whether a run is going on is not known here" in status(standing(out))
+        assert status(store) == status(standing(out))
+        capsys.readouterr()
+        assert jitterfly("status", out, "--json") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["running"], told["running_known"]) == (None, False)
+    (out / ".lock").unlink()
+    assert holder(out) is None
+    (out / ".lock").mkdir()
+    assert holder(out) == UNKNOWN
 
 
 def test_who_only_asks_does_not_stop_a_run(tmp_path, monkeypatch):

@@ -59,6 +59,7 @@ SMALL = variation(
 
 MODES = {
     "one process": ([sys.executable], "none"),
+    "shared files": ([sys.executable], "none"),
     "pool": ([sys.executable], "2"),
     "mpi": (["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures"], "mpi"),
 }
@@ -72,7 +73,8 @@ class Run:
         self.mark = uuid.uuid4().hex
         self.out = out
         self.before = size(out)
-        self.start(command, [str(study), str(out), workers, str(seconds)])
+        most = ["0"] if mode == "shared files" else []
+        self.start(command, [str(study), str(out), workers, str(seconds), *most])
 
     def start(self, command, arguments):
         environment = os.environ | {
@@ -214,7 +216,7 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
     while kills < KILLS or ends == 0:
         early = draw.random() < 0.2
         # Early, the start is what is killed; and other modes start processes of their own.
-        fresh = early or kills == KILLS or mode != "one process"
+        fresh = early or kills == KILLS or mode not in ("one process", "shared files")
         one = (Run if fresh else Forked)(mode, study, out, SECONDS)
         if kills == KILLS:  # to the end
             killed = False
@@ -231,6 +233,8 @@ def test_killed_at_any_instant(mode, study, whole, tmp_path):
             assert sweep_cases.contents(out) == whole[1]
             shutil.rmtree(out)
             ends += 1
+    stems = {len(path.stem) for path in (tmp_path / "undisturbed").glob("records/*")}
+    assert (stems == {2}) == (mode == "shared files")
     assert len(states) > KILLS // 3  # many different ones were gone on from
 
 
@@ -246,13 +250,18 @@ SECONDS = 0.03  # of a batch: there are hundreds; in less than a batch of one ta
 # --- at each line
 
 
-def test_killed_at_each_line_that_writes(tmp_path):
+@pytest.mark.parametrize("most", [200, 0])
+def test_killed_at_each_line_that_writes(most, tmp_path, monkeypatch):
+    """In files of their own, and in files that cells share."""
+    monkeypatch.setattr("jitterfly.store.store.MOST_OWN_FILES", most)
     run(sweep_cases.study(SMALL), tmp_path / "undisturbed")
     samples = sweep_cases.samples(tmp_path / "undisturbed")
     whole = sweep_cases.contents(tmp_path / "undisturbed")
     for kills in itertools.count():
         out = tmp_path / str(kills)
-        process = FORKSERVER.Process(target=sweep_cases.run_up_to_line, args=(kills, SMALL, out))
+        process = FORKSERVER.Process(
+            target=sweep_cases.run_up_to_line, args=(kills, SMALL, out, most)
+        )
         process.start()
         process.join()
         if process.exitcode == 0:

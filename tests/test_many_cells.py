@@ -1,5 +1,6 @@
 """Large studies: few files, and commands on them that answer soon."""
 
+import json
 import os
 import re
 import subprocess
@@ -13,7 +14,7 @@ from jitterfly.store import store as stores
 from jitterfly.store.bundle import Bundle
 from jitterfly.store.merge import merge
 from jitterfly.store.recordfile import RecordFile
-from jitterfly.store.records import RAW, SUMMARY, Identity
+from jitterfly.store.records import MAGIC, RAW, SUMMARY, Identity
 from jitterfly.store.store import Store
 
 
@@ -88,6 +89,75 @@ def test_a_study_that_became_small_goes_on_in_shared_files(out, shared, monkeypa
     more = study(old="max = 200", new="max = 300")
     assert numbers(make(out, more)) == numbers(make(out.with_name("one"), more))
     assert records(out) == before
+
+
+def format_of(path):
+    return json.loads((path / "store.json").read_text())["format"]
+
+
+def test_programs_that_do_not_know_shared_files_refuse_them(out, monkeypatch):
+    """They would find no records. A store of own files stays one that they read."""
+    make(out, study())
+    assert format_of(out) == 2
+    make(out, study(old="max = 200", new="max = 300"))
+    assert format_of(out) == 2
+    own = numbers(Store.open(out))
+    monkeypatch.setattr(stores, "MOST_OWN_FILES", 0)
+    make(out, study(old="values = [4, 8]", new="values = [4, 8, 16]"))
+    assert format_of(out) == 3
+    monkeypatch.undo()
+    again = make(out, study(old="max = 200", new="max = 300"))
+    assert format_of(out) == 3  # the files are still there
+    assert numbers(again) == own
+    (out / "store.json").unlink()
+    make(out, study(old="max = 200", new="max = 300"))
+    assert format_of(out) == 3
+    merge(out.with_name("merged"), [out])
+    assert format_of(out.with_name("merged")) == 2  # it has few cells, in files of their own
+
+
+def test_shared_files_that_were_written_as_format_2_are_read_and_gone_on_with(out, shared):
+    """As versions between two releases wrote them."""
+    before = numbers(make(out, study()))
+    meta = json.loads((out / "store.json").read_text())
+    (out / "store.json").write_text(json.dumps(meta | {"format": 2}))
+    assert numbers(Store.open(out)) == before
+    assert numbers(make(out, study())) == before
+    assert format_of(out) == 3
+
+
+def test_a_smaller_study_goes_on_without_store_json(out, shared):
+    """Also where none of its cells is the first one in a file that many share."""
+    text = many(200, "[2]")
+    store = make(out, study(text))
+    first = {min(heads, key=lambda head: head[0])[1] for heads in heads_of(store).values()}
+    axis = '[axes.period]\npath = "noise.0.period"\nvalues = '
+    head, _, rest = text.partition(axis)
+    later = [place for place in store.places if place.cells[0].hash not in first]
+    labels = [place.labels["period"] for place in later]
+    period = next(label for label in labels if labels.count(label) == 2)
+    (out / "store.json").unlink()
+    small = study(f'{head}{axis}["{period}"]{rest[rest.index("]") + 1 :]}')
+    again = make(out, small)
+    assert len(again.places) == 2
+    assert all(again.complete(place) for place in again.places)
+
+
+def heads_of(store):
+    """Where records of samples begin, and of which cell, by file."""
+    found = {}
+    for place in store.places:
+        cell = store.records(place).cells[0]
+        found.setdefault(cell.path, []).append((cell.entries[0].offset, place.cells[0].hash))
+    return found
+
+
+def test_another_study_does_not_go_on_without_store_json(out, shared):
+    make(out, study())
+    (out / "store.json").unlink()
+    other = study(old='period = "100us"', new='period = "101us"')
+    with pytest.raises(ValueError, match="cells that this study does not have"):
+        make(out, other)
 
 
 def test_shards_of_shared_and_own_files_are_one_run(out, monkeypatch):
@@ -171,6 +241,26 @@ def test_a_shared_file_cut_at_every_byte(tmp_path, capsys):
         lines = set(capsys.readouterr().err.splitlines())
         assert len(lines) <= 1  # once, not for each cell
         assert all("is no whole record; it counts as missing" in line for line in lines)
+
+
+def test_a_torn_record_that_looks_like_records_inside(tmp_path, capsys):
+    """It goes as a whole: what is left of it would claim what is written behind it."""
+    path = tmp_path / "3f.jfr"
+    filled(path)
+    good = path.stat().st_size
+    other = Identity(SUMMARY, "3f" + "d" * 14, 5, 1, ())
+    payload = b"x" * 100 + MAGIC + b"y" * 4000 + MAGIC
+    RecordFile(Bundle(path, shared=True), other).append_summary(0, 5, payload)
+    content = path.read_bytes()
+    for length in (good + 300, good + 1000, len(content) - 1):
+        path.write_bytes(content[:length])
+        bundle = Bundle(path, shared=True)
+        for first in range(10, 400, 10):
+            for cell in CELLS:
+                RecordFile(bundle, cell).append_samples(first, samples(cell, first, first + 10))
+        capsys.readouterr()
+        assert check(bundle) == check(Bundle(path, shared=True)) == [[(0, 400)]] * 3
+        assert capsys.readouterr().err == ""
 
 
 def test_damage_in_a_shared_file_costs_one_cell(tmp_path, capsys):

@@ -64,6 +64,18 @@ def test_a_pingpong(head, tmp_path):
     assert "o is not determined" not in "\n".join(with_o.notes)
 
 
+def test_latencies_of_gpu_memory_are_those_of_a_pingpong(tmp_path):
+    found = read_parameters(written(tmp_path, pingpong(OSU.replace("MPI", "MPI-CUDA"))))
+    assert pytest.approx(1.4e-6) == found.L
+
+
+@pytest.mark.parametrize("test", ["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Bcast"])
+def test_latencies_of_other_tests_are_not_those_of_a_pingpong(test, tmp_path):
+    """One-sided ones hold a flush, and those of collectives many messages."""
+    with pytest.raises(ValueError, match=r"x\.out"):
+        read_parameters(written(tmp_path, pingpong(OSU.replace("MPI", test))))
+
+
 def test_netgauge(tmp_path):
     found = read_parameters(written(tmp_path, loggp()))
     assert (found.L, found.o) == (pytest.approx(1.2e-6), pytest.approx(0.3e-6))
@@ -84,6 +96,41 @@ def test_the_time_of_a_message_is_what_was_measured(tmp_path):
     costs = network.costs(4096)
     measured = 1.4e-6 + 0.25e-9 * 4095
     assert (costs.send + costs.transit + costs.receive) * 1e-12 == pytest.approx(measured, 1e-3)
+
+
+def times_of(found, sizes):
+    network = jf.LogGOPS(**pairs(found.line.replace("?", "0s"), "network"))
+    costs = [network.costs(int(n)) for n in sizes]
+    return [(one.send + one.transit + one.receive) * 1e-12 for one in costs]
+
+
+@pytest.mark.parametrize("head", [OSU, IMB], ids=["osu", "imb"])
+def test_a_file_that_begins_with_long_messages(head, tmp_path):
+    """`osu_latency -m 65536:...`, `-msglen`: the network takes as long as was measured."""
+    least, between = 2**16, "   1000   " if head is IMB else "   "
+    sizes = [2**k for k in range(16, 20)]
+    times = [3.45 + 1e-4 * (n - 1) for n in sizes]
+    rows = [f"{n}{between}{t:.6f}" for n, t in zip(sizes, times, strict=True)]
+    found = read_parameters(written(tmp_path, head + "\n".join(rows) + "\n"))
+    assert pytest.approx(3.45e-6, rel=1e-3) == found.L
+    assert times_of(found, sizes) == pytest.approx([t * 1e-6 for t in times], rel=1e-3)
+    assert not any(" off at " in note for note in found.notes)
+    # Longer than in a line with one byte: no latency is left, which is said.
+    steep = f"{least}{between}10\n{2 * least}{between}30\n"
+    found = read_parameters(written(tmp_path, head + steep))
+    assert found.L == 0
+    notes = "\n".join(found.notes)
+    assert "G alone takes longer than the 10 µs of a message of 65,536 bytes" in notes
+    assert "off at" in notes
+
+
+def test_netgauge_that_begins_with_long_messages(tmp_path):
+    """Half a round trip of 1.8 µs at 1025 bytes holds 1024 G, 0.1024 µs."""
+    text = loggp()
+    text = text.replace("\n2049", "\n4097").replace("\n1025", "\n2049").replace("\n1 ", "\n1025 ")
+    found = read_parameters(written(tmp_path, text))
+    assert times_of(found, [1025]) == pytest.approx([1.8e-6])
+    assert (found.o, found.L) == (pytest.approx(0.3e-6), pytest.approx(1.0976e-6))
 
 
 def test_the_largest_message_decides(tmp_path):
@@ -110,11 +157,24 @@ def test_fits_that_differ_are_said(tmp_path):
 def test_the_command(tmp_path, capsys):
     path = written(tmp_path, pingpong(OSU))
     assert main(["network", "parameters", str(path), "--overhead=200ns", "--bytes=64KiB"]) == 0
-    out = capsys.readouterr().out
-    option, line = out.splitlines()[0].split()
+    out, notes = capsys.readouterr()
+    option, line = out.split()  # all of standard output, for $(...)
     assert option == "--network"
-    assert out.splitlines()[1].startswith("note: a ping-pong determines L + 2 o")
+    assert notes.startswith("note: a ping-pong determines L + 2 o")
     assert main(["trace", "--ranks=4", "--network", line, "--out", str(tmp_path / "x.svg")]) == 0
+
+
+def test_an_overhead_that_nobody_measured_is_left_open(tmp_path, capsys):
+    """With o = 0 noise of the CPU would hit nothing."""
+    path = written(tmp_path, pingpong(OSU))
+    assert main(["network", "parameters", str(path)]) == 0
+    out, notes = capsys.readouterr()
+    assert ",o=?," in out
+    assert "--overhead" in notes
+    line = out.split()[1]
+    noise = "--noise=period=1ms,duration=10us"
+    assert main(["advise", "--ranks=8", noise, "--network", line]) == 2
+    assert "o must be a time" in capsys.readouterr().err
 
 
 BAD = {

@@ -68,6 +68,14 @@ def test_drawing_of_a_tree_numbers_shared_links():
     assert sorted(t for axes in figure.axes for t in (x.get_text() for x in axes.texts)) == shared
     assert any("level 2 of tree among 8 ranks: 4 messages, 8 of rand" in text for text in found)
     assert any("routing d-mod-k" in text for text in found)
+    most = max(int(n) for n in shared)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert ("3 or more" in labels) == (most >= 3)
+    alone = jc.CongestionCase(jc.FatTree((4, 4), (1, 4)), perturbation="none", ratio=0.0)
+    assert max(int(n) for pair in loads.loads(alone, 0) for side in pair for n in side) < 3
+    with draw.drawing():
+        figure = loads.draw_loads(alone, 0)
+    assert "3 or more" not in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_pictures_name_rule_routing_pattern_and_z():

@@ -80,6 +80,28 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert not Path("y.noise").exists()
 
 
+def test_a_merged_file_is_used_as_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for i in range(2):
+        noisefile.write(recording(f"n{i}", first=10 + i), f"x_rank{i}.noise")
+    assert main(["noise", "merge", "all.noise", "x_rank0.noise", "x_rank1.noise"]) == 0
+    words = capsys.readouterr().out.splitlines()[-1].split()
+    assert words[:5] == ["next:", "jitterfly", "slowdown", "--noise", "all.noise,part=each"]
+    few = ["--ranks", "4", "--realizations", "10"]
+    assert main([*words[2:5], *few]) == 0
+    capsys.readouterr()
+    assert main(["slowdown", "--noise", "all.noise", *few]) == 2
+    assert "(--noise all.noise,part=each)" in capsys.readouterr().err
+
+
+def test_who_uses_what_is_not_to_be_trusted_is_told(tmp_path):
+    path = str(tmp_path / "bad.noise")
+    noisefile.write(recording("n2", first=20, untrusted="CPU 0: its buffer was full"), path)
+    with pytest.warns(jf.UntrustedNoiseWarning, match="^bad.noise is not to be trusted: CPU 0"):
+        jf.TraceNoise(path)
+    jf.TraceNoise(path, part=0)  # once
+
+
 @pytest.mark.parametrize(
     ("environment", "found"),
     [
@@ -113,7 +135,7 @@ def test_processes_of_one_job_write_files_of_their_own(tmp_path):
     told = [process.communicate(timeout=60)[0] for process in processes]
     assert {path.name for path in tmp_path.iterdir()} == {"node_rank00.noise", "node_rank11.noise"}
     assert load(tmp_path / "node_rank11.noise").source["rank"] == "11 of 12"
-    if processes[0].returncode == 0:
-        assert "jitterfly noise merge ALL.noise node_rank*.noise" in told[0]
+    next_ = "jitterfly noise merge ALL.noise node_rank*.noise" in told[0]
+    assert next_ == (processes[0].returncode == 0)  # not after what is not to be trusted
     assert "machine:" in told[0]
     assert told[1].splitlines()[-1] == "written: node_rank11.noise"

@@ -88,6 +88,37 @@ def test_info_network_and_noise(folder, capsys):
     assert found["written"] == ["x.png"]
 
 
+def test_what_is_not_to_be_trusted_is_in_the_object(folder, capsys):
+    pytest.importorskip("matplotlib")
+    assert output_of(capsys, "noise", "show", "x.noise")["untrusted"] is None
+    measured = jf.measured.load("x.noise")
+    bad = jf.measured.Measured(measured.parts, "test", {"untrusted": "its buffer was full"}, ())
+    jf.measured.noisefile.write(bad, "bad.noise")
+    assert output_of(capsys, "noise", "show", "bad.noise")["untrusted"] == "its buffer was full"
+    main(["noise", "show", "bad.noise", "--json"])
+    assert capsys.readouterr().err == "not to be trusted: its buffer was full\n"
+
+
+def test_pages(folder, capsys, monkeypatch):
+    found = output_of(capsys, "network", "study", "--quick", "--only", "N1", "--realizations", "5")
+    assert "N1" in found["findings"]
+    monkeypatch.setattr("jitterfly.report.theory.write", lambda out, **_: out / "theory.html")
+    assert output_of(capsys, "theory")["written"] == ["results/theory.html"]
+
+
+def test_lists_and_a_dry_run(folder, capsys):
+    found = output_of(capsys, "run", "list")
+    assert {"name", "title"} == set(found["studies"][0])
+    found = output_of(capsys, "run", "small.toml", "--dry-run")
+    assert (found["study"], found["forecast"]["cells"], found["written"]) == ("small", 3, [])
+    assert found["forecast"]["realizations"]["high"] == 120
+    assert not (folder / "results").exists()
+    found = output_of(capsys, "advise", "--candidates", "list")
+    ring = next(one for one in found["candidates"] if one["name"] == "ring")
+    assert ring["called"]["NCCL"] == "Ring"
+    assert ring["summary"]
+
+
 def test_fit_budget_and_advise(folder, capsys):
     found = output_of(capsys, "fit", "curve.csv", "--step", "3.9us", "--delay", "1us")
     (one,) = found["fits"]
@@ -104,6 +135,22 @@ def test_fit_budget_and_advise(folder, capsys):
     found = output_of(capsys, "advise", "--ranks", "8", *machine, "--realizations", "100")
     assert found["command"] == "advise"
     assert found["written"] == []
+    found = output_of(capsys, "slowdown", "--ranks", "8", *machine, "--realizations", "20")
+    assert (found["command"], found["rows"][0]["ranks"], found["written"]) == ("slowdown", 8, [])
+
+
+JSON = {  # each command that has --json, and that a test here reads what it prints
+    ("run",), ("status",), ("plot",), ("compare",), ("info",), ("slowdown",), ("fit",),
+    ("budget",), ("advise",), ("noise", "show"), ("network", "info"), ("network", "run"),
+    ("network", "study"), ("theory",),
+}  # fmt: skip
+
+
+def test_every_command_with_json_is_here():
+    found = {
+        words for words, parser in leaves(_parser()) if "--json" in parser._option_string_actions
+    }
+    assert found == JSON
 
 
 def test_numbers_that_json_has_not():

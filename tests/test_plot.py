@@ -297,7 +297,7 @@ def test_thirty(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "slowdwn"}, "figure must be one of .*did you mean 'slowdown'"),
+        ({"kind": "slowdwn"}, "^kind must be one of .*did you mean 'slowdown'"),
         ({"kind": "maps"}, "'maps' needs two axes of at least two numbers each, got ranks"),
         ({"kind": "overhead"}, "needs the observables: 2 of kind 'overhead'"),
         ({"kind": "cycles"}, "needs the observables"),

@@ -130,8 +130,13 @@ def test_budget_of_measured_noise_says_what_it_does(noise_file, talkative, capsy
     printed = capsys.readouterr()
     told = printed.err.splitlines()
     assert told[0] == f"reading {noise_file}"
-    assert sum("realizations at p = " in line for line in told) >= 5
-    assert "realizations at p" not in printed.out
+    _, final = dict.fromkeys(line.split(":")[0] for line in told if "at each of" in line)
+    shares = [
+        int(line.split(": ")[1].split(" %")[0]) for line in told if line.startswith(f"{final}: ")
+    ]
+    assert len(shares) >= 5
+    assert shares == sorted(shares)  # one search, whose p are parts of it
+    assert "realizations at" not in printed.out
 
 
 def test_quick_commands_say_nothing(noise_file, capsys):
@@ -143,7 +148,7 @@ def test_quick_commands_say_nothing(noise_file, capsys):
 def test_budget_of_a_delay_says_what_it_does(talkative, capsys):
     assert main(["budget", *BUDGET, "--delay", "14us"]) == 0
     told = capsys.readouterr().err.splitlines()
-    assert any("realizations at p = " in line for line in told)
+    assert any("realizations at each of about 10 p" in line for line in told)
     assert "the curve over D" in told
 
 

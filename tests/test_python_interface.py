@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import shutil
 import subprocess
 import sys
 
@@ -117,6 +118,8 @@ def test_a_store_that_nothing_was_run_for_shows_itself(tmp_path):
     with jf.Store.create(tmp_path / "none", study) as store:
         assert "0 places" not in store._repr_html_()
         assert "<td>" not in store._repr_html_()
+        shutil.rmtree(tmp_path / "none")
+        assert "<td>" not in store._repr_html_()
 
 
 def test_all_figures_that_are_named_are_there():
@@ -174,9 +177,16 @@ def test_pictures(results, kind, tmp_path):
 
 def test_a_store_draws_other_figures(results):
     pytest.importorskip("matplotlib")
-    assert results["Store"].plot("tail", "completion").axes
-    with pytest.raises(ValueError, match="figure must be one of"):
-        results["Store"].plot("nothing")
+    assert results["Store"].plot(kind="tail", observable="completion").axes
+    with pytest.raises(ValueError, match=r"^kind must be one of"):
+        results["Store"].plot(kind="nothing")
+
+
+def test_the_path_of_a_picture_comes_first_everywhere(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    for kind in ("Result", "Store"):
+        assert results[kind].plot(tmp_path / f"{kind}.png").axes
+        assert (tmp_path / f"{kind}.png").is_file()
 
 
 @pytest.mark.parametrize(("name", "call"), [("pandas", "to_pandas"), ("matplotlib", "plot")])

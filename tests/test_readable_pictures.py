@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.text import Text
+from small_study import STUDY
 from test_noise_show import histogram, trace
 from test_plot import MS12
 
@@ -117,6 +118,24 @@ def test_a_family_of_one_line_has_no_empty_entry(units):
     figure = drawn(units, "family")
     assert entries(figure)
     assert all(text.strip() for text in entries(figure))
+
+
+def test_ratios_of_other_kinds_have_axes_of_their_own(tmp_path):
+    """gain, from 1 to 1.2, is a line of its own beside slowdown, from 1 to 20."""
+    text = STUDY.replace('figure = "slowdown"\n', "").replace('claims = ["M4"]\n', "")
+    figure = drawn(make(text, tmp_path / "out"), "family")
+    panels = {axes.get_title(): axes for axes in figure.axes if axes.get_visible()}
+    shared = panels["slowdown"].get_shared_y_axes()
+    assert shared.joined(panels["slowdown"], panels["slowdown redundant"])
+    assert not shared.joined(panels["slowdown"], panels["gain"])
+
+
+def test_a_family_of_a_target_says_what_is_drawn(tmp_path):
+    text = STUDY.replace('figure = "slowdown"\n', 'targets = ["p90 of slowdown ± 50 %"]\n')
+    results = make(text.replace('claims = ["M4"]\n', "").replace("= 40", "= 200"), tmp_path / "out")
+    figure = drawn(results, "family", "p90 of slowdown")
+    assert figure.axes[0].get_ylabel().replace("\n", " ") == "p90 of slowdown"
+    assert not any("5–95 %" in text for text in entries(figure))
 
 
 # --- many lines

@@ -61,7 +61,7 @@ def test_steps_of_the_counter_do_not_fill_the_buffer(quantum):
     """They are a hundred times as many as what there is room for."""
     found = record(0.5, quantum=quantum)
     assert found.parts[0].length > 0.4999 * TICKS_PER_SECOND
-    assert "untrusted" not in found.source
+    assert "buffer" not in found.source.get("untrusted", "")
     assert not any("the buffer was full" in note for note in found.notes)
 
 
@@ -186,12 +186,19 @@ def _used(pid):
     return max(used)
 
 
+def is_done(process):
+    """Whether it has recorded, be it on a machine where others work."""
+    return process.returncode == ("load rather than noise" in process.stdout)
+
+
 def test_record_and_show(tmp_path):
     pytest.importorskip("matplotlib")
     done = jitterfly("record", "--seconds", "0.3", "--cpu", str(CPU), "--out", "x.noise",
                      cwd=tmp_path)  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "next: jitterfly noise show x.noise" in done.stdout
+    assert done.stderr == ""
+    assert is_done(done)
+    if not done.returncode:
+        assert "next: jitterfly noise show x.noise" in done.stdout
     assert load(tmp_path / "x.noise").source["command"].startswith("jitterfly noise record")
     shown = jitterfly("show", "x.noise", cwd=tmp_path)
     assert (shown.returncode, shown.stderr) == (0, "")
@@ -201,12 +208,12 @@ def test_record_and_show(tmp_path):
     assert again.returncode == 2
     assert "x.noise exists; --force replaces it" in again.stderr
     forced = jitterfly("record", "--seconds", "0.1", "--out", "x.noise", "--force", cwd=tmp_path)
-    assert forced.returncode == 0
+    assert is_done(forced)
 
 
 def test_a_name_of_its_own(tmp_path):
     done = jitterfly("record", "--seconds", "50ms", cwd=tmp_path)
-    assert done.returncode == 0
+    assert is_done(done)
     (file,) = tmp_path.glob(f"*_cpu{CPU}_*.noise")
     assert f"written: {file.name}" in done.stdout
 

@@ -73,6 +73,21 @@ def test_a_loop_that_is_faster_than_its_clock():
     assert (found.smallest, found.regular, found.step) == (0, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("taken", "step"),
+    [
+        ([24] * 65536, 1),  # one length says nothing
+        ([24] * 65500 + [26] * 30 + [5000] * 6, 2),  # a rare one says something
+        ([24] * 65500 + [25] + [27] * 30, 1),
+        ([52] * 60000 + [78] * 20 + [104], 26),
+        ([24] * 65536 + [5000] * 6, 1),  # a detour does not
+    ],
+)
+def test_a_loop_of_constant_length_is_no_coarse_counter(taken, step):
+    assert iteration(taken).step == step
+    assert iteration(taken).smallest == iteration(taken).regular == min(taken)
+
+
 def test_detours_do_not_pass_for_steps():
     """A CPU that is shared has most of its time in detours; hardly two of them are equal."""
     rng = np.random.default_rng(1)
@@ -222,6 +237,23 @@ def test_iterations_below_the_smallest(emulated, monkeypatch):
     text = record(SECONDS).source["untrusted"]
     assert "is below the smallest" in text
     assert "100% of the time was spent on writing" in text
+
+
+def test_a_busy_machine(emulated, monkeypatch):
+    """Half of the time others ran, in slices that are longer than all that is noise."""
+    result = Emulated.go
+
+    def go(self, **options):
+        result(self, **options)
+        self.result["preemptions"] = 2
+
+    total = round(SECONDS * 1e9 * GHZ)
+    emulated.detours = ((1000, total // 4), (2000, total // 4), (3000, 300))
+    monkeypatch.setattr(emulated, "go", go)
+    text = record(SECONDS).source["untrusted"]
+    assert "other threads ran there for about 33% of the time (2 times)" in text
+    emulated.detours = ((1000, total // 100),)
+    assert "untrusted" not in record(SECONDS).source
 
 
 def test_the_command_says_it_first(emulated, tmp_path, monkeypatch, capsys):

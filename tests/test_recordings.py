@@ -20,6 +20,8 @@ NETWORK = jf.LogGOPS(L="1us", o="0.2us", gamma="0.1ns")
 
 def recording(rng, length):
     """Sorted intervals with time between them, and how long that was."""
+    if rng.random() < 0.2:  # a CPU that nothing interrupts
+        return (), length
     ends = sorted(rng.sample(range(1, length), 2 * rng.randint(1, 6)))
     return tuple(zip(ends[::2], ends[1::2], strict=True)), length
 
@@ -132,6 +134,21 @@ def test_share_and_longest_delay_are_of_all_parts(three):
     assert each.lookahead() == max(part.lookahead() for part in parts)
 
 
+def test_the_busiest_part_must_leave_the_cpu_time(tmp_path):
+    """Its rank would never end, whatever the mean of all parts is."""
+    length = 10**10
+    parts = Detours([0], [9 * 10**9], length), Detours([0], [10**7], length)
+    noisefile.write(Measured(parts, "test"), tmp_path / "busy.noise")
+    each = jf.TraceNoise(file=str(tmp_path / "busy.noise"), part="each")
+    assert each.share() == pytest.approx(0.4505)
+    assert each.largest_share() == pytest.approx(0.9)
+    other = jf.PeriodicNoise("10ms", "4.5ms", start="stationary")
+    with pytest.raises(ValueError, match=r"they take 0\.9 \+ 0\.45 of the compute phase"):
+        jf.Case(2, network=NETWORK, noise=[each, other])
+    other = jf.PeriodicNoise("10ms", "0.5ms", start="stationary")
+    assert jf.Case(2, network=NETWORK, noise=[each, other]).noise == (each, other)
+
+
 def test_in_a_study(three, tmp_path):
     noise = {"kind": "trace", "file": three, "part": "each", "ranks_per_part": 2}
     table = {"ranks": 8, "network": NETWORK.to_dict(), "work": "1ms", "noise": [noise]}
@@ -159,11 +176,43 @@ def test_errors(three, options, message):
         jf.TraceNoise(starts=[0.0], durations=[1e-6], length="1ms", part="each")
 
 
-def test_a_part_without_detours_is_named(tmp_path):
-    parts = Detours([10], [5], 100), Detours([], [], 100)
-    noisefile.write(Measured(parts, "test"), tmp_path / "quiet.noise")
-    with pytest.raises(ValueError, match=r"quiet\.noise, part 1: there is no interval"):
+def test_ranks_of_a_part_without_detours_are_never_interrupted(tmp_path, monkeypatch):
+    """As an isolated CPU of a cluster: the others replay their recordings as before."""
+    busy, quiet = Detours([10**7], [3 * 10**6], 10**8), Detours([], [], 7 * 10**7)
+    noisefile.write(Measured((busy, quiet), "test"), tmp_path / "quiet.noise")
+    file = str(tmp_path / "quiet.noise")
+    each, one = (jf.TraceNoise(file=file, part=part) for part in ("each", 0))
+    assert each.share() == one.share() / 2
+    assert each.longest_delay(10**6) == one.longest_delay(10**6)
+    for rank in range(8):
+        expected = intervals(one, rank) if rank % 2 == 0 else np.empty((0, 2))
+        np.testing.assert_array_equal(intervals(each, rank), expected)
+    for isa in AVAILABLE:
+        monkeypatch.setenv("JITTERFLY_ISA", isa)
+        ready = [jf.ready_times(jf.Case(64, network=NETWORK, work="1ms", noise=noise), seed=1)[0]
+                 for noise in ([each], [one], [])]  # fmt: skip
+        np.testing.assert_array_equal(ready[0][0::2], ready[1][0::2])
+        np.testing.assert_array_equal(ready[0][1::2], ready[2][1::2])
+        assert (ready[1] > ready[2]).all()
+
+
+def test_parts_that_are_all_without_detours(tmp_path):
+    quiet = Detours([], [], 100)
+    noisefile.write(Measured((quiet, quiet), "test"), tmp_path / "quiet.noise")
+    with pytest.raises(ValueError, match=r"quiet\.noise: there is no interval in any part"):
         jf.TraceNoise(file=str(tmp_path / "quiet.noise"), part="each")
+
+
+def test_parts_that_no_rank_replays_are_said(three):
+    """Two CPUs of two nodes and ranks_per_part = 2: the second node would be left out."""
+    noise = jf.TraceNoise(file=three, part="each", ranks_per_part=2)
+    case = jf.Case(4, network=NETWORK, noise=[noise])
+    words = "4 ranks with ranks_per_part = 2 replay 2 of its 3 parts"
+    with pytest.warns(jf.IneffectiveNoiseWarning, match=words):
+        jf.simulate(case, 10)
+    assert any(words in note for note in jf.slowdown(noise, [2, 4], realizations=10).notes())
+    jf.simulate(jf.Case(5, network=NETWORK, noise=[noise]), 10)
+    assert not any("parts" in note for note in jf.slowdown(noise, 5, realizations=10).notes())
 
 
 def test_the_core_refuses_what_is_no_recording():
@@ -173,6 +222,7 @@ def test_the_core_refuses_what_is_no_recording():
         ([], [0] * 4, "need a recording"),
         ([good], [0] * 3, "one entry per rank"),
         ([good], [0, 0, 0, 1], "one of those given"),
+        ([good, (np.array([], int), np.array([], int), 0)], [0] * 4, "shorter than 2.60 ticks"),
         ([good, (np.array([1]), np.array([1]), 10)], [0] * 4, "must be disjoint"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -13,6 +13,7 @@ from jitterfly.plots import draw
 from jitterfly.report import hsl09
 from jitterfly.report import reproduce as module
 from jitterfly.report.reproduce import PAGE, folder, reproduce, studies
+from jitterfly.store.table import Numbers
 from jitterfly.studies import shipped
 from jitterfly.sweep import PlacesFailed, Stopped
 
@@ -76,6 +77,7 @@ def test_writes_a_report_of_all_studies(small, said):
     assert "study 2 of 2: MS12 Fig. 21, small" in said.getvalue()
     assert said.getvalue().count("  tables, pictures and verdicts\n") == 2
     assert (small / "first" / "summary.csv").is_file()
+    assert Numbers.kept(small / "first") is not None  # so that `export` is quick
 
 
 def test_a_second_call_runs_nothing_again(small, said):

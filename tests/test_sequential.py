@@ -142,7 +142,7 @@ def test_the_budget_ends():
     decision = decided(["mean of completion ± 0.01 %"], limit=3000)
     assert (decision.realizations, decision.next, decision.met) == (3000, None, False)
     (state,) = decision.states
-    assert state.why.startswith("half width ")
+    assert state.why.startswith("± ")
     assert state.error > 0.0001
 
 

@@ -270,7 +270,7 @@ def test_another_study(out, old, new, message):
         assert list((out / "records").iterdir()) == []
 
 
-@pytest.mark.parametrize(("key", "value"), [("format", 3), ("stream", 0)])
+@pytest.mark.parametrize(("key", "value"), [("format", 1), ("format", 4), ("stream", 0)])
 def test_another_version(out, key, value):
     make(out)
     meta = json.loads((out / "store.json").read_text())

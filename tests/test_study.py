@@ -136,7 +136,7 @@ def test_variants_see_the_same_noise_at_each_place():
     [
         (jf.Hockney(1e-6, 0), {}, NOISE[0], False),  # no CPU time
         (jf.Hockney(1e-6, 0), {"work": "1us"}, NOISE[0], True),
-        (jf.Hockney(1e-6, 0), {"algorithm.after": 1, "algorithm.forward_cost": 1e-9}, NOISE[0], 1),
+        (jf.Hockney(1e-6, 0), {"algorithm.after": 1, "algorithm.forward_cost": 1e-9}, NOISE[0], 0),
         (jf.Hockney(1e-6, 0, 1e-10), {}, NOISE[0], True),
         (LOGGOPS, {}, NOISE[0], True),
         (LOGGOPS, {"ranks": 1}, NOISE[0], False),  # nobody to send to
@@ -178,7 +178,10 @@ def test_places_and_stores_are_shown_in_short():
 
 @pytest.mark.timing
 def test_a_place_takes_about_a_millisecond():
-    axes = [Axis("ranks", log2=[4, 13]), Axis("L", list(range(1, 11)), path="network.L")]
+    axes = [
+        Axis("ranks", log2=[4, 13]),
+        Axis("L", [f"{i}us" for i in range(1, 11)], path="network.L"),
+    ]
     started = time.perf_counter()
     count = len(mine(axes=axes).places())
     assert (time.perf_counter() - started) / count < 10e-3  # measured: 0.6 ms
@@ -413,6 +416,18 @@ def test_durations_work_and_order():
         assert theory.round_time(case) == pytest.approx(0.1 * 1e-3 * share, rel=0.02)
         assert case.work == pytest.approx(2e-3 / 3, abs=1e-12)
     assert parse_study(study.to_toml()) == study
+
+
+def test_sizes_may_be_text_where_an_axis_is_derived():
+    case = {"ranks": 8, "network": {"kind": "loggops", "L": "1us", "o": "1us", "G": "1ns"}}
+    case["noise"] = [{"kind": "periodic", "period": "1ms"}]
+    axis = Axis.derived("T_comm / D", by="noise.0.duration", values=[0.5, 1.0])
+    ways = [
+        Study("x", case=case | {"message_bytes": size}, axes=[axis], budget=Budget(max=1)).places()
+        for size in (8192, "8K")
+    ]
+    noise = [[place.cells[0].case.noise for place in places] for places in ways]
+    assert noise[0] == noise[1]
 
 
 def test_a_period_or_a_duration_is_solved_for_as_well():

@@ -33,10 +33,21 @@ def error_of(capsys, *arguments):
         (["network", "run", "--tree", "144", "--ratoi=1"], "(did you mean '--ratio'?)"),
         (["run", "x.toml", "--backend", "cdua"], "(did you mean 'cuda'?)"),
         (["bench", "--repeat", "3"], "(did you mean '--repeats'?)"),
+        (["slowdown", "--rnks", "64", "--noise", "x"], "(did you mean '--ranks'?)"),
+        (["network", "--tree", "576"], "a command must stand before --tree: parameters, info, "),
+        (["run", "ms12_fig13"], "(did you mean 'ms12_fig13_20'?)"),
     ],
 )
 def test_mistyped(capsys, arguments, hint):
     assert hint in error_of(capsys, *arguments)
+
+
+def test_a_part_of_a_name_is_enough(capsys):
+    """`advise` calls it ring, and the list of all kinds has no end."""
+    told = error_of(capsys, "slowdown", "--noise=period=1ms,duration=1us", "--ranks=4",
+                    "--algorithm=ring")  # fmt: skip
+    assert "(did you mean 'ring_allgather' or 'ring_allreduce'?)" in told
+    assert all(kind in told for kind in jf.Algorithm.kinds())
 
 
 def test_what_is_like_nothing_has_no_hint(capsys):
@@ -89,3 +100,14 @@ def test_help_of_a_command(capsys):
     assert main(["help", "noise", "show"]) == 0
     assert "usage: jitterfly noise show" in capsys.readouterr().out
     assert "did you mean 'status'" in error_of(capsys, "help", "stauts")
+
+
+@pytest.mark.parametrize("words", [("bench",), ("run",), ("network", "study")])
+def test_help_of_every_kind_of_command(capsys, words):
+    assert main(["help", *words]) == 0
+    assert f"usage: jitterfly {' '.join(words)}" in capsys.readouterr().out
+
+
+def test_no_part_of_an_option_is_taken(capsys):
+    told = error_of(capsys, "network", "run", "--tree", "144", "--real=5")
+    assert "unrecognized arguments: --real=5" in told

@@ -311,6 +311,26 @@ def test_the_bar_never_goes_back():
     assert shown[0] == 0.5
 
 
+def test_the_time_left_counts_small_cells(monkeypatch):
+    """One cell of 2^20 ranks is done in half a minute, then 999 of one rank take as long each."""
+    now = 0.0
+    monkeypatch.setattr("jitterfly.sweep.progress.time", SimpleNamespace(monotonic=lambda: now))
+
+    def cell(index, work):
+        place = SimpleNamespace(index=index, cells=(0,), work=work)
+        run = SimpleNamespace(place=place, done=False, decision=None)
+        run.expected = lambda: 0.0 if run.done else 10.0
+        return run
+
+    runs = [cell(0, 2**20), *(cell(i, 1) for i in range(1, 1000))]
+    with Progress(runs, io.StringIO()) as progress:
+        for run in runs[:500]:
+            now += 1
+            run.done = True
+            progress.step(run, 10)
+        assert "500/1000 cells, 8 min 20 s left" in progress.text()
+
+
 @pytest.mark.parametrize("sign", ["±", "+-"])
 def test_targets_in_a_locale_without_unicode(tmp_path, sign):
     path = tmp_path / "sweep.toml"
@@ -333,8 +353,8 @@ def test_a_width_is_said_once(tmp_path):
 
     run(sweep_cases.study(), tmp_path / "out", realizations=200, stream=io.StringIO())
     told = status(Store.open(tmp_path / "out"))
-    assert re.search(r"mean of gain: not met, half width [0-9.]+ % of 2 %", told)
-    assert "(half width" not in told
+    assert re.search(r"mean of gain: not met, ± [0-9.]+ %, 2 % wanted", told)
+    assert "(±" not in told
     assert re.search(r"not met, too few realizations|: met, ± [0-9.]+ %", told)
 
 

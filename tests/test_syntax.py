@@ -12,7 +12,14 @@ from jitterfly.cli import main
 from jitterfly.store import Store
 from jitterfly.studies.reading import parse_study
 from jitterfly.studies.schema import BaseReplaced
-from jitterfly.syntax import read_bytes, read_count, read_noise, read_ranks, read_size
+from jitterfly.syntax import (
+    read_bytes,
+    read_count,
+    read_noise,
+    read_ranks,
+    read_share,
+    read_size,
+)
 
 NETWORK = {"kind": "loggops", "L": "1us", "o": "0.1us", "G": "0.1ns"}
 MACHINE = jf.LogGOPS(L="1us", o="0.1us", G="0.1ns")
@@ -58,12 +65,56 @@ def test_ranges(text, numbers):
     assert jf.Axis("ranks", text).points == jf.Axis("ranks", numbers).points
 
 
+def test_network_texts():
+    """alpha and beta are Hockney's; Python takes what --network takes."""
+    assert jf.Case(8, network="L=1us,o=0.1us,G=0.1ns").network == MACHINE
+    table = {"ranks": 8, "network": "alpha=1us,beta=1ns"}
+    assert jf.Case.from_dict(table).network == jf.Hockney("1us", "1ns")
+    found = jf.slowdown([NOISE], 4, network="L=1us,o=0.1us,G=0.1ns", realizations=10)
+    assert found.case.network == MACHINE
+    with pytest.raises(ValueError, match=r"^network must be a Network such as .*, got 5$"):
+        jf.Case(8, network=5)
+    with pytest.raises(ValueError, match=r"^network must look like key=value"):
+        jf.advise(8, network="loggops")
+
+
 @pytest.mark.parametrize(
     "text", ["64..1000", "9..5+1", "5..9+0", "5..9+x", "8..64/2/3", "1..1e9+1"]
 )
 def test_bad_ranges(text):
     with pytest.raises(ValueError, match=r"^ranks"):
         read_ranks(text, "ranks")
+
+
+@pytest.mark.parametrize(
+    ("value", "share"),
+    [("1%", 0.01), (" 0.5 % ", 0.005), (".1", 0.1), ("1e-3", 1e-3), ("1/8", 0.125), (0, 0.0),
+     ("0", 0.0), (0.25, 0.25)],
+)  # fmt: skip
+def test_shares(value, share):
+    assert read_share(value, "within", 0, 1) == share
+
+
+@pytest.mark.parametrize(
+    "text", ["1e9999999999", "1e-9999999999", "1e9999999999%", "1/0", "0/0", "1e", "1" * 500, "%"]
+)
+def test_shares_that_are_none(text):
+    """At once: a number of 10^10 digits is not made."""
+    with pytest.raises(ValueError, match="within must be a share"):
+        read_share(text, "within", 0, 1)
+
+
+def test_entries_of_a_list_are_read_as_single_numbers():
+    assert read_ranks([1e3, "2e3", np.float64(64)], "ranks") == [1000, 2000, 64]
+    assert read_ranks(1e3, "ranks") == [read_count(1e3, "ranks")] == [1000]
+    assert read_bytes([1e3, "1K"], "bytes") == [1000, 1024]
+    points = jf.Axis("ranks", [1e3, 2000]).points
+    assert points == jf.Axis("ranks", "1e3,2e3").points
+    assert [point.label for point in points] == ["1000", "2000"]
+    with pytest.raises(ValueError, match=r"^ranks must be an integer"):
+        read_ranks([2.0], "ranks")  # rather a time in the wrong place
+    with pytest.raises(ValueError, match="ranks has the value 7 twice"):
+        read_ranks([*range(9999), 7], "ranks")
 
 
 def test_noise_texts(tmp_path):
@@ -76,6 +127,21 @@ def test_noise_texts(tmp_path):
     for bad in ("", "nowhere.noise", "period", "period=1ms,period=2ms"):
         with pytest.raises(ValueError, match=r"noise\[0\]"):
             jf.Case(8, network=MACHINE, noise=[bad])
+
+
+def test_noise_realizations_and_seeds_in_python():
+    text, noise = "period=1ms,duration=10us", jf.PeriodicNoise("1ms", "10us")
+    machine = jf.LogGOPS("1us", "0.1us")
+    given = {"network": machine, "candidates": ["butterfly", "ring"]}
+    one = jf.advise(4, noise=text, realizations="1e2", seed="2^4", **given)
+    two = jf.advise(4, noise=[noise], realizations=100, seed=16, **given)
+    assert one.to_csv() == two.to_csv()
+    case = jf.Case(4, network=machine, noise=text)
+    assert (
+        jf.simulate(case, "1e1", seed="2^4").ticks == jf.simulate(case, 10, seed=16).ticks
+    ).all()
+    study = jf.Study("x", case=case, budget=jf.Budget(max=10), seed="2^4")
+    assert study.seed == 16
 
 
 def test_a_study_in_this_syntax():

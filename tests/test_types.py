@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,35 @@ def test_what_is_required_is_required_for_a_type_checker(tmp_path):
     assert "Distribution" in gap
     assert 'Argument "alpha" to "Hockney"' in wrong
     assert not more
+
+
+def test_a_field_that_nobody_would_check_is_refused():
+    """Its descriptor is named in a way that a class does not see when it is made."""
+    module = """
+from __future__ import annotations
+from typing import TYPE_CHECKING, ClassVar
+from jitterfly import units
+from jitterfly.fields import frozen_dataclass
+if TYPE_CHECKING:
+    from jitterfly.units import Seconds as Time
+
+@frozen_dataclass()
+class Seen:
+    kind: ClassVar[str]
+    a: units.Seconds
+    n: int
+    b: Time = units.Seconds(0.0)
+
+@frozen_dataclass()
+class NotSeen:
+    a: Time
+"""
+    name = "jitterfly_test_of_fields"
+    made = types.ModuleType(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, name, made)
+        with pytest.raises(TypeError, match=r"NotSeen\.a: name 'Time' is not defined"):
+            exec(module, vars(made))
+        assert made.Seen("1us", 2, "3us") == made.Seen(1e-6, 2, 3e-6)
+        with pytest.raises(ValueError, match="a must be a time"):
+            made.Seen("fast", 2)

@@ -84,6 +84,28 @@ def test_advise_refuses(name):
     assert remedy in str(error.value)
 
 
+def test_forwards_after_the_result_are_nothing_to_hit(capsys):
+    """They cost CPU time, but no rank is late with the result that they bring."""
+    network = jf.Hockney("1us", "1ns")
+    with pytest.raises(ValueError, match="can hit nothing in any cell: the CPU does no work"):
+        jf.advise(16, network=network, noise=[NOISE], realizations=500)
+    line = ["--ranks=16", "--noise=period=1ms,duration=10us", "--network=L=1us,o=0,G=1ns"]
+    assert main(["advise", *line]) == 2
+    assert "can hit nothing in any cell" in capsys.readouterr().err
+    forwards = jf.Butterfly(after="all", forward_cost="1us")
+    case = jf.Case(8, network=network, algorithm=forwards, noise=[NOISE])
+    result, seen = told(lambda: jf.simulate(case, 20))
+    assert len(seen) == 1
+    assert np.array_equal(result.samples, np.broadcast_to(result.noise_free, (20, 4)))
+    late = jf.Case(8, network=network, algorithm=forwards, cycles=2, noise=[NOISE])
+    assert told(lambda: jf.simulate(late, 20))[1] == []
+    jitter = jf.NetworkJitter("1us", "1us")
+    both = jf.Case(8, network=network, algorithm=forwards, noise=[jitter, NOISE])
+    assert told(lambda: jf.simulate(both, 20))[1] == []
+    with pytest.raises(ValueError, match=r"^noise.1 \(periodic\) can hit nothing"):
+        jf.advise(8, network=network, noise=[jitter, NOISE], realizations=500)
+
+
 def test_advise_goes_on_where_noise_hits_some_cell():
     """One rank exchanges nothing; the others do."""
     network = jf.LogGOPS("1us", "1ns")

@@ -58,6 +58,7 @@ from .noise import (
     StepNoise,
     TraceNoise,
 )
+from .noise.files import UntrustedNoiseWarning
 from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
 from .program import row_labels
 from .result import Result
@@ -127,6 +128,7 @@ __all__ = [
     "Time",
     "TraceNoise",
     "TreeBarrier",
+    "UntrustedNoiseWarning",
     "UnusedGPUWarning",
     "__version__",
     "advise",

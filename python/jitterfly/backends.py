@@ -83,7 +83,7 @@ def check_run(
     """What every `simulate` checks of its arguments; gives realizations, seed and first."""
     realizations = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
     first = check_integer(first, "first", 0, MOST_REALIZATIONS - realizations)
-    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    seed = read_count(seed, "seed", 0, MOST_SEED)
     check_backend(backend, threads)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")

@@ -13,10 +13,10 @@ from .fields import check_choice, check_keys, shorten
 from .given import Given
 from .longest import check_longest
 from .messages import check_messages
-from .network import MOST_BYTES, Network
+from .network import MOST_BYTES, Network, check_network
 from .noise import Noise, check_sources
 from .steps import COMPUTE, OBSERVE, Costs, Step
-from .syntax import read_count, read_noises, read_size
+from .syntax import read_count, read_network, read_noises, read_size
 from .units import Seconds, to_ticks
 
 MOST_CYCLES = 100_000
@@ -38,7 +38,8 @@ class Case:
         Such as ``Butterfly(after=3)`` or ``RingAllreduce()``.
     network : Network
         Such as ``Hockney(alpha="1us", beta="1ns", gamma="0.1ns")`` or ``LogGOPS(...)``. What takes
-        the CPU no time (gamma = 0, o = 0) is nothing that noise of the CPU could hit.
+        the CPU no time (gamma = 0, o = 0) is nothing that noise of the CPU could hit. Also as text:
+        ``"L=1us,o=200ns"``, ``"alpha=1us,beta=1ns"``.
     noise : list of Noise
         Sources such as ``PeriodicNoise(...)`` and ``StepNoise(...)``, any number of each kind. The
         CPU is away in the union of their intervals; delays of steps and messages add up. Empty: no
@@ -94,7 +95,7 @@ class Case:
 
         put("ranks", read_count(self.ranks, "ranks", 1, 2**MOST_ROUNDS))
         _check_type(self.algorithm, "algorithm", Algorithm, "an Algorithm such as Butterfly(...)")
-        _check_type(self.network, "network", Network, "a Network such as Hockney(...)")
+        put("network", check_network(self.network))
         put("noise", check_sources(self.noise))
         least = self.network.smallest_message
         put("message_bytes", read_size(self.message_bytes, "message_bytes", least, MOST_BYTES))
@@ -154,7 +155,7 @@ class Case:
         for key in ("ranks", "network"):
             if key not in values:
                 raise ValueError(f"case: key {key!r} is missing")
-        values["network"] = Network.from_dict(values["network"], "network")
+        values["network"] = Network.from_dict(read_network(values["network"]), "network")
         if "algorithm" in values:
             values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
         if "noise" in values:

@@ -19,7 +19,18 @@ class IneffectiveNoiseWarning(UserWarning):
 
 
 def exposed(case: Case) -> Exposed:
-    """What a rank does in one cycle at most."""
+    """What a rank does in one cycle at most, as far as the completion can depend on it.
+
+    A forward after the last result changes nothing where no rank can be late with the result.
+    """
+    there = _exposed(case, trailing=case.cycles > 1)
+    if case.cycles > 1 or all(_longest(n, there) <= 0 or n.misses(there) for n in case.noise):
+        return there
+    return _exposed(case, trailing=True)
+
+
+def _exposed(case: Case, *, trailing: bool) -> Exposed:
+    """What a rank does in one cycle, with the CPU time of `trailing` forwards or without it."""
     total = 0
 
     def count(start: int, work: int) -> int:
@@ -31,7 +42,8 @@ def exposed(case: Case) -> Exposed:
     hypercube = [step for step in steps if step.kind != MESSAGE]
     costs, algorithm = hypercube_costs(case, steps), case.algorithm
     asking = algorithm.asking(case.network)
-    symmetric_timeline(hypercube, costs, 0, algorithm.forward_ticks(), count, asking=asking)
+    forward = algorithm.forward_ticks() if trailing else 0
+    symmetric_timeline(hypercube, costs, 0, forward, count, asking=asking)
     ways, exchanges = [0], 0
     for step, cost in zip(steps, cost_table(case, steps).costs(), strict=True):
         if cost is not None:
@@ -72,10 +84,13 @@ def _longest(noise: Noise, there: Exposed) -> int:
     )
 
 
-def check_exposed(cases: Iterable[Case], sources: int | None = None) -> None:
+def check_exposed(
+    cases: Iterable[Case], sources: int | None = None, *, trailing: bool = True
+) -> None:
     """Raise ValueError for noise that can hit nothing in any cell: it would be ignored.
 
     Where all cases have the same `sources` of noise, it goes through them until each hits one.
+    Without `trailing`, forwards after the last result do not count as something to hit.
     """
     hits: set[tuple[int, str]] = set()
     misses: dict[tuple[int, str], str] = {}
@@ -85,9 +100,12 @@ def check_exposed(cases: Iterable[Case], sources: int | None = None) -> None:
             return
         ranks = max(ranks, case.ranks)
         for key in ((i, noise.kind) for i, noise in enumerate(case.noise)):
-            if key not in hits and not (why := case.noise[key[0]].misses(exposed(case))):
+            if key in hits:
+                continue
+            there = exposed(case) if trailing or case.cycles > 1 else _exposed(case, trailing=False)
+            if not (why := case.noise[key[0]].misses(there)):
                 hits.add(key)
-            elif key not in hits:
+            else:
                 misses[key] = why
     for key, why in misses.items():
         if key not in hits:
@@ -95,7 +113,7 @@ def check_exposed(cases: Iterable[Case], sources: int | None = None) -> None:
 
 
 def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
-    """Warn of each source that can hit nothing in a case that is simulated alone.
+    """Warn of each source that can hit nothing, or not all, in a case that is simulated alone.
 
     `stacklevel` is that of the caller's caller, unless told otherwise.
 
@@ -108,6 +126,9 @@ def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
         why = noise.misses(there)
         if why and _longest(noise, there) > 0:
             told = _nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
+            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
+        elif unused := noise.ignores(case.ranks):
+            told = f"noise.{i} ({noise.kind}): {unused}"
             warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
 
 

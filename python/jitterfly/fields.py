@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_origin
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,9 @@ _T = TypeVar("_T")
 _C = TypeVar("_C", bound="Component")
 _WORDS_SHOWN = 12
 _LETTERS_SHOWN = 200
+_ALL_SHOWN, _MOST_LETTERS = 20, 450  # kinds of algorithms are to be seen whole
+_LEAST_PART = 3  # letters of a word that begins or ends another
+_MOST_HINTS = 3
 
 
 def check_integer(value: Any, name: str, low: int, high: int) -> int:
@@ -52,9 +56,11 @@ def check_power_of_two(value: Any, name: str, high: int) -> int:
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
-        shown = [repr(word) for word in allowed[:_WORDS_SHOWN]]
-        while len(shown) > 1 and sum(map(len, shown)) > _LETTERS_SHOWN:
-            shown.pop()
+        shown = [repr(word) for word in allowed[:_ALL_SHOWN]]
+        if len(allowed) > _ALL_SHOWN or sum(map(len, shown)) > _MOST_LETTERS:
+            shown = shown[:_WORDS_SHOWN]
+            while len(shown) > 1 and sum(map(len, shown)) > _LETTERS_SHOWN:
+                shown.pop()
         words = ", ".join(shown)
         words += f", ... ({len(allowed)} in all)" if len(allowed) > len(shown) else ""
         hint = did_you_mean(value, allowed)
@@ -92,11 +98,17 @@ def check_keys(table: Any, allowed: Collection[str], where: str) -> None:
 
 
 def did_you_mean(word: Any, allowed: Collection[str]) -> str:
-    """``" (did you mean 'period'?)"``, or nothing when no word is close."""
+    """``" (did you mean 'period'?)"``, or nothing when no word is close.
+
+    Words that have it as a part come first: those that begin with it, then the others.
+    """
     if not isinstance(word, str):
         return ""
-    close = difflib.get_close_matches(word[:40], list(allowed)[:1000], n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    words, part = [str(one) for one in allowed][:1000], word[:40].lower()
+    whole = [one for one in words if len(part) >= _LEAST_PART and part in one.lower()]
+    begin = [one for one in whole if one.lower().startswith(part)]
+    close = (begin or whole)[:_MOST_HINTS] or difflib.get_close_matches(word[:40], words, n=1)
+    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
 def show_bound(value: int) -> str:
@@ -168,14 +180,39 @@ def frozen_dataclass(*, eq: bool = True) -> Callable[[type[_T]], type[_T]]:
 
     def make(cls: type[_T]) -> type[_T]:
         for name, annotation in inspect.get_annotations(cls).items():
-            descriptor: Any = vars(sys.modules[cls.__module__]).get(annotation)
-            if hasattr(descriptor, "__set__") and name not in vars(cls):
+            descriptor = _descriptor(cls, name, annotation)
+            if descriptor is not None and name not in vars(cls):
                 setattr(cls, name, descriptor())
                 vars(cls)[name].__set_name__(cls, name)
         made: type[_T] = dataclasses.dataclass(frozen=True, eq=eq)(cls)
         return made
 
     return make
+
+
+def _descriptor(cls: type[Any], name: str, annotation: Any) -> Any:
+    """The descriptor that an annotation names, or None where it is another type.
+
+    Raises
+    ------
+    TypeError
+        What it names is not known where the class is made: a descriptor would not be seen, and the
+        field be neither read nor checked.
+    """
+    found: Any = annotation
+    if isinstance(annotation, str):
+        if re.match(r"(typing\.)?(ClassVar|InitVar)\b", annotation) or name in vars(cls):
+            return None
+        try:
+            found = eval(annotation, vars(sys.modules[cls.__module__]), dict(vars(cls)))
+        except NameError as error:
+            raise TypeError(
+                f"{cls.__name__}.{name}: {error}; what a field without a default is declared with "
+                "must be imported where the module runs, not for type checkers only"
+            ) from None
+    if hasattr(get_origin(found), "__set__"):
+        raise TypeError(f"{cls.__name__}.{name}: {annotation} must have a default")
+    return found if hasattr(found, "__set__") else None
 
 
 class Component(Dataclass):

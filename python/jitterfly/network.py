@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from .fields import Component, check_integer, frozen_dataclass
+from .fields import Component, check_integer, frozen_dataclass, shorten
 from .steps import Costs
+from .syntax import read_network
 from .units import ShortSeconds, exact, show_ticks, to_ticks
 
 MOST_BYTES = 2**62
@@ -190,3 +191,15 @@ class LogGOPS(Network, kind="loggops"):
 
 def _combine(gamma: float, message_bytes: int) -> int:
     return to_ticks(exact(gamma) * message_bytes, "gamma * message_bytes")
+
+
+def check_network(value: Any) -> Network:
+    """The network of a case: an object, or its text (`syntax.read_network`)."""
+    if isinstance(value, str):
+        value = Network.from_dict(read_network(value), "network")
+    if not isinstance(value, Network):
+        raise ValueError(
+            "network must be a Network such as LogGOPS(...), or text such as 'L=1us,o=200ns', got "
+            f"{shorten(value)}"
+        )
+    return value

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import inspect
 import io
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,14 @@ import numpy as np
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
 from .case import Case
-from .exposure import check_exposed
-from .fields import Component, check_integer, shorten, summary
-from .network import LogGOPS, Network
-from .noise import Distribution, Noise, TraceNoise
+from .exposure import check_exposed, delays
+from .fields import MOST_REALIZATIONS, MOST_SEED, Component, shorten, summary
+from .network import LogGOPS, Network, check_network
+from .noise import Distribution, Noise, TraceNoise, check_sources
+from .result import Result
 from .simulate import simulate_checked
 from .stats import Estimate
-from .syntax import read_ranks
+from .syntax import read_count, read_ranks
 from .units import Seconds, Time, show_seconds, show_size
 
 if TYPE_CHECKING:
@@ -32,15 +34,20 @@ if TYPE_CHECKING:
 USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
 USUAL_REALIZATIONS = 2000
+_SHOWN = 8  # numbers of ranks in a note
 COLUMNS = (
     "ranks", "noise_free_s", "mean_s", "mean_low_s", "mean_high_s", "p50_s", "p50_low_s",
     "p50_high_s", "p99_s", "p99_low_s", "p99_high_s", "slowdown", "slowdown_low", "slowdown_high",
-    "realizations", "confidence", "seed",
+    "rare_events", "realizations", "confidence", "seed",
 )  # fmt: skip
 
 
 class SlowdownRow(NamedTuple):
-    """Completion of the last of so many ranks, seconds, and how many times the noise-free one."""
+    """Completion of the last of so many ranks, seconds, and how many times the noise-free one.
+
+    `mean.events` is how many rare events the mean rests on. Where no realization was delayed, mean
+    and slowdown have no ends: noise that was not seen is not known of.
+    """
 
     ranks: int
     noise_free: float
@@ -61,11 +68,14 @@ class SlowdownTable:
     rows : tuple of SlowdownRow
         By ascending ranks.
     seed : int
+    stopped : bool
+        Whether Ctrl-C ended it: the rows are those of the numbers of ranks that were finished.
     """
 
     case: Case
     rows: tuple[SlowdownRow, ...]
     seed: int
+    stopped: bool = False
 
     def __repr__(self) -> str:
         last = self.rows[-1]
@@ -84,7 +94,7 @@ class SlowdownTable:
         for row in self.rows:
             p50, p99 = (show_seconds(float(one.value)) for one in (row.p50, row.p99))
             rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), _interval(row.mean), p50,
-                         p99, f"{row.slowdown:.3g}"))  # fmt: skip
+                         p99, _times(row.slowdown)))  # fmt: skip
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return ["  ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True))
                 for row in rows]  # fmt: skip
@@ -100,6 +110,22 @@ class SlowdownTable:
         if first.p99.too_small:
             least = stats.realizations_needed(0.99, first.p99.confidence)
             text.append(f"too few realizations for an interval of p99: it takes {least}")
+        unseen = [row.ranks for row in self.rows if row.mean.too_small]
+        if unseen:
+            text.append(
+                f"on {_listed(unseen)} ranks no realization was delayed: a mean that rests on no "
+                "event has no interval; take more realizations"
+            )
+        few = [row.ranks for row in self.rows if row.mean.skewed]
+        if few:
+            text.append(
+                f"on {_listed(few)} ranks the mean rests on fewer than {stats.ENOUGH_EVENTS} rare "
+                "events: its interval covers less often than is said; take more realizations"
+            )
+        text += [f"{noise.kind}: {unused}" for noise in self.case.noise
+                 if (unused := noise.ignores(self.case.ranks))]  # fmt: skip
+        if self.stopped:
+            text.append("stopped: more ranks were asked for")
         return text
 
     def to_csv(self) -> str:
@@ -110,8 +136,8 @@ class SlowdownTable:
         for row in self.rows:
             estimates = (row.mean, row.p50, row.p99, row.slowdown)
             ends = [end for one in estimates for end in (one.value, one.low, one.high)]
-            writer.writerow([row.ranks, row.noise_free, *ends, row.mean.realizations,
-                             row.mean.confidence, self.seed])  # fmt: skip
+            writer.writerow([row.ranks, row.noise_free, *ends, row.mean.events,
+                             row.mean.realizations, row.mean.confidence, self.seed])  # fmt: skip
         return text.getvalue()
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -133,31 +159,33 @@ class SlowdownTable:
 
 
 def slowdown(
-    noise: str | Path | Noise | Sequence[Noise],
+    noise: str | Path | Noise | Sequence[Noise | str],
     ranks: int | str | Sequence[int],
     *,
-    network: Network = USUAL_NETWORK,
+    network: Network | str = USUAL_NETWORK,
     algorithm: Algorithm | None = None,
     message_bytes: int = 8,
     cycles: int = 1,
     work: Time = 0.0,
-    realizations: int = USUAL_REALIZATIONS,
+    realizations: int | str = USUAL_REALIZATIONS,
     confidence: float = 0.95,
-    seed: int = 0,
+    seed: int | str = 0,
     backend: str = "auto",
     threads: int | None = None,
-    progress: Callable[[int, int, int], object] | None = None,
+    progress: Callable[[float, int, int], object] | None = None,
 ) -> SlowdownTable:
     """How much a noise slows a collective down, for each number of ranks.
 
     Parameters
     ----------
     noise : str, Path, Noise or list of Noise
-        A file of measured noise, which each rank replays from a place of its own; or sources.
+        A file of measured noise, which each rank replays from a place of its own; text such as
+        ``"period=1ms,duration=10us"``; or sources.
     ranks : int, str or list of int
         Such as ``"64..8192"`` (powers of two), ``"64,1000"`` or ``[64, 1000]``.
-    network : Network
-        What a message costs. Without it L = 1 µs, o = 200 ns, G = 0.1 ns a byte.
+    network : Network or str
+        What a message costs, also as text: ``"L=1us,o=200ns"``. Without it L = 1 µs, o = 200 ns,
+        G = 0.1 ns a byte.
     algorithm : Algorithm, optional
         Of the collective; a butterfly allreduce where it is left out.
     message_bytes, cycles, work
@@ -170,11 +198,13 @@ def slowdown(
     seed, backend, threads
         As in `simulate`.
     progress : callable, optional
-        Called before each number of ranks as ``progress(done, numbers, ranks)``.
+        Called before each number of ranks, and now and then, as ``progress(done, numbers, ranks)``;
+        `done` holds the part of the present one.
 
     Returns
     -------
     SlowdownTable
+        After Ctrl-C that of the numbers of ranks that were finished (`stopped`).
 
     Raises
     ------
@@ -182,6 +212,8 @@ def slowdown(
         Names the argument and its range; the noise can hit nothing; a file can not be read.
     BackendError
         "cuda" can not be used, or failed; it says why. Also a `ValueError`.
+    KeyboardInterrupt
+        Ctrl-C before the first number of ranks is finished.
 
     Examples
     --------
@@ -193,47 +225,72 @@ def slowdown(
     >>> print(f"{found.rows[2].slowdown:.2f}")
     5.17 [5.10, 5.24]
     """
-    if isinstance(noise, (str, Path)):
-        sources: tuple[Noise, ...] = (TraceNoise(file=str(noise)),)
-    elif isinstance(noise, Noise):
-        sources = (noise,)
-    else:
-        sources = tuple(noise)
+    if isinstance(noise, Path):
+        noise = TraceNoise(file=str(noise))
+    sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
     if not sources:
         raise ValueError(f"noise must hold at least one source, got {shorten(noise)}")
-    check_integer(realizations, "realizations", 2, 2**32)
+    realizations = read_count(realizations, "realizations", 2, MOST_REALIZATIONS)
+    seed = read_count(seed, "seed", 0, MOST_SEED)
     stats.mean([0.0], confidence)  # what it must be, before anything runs
+    network = check_network(network)
     cases = [
         Case(count, algorithm=algorithm or Butterfly(), network=network, noise=sources,
              message_bytes=message_bytes, cycles=cycles, work=work)
         for count in sorted(read_ranks(ranks, "ranks"))
     ]  # fmt: skip
     check_exposed(cases, len(sources))
-    rows = []
-    for done, case in enumerate(cases):
+    rows: list[SlowdownRow] = []
+
+    def report(done: int, count: int) -> None:
         if progress is not None:
-            progress(done, len(cases), case.ranks)
-        result = simulate_checked(case, realizations, seed, backend, threads)
-        rows.append(
-            _row(case.ranks, result.samples[:, -1], float(result.noise_free[-1]), confidence)
-        )
-    return SlowdownTable(cases[-1], tuple(rows), seed)
+            progress(len(rows) + done / count, len(cases), cases[len(rows)].ranks)
+
+    try:
+        for case in cases:
+            report(0, 1)
+            result = simulate_checked(case, realizations, seed, backend, threads, report)
+            rows.append(_row(case, result, confidence))
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+    stopped = len(rows) < len(cases)
+    return SlowdownTable(cases[len(rows) - 1], tuple(rows), seed, stopped)
 
 
-def _row(ranks: int, samples: np.ndarray, quiet: float, confidence: float) -> SlowdownRow:
+def _row(case: Case, result: Result, confidence: float) -> SlowdownRow:
+    samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
     mean = stats.mean(samples, confidence)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
+    if samples.max() == quiet and any(delays(noise, case) for noise in case.noise):
+        mean = dataclasses.replace(mean, low=-math.inf, high=math.inf)  # nothing was seen
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
         value, low, high = np.array([mean.value, mean.low, mean.high]) / quiet
     times = dataclasses.replace(mean, value=float(value), low=float(low), high=float(high))
-    return SlowdownRow(ranks, quiet, mean, p50, p99, times)
+    return SlowdownRow(case.ranks, quiet, mean, p50, p99, times)
+
+
+def _listed(counts: list[int]) -> str:
+    """Numbers of ranks in words."""
+    if len(counts) > _SHOWN:
+        return f"{counts[0]:,} to {counts[-1]:,}"
+    return ", ".join(f"{count:,}" for count in counts)
 
 
 def _interval(estimate: Estimate) -> str:
     value, low, high = (
-        show_seconds(float(end)) for end in (estimate.value, estimate.low, estimate.high)
+        show_seconds(float(end)) if math.isfinite(float(end)) else "?"
+        for end in (estimate.value, estimate.low, estimate.high)
     )
     return f"{value} [{low}, {high}]"
+
+
+def _times(estimate: Estimate) -> str:
+    value, low, high = (
+        f"{float(end):.3g}" if abs(float(end)) < 1e3 else f"{float(end):,.0f}"
+        for end in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} [{low}, {high}]" if math.isfinite(float(estimate.low)) else f"{value} [?, ?]"
 
 
 def in_words(part: Component) -> str:
@@ -255,6 +312,7 @@ def in_words(part: Component) -> str:
         if isinstance(value, Distribution):
             shown = value.name
         else:
-            shown = show_seconds(value) if timed else summary(value)
+            plain = value if isinstance(value, str) else summary(value)
+            shown = show_seconds(value) if timed else plain
         words.append(f"{field.name} = {Path(value).name if field.name == 'file' else shown}")
     return ", ".join(words)

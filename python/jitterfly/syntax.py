@@ -6,7 +6,9 @@ The same on the command line, in TOML and in Python. Times: `units.parse_seconds
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -24,21 +26,27 @@ ranges   64..8192 is all powers of two from 64 to 8192; 64..8192/2 every second 
          100..500+100 is 100, 200, ... 500, and the last
 times    seconds, or with a unit: 10us (s, ms, us, ns, ps)
 shares   0.01 or 1%
-noise    a noise file (`jitterfly noise record`, `import`), which every rank replays; or KEY=VALUE,
+noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
+         keys, such as all.noise,part=each; or KEY=VALUE,
          such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
          without a kind), trace (file, part, ...), renewal, step, message, jitter
+network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney)
 TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",
-noise = ["node.noise", "period=1ms,duration=10us"].
+network = "L=1us,o=200ns", noise = ["node.noise", "period=1ms,duration=10us"].
 """
 
 _NUMBER = re.compile(
     r"\s*(?:2\^([0-9]{1,2})|([0-9]{1,19}(?:\.[0-9]{1,19})?(?:[eE][0-9]{1,2})?))"
     r"\s*([A-Za-z]{0,3})\s*"
 )
+_SHARE = re.compile(
+    r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?"
+    r"|[0-9]{1,30}/[0-9]{1,30})\s*(%?)"
+)
 _SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
 # TOML and Python have no other 1e6. A small float is rather a time or a share in the wrong place.
 _LEAST_FLOAT = 10.0
-_MOST = 10_000  # values in a list
+_MOST_VALUES = 10_000  # in a list
 
 
 def read_count(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
@@ -89,7 +97,7 @@ def read_ranks(value: Any, name: str) -> list[int]:
     >>> read_ranks("100..350+100", "ranks")
     [100, 200, 300, 350]
     """
-    return _listed(value, name, lambda text: _one(text, name, False))
+    return _listed(value, name, False)
 
 
 def read_bytes(value: Any, name: str) -> list[int]:
@@ -102,7 +110,7 @@ def read_bytes(value: Any, name: str) -> list[int]:
     >>> read_bytes(["1KiB..4KiB", 7], "bytes")
     [1024, 2048, 4096, 7]
     """
-    return _listed(value, name, lambda text: _one(text, name, True))
+    return _listed(value, name, True)
 
 
 def read_share(
@@ -115,24 +123,20 @@ def read_share(
     >>> read_share("1%", "within", 0, 1), read_share("0.05", "within", 0, 1)
     (0.01, 0.05)
     """
-    text = value.strip() if isinstance(value, str) else value
-    try:
-        if isinstance(text, str) and text.endswith("%"):
-            found = float(Fraction(text[:-1].strip()) / 100)
-        elif isinstance(text, str):
-            found = float(Fraction(text))
-        elif isinstance(text, (int, float, np.number)) and not isinstance(text, bool):
-            found = float(text)
-        else:
-            found = -1.0
-    except (ValueError, ZeroDivisionError, OverflowError):
-        found = -1.0
-    if not low <= found < high:
+    share = -1.0
+    if isinstance(value, str):
+        match = _SHARE.fullmatch(value.strip())
+        with suppress(ZeroDivisionError):
+            share = float(Fraction(match[1]) / (100 if match[2] else 1)) if match else -1.0
+    elif isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            share = float(value)
+    if not low <= share < high:
         raise ValueError(
             f"{name} must be a share from {show_number(low)} to below {show_number(high)} "
             f"such as {example}, got {shorten(value)}"
         )
-    return found
+    return share
 
 
 def read_pairs(text: str, name: str) -> dict[str, Any]:
@@ -154,14 +158,32 @@ def read_pairs(text: str, name: str) -> dict[str, Any]:
     return table
 
 
-def read_noise(value: Any, name: str = "noise") -> Any:
-    """The table of a noise source from text: a noise file, or ``"key=value,key=value"``.
+def read_network(value: Any, name: str = "network") -> Any:
+    """The table of a network from text: LogGOPS without a kind, Hockney where alpha or beta is.
 
     What is no text stays as it is.
 
     Examples
     --------
-    >>> read_noise("node.noise"), read_noise("file=node.noise,part=1")
+    >>> read_network("L=1us,o=200ns")
+    {'kind': 'loggops', 'L': '1us', 'o': '200ns'}
+    >>> read_network("alpha=1us,beta=1ns")
+    {'kind': 'hockney', 'alpha': '1us', 'beta': '1ns'}
+    """
+    if not isinstance(value, str):
+        return value
+    table = read_pairs(value, name)
+    return {"kind": "hockney" if table.keys() & {"alpha", "beta"} else "loggops"} | table
+
+
+def read_noise(value: Any, name: str = "noise") -> Any:
+    """The table of a noise source from text: a noise file, or ``"key=value,key=value"``.
+
+    More keys may follow the file. What is no text stays as it is.
+
+    Examples
+    --------
+    >>> read_noise("node.noise"), read_noise("node.noise,part=1")
     ({'kind': 'trace', 'file': 'node.noise'}, {'kind': 'trace', 'file': 'node.noise', 'part': 1})
     >>> read_noise("period=1ms,duration=10us")
     {'kind': 'periodic', 'period': '1ms', 'duration': '10us'}
@@ -170,8 +192,11 @@ def read_noise(value: Any, name: str = "noise") -> Any:
         return value
     if not value.strip():
         raise ValueError(f"{name} must be a noise file, or key=value,key=value; got {value!r}")
+    file, comma, more = value.partition(",")
     if "=" not in value:
         return {"kind": "trace", "file": value}
+    if comma and "=" not in file:
+        return {"kind": "trace", "file": file.strip()} | read_pairs(more, name)
     table = read_pairs(value, name)
     return {"kind": "trace" if "file" in table else "periodic"} | table
 
@@ -210,15 +235,17 @@ def read_values(values: Any, path: str, name: str) -> Any:
         return values
     sizes = path == "message_bytes"
     numbers = sizes or path in ("ranks", "cycles", "algorithm.after")
-    found: list[Any] = []
+    read: list[Any] = []
     for value in values:
         if isinstance(value, str) and ".." in value and numbers:
-            found += _range(value, name, lambda text: _one(text, name, sizes))
+            read += _range(value, name, lambda text: _one(text, name, sizes))
         elif isinstance(value, str) and numbers and (sizes or is_number(value)):
-            found.append(_one(value, name, sizes))
+            read.append(_one(value, name, sizes))
+        elif numbers and _is_whole_float(value):
+            read.append(int(value))
         else:
-            found.append(value.strip() if isinstance(value, str) else value)
-    return found
+            read.append(value.strip() if isinstance(value, str) else value)
+    return read
 
 
 def _plain(text: str) -> Any:
@@ -239,35 +266,45 @@ def _single(value: Any, name: str, low: int, high: int, units: bool) -> int:
             f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}, as text such "
             f"as 8K or 1KiB also with a unit ({', '.join(BYTES)}; K is KiB), got {shorten(value)}"
         )
-    elif isinstance(value, float) and value >= _LEAST_FLOAT and value.is_integer():
+    elif _is_whole_float(value):
         value = int(value)
     return check_integer(value, name, low, high)
 
 
-def _listed(value: Any, name: str, read: Callable[[str], int]) -> list[int]:
-    parts = [value] if isinstance(value, (str, int, np.integer)) else value
+def _is_whole_float(value: Any) -> bool:
+    """Whether it is a count written as 1e6."""
+    number = isinstance(value, (float, np.floating))
+    return number and value >= _LEAST_FLOAT and float(value).is_integer()
+
+
+def _listed(value: Any, name: str, units: bool) -> list[int]:
+    def read(text: str) -> int:
+        return _one(text, name, units)
+
+    single = isinstance(value, (str, int, float, np.number))
+    parts = [value] if single else value
     if not isinstance(parts, (list, tuple, range, np.ndarray)):
         raise ValueError(f"{name} must be a number, text or a list of them, got {shorten(value)}")
-    found: list[int] = []
+    numbers: list[int] = []
     for part in parts:
         if isinstance(part, str):
             for piece in part.split(","):
-                found += _range(piece, name, read)
+                numbers += _range(piece, name, read)
         else:
-            found.append(check_integer(part, name, 0, 2**62))
-    if not found or len(found) > _MOST:
-        raise ValueError(f"{name} must hold from 1 to {_MOST} values, got {len(found)}")
-    twice = sorted({one for one in found if found.count(one) > 1})
+            numbers.append(_single(part, name, 0, 2**62, units))
+    if not numbers or len(numbers) > _MOST_VALUES:
+        raise ValueError(f"{name} must hold from 1 to {_MOST_VALUES} values, got {len(numbers)}")
+    twice = sorted(one for one, times in Counter(numbers).items() if times > 1)
     if twice:
         raise ValueError(f"{name} has the value {twice[0]} twice")
-    return found
+    return numbers
 
 
 def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
-    first, dots, rest = text.partition("..")
+    first, dots, ends = text.partition("..")
     if not dots:
         return [read(text)]
-    last, mark, step = re.fullmatch(r"([^/+]*)(?:([/+])(.*))?", rest, re.DOTALL).groups("")  # type: ignore[union-attr]
+    last, mark, step = re.fullmatch(r"([^/+]*)(?:([/+])(.*))?", ends, re.DOTALL).groups("")  # type: ignore[union-attr]
     if not first.strip() or not last.strip():
         raise ValueError(f"{name}: a range must have two ends, such as 8..64, got {shorten(text)}")
     low, high = read(first), read(last)
@@ -275,8 +312,8 @@ def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
         every = read(step)
         if high < low or not every:
             raise ValueError(f"{name}: a range must ascend, in steps above 0, got {shorten(text)}")
-        if (high - low) // every >= _MOST:
-            raise ValueError(f"{name}: {shorten(text)} has more than {_MOST} values")
+        if (high - low) // every >= _MOST_VALUES:
+            raise ValueError(f"{name}: {shorten(text)} has more than {_MOST_VALUES} values")
         return [*range(low, high, every), high]
     powers = all(end > 0 and end & (end - 1) == 0 for end in (low, high))
     if not powers or high < low:

@@ -93,7 +93,7 @@ class LongTimeWarning(UserWarning):
 _LONG = 1.0  # seconds
 
 
-def warn_of_long(value: Any, name: str, stacklevel: int = 2) -> None:
+def warn_of_long(value: Any, name: str, stacklevel: int = 2, way: str = "") -> bool:
     """Warn where a time that is short as a rule is 1 s or more for want of a unit.
 
     Who writes the unit is not warned.
@@ -106,22 +106,30 @@ def warn_of_long(value: Any, name: str, stacklevel: int = 2) -> None:
         What the time is.
     stacklevel : int
         As in `warnings.warn`, from the caller.
+    way : str
+        How to give a unit, where it is not just written behind the number.
+
+    Returns
+    -------
+    bool
+        Whether there was something to warn of.
     """
     if isinstance(value, str):
         match = _TEXT.fullmatch(value)
         if match is None or match[2]:
-            return
+            return False
         text, seconds = match[1], parse_seconds(value)
     else:
         seconds = _to_float(value)
         text = f"{seconds:g}"
     if seconds >= _LONG:
+        way = way or f"give it one, such as '{text}us', or '{text}s' if that is meant"
         warnings.warn(
-            f"{name} is {show_seconds(seconds)}, as a number without a unit is in seconds: give it "
-            f"one, such as '{text}us', or '{text}s' if that is meant",
+            f"{name} is {show_seconds(seconds)}, as a number without a unit is in seconds: {way}",
             LongTimeWarning,
             stacklevel=stacklevel + 1,
         )
+    return seconds >= _LONG
 
 
 def _to_float(value: Any) -> float:

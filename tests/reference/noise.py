@@ -169,6 +169,8 @@ class TracesNoise(Intervals):
 
     def ever(self, seed, realization, rank, ordinal):
         pieces, length = self.recordings[self.of_ranks[rank]]
+        if not pieces:
+            return
         purpose = philox.TRACE_OFFSET + ordinal
         drawn = philox.only_uniform64(seed, purpose, self.key(rank), realization)
         for repetition in count(-1):

@@ -36,8 +36,8 @@ __all__ = [
 def advise(
     ranks: int | str | Sequence[int],
     *,
-    network: Network,
-    noise: Sequence[Noise] = (),
+    network: Network | str,
+    noise: str | Sequence[Noise | str] = (),
     collective: str = "allreduce",
     message_bytes: int | str | Sequence[int] = 8,
     statistic: str = "mean",
@@ -49,7 +49,7 @@ def advise(
     work: Time = 0.0,
     realizations: int | None = None,
     seconds: float | None = None,
-    seed: int = 0,
+    seed: int | str = 0,
     backend: str = "auto",
     threads: int | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -66,10 +66,11 @@ def advise(
     ranks : int, str or list of int
         Numbers of ranks, such as ``[64, 1000]``, or text with ranges of powers of two such as
         ``"2^4..2^12"`` or ``"64,1000"``.
-    network : Network
-        What a message costs: `LogGOPS` or `Hockney`.
+    network : Network or str
+        What a message costs: `LogGOPS` or `Hockney`; also as text, ``"L=1us,o=200ns"``.
     noise : list of Noise
-        As in `Case`; several sources add up. Empty: a quiet machine, whose answer is exact.
+        As in `Case`, or text; several sources add up. Empty: a quiet machine, whose answer is
+        exact.
     collective : str
         "allreduce", "barrier", "broadcast", "reduce", "allgather" or "reduce_scatter".
     message_bytes : int, str or list of int
@@ -136,8 +137,8 @@ def advise(
     started = time.monotonic()
     question = Question(
         ranks,  # type: ignore[arg-type]
-        network=network,
-        noise=noise,
+        network=network,  # type: ignore[arg-type]
+        noise=noise,  # type: ignore[arg-type]
         collective=collective,
         message_bytes=message_bytes,  # type: ignore[arg-type]
         statistic=statistic,
@@ -149,6 +150,6 @@ def advise(
         work=work,  # type: ignore[arg-type]
         realizations=realizations,
         seconds=seconds,
-        seed=seed,
+        seed=seed,  # type: ignore[arg-type]
     )
     return search(question, backend=backend, threads=threads, progress=progress, started=started)

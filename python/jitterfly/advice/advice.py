@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .. import notebook
 from ..stats import Estimate
 from ..units import show_size
-from .found import EQUAL, NOBODY, NOT_RUN, OPEN, WINNER, Cell, Ranked
+from .found import EQUAL, NEAR, NOBODY, NOT_RUN, OPEN, WINNER, Cell, Ranked
 from .question import Question
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Advice:
         told = {
             WINNER: "a winner",
             EQUAL: f"several equal {self._tolerance()}",
+            NEAR: f"one at most {100 * self.question.within:.10g} % slower than any",
             OPEN: "no winner",
             NOT_RUN: "nothing known yet",
             NOBODY: "no candidate fits",

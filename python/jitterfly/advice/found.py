@@ -9,9 +9,17 @@ from ..stats import Estimate, win_probability
 from .entrants import Entrant
 from .race import Race
 
-WINNER, EQUAL, OPEN, NOBODY, NOT_RUN = "winner", "equal", "no winner", "none fits", "not run"
-"""Outcomes of a cell: one is best; the first is told to be within the tolerance of the best one,
-whichever that is; neither is known; no candidate fits the machine; nothing was looked at yet."""
+WINNER, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (
+    "winner",
+    "equal",
+    "near best",
+    "no winner",
+    "none fits",
+    "not run",
+)
+"""Outcomes of a cell: one is best; several are told to equal each other within the tolerance; the
+first is told to be within the tolerance of the best one, whichever that is, but others may be
+slower by more; none of these is known; no candidate fits the machine; nothing was looked at yet."""
 
 BEST, CLOSE, PERHAPS, SLOWER, TOO_SLOW = (
     "best",
@@ -87,7 +95,7 @@ class Cell:
     ----------
     ranks, message_bytes : int
     outcome : str
-        "winner", "equal", "no winner", "none fits" or "not run".
+        "winner", "equal", "near best", "no winner", "none fits" or "not run".
     ranking : tuple of Ranked
         The best first; last those of which only bounds are known, which may be in another order.
     left_out : dict
@@ -114,7 +122,7 @@ class Cell:
     @property
     def best(self) -> str:
         """Whom to take; "" where there is no winner."""
-        return self.ranking[0].name if self.outcome in (WINNER, EQUAL) else ""
+        return self.ranking[0].name if self.outcome in (WINNER, EQUAL, NEAR) else ""
 
     @property
     def among(self) -> tuple[str, ...]:
@@ -142,9 +150,8 @@ def cell_of(race: Race, confidence: float) -> Cell:
         left = [one for one in left if one.quiet == least]
     others = [one for one in race.entrants if one not in left]
     order = [*left, *sorted(others, key=lambda one: _place(race, one))]
-    ranking = tuple(_ranked(race, one, left, confidence) for one in order)
-    alone = ranking[0].state == BEST and all(one.state != CLOSE for one in ranking)
-    outcome = WINNER if alone else EQUAL if ranking[0].state in (BEST, CLOSE) else OPEN
+    ranking = _after_rivals([_ranked(race, one, left, confidence) for one in order])
+    outcome = _outcome({one.state for one in ranking[1:]}, ranking[0].state)
     count = 0 if race.exact else max(race.realizations(one) for one in race.entrants)
     return Cell(
         race.ranks,
@@ -158,10 +165,32 @@ def cell_of(race: Race, confidence: float) -> Cell:
     )
 
 
+def _outcome(others: set[str], first: str) -> str:
+    if first == BEST:
+        return EQUAL if CLOSE in others else WINNER
+    if first == CLOSE:
+        return NEAR if PERHAPS in others else EQUAL
+    return OPEN
+
+
 def _place(race: Race, one: Entrant) -> tuple[bool, float]:
     """Where a candidate that is dropped is listed: by the statistic; bounds last."""
     unknown = not race.exact and not race.realizations(one)
     return unknown, one.quiet if unknown else race.value(one)
+
+
+def _after_rivals(order: list[Ranked]) -> tuple[Ranked, ...]:
+    """The same order, but nobody stands before the one that it is told to be slower than.
+
+    Estimates of dropped candidates are of different numbers of realizations, so they may tell
+    another order than a comparison on the same noise.
+    """
+    rest, found = list(order), list[Ranked]()
+    while rest:
+        waiting = {one.name for one in rest}
+        found.append(next((one for one in rest if one.versus not in waiting), rest[0]))
+        rest.remove(found[-1])
+    return tuple(found)
 
 
 def _at_most(race: Race, left: list[Entrant]) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 from ..algorithms import MOST_ROUNDS, Algorithm
 from ..case import MOST_CYCLES
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, shorten, show_number
-from ..network import MOST_BYTES, Network
+from ..network import MOST_BYTES, Network, check_network
 from ..noise import Noise, check_sources
 from ..syntax import read_bytes, read_count, read_ranks, read_share
 from ..units import Seconds
@@ -33,7 +33,7 @@ class Question:
     ranks : int, text or list
         Such as ``[64, 1000]`` or ``"2^4..2^12"``.
     network : Network
-        `LogGOPS` or `Hockney`.
+        `LogGOPS` or `Hockney`, or its text.
     noise : list of Noise
         As in `Case`. Empty: a quiet machine.
     collective : str
@@ -91,10 +91,7 @@ class Question:
             object.__setattr__(self, name, value)
 
         check_choice(self.collective, "collective", COLLECTIVES)
-        if not isinstance(self.network, Network):
-            raise ValueError(
-                f"network must be a Network such as LogGOPS(...), got {shorten(self.network)}"
-            )
+        put("network", check_network(self.network))
         put("noise", check_sources(self.noise))
         put("ranks", tuple(sorted(read_ranks(self.ranks, "ranks"))))
         for count in self.ranks:
@@ -106,7 +103,7 @@ class Question:
         put("within", read_share(self.within, "within", 0.0, 1.0))
         put("confidence", read_share(self.confidence, "confidence", 0.5, 1.0, "0.95 or 95%"))
         put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
-        put("seed", check_integer(self.seed, "seed", 0, MOST_SEED))
+        put("seed", read_count(self.seed, "seed", 0, MOST_SEED))
         if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
             put("candidates", tuple(self.candidates))
         put("own", dict(self.own) if isinstance(self.own, Mapping) else self.own)

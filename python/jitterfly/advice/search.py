@@ -68,7 +68,9 @@ def search(
     fitting = (entrants(question, *cell)[0] for cell in question.cells)
     cases = (one.case for group in fitting for one in group)
     # One rank alone does nothing, under noise or not.
-    check_exposed((case for case in cases if case.ranks > 1), len(question.noise))
+    several = (case for case in cases if case.ranks > 1)
+    # Candidates are compared on the same noise: it must hit more than forwards of some of them.
+    check_exposed(several, len(question.noise), trailing=False)
     races = [Race(question, ranks, size) for ranks, size in question.cells]
     sizes = question.looks()
     state = Progress(len(races), looks=len(sizes), started=begun)

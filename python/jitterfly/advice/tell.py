@@ -17,6 +17,7 @@ from .found import (
     BEST,
     CLOSE,
     EQUAL,
+    NEAR,
     NOBODY,
     NOT_RUN,
     OPEN,
@@ -37,19 +38,20 @@ _ENDS = {
 }
 _DETAILED = 3  # cells up to which each has its ranking
 _NAMED = 3  # candidates in a line
+_SPARE = ("faster", "longer by", "without noise", "slowdown", "runner-up", "times", "times it")
 _SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9, "ps": 1e12}
 _MPI_NAMES = {"broadcast": "bcast"}  # in the options of MPI libraries
 _PLAIN = 1e4  # from which on four digits would need an exponent
 
 
-def lines(advice: Advice) -> list[str]:
-    """All of it."""
+def lines(advice: Advice, width: int | None = None) -> list[str]:
+    """All of it; tables leave columns out that have no room in lines of `width` letters."""
     text = [advice.title(), ""]
     if len(advice.cells) <= _DETAILED:
         for cell in advice.cells:
-            text += [*ranking(advice, cell), ""]
+            text += [*ranking(advice, cell, width), ""]
     else:
-        text += [*table(advice), ""]
+        text += [*table(advice, width), ""]
     left_out = reasons(advice.cells)
     if left_out:
         text += ["left out:", *left_out, ""]
@@ -111,7 +113,7 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def ranking(advice: Advice, cell: Cell) -> list[str]:
+def ranking(advice: Advice, cell: Cell, width: int | None = None) -> list[str]:
     """The candidates of one cell, the best first."""
     where = f"{cell.ranks:,} ranks, {show_size(cell.message_bytes)}"
     if cell.outcome in (NOBODY, NOT_RUN):
@@ -135,13 +137,12 @@ def ranking(advice: Advice, cell: Cell) -> list[str]:
             _how_often(one),
             state(one, places, within),
         ))  # fmt: skip
-    text = [f"{where}: {verdict(cell)}", *_aligned(rows)]
+    text = [f"{where}: {verdict(cell)}", *_aligned(rows, width, _SPARE)]
     others = {places[one.versus] for one in cell.ranking if one.versus}
-    if others == {1}:
-        text.append(f"  times, longer by, faster: compared with 1, {cell.ranking[0].name}")
-    elif others:
-        text.append(f"  times, longer by, faster: compared with 1, {cell.ranking[0].name}, or with "
-                    "the one that the state names")  # fmt: skip
+    named = ", ".join(name for name in ("times", "longer by", "faster") if name in text[1])
+    if others and named:
+        more = "" if others == {1} else ", or with the one that the state names"
+        text.append(f"  {named}: compared with 1, {cell.ranking[0].name}{more}")
     if any(one.is_bound for one in cell.ranking):
         text.append("  bound: it takes longer without noise than the other one with it at most, so "
                     "that it was not simulated")  # fmt: skip
@@ -170,9 +171,9 @@ def verdict(cell: Cell) -> str:
     """Who is to be taken, in words."""
     if cell.outcome == WINNER:
         return cell.best
-    if cell.outcome == EQUAL:
-        others = [one.name for one in cell.ranking[1:] if one.state in (CLOSE, PERHAPS)]
-        return f"{cell.best} (equal: {_named(others)})"
+    if cell.outcome in (EQUAL, NEAR):
+        told = (f"{word}: {_named(names)}" for word, names in _others(cell).items())
+        return f"{cell.best} ({'; '.join(told)})"
     if cell.outcome == OPEN:
         least = "" if not math.isfinite(cell.at_most) else (
             f" ({cell.ranking[0].name} takes at most {_above_one(cell.at_most)} times the best)"
@@ -181,13 +182,23 @@ def verdict(cell: Cell) -> str:
     return cell.outcome
 
 
+def _others(cell: Cell) -> dict[str, list[str]]:
+    """Candidates beside the best one that are not slower, by what is told of them."""
+    words = {CLOSE: "equal", PERHAPS: "not told from it"}
+    found = {
+        word: [one.name for one in cell.ranking[1:] if one.state == state]
+        for state, word in words.items()
+    }
+    return {word: names for word, names in found.items() if names}
+
+
 def _named(names: Sequence[str]) -> str:
     if len(names) <= _NAMED:
         return ", ".join(names)
     return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} more"
 
 
-def table(advice: Advice) -> list[str]:
+def table(advice: Advice, width: int | None = None) -> list[str]:
     """One line for each cell."""
     rows = [("ranks", "bytes", "best", advice.question.statistic, "without noise", "slowdown",
              "runner-up", "times it")]  # fmt: skip
@@ -202,19 +213,28 @@ def table(advice: Advice) -> list[str]:
             show_seconds(first.noise_free, 4) if first else "",
             f"{float(first.slowdown.value):.3g}" if first else "",
             second.name if second else "",
-            (f"> {_above_one(float(second.ratio.low))} (bound)" if second.is_bound else
-             _ratio(second)) if second else "",
+            _runner_up(cell, second) if second else "",
         ))  # fmt: skip
-    text = _aligned(rows)
+    text = _aligned(rows, width, _SPARE)
     if any(cell.outcome == OPEN for cell in advice.cells):
         text.append("  ?: no winner; the first of these has the smallest "
                     f"{advice.question.statistic} so far")  # fmt: skip
     return text
 
 
+def _runner_up(cell: Cell, second: Ranked) -> str:
+    """How many times the first the second takes; or the one that it is compared with."""
+    times = (
+        f"> {_above_one(float(second.ratio.low))} (bound)" if second.is_bound else _ratio(second)
+    )
+    return times if second.versus == cell.ranking[0].name else f"{times} (to {second.versus})"
+
+
 def _short_verdict(cell: Cell) -> str:
     if cell.outcome == OPEN:
         return f"? {_named(cell.among)}"
+    if cell.outcome in (EQUAL, NEAR):
+        return f"{cell.best} ({', '.join(f'{len(n)} {word}' for word, n in _others(cell).items())})"
     return verdict(cell)
 
 
@@ -260,6 +280,9 @@ def _time(estimate: Estimate) -> str:
     if low == high:
         return text
     number, unit = text.split()
+    if not value:  # which has no unit of its own
+        largest = max((abs(x) for x in (low, high) if math.isfinite(x)), default=0.0)
+        unit = show_seconds(largest, 4).split()[1]
     return f"{number} [{_end(low, unit)}, {_end(high, unit)}] {unit}"
 
 
@@ -299,7 +322,20 @@ def _how_often(one: Ranked) -> str:
     return "" if math.isnan(value) else f"{100 * value:.3g} %"
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  " + "  ".join(f"{text:<{w}}" for text, w in zip(row, widths, strict=True)).rstrip()
-            for row in rows]  # fmt: skip
+def _aligned(
+    rows: Sequence[tuple[str, ...]], width: int | None = None, spare: Sequence[str] = ()
+) -> list[str]:
+    """Columns; those named in `spare` are left out where there is no room, the first one first."""
+    header, left_out = rows[0], list[str]()
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    kept = list(range(len(header)))
+    for name in spare if width is not None else ():
+        if sum(widths[i] + 2 for i in kept) <= width:
+            break
+        if name in header:
+            kept.remove(header.index(name))
+            left_out.append(name)
+    text = ["  " + "  ".join(f"{row[i]:<{widths[i]}}" for i in kept).rstrip() for row in rows]
+    if left_out:
+        text.append(f"  no room here for {', '.join(left_out)}: --out DIR and --json have all")
+    return text

@@ -83,6 +83,7 @@ def fitting(
     alike: bool = False,
     most: int = MOST_ROWS,
     whole: str = "summary.csv has all",
+    beside: Sequence[Sequence[str]] = (),
 ) -> str:
     """`aligned` in lines of at most `width` letters and `most` rows, and what was left out.
 
@@ -91,8 +92,10 @@ def fitting(
         spare: numbers of columns that are left out where there is no room, the first one first.
         alike: the columns after the first are values of one axis: some of them are shown, evenly.
         whole: where everything is.
+        beside: rows of other tables with this header, which leave the same columns out.
     """
     shown = rows[:most]
+    measured = [*shown, *beside]
     columns = list(range(len(header)))
     if alike:
         values = columns[1:]
@@ -102,7 +105,7 @@ def fitting(
         columns = next(narrow, columns[:2])
     else:
         for column in spare:
-            if _width(header, shown, columns) <= width:
+            if _width(header, measured, columns) <= width:
                 break
             columns.remove(column)
     left = [i for i in range(len(header)) if i not in columns]

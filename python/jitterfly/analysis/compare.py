@@ -11,6 +11,7 @@ from ..observables import Completion, Family, Observed
 from ..observables.decide import level_of
 from ..store import Store
 from ..studies import Place
+from ..studies.units import shown_labels
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def _verdict(
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
         winner = "A" if winner == "B" else "B"
     return Verdict(
-        tuple(place.labels.values()),
+        shown_labels(a.store.study, place),
         count,
         stats.mean(x, confidence),
         stats.mean(y, confidence),

@@ -35,8 +35,9 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
     Raises:
         ValueError: with the name of the file.
     """
+    name = check_choice(kind, "kind", FIGURES) if kind else figure_of(study)
     try:
-        name = check_choice(kind or figure_of(study), "figure", FIGURES)
+        check_choice(name, "figure", FIGURES)
         if observable is not None:
             check_choice(observable, "observable", observables(study))
             if name not in OF_ONE:

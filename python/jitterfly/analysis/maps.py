@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..studies.units import axis_unit
 from ..units import parse_seconds, show_seconds
 from . import figures
-from .along import Along, axis_unit, axis_values
+from .along import Along, axis_values
 from .facts import Facts
 from .results import Results, Spot
 

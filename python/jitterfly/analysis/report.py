@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from ..quiet import quiet_ticks
@@ -27,6 +29,7 @@ _MARKS = (
     f"Means. ? : interval wider than ± {100 * WIDE:.0f} %, or a gain that may be 1. "
     "* : target not met."
 )
+_ASKED = 100  # places
 _MICRO = 1e6  # times are shown in µs
 
 
@@ -49,26 +52,35 @@ def table(results: Results, width: int = WIDTH) -> str:
 
     Of a large study the first tables, rows and columns, and how many there are more.
     """
-    parts: list[str] = []
-    found, rows = tables(results), 0
-    for one in found:
-        if len(parts) == MOST_TABLES or rows >= MOST_OF_ALL:
-            break
+    shown: list[tuple[Table, int]] = []
+    made, rows = tables(results), 0
+    for one in made:
         most = min(MOST_ROWS, MOST_OF_ALL - rows)
-        text = fitting(one.header, one.rows, width, spare=one.spare, alike=one.alike, most=most)
-        parts.append(f"{textwrap.fill(one.title, width)}\n{text}" if one.title else text)
+        shown.append((one, most))
         rows += min(len(one.rows), most)
-    if len(found) > len(parts):
-        parts.append(f"... {len(found) - len(parts):,} more tables: summary.csv has all")
+        if len(shown) == MOST_TABLES or rows >= MOST_OF_ALL:
+            break
+    parts: list[str] = []
+    for one, most in shown:
+        beside = [row for other, count in shown for row in other.rows[:count]
+                  if other.header == one.header and other is not one]  # fmt: skip
+        text = fitting(one.header, one.rows, width, spare=one.spare, alike=one.alike, most=most,
+                       beside=beside)  # fmt: skip
+        parts.append(f"{textwrap.fill(one.title, width)}\n{text}" if one.title else text)
+    maps = figures.figure_of(results.study) == "maps"
+    # Of many panels the tables are not made to count them.
+    more = sum(1 for _ in made) if maps else len(results.panels()) - len(shown)
+    if more > 0 and (maps or next(made, None) is not None):
+        parts.append(f"... {more:,} more tables: summary.csv has all")
     said = [line for note in notes(results) for line in note.split("\n")]
     return "\n\n".join([*parts, "\n".join(textwrap.fill(line, width) for line in said)])
 
 
-def tables(results: Results) -> list[Table]:
+def tables(results: Results) -> Iterator[Table]:
     """Maps as matrices; else a row for each place (or each cycle, where there are several)."""
     if figures.figure_of(results.study) == "maps":
-        return _matrices(results)
-    found = []
+        yield from _matrices(results)
+        return
     for panel in results.panels():
         # Also those that have none of the observables, which the notes explain.
         spots = [
@@ -78,19 +90,19 @@ def tables(results: Results) -> list[Table]:
             continue
         indices = _indices(results.columns)
         if indices:
-            found.append(_by_index(results, panel.label, spots[-1], indices))
+            yield _by_index(results, panel.label, spots[-1], indices)
         else:
-            found.append(_by_place(results, panel, spots))
-    return found
+            yield _by_place(results, panel, spots)
 
 
 def notes(results: Results) -> list[str]:
     """What has to be said about the tables."""
     told = [_MARKS if figures.figure_of(results.study) == "maps" else _MEANS]
-    every = [f for spot in results.spots for f in spot.facts.values()]
-    if any(f.is_target for f in every) and told[0] == _MEANS:
+    if any(results.targets_of(name) for name in results.names) and told[0] == _MEANS:
         told.append(_TARGETS)
-    if any(f.T is not None for f in every):
+    # The data choose it alike at all places: the first ones that have any tell.
+    some = islice((spot for spot in results.spots if spot.facts), _ASKED)
+    if any(f.T is not None for spot in some for f in spot.facts.values()):
         told += [_SMALLEST, SELECTION]
     return [*told, *absences(results), *([results.state] if results.state else [])]
 

@@ -13,6 +13,7 @@ from .. import stats
 from ..observables import Decision, Family, Form, Measure, Observed, Target
 from ..store import Store
 from ..studies import Place, Study
+from ..studies.units import axis_unit
 from . import along
 from .facts import Facts, facts_of, facts_of_target
 from .networks import network_noise
@@ -200,7 +201,7 @@ class Results:
         if not self.axis:
             return along.Along([""])
         values = along.axis_values(self.study)[self.axis]
-        return along.Along(values, along.axis_unit(self.study, self.axis))
+        return along.Along(values, axis_unit(self.study, self.axis))
 
     @property
     def counted(self) -> str:

@@ -6,6 +6,7 @@ import math
 
 from ..observables import State
 from ..store import Store
+from ..store.lock import UNKNOWN
 from ..store.standing import Cell, Reached, Standing
 from .columns import WIDTH, with_sentences
 from .show import interval
@@ -19,7 +20,7 @@ def show_error(state: State | Reached) -> str:
 
 
 def show_target(state: State | Reached, unit: str = "") -> str:
-    """`p99 of gain: met, ± 0.9 %: 1.3 [1.29, 1.31]`, or `not met, half width 2.65 % of 2 %: ...`.
+    """`p99 of gain: met, ± 0.9 %: 1.3 [1.29, 1.31]`, or `not met, ± 2.65 %, 2 % wanted: ...`.
 
     Args:
         unit: of the observable.
@@ -29,7 +30,7 @@ def show_target(state: State | Reached, unit: str = "") -> str:
     value = interval(state.estimate, ".4g", unit)
     if state.met:
         return f"{name}: met, ± {show_error(state)}: {value}"
-    told = state.why.startswith("half width") or not math.isfinite(state.error)
+    told = state.why.startswith("±") or not math.isfinite(state.error)
     why = state.why if told else f"± {show_error(state)} ({state.why})"
     return f"{name}: not met, {why}: {value}"
 
@@ -48,8 +49,12 @@ def _state(cell: Cell) -> str:
 
 def _activity(found: Standing) -> str:
     """Whether a run is going on, and how old that is what is shown."""
+    if found.holder is None and found.age is not None:
+        return f"as of {found.age:.0f} s before the run was stopped; no run is going on"
     if found.holder is None:
         return "no run is going on"
+    if found.holder == UNKNOWN:
+        return "whether a run is going on is not known here (no locks, or .lock can not be read)"
     going = f"a run is going on{found.holder and f' ({found.holder})'}"
     return going if found.age is None else f"as of {found.age:.0f} s ago; {going}"
 

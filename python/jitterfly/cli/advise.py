@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_THREADS, shorten
-from ..files import read_text
+from ..fields import MOST_THREADS
 from ..units import parse_seconds
 from .advise_line import Line
-from .options import add_backend, integer, noises, pairs, tell_understood, value
-from .output import add_json, print_json, written
-from .output import tell as say
+from .options import add_backend, integer, noises, tell_understood, value
+from .output import add_json, check_out, print_json, remove_picture
 from .progress import Phases
 
 EPILOG = """\
@@ -30,7 +27,6 @@ A file in TOML has the same under the names of jitterfly.advise: ranks, message_
 """
 _FIELDS = ("collective", "statistic", "within", "confidence", "work")
 _SECONDS = 120.0
-_FILES = ("advice.json", "advice.csv", "advice.png")
 _BUDGET = ("realizations", "seconds")  # how long to look for the answer, not what is asked
 
 
@@ -65,8 +61,8 @@ def add_parser(commands: Any) -> None:
     add("--seed", metavar="N", help="default 0")
     add_backend(parser)
     add("--threads", metavar="N", help="of the CPU backend (default: all)")
-    add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; the same "
-        "question's earlier answer is replaced")  # fmt: skip
+    add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; an "
+        "earlier answer to the same question is replaced, unless this one knows less")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
     add_json(parser)
     parser.set_defaults(run=_run)
@@ -75,18 +71,20 @@ def add_parser(commands: Any) -> None:
 def _run(chosen: argparse.Namespace) -> int | None:
     from ..advice import search, tell
     from ..plots import draw
+    from . import terminal
 
     if chosen.candidates == "list":
-        print("\n".join(_list(chosen)))
+        _list(chosen)
         return None
     started = time.monotonic()
     question = _question(chosen)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     if chosen.out is None and chosen.force:
         raise ValueError("--force is for --out DIR, which is not given")
+    before = None
     if chosen.out is not None:
         chosen.out.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
-        _check_out(chosen.out, question, chosen.force)
+        before = check_out(chosen.out, "advice", question.to_dict(), chosen.force, _BUDGET)
         if not draw.can_draw():
             print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
     tell_understood(question.network, question.noise)
@@ -97,66 +95,62 @@ def _run(chosen: argparse.Namespace) -> int | None:
         )
     finally:
         show.end()
-    if chosen.json:
-        names = [] if chosen.out is None else written(chosen.out, _write(found, chosen.out))
-        print_json("advise", **found.to_dict(), written=names)
-        return 130 if found.ended == "stopped" else 0
-    print("\n".join(tell.lines(found)), flush=True)
-    if chosen.out is not None:
+    names: list[str] = []
+    kept = _is_less(found, before)
+    if not chosen.json:
+        print("\n".join(tell.lines(found, terminal.width())), flush=True)
+    if chosen.out is not None and not kept:
         with Phases(begun=started) as phases:
             phases("drawing the picture")
             names = _write(found, chosen.out)
+    if kept and before is not None:
+        print(
+            f"jitterfly: {chosen.out} keeps its earlier answer, from {before['simulated']:,} "
+            f"realizations: this one, from {found.simulated:,}, knows less; --force replaces it",
+            file=sys.stderr,
+        )
+    if chosen.json:
+        print_json("advise", **found.to_dict(), written=[str(chosen.out / name) for name in names])
+    elif names:
         print(f"\nwritten to {chosen.out}: {', '.join(names)}")
     return 130 if found.ended == "stopped" else 0
 
 
-def _check_out(out: Path, question: Any, force: bool) -> None:
-    """Raise ValueError where another question's answer is in the directory, unless `force`."""
-    there = [name for name in _FILES if (out / name).exists()]
-    if not there or force:
-        return
-    way_out = "choose another --out, or --force to replace it"
+def _is_less(found: Any, before: Any) -> bool:
+    """Whether an answer was cut short before it knew what the earlier one does."""
+    from ..advice.advice import DECIDED
+
+    if before is None or found.ended == DECIDED:
+        return False
     try:
-        before = json.loads(read_text(out / "advice.json"))
-        before = {key: before[key] for key in question.to_dict()}
-    except (OSError, ValueError, TypeError, KeyError):
-        raise ValueError(
-            f"{out} holds {there[0]}, which does not say what was asked; {way_out}"
-        ) from None
-    # As it is read back, and whatever the file of measured noise is called.
-    now = _without_names(json.loads(json.dumps(question.to_dict())))
-    before = _without_names(before)
-    for key in now:
-        if key not in _BUDGET and now[key] != before[key]:
-            raise ValueError(
-                f"{out} holds the answer to another question (its {key} is "
-                f"{shorten(before[key])}, here it is {shorten(now[key])}); {way_out}"
-            )
-    say(f"jitterfly: {out} holds an answer to the same question: it will be replaced")
+        ranked = sum(bool(cell["ranking"]) for cell in before["cells"])
+        known = (before["ended"] == DECIDED, before["simulated"], ranked)
+        return (False, found.simulated, sum(bool(cell.ranking) for cell in found.cells)) < known
+    except (KeyError, TypeError):  # another program wrote it
+        return False
 
 
-def _without_names(value: Any) -> Any:
-    """Plain values without the names of files whose content is told by a check sum."""
-    if isinstance(value, list):
-        return [_without_names(one) for one in value]
-    if isinstance(value, dict):
-        skipped = "file" if "sha256" in value else None
-        return {key: _without_names(one) for key, one in value.items() if key != skipped}
-    return value
-
-
-def _list(chosen: argparse.Namespace) -> list[str]:
-    from ..advice import tell
+def _list(chosen: argparse.Namespace) -> None:
+    from ..advice import known, tell
     from ..advice.reading import own_names
 
     collective, own = "allreduce", list[str]()
     if chosen.question is not None:
         collective, own = own_names(chosen.question)
-    return tell.listed(chosen.collective or collective, own)
+    collective = chosen.collective or collective
+    if not chosen.json:
+        print("\n".join(tell.listed(collective, own)))
+        return
+    found = [
+        {"name": name, "summary": one.summary, "usual": one.usual, "called": one.called}
+        for name, one in known(collective).items()
+    ]
+    print_json("advise", collective=collective, candidates=found, own=own)
 
 
 def _question(chosen: argparse.Namespace) -> Any:
     from ..advice.reading import load_question, read_question
+    from ..syntax import read_network
 
     given: dict[str, Any] = {
         name: getattr(chosen, name) for name in _FIELDS if getattr(chosen, name) is not None
@@ -165,7 +159,7 @@ def _question(chosen: argparse.Namespace) -> Any:
         if getattr(chosen, option) is not None:
             given[field] = getattr(chosen, option)
     if chosen.network is not None:
-        given["network"] = {"kind": "loggops"} | pairs(chosen.network, "network")
+        given["network"] = read_network(chosen.network, "--network")
     if chosen.noise is not None:
         given["noise"] = noises(chosen.noise)
     if chosen.candidates is not None:
@@ -187,6 +181,7 @@ def _write(found: Any, out: Path) -> list[str]:
     from ..files import write_whole
     from ..plots import draw
 
+    remove_picture(out, "advice")
     write_whole(out / "advice.csv", found.to_csv().encode())
     write_whole(out / "advice.json", found.to_json().encode())
     names = ["advice.csv", "advice.json"]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .options import noises, pairs, size
+from .options import noises, size
 
 EPILOG = """\
 examples:
@@ -118,11 +118,13 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..files import write_whole
     from ..noise.files import files_from
     from ..studies import parse_study
+    from ..studies.check import check_name
     from .run import check_study
 
     path: Path = chosen.file
     if path.suffix != ".toml":
         raise ValueError(f"{path}: the name of a study must end in .toml")
+    check_name(path.stem)  # before the questions
     if path.exists():
         raise ValueError(f"{path} is there already: give another name, or remove it")
     if not path.parent.is_dir():
@@ -139,7 +141,7 @@ def _answer(question: _Question, given: str | None) -> Any:
     """What was given, is answered on a terminal, or else is proposed."""
     if given is not None:
         return question.read(given)
-    while sys.stdin.isatty():
+    while sys.stdin is not None and sys.stdin.isatty():  # `<&-` leaves none
         try:
             text = input(f"{question.text}\n  --{question.option} [{question.proposed}]: ").strip()
         except EOFError:
@@ -172,8 +174,9 @@ def _ranks(text: str) -> list[int]:
 
 def _network(text: str) -> dict[str, Any]:
     from ..network import Network
+    from ..syntax import read_network
 
-    fields = {"kind": "loggops"} | pairs(text, "network")
+    fields: dict[str, Any] = read_network(text, "--network")
     Network.from_dict(fields, "--network")
     return fields
 
@@ -196,20 +199,25 @@ def _study(path: Path, answers: dict[str, Any]) -> str:
     others = sorted(set(Algorithm.kinds()) - {kind})
     return _STUDY.format(
         file=path,
-        name=json.dumps(path.stem),
+        name=_quoted(path.stem),
         stem=path.stem,
-        title=json.dumps(f"{kind} of {show_size(answers['bytes'])} under noise"),
+        title=_quoted(f"{kind} of {show_size(answers['bytes'])} under noise"),
         message_bytes=answers["bytes"],
         algorithm=_inline({"kind": kind}),
         others=textwrap.fill(
             "Others: " + ", ".join(others), 100, initial_indent="# ", subsequent_indent="# "
         ),
         network=_inline(answers["network"]),
-        noise="\n".join(f"{key} = {json.dumps(value)}" for key, value in noise.items()),
+        noise="\n".join(f"{key} = {_quoted(value)}" for key, value in noise.items()),
         ranks=answers["ranks"],
         variants=_VARIANTS if kind == "butterfly" else "",
     )
 
 
 def _inline(fields: dict[str, Any]) -> str:
-    return f"{{ {', '.join(f'{key} = {json.dumps(value)}' for key, value in fields.items())} }}"
+    return f"{{ {', '.join(f'{key} = {_quoted(value)}' for key, value in fields.items())} }}"
+
+
+def _quoted(value: Any) -> str:
+    """A value as TOML, which knows no pairs of surrogates."""
+    return json.dumps(value, ensure_ascii=False)

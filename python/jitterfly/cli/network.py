@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,15 +38,17 @@ def add_parser(commands: Any) -> None:
         "parameters",
         help="L, o, g, G from a benchmark's output, to paste after --network",
         description="Reads the output of Netgauge's loggp, of OSU's latency test (osu_latency) or "
-        "of IMB's PingPong. The first line is what --network takes; then what the file determines "
-        "of it, and what not.",
+        "of IMB's PingPong. What --network takes goes to standard output; what the file determines "
+        "of it, and what not, to standard error.",
     )
     parameters.add_argument("file", metavar="FILE")
     parameters.add_argument(
         "--bytes", metavar="N", help="the largest message that is used (default: all)"
     )
     parameters.add_argument(
-        "--overhead", metavar="TIME", help="o, which OSU and IMB do not measure (default: 0)"
+        "--overhead",
+        metavar="TIME",
+        help="o, which OSU and IMB do not measure: without it o=? is to be filled in",
     )
     parameters.set_defaults(run=_parameters)
     info = actions.add_parser("info", help="hosts, switches, effective bisection bandwidth")
@@ -80,7 +83,7 @@ def _parameters(chosen: argparse.Namespace) -> None:
     found = read_parameters(chosen.file, most_bytes=most, overhead=overhead)
     print(f"--network {found.line}")
     for note in found.notes:
-        print(f"note: {note}")
+        print(f"note: {note}", file=sys.stderr)
 
 
 def _add_network(parser: argparse.ArgumentParser) -> None:

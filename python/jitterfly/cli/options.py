@@ -104,9 +104,13 @@ def check_units(chosen: Any, names: Iterable[str]) -> None:
             warn_of_long(text, f"--{name}")
 
 
-def tell_understood(network: Network, noise: Iterable[Noise]) -> None:
-    """Say on standard error what the options were read as, every time with its unit."""
+def tell_understood(network: Network, noise: Iterable[Noise], given: bool = True) -> None:
+    """Say on standard error what the options were read as, every time with its unit.
+
+    `given` is whether the network was.
+    """
     from ..slowdown import in_words
 
-    for name, one in [("network", network), *(("noise", one) for one in noise)]:
-        tell(f"{name}: {in_words(one)}")
+    tell(f"network: {in_words(network)}{'' if given else ' (none was given with --network)'}")
+    for one in noise:
+        tell(f"noise: {in_words(one)}")

@@ -12,13 +12,15 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
+from ..fields import shorten
+from ..files import check_replaceable, read_whole
 from ..version import __version__
 
 _QUIET = False
@@ -114,3 +116,58 @@ def tell(text: str) -> None:
 def written(out: Path, names: list[str]) -> list[str]:
     """Paths of files in a directory, for `print_json`."""
     return [str(out / name) for name in names]
+
+
+def check_out(
+    out: Path, name: str, asked: Mapping[str, Any], force: bool, free: Collection[str] = ()
+) -> dict[str, Any] | None:
+    """The answer to the same question that is in a directory, from its NAME.json; None without one.
+
+    `asked` is the question, which the JSON holds under the same keys. What is in `free` (how long
+    to look for the answer) may differ. With `force` it is not looked at.
+
+    Raises:
+        ValueError: it holds the answer to another question, or does not say to which.
+    """
+    there = [
+        file for ending in ("json", "csv", "png") if (out / (file := f"{name}.{ending}")).exists()
+    ]
+    if not there or force:
+        return None
+    way_out = "choose another --out, or --force to replace it"
+    try:
+        found = json.loads(read_whole(out / f"{name}.json"))
+        before = {key: found[key] for key in asked}
+    except (OSError, ValueError, TypeError, KeyError):
+        raise ValueError(
+            f"{out} holds {there[0]}, which does not say what was asked; {way_out}"
+        ) from None
+    # As it is read back, and whatever the file of measured noise is called.
+    now, before = _without_names(json.loads(json.dumps(plain(asked)))), _without_names(before)
+    for key in now:
+        if key not in free and now[key] != before[key]:
+            raise ValueError(
+                f"{out} holds the answer to another question (its {key} is "
+                f"{shorten(before[key])}, here it is {shorten(now[key])}); {way_out}"
+            )
+    tell(
+        f"jitterfly: {out} holds an answer to the same question: it will be replaced, unless this "
+        "one is cut short"
+    )
+    return found  # type: ignore[no-any-return]
+
+
+def _without_names(value: Any) -> Any:
+    """Plain values without the names of files whose content is told by a check sum."""
+    if isinstance(value, list):
+        return [_without_names(one) for one in value]
+    if isinstance(value, dict):
+        skipped = "file" if "sha256" in value else None
+        return {key: _without_names(one) for key, one in value.items() if key != skipped}
+    return value
+
+
+def remove_picture(out: Path, name: str) -> None:
+    """Remove an earlier answer's picture, which may not be drawn again."""
+    check_replaceable(out / f"{name}.png")
+    (out / f"{name}.png").unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,7 +45,20 @@ How numbers, sizes, ranges and noise are written: jitterfly help syntax
 class _Parser(argparse.ArgumentParser):
     """Errors of usage look like all others: one line, exit code 2."""
 
+    given: Sequence[str] = ()
+
     def error(self, message: str) -> None:  # type: ignore[override]
+        """An option that is not known is told first: it may be why another one is missing."""
+        known = self._option_string_actions
+        strange = [word for word in self.given if word[:2] == "--" and len(word) > 2]
+        strange = [word for word in strange if word.partition("=")[0] not in known]
+        if strange and message.startswith("the following arguments are required"):
+            self.given = ()
+            self.unrecognized(strange[:1])
+        if strange and strange[0] == self.given[0] and "invalid choice" in message:
+            groups = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+            words = ", ".join(word for group in groups for word in group.choices)
+            message = f"a command must stand before {strange[0]}: {words}"
         self.exit(2, f"jitterfly: error: {' '.join(message.split())} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -56,6 +70,7 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse's; `stranger` of the result is the parser that did not know an argument."""
+        self.given = [str(word) for word in (sys.argv[1:] if args is None else args)]
         found, rest = super().parse_known_args(args, namespace)
         if rest and not hasattr(found, "stranger"):  # the innermost parser is done first
             found.stranger = self
@@ -116,14 +131,14 @@ def _parser() -> argparse.ArgumentParser:
     help_.add_argument("topic", nargs="*", metavar="COMMAND|syntax")
     help_.set_defaults(run=_help, parser=parser)
     for command in commands.choices.values():
-        command.allow_abbrev = False
         if command is not bench:  # which has them by itself
             _add_levels(command)
     return parser
 
 
 def _add_levels(parser: argparse.ArgumentParser) -> None:
-    """Add `-q` and `-v` to a command, or to all that it holds."""
+    """Add `-q` and `-v` to a command, or to all that it holds; none takes a part of an option."""
+    parser.allow_abbrev = False
     groups = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
     for group in groups:
         for command in group.choices.values():
@@ -137,6 +152,10 @@ def _help(chosen: argparse.Namespace) -> None:
         print(HELP, end="")
         return
     try:
+        if chosen.topic == ["bench"]:  # which reads its options by itself
+            from .. import bench
+
+            bench.main(["--help"])
         chosen.parser.parse_args([*chosen.topic, "--help"])
     except SystemExit as stop:
         if stop.code:

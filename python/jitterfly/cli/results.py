@@ -12,6 +12,7 @@ from .output import add_json, print_json
 from .run import check_study, contents, show
 
 if TYPE_CHECKING:
+    from ..store import Store
     from ..store.standing import Standing
 
 
@@ -75,6 +76,8 @@ def _status(chosen: argparse.Namespace) -> None:
 
 def _progress(found: Standing, only_open: bool) -> dict[str, Any]:
     """What `status` prints, for programs."""
+    from ..store.lock import UNKNOWN
+
     rows = [
         {
             "place": dict(zip(found.axes, cell.coordinates, strict=True)),
@@ -93,7 +96,8 @@ def _progress(found: Standing, only_open: bool) -> dict[str, Any]:
     return {
         "path": found.path,
         "study": found.title,
-        "running": found.holder,
+        "running": None if found.holder == UNKNOWN else found.holder,
+        "running_known": found.holder != UNKNOWN,
         "seconds_old": found.age,
         "finished": sum(cell.complete for cell in found.cells),
         "cells": len(found.cells),
@@ -191,9 +195,12 @@ def _merge(chosen: argparse.Namespace) -> int:
     from ..store.takeover import SHARDS
 
     sources = chosen.shards or sorted(chosen.out.glob(SHARDS))
-    store = merge(chosen.out, sources)
-    export(keep_numbers(store), chosen.out / "summary.csv")
-    Diary(store, [store.decision(place) for place in store.places]).write()
+
+    def finish(store: Store) -> None:
+        export(keep_numbers(store), chosen.out / "summary.csv")
+        Diary(store, [store.decision(place) for place in store.places]).write()
+
+    store = merge(chosen.out, sources, finish=finish)
     done = sum(store.complete(place) for place in store.places)
     print(f"joined into {chosen.out}: {done} of {len(store.places)} cells finished")
     if done == len(store.places):

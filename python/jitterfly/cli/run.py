@@ -57,13 +57,18 @@ def options(chosen: argparse.Namespace) -> dict[str, Any]:
 def check_started_once(chosen: argparse.Namespace) -> None:
     """Raise ValueError where `mpiexec` or `srun` started the command several times by mistake."""
     from ..sweep.executors import check_not_copies
+    from ..sweep.gpu import world_variables
 
     if chosen.workers == "mpi":
         return  # which is checked, and has words of its own
     try:
         check_not_copies()
     except ValueError as error:
-        raise ValueError(f"{error}; or each runs a part of its own: --shard I/N") from None
+        without = " ".join(f"-u {name}" for name in world_variables())
+        raise ValueError(
+            f"{error}; or each runs a part of its own: --shard I/N; or a study of its own: "
+            f"`env {without} jitterfly run ...`"
+        ) from None
 
 
 def add_parser(commands: Any) -> None:
@@ -118,19 +123,28 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
     from ..phases import phase
     from ..plots import draw
     from ..store import export
-    from ..store.table import keep_numbers
+    from ..store.table import NUMBERS, Numbers, keep_numbers
     from ..sweep import run
 
     check_study(study)
 
     def finish(store: Any) -> None:
-        export(keep_numbers(store), store.path / "summary.csv")
+        summary, path = store.path / "summary.csv", store.path / f"{study.name}.png"
+        numbers = Numbers.kept(store.path)
+        if numbers is None or not _is_newer(summary, store.path / NUMBERS):
+            export(numbers or keep_numbers(store), summary)
+        elif _is_newer(path, summary):
+            return  # all of it is of these records
         if draw.can_draw() and options.get("shard") is None:
-            path = store.path / f"{study.name}.png"
             with phase(f"drawing {path}"):
                 draw.draw(Results(store), path)
 
     return run(study, out, finish=finish, **options)
+
+
+def _is_newer(path: Path, other: Path) -> bool:
+    """Whether a file was written after another one, or at once."""
+    return path.is_file() and path.stat().st_mtime_ns >= other.stat().st_mtime_ns
 
 
 def _decoded(text: str) -> str:
@@ -148,7 +162,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from ..sweep import Shard
 
     if str(chosen.study) == "list" and not chosen.study.is_file():
-        print("\n".join(_shipped()))
+        _list(chosen.json)
         return 0
     if chosen.shard is None and not chosen.dry_run:
         check_started_once(chosen)
@@ -164,7 +178,7 @@ def _run(chosen: argparse.Namespace) -> int:
         "shard": Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm(),
     }
     if chosen.dry_run:
-        print(_forecast(study, given, options(chosen)))
+        _forecast(study, given, options(chosen), chosen.json)
         return 0
     if not draw.can_draw() and given["shard"] is None:
         print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
@@ -183,23 +197,28 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _shipped() -> list[str]:
-    """The studies that come with the package, and where they are."""
+def _list(as_json: bool) -> None:
+    """Print the studies that come with the package, and where they are."""
     from ..studies.shipped import EXAMPLES, folder, shipped
 
     there = shipped()
+    if as_json:
+        studies = [{"name": name, "title": one.title} for name, one in there.items()]
+        print_json("run", studies=studies, folder=folder())
+        return
     width = max(map(len, there))
     question = folder() / EXAMPLES / "advise.toml"
-    return [
+    lines = [
         *(f"{name:{width}}  {one.title}" for name, one in there.items()),
         "",
         f"to run one: jitterfly run NAME; to change one, copy it from {folder()}",
         f"a question for advise: jitterfly advise {question}",
     ]
+    print("\n".join(lines))
 
 
-def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any]) -> str:
-    """What a run would take, for `--dry-run`."""
+def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: bool) -> None:
+    """Print what a run would take, for `--dry-run`."""
     from ..memory import show_bytes
     from ..sweep.driver import overridden
     from ..sweep.forecast import forecast
@@ -210,6 +229,10 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any]) -> str:
     study = overridden(study, **given)
     places = study.places() if shard is None else shard.of(study.places())
     found = forecast(study, places, backend=how["backend"], threads=how["threads"])
+    if as_json:
+        part = None if shard is None else str(shard)
+        print_json("run", study=study.name, shard=part, forecast=found, written=[])
+        return
 
     def show(some: Any, one: Any) -> str:
         low, high = one(some.low), one(some.high)
@@ -231,7 +254,7 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any]) -> str:
     ]
     if study.targets:
         lines.append("from: every target is met at the first look; to: the budget is spent")
-    return "\n".join([*lines, "nothing was written"])
+    print("\n".join([*lines, "nothing was written"]))
 
 
 def contents(store: Any) -> dict[str, Any]:

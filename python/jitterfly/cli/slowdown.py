@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from .options import add_backend, integer, noises, pairs, size
-from .output import add_json, print_json, progress_stream
+from .options import add_backend, integer, noises, size, tell_understood
+from .output import add_json, check_out, plain, print_json, remove_picture
+from .progress import Phases
 
 EPILOG = """\
 examples:
@@ -20,7 +22,6 @@ examples:
 --noise is a noise file (`jitterfly noise record`), which each rank replays from a place of its own,
 or K=V,... such as kind=periodic,period=1ms,duration=10us; several add up.
 """
-_QUIET = 2.0  # seconds without a word where no terminal is watched
 
 
 def add_parser(commands: Any) -> None:
@@ -36,7 +37,7 @@ def add_parser(commands: Any) -> None:
     add = parser.add_argument
     add("--noise", metavar="FILE|K=V,...", action="append", required=True,
         help="may be given several times")  # fmt: skip
-    add("--ranks", metavar="N,...", required=True, help="numbers or ranges of powers of two")
+    add("--ranks", metavar="N,...", required=True, help="numbers or ranges")
     add("--network", metavar="K=V,...", help="kind=loggops (default) or hockney, and its fields; "
         "without it L=1us,o=200ns,G=0.1ns")  # fmt: skip
     add("--algorithm", metavar="NAME", default="butterfly", help="such as ring_allreduce or "
@@ -48,106 +49,122 @@ def add_parser(commands: Any) -> None:
     add("--seed", metavar="N", default="0", help="default 0")
     add_backend(parser)
     add("--threads", metavar="N", help="of the CPU backend (default: all)")
-    add("--out", type=Path, metavar="DIR", help="table (CSV) and picture go there")
+    add("--out", type=Path, metavar="DIR", help="table (CSV), JSON and picture go there; an "
+        "earlier answer to the same question is replaced")  # fmt: skip
+    add("--force", action="store_true", help="replace another question's answer that is in DIR")
     add("--picture", type=Path, metavar="FILE", help="the picture alone: .png, .pdf or .svg")
     add_json(parser)
     parser.set_defaults(run=_run)
 
 
-def _run(chosen: argparse.Namespace) -> None:
+def _run(chosen: argparse.Namespace) -> int:
     from ..algorithms import Algorithm
-    from ..case import MOST_CYCLES
+    from ..case import MOST_CYCLES, Case
     from ..network import Network
     from ..noise import Noise
     from ..plots import draw
-    from ..slowdown import USUAL_NETWORK, USUAL_REALIZATIONS, in_words, slowdown
+    from ..slowdown import USUAL_NETWORK, USUAL_REALIZATIONS, slowdown
+    from ..syntax import read_network, read_ranks
 
+    started = time.monotonic()
     network: Network = USUAL_NETWORK
     if chosen.network is not None:
-        network = Network.from_dict(
-            {"kind": "loggops"} | pairs(chosen.network, "network"), "--network"
-        )
+        network = Network.from_dict(read_network(chosen.network, "--network"), "--network")
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
+    if chosen.out is None and chosen.force:
+        raise ValueError("--force is for --out DIR, which is not given")
+    ranks = sorted(read_ranks(chosen.ranks, "ranks"))
+    realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
+    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
+    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    case = Case(
+        ranks[-1],
+        algorithm=Algorithm.from_dict({"kind": chosen.algorithm}, "--algorithm"),
+        network=network,
+        noise=[Noise.from_dict(one, "--noise") for one in noises(chosen.noise)],
+        message_bytes=size(chosen.bytes, "bytes"),
+        cycles=integer(chosen.cycles, "cycles", 1, MOST_CYCLES) or 1,
+        work=chosen.work,
+    )
+    asked: dict[str, Any] = {
+        "noise": [one.to_dict() for one in case.noise],
+        "network": case.network.to_dict(),
+        "algorithm": case.algorithm.to_dict(),
+        "message_bytes": case.message_bytes,
+        "cycles": case.cycles,
+        "work": case.work,
+        "seed": seed,
+        "ranks": ranks,
+        "realizations": realizations or USUAL_REALIZATIONS,
+    }
+    before = None
     if chosen.out is not None:
         chosen.out.mkdir(parents=True, exist_ok=True)
+        before = check_out(chosen.out, "slowdown", asked, chosen.force, ("realizations",))
         if not draw.can_draw():
             print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
-    given = "" if chosen.network is not None else " (none was given with --network)"
-    show = _Line(f"network: {in_words(network)}{given}")
-    try:
+    told = False
+    with Phases(begun=started) as phases:
+
+        def show(done: float, _: int, count: int) -> None:
+            nonlocal told
+            if not told:  # all is checked by now
+                told = True
+                tell_understood(network, case.noise, chosen.network is not None)
+            phases(f"simulating {count:,} ranks", done % 1, 1.0)
+
         found = slowdown(
-            [Noise.from_dict(one, "--noise") for one in noises(chosen.noise)],
-            chosen.ranks,
+            case.noise,
+            ranks,
             network=network,
-            algorithm=Algorithm.from_dict({"kind": chosen.algorithm}, "--algorithm"),
-            message_bytes=size(chosen.bytes, "bytes"),
-            cycles=integer(chosen.cycles, "cycles", 1, MOST_CYCLES) or 1,
-            work=chosen.work,
-            realizations=integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
-            or USUAL_REALIZATIONS,
-            seed=integer(chosen.seed, "seed", 0, MOST_SEED) or 0,
+            algorithm=case.algorithm,
+            message_bytes=case.message_bytes,
+            cycles=case.cycles,
+            work=case.work,
+            realizations=asked["realizations"],
+            seed=seed,
             backend=chosen.backend,
-            threads=integer(chosen.threads, "threads", 1, MOST_THREADS),
+            threads=threads,
             progress=show,
         )
-    finally:
-        show.end()
+    if not chosen.json:
+        print("\n".join([found.title(), "", *found.lines(), "", *found.notes()]), flush=True)
+    content = {**asked, "stopped": found.stopped, "rows": [row._asdict() for row in found.rows]}
+    written: list[Path] = []
+    if found.stopped and _has_more(before, found):
+        print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
+              "replaces it", file=sys.stderr)  # fmt: skip
+    else:
+        with Phases(begun=started) as phases:
+            phases("drawing the picture")
+            written = _write(found, content, chosen)
     if chosen.json:
-        written = _write(found, chosen)
-        print_json(
-            "slowdown",
-            noise=[one.to_dict() for one in found.case.noise],
-            network=found.case.network.to_dict(),
-            algorithm=found.case.algorithm.to_dict(),
-            message_bytes=found.case.message_bytes,
-            cycles=found.case.cycles,
-            work=found.case.work,
-            seed=found.seed,
-            rows=[row._asdict() for row in found.rows],
-            written=written,
-        )
-        return
-    print("\n".join([found.title(), "", *found.lines(), "", *found.notes()]), flush=True)
-    written = _write(found, chosen)
-    if written:
+        print_json("slowdown", **content, written=written)
+    elif written:
         print(f"\nwritten: {', '.join(map(str, written))}")
+    return 130 if found.stopped else 0
 
 
-def _write(found: Any, chosen: argparse.Namespace) -> list[Path]:
+def _has_more(before: Any, found: Any) -> bool:
+    """Whether the earlier answer has more rows."""
+    try:
+        return before is not None and len(before["rows"]) > len(found.rows)
+    except (KeyError, TypeError):  # another program wrote it
+        return False
+
+
+def _write(found: Any, content: dict[str, Any], chosen: argparse.Namespace) -> list[Path]:
     from ..files import write_whole
     from ..plots import draw
 
     written, pictures = [], [] if chosen.picture is None else [chosen.picture]
     if chosen.out is not None:
-        written.append(chosen.out / "slowdown.csv")
+        remove_picture(chosen.out, "slowdown")
+        written = [chosen.out / "slowdown.csv", chosen.out / "slowdown.json"]
         write_whole(written[0], found.to_csv().encode())
+        write_whole(written[1], f"{json.dumps(plain(content), indent=1)}\n".encode())
         pictures += [chosen.out / "slowdown.png"] if draw.can_draw() else []
     for path in pictures:
         found.plot(path)
     return written + pictures
-
-
-class _Line:
-    """The network, and which number of ranks is simulated: a line that changes, or one at times."""
-
-    def __init__(self, network: str) -> None:
-        self.network = network
-        self.stream = progress_stream()
-        self.terminal = self.stream.isatty()
-        self.last = time.monotonic()
-
-    def __call__(self, done: int, count: int, ranks: int) -> None:
-        if done == 0:
-            print(self.network, file=self.stream, flush=True)
-        text = f"{done} of {count} done, simulating {ranks:,} ranks"
-        if self.terminal:
-            print(f"\r\033[K{text}", end="", file=self.stream, flush=True)
-        elif time.monotonic() - self.last > _QUIET:
-            self.last = time.monotonic()
-            print(text, file=self.stream, flush=True)
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self.terminal:
-            print("\r\033[K", end="", file=self.stream, flush=True)

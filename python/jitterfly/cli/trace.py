@@ -8,6 +8,7 @@ from typing import Any
 
 from ..case import Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
+from ..syntax import read_network
 from ..trace.limits import MOST_RANKS, check_size
 from .casefile import add_case, read_case
 from .options import integer, noises, pairs, size, tell_understood, value
@@ -108,7 +109,7 @@ def _from_options(chosen: argparse.Namespace) -> Case:
         noise += noises([_NOISE] if chosen.noise is None else chosen.noise)
     if chosen.jitter is not None:
         noise.append({"kind": "jitter"} | pairs(chosen.jitter, "jitter"))
-    network = {"kind": "loggops"} | pairs(_given(chosen, "network", _NETWORK), "network")
+    network = read_network(_given(chosen, "network", _NETWORK), "--network")
     table: dict[str, Any] = {
         "ranks": ranks,
         "algorithm": algorithm,

@@ -21,7 +21,7 @@ from .found import Bounds
 from .hits import any_hit
 from .question import AT_MOST, SIMULATED, STATISTICS, Budget, Question
 from .search import crossing
-from .simulated import UNIT, extra
+from .simulated import UNIT, Numbered, extra
 from .table import table
 
 _MOST_STEPS = 5e9  # steps of a rank at each p: more takes minutes
@@ -40,12 +40,13 @@ def simulated(question: Question, confidence: float, precision: float, seed: int
     count = int(min(math.ceil(wanted), _MOST_STEPS / (k * 2.0**k)))
     # A tail without any hit must have an upper end below the limit.
     count = max(count, 50 if share is None else 3 * realizations_needed(share, confidence))
-    unit = Fixed(UNIT)
+    unit, numbered = Fixed(UNIT), Numbered()
 
     @cache
     def found(p: float) -> tuple[float, float, float]:
         """The statistic and its interval."""
-        sample = np.rint(extra(question.ranks, unit, p, count, seed=seed))
+        with numbered(count):
+            sample = np.rint(extra(question.ranks, unit, p, count, seed=seed))
         if share is not None:
             beyond = int((sample > hits).sum())
             return beyond / count, *clopper_pearson(beyond, count, confidence)

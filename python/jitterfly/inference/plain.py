@@ -10,7 +10,7 @@ import numpy as np
 
 from ..fields import did_you_mean, shorten
 from ..measured import FormatError
-from ..units import parse_seconds
+from ..units import parse_seconds, warn_of_long
 from .curve import Curve
 
 Rows = list[tuple[int, list[str]]]
@@ -23,6 +23,7 @@ _WORDS = {
 }  # fmt: skip
 _HEAD = re.compile(r"(?P<word>[a-z ]+?)\s*(?:[\[(]\s*)?(?P<unit>\b(?:s|ms|us|µs|ns|ps))?\s*[\])]?")
 _MOST_BYTES = 1_000_000
+_WAY = "name the column latency_us, or give --unit us; latency_s if that is meant"
 
 
 def rows_of(content: bytes) -> Rows:
@@ -67,6 +68,7 @@ def parse(file: str, rows: Rows, unit: str) -> list[Curve]:
             raise FormatError(file, line, f"two columns are {name}")
     if "latency" not in names:
         raise FormatError(file, line, "no column latency")
+    warned = False
     series: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for number, cells in rows:
         if len(cells) != len(columns):
@@ -77,6 +79,9 @@ def parse(file: str, rows: Rows, unit: str) -> list[Curve]:
             for cell, (name, own) in zip(cells, columns, strict=True)
         }
         series.setdefault(values.pop("series", ""), []).append((number, values))
+        at = names.index("latency")
+        if not warned and not columns[at][1] and not unit:
+            warned = warn_of_long(cells[at], f"{file}, line {number}: latency", way=_WAY)
     if not series:
         raise FormatError(file, None, "no points below the header")
     return [_curve(file, name or Path(file).stem, points) for name, points in series.items()]

@@ -49,6 +49,25 @@ def part_of(name: str, done: int, parts: int) -> AbstractContextManager[None]:
     return watching(None if outer is None else inside)
 
 
+_ABOUT = 10  # values of p that a search takes
+
+
+class Numbered:
+    """Simulations of a search over p, which are told as parts of about ten.
+
+    `what` tells the search from another one.
+    """
+
+    def __init__(self, what: str = "") -> None:
+        self.what, self.done = what, 0
+
+    def __call__(self, realizations: int) -> AbstractContextManager[None]:
+        """Of one p, with so many realizations."""
+        self.done += 1
+        name = f"{self.what}{realizations:,} realizations at each of about {_ABOUT} p"
+        return part_of(name, self.done - 1, max(_ABOUT, self.done))
+
+
 UNIT = 1e-6  # seconds: 10^6 ticks, so that shapes are resolved to 10^-6
 _COLUMN = {"last": 0, "mean": 2}  # of latest, earliest, mean
 

@@ -24,7 +24,7 @@ from .budget import check_options
 from .found import Bounds
 from .question import ALWAYS, AT_MOST, NEVER, STATISTICS, Question
 from .search import crossing
-from .simulated import UNIT, extra
+from .simulated import UNIT, Numbered, extra
 
 _PILOT = 100  # realizations that plan the rest
 _MOST_STEPS = 2e9
@@ -130,9 +130,12 @@ def thinned(
         return answer(NEVER, Bounds(0.0, 0.0, 0.0))
 
     def evaluated(count: int, first: int) -> Callable[[float], tuple[float, float, float]]:
+        numbered = Numbered("" if first else "pilot, ")
+
         @cache
         def found(p: float) -> tuple[float, float, float]:
-            sample = UNIT * extra(ranks, delay, p, count, rank=rank, seed=seed, first=first)
+            with numbered(count):
+                sample = UNIT * extra(ranks, delay, p, count, rank=rank, seed=seed, first=first)
             return _statistic(sample, room, share, confidence)
 
         return found

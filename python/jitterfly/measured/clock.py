@@ -16,7 +16,7 @@ Moment = tuple[int, int, int]
 """A reading of both clocks: counter, nanoseconds, and how many counts they may be apart."""
 
 _AGREE = 1e-5  # two calibrations: beyond what their errors explain
-_RARE = 1e-3  # share of the iterations below which one of that length says nothing of the counter
+_RARE = 1e-3  # share of the iterations below which one of that length is not a usual one
 _WITHIN = 3  # a usual iteration of more than so many of the smallest: that one was within a step
 
 
@@ -119,6 +119,8 @@ def iteration(taken: npt.ArrayLike, times: npt.ArrayLike | None = None) -> Itera
     Iteration(smallest=1, regular=26, step=26)
     >>> iteration([18, 20, 22, 3000], [50, 900, 50, 1])
     Iteration(smallest=18, regular=18, step=2)
+    >>> iteration([24, 5000], [65530, 6])
+    Iteration(smallest=24, regular=24, step=1)
     """
     values, where = np.unique(np.asarray(taken, np.int64), return_inverse=True)
     counts = np.bincount(where.ravel(), None if times is None else np.asarray(times, float))
@@ -130,5 +132,7 @@ def iteration(taken: npt.ArrayLike, times: npt.ArrayLike | None = None) -> Itera
     smallest = int(values[0])
     if usual > _WITHIN * max(smallest, 1):
         return Iteration(smallest, usual, usual)
-    step = int(np.gcd.reduce(values[common]))
+    # Rare ones count as well, but not those that something disturbed. One alone says nothing.
+    near = values[values <= _WITHIN * max(smallest, 1)]
+    step = int(np.gcd.reduce(near)) if len(near) > 1 else 1
     return Iteration(smallest, max(smallest, 1), max(step, 1))

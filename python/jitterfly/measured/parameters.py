@@ -20,7 +20,7 @@ from .formats import Options, Text, netgauge_loggp, open_text
 from .formats.columns import Row, table
 from .summary import LogGPTable
 
-_OSU = re.compile(r"^[ \t]{0,40}# OSU MPI\S{0,20} Latency Test\b", re.MULTILINE)
+_OSU = re.compile(r"^[ \t]{0,40}# OSU MPI(?:-\S{0,20})? Latency Test\b", re.MULTILINE)
 _OSU_HEAD = re.compile(r"[ \t]{0,40}#[ \t]{0,40}Size[ \t]{1,60}(?:Avg )?Latency ?\(us\)")
 _IMB = re.compile(r"^[ \t]{0,40}# Benchmarking PingPong[ \t]{0,40}$", re.MULTILINE)
 _IMB_HEAD = ["#bytes", "#repetitions", "t[usec]"]
@@ -32,7 +32,8 @@ _SAME = 0.2  # part by which fits over few and over all sizes may differ before 
 class Parameters:
     """Of the LogGP model, as `LogGOPS` takes them; seconds, G in seconds per byte.
 
-    `L + 2 o` is how long the smallest message took. `notes` says what the file does not determine.
+    `L + 2 o` is how long a message of one byte takes. `notes` says what the file does not
+    determine; `overhead_known` is whether it, or the user, gave o, which is 0 here otherwise.
     """
 
     L: float
@@ -40,10 +41,11 @@ class Parameters:
     g: float
     G: float
     notes: tuple[str, ...] = ()
+    overhead_known: bool = True
 
     @property
     def line(self) -> str:
-        """What a command takes for its network.
+        """What a command takes for its network; `o=?` is for the user to fill in.
 
         Examples
         --------
@@ -55,6 +57,8 @@ class Parameters:
         texts = {
             k: show_seconds(v, 6).replace(" ", "").replace("µ", "u") for k, v in values.items()
         }
+        if not self.overhead_known:
+            texts["o"] = "?"
         return ",".join(f"{k}={text}" for k, text in texts.items())
 
 
@@ -105,45 +109,62 @@ def _of_loggp(text: Text, found: LogGPTable, most: int) -> Parameters:
     used = found.bytes <= most
     if not used.any():
         raise text.error(None, f"has no message of at most {most} bytes, but from {found.bytes[0]}")
-    half = float(found.latency[0])
+    fits = np.flatnonzero(used & np.isfinite(found.gap) & np.isfinite(found.gap_per_byte))
+    gap, per_byte, fitted = 0.0, 0.0, list[str]()
+    if len(fits):
+        first, last = fits[0], fits[-1]
+        gap, per_byte = max(float(found.gap[last]), 0.0), max(float(found.gap_per_byte[last]), 0.0)
+        fitted.append(f"g and G are a fit over sizes up to {_bytes(found.bytes[last])}")
+        for name, values in (("g", found.gap), ("G", found.gap_per_byte)):
+            if abs(values[first] - values[last]) > _SAME * abs(values[last]):
+                fitted.append(
+                    f"{name} is {show_seconds(values[first])} up to {_bytes(found.bytes[first])} "
+                    f"and {show_seconds(values[last])} up to {_bytes(found.bytes[last])}: choose "
+                    "up to which size it is to hold"
+                )
+            if values[last] < 0:
+                fitted.append(f"the fit has a {name} below 0, which is taken for 0")
+    else:
+        fitted.append(
+            f"g and G are not determined by messages of up to {most} bytes: too few sizes"
+        )
     send, receive = float(found.send_overhead[0]), float(found.receive_overhead[0])
-    size = _bytes(found.bytes[0])
-    notes = []
+    smallest, size = float(found.bytes[0]), _bytes(found.bytes[0])
+    half, notes = _of_a_byte(float(found.latency[0]), smallest, per_byte)
+    way = "half a round trip" + (", less G for the further bytes" if smallest > 1 else "")
     if send + receive <= half:
         o, latency = (send + receive) / 2, half - send - receive
         notes.append(
             f"o is the mean of o_s, {show_seconds(send)}, and o_r, {show_seconds(receive)}, at "
-            f"{size}; L is half a round trip, {show_seconds(half)}, less both"
+            f"{size}; L is {way}, {show_seconds(half)}, less both"
         )
     else:
         o, latency = half / 2, 0.0
         notes.append(
             f"L and o are not determined one by one: o_s, {show_seconds(send)}, and o_r, "
-            f"{show_seconds(receive)}, at {size} are together more than half a round trip, "
+            f"{show_seconds(receive)}, at {size} are together more than {way}, "
             f"{show_seconds(half)}, as they overlap with the way; L = 0 and o = half of that keep "
             "the time of a message, and are the most that noise of the CPU can hit"
         )
-    fits = np.flatnonzero(used & np.isfinite(found.gap) & np.isfinite(found.gap_per_byte))
-    if not len(fits):
-        notes.append(f"g and G are not determined by messages of up to {most} bytes: too few sizes")
-        return Parameters(latency, o, 0.0, 0.0, tuple(notes))
-    first, last = fits[0], fits[-1]
-    notes.append(f"g and G are a fit over sizes up to {_bytes(found.bytes[last])}")
-    for name, values in (("g", found.gap), ("G", found.gap_per_byte)):
-        if abs(values[first] - values[last]) > _SAME * abs(values[last]):
-            notes.append(
-                f"{name} is {show_seconds(values[first])} up to {_bytes(found.bytes[first])} and "
-                f"{show_seconds(values[last])} up to {_bytes(found.bytes[last])}: choose up to "
-                "which size it is to hold"
-            )
-    gap, per_byte = max(float(found.gap[last]), 0.0), max(float(found.gap_per_byte[last]), 0.0)
-    notes += [f"the fit has a {name} below 0, which is taken for 0" for name, value in
-              (("g", found.gap[last]), ("G", found.gap_per_byte[last])) if value < 0]  # fmt: skip
-    return Parameters(latency, o, gap, per_byte, tuple(notes))
+    return Parameters(latency, o, gap, per_byte, (*notes, *fitted))
+
+
+def _of_a_byte(time: float, size: float, per_byte: float) -> tuple[float, list[str]]:
+    """The time of a message of one byte, L + 2 o, from that of one of `size` bytes; notes on it."""
+    found = time - per_byte * (size - 1)
+    if found >= 0:
+        return found, []
+    return 0.0, [
+        f"L and o are not determined: G alone takes longer than the {show_seconds(time)} of a "
+        f"message of {_bytes(size)}; they are taken for 0"
+    ]
 
 
 def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None) -> Parameters:
-    """With the shortest message's time for L + 2 o, and G the slope of least relative error."""
+    """L + 2 o is the shortest message's time less that of its further bytes, as `LogGOPS` adds it.
+
+    G is the slope of least relative error.
+    """
     columns = ["size", "time in us"]
     values = table(text, rows, columns)
     values = values[(values[:, 0] >= 1) & (values[:, 0] <= most)]
@@ -154,30 +175,33 @@ def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None)
     sizes, times = values[:, 0], values[:, 1] / 1e6
     if not (times > 0).all():
         raise text.error(None, "has a message that took no time")
-    whole = float(times[0])
+    more, later = sizes - sizes[0], times - times[0]
+    weights = 1 / times**2
+    slope = float((weights * more * later).sum() / max((weights * more**2).sum(), 1e-300))
+    per_byte = max(slope, 0.0)
+    whole, notes = _of_a_byte(float(times[0]), float(sizes[0]), per_byte)
     o = overhead or 0.0
     if 2 * o > whole:
         raise ValueError(
-            f"overhead must be at most half of the {show_seconds(whole)} that a message took, "
-            f"got {show_seconds(o)}"
+            f"overhead must be at most half of the {show_seconds(whole)} that a message of one "
+            f"byte takes, got {show_seconds(o)}"
         )
-    more = sizes - sizes[0]
-    weights = 1 / times**2
-    slope = float((weights * more * (times - whole)).sum() / max((weights * more**2).sum(), 1e-300))
-    per_byte = max(slope, 0.0)
-    notes = [f"a ping-pong determines L + 2 o, {show_seconds(whole)} at {_bytes(sizes[0])}, and G"]
+    notes.append(
+        f"a ping-pong determines L + 2 o, {show_seconds(whole)} (from {show_seconds(times[0])} at "
+        f"{_bytes(sizes[0])}), and G"
+    )
     if overhead is None:
         notes.append(
-            "o is not determined: with o = 0 all of it is L, and noise hits no CPU work of a "
-            "message; give an overhead, and L becomes less by twice that"
+            "o is not determined: with o = 0 noise of the CPU would hit nothing. Give --overhead "
+            "TIME, and L becomes less by twice that"
         )
     notes.append("g is not determined: 0 means that messages follow each other as fast as o and G")
     if len(sizes) < 2:
         notes.append("G is not determined by messages of one size")
     else:
         notes.append(f"G is a fit over {len(sizes)} sizes up to {_bytes(sizes[-1])}")
-        notes += _misfit(sizes, times, whole + per_byte * more)
-    return Parameters(whole - 2 * o, o, 0.0, per_byte, tuple(notes))
+        notes += _misfit(sizes, times, whole + per_byte * (sizes - 1))
+    return Parameters(whole - 2 * o, o, 0.0, per_byte, tuple(notes), overhead is not None)
 
 
 def _misfit(

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from .. import _core
 from ..units import TICKS_PER_SECOND, show_seconds
 from ..version import __version__
@@ -16,6 +18,7 @@ from .data import Detours
 
 _STEADY = 0.01  # of a frequency
 _MOSTLY = 0.5  # of the time
+_BUSY = 0.1  # of the time that other threads ran
 _SHOWN = 1e-3  # share of the time that a hypervisor took
 
 
@@ -100,6 +103,14 @@ def distrust(found: dict[str, Any], hz: Rate) -> list[str]:
     share = found["write_time"] / max(found["end"] - found["begin"], 1)
     if share > _MOSTLY:
         reasons.append(f"{share:.0%} of the time was spent on writing detours, and saw none")
+    # Nobody says how long each took; waiting for one's turn again is longer than other detours.
+    longest = np.sort(found["detours"][:, 1])[::-1][: found["preemptions"]]
+    busy = float(longest.sum()) / max(found["end"] - found["begin"], 1)
+    if busy > _BUSY:
+        reasons.append(
+            f"other threads ran there for about {busy:.0%} of the time ({found['preemptions']:,} "
+            "times), so that it is load rather than noise: record on an idle machine"
+        )
     return reasons
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import shlex
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,11 @@ from ..files import read_whole
 
 if TYPE_CHECKING:
     from ..measured import Measured
+
+
+class UntrustedNoiseWarning(UserWarning):
+    """A file of measured noise says that it is not to be trusted."""
+
 
 _Folders = tuple[Path, Path | None]
 _FOLDERS: ContextVar[_Folders] = ContextVar("folders", default=(Path(), None))
@@ -103,6 +110,13 @@ def _digest(path: Path, changed: int, size: int) -> str:
     return hashlib.sha256(read_whole(path)).hexdigest()
 
 
+def warn_of_distrust(measured: Measured, name: str) -> None:
+    """Warn where a recording says that its numbers are not those of the machine's noise."""
+    if "untrusted" in measured.source and parent_process() is None:  # workers repeat nothing
+        told = f"{name} is not to be trusted: {measured.source['untrusted']}"
+        warnings.warn(told, UntrustedNoiseWarning, stacklevel=2)
+
+
 @lru_cache(maxsize=16)
 def read(path: Path, sha256: str) -> Measured:
     """What is in a file with this content.
@@ -114,7 +128,9 @@ def read(path: Path, sha256: str) -> Measured:
 
     _check_content(path, str(path), sha256)
     try:
-        return load(path)
+        found = load(path)
+        warn_of_distrust(found, path.name)
+        return found
     except FormatError as error:
         command = "jitterfly noise import"
         if error.line is not None or "--" not in error.what or command in error.what:
@@ -143,6 +159,7 @@ def choose(
     told = f" ({told}{', ...' if len(parts) > 8 else ''})" if told else ""
     way = " or part = 'all'" if all_parts else ""
     way += " or part = 'each'" if each else ""
+    way += f" (--noise {file},part=each)" if each else ""
     if part is None:
         raise ValueError(
             f"file: {file} has {len(parts)} parts{told}; say which with part = 0 to "

@@ -81,7 +81,7 @@ def of_lists(
 
 @lru_cache(maxsize=32)
 def of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Trace, ...]:
-    """The detours in a part of a file, or in each of its parts."""
+    """The detours in a part of a file, or in each of its parts, of which some may have none."""
     from ..measured import Detours
 
     measured = files.read(path, sha256)
@@ -96,7 +96,13 @@ def of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Trace, ...]:
                 f"file: {file} must hold detours in order of time, it holds {what}{advice}"
             )
         where = f"file: {file}, part {number}" if each else f"file: {file}"
-        traces.append(joined(one.starts, one.starts + one.durations, one.length, where))
+        ends = one.starts + one.durations
+        if each and not one.durations.any():  # a CPU that nothing interrupted
+            traces.append(Trace(one.starts[:0], ends[:0], one.length))
+        else:
+            traces.append(joined(one.starts, ends, one.length, where))
+    if not any(len(trace.starts) for trace in traces):
+        raise ValueError(f"file: {file}: there is no interval in any part: leave the noise out")
     return tuple(traces)
 
 

@@ -52,9 +52,17 @@ class Noise(Component, ABC):
     def misses(self, exposed: Exposed) -> str:
         """Why it can hit nothing, and what would change that; "" where it can."""
 
+    def ignores(self, ranks: int) -> str:
+        """What of it so many ranks leave out, such as recordings that none of them replays."""
+        return ""
+
     def share(self) -> float:
-        """Part of the time for which its intervals take the CPU, where they act."""
+        """Part of the time for which its intervals take the CPU, where they act, on average."""
         return 0.0
+
+    def largest_share(self) -> float:
+        """`share` of the rank that has least time; others may have more."""
+        return self.share()
 
     def intervals_in(self, ticks: int) -> float:
         """About how many intervals there are in so many ticks."""
@@ -125,7 +133,9 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
         ValueError: something else is among them, or they leave the CPU no time.
     """
     rule = "noise must be a list of sources such as PeriodicNoise(...)"
-    if isinstance(values, (str, bytes, Mapping)):
+    if isinstance(values, str):
+        values = [values]
+    if isinstance(values, (bytes, Mapping)):
         raise ValueError(f"{rule}, got {shorten(values)}")
     try:
         sources = tuple(values)
@@ -152,7 +162,9 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
 def _check_share(sources: Sequence[Noise]) -> None:
     """Raise ValueError if intervals may take all of the CPU, so that no work would ever end."""
     for phase in ("compute", "communication"):
-        acting = [s.share() for s in sources if getattr(s, "during", "all") in ("all", phase)]
+        acting = [
+            s.largest_share() for s in sources if getattr(s, "during", "all") in ("all", phase)
+        ]
         shares = [share for share in acting if share > 0]
         if len(shares) > 1 and sum(shares) >= 1:
             told = " + ".join(f"{share:.3g}" for share in shares)

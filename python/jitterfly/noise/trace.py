@@ -35,10 +35,13 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         study's file.
     part : int or "each", optional
         Which part (CPU, run) of a file that has several, from 0. "each": with P parts, rank i
-        replays part ``i // ranks_per_part mod P``, from an offset that is drawn for it.
+        replays part ``i // ranks_per_part mod P``, from an offset that is drawn for it. A merged
+        file has a part for each CPU of each node, in the order of the nodes. The ranks of a part
+        without detours are never interrupted.
     ranks_per_part : int, optional
         With "each": how many consecutive ranks replay the same part, such as the ranks of a node of
-        which one CPU was recorded. 1 where it is left out.
+        which one CPU was recorded. 1 where it is left out, as for a rank on each recorded CPU.
+        Parts that no rank replays give a warning.
     starts, durations : array of float, shape (detours,)
         Instead of a file: sorted intervals ``[start, start + duration)`` that do not overlap,
         seconds.
@@ -183,12 +186,27 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         else:
             program.add_trace(**traces[0]._asdict(), offsets=self.offsets(ranks), **common)
 
+    def ignores(self, ranks: int) -> str:
+        if self.part != "each":
+            return ""
+        parts = len(self.replayed())
+        replayed = min(-(-ranks // (self.ranks_per_part or 1)), parts)
+        if replayed == parts:
+            return ""
+        return (
+            f"{ranks} ranks with ranks_per_part = {self.ranks_per_part or 1} replay {replayed} of "
+            f"its {parts} parts, and a merged file has a part for each CPU"
+        )
+
     def misses(self, exposed: Exposed) -> str:
         return scope.no_work(self.during, exposed)
 
     def share(self) -> float:
         traces = self.replayed()
         return sum(trace.share() for trace in traces) / len(traces)
+
+    def largest_share(self) -> float:
+        return max(trace.share() for trace in self.replayed())
 
     def intervals_in(self, ticks: int) -> float:
         return max(len(trace.starts) * ticks / trace.length for trace in self.replayed())

@@ -143,7 +143,7 @@ def _state(target: Target, observed: Observed, look: sequential.Look, noisy: boo
     if not math.isfinite(error):
         why = f"too few realizations for an interval of {target.statistic}"
     elif error > _goal(target):
-        why = f"half width {_show(target, error)}"
+        why = f"± {_show(target, error)}"
     elif _wants_events(target, observed, noisy) and observed.events < LEAST_EVENTS:
         why = f"the mean rests on about {observed.events:.0f} rare events"
     return State(target, not why, error, estimate, why)
@@ -196,5 +196,5 @@ def _needed(target: Target, observed: Observed, share: float, noisy: bool) -> tu
 
 def _show(target: Target, error: float) -> str:
     if target.relative is not None:
-        return f"{100 * error:.3g} % of {100 * target.relative:.3g} %"
-    return f"{error:.3g} of {target.absolute:.3g}"
+        return f"{100 * error:.3g} %, {100 * target.relative:.3g} % wanted"
+    return f"{error:.3g}, {target.absolute:.3g} wanted"

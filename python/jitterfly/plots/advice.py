@@ -14,9 +14,19 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from ..advice import Advice, Cell
-from ..advice.found import BEST, CLOSE, EQUAL, NOBODY, NOT_RUN, OPEN, PERHAPS, SLOWER, TOO_SLOW
+from ..advice.found import (
+    BEST,
+    CLOSE,
+    EQUAL,
+    NEAR,
+    NOBODY,
+    NOT_RUN,
+    OPEN,
+    PERHAPS,
+    SLOWER,
+    TOO_SLOW,
+)
 from ..advice.tell import setting, sure
-from ..analysis.show import short
 from ..units import show_seconds, show_size
 from . import cells, style, ticks
 
@@ -25,7 +35,7 @@ _COLOURS = [look.color for look in style.SERIES[:5]] + [
     "#D55E00", "#F0E442", "#882255", "#44AA99", "#999933", "#332288", "#DDCC77", "#AA4499",
 ]  # fmt: skip
 _NO_WINNER = "white"
-_EQUAL_HATCH = ".."
+_HATCHES = {EQUAL: "..", NEAR: "oo"}
 _RAMP = "viridis"  # no grey in it, nor in the colours above: grey would mean two things
 _ROOM = 0.14  # inches, of a row with texts
 _MARKS = {NOBODY: "×", NOT_RUN: "–"}
@@ -88,7 +98,7 @@ def _winners(axes: Axes, grid: Any, names: list[str], size: tuple[float, float])
         colour, hatch, text = _NO_WINNER, "", ""
         if cell.best:
             colour, text = _colour(cell.best, names), str(names.index(cell.best) + 1)
-            hatch = _EQUAL_HATCH if cell.outcome == EQUAL else ""
+            hatch = _HATCHES.get(cell.outcome, "")
             shown.append(cell.best)
         elif cell.outcome == OPEN:
             among = sorted(names.index(name) + 1 for name in cell.among)
@@ -118,18 +128,19 @@ def _runners_up(axes: Axes, grid: Any, height: float, numbers: bool) -> list[Any
     bound = np.zeros(grid.shape, dtype=bool)
     for at, cell in np.ndenumerate(grid):
         second = cell.runner_up
-        if second is not None:
+        if second is not None and second.versus == cell.ranking[0].name:  # else it is of another
             bound[at] = second.is_bound
             ratio[at] = float(second.ratio.low if bound[at] else second.ratio.value)
             unsure[at] = second.state in (CLOSE, PERHAPS)
     finite = ratio[np.isfinite(ratio)]
     ratio[np.isinf(ratio)] = finite.max(initial=1.0)
     norm = LogNorm(1.0, max(float(finite.max(initial=1.0)), 1.3))
-    texts = np.array([f"> {short(x)}" if more else short(x) for x, more in
-                      zip(np.nan_to_num(ratio).flat, bound.flat, strict=True)])  # fmt: skip
+    values = [cells.shown(x, norm) for x in np.nan_to_num(ratio).flat]
+    texts = np.array([f"> {x}" if more else x for x, more in zip(values, bound.flat, strict=True)])
     texts = texts.reshape(ratio.shape)
     cells.draw_map(axes, ratio, norm, hatched=unsure, texts=texts, colours=_RAMP, numbers=numbers)
-    cells.colour_bar(axes, norm, height, colours=_RAMP)
+    if finite.max(initial=1.0) > 1:  # else there is nothing to tell apart
+        cells.colour_bar(axes, norm, height, colours=_RAMP)
     _plain(axes)
     marks: list[Any] = []
     if unsure.any():
@@ -159,7 +170,8 @@ def _handles(shown: list[str], names: list[str], found: Sequence[Cell]) -> list[
     ]
     outcomes = {cell.outcome for cell in found}
     words = {
-        EQUAL: _patch("white", _EQUAL_HATCH, "dotted: others equal it for practical purposes"),
+        EQUAL: _patch("white", _HATCHES[EQUAL], "dotted: others equal it for practical purposes"),
+        NEAR: _patch("white", _HATCHES[NEAR], "circles: at most the tolerance slower than any"),
         OPEN: _patch(_NO_WINNER, cells.HATCH, "hatched, left: no winner among these"),
         NOBODY: _sign(_MARKS[NOBODY], "no candidate fits"),
         NOT_RUN: _sign(_MARKS[NOT_RUN], "nothing known yet"),

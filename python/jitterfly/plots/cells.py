@@ -58,9 +58,15 @@ def draw_map(
         axes.plot(column + 0.36, row + 0.34, ".", color=ink, markersize=2.6 if numbers else 0.8)
         for at in zip(*np.nonzero(where), strict=True) if numbers else ():
             around = withStroke(linewidth=1.6, foreground=shades[at])  # keeps hatches off
-            text = short(values[at]) if texts is None else texts[at]
+            text = shown(values[at], norm) if texts is None else texts[at]
             axes.text(at[1], at[0] - 0.03, text, ha="center", va="center", fontsize=6,
                       color=ink, path_effects=[around])  # fmt: skip
+
+
+def shown(value: float, norm: Normalize) -> str:
+    """A value in its cell: one digit more where all are within a factor of two."""
+    narrow = isinstance(norm, LogNorm) and float(norm.vmax or 0) < 2 * float(norm.vmin or 0)
+    return f"{value:.3g}" if narrow else short(value)
 
 
 def colour_bar(axes: Axes, norm: Normalize, height: float, *, colours: str = COLOURS) -> None:

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..analysis.along import axis_title
+from ..analysis.facts import Facts
 from ..analysis.figures import kind_of
 from ..analysis.results import Panel, Results
 from . import series, style, ticks
@@ -42,20 +43,22 @@ def draw(results: Results, observable: str | None = None) -> Figure:
             empty.set_visible(False)
         _scale(results, row, list(axes[i, : len(row)]), unit)
         axes[i, 0].set_ylabel(wrapped(_what(results, row), 1.5 * height, 9))
-    note = "bars: 95 % intervals, mostly smaller than the marks"
+    note = "bars: 95 % intervals"
     if any(series.is_open(f.mean) for spot in results.spots for f in spot.facts.values()):
         note += "; arrows: too few realizations for an end"
-    handles = _handles(panels, looks)
+    shown = [f for _, row in rows for name in row for f in _known(results, name)]
+    handles = _handles(panels, looks, any(f.quantiles for f in shown))
     style.finish(figure, results.title, [results.counted, results.state, note], handles)
     return figure
 
 
 def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
-    """Units and the names of what has them; what counts something is apart from ratios."""
-    groups: dict[tuple[str, bool], list[str]] = {}
+    """Units and the names of what has them; what has no unit is with its kind alone."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for name in names:
-        known = [spot.facts[name] for spot in results.spots if name in spot.facts]
-        key = (known[0].unit, known[0].is_set) if known else ("", False)
+        known = _known(results, name)
+        unit = known[0].unit if known else ""
+        key = unit, "" if unit else kind_of(results.study, name)
         shown = groups.setdefault(key, [])
         shown.append(name)
     return [
@@ -65,24 +68,34 @@ def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
     ]
 
 
+def _known(results: Results, name: str) -> list[Facts]:
+    """What is known of an observable, at all places."""
+    return [spot.facts[name] for spot in results.spots if name in spot.facts]
+
+
 def _what(results: Results, row: list[str]) -> str:
     """Of a row: what its axis is."""
-    known = [f for spot in results.spots for name in row if (f := spot.facts.get(name))]
+    known = [f for name in row for f in _known(results, name)]
     if known and known[0].is_set:
         return "smallest T not told from the best"
     plain = all(kind_of(results.study, name) == "completion" for name in row)
     what = "mean completion" if plain else "mean"
-    return f"{what}, or the target named" if any(f.is_target for f in known) else what
+    targets = {f.is_target for f in known}
+    if targets == {True}:
+        return row[0].replace("_", " ") if len(row) == 1 else "the targets named"
+    return f"{what}, or the target named" if True in targets else what
 
 
-def _handles(panels: list[Panel], looks: list[Any]) -> list[Any]:
+def _handles(panels: list[Panel], looks: list[Any], banded: bool) -> list[Any]:
     """Lines by their settings; a single line needs no name beside that of its panel."""
     named = [(one.label, look) for one, look in zip(panels, looks, strict=False) if one.label]
     handles: list[Any] = [
         Line2D([], [], color=color, marker=marker, markersize=4, linewidth=1.6, label=label)
         for label, (color, marker) in named
     ]
-    handles.append(Patch(color=style.GREY, alpha=0.3, linewidth=0, label="5–95 % of realizations"))
+    if banded:
+        label = "5–95 % of realizations"
+        handles.append(Patch(color=style.GREY, alpha=0.3, linewidth=0, label=label))
     return handles
 
 

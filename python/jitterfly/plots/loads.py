@@ -90,9 +90,9 @@ def draw_loads(case: CongestionCase, level: int, realization: int = 0, seed: int
         f"{tree.hosts} hosts, routing {tree.routing}, realization {realization}, seed {seed}",
     ]
     names = ("no message", "1", "2", "3 or more")
+    there = {min(int(n), 3) for pair in found for part in pair for n in part}
     handles: list[Any] = [
-        Line2D([], [], color=colour, linewidth=2.5, label=label)
-        for colour, label in zip(_COLOURS, names, strict=True)
+        Line2D([], [], color=_COLOURS[n], linewidth=2.5, label=names[n]) for n in sorted(there)
     ]
     handles += [
         Line2D([], [], color=style.INK, marker="o", linestyle="none", markersize=4.5,

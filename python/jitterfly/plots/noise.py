@@ -148,7 +148,7 @@ def _name(part: Any, number: int) -> str:
 
 def _title(measured: Measured) -> str:
     source = measured.source
-    return source.get("machine") or source.get("file") or measured.format
+    return source.get("machine") or source.get("nodes") or source.get("file") or measured.format
 
 
 def _subtitle(measured: Measured) -> list[str]:

@@ -32,6 +32,8 @@ def draw(axes: Axes, detours: Detours) -> None:
     if detours.threshold and len(starts):
         axes.axhline(detours.threshold / TICKS_PER_SECOND, color=style.GREY, linewidth=0.8,
                      linestyle=":")  # fmt: skip
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, detours.threshold / TICKS_PER_SECOND / 1.3), high)  # it is seen
     axes.set_xlim(0, detours.length / TICKS_PER_SECOND)
     ticks.value_axis(axes, "s", linear=True)
     axes.set_xlabel("start")

@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..fields import summary
 from ..result import Result
+from ..slowdown import in_words
+from ..units import show_size
 from . import style, ticks
 
 
@@ -34,7 +35,12 @@ def draw(result: Result) -> Figure:
         f"{len(result.ticks):,} realizations, seed {result.seed}",
         style.left_out(len(chosen), len(names), "observations"),
     ]
-    style.finish(figure, summary(result.case), subtitle, handles)
+    case = result.case
+    size = show_size(case.message_bytes)
+    title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks"
+    noise = "; ".join(map(in_words, case.noise)) or "none"
+    told = [f"network: {in_words(case.network)}", f"noise: {noise}", *subtitle]
+    style.finish(figure, title, told, handles)
     return figure
 
 

@@ -27,6 +27,7 @@ def draw(found: SlowdownTable) -> Figure:
     for panel, name in ((top, "mean"), (bottom, "slowdown")):
         values = [getattr(row, name) for row in found.rows]
         ends = np.array([(one.value - one.low, one.high - one.value) for one in values]).T
+        ends = np.where(np.isfinite(ends), ends, 0.0)  # what has none, notes name
         panel.errorbar(ranks, [one.value for one in values], ends, color=mean.color,
                        marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
         panel.set_xscale("log")

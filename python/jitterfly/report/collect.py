@@ -25,7 +25,7 @@ def section(results: Results, facts: Facts = ()) -> Section:
         source=study.source,
         claims=tuple(map(model_claim, judge(results))),
         pictures=(picture(results),),
-        tables=tables(results),
+        tables=tuple(tables(results)),
         facts=(*about(results), *facts),
         notes=(SELECTION.replace("\n", " "),) if chosen else (),
     )

@@ -18,6 +18,7 @@ from ..files import write_whole
 from ..plots import draw
 from ..store import Store
 from ..store.export import export
+from ..store.table import keep_numbers
 from ..studies import Study, load_study
 from ..studies.shipped import folder
 from ..sweep import PlacesFailed, Stopped, run
@@ -162,7 +163,7 @@ class _Reproduction:
         print("  tables, pictures and verdicts", file=stream, flush=True)
         ran = time.monotonic() - started if times.recorded(store.path) != before else 0.0
         seconds = times.add(self.out, store.study.name, ran, anew=not before)
-        export(store, store.path / "summary.csv")
+        export(keep_numbers(store), store.path / "summary.csv")
         results = Results(store)
         self.sections.append(section(results, (("time", show_time(seconds)),)))
         self.tally.add(results, seconds)

@@ -19,7 +19,8 @@ class Bundle:
     What is no whole record counts as missing, with a line on stderr. At the end, where a run that
     was killed leaves it, the next record cuts it off; in the middle it stays and is never read.
 
-    `shared`: records of others than the one who asks are expected here.
+    `shared`: the file holds records of several cells and places; those of another one than is asked
+    for are no error.
     """
 
     def __init__(self, path: Path, behind: Behind | None = None, *, shared: bool = False):
@@ -62,18 +63,21 @@ class Bundle:
         try:
             with self.path.open("rb") as file:
                 self._size = file.seek(0, os.SEEK_END)
-                for found in scan(file):
-                    if isinstance(found, Record):
-                        by_id.setdefault(found.identity.id, []).append(found)
-                        self._end = found.entry.offset + found.entry.size
+                for item in scan(file):
+                    if isinstance(item, Record):
+                        by_id.setdefault(item.identity.id, []).append(item)
+                        self._end = item.entry.offset + item.entry.size
                     else:
-                        wrong.append(found)
-                        self._end = max(self._end, found.end)
+                        wrong.append(item)
+                        # What is not whole goes when the next record is written: it may say that
+                        # it is longer, and would hide the records behind it.
+                        if item.end > item.offset:
+                            self._end = item.end
         except FileNotFoundError:
             return {}
-        middle = [found for found in wrong if found.offset < self._end]
-        for found in middle:
-            self._say(f"the record at byte {found.offset:,} is {found.what}")
+        middle = [item for item in wrong if item.offset < self._end]
+        for item in middle:
+            self._say(f"the record at byte {item.offset:,} is {item.what}")
         if len(middle) < len(wrong):
             self._say(f"its end, from byte {self._end:,} on, is no whole record")
         return by_id
@@ -82,12 +86,20 @@ class Bundle:
         print(f"jitterfly: {self.path}: {what}; it counts as missing", file=sys.stderr)
 
     def refresh(self) -> None:
-        """Look again if the file is not as it was left: where there are no locks, others write."""
+        """Look again if the file is not as it was left: without locks, other processes write."""
         self.behind.wait()
-        if self._by_id is not None:
-            size = self.path.stat().st_size if self.path.exists() else 0
-            if size != self._size:
-                self._forget()
+        if self._by_id is not None and self._size_now() != self._size:
+            self._forget()
+
+    def is_undisturbed(self) -> bool:
+        """Whether all that is in the file is known here, and was since the first look at it."""
+        self.behind.wait()
+        if self.looks > 1:  # what was read before the others is not of all records
+            return False
+        return self._by_id is None or self._size_now() == self._size
+
+    def _size_now(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
 
     def append(self, identity: Identity, pack: Callable[[], bytearray]) -> None:
         """Add the record of `identity` that `pack` makes; it is made where it is written.
@@ -97,7 +109,7 @@ class Bundle:
         self.behind(partial(self._write, identity, pack))
 
     def _write(self, identity: Identity, pack: Callable[[], bytearray]) -> None:
-        """Runs behind: what it changes is read by those who waited for it."""
+        """Runs behind the caller: what it changes may be read only after `behind.wait`."""
         try:
             record, at = pack(), self._end
             append_whole(self.path, record, at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,6 @@ from .table import Numbers
 if TYPE_CHECKING:
     import xarray
 
-#: Units of the fields of a case, by the last part of their path; the others are numbers.
-UNITS = {
-    **dict.fromkeys(("alpha", "L", "o", "g", "period", "duration", "work"), "s"),
-    **dict.fromkeys(("beta", "gamma", "G", "O"), "s/B"),
-    "message_bytes": "B",
-}
 MIXED = "as the coordinate unit says of each observable"
 _LONG = {
     "estimate": "value of a statistic of an observable",
@@ -53,13 +48,13 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
     names = {"observable": about["observables"], "statistic": about["statistics"]}
     axes = numbers.axis_names
     shape = tuple(len(labels) for labels in about["labels"])
-    here = tuple(arrays["at"].T)
+    here = np.ravel_multi_index(tuple(arrays["at"].T), shape) if axes else [0]
 
     def spread(values: Any) -> Any:
         """From places, the product of the axes, to axes."""
-        full = np.empty(shape + values.shape[1:], values.dtype)
+        full = np.empty((math.prod(shape), *values.shape[1:]), values.dtype)
         full[here] = values
-        return full
+        return full.reshape(shape + values.shape[1:])
 
     inner = [*axes, "observable", "statistic"]
     data: dict[str, Any] = {
@@ -115,10 +110,9 @@ def _described(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.Dataset
         dataset[key].attrs["units"] = MIXED if shared is None else shared or "1"
     for key in ("relative_error", "realizations"):
         dataset[key].attrs["units"] = "1"
-    for name, rule, path in about["axes"]:
+    for name, unit in about["axes"]:
         coordinate = dataset[name]
         coordinate.attrs["long_name"] = name
         if coordinate.dtype.kind in "iuf":
-            field = "" if rule else path.rpartition(".")[2]
-            coordinate.attrs["units"] = UNITS.get(field, "1")
+            coordinate.attrs["units"] = unit or "1"
     return dataset

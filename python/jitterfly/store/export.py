@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..files import TEMPORARY, check_replaceable, naming, replacing
+from ..memory import show_bytes
 from ..notebook import package
 from ..phases import phase
 from .dataset import dataset_of
@@ -78,7 +79,11 @@ def _clean(name: str) -> str:
 def _netcdf(numbers: Numbers, path: Path) -> None:
     dataset = _named(dataset_of(numbers), path)
     with replacing(path) as temporary:
-        dataset.to_netcdf(temporary, engine="netcdf4")
+        try:
+            dataset.to_netcdf(temporary, engine="netcdf4")
+        except (OSError, RuntimeError) as error:  # of a full disk it says "NetCDF: HDF error"
+            free = show_bytes(shutil.disk_usage(path.parent).free)
+            raise OSError(errno.EIO, f"{error}; {free} are free there", str(path)) from None
 
 
 def _zarr(numbers: Numbers, path: Path) -> None:

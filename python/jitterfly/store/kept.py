@@ -1,4 +1,4 @@
-"""What a run writes down beside its records, so that nobody has to find it out again.
+"""What a run writes down beside its records, so that it need not be computed again.
 
 All of it follows from the records, and may be deleted. It counts as long as these, the study and
 the versions are those that it was made of; else it is made again from the records.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from ..files import write_whole
 from .meta import FILES, META, STUDY, read_meta, versions
 from .takeover import RECORDS
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Kept(NamedTuple):
@@ -40,24 +41,32 @@ def study_of(path: Path) -> str:
     meta: dict[str, Any] = read_meta(path)
     meta.pop("backend")  # becomes known while the run goes on
     parts = [_FORMAT, meta, versions(), (path / STUDY).read_bytes().hex()]
-    parts += [[file.name, _stamp(file)] for file in sorted((path / FILES).glob("*"))]
+    parts += [[file.name, _content(file)] for file in sorted((path / FILES).glob("*"))]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def fingerprint_of(path: Path) -> str:
     """Hash of the study in the directory `path` and of which records are there.
 
-    Records only grow, so names, sizes and times of change say whether they are the same.
+    Records only grow, so names and sizes say whether they are the same. Times of change do not
+    count: a directory that was copied, or unpacked from an archive, has others.
     """
-    files = [[file.name, *_stamp(file)] for file in sorted((path / RECORDS).glob("*.jfr"))]
+    files = [[file.name, file.stat().st_size] for file in sorted((path / RECORDS).glob("*.jfr"))]
     backend = read_meta(path)["backend"]
     text = json.dumps([study_of(path), backend, files])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _stamp(file: Path) -> tuple[int, int]:
-    found = file.stat()
-    return found.st_size, found.st_mtime_ns
+def _content(file: Path) -> str:
+    """Hash of the content of a file that the study names."""
+    status = file.stat()
+    return _hashed(file, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _hashed(file: Path, size: int, changed: int) -> str:
+    """While a run goes on, it is asked for again and again."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def keep(file: Path, content: bytes, fingerprint: str) -> None:

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 LOCK = ".lock"
+UNKNOWN = "not known"
 # File systems of clusters are often mounted without locks.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-_TRIES, _PAUSE = 4, 0.05  # somebody who asks whether a run is going on holds the lock for a moment
+_TRIES, _PAUSE = 4, 0.05  # `holder` has the lock for a moment
 
 
 @contextmanager
@@ -22,8 +23,7 @@ def locked(path: Path) -> Iterator[None]:
     """Hold the directory `path`, which is made where needed, as its only writer.
 
     The file stays: taking it away would let two others in at once. It says who holds it. Where the
-    file system knows no locks there is none; records are checked one by one whoever wrote them
-    (see `RecordFile`).
+    file system knows no locks there is none; each record is checked when it is read (see `Bundle`).
 
     Raises:
         ValueError: another process holds it.
@@ -56,15 +56,18 @@ def locked(path: Path) -> Iterator[None]:
 def holder(path: Path) -> str | None:
     """Who writes into the directory `path`: `pid 12 on host`; None where no run does.
 
-    "" where it is not known who; None as well where the file system knows no locks.
+    "" where it is not known who. `UNKNOWN` where it is not known whether a run does: the file
+    system has no locks, or the file can not be read.
     """
     try:
         with (path / LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _who(path)
-    except OSError:
+    except FileNotFoundError:  # no run has begun here
         return None
+    except OSError:
+        return UNKNOWN
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -20,11 +20,17 @@ from .store import Store
 from .takeover import SHARDS
 
 
-def merge(out: str | Path, sources: Sequence[str | Path] = ()) -> Store:
+def merge(
+    out: str | Path,
+    sources: Sequence[str | Path] = (),
+    *,
+    finish: Callable[[Store], object] | None = None,
+) -> Store:
     """Make `out` hold the records of all `sources` besides its own; of what it has, nothing goes.
 
     Args:
         sources: directories of runs of one study; ``out/shard-*-of-*`` where none are named.
+        finish: called when all is there, while no run may write into `out`.
 
     Raises:
         ValueError: they are of different studies, seeds or versions, or hold different samples of
@@ -54,13 +60,17 @@ def merge(out: str | Path, sources: Sequence[str | Path] = ()) -> Store:
     for place, files in each(_files(whole, stores), _codes(whole), "comparing records"):
         for one, other in combinations(files, 2):
             _compare(place, one, other)
-    with Store.create(out, study) as merged, merged.writing():
-        for backend in meta["backend"]:
-            merged.note(backend=backend)
-        shards = [store for store in stores if store.path != out]
-        for _, (own, *others) in each(_files(merged, shards), _codes(merged), "joining records"):
-            for other in others:
-                _copy(other, own)
+    with Store.create(out, study) as merged:
+        with merged.writing():
+            for backend in meta["backend"]:
+                merged.note(backend=backend)
+            shards = [store for store in stores if store.path != out]
+            codes = _codes(merged)
+            for _, (own, *others) in each(_files(merged, shards), codes, "joining records"):
+                for other in others:
+                    _copy(other, own)
+        if finish is not None:
+            finish(merged)
     return merged
 
 

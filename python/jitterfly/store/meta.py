@@ -25,6 +25,8 @@ from ..studies.study import Study
 from ..version import __version__
 
 FORMAT = 2
+SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find
+_FORMATS = (FORMAT, SHARED_FORMAT)
 META, STUDY = "store.json", "study.toml"
 FILES = "files"  # copies of the files that the study names
 _TYPES = {
@@ -94,9 +96,10 @@ def read_meta(path: Path) -> dict[str, Any]:
     try:
         meta = json.loads(read_whole(file))
         version = meta["format"]
-        good = version != FORMAT or all(type(meta[k]) is kind for k, kind in _TYPES.items())
-        good = good and type(version) is int
-        good = good and (version != FORMAT or 0 <= meta["seed"] <= MOST_SEED)
+        good = type(version) is int
+        if version in _FORMATS:
+            good = good and all(type(meta[k]) is kind for k, kind in _TYPES.items())
+            good = good and 0 <= meta["seed"] <= MOST_SEED
     except (KeyError, TypeError, ValueError, RecursionError):  # ValueError: JSON and UTF-8 as well
         good = False
     if not good:
@@ -104,11 +107,12 @@ def read_meta(path: Path) -> dict[str, Any]:
             f"{file} is damaged; delete it and run the same study again: the records are kept, "
             "and the run goes on from them"
         )
-    for key, ours in (("format", FORMAT), ("stream", STREAM_VERSION)):
-        if meta[key] != ours:
+    for key, ours in (("format", _FORMATS), ("stream", (STREAM_VERSION,))):
+        if meta[key] not in ours:
             raise ValueError(
                 f"{path} was written by another version of jitterfly ({key} {meta[key]}, "
-                f"here it is {ours}); choose another --out, or --force to replace it"
+                f"here it is {' or '.join(map(str, ours))}); choose another --out, or --force to "
+                "replace it"
             )
     return dict(meta)
 

@@ -28,7 +28,7 @@ class RecordFile:
     def __init__(self, file: Path | Bundle, identity: Identity, behind: Behind | None = None):
         self.bundle = file if isinstance(file, Bundle) else Bundle(file, behind)
         self.identity = identity
-        # The realizations of all records, ahead of who writes them; void after another look.
+        # The realizations of all records, also those still to be written; void after another look.
         self._covered: list[Span] = []
         self._looks = -1
 

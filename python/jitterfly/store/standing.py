@@ -15,11 +15,15 @@ from ..observables.decide import Decision
 from ..observables.target import Target
 from ..phases import each
 from ..stats import Estimate
+from ..studies.units import shown_labels
 from .kept import fingerprint_of, keep, read_kept, study_of, valid
-from .lock import holder
+from .lock import UNKNOWN, holder
 from .meta import META
 from .store import Store
-from .takeover import PROGRESS
+from .takeover import PROGRESS, RECORDS
+
+MANY = 1000  # cells, whose records take longer to read than anybody likes to wait
+_SOON = 60.0  # seconds, from what a run wrote down last to its last record
 
 
 class Reached(NamedTuple):
@@ -54,7 +58,7 @@ class Cell(NamedTuple):
         # Of a run's last look, when more came since: before the first one all that is there counts.
         looked = decision.realizations if decision.look >= 0 else min(available, place.limit)
         return cls(
-            tuple(place.labels.values()),
+            shown_labels(store.study, place),
             tuple(place.coordinates.values()),
             available,
             looked,
@@ -73,8 +77,10 @@ class Cell(NamedTuple):
 class Standing:
     """How far the run in the directory `path` is.
 
-    `age` is None where it is so now, else seconds since it was so. `holder` says who runs it, such
-    as `pid 12 on host`; "" where that is not known, None where no run is going on.
+    `age` is None where it is so now, else seconds since it was so; or, where no run is going on,
+    seconds between then and the end of a run that was killed. `holder` says who runs it, such
+    as `pid 12 on host`; "" where that is not known, None where no run is going on, `lock.UNKNOWN`
+    where it is not known whether one is.
     """
 
     path: Path
@@ -128,7 +134,8 @@ def standing(path: str | Path) -> Standing:
     """How far the run in the directory `path` is.
 
     What the run wrote down, if the records are still those. While it goes on, what it wrote down
-    last. Else the records are read.
+    last; so too of many cells, where it was killed soon after that. Else the records are read, and
+    what they say of many cells is written down.
 
     Raises:
         ValueError: `path` holds no run, or a damaged one.
@@ -141,9 +148,32 @@ def standing(path: str | Path) -> Standing:
         if (content := valid(file)) is not None:
             return Standing.from_json(path, content, None, who)
         kept = read_kept(file)
-        if kept is not None and who is not None and kept.study == study_of(path):
+        if kept is not None and who not in (None, UNKNOWN) and kept.study == study_of(path):
             return Standing.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
-    return Standing.of(Store.open(path))
+        if kept is not None and who is None and kept.study == study_of(path):
+            times = [file.stat().st_mtime for file in (path / RECORDS).glob("*.jfr")]
+            age = max(times, default=kept.time) - kept.time
+            found = Standing.from_json(path, kept.content, max(age, 0.0), who)
+            if len(found.cells) >= MANY and 0 <= age <= _SOON:
+                return found
+    store = Store.open(path)
+    fingerprint = None
+    with suppress(OSError, ValueError):
+        fingerprint = fingerprint_of(path)
+    found = Standing.of(store)
+    if len(found.cells) >= MANY and found.holder is None and fingerprint is not None:
+        with suppress(OSError, ValueError):
+            if store.is_undisturbed():
+                keep(file, found.to_json(), fingerprint)
+    return found
+
+
+def is_finished(path: Path) -> bool:
+    """Whether a run wrote down that each cell is finished, and the records are still those."""
+    content = valid(path / PROGRESS)
+    return content is not None and all(
+        cell.complete for cell in Standing.from_json(path, content, None, None).cells
+    )
 
 
 class Diary:
@@ -167,16 +197,22 @@ class Diary:
             self.write()
 
     def write(self) -> None:
-        """How far it is now."""
+        """How far it is now; nothing where that can not be said, or not be written.
+
+        An error here ends no run, as the file may be missing; what is wrong with a disk or a store
+        is said where records are written or read. Nothing is written where another process has
+        added records, either: there are no locks, or the lock was let go. Cells could lack these.
+        """
         started = time.monotonic()
         self.store.behind.wait()  # what is said to be there is on disk
-        with suppress(OSError):  # a full disk is for who writes records to say
+        with suppress(OSError, ValueError):
             fingerprint = fingerprint_of(self.store.path)
             for index, decision in self._changed.items():
                 self.cells[index] = Cell.of(self.store, index, decision)
             self._changed.clear()
             content = _standing(self.store, self.cells).to_json()
-            keep(self.store.path / PROGRESS, content, fingerprint)
+            if self.store.is_undisturbed():
+                keep(self.store.path / PROGRESS, content, fingerprint)
         self._last = time.monotonic()
         self._pause = max(self.LEAST, (self._last - started) / self.SHARE)
 
@@ -189,9 +225,9 @@ def _standing(store: Store, cells: Sequence[Cell], who: str | None = None) -> St
 
 
 def _plain_reached(state: Reached) -> list[Any]:
-    found = state.estimate
-    ends = [_plain(float(end)) for end in (found.value, found.low, found.high)]
-    count = [found.confidence, found.realizations]
+    estimate = state.estimate
+    ends = [_plain(float(end)) for end in (estimate.value, estimate.low, estimate.high)]
+    count = [estimate.confidence, estimate.realizations]
     return [state.met, _plain(state.error), state.why, *ends, *count, state.unit]
 
 

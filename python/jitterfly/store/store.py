@@ -36,6 +36,7 @@ from .behind import Behind
 from .bundle import Bundle
 from .lock import locked
 from .looks import last_look
+from .orphans import shared_files
 from .placerecords import PlaceRecords
 from .recent import Recent, too_much
 from .recordfile import RecordFile
@@ -45,7 +46,13 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+_MOST_NAMED = 8  # runs, of those below a directory
 MOST_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
+
+
+def _too_many(places: Sequence[Place]) -> bool:
+    """Whether places would have too many files if each cell had its own."""
+    return sum(len(place.cells) + 1 for place in places) > MOST_OWN_FILES
 
 
 class Store:
@@ -84,6 +91,8 @@ class Store:
             with phase(f"comparing with what is in {path}"):
                 meta = take_over(path, study, meta, force)
                 (path / RECORDS).mkdir(exist_ok=True)
+                if _too_many(study.places()) or shared_files(path):
+                    meta["format"] = metas.SHARED_FORMAT
                 new = metas.write_study(path, study) + metas.write_meta(path, meta)
             yield cls(path, study, meta, new)
 
@@ -99,7 +108,7 @@ class Store:
         """The store of an earlier run, to read; nothing is written."""
         path = Path(path)
         if not (path / metas.META).is_file():
-            raise ValueError(f"{path} holds no run (no {metas.META} in it)")
+            raise ValueError(f"{path} holds no run (no {metas.META} in it){_hint(path)}")
         meta = metas.read_meta(path)
         return cls(path, metas.read_study(path, meta), meta)
 
@@ -124,7 +133,7 @@ class Store:
 
     @cached_property
     def _many(self) -> bool:
-        return sum(len(place.cells) + 1 for place in self.places) > MOST_OWN_FILES
+        return _too_many(self.places)
 
     def bundle(self, code: str, name: Callable[[], str]) -> Bundle:
         """The file with the records of a cell or place, by its hash: the one that it is in, if any.
@@ -139,6 +148,13 @@ class Store:
         if path not in self._bundles:
             self._bundles[path] = Bundle(path, self.behind, shared=path.stem == shared)
         return self._bundles[path]
+
+    def is_undisturbed(self) -> bool:
+        """Whether nobody else has written records since they were looked through here.
+
+        Where it is not, what was computed here may lack some of them.
+        """
+        return all(bundle.is_undisturbed() for bundle in self._bundles.values())
 
     def records(self, place: Place) -> PlaceRecords:
         """The files of a place."""
@@ -251,16 +267,17 @@ class Store:
 
     def plot(
         self,
+        path: str | Path | None = None,
+        *,
         kind: str | None = None,
         observable: str | None = None,
-        path: str | Path | None = None,
     ) -> Figure:
         """The study's own figure, or another one, as `jitterfly plot`.
 
         Args:
+            path: where the picture is written, too.
             kind: one of the figures' names, such as "curves"; without it the study's own.
             observable: the only one that is shown, for kinds that can show several.
-            path: where the picture is written, too.
 
         Raises:
             ValueError: no matplotlib, an ending that it does not know, a kind that does not suit
@@ -272,3 +289,14 @@ class Store:
         from . import table
 
         return table.to_html(self)
+
+
+def _hint(path: Path) -> str:
+    """What may be meant by a directory without a run."""
+    if not path.is_dir():
+        return ""
+    below = sorted(found.parent.name for found in path.glob(f"*/{metas.META}"))
+    if below:
+        more = f" and {len(below) - _MOST_NAMED:,} more" if len(below) > _MOST_NAMED else ""
+        return f"; runs below it: {', '.join(below[:_MOST_NAMED])}{more}"
+    return "; one that has just begun checks its cells first"

@@ -7,6 +7,7 @@ import io
 import json
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -22,10 +23,13 @@ from ..observables.observed import Observed
 from ..phases import each
 from ..stats import Estimate
 from ..studies.place import Place
+from ..studies.units import axis_unit
 from ..units import show_seconds
 from .kept import fingerprint_of, keep, valid
+from .orphans import has_records
+from .standing import MANY
 from .store import Store
-from .takeover import NUMBERS, RECORDS
+from .takeover import NUMBERS
 
 if TYPE_CHECKING:
     import pandas
@@ -100,7 +104,7 @@ class Numbers:
     ----------
     about : dict
         The study and the run as plain values: confidence, title, source, study, seed, stream,
-        versions, backend; axes ([name, rule, path]), labels and coordinates of each axis;
+        versions, backend; axes ([name, unit]), labels and coordinates of each axis;
         observables, units, statistics, targets.
     arrays : dict
         at (P, A): number of the label on each axis. realizations (P,). value, low, high (P, O, S):
@@ -222,7 +226,6 @@ def _about(store: Store, confidence: float) -> dict[str, Any]:
         for place in each(store.places, len(store.places), "reading cells")
         for name, family in store.families(place).items()
     }
-    axes = {axis.name: [axis.name, axis.rule, axis.path] for axis in study.axes}
     return {
         "confidence": confidence,
         "title": study.title,
@@ -232,7 +235,7 @@ def _about(store: Store, confidence: float) -> dict[str, Any]:
         "stream": meta["stream"],
         "versions": meta["versions"],
         "backend": meta["backend"],
-        "axes": [axes[name] for name in names],
+        "axes": [[name, axis_unit(study, name)] for name in names],
         "labels": [list(axis) for axis in found],
         "coordinates": [list(axis.values()) for axis in found],
         "observables": list(units),
@@ -259,7 +262,7 @@ def to_html(store: Store) -> str:
     """The means of the first places, for a notebook."""
     header = [*axis_names(store), "observable", "realizations", "mean", "95 % interval"]
     # Of a store without a record not all places are asked for theirs.
-    there = rows(store) if any((store.path / RECORDS).iterdir()) else ()
+    there = rows(store) if has_records(store.path) else ()
     means = (row for row in there if row.statistic == "mean")
     shown = list(islice(means, notebook.MOST_ROWS + 1))
     lines = []
@@ -286,10 +289,17 @@ def to_csv(store: Store, confidence: float = 0.95) -> str:
 
 
 def keep_numbers(store: Store) -> Numbers:
-    """All numbers of a store that a run has just filled, which are written down beside it too."""
-    fingerprint = fingerprint_of(store.path)
+    """All numbers of a store that a run has just filled, which are written down beside it too.
+
+    Not where that fails, as they may be missing, or where others have written records meanwhile.
+    """
+    fingerprint = None
+    with suppress(OSError, ValueError):
+        fingerprint = fingerprint_of(store.path)
     numbers = Numbers.of(store)
-    numbers.keep(store.path, fingerprint)
+    if fingerprint is not None and store.is_undisturbed():
+        with suppress(OSError, ValueError):
+            numbers.keep(store.path, fingerprint)
     return numbers
 
 
@@ -301,4 +311,7 @@ def read_numbers(path: str | Path) -> Numbers:
         OSError: a file can not be read.
     """
     kept = Numbers.kept(Path(path))
-    return Numbers.of(Store.open(path)) if kept is None else kept
+    if kept is not None:
+        return kept
+    store = Store.open(path)
+    return keep_numbers(store) if len(store.places) >= MANY else Numbers.of(store)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..fields import MOST_SEED, check_integer, shorten
+from ..fields import shorten
 from ..observables.select import NOISE_FREE
 from . import derived
 from .axes import Axis
@@ -24,19 +24,23 @@ _RESERVED = (
 
 
 def check_texts(study: Any) -> None:
-    """Raise ValueError for a bad name, title, source, figure, claim, seed or axis."""
+    """Raise ValueError for a bad name, title, source, figure, claim or axis."""
     for key in ("name", "title", "source", "figure"):
         if not isinstance(getattr(study, key), str):
             raise ValueError(f"{key} must be text, got {shorten(getattr(study, key))}")
-    if not _NAME.fullmatch(study.name):
-        raise ValueError(f"name must be letters, digits, '_', '.', '-'; got {shorten(study.name)}")
-    check_integer(study.seed, "seed", 0, MOST_SEED)
+    check_name(study.name)
     for claim in study.claims:
         if not isinstance(claim, str):
             raise ValueError(f"claims must be a list of names, got {shorten(claim)} in it")
     for axis in study.axes:
         if not isinstance(axis, Axis):
             raise ValueError(f"axes must be a list of Axis(...), got {shorten(axis)} in it")
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError for a name of a study that is not one of a file, too."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"name must be letters, digits, '_', '.', '-'; got {shorten(name)}")
 
 
 def check_names(study: Any) -> None:

@@ -51,15 +51,14 @@ def load_case(path: str | Path) -> Case:
     OSError
         The file can not be read.
     """
+    text = read_text(path)  # whose errors begin with the name, too
     try:
-        table = read_toml(read_text(path))
+        table = read_toml(text)
         if "case" in table:
             check_keys(table, ["case"], "a file with a table [case]")
             table = table["case"]
         with files_from(Path(path).absolute().parent):
             return Case.from_dict(table)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file in UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {str(error) or 'nested too deeply'}") from None
 

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..case import Case
+from ..fields import MOST_SEED
 from ..noise.files import current_folders, files_from
 from ..observables.measure import Family, Measure
 from ..observables.observable import Observable
 from ..observables.target import Target
+from ..syntax import read_count
 from . import check
 from .axes import Axis
 from .budget import Budget
@@ -106,6 +108,7 @@ class Study:
 
         for name in ("axes", "targets", "claims"):
             put(name, tuple(listed(getattr(self, name), name)))
+        put("seed", read_count(self.seed, "seed", 0, MOST_SEED))
         check.check_texts(self)
         put("variants", read_variants(self.variants))
         put("observables", read_observables(self.observables, self.variants))

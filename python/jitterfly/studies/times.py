@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ..fields import check_integer
 from ..network import MOST_BYTES, Network
+from ..syntax import read_size
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, parse_seconds
 from .casetable import get_path
 
@@ -46,7 +46,7 @@ class RoundTime(Time):
     """T_comm: one round without noise, as `theory.round_time`; set by the size of the message."""
 
     def read(self, table: Mapping[str, Any], by: str) -> Fraction:
-        size = check_integer(table.get("message_bytes", 8), "message_bytes", 0, MOST_BYTES)
+        size = read_size(table.get("message_bytes", 8), "message_bytes", 0, MOST_BYTES)
         return Fraction(sum(self._network(table).costs(size)))
 
     def owns(self, path: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -13,7 +15,7 @@ from ..backends import BACKENDS, backend_named, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables.target import Target
 from ..phases import each
-from ..store.standing import Diary
+from ..store.standing import Diary, is_finished
 from ..store.store import Store
 from ..studies.reading import load_study
 from ..studies.study import Study
@@ -110,6 +112,13 @@ def run(
     runs: list[PlaceRun] = []
     try:
         with Store.create(out, study, force=force) as store:
+            if shard is None and is_finished(out):
+                print(
+                    f"{len(places)}/{len(places)} cells, nothing to do", file=stream or sys.stderr
+                )
+                if finish is not None:
+                    finish(store)
+                return store
             pace = Pace(batch_seconds)
             runs = [PlaceRun(place, store, pace) for place in places]
             for one in each(runs, len(runs), "looking at what is there"):
@@ -130,15 +139,27 @@ def run(
     except KeyboardInterrupt:
         if not runs:
             raise
-        kept = sum(one.done and not one.failed for one in runs)
-        raise Stopped(
-            f"{kept} of {len(runs)} cells are finished, and what was run of the others is kept in "
-            f"{out}; the same command goes on from there"
-        ) from None
+        raise Stopped(_what_is_kept(runs, out)) from None
+    except OSError as error:
+        if not runs or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        what = f"{error.strerror}; {_what_is_kept(runs, out)}"
+        raise OSError(error.errno, what, error.filename) from None
     failed = {one.place.name: one.failed for one in runs if one.failed}
     if failed:
         raise PlacesFailed(failed, len(runs), out)
     return store
+
+
+def _what_is_kept(runs: Sequence[PlaceRun], out: Path) -> str:
+    """Of a run that is stopped."""
+    kept = sum(one.done and not one.failed for one in runs)
+    if kept == len(runs):
+        return f"all {kept} cells are finished and kept in {out}; the same command does the rest"
+    return (
+        f"{kept} of {len(runs)} cells are finished, and what was run of the others is kept in "
+        f"{out}; the same command goes on from there"
+    )
 
 
 def overridden(

@@ -63,6 +63,12 @@ def world_size(environment: Mapping[str, str] | None = None) -> int | None:
     return _first(_WORLD_SIZE, os.environ if environment is None else environment)
 
 
+def world_variables(environment: Mapping[str, str] | None = None) -> list[str]:
+    """The variables in which the launcher says so."""
+    environment = os.environ if environment is None else environment
+    return [name for name in _WORLD_SIZE if name in environment]
+
+
 def count_devices() -> int:
     """GPUs that a new process would see; asked of one, so that this one stays free to choose."""
     if not gpus.present():

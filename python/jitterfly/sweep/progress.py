@@ -45,7 +45,10 @@ def _size(stream: TextIO) -> dict[str, Any]:
 
 
 class Progress:
-    """Counts cells, realizations and work; work (rank-rounds) decides the time left.
+    """Counts cells, realizations and work.
+
+    The time left goes by work (rank-rounds), or by cells where that is longer: small cells take
+    time for more than their work.
 
     All variants at one place are a cell here, as in tables: they are looked at together. Use as a
     context manager. `stream` is stderr, so that what is printed as a result stays clean.
@@ -62,6 +65,10 @@ class Progress:
         self.work_done = 0.0
         self.left = {run.place.index: run.expected() * run.place.work for run in runs}
         self.work_left = float(sum(self.left.values()))
+        self.of_place = dict.fromkeys(self.left, 0.0)  # realizations
+        self.share = dict.fromkeys(self.left, 0.0)  # of what each place takes, as is known so far
+        self.cells_worth = 0.0  # done now: the sum of these shares
+        self.cells_asked = self.cells - self.cells_done
         self.finished = {run.place.index for run in runs if run.done}
         self.started = self.last = time.monotonic()
         self.bar: Any = None
@@ -99,9 +106,15 @@ class Progress:
         place = run.place
         self.realizations += realizations * len(place.cells)
         self.work_done += float(realizations) * place.work
-        left = run.expected() * place.work
+        expected = run.expected()
+        left = expected * place.work
         self.work_left += left - self.left[place.index]
         self.left[place.index] = left
+        self.of_place[place.index] += realizations
+        done = self.of_place[place.index]
+        share = done / (done + expected) if done else 0.0
+        self.cells_worth += share - self.share[place.index]
+        self.share[place.index] = share
         if run.done and place.index not in self.finished:
             self.finished.add(place.index)
             self.cells_done += 1
@@ -121,8 +134,7 @@ class Progress:
             return f"{self.cells_done}/{self.cells} cells, nothing to do"
         elapsed = max(self.elapsed, 1e-9)
         if self.work_done > 0 and self.cells_done < self.cells:
-            left = elapsed * max(self.work_left, 0.0) / self.work_done
-            when = f"{show_time(left)} left"
+            when = f"{show_time(elapsed * (1 / max(self._part(), 1e-9) - 1))} left"
         else:
             when = show_time(elapsed)
         rate = show_rate(self.realizations / elapsed)
@@ -130,9 +142,13 @@ class Progress:
         far = worst(self.runs)
         return told if far is None else f"{told}, {_show_worst(*far)}"
 
+    def _part(self) -> float:
+        """Part of all that is done: of the work, or of the cells where that is less."""
+        work = self.work_done / max(self.work_done + max(self.work_left, 0.0), 1e-9)
+        return min(work, self.cells_worth / max(self.cells_asked, 1))
+
     def _draw(self) -> None:
-        done = self.work_done / max(self.work_done + self.work_left, 1e-9)
-        self.shown = max(self.shown, min(done, 0.999))
+        self.shown = max(self.shown, min(self._part(), 0.999))
         self.bar.n = 1.0 if self.cells_done == self.cells else self.shown
         self.bar.set_description_str(self.text())
 

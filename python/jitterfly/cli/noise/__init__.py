@@ -17,5 +17,3 @@ def add_parser(commands: Any) -> None:
     group = noise.add_subparsers(dest="noise_command", metavar="COMMAND", required=True)
     for command in (import_, merge, record, show):
         command.add_parser(group)
-    for parser in group.choices.values():
-        parser.allow_abbrev = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ def add_parser(commands: Any) -> None:
         "merge",
         help="join the recordings of many nodes in one file",
         description="Joins noise files, such as those that `srun jitterfly noise record` wrote, "
-        "into one with a part for each CPU of each node. In a study, a trace gives each rank its "
-        "node's (part = 'each') or all ranks the same (part = N), and a distribution takes the "
+        "into one with a part for each CPU of each node. In a study, a trace gives rank i the part "
+        "i // ranks_per_part, modulo the number of parts (part = 'each'), or all ranks the same "
+        "(part = N), and a distribution takes the "
         "durations of all (part = 'all').",
     )
     parser.add_argument("out", type=Path, metavar="OUT.noise")
@@ -44,4 +46,4 @@ def _run(chosen: argparse.Namespace) -> None:
     print("\n".join(wording.lines(merged)))
     for note in merged.notes:
         print(f"note: {note}")
-    print(f"next: jitterfly noise show {out}")
+    print(f"next: jitterfly slowdown --noise {shlex.quote(str(out))},part=each --ranks 64..8192")

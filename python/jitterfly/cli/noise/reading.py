@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ...fields import shorten
 from ...units import parse_seconds
@@ -42,10 +42,10 @@ def load(chosen: argparse.Namespace) -> Measured:
     return load(chosen.file, format=chosen.format, cpu=chosen.cpu, **_options(chosen))
 
 
-def warn(measured: Measured) -> None:
+def warn(measured: Measured, file: TextIO | None = None) -> None:
     """Print, before all else, why a recording is not to be trusted, where that is so."""
     if "untrusted" in measured.source:
-        print(f"not to be trusted: {measured.source['untrusted']}")
+        print(f"not to be trusted: {measured.source['untrusted']}", file=file)
 
 
 def _options(chosen: argparse.Namespace) -> dict[str, Any]:

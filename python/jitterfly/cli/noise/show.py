@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,10 @@ def _run(chosen: argparse.Namespace) -> None:
     from ...plots.noise import draw_measured
 
     draw_measured(measured, out, facts)
-    reading.warn(measured)
+    reading.warn(measured, sys.stderr if chosen.json else None)
     if chosen.json:
-        print_json("noise show", file=chosen.file, **facts, written=[out])
+        untrusted = measured.source.get("untrusted")
+        print_json("noise show", file=chosen.file, untrusted=untrusted, **facts, written=[out])
         return
     print(f"{chosen.file}: {measured.format}")
     print("\n".join(wording.lines(measured, facts)))
