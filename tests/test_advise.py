@@ -59,7 +59,7 @@ def test_bad_shares(value):
         ({"ranks": 0}, "ranks must be an integer from 1 to 2^30, got 0"),
         ({"ranks": 2**31}, "ranks must be an integer from 1 to 2^30"),
         ({"message_bytes": 0}, "message_bytes must be an integer from 1 to 2^62, got 0"),
-        ({"network": "fast"}, "network must be a Network such as LogGOPS(...), got 'fast'"),
+        ({"network": "fast"}, "network must look like key=value,key=value; got 'fast'"),
         ({"noise": [3]}, "noise must be a list of sources"),
         ({"collective": "alltoall"}, "collective must be one of 'allreduce'"),
         ({"statistic": "max"}, "statistic must be mean or a quantile such as p50"),
