@@ -44,7 +44,7 @@ class Run {
         runner_(choose_tile_runner()),
         in_panels_(find_panels()),
         capture_(capture) {
-    const int wanted = request.threads > 0 ? request.threads : hardware_threads();
+    int wanted = request.threads > 0 ? request.threads : hardware_threads();
     const std::int64_t alone = std::clamp<std::int64_t>(request.count, 1, wanted);
     const bool large = alone * sizes_.state_bytes(1, 1) > share_of_memory();
     if (program.has_message_passes())  // these a team leaves to one of its threads
@@ -52,7 +52,7 @@ class Run {
     else
       team_ = passes_.size() > 1 &&
               (program.log2_ranks >= kTeamBits || request.count < wanted || large);
-    if (program.has_message_passes() && !team_) choose_lanes(wanted);
+    if (program.has_message_passes() && !team_) wanted = choose_lanes(wanted);
     const std::int64_t groups = (request.count + together_ - 1) / together_;
     set_threads(
         static_cast<int>(std::clamp<std::int64_t>(team_ ? most_tiles() : groups, 1, wanted)));
@@ -91,14 +91,18 @@ class Run {
     return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE) / 4;
   }
 
-  // Message passes take as many realizations at once as a register has lanes, if all threads have
-  // some and their memory is there. A few of them are done one after the other.
-  void choose_lanes(int threads) {
-    const std::int64_t each = (request_.count + threads - 1) / threads;
-    const bool room = threads * sizes_.state_bytes(1, runner_.lanes) <= share_of_memory();
-    if (each < 2 || !room) return;
+  // Message passes take as many realizations at once as a register has lanes, if each thread has
+  // some. A register takes about as long as two of them alone, so that fewer threads are quicker
+  // where there is no memory for all; returns how many.
+  int choose_lanes(int threads) {
+    const std::int64_t room = share_of_memory() / sizes_.state_bytes(1, runner_.lanes);
+    if (room * runner_.lanes / 2 < threads) return threads;
+    const int fewer = static_cast<int>(std::min<std::int64_t>(room, threads));
+    const std::int64_t each = (request_.count + fewer - 1) / fewer;
+    if (each < 2) return threads;
     lanes_ = runner_.lanes;
     together_ = std::min(each, lanes_);
+    return fewer;
   }
 
   void set_threads(int threads) {
