@@ -13,7 +13,7 @@ from jitterfly.longest import longest_ticks
 from jitterfly.measured import Detours, Histogram, Measured, noisefile
 from jitterfly.noise import files, intervals
 from jitterfly.noise.files import copy_name
-from jitterfly.trace.replay import Replay
+from jitterfly.trace import Replay
 
 NETWORK = jf.LogGOPS(L="1us", o="10ns", gamma="1ns")
 TRACE = {"starts": [1e-5, 4e-5], "durations": [1e-6, 2e-6], "length": 1e-4}

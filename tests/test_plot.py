@@ -23,7 +23,7 @@ from jitterfly.plots.curves import draw as draw_curves
 from jitterfly.store import Store
 from jitterfly.studies.reading import parse_study
 from jitterfly.sweep import run
-from jitterfly.trace.replay import Replay
+from jitterfly.trace import Replay
 
 MS12 = (
     """

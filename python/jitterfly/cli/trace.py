@@ -9,7 +9,7 @@ from typing import Any
 from ..case import Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
 from ..syntax import read_network
-from ..trace.limits import MOST_RANKS, check_size
+from ..trace import MOST_RANKS, check_size
 from .casefile import add_case, read_case
 from .options import integer, noises, pairs, size, tell_understood, value
 
