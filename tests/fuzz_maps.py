@@ -16,8 +16,8 @@ import time
 import numpy as np
 
 from jitterfly import _core
-from jitterfly.congestion.links import NO_EDGE, forwarding
-from jitterfly.congestion.mapfile import parse
+from jitterfly.congestion.forwarding import NO_EDGE, forwarding
+from jitterfly.congestion.network_map import parse_links
 
 DIGRAPH = """digraph network {
   "S1" -> "H1" [ key="S1_p1", comment="H1" ];
@@ -130,7 +130,7 @@ def check(text: str, tables: str | None) -> str:
     """What became of it: "read", "loop" or "error"; raises Finding."""
     start = time.process_time()
     try:
-        links = parse(text, "map", None if tables is None else (tables, "tables"))
+        links = parse_links(text, "map", None if tables is None else (tables, "tables"))
         table, dropped = forwarding(links)
     except ValueError as error:
         message = str(error)

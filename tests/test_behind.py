@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_store import study, ticks
 
-from jitterfly.observables.ticks import Column, Ticks
+from jitterfly.observables.measure import Column, Ticks
 from jitterfly.stats import early
 from jitterfly.store import recordfile
 from jitterfly.store.behind import Behind

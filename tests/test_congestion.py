@@ -10,7 +10,7 @@ from reference import congestion as plain
 
 import jitterfly.congestion as jc
 from jitterfly import BackendError, _core
-from jitterfly.congestion.program import compile_congestion
+from jitterfly.congestion.simulate import compile_congestion
 
 CASES = 150
 

@@ -16,7 +16,7 @@ from test_kernels import build as build_kernels
 
 import jitterfly.congestion as jc
 from jitterfly import _core
-from jitterfly.congestion.program import compile_congestion
+from jitterfly.congestion.simulate import compile_congestion
 
 ALL_SHARED = 227 * 1024
 

@@ -8,8 +8,7 @@ from reference import congestion as plain
 from reference.fat_tree_graph import FatTreeGraph
 
 import jitterfly.congestion as jc
-from jitterfly.congestion.explicit import tree_graph
-from jitterfly.congestion.trees import NAMED
+from jitterfly.congestion.topology import NAMED, tree_graph
 
 NO_EDGE = 2**32 - 1
 MESSAGES = 100_000

@@ -6,7 +6,7 @@ import pytest
 import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly.bench.collectives import SHAPES
-from jitterfly.congestion.patterns import BY_NAME
+from jitterfly.congestion.case import BY_NAME
 from jitterfly.program import message_count
 
 MORE = {

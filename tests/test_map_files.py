@@ -8,8 +8,8 @@ import pytest
 
 import jitterfly.congestion as jc
 from jitterfly import memory
-from jitterfly.congestion.links import forwarding
-from jitterfly.congestion.mapfile import parse, read_text
+from jitterfly.congestion.forwarding import forwarding
+from jitterfly.congestion.network_map import parse_links, read_text
 
 DIGRAPH, DISCOVERED, TABLES = fuzz_maps.DIGRAPH, fuzz_maps.DISCOVERED, fuzz_maps.TABLES
 
@@ -32,7 +32,7 @@ def test_digraph(tmp_path):
 def test_first_edge_that_has_the_destination_is_taken():
     text = 'digraph { H1 -> a [comment="*"]; H2 -> a [comment="*"]; a -> H1 [comment="H1"];\n'
     text += 'a -> b [comment="H2"]; a -> H2 [comment="H2"]; b -> H2 [comment="H2"] }'
-    table, _ = forwarding(parse(text, "map"))
+    table, _ = forwarding(parse_links(text, "map"))
     assert table[2, 1] == 3
 
 
@@ -49,7 +49,7 @@ def test_ibnetdiscover(tmp_path):
 
 def as_discovered(text):
     """The network in a digraph as ibnetdiscover and ibroute print it."""
-    links = parse(text, "map")
+    links = parse_links(text, "map")
     ports = {}  # of each node, in order: its edges
     for edge, tail in enumerate(links.tails):
         ports.setdefault(tail, []).append(edge)
@@ -86,7 +86,7 @@ def test_real_maps_as_ibnetdiscover_prints_them():
 
     text = read_text(MAPS / "loginoff_updn.dot.gz")
     topo, lfts = as_discovered(text)
-    links, again = parse(text, "map"), parse(topo, "topo", (lfts, "lfts"))
+    links, again = parse_links(text, "map"), parse_links(topo, "topo", (lfts, "lfts"))
     found, expected = (forwarding(x)[0] for x in (again, links))
     ways = [
         np.where(t == 2**32 - 1, -1, np.append(x.heads, 0)[np.minimum(t, len(x.heads))])
@@ -163,7 +163,7 @@ MALFORMED = [
 @pytest.mark.parametrize(("text", "tables", "message"), MALFORMED)
 def test_malformed(text, tables, message):
     with pytest.raises(ValueError, match=message) as found:
-        forwarding(parse(text, "map", None if tables is None else (tables, "tables")))
+        forwarding(parse_links(text, "map", None if tables is None else (tables, "tables")))
     assert "\n" not in str(found.value)
 
 

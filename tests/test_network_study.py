@@ -15,7 +15,7 @@ from jitterfly.claims import CANNOT_TELL, DIFFERS, REPRODUCED, verdict
 from jitterfly.claims.hsl09 import HSL09
 from jitterfly.cli import main
 from jitterfly.congestion import study
-from jitterfly.congestion.mapfile import read_text
+from jitterfly.congestion.network_map import read_text
 from jitterfly.congestion.study import FIGURES, HALF, SYSTEMS, Point, Setting
 
 

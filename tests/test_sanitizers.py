@@ -31,7 +31,7 @@ from test_kernels import CUDA, PROCESSES, Run, as_text
 
 import jitterfly.congestion as jc
 from jitterfly import _core
-from jitterfly.congestion.program import compile_congestion
+from jitterfly.congestion.simulate import compile_congestion
 
 pytestmark = pytest.mark.slow
 

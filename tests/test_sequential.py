@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jitterfly.observables import Column, Family, Form, Measure, PlaceData, Target, Ticks, decide
-from jitterfly.observables.decide import LEAST_EVENTS
+from jitterfly.observables.targets import LEAST_EVENTS
 from jitterfly.stats import sequential
 
 COLUMNS = (Column("", "a"), Column("", "b"))

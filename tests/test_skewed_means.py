@@ -11,7 +11,7 @@ import pytest
 
 from jitterfly import stats
 from jitterfly.advice import statistic
-from jitterfly.observables.decide import LEAST_EVENTS
+from jitterfly.observables.targets import LEAST_EVENTS
 
 DRAWS = 4000
 SAMPLES = {  # of a shape, with its mean; expected coverage of 30 samples

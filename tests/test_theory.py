@@ -12,12 +12,10 @@ from reference.chance import FALSE_ALARM
 
 import jitterfly as jf
 from jitterfly.theory import Largest, Residual, StepModel, last_rank, one_rank
-from jitterfly.theory.bracket import Bracket
-from jitterfly.theory.convolve import convolve
-from jitterfly.theory.lattice import Lattice
-from jitterfly.theory.mesh import Mesh
-from jitterfly.theory.parts import Part
-from jitterfly.theory.tree import Draws, Tree
+from jitterfly.theory.delays import Part
+from jitterfly.theory.laws import Bracket, Lattice
+from jitterfly.theory.mesh import Mesh, convolve
+from jitterfly.theory.recursion import Draws, Tree
 
 US = 1e-6
 DELAYS = {

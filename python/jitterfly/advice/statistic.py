@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from .. import stats
 from ..fields import shorten
-from ..observables.names import quantile_share
+from ..observables.statistics import quantile_share
 from ..stats.distributions import binomial_ranks, student_t
+from ..stats.estimates import ENOUGH_EVENTS
 from ..stats.paired_quantiles import PairedQuantiles
-from ..stats.skewness import ENOUGH_EVENTS
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import stats
 from ..observables import Completion, Family, Observed
-from ..observables.decide import level_of
+from ..observables.targets import level_of
 from ..store import Store
 from ..studies import Place
 from ..studies.units import shown_labels

@@ -23,7 +23,7 @@ from ..congestion import (
     congestion_realization,
     simulate_congestion,
 )
-from ..congestion.explicit import tree_graph
+from ..congestion.topology import tree_graph
 from .goal import Goal
 from .peers import DisagreementError
 

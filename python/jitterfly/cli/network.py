@@ -107,7 +107,7 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
 
 def _network(chosen: argparse.Namespace) -> Topology:
     from ..congestion import FatTree, NetworkMap
-    from ..congestion.trees import NAMED
+    from ..congestion.topology import NAMED
 
     if chosen.tree is None:
         if chosen.routing is not None:
@@ -132,7 +132,7 @@ def _network(chosen: argparse.Namespace) -> Topology:
 
 def _no_tree(hosts: Any) -> str:
     """Why there is no `--tree` of so many hosts, and which one there is."""
-    from ..congestion.trees import NAMED
+    from ..congestion.topology import NAMED
 
     known = ", ".join(map(str, NAMED))
     below = range(min(math.isqrt(hosts), _MOST_CHILDREN), 1, -1) if isinstance(hosts, int) else ()

@@ -10,14 +10,19 @@ pattern of a collective and the traffic of others are placed on random hosts, ro
 (100,)
 """
 
-from .bandwidth import bisection_bandwidth
 from .case import PATTERNS, PERTURBATIONS, RULES, CongestionCase
-from .maps import NetworkMap
-from .messages import Level, Realization, congestion_realization, route_messages
-from .result import CongestionResult, slowdown
-from .simulate import simulate_congestion
-from .topology import Topology
-from .trees import ROUTINGS, FatTree
+from .network_map import NetworkMap
+from .simulate import (
+    CongestionResult,
+    Level,
+    Realization,
+    bisection_bandwidth,
+    congestion_realization,
+    route_messages,
+    simulate_congestion,
+    slowdown,
+)
+from .topology import ROUTINGS, FatTree, Topology
 
 __all__ = [
     "PATTERNS",

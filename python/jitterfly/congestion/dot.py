@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from ..fields import shorten
-from .links import Links
+from .forwarding import Links
 
 _START = re.compile(
     r"(?:\s|//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*(?:strict\s+)?digraph\b", re.I

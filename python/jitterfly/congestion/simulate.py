@@ -1,19 +1,147 @@
-"""Run a case of congestion on the engine."""
+"""Run a case of congestion on the engine: realizations, slowdowns, bandwidth, single messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .. import _core, memory
+from .. import _core, memory, notebook, stats
 from ..backends import BackendError, backend_named, check_run, reporting, takes_gpu
-from ..fields import shorten
+from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_numbers, shorten
 from ..gpus import warn_of_cpu
-from .case import DELAYS, RULES, CongestionCase
-from .program import compile_congestion
-from .result import CongestionResult
+from ..stats import Estimate
+from .case import DELAYS, PERTURBATIONS, RULES, CongestionCase
+from .topology import Topology
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CongestionResult:
+    """What simulate_congestion found.
+
+    Attributes
+    ----------
+    case : CongestionCase
+    seed, first : int
+        Of its random numbers.
+    backend : str
+        "cpu" or "cuda".
+    samples : float64 array, shape (realizations,)
+        By the case's rule: messages of an empty network for "orcs", "orcs1" and "ready", messages
+        for "sum_max_cong", a share of the link bandwidth for "bandwidth".
+    histogram : int64 array, shape (largest possible w + 1,), or None
+        Messages with congestion w = 0, 1, 2, ..., of all realizations, levels and both patterns;
+        w = 0 is a message whose route was dropped.
+    """
+
+    case: CongestionCase
+    seed: int
+    first: int
+    backend: str
+    samples: npt.NDArray[np.float64]
+    histogram: npt.NDArray[np.int64] | None = None
+
+    def __repr__(self) -> str:
+        case = self.case
+        network = type(case.network).__name__
+        return (
+            f"CongestionResult({case.rule} on {network} of {case.network.hosts:,} hosts: mean "
+            f"{self.mean()}, realizations={len(self.samples)}, first={self.first}, "
+            f"seed={self.seed}, backend={self.backend!r})"
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The samples, a row for each realization; `ValueError` if pandas is not installed."""
+        index = range(self.first, self.first + len(self.samples))
+        frame: pandas.DataFrame = notebook.package("pandas").DataFrame(
+            {self.case.rule: self.samples}, index=index
+        )
+        frame.index.name = "realization"
+        return frame
+
+    def mean(self, confidence: float = 0.95) -> Estimate:
+        """Mean over realizations, with Student's interval."""
+        return stats.mean(self.samples, confidence)
+
+
+def slowdown(
+    perturbed: CongestionResult, unperturbed: CongestionResult, confidence: float = 0.95
+) -> Estimate:
+    """Slowdown in percent, 100 mean(perturbed) / mean(unperturbed): 100 is none.
+
+    The realizations are paired, both have the same placements: Fieller's interval.
+
+    Parameters
+    ----------
+    perturbed, unperturbed : CongestionResult
+        Of a case and of ``case.unperturbed()``, of the same realizations.
+    confidence : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        They are not such a pair.
+
+    Examples
+    --------
+    >>> from jitterfly.congestion import FatTree, simulate_congestion
+    >>> case = CongestionCase(FatTree.of(144), perturbation="bisect_fb")
+    >>> both = [simulate_congestion(c, 200) for c in (case, case.unperturbed())]
+    >>> slowdown(*both).low > 100
+    True
+    """
+    if unperturbed.case != perturbed.case.unperturbed() or perturbed.case.rule not in DELAYS:
+        raise ValueError(
+            "unperturbed must be of perturbed.case.unperturbed(), and the rule one of "
+            f"{', '.join(DELAYS)}"
+        )
+    same: list[Callable[[CongestionResult], int]] = [
+        lambda r: r.seed,
+        lambda r: r.first,
+        lambda r: len(r.samples),
+    ]
+    if any(get(perturbed) != get(unperturbed) for get in same):
+        raise ValueError("perturbed and unperturbed must be of the same seed and realizations")
+    found = stats.ratio(perturbed.samples, unperturbed.samples, confidence)
+    percent = {name: 100 * getattr(found, name) for name in ("value", "low", "high")}
+    return dataclasses.replace(found, **percent)
+
+
+NO_MESSAGE = 2**32 - 1
+
+
+def compile_congestion(case: CongestionCase, whole: bool = False) -> _core.CongestionProgram:
+    """The engine's program; whole: with a counter for every edge, needed or not."""
+    levels = case.levels()
+    sizes = [len(level) for level in levels]
+    pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
+    # The chain 0 -> 1 -> 3 -> 7 ...: at level l of the tree, the message of its last sender.
+    full = [len(level) == 2**number for number, level in enumerate(levels)]
+    chain = [
+        2**number - 1 if case.pattern == "tree" and full[number] else NO_MESSAGE
+        for number in range(len(levels))
+    ]
+    program = _core.CongestionProgram(
+        hosts=case.network.hosts,
+        used=int(case.ranks or 0),
+        ranks=case.z,
+        perturbation=PERTURBATIONS.index(case.perturbation),
+        offsets=np.cumsum([0, *sizes]).astype(np.uint32),
+        senders=np.ascontiguousarray(pairs[:, 0]),
+        receivers=np.ascontiguousarray(pairs[:, 1]),
+        chain=np.array(chain, np.uint32),
+    )
+    case.network.give(program, whole)
+    return program
+
 
 _BYTES = 8 * 8 + 2 * 8  # of a realization: the engine's words, and what is made of them
 _SUM_MAX, _INVERSE, _MESSAGES, _LARGEST, _DROPPED = range(3, 8)
@@ -128,3 +256,151 @@ def simulate_congestion(
         samples=samples,
         histogram=bins.astype(np.int64) if histogram else None,
     )
+
+
+def bisection_bandwidth(
+    network: Topology, realizations: int = 1000, seed: int = 0, confidence: float = 0.95, **run: Any
+) -> Estimate:
+    """Mean of 1 / w over random bisections: half of the hosts send to the other half.
+
+    Parameters
+    ----------
+    network : Topology
+    realizations, seed, **run
+        As `simulate_congestion`'s.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        A share of a link's bandwidth, 1 where nothing is ever shared.
+
+    Examples
+    --------
+    >>> from jitterfly.congestion import FatTree
+    >>> bisection_bandwidth(FatTree((8,), (1,)), 10).value
+    1.0
+    """
+    case = CongestionCase(network, pattern="none", perturbation="bisect", ratio=1, rule="bandwidth")
+    return simulate_congestion(case, realizations, seed, **run).mean(confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The messages of one level.
+
+    Attributes
+    ----------
+    pairs : uint32 array, shape (messages, 2)
+        Sender and receiver, ranks; those of the collective come first.
+    own : int
+        How many are the collective's.
+    w : int64 array, shape (messages,)
+        Congestion: the largest number of messages on an edge of the route; 0: no route.
+    """
+
+    pairs: npt.NDArray[np.uint32]
+    own: int
+    w: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Realization:
+    """Where the ranks were, what was sent, and how congested it was.
+
+    Attributes
+    ----------
+    host_of_rank : uint32 array, shape (hosts,)
+        Behind the ranks: the idle hosts.
+    levels : list of Level
+    """
+
+    host_of_rank: npt.NDArray[np.uint32]
+    levels: list[Level]
+
+
+def congestion_realization(
+    case: CongestionCase, realization: int = 0, seed: int = 0
+) -> Realization:
+    """One realization as `simulate_congestion` draws it, to check with another program.
+
+    Examples
+    --------
+    >>> from jitterfly.congestion import FatTree
+    >>> found = congestion_realization(CongestionCase(FatTree.of(144)), realization=3)
+    >>> len(found.levels), found.levels[0].own, len(found.levels[0].pairs)
+    (7, 1, 73)
+    """
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    raw = _core.congestion_capture(compile_congestion(case), seed, realization, None)
+    return _unpack(raw, [len(level) for level in case.levels()])
+
+
+def route_messages(
+    network: Topology,
+    levels: Sequence[npt.ArrayLike],
+    host_of_rank: npt.ArrayLike | None = None,
+    seed: int = 0,
+    realization: int = 0,
+) -> list[npt.NDArray[np.int64]]:
+    """Congestion w of given messages, with any traffic among them: all of a level at one time.
+
+    Parameters
+    ----------
+    network : Topology
+    levels : list of arrays, shape (messages, 2)
+        Sender and receiver of each message, ranks from 0.
+    host_of_rank : array of int, shape (ranks,), optional
+        Different hosts, from 0; None: rank i is on host i.
+    seed, realization : int
+        Of the draws of random routing; nothing else is drawn.
+
+    Returns
+    -------
+    list of int64 arrays, shape (messages,)
+
+    Raises
+    ------
+    ValueError
+        An argument out of range.
+
+    Examples
+    --------
+    >>> from jitterfly.congestion import FatTree
+    >>> route_messages(FatTree((2, 2), (1, 1)), [[[0, 2], [1, 3]], [[0, 1]]])
+    [array([2, 2]), array([1])]
+    """
+    hosts = _check_hosts(host_of_rank, network.hosts)
+    case = CongestionCase(
+        network, pattern=list(levels), perturbation="none", ratio=0, ranks=len(hosts)
+    )
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    idle = np.setdiff1d(np.arange(network.hosts), hosts)
+    placement = np.concatenate([hosts, idle]).astype(np.uint32)
+    raw = _core.congestion_capture(compile_congestion(case), seed, realization, placement)
+    return [level.w for level in _unpack(raw, [len(level) for level in case.levels()]).levels]
+
+
+def _check_hosts(value: npt.ArrayLike | None, count: int) -> npt.NDArray[np.int64]:
+    if value is None:
+        return np.arange(count)
+    rule = f"host_of_rank must be different integers from 0 to {count - 1}, one for each rank"
+    hosts = check_numbers(value, rule)
+    whole = hosts.ndim == 1 and hosts.dtype.kind in "iu" and len(hosts) > 0
+    if not whole or hosts.min() < 0 or hosts.max() >= count or len(np.unique(hosts)) < len(hosts):
+        raise ValueError(rule)
+    return hosts.astype(np.int64)
+
+
+def _unpack(raw: dict[str, npt.NDArray[np.uint32]], own: list[int]) -> Realization:
+    pairs = np.stack([raw["senders"], raw["receivers"]], axis=1)
+    w = raw["w"].astype(np.int64)
+    ends = raw["offsets"]
+    levels = [
+        Level(pairs[begin:end], mine, w[begin:end])
+        for begin, end, mine in zip(ends[:-1], ends[1:], own, strict=True)
+    ]
+    return Realization(raw["host_of_rank"], levels)

@@ -17,10 +17,8 @@ import numpy.typing as npt
 from ..fields import MOST_SEED, check_choice, check_integer
 from ..stats import Estimate
 from .case import DELAYS, CongestionCase
-from .result import CongestionResult, slowdown
-from .simulate import simulate_congestion
-from .topology import Topology
-from .trees import NAMED, ROUTINGS, FatTree
+from .simulate import CongestionResult, simulate_congestion, slowdown
+from .topology import NAMED, ROUTINGS, FatTree, Topology
 
 MEASURED = FatTree((12, 12, 4), (1, 12, 12))
 """In place of the machine on which HSL09 measured: 576 hosts, of which 208 to 492 are used."""

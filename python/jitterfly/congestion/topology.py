@@ -1,11 +1,23 @@
-"""What every network offers: its hosts, and its routes to the engine."""
+"""Networks with their routes: what every one offers, and fat trees in closed form.
+
+Fat trees are XGFT and PGFT with routing by a key. XGFT: Oehring et al. 1995; PGFT, with parallel
+cables: Zahavi 2012. A node of level l is (H, T), H < N / M_l, T < W_l; its parent number u is
+(H / m_{l+1}, T + u W_l).
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from .. import _core
-from ..fields import Component
+from ..fields import MOST_SEED, Component, check_choice, check_integer, shorten, show_bound
 
 MOST_HOSTS = 2**20
 
@@ -26,3 +38,244 @@ class Topology(Component, ABC):
     @abstractmethod
     def give(self, program: _core.CongestionProgram, whole: bool = False) -> None:
         """Hands its routes to a program of the engine; whole: with a counter for every edge."""
+
+
+ROUTINGS = ("d-mod-k", "s-mod-k", "hash", "random")
+"""By destination (OpenSM's ftree), source, a hash of the destination, or at random per message."""
+NAMED = {
+    144: ((12, 12), (1, 12)),
+    1152: ((12, 12, 8), (1, 12, 12)),
+    1728: ((12, 12, 12), (1, 12, 12)),
+    3456: ((12, 12, 24), (1, 12, 12)),
+    20736: ((12, 12, 12, 12), (1, 12, 12, 12)),
+}
+"""Trees of radix-24 switches with full bisection bandwidth, by their number of hosts."""
+_MOST_HEIGHT = 8
+
+
+@dataclass(frozen=True)
+class FatTree(Topology, kind="fat_tree"):
+    """PGFT(h; m; w; p): h levels of switches above the hosts.
+
+    Parameters
+    ----------
+    m : list of int
+        Children of a node of level 1 ... h. Their product is the number of hosts, at most 2^20.
+    w : list of int
+        Parents of a node of level 0 ... h - 1.
+    p : list of int, optional
+        Parallel cables to each parent; None: 1 everywhere (an XGFT).
+    routing : "d-mod-k", "s-mod-k", "hash" or "random"
+        The key K of a message: its destination, its source, a hash of its destination, or drawn
+        for every message. It goes up from (H, T) to parent tree ``K mod W_{l+1}`` by cable
+        ``K / W_{l+1} mod p_{l+1}`` as far as it must, and down likewise.
+    salt : int
+        Of the hash, from 0 to 2^64 - 1: another salt is another routing. Only with "hash".
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range.
+
+    Examples
+    --------
+    >>> FatTree.of(1152)
+    FatTree(m=(12, 12, 8), w=(1, 12, 12), p=(1, 1, 1), routing='d-mod-k', salt=0)
+    >>> FatTree.of(1152).hosts, FatTree.of(1152).switches
+    (1152, 336)
+    """
+
+    m: Sequence[int]
+    w: Sequence[int]
+    p: Sequence[int] | None = None
+    routing: str = "d-mod-k"
+    salt: int = 0
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        put("m", _numbers(self.m, "m"))
+        height = len(self.m)
+        put("w", _numbers(self.w, "w", height))
+        put("p", (1,) * height if self.p is None else _numbers(self.p, "p", height))
+        check_choice(self.routing, "routing", ROUTINGS)
+        put("salt", check_integer(self.salt, "salt", 0, MOST_SEED))
+        if self.salt and self.routing != "hash":
+            raise ValueError(f"salt must be 0 with routing {self.routing!r}: nothing is hashed")
+        if self.hosts > MOST_HOSTS:
+            raise ValueError(
+                f"the product of m must be at most {show_bound(MOST_HOSTS)}, got {self.hosts}"
+            )
+        above = [math.prod(self.w[: i + 1]) * p for i, p in enumerate(self._cables)]
+        if max(above) > MOST_HOSTS:
+            raise ValueError(
+                "the links of one level above a host, the product of w and p, must be at most "
+                f"{show_bound(MOST_HOSTS)}, got {max(above)}"
+            )
+        if self.routing in ("hash", "random") and math.lcm(*above) > MOST_HOSTS:
+            raise ValueError(
+                f"with routing {self.routing!r} the least common multiple of the links above a "
+                f"host must be at most {show_bound(MOST_HOSTS)}, got {math.lcm(*above)}"
+            )
+        if 2 * sum(self._links()) >= 2**31:
+            raise ValueError("the tree must have fewer than 2^31 directed links")
+
+    @classmethod
+    def of(cls, hosts: int, **options: Any) -> FatTree:
+        """A tree of 24-port switches with full bisection bandwidth: 144 to 20736 hosts.
+
+        Examples
+        --------
+        >>> FatTree.of(144, routing="random").m
+        (12, 12)
+        """
+        if hosts not in NAMED:
+            words = ", ".join(map(str, NAMED))
+            raise ValueError(
+                f"hosts must be one of {words}, got {shorten(hosts)}; any other tree is made of "
+                "the children and parents of its levels, such as FatTree([16, 12, 24], [1, 8, 12])"
+            )
+        m, w = NAMED[hosts]
+        return cls(m, w, **options)
+
+    @property
+    def hosts(self) -> int:
+        return math.prod(self.m)
+
+    @property
+    def switches(self) -> int:
+        """Switches of all levels."""
+        return sum(
+            self.hosts // math.prod(self.m[:level]) * math.prod(self.w[:level])
+            for level in range(1, len(self.m) + 1)
+        )
+
+    @property
+    def edges(self) -> int:
+        """Directed links: two for each cable."""
+        return 2 * sum(self._links())
+
+    @property
+    def routing_name(self) -> str:
+        return self.routing
+
+    @property
+    def _cables(self) -> tuple[int, ...]:
+        return tuple(self.p or ())
+
+    def _links(self) -> list[int]:
+        """Cables between levels l and l + 1."""
+        return [
+            self.hosts // math.prod(self.m[:level]) * math.prod(self.w[: level + 1]) * cables
+            for level, cables in enumerate(self._cables)
+        ]
+
+    def give(self, program: _core.CongestionProgram, whole: bool = False) -> None:
+        key = ROUTINGS.index(self.routing)
+        m, w, p = list(self.m), list(self.w), list(self._cables)
+        program.set_fat_tree(m, w, p, key, self.salt, whole)
+
+    def routes(
+        self, senders: npt.ArrayLike, receivers: npt.ArrayLike, keys: npt.ArrayLike
+    ) -> npt.NDArray[np.uint32]:
+        """The edges of messages between hosts, by their keys; 2^32 - 1 fills short routes up.
+
+        Edges of each level l = 0, 1, ... in turn: first its links up, numbered
+        ``(s / M_l * W_{l+1} + K mod W_{l+1}) p_{l+1} + cable``, then those down likewise.
+        """
+        program = _core.CongestionProgram(
+            hosts=self.hosts, used=self.hosts, ranks=self.hosts, perturbation=0, offsets=[0],
+            senders=[], receivers=[], chain=[],
+        )  # fmt: skip
+        self.give(program, whole=True)
+        return _core.congestion_routes(program, senders, receivers, keys)
+
+
+def _numbers(value: Any, name: str, length: int | None = None) -> tuple[int, ...]:
+    rule = f"a list of {length or f'1 to {_MOST_HEIGHT}'} integers from 1 to 2^20"
+    if isinstance(value, (str, bytes, dict)):
+        raise ValueError(f"{name} must be {rule}, got {shorten(value)}")
+    try:
+        found = tuple(check_integer(number, f"{name} numbers", 1, MOST_HOSTS) for number in value)
+    except TypeError:  # nothing to go through
+        raise ValueError(f"{name} must be {rule}, got {shorten(value)}") from None
+    if len(found) != length if length else not 1 <= len(found) <= _MOST_HEIGHT:
+        raise ValueError(f"{name} must be {rule}, got {shorten(value)}")
+    return found
+
+
+Edge = tuple[int, int, bool, list[int]]
+"""Tail, head, whether it forwards to all hosts, else the hosts that it forwards to, ascending."""
+
+
+def tree_graph(tree: FatTree) -> tuple[list[str], list[Edge]]:
+    """The names of all nodes, hosts first, and the edges of each node in turn.
+
+    Raises
+    ------
+    ValueError
+        The routing is not by destination, as a list of destinations needs it.
+
+    Examples
+    --------
+    >>> names, edges = tree_graph(FatTree((2, 2), (1, 2)))
+    >>> names
+    ['H0', 'H1', 'H2', 'H3', 'S1.0.0', 'S1.1.0', 'S2.0.0', 'S2.0.1']
+    >>> edges[0], edges[4]
+    ((0, 4, True, []), (4, 0, False, [0]))
+    """
+    if tree.routing != "d-mod-k":
+        raise ValueError(
+            f"routing must be 'd-mod-k' for lists of destinations, got {tree.routing!r}"
+        )
+    hosts, height = tree.hosts, len(tree.m)
+    below = [math.prod(tree.m[:level]) for level in range(height + 1)]
+    trees = [math.prod(tree.w[:level]) for level in range(height + 1)]
+    first = [0]  # node of each level
+    for level in range(height + 1):
+        first.append(first[-1] + hosts // below[level] * trees[level])
+
+    def node(level: int, block: int, copy: int) -> int:
+        return first[level] + block * trees[level] + copy
+
+    names, edges = [f"H{host}" for host in range(hosts)], []
+    for level in range(height + 1):
+        for block in range(hosts // below[level]):
+            for copy in range(trees[level]):
+                if level:
+                    names.append(f"S{level}.{block}.{copy}")
+                edges += _edges(tree, (level, block, copy), below, trees, node)
+    return names, edges
+
+
+def _edges(
+    tree: FatTree,
+    at: tuple[int, int, int],
+    below: list[int],
+    trees: list[int],
+    node: Callable[[int, int, int], int],
+) -> list[Edge]:
+    level, block, copy = at
+    cables = tree.p or ()
+    edges: list[Edge] = []
+    inside = range(block * below[level], (block + 1) * below[level])
+    if level:  # down
+        child = trees[level - 1]
+        for number in range(tree.m[level - 1]):
+            low = inside.start + number * below[level - 1]
+            there = range(low, low + below[level - 1])
+            for cable in range(cables[level - 1]):
+                reach = [d for d in there if d // trees[level] % cables[level - 1] == cable]
+                to = node(level - 1, there.start // below[level - 1], copy % child)
+                edges.append((node(*at), to, False, reach))
+    if level < len(tree.m):  # up
+        others = [d for d in range(tree.hosts) if d not in inside]
+        for number in range(tree.w[level]):
+            here = [d for d in others if d // trees[level] % tree.w[level] == number]
+            to = node(level + 1, block // tree.m[level], copy + number * trees[level])
+            for cable in range(cables[level]):
+                reach = [d for d in here if d // trees[level + 1] % cables[level] == cable]
+                only = level == 0 and tree.w[0] * cables[0] == 1
+                edges.append((node(*at), to, only, [] if only else reach))
+    return edges

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..congestion import PERTURBATIONS, Topology
-from ..congestion.checks import check_ratio
+from ..congestion.case import check_ratio
 from ..fields import check_choice, frozen_dataclass
 from ..given import Given
 from .networks import files_of_network, read_network

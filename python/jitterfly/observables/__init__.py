@@ -4,20 +4,16 @@ A kind of observable is one file here that registers itself, and one line below.
 """
 
 from .completion import Completion
-from .decide import Decision, State, decide
 from .gain import Gain
-from .measure import Family, Form, Measure
-from .names import STATISTICS, check_statistic, quantile_share
-from .observable import Observable, read_observable
-from .observed import Observed
+from .measure import Column, Family, Form, Measure, Ticks
+from .observable import Observable, Select, read_observable
 from .optimal_t import OptimalT
 from .overhead import Overhead
 from .recovery import Recovery
-from .select import Select
 from .slowdown import Slowdown
+from .statistics import STATISTICS, Observed, check_statistic, quantile_share
 from .summary import PlaceData, Summary
-from .target import Target
-from .ticks import Column, Ticks
+from .targets import Decision, State, Target, decide
 
 __all__ = [
     "STATISTICS",

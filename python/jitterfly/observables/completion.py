@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .measure import Measure
-from .observable import Observable, in_seconds
-from .select import Chosen, Cycle, Rank, Select, Which
+from .observable import Chosen, Cycle, Observable, Rank, Select, Which, in_seconds
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .measure import Measure
-from .observable import Observable, read_side
-from .select import Chosen, Cycle, Rank, Select
+from .observable import Chosen, Cycle, Observable, Rank, Select, read_side
 
 
 @dataclass(frozen=True)

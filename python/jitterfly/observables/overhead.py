@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from .completion import Completion
 from .measure import Measure
-from .observable import in_seconds, read_side
-from .select import NOISE_FREE, Chosen, Select
+from .observable import NOISE_FREE, Chosen, Select, in_seconds, read_side
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from .. import theory
 from ..case import Case
 from .measure import Form, Measure
-from .observable import Observable, read_side
-from .select import NOISE_FREE, Chosen, Cycle, Rank, Select
+from .observable import NOISE_FREE, Chosen, Cycle, Observable, Rank, Select, read_side
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .completion import Completion
 from .measure import Measure
-from .select import Chosen
+from .observable import Chosen
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,30 @@ the same samples give the same numbers.
 Samples that are too many to keep become a `Gram` and a `Histogram`, which merge exactly.
 """
 
-from .best import ConfidenceSet, confidence_set
+from .cross_moments import Gram, Moments, mean_of, ratio_of
 from .distributions import realizations_needed
-from .estimates import Estimate, mean, quantile, quantiles, standard_error, thirty_run_means
-from .gram import Gram
+from .estimates import (
+    ENOUGH_EVENTS,
+    Estimate,
+    effective_events,
+    mean,
+    quantile,
+    quantiles,
+    standard_error,
+    thirty_run_means,
+)
 from .histogram import Histogram
-from .moments import Moments, mean_of, ratio_of
-from .paired import SmallestT, difference, ratio, recovery, smallest_t
+from .paired import (
+    ConfidenceSet,
+    SmallestT,
+    confidence_set,
+    difference,
+    ratio,
+    recovery,
+    smallest_t,
+    win_probability,
+)
 from .paired_quantiles import PairedQuantiles
-from .skewness import ENOUGH_EVENTS, effective_events
-from .wins import win_probability
 
 __all__ = [
     "ENOUGH_EVENTS",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .gram import Gram
+from .cross_moments import Gram
 
 Integers = npt.NDArray[np.int64]
 

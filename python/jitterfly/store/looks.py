@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..observables import PlaceData
-from ..observables.decide import Decision, decide
+from ..observables.targets import Decision, decide
 from ..studies.place import Place
 
 if TYPE_CHECKING:

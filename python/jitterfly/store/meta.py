@@ -16,7 +16,7 @@ import numpy as np
 from ..fields import MOST_SEED
 from ..files import read_text, read_whole, write_whole
 from ..noise.files import copy_name, files_from, files_of
-from ..observables.target import Target
+from ..observables.targets import Target
 from ..studies.budget import Budget
 from ..studies.place import STREAM_VERSION
 from ..studies.reading import parse_study

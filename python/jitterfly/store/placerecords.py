@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..observables import PlaceData, Summary
-from ..observables.ticks import SMALL, Integers, Ticks
+from ..observables.measure import SMALL, Integers, Ticks
 from ..program import observation_names
 from ..stats import early
 from ..studies.place import STREAM_VERSION, Place

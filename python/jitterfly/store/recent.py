@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ..observables import PlaceData
-from ..observables.ticks import Integers
+from ..observables.measure import Integers
 
 _MOST_BYTES = 2**26  # that nobody has looked at yet, of all places
 # Of what was looked at: places, bytes of samples. What is made early of them is as much again.

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..stats.columns import extremes
+from ..stats.cross_moments import extremes
 
 MAGIC = b"JFR2"
 RAW, SUMMARY = "raw", "summary"

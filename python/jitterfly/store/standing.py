@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..observables.decide import Decision
-from ..observables.target import Target
+from ..observables.targets import Decision, Target
 from ..phases import each
 from ..stats import Estimate
 from ..studies.units import shown_labels

@@ -24,9 +24,9 @@ from .. import notebook
 from ..fields import MOST_REALIZATIONS, check_choice
 from ..files import synchronize
 from ..observables import PlaceData, Summary
-from ..observables.decide import Decision
-from ..observables.observed import Observed
-from ..observables.ticks import Ticks
+from ..observables.measure import Ticks
+from ..observables.statistics import Observed
+from ..observables.targets import Decision
 from ..phases import phase
 from ..stats import Estimate
 from ..studies.place import Place

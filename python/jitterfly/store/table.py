@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from .. import notebook
 from ..observables.measure import Family
-from ..observables.names import STATISTICS
-from ..observables.observed import Observed
+from ..observables.statistics import STATISTICS, Observed
 from ..phases import each
 from ..stats import Estimate
 from ..studies.place import Place

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..observables.observable import Observable
-from ..observables.select import Select
+from ..observables.observable import Observable, Select
 from ..program import completions
 from .place import Place
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..fields import shorten
-from ..observables.select import NOISE_FREE
+from ..observables.observable import NOISE_FREE
 from . import derived
 from .axes import Axis
 from .budget import Budget

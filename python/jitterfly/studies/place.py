@@ -14,8 +14,8 @@ from typing import Any
 from ..algorithms import Butterfly
 from ..case import Case
 from ..exposure import check_exposed, delays
+from ..observables.measure import Column
 from ..observables.observable import Observable
-from ..observables.ticks import Column
 from ..phases import each
 from ..program import observation_names, rank_rounds
 from . import derived

@@ -11,7 +11,7 @@ from typing import Any
 from ..case import Case
 from ..fields import Component, shorten
 from ..observables import Completion, Observable, Slowdown, read_observable
-from ..observables.target import Target
+from ..observables.targets import Target
 from ..syntax import read_noises
 from .axes import Axis, read_axis
 from .budget import Budget

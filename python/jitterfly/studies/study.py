@@ -13,7 +13,7 @@ from ..fields import MOST_SEED
 from ..noise.files import current_folders, files_from
 from ..observables.measure import Family, Measure
 from ..observables.observable import Observable
-from ..observables.target import Target
+from ..observables.targets import Target
 from ..syntax import read_count
 from . import check
 from .axes import Axis

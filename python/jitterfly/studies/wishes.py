@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..fields import did_you_mean, show_number
-from ..observables.events import LEAST_RAW
 from ..observables.observable import Observable
-from ..observables.target import Target
+from ..observables.statistics import LEAST_RAW
+from ..observables.targets import Target
 from .absent import why_absent
 from .place import Place
 from .schema import read_observables

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from ..backends import BACKENDS, backend_named, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
-from ..observables.target import Target
+from ..observables.targets import Target
 from ..phases import each
 from ..store.standing import Diary, is_finished
 from ..store.store import Store

@@ -14,8 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..observables import PlaceData
-from ..observables.names import STATISTICS
-from ..observables.observed import Observed
+from ..observables.statistics import STATISTICS, Observed
 from ..phases import phase
 from ..program import compile_case
 from ..store.store import MOST_OWN_FILES, Store

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from ..observables.decide import Decision
 from ..observables.measure import Measure
+from ..observables.targets import Decision
 from ..stats.sequential import grid_up
 from ..store.store import Store
 from ..studies.place import Place

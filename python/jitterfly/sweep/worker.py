@@ -11,9 +11,8 @@ import numpy as np
 
 from ..backends import BackendError, takes_gpu
 from ..info import processors
-from ..observables.measure import Measure
+from ..observables.measure import Measure, Ticks
 from ..observables.summary import Summary
-from ..observables.ticks import Ticks
 from ..simulate import simulate_checked as simulate
 from ..studies.place import Place
 from . import gpu

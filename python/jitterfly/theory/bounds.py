@@ -8,9 +8,9 @@ import numpy as np
 
 from ..case import Case, check_case
 from ..units import from_ticks
-from .draws import StepModel, draws_of
-from .maxima import largest_residual
-from .noise_free import noise_free_completion
+from .closed_forms import noise_free_completion
+from .delays import StepModel, draws_of
+from .largest import largest_residual
 
 
 def completion_bound(case: Case) -> float:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..fields import check_numbers, shorten
 from ..units import TICKS_PER_SECOND
-from .parts import Floats
+from .delays import Floats
 
 
 @dataclass(frozen=True)

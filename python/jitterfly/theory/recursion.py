@@ -7,12 +7,170 @@ is the maximum of dependent ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
 from ..case import Case
 from ..fields import check_power_of_two
-from .draws import StepModel, draws_of
-from .last import not_after, not_before
+from .delays import Draws, Floats, Part, StepModel, Ticks, draws_of
+from .laws import Bracket, Lattice
+from .mesh import Mesh
 from .ready_time import LastRank, OneRank
-from .tree import Draws, Tree, tree
+
+Law = Any  # a Lattice or a Bracket: both have the same methods
+_PER_SCALE = 16  # typical delays that the first block of a mesh holds
+
+
+class Tree:
+    """Laws of ready times; V_l is the time when a rank's send of level l has left its CPU.
+
+    ``V_l = max(V_{l-1} of the rank, V_{l-1} of the partner + message + transit) + draws of l``.
+    Before level l the blocks of 2^(l-1) ranks of the two are disjoint, so the two are independent
+    and have the same law: F of the maximum is a product, F of the sum a convolution.
+    """
+
+    def __init__(self, draws: Draws, points: int | None):
+        """Exact where every part has two values (OverflowError: too many in sum); else `points`."""
+        self.draws = draws
+        self._mesh = None if points is None else _mesh(draws, points)
+        self._delays: dict[int, Law] = {}
+        self.arrived: list[Law] = [self.zero]
+        self.left: list[Law] = []
+        self.under_way: list[Law] = []  # V_l and the delay of a message
+        for level in range(draws.rounds + 1):
+            if level:
+                self.under_way.append(self.add(self.left[-1], draws.message))
+                late = self.under_way[-1].later(draws.transit)
+                self.arrived.append(self.left[-1].maximum(late))
+            self.left.append(self.add(self.arrived[level], draws.at_level(level)))
+
+    @property
+    def zero(self) -> Law:
+        """Time 0."""
+        return Lattice.at() if self._mesh is None else Bracket.at(self._mesh)
+
+    @property
+    def one(self) -> Law:
+        """When one rank has the result."""
+        return self.left[-1]
+
+    @property
+    def ends(self) -> Ticks:
+        """Where the law of one rank has its steps, or the mesh its nodes."""
+        ticks: Ticks = self.one.values if self._mesh is None else self._mesh.nodes
+        return ticks
+
+    def floor(self, ticks: Ticks) -> Ticks:
+        """The last times up to these that may occur: nodes of the mesh, if there is one."""
+        if self._mesh is None:
+            return ticks
+        nodes = self._mesh.nodes
+        index = np.searchsorted(nodes, ticks, side="right") - 1
+        return np.where(index < 0, ticks, nodes[np.maximum(index, 0)])
+
+    def bounded(self, survival: Floats) -> Law:
+        """The law with these bounds of P(T > t) at `ends`."""
+        if self._mesh is None:
+            return Lattice.of(self.ends, survival)
+        return Bracket(self._mesh, np.zeros_like(survival), survival)
+
+    def add(self, law: Law, parts: Sequence[Part]) -> Law:
+        """The sum with one draw of each of the parts."""
+        for part in parts:
+            law = law.plus(part if self._mesh is None else self._delay(part))
+        return law
+
+    def sum(self, one: Law, other: Law) -> Law:
+        """The sum of two independent times."""
+        return one.plus(other) if self._mesh is not None else one.convolve(other)
+
+    def _delay(self, part: Part) -> Law:
+        if id(part) not in self._delays:
+            self._delays[id(part)] = Bracket.of(self._mesh, part)  # type: ignore[arg-type]
+        return self._delays[id(part)]
+
+
+def _tree_of_draws(draws: Draws, points: int) -> Tree:
+    """Exact where that is possible, else on a mesh of so many points."""
+    if all(part.atoms for part in draws.parts):
+        try:
+            return Tree(draws, None)
+        except OverflowError:
+            pass
+    return Tree(draws, points)
+
+
+def _mesh(draws: Draws, points: int) -> Mesh:
+    """A mesh that resolves the smallest of the parts and reaches beyond every possible time."""
+    scale = min(part.typical for part in draws.parts if part.longest)
+    step = max(1, scale * _PER_SCALE // points)
+    even = (s for s in range(step, step // 2, -1) if draws.transit % s == 0)  # no rounding of it
+    return Mesh.to(draws.longest, next(even, step), points)
+
+
+def not_after(tree: Tree) -> Law:
+    """A law that the last of all ranks is not later than: the better of two at each time.
+
+    Ready times rise with every delay, so they are associated (Esary, Proschan & Walkup 1967):
+    P(all <= t) is at least the product of the P(each <= t). This is good where delays are common.
+    Where they are rare, one delay makes many ranks late at once, and it is better to count those
+    that do it: see `_crossings`.
+    """
+    draws, count = tree.draws, 1 << tree.draws.rounds
+    if draws.rounds and not draws.receive and not draws.message:
+        # No draw after the last meeting: the two that meet last are late together.
+        independent = tree.left[-2].largest_of(count).later(draws.transit)
+    else:
+        independent = tree.one.largest_of(count)
+    survival = np.minimum(independent.survival(tree.ends)[1], _crossings(tree))
+    return tree.bounded(np.minimum.accumulate(survival))
+
+
+def _crossings(tree: Tree) -> Floats:
+    """A bound of P(last > t) at the ends of the tree: the mean number of crossings.
+
+    Whoever is later than t at the end was, or has its data from one that was, later than
+    t - (K - l) transits at level l. So somewhere on the way a single delay crosses this line,
+    from below to above: P(last > t) <= N sum over l of P(before <= line < after). On a mesh all
+    of this is said of times that are rounded up, which no time is later than.
+    """
+    draws, line, total = tree.draws, tree.ends, np.zeros(len(tree.ends))
+    for level in range(draws.rounds, -1, -1):
+        steps = []
+        if draws.at_level(level):
+            steps.append((tree.arrived[level], tree.left[level]))
+        if level < draws.rounds and draws.message:
+            steps.append((tree.left[level], tree.under_way[level]))
+        for before, after in steps:
+            total += np.maximum(after.survival(line)[1] - before.survival(line)[1], 0.0)
+        if level:
+            line = tree.floor(line) - draws.transit
+    return np.where(line < 0, 1.0, np.minimum(total * float(1 << draws.rounds), 1.0))
+
+
+def not_before(tree: Tree) -> list[Law]:
+    """Laws that the last of all ranks is not earlier than: one of all draws, one of each level.
+
+    Of all draws: nothing can make up for the largest of all delays. Of level l: some rank has
+    the largest of all ranks' draws there; which one says nothing of when its data arrived. What
+    follows from it spreads to two ranks, four, ...: the latest of these is a branching random walk
+    of independent steps.
+    """
+    draws, count = tree.draws, 1 << tree.draws.rounds
+    spread, found, largest = tree.zero, [], []
+    for level in range(draws.rounds, -1, -1):
+        parts = draws.at_level(level)
+        largest.append(tree.add(tree.zero, parts).largest_of(count))
+        found.append(tree.sum(tree.sum(tree.arrived[level], largest[-1]), spread))
+        if level:
+            late = tree.add(spread, parts)
+            under_way = tree.add(late, draws.message).later(draws.transit)
+            spread = late.maximum(under_way)
+    return [*found, reduce(lambda one, other: one.maximum(other), largest)]
+
 
 LEAST_POINTS, MOST_POINTS = 2**8, 2**20
 
@@ -95,4 +253,4 @@ def _tree(draws: Draws, points: int) -> Tree:
     points = check_power_of_two(points, "points", MOST_POINTS)
     if points < LEAST_POINTS:
         raise ValueError(f"points must be from {LEAST_POINTS} to 2^20, got {points}")
-    return tree(draws, points)
+    return _tree_of_draws(draws, points)

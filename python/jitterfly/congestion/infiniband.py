@@ -1,7 +1,17 @@
-"""InfiniBand networks: the output of ``ibnetdiscover``, and forwarding tables.
+"""InfiniBand networks: the output of ``ibnetdiscover``, and linear forwarding tables.
 
 Every adapter (``Ca``) is a host. Where several of its ports are connected, its messages leave and
 arrive by the first: to its LID the switches forward. The order of hosts is that of the file.
+
+Forwarding tables are text as ``ibroute`` prints it, hence ``dump_lfts.sh`` and ``dump_fts``::
+
+    Unicast lids [0x0-0x9b] of switch Lid 128 guid 0xf4521403001165a0 (MF0;ib5:SX6036/U1):
+      Lid  Out   Destination
+           Port     Info
+    0x0002 021 : (Channel Adapter portguid 0x24be05ffff984da1: 'stage66 mlx4_0')
+    1 valid lids dumped
+
+or as OpenSM dumps it (``opensm-lfts.dump``), with ``#`` in place of the colon.
 """
 
 from __future__ import annotations
@@ -10,8 +20,50 @@ import re
 from dataclasses import dataclass, field
 
 from ..fields import shorten
-from .lft import Tables, parse_tables
-from .links import Links
+from .forwarding import Links
+
+Tables = dict[int, dict[int, tuple[int, int]]]
+"""By the switch's GUID and the LID: the port, and the line that says so."""
+
+_SWITCH_OF_TABLE = re.compile(r"Unicast lids \[.*?\] of switch .*?\bguid (0x[0-9a-fA-F]{1,16})\b.*")
+_ENTRY_OF_TABLE = re.compile(r"0x([0-9a-fA-F]{1,4})\s+(\d{1,3})(?:\s*[:#].*)?")
+_SKIPPED_IN_TABLES = re.compile(r"#|Lid\s+Out\s+Destination|Port\s+Info|\d+ (?:valid )?lids dumped")
+_NO_PATH = 255
+
+
+def parse_tables(text: str, name: str) -> Tables:
+    """The tables of all switches in a text.
+
+    Raises
+    ------
+    ValueError
+        What is malformed, with its line; or there is no table at all.
+    """
+    tables: Tables = {}
+    here: dict[int, tuple[int, int]] | None = None
+    for line, words in enumerate(text.split("\n"), 1):
+        words = words.strip()
+        if found := _SWITCH_OF_TABLE.fullmatch(words):
+            guid = int(found[1], 16)
+            if guid in tables:
+                raise ValueError(f"{name}, line {line}: a second table of switch {found[1]}")
+            here = tables[guid] = {}
+        elif found := _ENTRY_OF_TABLE.fullmatch(words):
+            lid, port = int(found[1], 16), int(found[2])
+            if here is None:
+                raise ValueError(f"{name}, line {line}: an entry before any 'Unicast lids'")
+            if lid in here:
+                raise ValueError(f"{name}, line {line}: a second entry of lid {lid}")
+            if port > _NO_PATH:
+                raise ValueError(f"{name}, line {line}: port must be 0 to 255, got {port}")
+            if port != _NO_PATH:
+                here[lid] = port, line
+        elif words and not _SKIPPED_IN_TABLES.match(words):
+            raise ValueError(f"{name}, line {line}: unexpected {shorten(words)}")
+    if not tables:
+        raise ValueError(f"{name} has no forwarding table: no line 'Unicast lids ...'")
+    return tables
+
 
 _NODE = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d{1,5})\s+"([^"]+)"(.*)')
 _PORT = re.compile(r'\[(\d{1,5})\](?:\([^)]*\))?\s+"([^"]+)"\[(\d{1,5})\](?:\([^)]*\))?(.*)')

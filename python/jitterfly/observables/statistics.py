@@ -1,23 +1,83 @@
-"""One observable at one place: its statistics with their intervals."""
+"""The statistics of an observable at one place, by their names, with their intervals."""
 
 from __future__ import annotations
 
 import math
-from functools import cached_property
+import re
+from fractions import Fraction
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from ..stats import best, moments
+from ..fields import shorten
+from ..stats import cross_moments, paired
+from ..stats.cross_moments import Gram
 from ..stats.distributions import binomial_ranks, quantile_rank
-from ..stats.estimates import Estimate, check_confidence
-from ..stats.gram import Gram
-from ..stats.wins import win_probability
-from .counts import histogram_scale
-from .events import events_of
+from ..stats.estimates import Estimate, check_confidence, effective_events
+from ..stats.paired import win_probability
 from .measure import Family, Form, Measure
-from .names import check_statistic, quantile_share
-from .summary import PlaceData
+from .summary import PlaceData, histogram_scale
+
+STATISTICS = (
+    "mean", "standard error", "min", "p5", "p50", "p95", "p99", "p99.9", "p99.99", "max",
+)  # fmt: skip
+"""What is shown unless something else is asked for."""
+
+_WORDS = ("mean", "standard error", "min", "max", "win probability")
+_QUANTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,8})?)")
+
+
+@lru_cache(maxsize=256)
+def quantile_share(name: str) -> float | None:
+    """The share of a quantile's name; None if it is none.
+
+    Examples
+    --------
+    >>> quantile_share("p99.9"), quantile_share("mean")
+    (0.999, None)
+    """
+    match = _QUANTILE.fullmatch(name)
+    share = float(Fraction(match[1]) / 100) if match else 0.0
+    return share if 0 < share < 1 else None
+
+
+def check_statistic(name: str, where: str) -> str:
+    """Raise unless it is the name of a statistic."""
+    if isinstance(name, str) and (name in _WORDS or quantile_share(name) is not None):
+        return name
+    raise ValueError(
+        f"{where} must be one of {', '.join(_WORDS)}, or a quantile such as p50 or p99.9, "
+        f"got {shorten(name)}"
+    )
+
+
+LEAST_RAW = 1024
+"""Raw realizations from which the events of a ratio are estimated where there are more."""
+
+
+def events_of(measure: Measure, data: PlaceData, ratio: float) -> float:
+    """The `effective_events` of a place's realizations, for the mean of a measure.
+
+    Of a ratio of means, those of ``numerator - ratio * denominator``, which its interval depends
+    on. Beyond the raw realizations they are read off the histogram of single realizations; where
+    those have no value (recovery), enough raw ones stand for all, else nothing is known: 0.
+    """
+    raw = 0 if data.ticks is None else len(data.ticks)
+    known = raw == data.count or (not measure.distribution and raw >= LEAST_RAW)
+    if isinstance(measure.denominator, Form) and data.ticks is not None and known:
+        top, bottom = measure.numerator(data.ticks), measure.denominator(data.ticks)
+        rest = top - ratio * bottom
+        # Two sides that never differed: as sure as what they share.
+        found = effective_events(rest if rest.any() else bottom.astype(float))
+        return found * data.count / raw
+    samples = data.samples(measure) if data.exact else None
+    if samples is not None:
+        return effective_events(samples)
+    if not measure.distribution:
+        return 0.0
+    histogram = data.histogram(measure)
+    return effective_events(histogram.middles(), histogram.counts)
 
 
 class Observed:
@@ -84,7 +144,7 @@ class Observed:
         return self.data.gram(self.family.columns)
 
     @cached_property
-    def _moments(self) -> moments.Moments:
+    def _moments(self) -> cross_moments.Moments:
         columns = self.family.columns
         below = self.measure.denominator
         return self._gram.moments(
@@ -121,8 +181,8 @@ class Observed:
             return Estimate(low, low, high, confidence, self.realizations)
         below = self.measure.denominator
         if isinstance(below, Form):
-            return moments.ratio_of(self._moments, confidence)
-        return moments.mean_of(self._moments, confidence, below)
+            return cross_moments.ratio_of(self._moments, confidence)
+        return cross_moments.mean_of(self._moments, confidence, below)
 
     def standard_error(self) -> float:
         """Of the mean; NaN for one realization."""
@@ -130,13 +190,13 @@ class Observed:
             return math.nan
         below = self.measure.denominator
         if isinstance(below, Form):
-            return moments.ratio_error_of(self._moments)
-        return moments.standard_error_of(self._moments, below)
+            return cross_moments.ratio_error_of(self._moments)
+        return cross_moments.standard_error_of(self._moments, below)
 
     def confidence_set(self, confidence: float = 0.95) -> tuple[int, ...]:
         """Every T whose mean can not be told from the smallest."""
         check_confidence(confidence)
-        found = best.confidence_set(self._gram, self._rivals, confidence)
+        found = paired.confidence_set(self._gram, self._rivals, confidence)
         return tuple(self.family.labels[i] for i in found.members)
 
     def quantile(self, q: float, confidence: float = 0.95) -> Estimate:

@@ -1,9 +1,12 @@
-"""Networks from files: any graph with a forwarding table in every node."""
+"""Networks from files, of either format: any graph with a forwarding table in every node."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import warnings
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +17,60 @@ import numpy as np
 from .. import _core
 from ..fields import shorten
 from ..files import read_whole
-from .links import NO_EDGE, forwarding, node_in_loop
-from .mapfile import read_links
+from . import dot, infiniband
+from .forwarding import NO_EDGE, Links, forwarding, node_in_loop
 from .topology import Topology
+
+_MOST_BYTES = 2**28
+
+
+def read_links(file: Path, tables: Path | None = None) -> Links:
+    """The network in a file, gzipped or not.
+
+    Raises
+    ------
+    ValueError
+        It is neither a digraph nor the output of ibnetdiscover, or malformed; with its line.
+    OSError
+        It can not be read.
+    """
+    return parse_links(
+        read_text(file), str(file), None if tables is None else (read_text(tables), str(tables))
+    )
+
+
+def parse_links(text: str, name: str, tables: tuple[str, str] | None = None) -> Links:
+    """The network in a text, and its tables' text and name; `name` is for messages."""
+    if dot.looks_like(text):
+        if tables is not None:
+            raise ValueError(f"tables must be left out: the digraph {name} has its own")
+        return dot.parse(text, name)
+    if infiniband.looks_like(text):
+        if tables is None:
+            raise ValueError(
+                f"{name} is the output of ibnetdiscover, which has no routes: give tables, "
+                "such as those of dump_lfts.sh"
+            )
+        return infiniband.parse(text, name, *tables)
+    raise ValueError(f"{name} is neither a Graphviz digraph nor the output of ibnetdiscover")
+
+
+def read_text(file: Path) -> str:
+    """The text of a file of at most 256 MiB, unpacked."""
+    data = read_whole(file, _MOST_BYTES)
+    if data[:2] == b"\x1f\x8b":
+        try:
+            with gzip.open(io.BytesIO(data)) as packed:
+                data = packed.read(_MOST_BYTES + 1)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{file}: damaged gzip file: {error}") from None
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"{file}: larger than 256 MiB, unpacked")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{file}, line {line}: not text (byte {error.start})") from None
 
 
 @dataclass(frozen=True)

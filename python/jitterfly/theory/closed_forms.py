@@ -1,0 +1,367 @@
+"""Closed forms: how long a collective takes on any number of ranks, without noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+from ..algorithms import Butterfly
+from ..algorithms.schedule import block_bytes, power_below, rounds_of
+from ..case import Case, check_case
+from ..fields import check_integer, check_power_of_two, shorten
+from ..network import MOST_BYTES, LogGOPS
+from ..units import exact, from_ticks, to_ticks
+
+
+def round_time(case: Case) -> float:
+    """One round without noise, in seconds: send + transit + receive + combine.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> round_time(jf.Case(8, network=jf.Hockney(1e-7, 1e-9, 1e-10)))
+    1.088e-07
+    """
+    return float(from_ticks(sum(check_case(case).costs)))
+
+
+def noise_free_completion(case: Case, cycle: int = 1) -> float:
+    """End of a cycle without noise, in seconds: ``cycle * (work + K * round_time)``.
+
+    Matsumoto & Suda 2012: ``K (alpha + beta n + gamma n)`` for any T; Chen & Suda:
+    ``K (o + L + (n - 1) G + o + gamma n)``.
+
+    Raises
+    ------
+    ValueError
+        `cycle` not from 1 to the cycles of the case; or there is no such closed form: the
+        algorithm is no butterfly (`collective_completion` knows others), ranks are no power of
+        two, copies take longer to send than a message takes to arrive, or
+        forwards cost CPU time and delay the next cycle. `Result.noise_free` has the value.
+    """
+    cycle = check_integer(cycle, "cycle", 1, check_case(case).cycles)
+    algorithm, costs = case.algorithm, case.costs
+    if not isinstance(algorithm, Butterfly):
+        raise ValueError(
+            f"algorithm must be a Butterfly for this closed form, got {shorten(algorithm)}"
+        )
+    if case.ranks & (case.ranks - 1):
+        raise ValueError(f"ranks must be a power of two for this closed form, got {case.ranks}")
+    if algorithm.levels(case.ranks) and len(algorithm.copied_to) * costs.send > costs.transit:
+        raise ValueError("within must be None for this closed form: a send outlasts the transit")
+    asking = algorithm.asking(case.network)
+    if algorithm.asked(case.ranks) and asking.patience + asking.ask > costs.transit:
+        raise ValueError("on_demand must be None for this closed form: asking outlasts the transit")
+    if algorithm.forward_cost and cycle > 1:
+        raise ValueError("forward_cost must be 0 for this closed form from cycle 2 on")
+    return float(from_ticks(cycle * (to_ticks(case.work) + case.log2_ranks * sum(costs))))
+
+
+def loggp_completion(network: LogGOPS, ranks: int, message_bytes: int = 1) -> float:
+    """Noise-free completion of the butterfly, in seconds, with the gap g between messages.
+
+    ``(K - 1) * max(A, g + (n - 1) G) + A`` with ``A = 2 o + L + (n - 1) G + gamma n``: a rank may
+    send again only ``g + (n - 1) G`` after its last send began. The engine does not model the
+    wait for the gap and refuses a g that would cause one; where g causes none, the two agree.
+
+    Parameters
+    ----------
+    network : LogGOPS
+        With O = 0 (there the model does not say whether the gap counts the O of a send).
+    ranks : int
+        2^K, from 1.
+    message_bytes : int
+        n, from 1.
+
+    Raises
+    ------
+    ValueError
+        Names the argument that is out of range.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> loggp_completion(jf.LogGOPS(L="1us", o="100ns", g="2us"), ranks=8)
+    5.2e-06
+    """
+    if not isinstance(network, LogGOPS):
+        raise ValueError(f"network must be a LogGOPS, got {shorten(network)}")
+    if network.O:
+        raise ValueError(f"O must be 0 for this closed form, got {network.O}")
+    rounds = check_power_of_two(ranks, "ranks", 2**62).bit_length() - 1
+    n = check_integer(message_bytes, "message_bytes", 1, MOST_BYTES)
+    if rounds == 0:
+        return 0.0
+    stream = exact(network.G) * (n - 1)
+    one = 2 * exact(network.o) + exact(network.L) + stream + exact(network.gamma) * n
+    return float((rounds - 1) * max(one, exact(network.g) + stream) + one)
+
+
+class Waits(ValueError):
+    """There is no closed form: ranks wait for links that are taken."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "there is no closed form where a message has to wait for a link that another one takes "
+            "(lower the network's g, or the time per byte); Result.noise_free has the value"
+        )
+
+
+class Message(NamedTuple):
+    """Ticks: CPU to send, way, CPU to receive and combine, and how long it occupies a link."""
+
+    send: int
+    way: int
+    receive: int
+    gap: int
+
+    @property
+    def time(self) -> int:
+        """From the start of the send to the end of the receive."""
+        return self.send + self.way + self.receive
+
+    @property
+    def spacing(self) -> int:
+        """From the start of a send to the start of the next one of this rank."""
+        return max(self.send, self.gap)
+
+    @property
+    def stay(self) -> int:
+        """From the start of a send to that of the next, if what is received was there early."""
+        return max(self.send + self.receive, self.gap)
+
+
+def message(case: Case, size: int, *, combine: bool = False, occupies: bool = True) -> Message:
+    """A message of so many bytes in the network of a case."""
+    send, receive, way, combining = case.network.costs(size)
+    gap = case.network.gap(size) if occupies else 0
+    return Message(send, way, receive + (combining if combine else 0), gap)
+
+
+def in_a_row(rounds: Sequence[Message]) -> int:
+    """Messages that each wait for the one before, sent and received by every rank.
+
+    Of equal messages (but for combining) the slower of message and gap counts; of others none may
+    wait for a link.
+    """
+    if len({(m.send, m.way, m.gap) for m in rounds}) > 1:
+        for before, this in pairwise(rounds):
+            if before.gap > before.time or this.gap > before.receive + this.send + this.way:
+                raise Waits
+    return sum(max(m.time, m.gap) for m in rounds[:-1]) + sum(m.time for m in rounds[-1:])
+
+
+def folded(
+    before: Message, rounds: Sequence[tuple[Message, int]], after: Message, extra: int
+) -> int:
+    """Rounds among a power of two of ranks, with `extra` ranks that hand over and get back.
+
+    `rounds` are messages and the bits of the rank over which they go. The last rank inside is one
+    whose path from a rank that took a message crosses every round: the sum of all. The `extra`
+    ranks wait for the ones that answer them, whose numbers are below `extra`: paths between these
+    can not cross the higher bits (unless twice), and stay on a rank in those rounds.
+    """
+    chain = [before, *(m for m, _ in rounds)]
+    crossing = in_a_row([*chain, after._replace(gap=0)]) - after.time
+    if any(m.gap > m.time for m in chain):
+        raise Waits
+    bits = [bit for _, bit in rounds]
+    reach = (extra - 1).bit_length()
+    inside = sum(m.time for m, _ in rounds)  # from ranks that took no message
+    answering = at_most = before.time
+    for last, (m, bit) in zip(chain, rounds, strict=False):
+        crossed = bit < reach or bits.count(bit) > 1
+        answering += m.time if crossed else m.stay
+        # Where receiving gets longer, the link out is free before the link in has brought it.
+        at_most += m.time if crossed else max(m.stay, m.gap - last.receive + m.receive)
+    if max(at_most, inside, crossing - after.time) > max(answering, inside, crossing - after.time):
+        raise Waits
+    return max(crossing, max(answering, inside) + after.time)
+
+
+def _broadcast(case: Case) -> int:
+    """Broadcast."""
+    one, rounds = message(case, case.message_bytes), rounds_of(case.ranks)
+    longer = max(one.time, one.spacing)
+    if case.ranks == 1 << rounds:
+        return one.time + (rounds - 1) * longer
+    return one.time + one.spacing + (rounds - 2) * longer
+
+
+def _reduce(case: Case, combine: bool = True) -> int:
+    """Reduce."""
+    one = message(case, case.message_bytes, combine=combine)
+
+    def last(size: int) -> int:
+        """When the root of a tree of so many ranks has everything."""
+        top = rounds_of(size)
+        if size == 1 << top:
+            return one.time + (top - 1) * max(one.time, one.gap) if top else 0
+        lower = last(1 << (top - 1))  # all but the last child, which has a smaller tree
+        arrival = last(size - (1 << (top - 1))) + one.send + one.way
+        return max(lower, arrival, lower - one.receive + one.gap) + one.receive
+
+    return last(case.ranks)
+
+
+def _reduce_and_broadcast(case: Case, combine: bool) -> int:
+    """A reduce, and a broadcast of the result."""
+    there = message(case, case.message_bytes, combine=combine)
+    back = message(case, case.message_bytes)
+    if there.gap > there.time + back.send + back.way:
+        raise Waits
+    return _reduce(case, combine) + _broadcast(case)
+
+
+def _scatter_allgather(case: Case) -> int:
+    """Broadcast of a long vector."""
+    block = block_bytes(case.message_bytes, case.ranks)
+
+    def scatter(size: int) -> int:
+        """When the last rank of a subtree may send again."""
+        now = latest = 0
+        for r in reversed(range(rounds_of(size))):
+            below = min(1 << r, size - (1 << r))
+            part = message(case, below * block)
+            latest = max(latest, now + part.time + scatter(below))
+            now += part.spacing
+        return max(now, latest)
+
+    one = message(case, block)
+    if one.gap > one.time:
+        raise Waits
+    return scatter(case.ranks) + (case.ranks - 1) * one.time
+
+
+def collective_completion(case: Case) -> float:
+    """When the last rank has the result of the first collective without noise, in seconds.
+
+    With A(b) = CPU of send and receive, way and combining of a message of b bytes, d(b) how long it
+    occupies a link (LogGP: ``g + (b - 1) G``, Hockney: ``beta b``), N ranks, P = 2^K the largest
+    power of two of them, k = log2(N) rounded _reduce, ``after`` any:
+
+    - Recursive doubling: ``A + (K - 1) max(A, d)``; with N > P, if ``d <= A``, the larger of
+      ``(K + 1) A`` and of the last rank that answers one beyond P, plus a message without
+      combining (`folded`). `Butterfly`: with d = 0.
+    - Dissemination: ``A + (k - 1) max(A, d)``. Ring: as many messages of a block as it has, of
+      which the last takes A and all before max(A, d).
+    - Rabenseifner, Bruck, recursive doubling allgather, recursive halving: the sum of A(b) over the
+      rounds, if no rank waits for a link: d(b) of a round is at most A(b), and at most its send and
+      way and the receive of the round before. With N > P as recursive doubling.
+    - Binomial broadcast, with D = max(send, d): ``A + (K - 1) max(A, D)`` for N = P, ``A + D + (k -
+      2) max(A, D)`` else. Reduce: ``A + (K - 1) max(A, d)`` for N = P; else by the size of the last
+      subtree. Reduce and broadcast in a row: their sum, if d is at most A of the one and send and
+      way of the other.
+    - Scatter and allgather: when the last rank of the scatter may send, and N - 1 messages of a
+      block, if ``d <= A`` for a block.
+
+    Parameters
+    ----------
+    case : Case
+        Its noise is ignored; `work` comes before the collective.
+
+    Raises
+    ------
+    ValueError
+        Ranks wait for links where the closed form needs that they do not, or `Butterfly` sends
+        copies (``within``). `Result.noise_free` has the value.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> network = jf.Hockney(alpha="1us", beta="1ns")
+    >>> for algorithm in jf.RabenseifnerAllreduce(), jf.RingAllreduce():
+    ...     case = jf.Case(4, algorithm=algorithm, network=network, message_bytes=4000)
+    ...     print(collective_completion(case))
+    1e-05
+    1.2e-05
+    """
+    form = _FORMS.get(check_case(case).algorithm.kind)
+    if form is None:
+        raise ValueError(f"algorithm: there is no closed form for {type(case.algorithm).__name__}")
+    ticks = 0 if case.ranks == 1 else form(case)
+    return float(from_ticks(to_ticks(case.work) + ticks))
+
+
+def _doubling(case: Case, combine: bool = True, occupies: bool = True) -> int:
+    one = message(case, case.message_bytes, combine=combine, occupies=occupies)
+    back = message(case, case.message_bytes, occupies=occupies)
+    return _rounds(case, one, [(one, r) for r in range(case.log2_ranks)], back)
+
+
+def _rounds(case: Case, before: Message, rounds: list[tuple[Message, int]], after: Message) -> int:
+    extra = case.ranks - power_below(case.ranks)
+    return folded(before, rounds, after, extra) if extra else in_a_row([m for m, _ in rounds])
+
+
+def _butterfly(case: Case) -> int:
+    for name in ("within", "on_demand"):
+        if getattr(case.algorithm, name, None):
+            raise ValueError(f"{name} must be None for this closed form")
+    return _doubling(case, occupies=False)
+
+
+def _rabenseifner(case: Case) -> int:
+    n, bits = case.message_bytes, range(case.log2_ranks)
+    power = power_below(case.ranks)
+    sizes = [(power >> r + 1) * block_bytes(n, power) for r in bits]
+    halving = [(message(case, size, combine=True), r) for r, size in enumerate(sizes)]
+    doubling = [(message(case, sizes[r]), r) for r in reversed(bits)]
+    return _rounds(case, message(case, n, combine=True), halving + doubling, message(case, n))
+
+
+def _allgather(case: Case) -> int:
+    n, extra = case.message_bytes, case.ranks - power_below(case.ranks)
+    sizes = [((1 << r) + min(1 << r, extra)) * n for r in range(case.log2_ranks)]
+    rounds = [(message(case, size), r) for r, size in enumerate(sizes)]
+    return _rounds(case, message(case, n), rounds, message(case, (case.ranks - 1) * n))
+
+
+def _reduce_scatter(case: Case) -> int:
+    n, extra = case.message_bytes, case.ranks - power_below(case.ranks)
+    block = block_bytes(n, case.ranks)
+    sizes = [((1 << r) + min(1 << r, extra)) * block for r in range(case.log2_ranks)]
+    rounds = [(message(case, size, combine=True), r) for r, size in enumerate(sizes)]
+    return _rounds(case, message(case, n, combine=True), rounds[::-1], message(case, block))
+
+
+def _dissemination(case: Case) -> int:
+    return in_a_row([message(case, case.message_bytes)] * rounds_of(case.ranks))
+
+
+def _bruck(case: Case) -> int:
+    distances = [1 << r for r in range(rounds_of(case.ranks))]
+    blocks = [min(distance, case.ranks - distance) for distance in distances]
+    return in_a_row([message(case, b * case.message_bytes) for b in blocks])
+
+
+def _ring(case: Case, size: int) -> int:
+    one = message(case, size)
+    return (case.ranks - 2) * max(one.time, one.gap) + one.time
+
+
+def _ring_allreduce(case: Case) -> int:
+    block = block_bytes(case.message_bytes, case.ranks)
+    one = message(case, block, combine=True)
+    return (case.ranks - 1) * max(one.time, one.gap) + _ring(case, block)
+
+
+_FORMS: dict[str, Callable[[Case], int]] = {
+    "binomial_broadcast": _broadcast,
+    "binomial_reduce": _reduce,
+    "bruck_allgather": _bruck,
+    "butterfly": _butterfly,
+    "dissemination_barrier": _dissemination,
+    "rabenseifner_allreduce": _rabenseifner,
+    "recursive_doubling_allgather": _allgather,
+    "recursive_doubling_allreduce": _doubling,
+    "recursive_doubling_barrier": partial(_doubling, combine=False),
+    "recursive_halving_reduce_scatter": _reduce_scatter,
+    "reduce_broadcast_allreduce": partial(_reduce_and_broadcast, combine=True),
+    "ring_allgather": lambda case: _ring(case, case.message_bytes),
+    "ring_allreduce": _ring_allreduce,
+    "scatter_allgather_broadcast": _scatter_allgather,
+    "tree_barrier": partial(_reduce_and_broadcast, combine=False),
+}

@@ -1,0 +1,208 @@
+"""Which independent delays a case has, for the recursion over levels; or why it has other noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..algorithms import Butterfly
+from ..case import Case, check_case
+from ..fields import Dataclass, check_choice, check_integer, frozen_dataclass, shorten
+from ..units import TICKS_PER_SECOND, Seconds, to_ticks
+
+Floats = npt.NDArray[np.float64]
+Ticks = npt.NDArray[np.int64]
+
+MOST_ROUNDS = 62
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one draw of noise adds, in whole ticks.
+
+    A delay X that is `delay` with `probability`, and 0 otherwise.
+    """
+
+    delay: Any
+    probability: float = 1.0
+
+    def survival(self, ticks: Any) -> Floats:
+        """P(X > ticks), for whole numbers of ticks from -1."""
+        at = np.asarray(ticks, dtype=np.int64)
+        # Half way between two ticks: no rounding of t decides on which side of an atom it is.
+        beyond = self.delay.survival((np.maximum(at, 0) + 0.5) / TICKS_PER_SECOND)
+        return np.where(at < 0, 1.0, np.where(at < self.longest, self.probability * beyond, 0.0))
+
+    @property
+    def longest(self) -> int:
+        """The longest X, in ticks."""
+        return int(self.delay.longest_ticks()) if self.probability > 0 else 0
+
+    @property
+    def typical(self) -> int:
+        """The size of a delay where there is one, in ticks from 1: what a grid has to resolve."""
+        middle = float(np.asarray(self.delay.quantile(0.5)))
+        seconds = (
+            middle if middle > 0 else min(self.delay.expected(), self.longest / TICKS_PER_SECOND)
+        )
+        return max(1, min(round(seconds * TICKS_PER_SECOND), self.longest))
+
+    @property
+    def atoms(self) -> tuple[Ticks, Floats] | None:
+        """Values in ticks and their probabilities, where X has at most two; else None."""
+        kind = getattr(self.delay, "kind", "")
+        if kind == "fixed":
+            value, chance = to_ticks(self.delay.value), self.probability
+        elif kind == "bernoulli":
+            value = to_ticks(self.delay.duration)
+            chance = self.probability * self.delay.probability
+        else:
+            return None
+        values, chances = np.array([0, value], dtype=np.int64), np.array([1 - chance, chance])
+        kept = chances > 0
+        if value == 0 or kept.sum() < 2:
+            only = value if kept[1] else 0
+            return np.array([only], dtype=np.int64), np.ones(1)
+        return values, chances
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The independent delays of one collective of K rounds, each a list of parts that add up.
+
+    `start`: before the first send. `send`: at each of the K sends, of the sender's CPU.
+    `message`: of each message under way. `receive`: at each of the K receives. `transit`, in
+    ticks: what only the partner's data needs; all that both need is left out here.
+    """
+
+    rounds: int
+    transit: int = 0
+    start: Sequence[Part] = field(default=())
+    send: Sequence[Part] = field(default=())
+    message: Sequence[Part] = field(default=())
+    receive: Sequence[Part] = field(default=())
+
+    @property
+    def parts(self) -> list[Part]:
+        """All of them."""
+        return [*self.start, *self.send, *self.message, *self.receive]
+
+    def at_level(self, level: int) -> list[Part]:
+        """What a rank's CPU draws between its data of a level and its send from there."""
+        got = self.start if level == 0 else self.receive
+        return [*got, *(self.send if level < self.rounds else ())]
+
+    @property
+    def longest(self) -> int:
+        """A bound of any time, in ticks."""
+        each = (*self.send, *self.message, *self.receive)
+        once = sum(part.longest for part in self.start)
+        return once + self.rounds * (self.transit + sum(part.longest for part in each))
+
+
+@frozen_dataclass()
+class StepModel(Dataclass):
+    """2^K ranks whose every step takes L and a random delay, without a case (HM18, AGV05).
+
+    Parameters
+    ----------
+    rounds : int
+        K, from 0 to 62.
+    round_time : float or str
+        L, a whole round without noise, seconds.
+    delay, probability
+        The delay of a step is drawn from `delay`, a distribution such as `Bernoulli`, with this
+        probability, and else 0.
+    at : "receive" or "send"
+        Whether a step's delay is after the wait for the partner, or before the send.
+    transit : float or str
+        The part of L that only the partner's data needs. 0: both wait L, as in the papers.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range.
+    """
+
+    rounds: int
+    round_time: Seconds
+    delay: Any = None
+    probability: float = 1.0
+    at: Literal["receive", "send"] = "receive"
+    transit: Seconds = Seconds(0.0)
+
+    def __post_init__(self) -> None:
+        check_integer(self.rounds, "rounds", 0, MOST_ROUNDS)
+        if not all(hasattr(self.delay, name) for name in ("survival", "quantile", "longest_ticks")):
+            raise ValueError(
+                f"delay must be a distribution such as Bernoulli(...), got {shorten(self.delay)}"
+            )
+        if not 0 <= self.probability <= 1:
+            raise ValueError(f"probability must be from 0 to 1, got {shorten(self.probability)}")
+        check_choice(self.at, "at", ("receive", "send"))
+        if self.transit > self.round_time:
+            raise ValueError(
+                f"transit must be at most round_time = {self.round_time} s, got {self.transit}"
+            )
+
+
+def draws_of(what: Case | StepModel) -> tuple[Draws, int]:
+    """The delays, and the time that every rank needs besides them and transits, in ticks."""
+    if isinstance(what, StepModel):
+        way = to_ticks(what.transit)
+        part = (Part(what.delay, what.probability),)
+        draws = Draws(what.rounds, way, **{what.at: part})  # type: ignore[arg-type]
+        return draws, what.rounds * (to_ticks(what.round_time) - way)
+    case = check_case(what)
+    _check(case)
+    costs = case.costs
+    at_send = _sources_of(case, "step", lambda source: source.at == "send")
+    at_receive = _sources_of(case, "step", lambda source: source.at == "receive")
+    draws = Draws(
+        case.log2_ranks,
+        costs.transit,
+        start=_acting(at_send + at_receive, "compute") if case.work else (),
+        send=_acting(at_send, "communication"),
+        message=_acting(_sources_of(case, "message", lambda _: True), "communication"),
+        receive=_acting(at_receive, "communication"),
+    )
+    both = costs.send + costs.receive + costs.combine
+    return draws, to_ticks(case.work) + case.log2_ranks * both
+
+
+def _sources_of(case: Case, kind: str, rule: Callable[[Any], bool]) -> list[Any]:
+    return [source for source in case.noise if source.kind == kind and rule(source)]
+
+
+def _acting(sources: list[Any], phase: str) -> tuple[Part, ...]:
+    acting = (s for s in sources if getattr(s, "during", "all") in ("all", phase))
+    return tuple(Part(s.delay, s.probability) for s in acting)
+
+
+def _check(case: Case) -> None:
+    algorithm = case.algorithm
+    plain = isinstance(algorithm, Butterfly) and not algorithm.levels(case.ranks)
+    if not plain or algorithm.forwards(case.ranks) or algorithm.on_demand is not None:
+        raise ValueError(
+            f"algorithm must be a Butterfly without redundant exchanges for this recursion, got "
+            f"{shorten(algorithm)}"
+        )
+    if case.ranks & (case.ranks - 1):
+        raise ValueError(f"ranks must be a power of two for this recursion, got {case.ranks}")
+    if case.cycles != 1:
+        raise ValueError(f"cycles must be 1 for this recursion, got {case.cycles}")
+    for source in case.noise:
+        name = type(source).__name__
+        if source.kind not in ("step", "message"):
+            raise ValueError(
+                f"noise must hold StepNoise and MessageNoise only for this recursion, got {name}"
+            )
+        source_: Any = source
+        if source_.shared is not False:
+            raise ValueError(f"shared must be False for this recursion (in {name})")
+        if source_.begin != 0 or source_.end is not None:
+            raise ValueError(f"begin must be 0 and end None for this recursion (in {name})")

@@ -1,0 +1,285 @@
+"""Laws of times: exactly on a lattice of few values, or between two bounds on a mesh.
+
+Sums of Bernoulli delays and of fixed times lie on the lattice ``m D + j c`` (`Lattice`); any other
+time is kept between two that are known, every rounding going down or up (`Bracket`). Both have the
+same methods. Both tails keep their relative accuracy, however small: neither 1 - F nor F is ever
+made from the other where it is the smaller one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .delays import Floats, Part, Ticks
+from .mesh import Mesh
+
+MOST_VALUES = 50_000
+_HALF = -np.log(2.0)
+_TINY = -600.0  # logarithms below: 1 - exp(x) is 1
+
+
+def _complement(log: Floats) -> Floats:
+    """log(1 - exp(x)) for x <= 0."""
+    with np.errstate(divide="ignore"):
+        near = np.log(-np.expm1(np.maximum(log, -1.0)))
+        return np.where(log > -1.0, near, np.log1p(-np.exp(log)))
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A time of few values: `values` rising, in ticks; log P(T <= value) and log P(T > value)."""
+
+    values: Ticks
+    log_cdf: Floats
+    log_survival: Floats
+
+    exact = True
+
+    @classmethod
+    def at(cls, tick: int = 0) -> Lattice:
+        """A time that is known."""
+        return cls(np.array([tick], dtype=np.int64), np.zeros(1), np.full(1, -np.inf))
+
+    @classmethod
+    def of(cls, values: Ticks, survival: Floats) -> Lattice:
+        """A time of these values, of which P(T > value) is known."""
+        with np.errstate(divide="ignore"):
+            log = np.log(survival)
+        return cls(values, _complement(log), log)
+
+    def _at(self, ticks: Any) -> tuple[Floats, Floats]:
+        index = np.searchsorted(self.values, ticks, side="right") - 1
+        before = index < 0
+        index = np.maximum(index, 0)
+        return (
+            np.where(before, -np.inf, self.log_cdf[index]),
+            np.where(before, 0.0, self.log_survival[index]),
+        )
+
+    def later(self, ticks: int) -> Lattice:
+        """T + ticks."""
+        return Lattice(self.values + ticks, self.log_cdf, self.log_survival)
+
+    def plus(self, part: Part) -> Lattice:
+        """T + X for an independent X of at most two values."""
+        atoms = part.atoms
+        if atoms is None:
+            raise ValueError("a lattice takes delays of at most two values")
+        values = np.unique(np.concatenate([self.values + shift for shift in atoms[0]]))
+        if len(values) > MOST_VALUES:
+            raise OverflowError(f"more than {MOST_VALUES} values")
+        cdf = survival = np.full(len(values), -np.inf)
+        for shift, chance in zip(*atoms, strict=True):
+            below, above = self._at(values - shift)
+            cdf = np.logaddexp(cdf, below + np.log(chance))
+            survival = np.logaddexp(survival, above + np.log(chance))
+        return _settled_lattice(values, cdf, survival)
+
+    def maximum(self, other: Lattice) -> Lattice:
+        """The later of two independent times: F1 F2, and 1 - F1 F2 = S1 + F1 S2."""
+        values = np.union1d(self.values, other.values)
+        (f1, s1), (f2, s2) = self._at(values), other._at(values)
+        kept = f1 + f2 > -np.inf
+        with np.errstate(invalid="ignore"):
+            survival = np.logaddexp(s1, f1 + s2)
+        return _settled_lattice(values[kept], (f1 + f2)[kept], survival[kept])
+
+    def convolve(self, other: Lattice) -> Lattice:
+        """The sum of two independent times."""
+        values = np.unique(np.add.outer(self.values, other.values))
+        if len(values) > MOST_VALUES:
+            raise OverflowError(f"more than {MOST_VALUES} values")
+        cdf = survival = np.full(len(values), -np.inf)
+        for shift, log in zip(self.values, self._log_masses(), strict=True):
+            if log > -np.inf:
+                below, above = other._at(values - shift)
+                cdf = np.logaddexp(cdf, below + log)
+                survival = np.logaddexp(survival, above + log)
+        return _settled_lattice(values, cdf, survival)
+
+    def _log_masses(self) -> Floats:
+        """log P(T = value), from whichever of F and 1 - F is the smaller there."""
+        below = np.exp(np.append(-np.inf, self.log_cdf))
+        above = np.exp(np.append(0.0, self.log_survival))
+        masses = np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(masses, 0.0))
+
+    def largest_of(self, count: int) -> Lattice:
+        """The latest of `count` independent times."""
+        with np.errstate(invalid="ignore"):
+            cdf = count * self.log_cdf
+        few = np.where(self.log_survival < _TINY, self.log_survival + np.log(count), 0.0)
+        survival = np.where(self.log_survival < _TINY, few, _complement(cdf))
+        return _settled_lattice(self.values, cdf, np.minimum(survival, 0.0))
+
+    def survival(self, ticks: Any) -> tuple[Floats, Floats]:
+        """Bounds of P(T > ticks); here they are equal."""
+        exact = np.exp(self._at(np.asarray(ticks, dtype=np.int64))[1])
+        return exact, exact
+
+    def middle(self, ticks: Any) -> Floats:
+        """P(T > ticks)."""
+        return self.survival(ticks)[0]
+
+    def cdf(self, ticks: Any) -> tuple[Floats, Floats]:
+        """Bounds of P(T <= ticks); here they are equal."""
+        exact = np.exp(self._at(np.asarray(ticks, dtype=np.int64))[0])
+        return exact, exact
+
+    def exceeded(self, share: Any) -> tuple[Floats, Floats]:
+        """Bounds of the smallest t with P(T > t) <= share, in ticks; here they are equal."""
+        with np.errstate(divide="ignore"):
+            log = np.log(np.asarray(share, dtype=float))
+        index = np.searchsorted(-self.log_survival, -log, side="left")
+        exact = self.values[np.minimum(index, len(self.values) - 1)].astype(float)
+        return exact, exact
+
+    def exceeded_middle(self, share: Any) -> Floats:
+        """The smallest t with P(T > t) <= share, in ticks."""
+        return self.exceeded(share)[0]
+
+    def mean(self) -> tuple[float, float]:
+        """Bounds of the mean, in ticks; here they are equal."""
+        gaps = np.diff(self.values).astype(float)
+        exact = float(self.values[0]) + float(np.sum(gaps * np.exp(self.log_survival[:-1])))
+        return exact, exact
+
+
+def _settled_lattice(values: Ticks, cdf: Floats, survival: Floats) -> Lattice:
+    """The larger of the two is made from the smaller one, which is the accurate one."""
+    cdf, survival = np.minimum(cdf, 0.0), np.minimum(survival, 0.0)
+    upper = survival < _HALF
+    cdf = np.where(upper, _complement(survival), cdf)
+    survival = np.where(upper, survival, _complement(cdf))
+    return Lattice(values, cdf, survival)
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A time T with V <= T <= W for two times on the nodes of a mesh.
+
+    `low` and `high` are P(V > node) and P(W > node), each accurate in relative terms; W may be
+    beyond the last node. Transforms are allowed for; what other rounding does to the bounds is of
+    the order of 1e-12 of themselves.
+    """
+
+    mesh: Mesh
+    low: Floats
+    high: Floats
+
+    exact = False
+
+    @classmethod
+    def at(cls, mesh: Mesh) -> Bracket:
+        """Time 0."""
+        nothing = np.zeros(len(mesh.nodes))
+        return cls(mesh, nothing, nothing)
+
+    @classmethod
+    def of(cls, mesh: Mesh, part: Part) -> Bracket:
+        """One delay: each node has what the real delay has there."""
+        high = part.survival(mesh.nodes)
+        low = np.append(part.survival(mesh.nodes[1:] - 1), 0.0)  # P(X >= next node)
+        return cls(mesh, low, high)
+
+    def plus(self, other: Bracket) -> Bracket:
+        """The sum of two independent times."""
+        return self._both(
+            _survival_of_sum(self.mesh, self.low, other.low, up=False),
+            _survival_of_sum(self.mesh, self.high, other.high, up=True),
+        )
+
+    def later(self, ticks: int) -> Bracket:
+        """T + ticks."""
+        if ticks == 0:
+            return self
+        nodes = self.mesh.nodes
+        up = np.searchsorted(nodes, nodes - ticks, side="right") - 1
+        high = np.where(up < 0, 1.0, self.high[np.maximum(up, 0)])
+        # Rounded down, V + ticks > node means V + ticks >= the next node.
+        down = np.searchsorted(nodes, nodes[1:] - ticks, side="left") - 1
+        low = np.where(down < 0, 1.0, self.low[np.maximum(down, 0)])
+        return self._both(np.append(low, 0.0), high)
+
+    def maximum(self, other: Bracket) -> Bracket:
+        """The later of two independent times."""
+        return self._both(
+            self.low + other.low * (1 - self.low), self.high + other.high * (1 - self.high)
+        )
+
+    def largest_of(self, count: int) -> Bracket:
+        """The latest of `count` independent times."""
+        return self._both(
+            _survival_of_largest(self.low, count), _survival_of_largest(self.high, count)
+        )
+
+    def _both(self, low: Floats, high: Floats) -> Bracket:
+        return Bracket(self.mesh, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
+
+    def survival(self, ticks: Any) -> tuple[Floats, Floats]:
+        """Bounds of P(T > ticks)."""
+        index = np.searchsorted(self.mesh.nodes, ticks, side="right") - 1
+        before, index = index < 0, np.maximum(index, 0)
+        return np.where(before, 1.0, self.low[index]), np.where(before, 1.0, self.high[index])
+
+    def middle(self, ticks: Any) -> Floats:
+        """P(T > ticks) without the first-order error of the bounds, which are of both signs."""
+        between = np.interp(ticks, *self._middles)
+        low, high = self.survival(ticks)
+        return np.clip(between, low, high)
+
+    def exceeded_middle(self, share: Any) -> Floats:
+        """The t, in ticks, with P(T > t) = share, likewise."""
+        at, survival = self._middles
+        between = np.interp(-np.asarray(share, dtype=float), -survival, at)
+        low, high = self.exceeded(share)
+        return np.clip(between, low, high)
+
+    @cached_property
+    def _middles(self) -> tuple[Floats, Floats]:
+        """V and W step at nodes; on average they are right half way between two."""
+        nodes = self.mesh.nodes.astype(float)
+        return (nodes[1:] + nodes[:-1]) / 2, ((self.low + self.high) / 2)[:-1]
+
+    def cdf(self, ticks: Any) -> tuple[Floats, Floats]:
+        """Bounds of P(T <= ticks)."""
+        low, high = self.survival(ticks)
+        return 1 - high, 1 - low
+
+    def exceeded(self, share: Any) -> tuple[Floats, Floats]:
+        """Bounds of the smallest t with P(T > t) <= share, in ticks."""
+        return self._first(self.low, share), self._first(self.high, share)
+
+    def _first(self, side: Floats, share: Any) -> Floats:
+        nodes = self.mesh.nodes
+        index = np.searchsorted(-side, -np.asarray(share, dtype=float))
+        return nodes[np.minimum(index, len(nodes) - 1)].astype(float)
+
+    def mean(self) -> tuple[float, float]:
+        """Bounds of the mean, in ticks."""
+        gaps = np.diff(self.mesh.nodes).astype(float)
+        beyond = max(self.mesh.most - int(self.mesh.nodes[-1]), 0) * self.high[-1]
+        return float(gaps @ self.low[:-1]), float(gaps @ self.high[:-1] + beyond)
+
+
+def _survival_of_sum(mesh: Mesh, a: Floats, b: Floats, *, up: bool) -> Floats:
+    """P(A + B > node). What is 0 is kept apart: it may be nearly all, and drown the rest."""
+    both, beyond = mesh.sum(_positive(a), _positive(b), up=up)
+    beyond += a[0] * b[-1] + a[-1] * (b[0] - b[-1])  # of one of them already
+    later = np.cumsum(np.append(beyond, both[:0:-1]))[::-1]
+    return (1 - a[0]) * b + (1 - b[0]) * a + later
+
+
+def _positive(survival: Floats) -> Floats:
+    """Probabilities of the nodes above 0."""
+    return np.append(0.0, survival[:-1] - survival[1:])
+
+
+def _survival_of_largest(survival: Floats, count: int) -> Floats:
+    with np.errstate(divide="ignore"):
+        return -np.expm1(count * np.log1p(-survival))
