@@ -51,7 +51,7 @@ def test_a_curve_without_a_unit_is_told(tmp_path):
         path.write_text(f"{head}\n{rows}\n")
         read_curves([path], unit=unit)
 
-    text = "^curve.csv, line 2: latency is 14.2 s, .*: name the column latency_us, or give --unit"
+    text = "^curve.csv, line 2: latency is 14.2 s, .*: name the column latency_us, or give the unit"
     with pytest.warns(jf.LongTimeWarning, match=text) as w:
         read("ranks,latency", "16,14.2\n8192,62")
     assert len(w) == 1

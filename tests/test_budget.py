@@ -14,12 +14,10 @@ from scipy import optimize, stats
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.inference import Question, budget, over_delays, tell
-from jitterfly.inference.budget import tabulated
-from jitterfly.inference.hits import any_hit, one_rank
-from jitterfly.inference.search import crossing
-from jitterfly.inference.simulated import UNIT, extra
+from jitterfly.inference import Question, budget, budget_report, over_delays
+from jitterfly.inference.budget import crossing, tabulated_budget
 from jitterfly.inference.thinning import thinned
+from jitterfly.inference.worst_path import UNIT, any_hit, one_rank_tail, simulated_extra
 from jitterfly.measured import Detours, Measured, noisefile
 
 STEP, DELAY = "3.45us", "14us"
@@ -44,15 +42,15 @@ def test_states():
 @pytest.mark.parametrize(
     ("fields", "what"),
     [
-        ({"ranks": 100}, "--ranks must be a power of two"),
-        ({"ranks": 1}, "--ranks must be at least 2"),
-        ({"ranks": 2**21}, "--ranks must be a power of two from 1 to 2^20"),
-        ({"latency": "0us"}, "--latency must be a time above 0"),
-        ({"delay": 0.0}, "--delay must be a time above 0"),
-        ({"delay": 1e-14}, "--delay must be more than 0.5 ps"),
-        ({"step": "-1us"}, "--step must be a time"),
-        ({"rank": "all"}, "--rank must be one of 'last', 'mean'"),
-        ({"statistic": "p42"}, "--statistic must be one of"),
+        ({"ranks": 100}, "ranks must be a power of two"),
+        ({"ranks": 1}, "ranks must be at least 2"),
+        ({"ranks": 2**21}, "ranks must be a power of two from 1 to 2^20"),
+        ({"latency": "0us"}, "latency must be a time above 0"),
+        ({"delay": 0.0}, "delay must be a time above 0"),
+        ({"delay": 1e-14}, "delay must be more than 0.5 ps"),
+        ({"step": "-1us"}, "step must be a time"),
+        ({"rank": "all"}, "rank must be one of 'last', 'mean'"),
+        ({"statistic": "p42"}, "statistic must be one of"),
     ],
 )
 def test_bad_questions(fields, what):
@@ -62,9 +60,9 @@ def test_bad_questions(fields, what):
 
 
 def test_bad_options():
-    with pytest.raises(ValueError, match=r"--precision must be from 0\.0001 to 0\.5"):
+    with pytest.raises(ValueError, match=r"precision must be from 0\.0001 to 0\.5"):
         budget(ASKED, precision=0.9)
-    with pytest.raises(ValueError, match="--seed must be an integer"):
+    with pytest.raises(ValueError, match="seed must be an integer"):
         budget(ASKED, seed=-1)
     with pytest.raises(ValueError, match="confidence must be above 0"):
         budget(ASKED, confidence=1.0)
@@ -97,7 +95,7 @@ def test_mean_rank_is_exact(limit, statistic):
     found = budget(question)
     assert found.how == "exact"
     p = found.probability.value
-    above = one_rank(p, 13)
+    above = one_rank_tail(p, 13)
     if statistic == "mean":
         assert above.sum() == pytest.approx(question.room, rel=1e-8)
     else:
@@ -120,18 +118,18 @@ def test_hits_that_do_not_meet_are_exact():
 def test_always_and_never():
     never = budget(Question(8192, "40us", STEP, DELAY))
     assert (never.state, never.probability.value) == ("never", 0.0)
-    assert "impossible" in tell.answer(never)[0]
-    assert "44.85 µs without any" in tell.answer(never)[0]
+    assert "impossible" in budget_report(never)[0]
+    assert "44.85 µs without any" in budget_report(never)[0]
     always = budget(Question(8192, "230us", STEP, DELAY))
     assert (always.state, always.probability.value) == ("always", 1.0)
-    assert "always met" in tell.answer(always)[0]
-    assert "226.9 µs" in tell.answer(always)[0]
+    assert "always met" in budget_report(always)[0]
+    assert "226.9 µs" in budget_report(always)[0]
 
 
 def test_no_room_and_a_tick_of_it():
     just = budget(Question(8192, "44.85us", STEP, DELAY))
     assert (just.state, just.probability.value) == ("never", 0.0)
-    assert "only without any noise" in tell.answer(just)[0]
+    assert "only without any noise" in budget_report(just)[0]
     for rank, steps in (("last", 12 * 2**12), ("mean", 2**12 - 1)):
         found = budget(Question(4096, "41.400001us", STEP, "100s", rank))
         assert found.how == "exact"
@@ -181,16 +179,16 @@ def test_precision_is_reached():
         p = found.probability
         assert found.how == "simulated"
         assert (p.high - p.low) / 2 / p.value < 1.3 * precision
-        table = tabulated(question).probability
+        table = tabulated_budget(question).probability
         assert p.low < table.high
         assert table.low < p.high
-        hits = extra(256, jf.Fixed(UNIT), p.value, found.realizations, seed=1)
+        hits = simulated_extra(256, jf.Fixed(UNIT), p.value, found.realizations, seed=1)
         assert hits.mean() == pytest.approx(question.room, rel=0.02)
 
 
 def test_the_example():
     """The question of the documentation, from the table: between 1.7 and 1.9 %."""
-    found = tabulated(ASKED)
+    found = tabulated_budget(ASKED)
     assert found.how == "tabulated"
     assert 0.017 < found.probability.low < found.probability.value < found.probability.high < 0.019
 
@@ -260,7 +258,7 @@ def test_measured_noise_without_room(tmp_path):
     exact = -math.expm1(math.log(0.9) / (6 * 64))  # no hit in nine of ten
     assert share.state == "at most"
     assert share.probability.low < exact < share.probability.high
-    with pytest.raises(ValueError, match="--precision must be from"):
+    with pytest.raises(ValueError, match="precision must be from"):
         thinned(path, 64, "40us", STEP, precision=7.0)
 
 
@@ -269,7 +267,9 @@ def test_measured_noise_always_and_never(tmp_path):
     assert thinned(path, 64, "20us", STEP).state == "never"
     assert thinned(path, 64, "1ms", STEP).state == "always"
     tail = thinned(path, 64, "30us", STEP, statistic="p90", precision=0.2)
-    hits = UNIT * extra(64, jf.Empirical(file=str(path)), tail.probability.value, 4000, seed=77)
+    hits = UNIT * simulated_extra(
+        64, jf.Empirical(file=str(path)), tail.probability.value, 4000, seed=77
+    )
     assert (hits > 30e-6 - 6 * 3.45e-6).mean() == pytest.approx(0.1, abs=0.03)
 
 

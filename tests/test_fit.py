@@ -16,20 +16,25 @@ from scipy import optimize, stats
 import jitterfly as jf
 from jitterfly import theory
 from jitterfly.cli import main
-from jitterfly.inference import Curve, fit, quadratic, read_curves
-from jitterfly.inference.hits import any_hit, one_rank, pairs
-from jitterfly.inference.model import make_model
-from jitterfly.inference.quadratic import Sums
-from jitterfly.inference.simulated import UNIT, extra
-from jitterfly.inference.table import MOST_ROUNDS, table
-from jitterfly.inference.words import report
+from jitterfly.inference import Curve, fit, fit_report, read_curves
+from jitterfly.inference.least_squares import Sums, best_parameters, scales_within
+from jitterfly.inference.models import make_model
+from jitterfly.inference.worst_path import (
+    SHIPPED_ROUNDS,
+    UNIT,
+    any_hit,
+    hit_table,
+    one_rank_tail,
+    pairs_of_steps,
+    simulated_extra,
+)
 
 STEP, DELAY = 3.45e-6, 14e-6
 HM18 = Path(__file__).parents[1] / "sweeps" / "data" / "hm18_4096.csv"
 
 
 def told(found):
-    return "\n".join(report(found))
+    return "\n".join(fit_report(found))
 
 
 def model_curve(rounds, p, rank="last", step=STEP, delay=DELAY):
@@ -46,13 +51,13 @@ def test_one_rank_is_the_recursion():
     for _ in range(13):
         before = np.concatenate([np.zeros((4, 1)), below[:, :-1]], axis=1)
         below = (1 - p[:, None]) * below**2 + p[:, None] * before**2
-    np.testing.assert_allclose(one_rank(p, 13), 1 - below, rtol=1e-9, atol=1e-12)
-    assert one_rank(1e-9, 13)[0] == pytest.approx((2**13 - 1) * 1e-9, rel=1e-5)
+    np.testing.assert_allclose(one_rank_tail(p, 13), 1 - below, rtol=1e-9, atol=1e-12)
+    assert one_rank_tail(1e-9, 13)[0] == pytest.approx((2**13 - 1) * 1e-9, rel=1e-5)
 
 
 def test_one_rank_is_that_of_the_theory():
     model = theory.StepModel(12, STEP, jf.Fixed(DELAY), 0.01)
-    mine = 12 * STEP + DELAY * one_rank(0.01, 12).sum()
+    mine = 12 * STEP + DELAY * one_rank_tail(0.01, 12).sum()
     assert theory.one_rank(model).mean() == pytest.approx(mine, rel=1e-9)
 
 
@@ -70,7 +75,7 @@ def four_ranks(p):
 
 @pytest.mark.parametrize("p", [1e-3, 0.05, 0.3, 0.8])
 def test_table_of_four_ranks_is_exact(p):
-    known, exact = table(2), four_ranks(p)
+    known, exact = hit_table(2), four_ranks(p)
     assert known.above(0, p) == pytest.approx(exact[0], rel=1e-12)
     n = known.realizations
     # Interpolation between the p of the table adds little to its error.
@@ -83,23 +88,25 @@ def test_table_of_four_ranks_is_exact(p):
 @pytest.mark.parametrize("p", [3e-4, 0.013, 0.2])
 def test_table_agrees_with_other_noise(rounds, p):
     count = 300 if rounds > 7 else 3000
-    hits = extra(2**rounds, jf.Fixed(UNIT), p, count, seed=99)
+    hits = simulated_extra(2**rounds, jf.Fixed(UNIT), p, count, seed=99)
     more = np.maximum(hits - 1, 0)
-    error = math.hypot(more.std() / math.sqrt(count), float(table(rounds).error(p)))
+    error = math.hypot(more.std() / math.sqrt(count), float(hit_table(rounds).error(p)))
     mean = float(any_hit(p, rounds)) + more.mean()
     # A curve through the table's p misses what lies between by up to 0.3 %.
-    assert abs(mean - float(table(rounds).mean(p))) < TWO_SIDED * max(error, 1e-4) + 3e-3 * mean
+    assert abs(mean - float(hit_table(rounds).mean(p))) < TWO_SIDED * max(error, 1e-4) + 3e-3 * mean
 
 
 def test_tables_rise_and_end_at_every_step():
     p = np.exp(np.linspace(math.log(1e-9), 0, 400))
-    for rounds in range(1, MOST_ROUNDS + 1):
-        mean = table(rounds).mean(p)
+    for rounds in range(1, SHIPPED_ROUNDS + 1):
+        mean = hit_table(rounds).mean(p)
         assert (np.diff(mean) > -1e-9).all()
         assert mean[-1] == pytest.approx(rounds)
         rare = 1e-4 / (rounds * 2**rounds)
-        assert table(rounds).mean(rare) == pytest.approx(rare * rounds * 2**rounds, rel=1e-3)
-    assert table(2).above(1, 1e-6) == pytest.approx(1e-12 * pairs(2), rel=0.6)  # about 25 events
+        assert hit_table(rounds).mean(rare) == pytest.approx(rare * rounds * 2**rounds, rel=1e-3)
+    assert hit_table(2).above(1, 1e-6) == pytest.approx(
+        1e-12 * pairs_of_steps(2), rel=0.6
+    )  # about 25 events
 
 
 # --- least squares with two parameters from 0
@@ -117,7 +124,7 @@ def some_sums(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_best_is_that_of_scipy(seed):
     sums, weight, k, m, y = some_sums(seed)
-    step, scale, misfit = quadratic.best(sums, None, None)
+    step, scale, misfit = best_parameters(sums, None, None)
     for i in range(5):
         root = np.sqrt(weight)
         a, rest = optimize.nnls(np.stack([root * k, root * m[i]], axis=1), root * y)
@@ -129,13 +136,13 @@ def test_best_is_that_of_scipy(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_ranges_are_those_of_a_search(seed, known):
     sums, *_ = some_sums(seed)
-    _, _, misfit = quadratic.best(sums, known, None)
+    _, _, misfit = best_parameters(sums, known, None)
     limit = float(misfit.min()) + 2.0
-    low, high = quadratic.scales_within(sums, limit, known)
+    low, high = scales_within(sums, limit, known)
     grid = np.linspace(0, 30, 30_001)
     for i in range(5):
         one = Sums(*(part[i : i + 1] for part in sums))
-        least = np.array([quadratic.best(one, known, d)[2][0] for d in grid[::10]])
+        least = np.array([best_parameters(one, known, d)[2][0] for d in grid[::10]])
         within = grid[::10][least <= limit]
         if len(within) == 0:
             assert misfit[i] > limit - 0.1
@@ -212,14 +219,14 @@ def test_exact_curve_gives_its_values():
 def test_exponential_model():
     rounds = np.arange(1, 9)
     y = np.array([
-        k * 2e-6 + 5e-6 * extra(2**k, jf.Exponential(UNIT), 1.0, 2000, seed=3).mean()
+        k * 2e-6 + 5e-6 * simulated_extra(2**k, jf.Exponential(UNIT), 1.0, 2000, seed=3).mean()
         for k in rounds
     ])  # fmt: skip
     found = fit(Curve(2**rounds, y, 0.01 * y), "exponential")
     assert found.verdict == "fit"
     assert found.step.low < 2e-6 < found.step.high
     assert found.scale.low < 5e-6 < found.scale.high
-    with pytest.raises(ValueError, match="--probability must not be given"):
+    with pytest.raises(ValueError, match="probability must not be given"):
         fit(found.curve, "exponential", probability=0.1)
 
 
@@ -378,7 +385,7 @@ def test_bad_files(tmp_path):
         read_curves([write(tmp_path, "ranks,latency\n")])
     with pytest.raises(ValueError, match="need a header such as `ranks,latency_us`"):
         read_curves([write(tmp_path, "2 4\n4 8\n")])
-    with pytest.raises(ValueError, match="--unit must be one of"):
+    with pytest.raises(ValueError, match="unit must be one of"):
         read_curves([HM18], unit="h")
     with pytest.raises(ValueError, match=r"4096 twice|each hold one curve"):
         read_curves([HM18, HM18])

@@ -222,7 +222,7 @@ def test_no_other_way_to_read():
         "files.py",  # the one way
         "measured/host.py", "memory.py", "bench/machine.py", "bench/capacity.py",  # Linux's
         "sweep/executors.py",
-        "inference/table.py", "report/page.py",  # files of the package
+        "inference/worst_path.py", "report/page.py",  # files of the package
         "report/times.py", "report/collect.py", "report/hsl09.py", "report/theory.py",  # its own
         "cli/network_study.py",
         "store/lock.py", "store/meta.py", "store/recordfile.py", "store/orphans.py",

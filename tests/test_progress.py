@@ -9,8 +9,7 @@ import pytest
 
 from jitterfly.cli import advise_line, main, progress
 from jitterfly.cli.progress import Phases
-from jitterfly.inference.simulated import watching
-from jitterfly.inference.table import make
+from jitterfly.inference.worst_path import simulate_hit_table, watching
 from jitterfly.measured import Detours, Measured, noisefile
 from jitterfly.report.network import network_study
 
@@ -153,13 +152,13 @@ def test_budget_of_a_delay_says_what_it_does(talkative, capsys):
 
 
 def test_fit_says_what_it_does(tmp_path, talkative, monkeypatch, capsys):
-    from jitterfly.inference import model
+    from jitterfly.inference import models
 
-    monkeypatch.setattr(model, "_BUDGET", 1e5)
-    model.simulated_mean.cache_clear()
+    monkeypatch.setattr(models, "_STEPS_PER_PROBABILITY", 1e5)
+    models.simulated_mean.cache_clear()
     (tmp_path / "curve.csv").write_text("ranks,latency_us\n2,4\n4,9\n8,14\n")
     assert main(["fit", str(tmp_path / "curve.csv"), "--model", "rare-exponential"]) == 0
-    model.simulated_mean.cache_clear()
+    models.simulated_mean.cache_clear()
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "curve 1 of 1, curve"
     assert any(line.startswith("rare-exponential delays on 2^3 ranks: ") for line in told)
@@ -169,7 +168,7 @@ def test_fit_says_what_it_does(tmp_path, talkative, monkeypatch, capsys):
 def test_a_table_is_one_phase():
     told = []
     with watching(lambda *how_far: told.append(how_far)):
-        table = make(4, 100, per_decade=2)
+        table = simulate_hit_table(4, 100, per_decade=2)
     names, done, totals = zip(*told, strict=True)
     assert set(names) == {"table of hits for 2^4 ranks"}
     assert set(totals) == {len(table.probabilities)}

@@ -9,7 +9,7 @@ from typing import Any
 from ..fields import shorten
 from ..syntax import read_noise
 from .fit import table as csv_table
-from .options import check_units, number, tell_of_wait, value
+from .options import check_units, naming_options, number, tell_of_wait, value
 from .output import add_json, print_json, written
 from .progress import Phases
 
@@ -18,6 +18,7 @@ _COLUMNS = (
     "rank", "statistic", "ranks", "latency_s", "step_s", "delay_s", "state", "p", "low", "high",
     "confidence", "how",
 )  # fmt: skip
+_PARAMETERS = ("ranks", "latency", "step", "delay", "rank", "statistic", "precision", "seed")
 
 EPILOG = """\
 example:
@@ -78,13 +79,20 @@ def _run(chosen: argparse.Namespace) -> None:
     if chosen.noise is not None:
         _measured(chosen, fields, options)
         return
-    from ..inference import Question, budget, curves_over_delays, tell
-    from ..inference.simulated import watching
+    from ..inference import (
+        Question,
+        budget,
+        budget_report,
+        curves_over_delays,
+        delays_table,
+        watching,
+    )
 
-    question = Question(delay=chosen.delay, **fields)
+    with naming_options(*_PARAMETERS):
+        question = Question(delay=chosen.delay, **fields)
     check_units(chosen, ("latency", "step", "delay"))
     tell_of_wait(question.rounds)
-    with Phases() as phases, watching(phases):
+    with naming_options(*_PARAMETERS), Phases() as phases, watching(phases):
         found = budget(question, **options)
     if chosen.json:
         with Phases() as phases, watching(phases):
@@ -95,12 +103,12 @@ def _run(chosen: argparse.Namespace) -> None:
         paths = written(chosen.out, names) if chosen.out is not None else []
         print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
         return
-    print("\n".join(tell.answer(found)), flush=True)
+    print("\n".join(budget_report(found)), flush=True)
     with Phases() as phases, watching(phases):
         phases("the curve over D")
         curves = curves_over_delays(question, options["confidence"])
     few = [curve[:: max(len(curve) // _ROWS, 1)] for curve in curves]
-    print("\n" + "\n".join(tell.over_delays(few)))
+    print("\n" + "\n".join(delays_table(few)))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write(found, curves, chosen.out))}")
 
@@ -108,7 +116,7 @@ def _run(chosen: argparse.Namespace) -> None:
 def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[str, Any]) -> None:
     if chosen.out is not None:
         raise ValueError("--out is for --delay: with --noise there is no curve over D")
-    from ..inference.simulated import watching
+    from ..inference import watching
     from ..inference.thinning import thinned
 
     table = read_noise(chosen.noise, "--noise")
@@ -118,7 +126,7 @@ def _measured(chosen: argparse.Namespace, fields: dict[str, Any], options: dict[
             "delays of one length"
         )
     check_units(chosen, ("latency", "step"))
-    with Phases() as phases, watching(phases):
+    with naming_options(*_PARAMETERS), Phases() as phases, watching(phases):
         phases(f"reading {chosen.noise}")
         found = thinned(Path(table["file"]), **fields, **options)
     if chosen.json:
@@ -139,7 +147,7 @@ def _rows(found: list[Any], curves: list[list[Any]]) -> list[tuple[Any, ...]]:
 
 def _write(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
     from ..files import write_whole
-    from ..inference.question import AT_MOST
+    from ..inference.budget import AT_MOST
     from ..plots import draw
 
     out.mkdir(parents=True, exist_ok=True)

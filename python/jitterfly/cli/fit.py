@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .options import check_units, number, size, tell_of_wait
+from .options import check_units, naming_options, number, size, tell_of_wait
 from .output import add_json, print_json, written
 from .progress import Phases
 
@@ -59,12 +59,11 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ..inference import fit, read_curves
-    from ..inference.simulated import watching
-    from ..inference.words import report
+    from ..inference import fit, fit_report, read_curves, watching
 
     bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
-    curves = read_curves(chosen.curve, rank=chosen.rank, message_bytes=bytes_, unit=chosen.unit)
+    with naming_options("unit"):
+        curves = read_curves(chosen.curve, rank=chosen.rank, message_bytes=bytes_, unit=chosen.unit)
     if chosen.series is not None:
         from ..fields import check_choice
 
@@ -74,7 +73,8 @@ def _run(chosen: argparse.Namespace) -> None:
         tell_of_wait(max(curve.rounds[-1] for curve in curves))
     check_units(chosen, ("step", "delay"))
     probability = chosen.probability
-    with Phases() as phases, watching(phases):
+    names = naming_options("model", "rank", "step", "delay", "probability")
+    with names, Phases() as phases, watching(phases):
         found = []
         for place, curve in enumerate(curves, 1):
             phases(f"curve {place} of {len(curves)}{f', {curve.name}' if curve.name else ''}")
@@ -93,7 +93,7 @@ def _run(chosen: argparse.Namespace) -> None:
         names = [] if chosen.out is None else written(chosen.out, _write(found, chosen.out))
         print_json("fit", fits=[_for_programs(one) for one in found], written=names)
         return
-    print("\n\n".join("\n".join(report(one)) for one in found))
+    print("\n\n".join("\n".join(fit_report(one)) for one in found))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write(found, chosen.out))}")
 

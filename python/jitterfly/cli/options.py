@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..backends import BACKENDS, backend_named
 from ..fields import check_integer, shorten
+from ..measured import FormatError
 from ..network import Network
 from ..noise import Noise
 from ..syntax import is_number, read_count, read_noise, read_pairs, read_size
 from ..units import warn_of_long
 from .output import tell
+
+_OPTIONS = {"message_bytes": "bytes"}  # of parameters whose options have other names
 
 
 def add_backend(parser: argparse.ArgumentParser) -> None:
@@ -77,9 +82,37 @@ def noises(texts: list[str]) -> list[dict[str, Any]]:
     return [read_noise(text, "--noise") for text in texts]
 
 
+@contextmanager
+def naming_options(*parameters: str) -> Iterator[None]:
+    """Errors of the library name options in the block.
+
+    A message that begins with one of the parameters begins with its option, and every parameter
+    in backticks, such as `clock_hz`, becomes one, such as --clock-hz.
+    """
+    try:
+        yield
+    except FormatError as error:
+        raise FormatError(error.file, error.line, _with_options(error.what, ())) from None
+    except ValueError as error:
+        text = _with_options(str(error), parameters)
+        if text == str(error):
+            raise
+        raise ValueError(text) from None
+
+
+def _with_options(text: str, parameters: Iterable[str]) -> str:
+    if text.split(" ", 1)[0] in parameters:
+        text = "--" + text
+
+    def option(parameter: re.Match[str]) -> str:
+        return "--" + _OPTIONS.get(parameter[1], parameter[1]).replace("_", "-")
+
+    return re.sub(r"`([a-z]+(?:_[a-z]+)*)`", option, text)
+
+
 def tell_of_wait(rounds: float) -> None:
     """Say that more ranks than the shipped tables have take a simulation first."""
-    from ..inference.table import is_shipped
+    from ..inference import is_shipped
 
     if not is_shipped(math.ceil(rounds)):
         told = f"no table for 2^{math.ceil(rounds)} ranks is shipped: making it may take minutes"

@@ -5,13 +5,19 @@ speak of HM18's model: a collective of K = log2(ranks) steps, each taking L on b
 delayed by noise with probability p.
 """
 
-from . import tell, words
-from .budget import budget, curves_over_delays, over_delays
-from .curve import Curve
-from .fit import fit
-from .found import Bounds, Fit
-from .question import Budget, Question
-from .read import read_curves
+from .budget import (
+    Budget,
+    Question,
+    budget,
+    budget_report,
+    curves_over_delays,
+    delays_table,
+    limit_in_words,
+    over_delays,
+)
+from .fit import Bounds, Fit, fit, fit_report
+from .scaling_curves import Curve, read_curves
+from .worst_path import is_shipped, watching
 
 __all__ = [
     "Bounds",
@@ -20,10 +26,14 @@ __all__ = [
     "Fit",
     "Question",
     "budget",
+    "budget_report",
     "curves_over_delays",
+    "delays_table",
     "fit",
+    "fit_report",
+    "is_shipped",
+    "limit_in_words",
     "over_delays",
     "read_curves",
-    "tell",
-    "words",
+    "watching",
 ]

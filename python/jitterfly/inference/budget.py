@@ -1,26 +1,289 @@
-"""How much noise a collective can bear: the largest p that keeps its latency under a limit."""
+"""How much noise a collective can bear: the largest p that keeps its latency under a limit.
+
+Where the answer is not exact it takes the root of a simulated mean or tail, on the same noise for
+every p: a hit that happens at p happens at every larger p (same seed), so mean and tail rise with p
+in every single realization and the root is found with few evaluations. The interval inverts the
+test: its ends are the p at which the limit lies at an end of the interval of the statistic
+(Student's for a mean, Clopper and Pearson's for a tail) of the same realizations.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import MOST_SEED, check_integer, shorten
-from ..stats.distributions import student_t
+from .. import notebook
+from ..fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
+from ..noise import Fixed
+from ..stats.distributions import clopper_pearson, realizations_needed, student_t
 from ..stats.estimates import check_confidence
-from .found import Bounds
-from .hits import any_hit, one_rank, pairs
-from .question import ALWAYS, AT_MOST, EXACT, NEVER, STATISTICS, TABULATED, Budget, Question
-from .table import Table, table
+from ..units import Time, parse_seconds, show_seconds, to_ticks
+from .fit import Bounds
+from .models import MOST_ROUNDS, RANKS
+from .worst_path import (
+    UNIT,
+    HitTable,
+    SearchProgress,
+    any_hit,
+    hit_table,
+    one_rank_tail,
+    pairs_of_steps,
+    simulated_extra,
+)
 
-_PER_DECADE = 32  # points of a curve over D
-_BELOW, _ABOVE = 0.05, 20.0  # times D: the ends of the curve
-_EDGE = 1e-5
-_LOWEST = -300.0  # ln p: a tick of room and the longest delay take 1e-19 hits
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STATISTICS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
+EXACT, SIMULATED, TABULATED = "exact", "simulated", "tabulated"
+
+_LONGEST_STEP = 3.0  # of ln p: no first step is longer
+_MOST_EVALUATIONS = 100
+_MOST_STEPS = 5e9  # steps of a rank simulated at each p: more takes minutes
+_SLOPE_STEP = 0.05  # of ln p, over which the slope is taken from the table
+_CURVE_PER_DECADE = 32  # points of a curve over D
+_CURVE_START, _CURVE_END = 0.05, 20.0  # times D: the ends of the curve
+_STAIR_GAP = 1e-5  # relative, on both sides of a stair of the curve: p jumps there
+_LOWEST_LOG_P = -300.0  # ln p: a tick of room and the longest delay take 1e-19 hits
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: the limit on a statistic of the latency, and what a step costs.
+
+    Parameters
+    ----------
+    ranks : int
+        A power of two, from 2 to 2^20.
+    latency, step, delay : float or str
+        Seconds: the limit; latency of a step; how long a hit delays it.
+    rank : "last" or "mean"
+        Whose completion; a quantile of the mean rank is one over ranks and realizations.
+    statistic : str
+        "mean" or a quantile: p50, p90, p95, p99, p99.9.
+
+    Raises
+    ------
+    ValueError
+        Names what is out of range.
+    """
+
+    ranks: int
+    latency: Time
+    step: Time
+    delay: Time
+    rank: str = "last"
+    statistic: str = "mean"
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        put("ranks", check_power_of_two(self.ranks, "ranks", 2**MOST_ROUNDS))
+        if self.ranks < 2:
+            raise ValueError(f"ranks must be at least 2, got {shorten(self.ranks)}")
+        for name in ("latency", "step", "delay"):
+            positive = name != "step"
+            seconds = parse_seconds(getattr(self, name), name, positive=positive)
+            to_ticks(seconds, name, positive=positive)
+            put(name, seconds)
+        check_choice(self.rank, "rank", RANKS)
+        check_choice(self.statistic, "statistic", list(STATISTICS))
+
+    @property
+    def rounds(self) -> int:
+        """log2(ranks)."""
+        return self.ranks.bit_length() - 1
+
+    @property
+    def quiet(self) -> float:
+        """The latency without noise, seconds."""
+        return self.rounds * float(self.step)
+
+    @property
+    def saturation(self) -> float:
+        """The latency with every step delayed, seconds."""
+        return self.quiet + self.rounds * float(self.delay)
+
+    @property
+    def room(self) -> float:
+        """The mean number of hits on the path that decides, if the limit is to be kept."""
+        left = to_ticks(self.latency) - self.rounds * to_ticks(self.step)
+        return left / to_ticks(self.delay)
+
+    @property
+    def state(self) -> str:
+        """Whether it can be kept for some p only, for none, or for all."""
+        if self.room < 0 or (self.room == 0 and self.statistic == "mean"):
+            return NEVER
+        return ALWAYS if self.room >= self.rounds else AT_MOST
+
+
+@dataclass(frozen=True, repr=False)
+class Budget:
+    """The answer: p at most, its interval, and how it was found.
+
+    `how` is "exact", "simulated" (`realizations` for each p that was tried) or "tabulated"; exact
+    answers have an interval without length, or the bracket that they are known in.
+    """
+
+    question: Question
+    state: str
+    probability: Bounds
+    confidence: float
+    how: str
+    realizations: int = 0
+
+    def __repr__(self) -> str:
+        p, asked = self.probability, self.question
+        return (
+            f"Budget({self.state} p = {p.value:.4g} [{p.low:.4g}, {p.high:.4g}]: {asked.statistic} "
+            f"of the {asked.rank} of {asked.ranks:,} ranks up to "
+            f"{show_seconds(float(asked.latency))})"
+        )
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The largest p over the duration D of a hit; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`; no D near the
+            asked one has a p that is neither 0 nor 1.
+        """
+        found = curves_over_delays(self.question, self.confidence)
+        if not any(one.state == AT_MOST for curve in found for one in curve):
+            raise ValueError("nothing to draw: the limit is kept for all p or for none")
+        return notebook.picture("budget", self, found, path=path)
+
+    def _repr_html_(self) -> str:
+
+        return notebook.text(budget_report(self))
+
+
+def crossing(
+    rising: Callable[[float], float], start: float, slope: float, low: float, tolerance: float
+) -> float:
+    """The p in [low, 1] where a function that can only rise with p becomes positive.
+
+    Parameters
+    ----------
+    rising : callable
+        Of p; with the same noise for every p, so that it does rise. It may rise in steps.
+    start, slope : float
+        A guess at the p, and at the rise per unit of ln p there: they decide how long it takes,
+        not what is found.
+    tolerance : float
+        Of ln p.
+
+    Returns
+    -------
+    float
+        About `low` or 1 where the function crosses beyond them.
+
+    Examples
+    --------
+    >>> round(crossing(lambda p: math.log(p / 0.02), 0.01, 1.0, 1e-9, 1e-6), 6)
+    0.02
+    """
+    ends = (math.log(low), 0.0)
+    x = min(max(math.log(start), ends[0]), ends[1])
+    value = rising(math.exp(x))
+    side = 1 if value > 0 else 0  # which end of the bracket x is
+    step = min(max(abs(value) / slope, 0.0) + 0.4 * tolerance, _LONGEST_STEP)
+    bracket, values = [x, x], [value, value]
+    while True:  # away from the guess in growing steps until the sign changes
+        if x == ends[1 - side]:
+            return math.exp(x)
+        x = max(x - step, ends[0]) if side else min(x + step, ends[1])
+        value = rising(math.exp(x))
+        if (value > 0) != bool(side):
+            bracket[1 - side], values[1 - side] = x, value
+            break
+        bracket[side], values[side] = x, value
+        step *= 2
+    return math.exp(_regula_falsi(rising, bracket, values, tolerance))
+
+
+def _regula_falsi(
+    rising: Callable[[float], float], bracket: list[float], values: list[float], tolerance: float
+) -> float:
+    """The straight line through both ends, and every third time the middle."""
+    for turn in range(_MOST_EVALUATIONS):
+        (a, b), (f, g) = bracket, values
+        if b - a <= tolerance:
+            break
+        part = -f / (g - f) if g > f and turn % 3 < 2 else 0.5
+        # Not onto an end: a little beyond the crossing, so that the other end moves as well.
+        part = min(max(part, 0.4 * tolerance / (b - a)), 1 - 0.4 * tolerance / (b - a))
+        x = a + part * (b - a)
+        value = rising(math.exp(x))
+        end = int(value > 0)
+        bracket[end], values[end] = x, value
+    return 0.5 * (bracket[0] + bracket[1])
+
+
+def _simulated(question: Question, confidence: float, precision: float, seed: int) -> Budget:
+    """The answer from fresh realizations, as many as the table says that the precision takes."""
+    k, share = question.rounds, STATISTICS[question.statistic]
+    guess = tabulated_budget(question, confidence).probability.value
+    limit = question.room if share is None else 1 - share
+    hits = math.floor(question.room)
+    slope, spread = _slope_and_spread(question, guess, share)
+    reach = student_t(confidence, 1000)
+    wanted = (reach * spread / (slope * precision)) ** 2
+    count = int(min(math.ceil(wanted), _MOST_STEPS / (k * 2.0**k)))
+    # A tail without any hit must have an upper end below the limit.
+    count = max(count, 50 if share is None else 3 * realizations_needed(share, confidence))
+    unit, numbered = Fixed(UNIT), SearchProgress()
+
+    @cache
+    def found(p: float) -> tuple[float, float, float]:
+        """The statistic and its interval."""
+        with numbered(count):
+            sample = np.rint(simulated_extra(question.ranks, unit, p, count, seed=seed))
+        if share is not None:
+            beyond = int((sample > hits).sum())
+            return beyond / count, *clopper_pearson(beyond, count, confidence)
+        # P(M >= 1) is known, so only what is beyond one hit has an error.
+        more = np.maximum(sample - 1, 0)
+        value = float(any_hit(p, k)) + float(more.mean())
+        half = student_t(confidence, count - 1) * float(more.std(ddof=1)) / math.sqrt(count)
+        return value, value - half, value + half
+
+    def excess(which: int) -> Callable[[float], float]:
+        return lambda p: found(p)[which] - limit
+
+    low = 1e-9 / (k * 2.0**k)
+    tolerance = precision / 8
+    value = crossing(excess(0), guess, slope, low, tolerance)
+    half = reach * spread / math.sqrt(count) / slope
+    least = crossing(excess(2), value * math.exp(-half), slope, low, 2 * tolerance)
+    most = crossing(excess(1), min(value * math.exp(half), 1.0), slope, low, 2 * tolerance)
+    bounds = Bounds(value, min(least, value), max(most, value))
+    return Budget(question, AT_MOST, bounds, confidence, SIMULATED, count)
+
+
+def _slope_and_spread(question: Question, guess: float, share: float | None) -> tuple[float, float]:
+    """Rise of the statistic with ln p, and its standard deviation in one realization."""
+    known = hit_table(question.rounds)
+    p = np.minimum(guess * np.exp([-_SLOPE_STEP, _SLOPE_STEP]), 1.0)
+    if share is None:
+        values = known.mean(p)
+        spread = float(known.error(guess)) * math.sqrt(known.realizations)
+    else:
+        values = known.above(math.floor(question.room), p)
+        spread = math.sqrt(share * (1 - share))
+    rise = float(values[1] - values[0]) / float(np.log(p[1] / p[0]))
+    return max(rise, 1e-9), max(spread, 1e-9)
 
 
 def budget(
@@ -49,16 +312,15 @@ def budget(
     >>> f"{budget(asked).probability.value:.4f}"
     '0.0811'
     """
-    precision, seed = check_options(question.statistic, confidence, precision, seed)
-    known = without_simulation(question, confidence, precision)
+    precision, seed = check_precision(question.statistic, confidence, precision, seed)
+    known = _exact(question, confidence, precision)
     if known is not None:
         return known
-    from .montecarlo import simulated
 
-    return simulated(question, confidence, precision, seed)
+    return _simulated(question, confidence, precision, seed)
 
 
-def check_options(
+def check_precision(
     statistic: str, confidence: float, precision: float | None, seed: int
 ) -> tuple[float, int]:
     """Precision and seed of a simulated answer; ValueError where they or `confidence` are wrong."""
@@ -66,13 +328,11 @@ def check_options(
     if precision is None:
         precision = 0.03 if statistic == "mean" else 0.08
     if not isinstance(precision, float) or not 1e-4 <= precision <= 0.5:
-        raise ValueError(f"--precision must be from 0.0001 to 0.5, got {shorten(precision)}")
-    return precision, check_integer(seed, "--seed", 0, MOST_SEED)
+        raise ValueError(f"precision must be from 0.0001 to 0.5, got {shorten(precision)}")
+    return precision, check_integer(seed, "seed", 0, MOST_SEED)
 
 
-def without_simulation(
-    question: Question, confidence: float, precision: float = 0.03
-) -> Budget | None:
+def _exact(question: Question, confidence: float, precision: float = 0.03) -> Budget | None:
     """The answer where it takes none: no p, every p, one rank, or hits too rare to meet."""
     state = question.state
     if state == NEVER:
@@ -83,9 +343,9 @@ def without_simulation(
     hits = math.floor(question.room)
     if question.rank == "mean":
         if share is None:
-            value = _root(lambda p: float(one_rank(p, k).sum()) - question.room)
+            value = _root(lambda p: float(one_rank_tail(p, k).sum()) - question.room)
         else:
-            value = _root(lambda p: float(one_rank(p, k)[hits]) - (1 - share))
+            value = _root(lambda p: float(one_rank_tail(p, k)[hits]) - (1 - share))
         return Budget(question, state, Bounds(value, value, value), confidence, EXACT)
     if share is not None:
         if hits > 0:
@@ -93,30 +353,34 @@ def without_simulation(
         value = _root(lambda p: float(any_hit(p, k)) - (1 - share))
         return Budget(question, state, Bounds(value, value, value), confidence, EXACT)
     # E[M] lies between P(M >= 1) and that plus (k - 1) P(M >= 2).
-    low = _root(lambda p: float(any_hit(p, k)) + (k - 1) * p * p * pairs(k) - question.room)
+    low = _root(
+        lambda p: float(any_hit(p, k)) + (k - 1) * p * p * pairs_of_steps(k) - question.room
+    )
     high = _root(lambda p: float(any_hit(p, k)) - question.room)
     if high / low - 1 > 0.1 * precision:
         return None
     return Budget(question, state, Bounds(math.sqrt(low * high), low, high), confidence, EXACT)
 
 
-def tabulated(question: Question, confidence: float = 0.95) -> Budget:
+def tabulated_budget(question: Question, confidence: float = 0.95) -> Budget:
     """The answer from the table of hits: at once, a little less precise than `budget`."""
-    known = without_simulation(question, confidence)
+    known = _exact(question, confidence)
     if known is not None:
         return known
     k, share = question.rounds, STATISTICS[question.statistic]
-    hits = table(k)
+    hits = hit_table(k)
     reach = student_t(confidence, hits.realizations - 1)
     value, low, high = (
-        _root(lambda p, z=z: _beyond(question, hits, p, z, share))  # type: ignore[misc]
+        _root(lambda p, z=z: _excess_of_table(question, hits, p, z, share))  # type: ignore[misc]
         for z in (0.0, reach, -reach)
     )
     bounds = Bounds(value, min(low, value), max(high, value))
     return Budget(question, AT_MOST, bounds, confidence, TABULATED, hits.realizations)
 
 
-def _beyond(question: Question, hits: Table, p: float, z: float, share: float | None) -> float:
+def _excess_of_table(
+    question: Question, hits: HitTable, p: float, z: float, share: float | None
+) -> float:
     """By how much a statistic exceeds the limit, z standard errors added."""
     if share is None:
         return float(hits.mean(p) + z * hits.error(p)) - question.room
@@ -130,17 +394,17 @@ def _root(rising: Any) -> float:
 
     if rising(1.0) <= 0:
         return 1.0
-    return math.exp(brentq(lambda x: rising(math.exp(x)), _LOWEST, 0.0, xtol=1e-10))
+    return math.exp(brentq(lambda x: rising(math.exp(x)), _LOWEST_LOG_P, 0.0, xtol=1e-10))
 
 
 def curves_over_delays(question: Question, confidence: float = 0.95) -> list[list[Budget]]:
     """The answers for durations of a hit around the asked one: for the last and the mean rank."""
-    decades = math.log10(_ABOVE / _BELOW)
-    middle = max(float(question.delay), 1e-12 / _BELOW)  # no delay is below a tick
-    delays = middle * np.geomspace(_BELOW, _ABOVE, round(decades * _PER_DECADE) + 1)
+    decades = math.log10(_CURVE_END / _CURVE_START)
+    middle = max(float(question.delay), 1e-12 / _CURVE_START)  # no delay is below a tick
+    delays = middle * np.geomspace(_CURVE_START, _CURVE_END, round(decades * _CURVE_PER_DECADE) + 1)
     if question.statistic != "mean":  # a stair: one hit less from D = limit / hits on
         edges = (float(question.latency) - question.quiet) / np.arange(1, question.rounds + 1)
-        edges = np.concatenate([edges * (1 - _EDGE), edges * (1 + _EDGE)])
+        edges = np.concatenate([edges * (1 - _STAIR_GAP), edges * (1 + _STAIR_GAP)])
         inside = (edges > delays[0]) & (edges < delays[-1])
         delays = np.sort(np.concatenate([delays, edges[inside]]))
     return [
@@ -152,4 +416,80 @@ def over_delays(
     question: Question, delays: npt.ArrayLike, confidence: float = 0.95
 ) -> list[Budget]:
     """The same question for other durations of a hit, seconds: a curve, from the table."""
-    return [tabulated(replace(question, delay=float(d)), confidence) for d in np.ravel(delays)]
+    return [
+        tabulated_budget(replace(question, delay=float(d)), confidence) for d in np.ravel(delays)
+    ]
+
+
+def limit_in_words(question: Question) -> str:
+    """What is to be kept: `the mean completion of the last of 8,192 ranks at or below 120 us`."""
+    what = f"{question.statistic}{' of the' * (question.statistic != 'mean')} completion"
+    whose = "last" if question.rank == "last" else "mean"
+    limit = show_seconds(float(question.latency), 4)
+    return f"the {what} of the {whose} rank of {question.ranks:,} at or below {limit}"
+
+
+def budget_report(found: Budget) -> list[str]:
+    """Lines of text: the answer, and how sure it is."""
+    question = found.question
+    k = question.rounds
+    step, delay = (show_seconds(float(t), 4) for t in (question.step, question.delay))
+    limit = limit_in_words(question)
+    if found.state == NEVER and question.room == 0:
+        return [f"only without any noise: {limit} is just K L = {k} x {step}"]
+    if found.state == NEVER:
+        return [
+            f"impossible: to keep {limit} takes less than no noise: K L = {k} x {step} = "
+            f"{show_seconds(question.quiet, 4)} without any"
+        ]
+    if found.state == ALWAYS:
+        return [
+            f"always met: {limit} holds for every p at D = {delay}: with every step hit "
+            f"it is K (L + D) = {k} ({step} + {delay}) = {show_seconds(question.saturation, 4)}"
+        ]
+    p = found.probability
+    return [
+        f"to keep {limit}, with L = {step} a step:",
+        f"at most p = {p.value:.4g} [{p.low:.4g}, {p.high:.4g}] at D = {delay}",
+        _basis_of_interval(found),
+    ]
+
+
+def _basis_of_interval(found: Budget) -> str:
+    """Where the interval comes from."""
+    share = f"{100 * found.confidence:g} %"
+    if found.how == SIMULATED:
+        return (
+            f"{share} interval of the Monte Carlo error: {found.realizations:,} realizations, the "
+            "same for every p that was tried"
+        )
+    if found.how == EXACT:
+        return (
+            "exact: the recursion of one rank's distribution, no simulation"
+            if found.question.rank == "mean"
+            else "exact: so few hits are allowed that they do not meet; no simulation"
+        )
+    return f"{share} interval, from a table of {found.realizations:,} realizations"
+
+
+def delays_table(curves: Sequence[Sequence[Budget]]) -> list[str]:
+    """A table: at most p for each D, a column for each rank of the questions."""
+    names = [f"{curve[0].question.rank} rank" for curve in curves]
+    lines = [f"  {'D':>8}  " + "  ".join(f"{f'at most p, {name}':>34}" for name in names)]
+    for row in zip(*curves, strict=True):
+        delay = show_seconds(float(row[0].question.delay), 3)
+        lines.append(
+            f"  {delay:>8}  " + "  ".join(f"{_shown_probability(found):>34}" for found in row)
+        )
+    return lines
+
+
+def _shown_probability(found: Budget) -> str:
+    if found.state == NEVER:
+        return "none"
+    if found.state == ALWAYS:
+        return "any"
+    p = found.probability
+    if found.how == EXACT:
+        return f"{p.value:.3g}"
+    return f"{p.value:.3g} [{p.low:.3g}, {p.high:.3g}]"

@@ -9,26 +9,160 @@ the misfit. What the curve can not tell shows as an interval without an end.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import notebook
 from ..fields import shorten
 from ..stats.distributions import special
 from ..stats.estimates import check_confidence
-from ..units import Time, parse_seconds
-from . import quadratic, verdict
-from .curve import Curve
-from .found import Bounds, Fit
-from .model import Model, make_model
-from .quadratic import Sums
+from ..units import Time, parse_seconds, show_seconds
+from .least_squares import Sums, best_parameters, scales_within
+from .models import Model, make_model
+from .scaling_curves import Curve
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
 
+FITS, NO_FIT, NOT_TESTED = "fit", "no fit", "not tested"
+_NO_NOISE = 1e-6  # of the latency: less noise is none
+
+SIGNIFICANCE = 1e-3
+"""A curve with errors is not explained where chance alone misses it as far this rarely."""
+TOLERANCE = 0.1
+"""A curve without errors is not explained where the misfit is more than this share (rms)."""
 _ALIKE = 1e-3  # with too few points to test: parameters that fit to this share are alike
-_RARE = 1e-4  # p * ranks from which on a smaller p only means a larger D
-_COARSE, _FINE, _PASSES = 240, 100, 3
+_RARE_HITS = 1e-4  # p * ranks from which on a smaller p only means a larger D
+_COARSE_GRID, _FINE_GRID, _GRID_PASSES = 240, 100, 3
+_ROUNDING = 1e-9  # relative
+_RARE_EXAMPLE = 0.01  # p of "rare" noise, where a needed duration is told
+
+
+class Bounds(NamedTuple):
+    """An estimate and its interval; `fixed` where it was given, and not estimated."""
+
+    value: float
+    low: float
+    high: float
+    fixed: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """What explains a curve best.
+
+    Attributes
+    ----------
+    verdict : "fit", "no fit" or "not tested"
+        Whether the model explains the curve; not tested: as many parameters as points.
+    step, scale, probability, load : Bounds
+        Latency of a step and scale of the noise (Bernoulli: the duration of a hit), seconds;
+        probability of a hit; probability * scale, the mean delay of a step.
+    predicted : float array, shape (points,)
+        Seconds.
+    misfit : float
+        Root mean square of measured / predicted - 1.
+    chi2, freedom, chance : float, int, float
+        Weighted sum of squares, points minus parameters, and how often chance alone gives more;
+        `chance` is NaN without errors, and an upper bound without freedom.
+    region : float array, shape (3, probabilities)
+        p, and the least and the largest scale that belong to it, NaN where p fits none.
+    """
+
+    curve: Curve
+    model: Model
+    confidence: float
+    verdict: str
+    step: Bounds
+    scale: Bounds
+    probability: Bounds
+    load: Bounds
+    predicted: Floats
+    misfit: float
+    chi2: float
+    freedom: int
+    chance: float
+    region: Floats
+
+    def __repr__(self) -> str:
+
+        told = ", ".join(" ".join(line.split()) for line in _parameter_lines(self))
+        return f"Fit({self.verdict!r}: {told}; {len(self.curve)} points)"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each parameter: step, scale, probability, load; seconds.
+
+        Columns are parameter, value, low, high (NaN where the model does not fit), and given.
+
+        Raises
+        ------
+        ValueError
+            pandas is not installed.
+        """
+        columns = ("parameter", "value", "low", "high", "given")
+        rows = []
+        for name in ("step", "scale", "probability", "load"):
+            bounds: Bounds = getattr(self, name)
+            ends = (bounds.low, bounds.high) if self.intervals else (np.nan, np.nan)
+            row = (name, bounds.value, *ends, bounds.fixed)
+            rows.append(dict(zip(columns, row, strict=True)))
+        return notebook.data_frame(rows, columns)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The curve and what fits it; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`.
+        """
+        return notebook.picture("fit", self, path=path)
+
+    def _repr_html_(self) -> str:
+
+        return notebook.text(fit_report(self))
+
+    def latency(self, rounds: npt.ArrayLike) -> Floats:
+        """The model's latency at any log2(ranks), seconds."""
+        extra = self.model.extra(rounds, self.probability.value)[0]
+        found: Floats = np.asarray(rounds) * self.step.value + self.scale.value * extra
+        return found
+
+    @property
+    def intervals(self) -> bool:
+        """Whether the bounds are confidence intervals."""
+        return self.verdict != NO_FIT and (self.freedom > 0 or self.curve.error is not None)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the best fit has no noise, so that its p means nothing."""
+        noise = self.predicted - self.curve.rounds * self.step.value
+        return bool((noise < _NO_NOISE * self.predicted).all())
+
+
+def _chance_of_misfit(least: float, freedom: int, curve: Curve) -> float:
+    """How often chance alone gives a larger chi2; NaN without errors.
+
+    As many parameters as points leave a misfit only where the model cannot come near. Of the points
+    alone chi2 has as many degrees of freedom as there are points: an upper bound there.
+    """
+    if curve.error is None:
+        return math.nan
+    return float(special().chdtrc(freedom if freedom > 0 else len(curve), least))
+
+
+def _judged(curve: Curve, freedom: int, misfit: float, chance: float) -> str:
+    """One of FITS, NO_FIT, NOT_TESTED; `misfit` decides where no errors are given."""
+    if misfit > TOLERANCE if curve.error is None else chance < SIGNIFICANCE:
+        return NO_FIT
+    return FITS if freedom > 0 else NOT_TESTED
 
 
 def fit(
@@ -75,9 +209,9 @@ def fit(
     """
     check_confidence(confidence)
     chosen = make_model(model, rank)
-    known = _Known(
-        None if step is None else parse_seconds(step, "--step"),
-        None if delay is None else parse_seconds(delay, "--delay", positive=True),
+    known = _GivenParameters(
+        None if step is None else parse_seconds(step, "step"),
+        None if delay is None else parse_seconds(delay, "delay", positive=True),
         _check_probability(probability, chosen),
     )
     weight = 1 / (curve.latency if curve.error is None else curve.error) ** 2
@@ -89,7 +223,7 @@ def fit(
     return _search(curve, chosen, known, 1 / (curve.error**2 + own**2), confidence)
 
 
-class _Known(NamedTuple):
+class _GivenParameters(NamedTuple):
     step: float | None
     scale: float | None
     probability: float | None
@@ -102,41 +236,43 @@ class _Known(NamedTuple):
 def _check_probability(value: float | None, model: Model) -> float | None:
     if not model.free:
         if value is not None:
-            raise ValueError(f"--probability must not be given for {model.name!r}: every step is "
+            raise ValueError(f"probability must not be given for {model.name!r}: every step is "
                              "delayed")  # fmt: skip
         return 1.0
     ok = value is None or (isinstance(value, (int, float)) and 0 < value <= 1)
     if not ok:
-        raise ValueError(f"--probability must be above 0 and at most 1, got {shorten(value)}")
+        raise ValueError(f"probability must be above 0 and at most 1, got {shorten(value)}")
     return value
 
 
-def _search(curve: Curve, model: Model, known: _Known, weight: Floats, confidence: float) -> Fit:
+def _search(
+    curve: Curve, model: Model, known: _GivenParameters, weight: Floats, confidence: float
+) -> Fit:
     k, y = curve.rounds, curve.latency
-    start = math.log(_RARE / float(curve.ranks.max()))
-    grid = np.linspace(start, 0.0, _COARSE) if known.probability is None else np.log(
+    start = math.log(_RARE_HITS / float(curve.ranks.max()))
+    grid = np.linspace(start, 0.0, _COARSE_GRID) if known.probability is None else np.log(
         [known.probability])  # fmt: skip
     freedom = len(curve) - known.free
-    for _ in range(_PASSES):
+    for _ in range(_GRID_PASSES):
         sums = Sums.of(weight, k, model.extra(k, np.exp(grid)), y)
-        steps, scales, misfits = quadratic.best(sums, known.step, known.scale)
-        limit = _limit(float(misfits.min()), freedom, curve, confidence)
+        steps, scales, misfits = best_parameters(sums, known.step, known.scale)
+        limit = _misfit_limit(float(misfits.min()), freedom, curve, confidence)
         within = np.flatnonzero(misfits <= limit)
         if len(grid) == 1:
             break
         ends = grid[[max(within[0] - 1, 0), min(within[-1] + 1, len(grid) - 1)]]
-        grid = np.unique(np.concatenate([grid, np.linspace(*ends, _FINE)]))
+        grid = np.unique(np.concatenate([grid, np.linspace(*ends, _FINE_GRID)]))
     sums = Sums.of(weight, k, model.extra(k, np.exp(grid)), y)
-    steps, scales, misfits = quadratic.best(sums, known.step, known.scale)
+    steps, scales, misfits = best_parameters(sums, known.step, known.scale)
     least = float(misfits.min())
     # Where D hits every path, more p changes nothing: then p is 1.
     at = int(np.flatnonzero(misfits <= least * (1 + 1e-12))[-1])
-    limit = _limit(float(misfits[at]), freedom, curve, confidence)
+    limit = _misfit_limit(float(misfits[at]), freedom, curve, confidence)
     p = np.exp(grid)
     predicted = k * steps[at] + scales[at] * model.extra(k, p[at : at + 1])[0]
     misfit = float(np.sqrt(np.mean((y / np.maximum(predicted, 1e-15) - 1) ** 2)))
-    chance = verdict.chance(float(misfits[at]), freedom, curve)
-    ranges = _ranges(sums, limit, known, misfits)
+    chance = _chance_of_misfit(float(misfits[at]), freedom, curve)
+    ranges = _profile_ranges(sums, limit, known, misfits)
     within = np.flatnonzero(misfits <= limit)
     lowest, highest = grid[[within[0], within[-1]]]
     rare = known.probability is None and within[0] == 0  # and there p * D is all that counts
@@ -146,7 +282,7 @@ def _search(curve: Curve, model: Model, known: _Known, weight: Floats, confidenc
         low = 0.0 if rare else math.exp(lowest)
         probability = Bounds(float(p[at]), low, math.exp(highest))
     return Fit(
-        curve, model, confidence, verdict.verdict(curve, freedom, misfit, chance),
+        curve, model, confidence, _judged(curve, freedom, misfit, chance),
         _bounds(float(steps[at]), *ranges[0], known.step),
         _bounds(float(scales[at]), *ranges[1], known.scale, endless=rare),
         probability,
@@ -156,8 +292,8 @@ def _search(curve: Curve, model: Model, known: _Known, weight: Floats, confidenc
     )  # fmt: skip
 
 
-def _ranges(
-    sums: Sums, limit: float, known: _Known, misfits: Floats
+def _profile_ranges(
+    sums: Sums, limit: float, known: _GivenParameters, misfits: Floats
 ) -> list[tuple[Floats, Floats]]:
     """Least and largest L, then D, that fit, for each p."""
     found = []
@@ -165,7 +301,7 @@ def _ranges(
         (known.step, known.scale, sums.swapped()), (known.scale, known.step, sums),
     ):  # fmt: skip
         if own is None:
-            found.append(quadratic.scales_within(view, limit, other))
+            found.append(scales_within(view, limit, other))
         else:
             fixed = np.where(misfits <= limit, own, np.nan)
             found.append((fixed, fixed))
@@ -183,10 +319,169 @@ def _bounds(
     return Bounds(value, min(float(np.nanmin(lows)), value), max(high, value))
 
 
-def _limit(least: float, freedom: int, curve: Curve, confidence: float) -> float:
+def _misfit_limit(least: float, freedom: int, curve: Curve, confidence: float) -> float:
     if curve.error is not None:
         return least + float(special().chdtri(1, 1 - confidence))
     if freedom <= 0:
         return least + len(curve) * _ALIKE**2
     allowed = float(special().fdtri(1, freedom, confidence))
     return least + max(least * allowed / freedom, 1e-12 * len(curve))
+
+
+def fit_report(found: Fit) -> list[str]:
+    """Lines of text: model, parameters, points, verdict, notes."""
+    lines = [_curve_line(found), _model_line(found), ""]
+    lines += _parameter_lines(found)
+    lines += ["", *_point_lines(found), "", _verdict_line(found)]
+    lines += [f"  {line}" for line in _explanations(found)]
+    return lines
+
+
+def _curve_line(found: Fit) -> str:
+    ranks = found.curve.ranks
+    span = f"{ranks[0]:,}" if len(ranks) == 1 else f"{ranks[0]:,} to {ranks[-1]:,}"
+    name = found.curve.name or "curve"
+    return f"{name}: {len(ranks)} point{'s' * (len(ranks) > 1)}, {span} ranks"
+
+
+def _model_line(found: Fit) -> str:
+    law = {
+        "bernoulli": "each step is delayed by D with probability p",
+        "exponential": "each step is delayed by an exponential time of mean D",
+        "rare-exponential": "with probability p a step is delayed by an exponential time of mean D",
+    }[found.model.name]
+    whose = f"{found.model.rank} rank"
+    return f"model: a step takes L, {law}; latency is the mean completion of the {whose}"
+
+
+def _parameter_lines(found: Fit) -> list[str]:
+    """A line for each parameter."""
+    rows = [("latency of a step", "L", found.step, "s"),
+            (found.model.scale, "D", found.scale, "s")]  # fmt: skip
+    if found.model.free:
+        rows += [("probability of a hit", "p", found.probability, ""),
+                 ("mean delay of a step", "p D", found.load, "s")]  # fmt: skip
+    told = [(name, sign, _shown_bounds(value, unit, found)) for name, sign, value, unit in rows]
+    width = max(len(name) for name, _, _ in told)
+    return [f"  {name:{width}}  {sign:3}  {text}" for name, sign, text in told]
+
+
+def _shown_bounds(value: Bounds, unit: str, found: Fit) -> str:
+    """An estimate, and its interval where it has one."""
+    if value.fixed:
+        return f"{shown_amount(value.value, unit)}  (given)"
+    if found.verdict == NO_FIT:
+        return f"{shown_amount(value.value, unit)}  (the closest)"
+    low, high = shown_amount(value.low, unit), shown_amount(value.high, unit)
+    if math.isinf(value.high):
+        return f"{shown_amount(value.value, unit)}  [{low}, no upper end]"
+    return f"{shown_amount(value.value, unit)}  [{low}, {high}]"
+
+
+def shown_amount(value: float, unit: str) -> str:
+    """A time with its unit, or a number."""
+    return show_seconds(value, 3) if unit == "s" else f"{value:.3g}"
+
+
+def _point_lines(found: Fit) -> list[str]:
+    """Each point, measured and as the model has it."""
+    lines = [f"  {'ranks':>9}  {'measured':>10}  {'model':>10}  measured / model"]
+    for ranks, seen, model in zip(
+        found.curve.ranks, found.curve.latency, found.predicted, strict=True
+    ):
+        ratio = f"{seen / model:.3f}" if model > 0 else "-"
+        lines.append(
+            f"  {ranks:>9,}  {show_seconds(seen, 4):>10}  {show_seconds(model, 4):>10}  {ratio:>16}"
+        )
+    return lines
+
+
+def _verdict_line(found: Fit) -> str:
+    """Whether the model explains the curve, and how that was decided."""
+    if not math.isnan(found.chance):
+        how = (
+            f"chi2 = {found.chi2:.3g} with {max(found.freedom, 0)} degrees of freedom; chance "
+            f"alone gives as much {'at most ' * (found.freedom <= 0)}{_percent(found.chance)} of "
+            "the time"
+        )
+        if found.verdict == NO_FIT:
+            how += f" (below {100 * SIGNIFICANCE:g} % counts as no fit)"
+    else:
+        how = f"rms of measured / model - 1 is {_percent(found.misfit)}"
+        if found.verdict == NO_FIT:
+            how += f" (above {100 * TOLERANCE:g} % counts as no fit)"
+    if found.verdict == NOT_TESTED:
+        how = "as many parameters as points, or more, so this tests nothing"
+    return f"{found.verdict}: {how}"
+
+
+def _explanations(found: Fit) -> list[str]:
+    """What the intervals are, what the curve can not tell, what does not fit and what could."""
+    lines = _about_no_fit(found) if found.verdict == NO_FIT else _about_intervals(found)
+    return [*lines, *found.curve.notes]
+
+
+def _about_intervals(found: Fit) -> list[str]:
+    share = f"{100 * found.confidence:g} %"
+    if found.curve.error is not None:
+        lines = [f"{share} intervals: profile likelihood, with the errors of the file"]
+    elif found.freedom > 0:
+        lines = [f"{share} intervals: profile likelihood, errors estimated from the misfit and "
+                 "taken as an equal share of each latency; better give them"]  # fmt: skip
+    else:
+        lines = ["no errors are given and none can be estimated: the ranges hold all that fits as "
+                 "well to 0.1 %"]  # fmt: skip
+    if math.isinf(found.scale.high):
+        lines.append("D has no upper end: longer and rarer noise fits as well; what the curve "
+                     "knows is p D")  # fmt: skip
+    if found.scale.low == 0 and not found.scale.fixed:
+        lines.append("D may be 0: the curve shows no noise that can be told from none")
+    if found.step.low == 0 and found.probability.high == 1 and not found.step.fixed:
+        lines.append("noise that hits every step is the same as a larger L")
+    if found.verdict == NOT_TESTED:
+        lines += _beyond_saturation(found)[:1]
+    partial = found.curve.ranks & (found.curve.ranks - 1) != 0
+    if partial.any():
+        lines.append("between powers of two the model is interpolated over log2(ranks)")
+    return lines
+
+
+def _about_no_fit(found: Fit) -> list[str]:
+    curve, lines, step = found.curve, _beyond_saturation(found), found.step.value
+    if curve.latency[-1] <= curve.latency[0] and (np.diff(curve.latency) < 0).any():
+        lines.append("the latency falls with the number of ranks; in the model it can only rise")
+    if found.step.fixed and (curve.latency < curve.rounds * step).any():
+        at = int(np.argmin(curve.latency / curve.rounds))
+        least = show_seconds(float(curve.rounds[at]) * step, 4)
+        lines.append(f"at {curve.ranks[at]:,} ranks it is below K L = {least}, the time without "
+                     "noise")  # fmt: skip
+    return lines or ["no L, D and p of this model give a curve of this shape"]
+
+
+def _beyond_saturation(found: Fit) -> list[str]:
+    """On a latency above K (L + D), which no p reaches (the model's §7), if there is one."""
+    curve = found.curve
+    at = int(np.argmax(curve.latency / np.maximum(found.predicted, 1e-15)))
+    k, seen, ranks = float(curve.rounds[at]), float(curve.latency[at]), f"{curve.ranks[at]:,} ranks"
+    quiet = k * found.step.value
+    reach = quiet + k * found.model.most * found.scale.value
+    if not found.scale.fixed or seen <= reach * (1 + _ROUNDING):
+        return []
+    step, scale = (show_seconds(x.value, 3) for x in (found.step, found.scale))
+    rare = float(found.model.extra([k], [_RARE_EXAMPLE])[0, 0])
+    every_step, rare_hits = (seen - quiet) / k, (seen - quiet) / rare
+    return [
+        f"at {ranks} the model reaches at most K (L + D) = {k:.4g} ({step} + {scale}) = "
+        f"{show_seconds(reach, 4)}, with every step hit; measured: {show_seconds(seen, 4)}",
+        f"{show_seconds(seen - reach, 4)} remain unexplained by any p",
+        "what could explain them: longer noise (D of "
+        f"{show_seconds(every_step, 3)} if it hits every step, {show_seconds(rare_hits, 3)} at "
+        f"p = {_RARE_EXAMPLE:g}), detours of a heavy tail, of which the last rank sees the "
+        "longest,",
+        "or noise that is not independent: daemons that stop all ranks of a node or of the "
+        "machine at once add their whole time",
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"

@@ -19,12 +19,18 @@ from ..measured import Detours, FormatError, Histogram, load
 from ..noise.distributions import Empirical
 from ..stats.distributions import clopper_pearson, realizations_needed, student_t
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
-from . import tell
-from .budget import check_options
-from .found import Bounds
-from .question import ALWAYS, AT_MOST, NEVER, STATISTICS, Question
-from .search import crossing
-from .simulated import UNIT, Numbered, extra
+from .budget import (
+    ALWAYS,
+    AT_MOST,
+    NEVER,
+    STATISTICS,
+    Question,
+    check_precision,
+    crossing,
+    limit_in_words,
+)
+from .fit import Bounds
+from .worst_path import UNIT, SearchProgress, simulated_extra
 
 _PILOT = 100  # realizations that plan the rest
 _MOST_STEPS = 2e9
@@ -61,7 +67,7 @@ class Thinned:
 
     def lines(self) -> list[str]:
         """The answer for people."""
-        asked = tell.asked(self.question)
+        asked = limit_in_words(self.question)
         step = show_seconds(float(self.question.step), 4)
         head = (f"{self.file}: {self.events:,} detours, {self.rate:.4g} a second; a step of "
                 f"L = {step} meets one with p = {self.measured:.3g}")  # fmt: skip
@@ -111,15 +117,15 @@ def thinned(
     ValueError
         A value out of range, or a file without detours or without the time observed.
     """
-    aim, seed = check_options(statistic, confidence, precision, seed)
+    aim, seed = check_precision(statistic, confidence, precision, seed)
     delay = Empirical(file=str(path), part="all")
     events, rate = _rate(path)
-    parse_seconds(step, "--step", positive=True)
+    parse_seconds(step, "step", positive=True)
     longest = delay.longest_ticks() / TICKS_PER_SECOND
     question = Question(ranks, latency, step, longest, rank, statistic)
     share = STATISTICS[statistic]
     if rank == "mean" and share is not None:
-        raise ValueError("--statistic must be mean for --noise with --rank mean")
+        raise ValueError("statistic must be mean for measured noise with rank 'mean'")
     room = to_ticks(question.latency) - question.rounds * to_ticks(question.step)
     room /= TICKS_PER_SECOND
 
@@ -130,12 +136,14 @@ def thinned(
         return answer(NEVER, Bounds(0.0, 0.0, 0.0))
 
     def evaluated(count: int, first: int) -> Callable[[float], tuple[float, float, float]]:
-        numbered = Numbered("" if first else "pilot, ")
+        numbered = SearchProgress("" if first else "pilot, ")
 
         @cache
         def found(p: float) -> tuple[float, float, float]:
             with numbered(count):
-                sample = UNIT * extra(ranks, delay, p, count, rank=rank, seed=seed, first=first)
+                sample = UNIT * simulated_extra(
+                    ranks, delay, p, count, rank=rank, seed=seed, first=first
+                )
             return _statistic(sample, room, share, confidence)
 
         return found

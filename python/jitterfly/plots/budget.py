@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..inference import Budget, Question, tell
-from ..inference.question import ALWAYS, AT_MOST
+from ..inference import Budget, Question, limit_in_words
+from ..inference.budget import ALWAYS, AT_MOST
 from ..units import show_seconds
 from . import style, ticks
 
@@ -42,7 +42,7 @@ def draw(found: Budget, curves: Sequence[Sequence[Budget]]) -> Figure:
     panel.set_ylabel("p, probability of a hit")
     shown = [one.probability.value for curve in curves for one in curve if one.state == AT_MOST]
     panel.set_ylim(0.5 * min(shown, default=0.1), 1.3)
-    asked = tell.asked(question)
+    asked = limit_in_words(question)
     subtitle = [f"L = {show_seconds(float(question.step), 4)} a step, K L = "
                 f"{show_seconds(question.quiet, 4)} without noise",
                 "below a line the limit is kept; left of its end for every p"]  # fmt: skip

@@ -12,8 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from ..inference import Fit
-from ..inference.found import NO_FIT
-from ..inference.words import amount
+from ..inference.fit import NO_FIT, shown_amount
 from . import style, ticks
 
 _SMOOTH = 8  # points between powers of two
@@ -32,9 +31,12 @@ def draw(found: Fit) -> Figure:
 
 
 def _told(found: Fit) -> str:
-    parts = [f"L = {amount(found.step.value, 's')}", f"D = {amount(found.scale.value, 's')}"]
+    parts = [
+        f"L = {shown_amount(found.step.value, 's')}",
+        f"D = {shown_amount(found.scale.value, 's')}",
+    ]
     if found.model.free:
-        parts.append(f"p = {amount(found.probability.value, '')}")
+        parts.append(f"p = {shown_amount(found.probability.value, '')}")
     return f"{found.model.name}, {found.model.rank} rank: {', '.join(parts)}"
 
 

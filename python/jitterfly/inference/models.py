@@ -1,7 +1,7 @@
 """Models of a scaling curve: ``latency = K * L + scale * extra(K, p)``.
 
-Linear in the latency L of a step and in the scale of the noise; only the probability p that a step
-is hit enters through `extra`, which needs no simulation once it is tabulated.
+A model is linear in the latency L of a step and in the scale of the noise. Only the probability p
+that a step is hit enters through `extra`, which needs no simulation once it is tabulated.
 """
 
 from __future__ import annotations
@@ -16,18 +16,16 @@ import numpy.typing as npt
 
 from ..fields import check_choice
 from ..noise import Exponential
-from . import table
-from .hits import one_rank
-from .simulated import UNIT, extra, part_of
+from .worst_path import UNIT, hit_table, interpolated, one_rank_tail, progress_part, simulated_extra
 
 Floats = npt.NDArray[np.float64]
 
 MODELS = ("bernoulli", "exponential", "rare-exponential")
 RANKS = ("last", "mean")
 MOST_ROUNDS = 20
-_BUDGET = 2e8  # steps of a rank simulated at each p, for what is not shipped
-_LEAST = 0.05  # p * ranks where tables begin
-_PER_DECADE = 6
+_STEPS_PER_PROBABILITY = 2e8  # steps of a rank simulated at each p, for what is not shipped
+_GRID_START = 0.05  # p * ranks where tables begin
+_GRID_PER_DECADE = 6
 
 
 @dataclass(frozen=True)
@@ -73,16 +71,16 @@ class Model:
             return np.zeros(p.shape)
         if self.name == "bernoulli":
             if self.rank == "mean":
-                found: Floats = one_rank(p, rounds).sum(axis=-1)
+                found: Floats = one_rank_tail(p, rounds).sum(axis=-1)
                 return found
-            return table.table(rounds).mean(p)
+            return hit_table(rounds).mean(p)
         return simulated_mean(self.name, self.rank, rounds, self.free)[0](p)
 
     def _error(self, rounds: int, p: Floats) -> Floats:
         if rounds == 0 or (self.name == "bernoulli" and self.rank == "mean"):
             return np.zeros(p.shape)
         if self.name == "bernoulli":
-            return table.table(rounds).error(p)
+            return hit_table(rounds).error(p)
         mean, relative = simulated_mean(self.name, self.rank, rounds, self.free)
         return relative * mean(p)
 
@@ -95,34 +93,30 @@ def make_model(name: str, rank: str) -> Model:
     ValueError
         Another word.
     """
-    check_choice(name, "--model", MODELS)
-    check_choice(rank, "--rank", RANKS)
+    check_choice(name, "model", MODELS)
+    check_choice(rank, "rank", RANKS)
     if name == "bernoulli":
         return Model(name, rank, "delay", free=True, most=1.0)
     return Model(name, rank, "mean delay of a hit", free=name != "exponential", most=math.inf)
-
-
-def check_rounds(ranks: int) -> None:
-    """Raise ValueError where tables would take too long."""
-    if ranks > 2**MOST_ROUNDS:
-        raise ValueError(f"ranks must be at most 2^{MOST_ROUNDS} here, got {ranks}")
 
 
 @lru_cache(maxsize=64)
 def simulated_mean(name: str, rank: str, rounds: int, free: bool) -> tuple[Any, float]:
     """Mean delay as a function of p, and the largest relative standard error."""
     steps = rounds * 2.0**rounds
-    count = int(np.clip(_BUDGET / (10 if free else 1) / steps, 100, 20_000))
-    low = math.log(_LEAST) - rounds * math.log(2)
-    grid = np.exp(np.linspace(low, 0.0, math.ceil(-low / math.log(10) * _PER_DECADE) + 1))
+    count = int(np.clip(_STEPS_PER_PROBABILITY / (10 if free else 1) / steps, 100, 20_000))
+    low = math.log(_GRID_START) - rounds * math.log(2)
+    grid = np.exp(np.linspace(low, 0.0, math.ceil(-low / math.log(10) * _GRID_PER_DECADE) + 1))
     grid = grid if free else np.ones(1)
     grid[-1] = 1.0
     means, errors = np.empty(len(grid)), np.empty(len(grid))
     for i, p in enumerate(grid):
-        with part_of(f"{name} delays on 2^{rounds} ranks", i, len(grid)):
-            found = extra(2**rounds, Exponential(UNIT), float(p), count, rank=rank, seed=7)
+        with progress_part(f"{name} delays on 2^{rounds} ranks", i, len(grid)):
+            found = simulated_extra(
+                2**rounds, Exponential(UNIT), float(p), count, rank=rank, seed=7
+            )
         means[i] = found.mean()
         errors[i] = found.std(ddof=1) / math.sqrt(count) / max(means[i], 1e-12)
     if len(grid) == 1:
         return lambda p: np.full(np.shape(p), means[0]), float(errors.max())
-    return table.through(grid, means, 1), float(errors.max())
+    return interpolated(grid, means, 1), float(errors.max())

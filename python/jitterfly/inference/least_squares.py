@@ -45,18 +45,20 @@ class Sums(NamedTuple):
         return Sums(self.mm, self.km, self.kk, self.my, self.ky, self.yy)
 
 
-def best(sums: Sums, step: float | None, scale: float | None) -> tuple[Floats, Floats, Floats]:
+def best_parameters(
+    sums: Sums, step: float | None, scale: float | None
+) -> tuple[Floats, Floats, Floats]:
     """L, D and the misfit where it is smallest, for each p; what is given stays."""
     one = np.ones_like(sums.kk)
     if step is not None and scale is not None:
         return _with_misfit(sums, step * one, scale * one)
     if step is not None:
-        return _with_misfit(sums, step * one, _alone(sums.mm, sums.my - sums.km * step))
+        return _with_misfit(sums, step * one, _one_parameter(sums.mm, sums.my - sums.km * step))
     if scale is not None:
-        return _with_misfit(sums, _alone(sums.kk, sums.ky - sums.km * scale), scale * one)
+        return _with_misfit(sums, _one_parameter(sums.kk, sums.ky - sums.km * scale), scale * one)
     edges = [
-        _with_misfit(sums, _alone(sums.kk, sums.ky), 0 * one),
-        _with_misfit(sums, 0 * one, _alone(sums.mm, sums.my)),
+        _with_misfit(sums, _one_parameter(sums.kk, sums.ky), 0 * one),
+        _with_misfit(sums, 0 * one, _one_parameter(sums.mm, sums.my)),
     ]
     determinant = sums.kk * sums.mm - sums.km**2
     solid = determinant > _FLAT * sums.kk * sums.mm
@@ -94,7 +96,7 @@ def _with_misfit(sums: Sums, step: Floats, scale: Floats) -> tuple[Floats, Float
     return step, scale, sums.misfit(step, scale)
 
 
-def _alone(square: Floats, product: Floats) -> Floats:
+def _one_parameter(square: Floats, product: Floats) -> Floats:
     return np.maximum(np.divide(product, square, out=np.zeros_like(square), where=square > 0), 0)
 
 
