@@ -7,7 +7,7 @@ import os
 import sys
 
 from jitterfly.store import store as stores
-from jitterfly.studies.reading import load_study
+from jitterfly.studies.toml import load_study
 from jitterfly.sweep import run
 
 

@@ -17,7 +17,7 @@ from jitterfly import files
 from jitterfly.store import store as stores
 from jitterfly.store.export import export
 from jitterfly.store.store import Store
-from jitterfly.studies.reading import parse_study
+from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
 from jitterfly.sweep.pool import Pool
 from jitterfly.sweep.worker import run_batch

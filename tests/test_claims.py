@@ -11,7 +11,7 @@ from jitterfly.claims.hsl09 import HSL09
 from jitterfly.claims.report import check_claims, judge, report
 from jitterfly.stats import Estimate
 from jitterfly.store import Store
-from jitterfly.studies.reading import parse_study
+from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
 
 CASE = """

@@ -22,7 +22,7 @@ import jitterfly.congestion as jc
 from jitterfly import _core
 from jitterfly.backends import choose_backend
 from jitterfly.congestion.simulate import simulate_congestion
-from jitterfly.studies.reading import parse_study
+from jitterfly.studies.toml import parse_study
 
 FAMILIES = {
     "any": lambda rng: random_case(rng, 5),

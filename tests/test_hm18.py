@@ -11,7 +11,7 @@ from jitterfly.claims.report import judge, report
 from jitterfly.cli import main
 from jitterfly.inference import read_curves
 from jitterfly.plots import draw
-from jitterfly.studies.reading import load_study, parse_study
+from jitterfly.studies.toml import load_study, parse_study
 from jitterfly.sweep import run
 
 SWEEPS = Path(__file__).parents[1] / "sweeps"

@@ -96,7 +96,7 @@ def test_ctrl_c(call):
 STUDY = """
 import multiprocessing
 from pathlib import Path
-from jitterfly.studies.reading import parse_study
+from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
 
 TEXT = '''

@@ -21,7 +21,7 @@ from jitterfly.cli import main
 from jitterfly.plots import distribution, draw, maps, ticks
 from jitterfly.plots.curves import draw as draw_curves
 from jitterfly.store import Store
-from jitterfly.studies.reading import parse_study
+from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
 from jitterfly.trace import Replay
 

@@ -25,7 +25,7 @@ from jitterfly.plots import draw
 from jitterfly.plots.noise import figure_of
 from jitterfly.report.hsl09 import figures
 from jitterfly.store import Store
-from jitterfly.studies.reading import parse_study
+from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
 
 ROOT = Path(__file__).parents[1]

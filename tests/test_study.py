@@ -15,8 +15,8 @@ from jitterfly import theory
 from jitterfly.observables import Completion, Gain, Slowdown, Target
 from jitterfly.program import rank_rounds
 from jitterfly.studies import Axis, Budget, Study, load_study, parse_study
-from jitterfly.studies.casetable import Frozen, freeze, leaves, put, thaw, without
-from jitterfly.studies.place import hash_case
+from jitterfly.studies.case_fields import Frozen, freeze, leaves, put, thaw, without
+from jitterfly.studies.grid import hash_case
 
 SWEEPS = Path(__file__).parent.parent / "sweeps"
 

@@ -14,7 +14,7 @@ from jitterfly.analysis.results import Results
 from jitterfly.analysis.status import status
 from jitterfly.cli import main, terminal
 from jitterfly.store import Store
-from jitterfly.studies.reading import parse_study
+from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
 
 KINDS = ("butterfly", "ring_allreduce", "rabenseifner_allreduce", "reduce_broadcast_allreduce")

@@ -13,7 +13,7 @@ from jitterfly.analysis.show import value_between
 from jitterfly.analysis.status import status
 from jitterfly.cli import main
 from jitterfly.store import Store, export
-from jitterfly.studies.reading import parse_study
+from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
 
 TARGETS = '["p99 of slowdown ± 5 %", "p90 of gain ± 10 %", "mean of slowdown ± 50 % at 99 %"]'

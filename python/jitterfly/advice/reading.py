@@ -12,7 +12,7 @@ from ..files import read_text
 from ..network import Network
 from ..noise import Noise
 from ..noise.files import files_from
-from ..studies.schema import tomllib
+from ..studies.toml import tomllib
 from ..syntax import read_noises
 from .question import Question
 

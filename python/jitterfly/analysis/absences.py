@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..studies.absent import why_absent_at
+from ..studies.validation import why_absent_at
 from .results import Results
 
 

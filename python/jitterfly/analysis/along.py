@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..studies import Study
-from ..studies.units import axis_unit, value_text
+from ..studies.study import axis_unit, value_text
 
 
 def numeric(values: Sequence[Any]) -> bool:

@@ -11,7 +11,7 @@ from ..observables import Completion, Family, Observed
 from ..observables.targets import level_of
 from ..store import Store
 from ..studies import Place
-from ..studies.units import shown_labels
+from ..studies.study import shown_labels
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..studies.units import axis_unit
+from ..studies.study import axis_unit
 from ..units import parse_seconds, show_seconds
 from . import figures
 from .along import Along, axis_values

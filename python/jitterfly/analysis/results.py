@@ -13,7 +13,7 @@ from .. import stats
 from ..observables import Decision, Family, Form, Measure, Observed, Target
 from ..store import Store
 from ..studies import Place, Study
-from ..studies.units import axis_unit
+from ..studies.study import axis_unit
 from . import along
 from .facts import Facts, facts_of, facts_of_target
 from .networks import network_noise

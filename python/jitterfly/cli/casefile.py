@@ -42,7 +42,7 @@ def read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
     OSError
         The file can not be read.
     """
-    from ..studies.reading import holds_study, load_case, load_study
+    from ..studies.toml import holds_study, load_case, load_study
 
     if holds_study(path):
         return _of_study(load_study(path), at)

@@ -118,7 +118,7 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..files import write_whole
     from ..noise.files import files_from
     from ..studies import parse_study
-    from ..studies.check import check_name
+    from ..studies.validation import check_name
     from .run import check_study
 
     path: Path = chosen.file

@@ -19,7 +19,7 @@ from ..congestion import CongestionResult
 from ..congestion.study import FIGURES, MAPS, Point, Setting, run_settings, settings
 from ..files import write_whole
 from ..plots.draw import drawing, save
-from ..studies.place import STREAM_VERSION
+from ..studies.grid import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
 from ..sweep.progress import show_time
 from ..version import __version__

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..observables import PlaceData
 from ..observables.targets import Decision, decide
-from ..studies.place import Place
+from ..studies.grid import Place
 
 if TYPE_CHECKING:
     from .store import Store

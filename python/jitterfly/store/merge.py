@@ -11,7 +11,7 @@ import numpy as np
 
 from ..observables.summary import Summary
 from ..phases import each
-from ..studies.place import Place
+from ..studies.grid import Place
 from .meta import META, differences, joined, situations
 from .recordfile import RecordFile
 from .records import RAW, Ints

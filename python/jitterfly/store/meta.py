@@ -18,10 +18,9 @@ from ..files import read_text, read_whole, write_whole
 from ..noise.files import copy_name, files_from, files_of
 from ..observables.targets import Target
 from ..studies.budget import Budget
-from ..studies.place import STREAM_VERSION
-from ..studies.reading import parse_study
-from ..studies.schema import BaseReplaced
-from ..studies.study import Study
+from ..studies.grid import STREAM_VERSION
+from ..studies.study import BaseReplaced, Study
+from ..studies.toml import parse_study
 from ..version import __version__
 
 FORMAT = 2

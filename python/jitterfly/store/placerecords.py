@@ -13,7 +13,7 @@ from ..observables import PlaceData, Summary
 from ..observables.measure import SMALL, Integers, Ticks
 from ..program import observation_names
 from ..stats import early
-from ..studies.place import STREAM_VERSION, Place
+from ..studies.grid import STREAM_VERSION, Place
 from .meta import digest
 from .recordfile import RecordFile
 from .records import RAW, SUMMARY, Identity

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..observables.targets import Decision, Target
 from ..phases import each
 from ..stats import Estimate
-from ..studies.units import shown_labels
+from ..studies.study import shown_labels
 from .kept import fingerprint_of, keep, read_kept, study_of, valid
 from .lock import UNKNOWN, holder
 from .meta import META

@@ -29,7 +29,7 @@ from ..observables.statistics import Observed
 from ..observables.targets import Decision
 from ..phases import phase
 from ..stats import Estimate
-from ..studies.place import Place
+from ..studies.grid import Place
 from ..studies.study import Study
 from . import meta as metas
 from .behind import Behind

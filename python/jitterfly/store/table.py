@@ -21,8 +21,8 @@ from ..observables.measure import Family
 from ..observables.statistics import STATISTICS, Observed
 from ..phases import each
 from ..stats import Estimate
-from ..studies.place import Place
-from ..studies.units import axis_unit
+from ..studies.grid import Place
+from ..studies.study import axis_unit
 from ..units import show_seconds
 from .kept import fingerprint_of, keep, valid
 from .orphans import has_records

@@ -2,8 +2,8 @@
 
 from .axes import Axis
 from .budget import Budget
-from .place import Cell, Place
-from .reading import load_study, parse_study
+from .grid import Cell, Place
 from .study import Study
+from .toml import load_study, parse_study
 
 __all__ = ["Axis", "Budget", "Cell", "Place", "Study", "load_study", "parse_study"]

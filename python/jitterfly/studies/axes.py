@@ -1,4 +1,4 @@
-"""The axes of a study: which fields of the base case take which values."""
+"""Points: the values of an axis, and variants, as the fields of a case that they set."""
 
 from __future__ import annotations
 
@@ -7,12 +7,96 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..fields import shorten
 from ..syntax import read_values
 from . import derived
-from .casetable import Frozen, freeze
-from .points import Point, check_path, label_of, listed, log2_values, named_points, zip_points
-from .tables import Table
+from .case_fields import Frozen, freeze, put
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of an axis, or a variant: its label and the fields it sets, by path.
+
+    `value` is the number of a derived axis.
+    """
+
+    label: str
+    settings: Mapping[str, Any]
+    value: float | None = None
+
+    def apply(self, table: dict[str, Any]) -> None:
+        """Set its fields in the table of a case."""
+        for path, value in self.settings.items():
+            put(table, path, value)
+
+
+def check_path(path: Any, where: str) -> str:
+    """A dotted path."""
+    if not isinstance(path, str) or not all(path.split(".")):
+        raise ValueError(f"{where} must be a path such as 'noise.0.duration', got {shorten(path)}")
+    return path
+
+
+def read_settings(value: Any, where: str) -> Frozen:
+    """Fields by path; paths are written as quoted keys, so that nothing is split by TOML."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f'{where} must be a table of "path" = value, got {shorten(value)}')
+    for path in value:
+        check_path(path, where)
+    return Frozen({path: freeze(entry, f"{where}.{path}") for path, entry in value.items()})
+
+
+def listed(values: Any, where: str) -> list[Any]:
+    """The entries of a list, an array, a range; not of text or of a table."""
+    if isinstance(values, (str, bytes, Mapping)):
+        raise ValueError(f"{where} must be a list, got {shorten(values)}")
+    try:
+        return list(values)
+    except TypeError:  # nothing to go through
+        raise ValueError(f"{where} must be a list, got {shorten(values)}") from None
+
+
+def label_of(value: Any) -> str:
+    """What a value is called: a table by its kind and fields."""
+    if isinstance(value, Mapping):
+        rest = " ".join(f"{key} {label_of(entry)}" for key, entry in value.items() if key != "kind")
+        return " ".join(str(part) for part in (value.get("kind", ""), rest) if part)
+    if isinstance(value, tuple):
+        return f"[{' '.join(map(label_of, value))}]"
+    return str(value)
+
+
+def named_points(points: Any, where: str) -> list[Point]:
+    if not isinstance(points, Mapping):
+        raise ValueError(f"{where} must be a table of names, got {shorten(points)}")
+    return [Point(str(k), read_settings(v, f"{where}.{k}")) for k, v in points.items()]
+
+
+def zip_points(columns: Any, where: str) -> list[Point]:
+    if not isinstance(columns, Mapping) or not columns:
+        raise ValueError(f'{where} must be a table of "path" = list, got {shorten(columns)}')
+    lists = {check_path(path, where): listed(v, f"{where}.{path}") for path, v in columns.items()}
+    if len({len(column) for column in lists.values()}) != 1:
+        told = ", ".join(f"{path}: {len(column)}" for path, column in lists.items())
+        raise ValueError(f"{where} must hold lists of one length, got {told}")
+    rows = [freeze(row, where) for row in zip(*lists.values(), strict=True)]
+    return [
+        Point(", ".join(map(label_of, row)), Frozen(zip(lists, row, strict=True))) for row in rows
+    ]
+
+
+def log2_values(bounds: Any, where: str) -> list[int]:
+    bounds = listed(bounds, f"{where}.log2")
+    whole = [b for b in bounds if isinstance(b, (int, np.integer)) and not isinstance(b, bool)]
+    if len(bounds) != 2 or len(whole) != 2 or not 0 <= whole[0] <= whole[1] <= 30:
+        raise ValueError(
+            f"{where}.log2 must be [first, last] with 0 <= first <= last <= 30, "
+            f"got {shorten(bounds)}"
+        )
+    return [1 << int(exponent) for exponent in range(whole[0], whole[1] + 1)]
+
 
 _MARKS = ("=", ",", "\n")  # parts of the names of cells
 
@@ -169,20 +253,3 @@ def check_axis_name(name: Any) -> str:
             f"the name of an axis must be text without '=' and ',', got {shorten(name)}"
         )
     return f"axes.{name}"
-
-
-def read_axis(name: str, data: Any) -> Axis:
-    """The axis `name` of a study's TOML."""
-    table = Table(data, f"axes.{name}")
-    keys = ("path", "log2", "values", "zip", "points", "derived", "by")
-    given = {key: table.data[key] for key in keys if key in table.data}
-    table.asked.update(keys)
-    table.finish()
-    if "derived" not in given and "by" not in given:
-        return Axis(name, **given)
-    missing = [key for key in ("derived", "by", "values") if key not in given]
-    unfit = sorted(set(given) - {"derived", "by", "values"})
-    if missing or unfit:
-        told = f"lacks {missing[0]!r}" if missing else f"has {unfit[0]!r}, too"
-        raise ValueError(f"axes.{name} must have derived, by and values; it {told}")
-    return Axis.derived(given["derived"], given["by"], given["values"], name)

@@ -1,15 +1,168 @@
-"""Derived axes: a ratio of two times of a case, reached by solving for one of its fields."""
+"""Times of a case that derived axes know: where they are in its table, and what sets them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from ..fields import check_choice, shorten
-from ..units import TICKS_PER_SECOND, exact, show_seconds
-from .casetable import put
-from .spelling import check_spelling
-from .times import TIMES
+from ..algorithms import Algorithm
+from ..case import Case
+from ..fields import Component, check_choice, check_keys, shorten
+from ..network import MOST_BYTES, Network
+from ..noise import Noise
+from ..syntax import read_size
+from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, parse_seconds, show_seconds
+from .case_fields import get_path, put
+
+_NOISE = re.compile(r"noise\.[0-9]+\.(duration|delay|period|gap)")
+
+
+class Time(ABC):
+    """A time of a case, as an exact fraction of ticks."""
+
+    @abstractmethod
+    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
+        """Its value; `by` is the field that is solved for, if that says which noise is meant."""
+
+    @abstractmethod
+    def owns(self, path: str) -> bool:
+        """Whether it can be set by the field at `path`."""
+
+    @abstractmethod
+    def reads(self, path: str) -> bool:
+        """Whether its value depends on the field at `path`."""
+
+    def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
+        """The value of the field at `path` for which this time is `wanted`, and its range.
+
+        Returns:
+            The value, and None; or None, and the (lowest, highest) time that can be reached.
+        """
+        if Fraction(1) <= wanted <= LONGEST_TICKS:
+            return round(wanted) / TICKS_PER_SECOND, None
+        return None, (Fraction(1), Fraction(LONGEST_TICKS))
+
+
+class RoundTime(Time):
+    """T_comm: one round without noise, as `theory.round_time`; set by the size of the message."""
+
+    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
+        size = read_size(table.get("message_bytes", 8), "message_bytes", 0, MOST_BYTES)
+        return Fraction(sum(self._network(table).costs(size)))
+
+    def owns(self, path: str) -> bool:
+        return path == "message_bytes"
+
+    def reads(self, path: str) -> bool:
+        return path == "message_bytes" or path.split(".")[0] == "network"
+
+    def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
+        network = self._network(table)
+        least, most = network.smallest_message, network.largest_message
+
+        def time(size: int) -> int:
+            return sum(network.costs(size))
+
+        far = min(most - least, 10**6)
+        step = Fraction(time(least + far) - time(least), max(far, 1))
+        if step == 0:
+            ends = (Fraction(time(least)),) * 2
+            return (least, None) if wanted == ends[0] else (None, ends)
+        size = least
+        for _ in range(2):  # costs are whole ticks, so the first guess may be a little off
+            size += round((wanted - time(size)) / step)
+            if not least <= size <= most:
+                return None, (Fraction(time(least)), time(least) + step * (most - least))
+        return size, None
+
+    def _network(self, table: Mapping[str, Any]) -> Network:
+        if "network" not in table:
+            raise ValueError("case: key 'network' is missing")
+        return Network.from_dict(table["network"], "network")
+
+
+class NoiseTime(Time):
+    """D or P: a field of the noise that is solved for, else of the periodic or only one."""
+
+    def __init__(self, *fields: str) -> None:
+        self.fields = fields
+
+    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
+        path = self._path(table, by)
+        value = get_path(table, path)
+        if value is None:
+            raise ValueError(f"{path} is missing")
+        if isinstance(value, Mapping) and value.get("kind") == "fixed":
+            value = value.get("value")
+        return exact(parse_seconds(value, path, positive=True)) * TICKS_PER_SECOND
+
+    def _path(self, table: Mapping[str, Any], by: str) -> str:
+        """Where the time is: in the source that `by` is of, in the periodic one, or in the only."""
+        sources = table.get("noise", [])
+        having = {
+            i: next((field for field in self.fields if field in source), self.fields[0])
+            for i, source in enumerate(sources)
+            if isinstance(source, Mapping)
+        }
+        if _NOISE.fullmatch(by):
+            i = int(by.split(".")[1])
+            return f"noise.{i}.{having.get(i, self.fields[0])}"
+        periodic = [i for i in having if sources[i].get("kind") == "periodic"]
+        chosen = periodic or [i for i in having if having[i] in sources[i]]
+        if len(chosen) > 1:
+            told = " or ".join(f"noise.{i}.{having[i]}" for i in chosen)
+            raise ValueError(f"which of the sources is meant, {told}? let by be one of its fields")
+        i = chosen[0] if chosen else 0
+        return f"noise.{i}.{having.get(i, self.fields[0])}"
+
+    def owns(self, path: str) -> bool:
+        return bool(_NOISE.fullmatch(path)) and path.split(".")[2] in self.fields
+
+    def reads(self, path: str) -> bool:
+        return self.owns(path)
+
+
+class Work(Time):
+    """W: the compute phase."""
+
+    def read(self, table: Mapping[str, Any], by: str) -> Fraction:
+        value = parse_seconds(table.get("work", 0.0), "work", positive=True)
+        return exact(value) * TICKS_PER_SECOND
+
+    def owns(self, path: str) -> bool:
+        return path == "work"
+
+    def reads(self, path: str) -> bool:
+        return path == "work"
+
+
+TIMES: dict[str, Time] = {
+    "T_comm": RoundTime(),
+    "D": NoiseTime("duration", "delay"),
+    "P": NoiseTime("period", "gap"),
+    "W": Work(),
+}
+
+
+def check_spelling(table: Mapping[str, Any]) -> None:
+    """Raise ValueError for an unknown key, whatever else the table lacks."""
+    check_keys(table, [field.name for field in dataclasses.fields(Case)], "case")
+    noise = table.get("noise")
+    sources = enumerate(noise if isinstance(noise, (list, tuple)) else ())
+    parts: list[tuple[type[Component], str, Any]] = [
+        (Algorithm, "algorithm", table.get("algorithm")),
+        (Network, "network", table.get("network")),
+        *((Noise, f"noise[{i}]", source) for i, source in sources),
+    ]
+    for family, where, part in parts:
+        kind = part.get("kind") if isinstance(part, Mapping) else None
+        if isinstance(kind, str) and kind in family._kinds:
+            names = [field.name for field in dataclasses.fields(family._kinds[kind])]
+            check_keys(part, ["kind", *names], where)
 
 
 def split_rule(rule: str) -> tuple[str, str]:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from ..fields import did_you_mean
 from ..files import read_text
-from .reading import holds_study
-from .schema import read_toml
+from .toml import holds_study, read_toml
 
 EXAMPLES = "examples"
 _PACKAGE = Path(__file__).parents[1]

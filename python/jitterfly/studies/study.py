@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from ..case import Case
-from ..fields import MOST_SEED
+from ..fields import MOST_SEED, Component, shorten
+from ..network import Network
 from ..noise.files import current_folders, files_from
-from ..observables.measure import Family, Measure
-from ..observables.observable import Observable
-from ..observables.targets import Target
-from ..syntax import read_count
-from . import check
-from .axes import Axis
+from ..noise.optional import OptionalSeconds
+from ..observables import Family, Measure, Observable, Target
+from ..syntax import read_count, read_noises
+from ..units import Seconds, parse_seconds, show_seconds, show_size
+from . import validation
+from .axes import Axis, Point, listed, read_settings
 from .budget import Budget
-from .casetable import Frozen
-from .place import STREAM_VERSION, Cell, Place, build_places
-from .points import Point, listed
-from .schema import (
-    describe,
-    read_base,
-    read_observables,
-    read_target,
-    read_variants,
-    to_toml,
-)
-from .wishes import check_wishes
+from .case_fields import Frozen, freeze, get_path, without
+from .grid import STREAM_VERSION, Cell, Place, build_places
+from .validation import check_wishes, covered, read_observables
 
 __all__ = ["STREAM_VERSION", "Budget", "Cell", "Place", "Study"]
 
@@ -109,15 +104,15 @@ class Study:
         for name in ("axes", "targets", "claims"):
             put(name, tuple(listed(getattr(self, name), name)))
         put("seed", read_count(self.seed, "seed", 0, MOST_SEED))
-        check.check_texts(self)
+        validation.check_texts(self)
         put("variants", read_variants(self.variants))
         put("observables", read_observables(self.observables, self.variants))
         put("targets", tuple(map(read_target, self.targets)))
-        check.check_names(self)
-        groups = check.groups_of(self)
-        check.check_paths(self, groups)
+        validation.check_names(self)
+        groups = validation.groups_of(self)
+        validation.check_paths(self, groups)
         put("case", read_base(self.case, groups))
-        check.check_budget(self)
+        validation.check_budget(self)
         # The same description with another seed or budget is quick.
         description = describe(self)
         if self.made is None or self.made.description != description:
@@ -201,3 +196,161 @@ class Made:
     full: bool = False
     where: str = ""
     folders: tuple[Path, Path | None] = (Path(), None)  # of the files that noise is read from
+
+
+class BaseReplaced(UserWarning):
+    """A value of the base case is none of any cell: axes or variants set the field."""
+
+
+def read_variants(value: Any) -> tuple[Point, ...]:
+    """Variants by name, each with the fields that it sets by path."""
+    if not isinstance(value, Mapping):
+        points = tuple(listed(value, "variants"))
+        if all(isinstance(point, Point) for point in points):
+            return points
+        raise ValueError(f"variants must be a table of names, got {shorten(value)}")
+    return tuple(
+        Point(str(name), read_settings(settings, f"variants.{name}"))
+        for name, settings in value.items()
+    )
+
+
+def read_target(value: Any) -> Target:
+    """A target, from text too."""
+    try:
+        return value if isinstance(value, Target) else Target.parse(value)
+    except ValueError as error:
+        raise ValueError(f"targets: {error}") from None
+
+
+def read_base(value: Any, groups: Mapping[str, Any]) -> Frozen:
+    """The base case as a table.
+
+    What axes replace is left out. A `Case`, and a network or noise in a table, must hold all values
+    even so; of what was written without need, a warning tells.
+    """
+    if not isinstance(value, (Case, Mapping)):
+        raise ValueError(f"case must be a Case or a table, got {shorten(value)}")
+    whole = isinstance(value, Case)
+    if isinstance(value, Case):
+        value = value.to_dict()
+    elif "noise" in value:
+        value = {**value, "noise": read_noises(value["noise"])}
+    table = freeze(value, "case")
+    unused = covered(table, groups)
+    written = [
+        path
+        for path in unused
+        if not whole
+        and get_path(table, path) != {}  # makes room in a list, for an axis to fill
+        and not any(isinstance(part, Component) for part in _along(value, path))
+    ]
+    for path in sorted(written):
+        warnings.warn(
+            f"case: {path!r} is set by an axis or by all variants, too: its value here counts for "
+            "nothing",
+            BaseReplaced,
+            stacklevel=4,
+        )
+    if whole and table["observe"] == "completion":
+        unused.add("observe")
+    return without(table, unused)
+
+
+def _along(table: Any, path: str) -> Iterator[Any]:
+    """What lies on the way to a field."""
+    for part in path.split("."):
+        if isinstance(table, Mapping):
+            table = table[part]
+        elif isinstance(table, (list, tuple)):
+            table = table[int(part)]
+        yield table
+
+
+def to_table(study: Any, *, run: bool = True) -> dict[str, Any]:
+    """A study as a table; without `run`, leaving out how it is run: seed, targets and budget."""
+    table: dict[str, Any] = {"name": study.name}
+    for key in ("title", "source", "figure", "claims"):
+        if getattr(study, key):
+            table[key] = getattr(study, key)
+    if run:
+        table |= {"seed": study.seed}
+        table |= {"targets": [str(target) for target in study.targets]} if study.targets else {}
+        table |= {"realizations": study.budget.to_dict()}
+    table["case"] = study.case
+    axes: tuple[Axis, ...] = study.axes
+    parts = {
+        "axes": {axis.name: axis.to_dict() for axis in axes},
+        "variants": {point.label: point.settings for point in study.variants},
+        "observables": {name: one.to_dict() for name, one in study.observables.items()},
+    }
+    return table | {key: value for key, value in parts.items() if value}
+
+
+def describe(study: Any) -> str:
+    """One text for equal studies, whatever their seed, targets and budget."""
+    order = [[axis.name for axis in study.axes], [point.label for point in study.variants]]
+    return json.dumps([order, to_table(study, run=False)], sort_keys=True, default=dict)
+
+
+def to_toml(study: Any) -> str:
+    """A study as TOML."""
+    import tomli_w  # only studies made in Python need it
+
+    return tomli_w.dumps(to_table(study))
+
+
+_PER_BYTE = ("beta", "gamma", "G", "O")  # of networks: a time for each byte
+
+
+def axis_unit(study: Study, name: str) -> str:
+    """The unit of an axis's values: "s" of times, "s/B", "B" of sizes of messages, else ""."""
+    owner, declared, field = _field(study, name)
+    if isinstance(declared, (Seconds, OptionalSeconds)):
+        return "s/B" if issubclass(owner, Network) and field in _PER_BYTE else "s"
+    return "B" if (owner, field) == (Case, "message_bytes") else ""
+
+
+@lru_cache(maxsize=64)
+def _field(study: Study, name: str) -> tuple[type, Any, str]:
+    """The class and the declaration of the field that an axis sets, and its name; "": no one."""
+    path = next((axis.path for axis in study.axes if axis.name == name), "")
+    places = study.places() if path else []
+    *parts, field = path.split(".")
+    for cell in places[0].cells if places else ():
+        owner: Any = cell.case
+        for part in parts:
+            listed = part.isdigit() and isinstance(owner, (list, tuple)) and int(part) < len(owner)
+            owner = owner[int(part)] if listed else getattr(owner, part, None)
+        declared = inspect.getattr_static(type(owner), field, None)
+        if declared is not None or hasattr(owner, field):
+            return type(owner), declared, field
+    return object, None, ""
+
+
+def value_text(value: Any, unit: str) -> str:
+    """A value of an axis, a time or a size with its unit: `10 µs`, `4 KiB`, `0.01`, `ring`.
+
+    Examples
+    --------
+    >>> value_text(1e-5, "s"), value_text(1e-9, "s/B"), value_text(4096, "B"), value_text(0.01, "")
+    ('10 µs', '1 ns/B', '4 KiB', '0.01')
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if unit in ("s", "s/B") and (number or isinstance(value, str)):
+        try:
+            return show_seconds(parse_seconds(value)) + unit[1:]
+        except ValueError:  # a text that is no time
+            return str(value)
+    if unit == "B" and isinstance(value, int):
+        return show_size(value)
+    return f"{value:.4g}" if number else str(value)
+
+
+def shown_labels(study: Study, place: Place) -> tuple[str, ...]:
+    """Where a place is on each axis, for people: values with their units, others by their names."""
+    both = zip(place.labels.items(), place.coordinates.values(), strict=True)
+    return tuple(
+        value_text(value, unit) if (unit := axis_unit(study, name)) else label
+        for (name, label), value in both
+    )

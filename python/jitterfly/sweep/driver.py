@@ -17,8 +17,8 @@ from ..observables.targets import Target
 from ..phases import each
 from ..store.standing import Diary, is_finished
 from ..store.store import Store
-from ..studies.reading import load_study
 from ..studies.study import Study
+from ..studies.toml import load_study
 from ..syntax import read_count
 from . import executors
 from .feed import Feed

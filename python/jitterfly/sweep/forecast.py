@@ -18,7 +18,7 @@ from ..observables.statistics import STATISTICS, Observed
 from ..phases import phase
 from ..program import compile_case
 from ..store.store import MOST_OWN_FILES, Store
-from ..studies.place import Place
+from ..studies.grid import Place
 from ..studies.study import Study
 from .worker import Batch, run_batch
 

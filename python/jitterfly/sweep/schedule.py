@@ -12,7 +12,7 @@ from ..observables.measure import Measure
 from ..observables.targets import Decision
 from ..stats.sequential import grid_up
 from ..store.store import Store
-from ..studies.place import Place
+from ..studies.grid import Place
 from .worker import Batch, BatchResult
 
 _FIRST_WORK = 2e7  # rank-rounds of the very first batch, per second wanted of it

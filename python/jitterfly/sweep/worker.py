@@ -14,7 +14,7 @@ from ..info import processors
 from ..observables.measure import Measure, Ticks
 from ..observables.summary import Summary
 from ..simulate import simulate_checked as simulate
-from ..studies.place import Place
+from ..studies.grid import Place
 from . import gpu
 
 

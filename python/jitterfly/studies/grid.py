@@ -19,9 +19,8 @@ from ..observables.observable import Observable
 from ..phases import each
 from ..program import observation_names, rank_rounds
 from . import derived
-from .axes import Axis
-from .casetable import Frozen, get_path, thaw
-from .points import Point
+from .axes import Axis, Point
+from .case_fields import Frozen, get_path, thaw
 
 #: Part of every cell's hash: a change of the random streams or of the model makes new cells.
 STREAM_VERSION = 3

@@ -1,0 +1,202 @@
+"""Strict reading of TOML tables: a key that nobody asks for is an error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..case import Case
+from ..fields import check_keys, shorten
+from ..files import read_text
+from ..noise.files import files_from
+from .axes import Axis
+from .budget import Budget
+from .study import (
+    Study,
+)
+
+STUDY = "the study"
+"""Where the top of the file is."""
+_REQUIRED = object()
+_NAMES = {str: "a string", int: "an integer", dict: "a table", list: "a list"}
+
+
+class Table:
+    """One TOML table under its name in the file (`where`), for errors that name the field."""
+
+    def __init__(self, data: Mapping[str, Any], where: str):
+        if not isinstance(data, Mapping):
+            raise ValueError(f"{where} must be a table, got {shorten(data)}")
+        self.data = dict(data)
+        self.where = where
+        self.asked: set[str] = set()
+
+    def take(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:
+        """The value of `key`, which must be of type `kind` (a bool is no integer here)."""
+        self.asked.add(key)
+        if key not in self.data:
+            if default is _REQUIRED:
+                raise ValueError(f"{self.where} lacks the key {key!r}")
+            return default
+        value = self.data[key]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            name = key if self.where == STUDY else f"{self.where}.{key}"
+            raise ValueError(f"{name} must be {_NAMES[kind]}, got {shorten(value)}")
+        return value
+
+    def finish(self) -> None:
+        """Raise if the table holds a key that was never asked for."""
+        check_keys(self.data, sorted(self.asked), self.where)
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """`base` with the values of `over` in place of its own, table by table.
+
+    A key that `base` lacks is an error: an override that overrides nothing is a misspelling.
+    """
+    check_keys(over, list(base), where)
+    merged = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, Mapping) and isinstance(base[key], Mapping)
+        merged[key] = merge(base[key], value, f"{where}.{key}") if both else value
+    return merged
+
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """What a TOML text holds; ValueError if it is none."""
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # tomllib's own, and an integer of thousands of digits
+        raise ValueError(f"not valid TOML: {error}") from None
+    except RecursionError:
+        raise ValueError("not valid TOML: nested too deeply") from None
+
+
+def read_study(text: str, full: bool) -> dict[str, Any]:
+    """The arguments of `Study` that a TOML text holds."""
+    data = read_toml(text)
+    override = data.pop("full", None)
+    if full and override is None:
+        raise ValueError("this study has no [full] table, so --full would change nothing")
+    if override is not None:
+        merged = merge(data, Table(override, "full").data, "full")
+        data = merged if full else data
+    table = Table(data, STUDY)
+    values = {
+        "name": table.take("name", str),
+        "title": table.take("title", str, ""),
+        "source": table.take("source", str, ""),
+        "figure": table.take("figure", str, ""),
+        "claims": table.take("claims", list, []),
+        "seed": table.take("seed", int, 0),
+        "case": table.take("case", dict),
+        "axes": [read_axis(name, axis) for name, axis in table.take("axes", dict, {}).items()],
+        "variants": table.take("variants", dict, {}),
+        "observables": table.take("observables", dict, {}),
+        "targets": table.take("targets", list, []),
+        "budget": _read_budget(table.take("realizations", dict, None)),
+    }
+    table.finish()
+    return values
+
+
+def _read_budget(data: Any) -> Budget | None:
+    if data is None:
+        return None  # the study says what it means that there is none
+    table = Table(data, "realizations")
+    table.asked.update(("min", "max", "rank_rounds", "raw_bytes"))
+    table.finish()
+    return Budget(**data)
+
+
+_OF_STUDIES = ("name", "axes", "variants", "observables")
+
+
+def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study:
+    """The study that a TOML text describes.
+
+    Parameters
+    ----------
+    text : str
+    full : bool
+        Apply the table ``[full]``, which holds the sizes meant for a large machine.
+    where : str
+        The name of the file, for errors.
+
+    Raises
+    ------
+    ValueError
+        TOML syntax (with line), unknown or missing keys, and what `Study` refuses.
+    """
+    try:
+        study = Study(**read_study(text, full))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{where}: nested too deeply") from None
+    return replace(study, made=replace(study._made, text=text, full=full, where=where))
+
+
+def load_case(path: str | Path) -> Case:
+    """The case in a TOML file: its fields, or a table ``[case]`` of them and nothing else.
+
+    Raises
+    ------
+    ValueError
+        TOML syntax, other tables beside ``[case]`` (a study is more than one case), and what `Case`
+        refuses; the message begins with the name of the file.
+    OSError
+        The file can not be read.
+    """
+    text = read_text(path)  # whose errors begin with the name, too
+    try:
+        table = read_toml(text)
+        if "case" in table:
+            check_keys(table, ["case"], "a file with a table [case]")
+            table = table["case"]
+        with files_from(Path(path).absolute().parent):
+            return Case.from_dict(table)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {str(error) or 'nested too deeply'}") from None
+
+
+def holds_study(path: str | Path) -> bool:
+    """Whether a TOML file is meant as a study, not as one case; errors are left to who loads it."""
+    try:
+        table = read_toml(read_text(path))
+    except (ValueError, RecursionError):
+        return False
+    return "case" in table and any(key in table for key in _OF_STUDIES)
+
+
+def load_study(path: str | Path, *, full: bool = False) -> Study:
+    """The study in a TOML file; `OSError` when it can not be read, else as `parse_study`."""
+    text = read_text(path, pipe=True)
+    with files_from(Path(path).absolute().parent):
+        return parse_study(text, full=full, where=str(path))
+
+
+def read_axis(name: str, data: Any) -> Axis:
+    """The axis `name` of a study's TOML."""
+    table = Table(data, f"axes.{name}")
+    keys = ("path", "log2", "values", "zip", "points", "derived", "by")
+    given = {key: table.data[key] for key in keys if key in table.data}
+    table.asked.update(keys)
+    table.finish()
+    if "derived" not in given and "by" not in given:
+        return Axis(name, **given)
+    missing = [key for key in ("derived", "by", "values") if key not in given]
+    unfit = sorted(set(given) - {"derived", "by", "values"})
+    if missing or unfit:
+        told = f"lacks {missing[0]!r}" if missing else f"has {unfit[0]!r}, too"
+        raise ValueError(f"axes.{name} must have derived, by and values; it {told}")
+    return Axis.derived(given["derived"], given["by"], given["values"], name)

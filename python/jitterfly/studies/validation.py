@@ -1,0 +1,261 @@
+"""What must hold in a study before anything of it runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..fields import did_you_mean, shorten, show_number
+from ..observables import Completion, Observable, Slowdown, read_observable
+from ..observables.observable import NOISE_FREE, Select
+from ..observables.statistics import LEAST_RAW
+from ..observables.targets import Target
+from ..program import completions
+from . import derived
+from .axes import Axis, Point
+from .budget import Budget
+from .case_fields import Frozen, leaves
+from .grid import Place
+
+Groups = dict[str, list[list[str]]]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_OBSERVABLE = re.compile(r"[^\W_]([\w ./-]*\w)?")
+_RESERVED = (
+    "observable", "statistic", "target", "variant", "unit", "value", "estimate", "low", "high",
+    "confidence", "realizations", "exact", "met", "relative_error", "target_error", "chosen_T",
+)  # fmt: skip
+
+
+def check_texts(study: Any) -> None:
+    """Raise ValueError for a bad name, title, source, figure, claim or axis."""
+    for key in ("name", "title", "source", "figure"):
+        if not isinstance(getattr(study, key), str):
+            raise ValueError(f"{key} must be text, got {shorten(getattr(study, key))}")
+    check_name(study.name)
+    for claim in study.claims:
+        if not isinstance(claim, str):
+            raise ValueError(f"claims must be a list of names, got {shorten(claim)} in it")
+    for axis in study.axes:
+        if not isinstance(axis, Axis):
+            raise ValueError(f"axes must be a list of Axis(...), got {shorten(axis)} in it")
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError for a name of a study that is not one of a file, too."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"name must be letters, digits, '_', '.', '-'; got {shorten(name)}")
+
+
+def check_names(study: Any) -> None:
+    """Raise ValueError for a name that is taken, or that could not be told apart later."""
+    names = [axis.name for axis in study.axes]
+    for name in names:
+        if name in _RESERVED:
+            raise ValueError(
+                f"axes.{name}: tables of results have a column of that name; name the axis "
+                f"otherwise, with path = {name!r} if that is the field"
+            )
+        if names.count(name) > 1:
+            raise ValueError(f"axes.{name} is there twice")
+    for variant in study.variants:
+        if not variant.label.strip() or variant.label == NOISE_FREE:
+            raise ValueError(f"variants: {variant.label!r} can not be the name of one")
+    for name in study.observables:
+        if not _OBSERVABLE.fullmatch(name):
+            raise ValueError(
+                "observables: a name must be letters, digits, spaces, '_', '.', '-', '/'; "
+                f"got {shorten(name)}"
+            )
+
+
+def groups_of(study: Any) -> Groups:
+    """For every axis and the variants: the paths that each of its points sets."""
+    groups: Groups = {
+        f"axes.{axis.name}": [[*point.settings, *axis.by] for point in axis.points]
+        for axis in study.axes
+    }
+    if study.variants:
+        groups["variants"] = [list(point.settings) for point in study.variants]
+    return groups
+
+
+def check_paths(study: Any, groups: Groups) -> None:
+    """Raise ValueError if a field is set by two groups, since one of the two would be lost."""
+    owner: dict[str, str] = {}
+    for name, points in groups.items():
+        for path in dict.fromkeys(path for point in points for path in point):
+            if path.split(".")[0] == "observe":
+                raise ValueError(f"{name}: the field 'observe' follows from the observables")
+            for other, whose in owner.items():
+                nested = path.startswith(f"{other}.") or other.startswith(f"{path}.")
+                if (path == other or nested) and whose != name:
+                    raise ValueError(f"{name} and {whose} both set the field {path!r}")
+            owner.setdefault(path, name)
+    for axis in study.axes:
+        for variant in study.variants if axis.rule else ():
+            for path in variant.settings:
+                if derived.reads(axis.rule, axis.by, path):
+                    raise ValueError(
+                        f"variants.{variant.label} sets {path!r}, from which axes.{axis.name} "
+                        f"({axis.rule}) is derived: its values would not hold there"
+                    )
+
+
+def check_budget(study: Any) -> None:
+    """Raise ValueError if there is no budget, or the base case is one that a study can not run."""
+    if study.budget is None:
+        why = ", and targets need one, as they may never be met" if study.targets else ""
+        raise ValueError(
+            f"the budget is missing{why}: [realizations] with max = ..., in Python "
+            "budget = Budget(max=...)"
+        )
+    if not isinstance(study.budget, Budget):
+        raise ValueError(f"budget must be a Budget(max=...), got {shorten(study.budget)}")
+    observe = study.case.get("observe", "completion")
+    if observe in ("rounds", "rank 0"):
+        raise ValueError(
+            f"case: observe must be 'completion' or 'spread' in a study, got {observe!r}"
+        )
+
+
+def covered(base: Mapping[str, Any], groups: Groups) -> set[str]:
+    """The plain values of a case that every point of some group replaces."""
+    return {
+        leaf
+        for leaf in leaves(base)
+        if any(points and all(_covers(p, leaf) for p in points) for points in groups.values())
+    }
+
+
+def _covers(paths: Iterable[str], leaf: str) -> bool:
+    return any(leaf == path or leaf.startswith(f"{path}.") for path in paths)
+
+
+def check_wishes(study: Any) -> None:
+    """Raise ValueError for an observable that no place has, or a target that makes no sense."""
+    observables: Mapping[str, Observable] = study.observables
+    targets: Sequence[Target] = study.targets
+    places: Sequence[Place] = study.made.places
+    owner: dict[str, str] = {}  # observables with "each" have several names
+
+    def look(name: str, enough: Callable[[], bool]) -> None:
+        for place in places:
+            for family in observables[name].resolve(name, place.cases):
+                owner[family.name] = name
+            if enough():
+                return
+
+    for name, observable in observables.items():
+        look(name, lambda name=name: name in owner.values())
+        if name not in owner.values() and observables != read_observables({}, study.variants):
+            raise ValueError(f"observables.{name}: {why_absent(observable, places)}")
+    for target in targets:
+        wanted = target.observable
+        for name in observables:  # a name of one that is made by "each" may need a larger place
+            if wanted not in owner and wanted.startswith(f"{name}, "):
+                look(name, lambda wanted=wanted: wanted in owner)
+        if wanted not in owner:
+            hint = did_you_mean(wanted, owner)
+            raise ValueError(
+                f"targets: {str(target)!r} is about {wanted!r}, and the observables are "
+                f"{_listed(owner)}{hint}"
+            )
+        observable = observables[owner[wanted]]
+        try:
+            observable.check_statistic(target.statistic, wanted)
+            observable.check_target(wanted)
+            _check_unit(target, wanted, observable.unit)
+        except ValueError as error:
+            raise ValueError(f"targets: {str(target)!r}: {error}") from None
+    if targets:
+        _check_raw(study, {t.observable for t in targets if t.statistic == "mean"})
+    told = [(target.statistic, target.observable) for target in targets]
+    for pair in told:
+        if told.count(pair) > 1:
+            raise ValueError(f"targets: {pair[0]} of {pair[1]} is there twice")
+
+
+def _check_unit(target: Target, name: str, unit: str) -> None:
+    """Raise ValueError for a width of seconds of what is no time, or without a unit of a time."""
+    if target.absolute is None:
+        return
+    if target.statistic == "win probability":
+        name, unit = f"{target.statistic} of {name}", ""
+    if target.unit and not unit:
+        raise ValueError(f"{name} is not a time, so ± {show_number(target.absolute)} s is no width")
+    if unit and not target.unit:
+        raise ValueError(
+            f"{name} is a time, so the width must have a unit (s, ms, us, ns) or be in %, "
+            f"got {show_number(target.absolute)}"
+        )
+
+
+def _check_raw(study: Any, wanted: set[str]) -> None:
+    """Raise where the rare events behind a mean could not be counted."""
+    for place in study.places():
+        raw = min(LEAST_RAW, place.limit)
+        if place.raw_limit >= raw:
+            continue
+        for name in sorted(wanted & set(study.families(place))):
+            family = study.families(place)[name]
+            if family.pick != "set" and not all(one.distribution for one in family.members):
+                raise ValueError(
+                    f"realizations.raw_bytes must be at least {raw * 8 * len(place.columns)}, so "
+                    f"that the events behind the mean of {name!r} can be counted, got "
+                    f"{study.budget.raw_bytes} [at {place.name}]"
+                )
+
+
+def _listed(names: Iterable[str], most: int = 12) -> str:
+    shown = [repr(name) for name in names]
+    more = f", ... ({len(shown)} in all)" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
+
+
+def why_absent(observable: Observable, places: Sequence[Place]) -> str:
+    """The cause where one field is it, else what was asked for."""
+    sides = observable.sides()
+    for side, select in sides.items():
+        where = f"{side}." if len(sides) > 1 else ""
+        if why := _missing(select, places):
+            return f"no place has {where}{why}"
+    told = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
+    return f"no place has all of that ({told}), or it takes 0 s without noise"
+
+
+def why_absent_at(observable: Observable, place: Place) -> str:
+    """The cause at one place that lacks it."""
+    causes = (_missing(select, [place]) for select in observable.sides().values())
+    return next(filter(None, causes), "it takes 0 s without noise")
+
+
+def _missing(select: Select, places: Sequence[Place]) -> str:
+    """What none of its cells has; "" where it is not one thing alone."""
+    rows = [
+        row
+        for place in places
+        for row in completions(place.cases[select.variant_of(place.cases, "variant")])
+    ]
+    most_T, cycles = max(row.T for row in rows), max(row.cycle for row in rows)
+    wanted = 1 if select.T == "best" else select.T
+    if isinstance(wanted, int) and wanted > most_T:
+        asked = f"T = {select.T!r}" + (", which is from 1 on" if select.T == "best" else "")
+        return f"{asked}: algorithm.after gives T up to {most_T}"
+    if isinstance(select.cycle, int) and select.cycle > cycles:
+        return f"cycle = {select.cycle}: cycles is up to {cycles}"
+    return ""
+
+
+def read_observables(value: Any, variants: tuple[Point, ...]) -> Frozen:
+    """Observables by name; where there are none, completion and slowdown of each variant."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"observables must be a table of names, got {shorten(value)}")
+    if value:
+        return Frozen({str(name): read_observable(name, one) for name, one in value.items()})
+    made: dict[str, Observable] = {}
+    for variant in [point.label for point in variants] or [""]:
+        for kind in (Completion, Slowdown):
+            made[f"{kind.kind} {variant}".rstrip()] = kind(variant)
+    return Frozen(made)
