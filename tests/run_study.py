@@ -6,14 +6,14 @@ python run_study.py STUDY.toml OUT WORKERS SECONDS [MOST_OWN_FILES]
 import os
 import sys
 
-from jitterfly.store import store as stores
+from jitterfly.store import record_files
 from jitterfly.studies.toml import load_study
 from jitterfly.sweep import run
 
 
 def main(path, out, workers, seconds, most=None):
     if most is not None:
-        stores.MOST_OWN_FILES = int(most)
+        record_files.MOST_OWN_FILES = int(most)
     run(
         load_study(path),
         out,

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from jitterfly import files
-from jitterfly.store import store as stores
+from jitterfly.store import record_files
 from jitterfly.store.export import export
 from jitterfly.store.store import Store
 from jitterfly.studies.toml import parse_study
@@ -122,7 +122,7 @@ def run_up_to_line(number, text, out, most):
 
     A line is new twice: a file is made, and extended.
     """
-    stores.MOST_OWN_FILES = most
+    record_files.MOST_OWN_FILES = most
     taken = Counter()
 
     def trace(frame, event, _):

@@ -11,14 +11,14 @@ from small_store import study, ticks
 
 from jitterfly.observables.measure import Column, Ticks
 from jitterfly.stats import early
-from jitterfly.store import recordfile
-from jitterfly.store.behind import Behind
-from jitterfly.store.recent import Recent
+from jitterfly.store import record_files
+from jitterfly.store.place_records import RecentSamples
+from jitterfly.store.record_files import BackgroundWriter
 from jitterfly.store.store import Store
 
 
 def test_jobs_run_in_order_and_behind_the_caller():
-    behind, go, done = Behind(), threading.Event(), []
+    behind, go, done = BackgroundWriter(), threading.Event(), []
     with behind.on():
         behind(lambda: done.append(go.wait(10)))
         assert done == []
@@ -35,7 +35,7 @@ def fail():
 
 @pytest.mark.parametrize("what", ["call", "wait", "end"])
 def test_an_error_is_raised_by_what_comes_next_and_once(what):
-    behind, done = Behind(), []
+    behind, done = BackgroundWriter(), []
     following = {
         "call": lambda: behind(lambda: done.append("never")),
         "wait": behind.wait,
@@ -70,7 +70,7 @@ def test_a_full_disk_behind_leaves_the_store_as_it_was(tmp_path, monkeypatch, at
             raise OSError(errno.ENOSPC, "No space left on device")
 
         def run():
-            with store.behind.on():
+            with store.writer.on():
                 store.append(place, 20, ticks(place, 20, 20), None, 20)
                 if at == "next":
                     store.append(place, 40, ticks(place, 40, 10), None, 10)
@@ -93,20 +93,20 @@ def test_what_was_just_added_is_not_read_again(tmp_path, monkeypatch):
     with Store.create(tmp_path, study()) as store:
         place = store.places[0]
         store.append(place, 0, ticks(place, 0, 20), None, 20)
-    with Store.create(tmp_path, study()) as store, store.behind.on():
+    with Store.create(tmp_path, study()) as store, store.writer.on():
         for first in (30, 20):  # workers may be late
             store.append(place, first, ticks(place, first, 10), None, 10)
         looked = store.data(place, 40)
         assert np.array_equal(looked.ticks.values, ticks(place, 0, 40).values)
         store.append(place, 40, ticks(place, 40, 10), None, 10)
-        monkeypatch.setattr(recordfile, "read_payload", refuse)
+        monkeypatch.setattr(record_files, "read_payload", refuse)
         assert np.array_equal(store.data(place, 50).ticks.values, ticks(place, 0, 50).values)
         with pytest.raises(AssertionError, match="read"):
             store.ticks(place, 50)  # is with who asked for it
 
 
 def test_pieces_in_order_without_overlap():
-    recent, values = Recent(), np.arange(40).reshape(20, 2)
+    recent, values = RecentSamples(), np.arange(40).reshape(20, 2)
     recent.add(0, 5, values[5:9])
     recent.add(0, 12, values[12:15])
     recent.add(0, 8, values[8:11])
@@ -122,8 +122,8 @@ def test_pieces_in_order_without_overlap():
 
 
 def test_too_much_is_left_to_the_files(monkeypatch):
-    monkeypatch.setattr("jitterfly.store.recent._MOST_BYTES", 1000)
-    recent, values = Recent(), np.zeros((25, 2), np.int64)  # 400 bytes
+    monkeypatch.setattr("jitterfly.store.place_records._MOST_BYTES", 1000)
+    recent, values = RecentSamples(), np.zeros((25, 2), np.int64)  # 400 bytes
     for place in range(3):
         recent.add(place, 0, values)
     assert [next(recent.pieces(place, 0, 25))[2] is None for place in range(3)] == [
@@ -138,7 +138,7 @@ def test_what_is_made_early_is_what_is_made_when_asked_for(width):
     columns = (Column("", "a"), Column("", "b"), Column("", "c"))[:width]
     values = np.random.default_rng(3).integers(-(2**62), 2**62, (1000, width))
     plain, begun = Ticks(columns, values[:400].copy(), values[400:].copy()), Ticks(columns, values)
-    behind = Behind()
+    behind = BackgroundWriter()
     with behind.on():
         early.begin(values, behind.submit)
         assert early.begun(values).columns.flags.c_contiguous
@@ -169,5 +169,5 @@ def test_new_files_are_synchronized_behind_and_replaced_ones_before(tmp_path, mo
     for behind in (True, False):
         synchronized.clear()
         with Store.create(tmp_path, study()) as store, store.writing():
-            store.behind.wait()
+            store.writer.wait()
             assert sorted(synchronized) == [("store", behind), ("study", behind)]

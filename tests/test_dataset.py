@@ -12,10 +12,9 @@ from small_store import STUDY, make, put, study
 
 from jitterfly import notebook
 from jitterfly.observables import STATISTICS
-from jitterfly.store.dataset import to_xarray
 from jitterfly.store.export import export
+from jitterfly.store.numbers import to_csv, to_xarray
 from jitterfly.store.store import Store
-from jitterfly.store.table import to_csv
 
 xr = pytest.importorskip("xarray")
 pytest.importorskip("netCDF4")

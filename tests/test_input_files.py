@@ -225,8 +225,8 @@ def test_no_other_way_to_read():
         "inference/worst_path.py", "report/page.py",  # files of the package
         "report/times.py", "report/collect.py", "report/hsl09.py", "report/theory.py",  # its own
         "cli/network_study.py",
-        "store/lock.py", "store/meta.py", "store/recordfile.py", "store/orphans.py",
-        "store/bundle.py", "store/kept.py", "store/table.py",
+        "store/directory.py", "store/metadata.py", "store/record_files.py", "store/cache.py",
+        "store/numbers.py",
         "measured/noisefile.py", "measured/formats/text.py", "cli/noise/import_.py",
         "congestion/mapfile.py",
     }  # fmt: skip

@@ -12,14 +12,14 @@ from small_store import STUDY, content, put, study
 
 from jitterfly import cli, phases
 from jitterfly.analysis.status import status
-from jitterfly.store import standing as standings
-from jitterfly.store.export import export
-from jitterfly.store.kept import fingerprint_of, read_kept, valid
-from jitterfly.store.lock import UNKNOWN, holder, locked
+from jitterfly.store import progress as standings
+from jitterfly.store.cache import fingerprint_of, read_kept, valid
+from jitterfly.store.directory import UNKNOWN, holder, locked
+from jitterfly.store.export import export, keep_numbers, read_numbers
 from jitterfly.store.merge import merge
-from jitterfly.store.standing import Diary, standing
+from jitterfly.store.numbers import Numbers, to_csv
+from jitterfly.store.progress import Diary, standing
 from jitterfly.store.store import Store
-from jitterfly.store.table import Numbers, keep_numbers, read_numbers, to_csv
 from jitterfly.studies import study as studies
 from jitterfly.sweep import run
 from jitterfly.sweep.executors import InProcess
@@ -209,7 +209,7 @@ def test_a_full_disk_only_costs_what_is_kept(out, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("jitterfly.store.kept.write_whole", full)
+    monkeypatch.setattr("jitterfly.store.cache.write_whole", full)
     store = run(study(), out)
     assert all(store.complete(place) for place in store.places)
     assert not (out / "progress.json").exists()
@@ -265,7 +265,7 @@ def test_merge_keeps_what_it_found_while_it_holds_the_directory(out):
 def test_two_runs_where_there_are_no_locks_keep_nothing_wrong(out, monkeypatch, most):
     """In files of their own, and in files that both write into."""
     without_locks(monkeypatch)
-    monkeypatch.setattr("jitterfly.store.store.MOST_OWN_FILES", most)
+    monkeypatch.setattr("jitterfly.store.record_files.MOST_OWN_FILES", most)
     with Store.create(out, study()) as one, Store.create(out, study()) as other:
         diaries = [Diary(store, [None] * 4) for store in (one, other)]
         for store, diary, places in zip((one, other), diaries, ((0, 1), (2, 3)), strict=True):
@@ -491,7 +491,7 @@ def test_who_only_asks_does_not_stop_a_run(tmp_path, monkeypatch):
     with (tmp_path / ".lock").open() as asking:
         fcntl.flock(asking, fcntl.LOCK_SH)
         monkeypatch.setattr(
-            "jitterfly.store.lock.time.sleep", lambda _: fcntl.flock(asking, fcntl.LOCK_UN)
+            "jitterfly.store.directory.time.sleep", lambda _: fcntl.flock(asking, fcntl.LOCK_UN)
         )
         with locked(tmp_path):
             pass

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from small_store import STUDY, make, numbers, study
 
-from jitterfly.store import store as stores
-from jitterfly.store.bundle import Bundle
+from jitterfly.store import record_files
 from jitterfly.store.merge import merge
-from jitterfly.store.recordfile import RecordFile
+from jitterfly.store.record_files import CellRecords, RecordFile
 from jitterfly.store.records import MAGIC, RAW, SUMMARY, Identity
 from jitterfly.store.store import Store
 
@@ -37,7 +36,7 @@ def out(tmp_path):
 @pytest.fixture
 def shared(monkeypatch):
     """Even a few cells share files."""
-    monkeypatch.setattr(stores, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
 
 
 def records(path):
@@ -63,7 +62,7 @@ def test_many_cells_are_in_few_files(out):
 def test_shared_files_say_what_own_files_say(out, monkeypatch):
     text = STUDY.replace("max = 200", "max = 3000, raw_bytes = 640")
     own = make(out / "own", study(text))
-    monkeypatch.setattr(stores, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
     shared = make(out / "shared", study(text))
     assert numbers(shared) == numbers(Store.open(out / "shared")) == numbers(own)
     assert all(len(name) == len("3f.jfr") for name in records(out / "shared"))
@@ -73,7 +72,7 @@ def test_a_store_of_own_files_is_extended_in_them(out, monkeypatch):
     """Also with cells that are new, which share."""
     make(out, study())
     before = records(out)
-    monkeypatch.setattr(stores, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
     larger = study(old="values = [4, 8]", new="values = [4, 8, 16]")
     larger = study(larger.text, "max = 200", "max = 300")
     store = make(out, larger)
@@ -102,7 +101,7 @@ def test_programs_that_do_not_know_shared_files_refuse_them(out, monkeypatch):
     make(out, study(old="max = 200", new="max = 300"))
     assert format_of(out) == 2
     own = numbers(Store.open(out))
-    monkeypatch.setattr(stores, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
     make(out, study(old="values = [4, 8]", new="values = [4, 8, 16]"))
     assert format_of(out) == 3
     monkeypatch.undo()
@@ -162,7 +161,7 @@ def test_another_study_does_not_go_on_without_store_json(out, shared):
 
 def test_shards_of_shared_and_own_files_are_one_run(out, monkeypatch):
     make(out / "shard-1-of-2", study(), (0, 3))
-    monkeypatch.setattr(stores, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(record_files, "MOST_OWN_FILES", 0)
     make(out / "shard-2-of-2", study(), (1, 2))
     merged = merge(out)
     assert numbers(merged) == numbers(make(out.with_name("one"), study()))
@@ -191,7 +190,7 @@ def check(bundle):
     """What there is of each cell, all of which is right."""
     found = []
     for cell in CELLS:
-        file = RecordFile(bundle, cell)
+        file = CellRecords(bundle, cell)
         for first, end in file.covered:
             read = np.zeros((end - first, 2), np.int64)
             file.samples(read, first, end)
@@ -201,19 +200,19 @@ def check(bundle):
 
 
 def filled(path):
-    bundle = Bundle(path, shared=True)
+    bundle = RecordFile(path, shared=True)
     for first in (0, 5):
         for cell in CELLS:
-            RecordFile(bundle, cell).append_samples(first, samples(cell, first, first + 5))
-        RecordFile(bundle, PLACE).append_summary(first, 5, b"sum")
+            CellRecords(bundle, cell).append_samples(first, samples(cell, first, first + 5))
+        CellRecords(bundle, PLACE).append_summary(first, 5, b"sum")
     return bundle
 
 
 def test_records_of_many_cells_in_turn(tmp_path):
     bundle = filled(tmp_path / "3f.jfr")
-    again = Bundle(bundle.path, shared=True)
+    again = RecordFile(bundle.path, shared=True)
     assert check(bundle) == check(again) == [[(0, 10)]] * 3
-    summaries = RecordFile(again, PLACE)
+    summaries = CellRecords(again, PLACE)
     assert summaries.spans == [(0, 5), (5, 10)]
     assert [summaries.payload(i) for i in range(2)] == [b"sum", b"sum"]
 
@@ -221,7 +220,7 @@ def test_records_of_many_cells_in_turn(tmp_path):
 def test_a_file_is_looked_through_once(tmp_path, monkeypatch):
     bundle = filled(tmp_path / "3f.jfr")
     assert bundle.looks == 1
-    again = Bundle(bundle.path, shared=True)
+    again = RecordFile(bundle.path, shared=True)
     check(again)
     assert again.looks == 1
 
@@ -233,11 +232,11 @@ def test_a_shared_file_cut_at_every_byte(tmp_path, capsys):
     content = path.read_bytes()
     for length in range(0, len(content), 7):
         path.write_bytes(content[:length])
-        bundle = Bundle(path, shared=True)
+        bundle = RecordFile(path, shared=True)
         check(bundle)
         for cell in CELLS:
-            RecordFile(bundle, cell).append_samples(0, samples(cell, 0, 10))
-        assert check(bundle) == check(Bundle(path, shared=True)) == [[(0, 10)]] * 3
+            CellRecords(bundle, cell).append_samples(0, samples(cell, 0, 10))
+        assert check(bundle) == check(RecordFile(path, shared=True)) == [[(0, 10)]] * 3
         lines = set(capsys.readouterr().err.splitlines())
         assert len(lines) <= 1  # once, not for each cell
         assert all("is no whole record; it counts as missing" in line for line in lines)
@@ -250,16 +249,16 @@ def test_a_torn_record_that_looks_like_records_inside(tmp_path, capsys):
     good = path.stat().st_size
     other = Identity(SUMMARY, "3f" + "d" * 14, 5, 1, ())
     payload = b"x" * 100 + MAGIC + b"y" * 4000 + MAGIC
-    RecordFile(Bundle(path, shared=True), other).append_summary(0, 5, payload)
+    CellRecords(RecordFile(path, shared=True), other).append_summary(0, 5, payload)
     content = path.read_bytes()
     for length in (good + 300, good + 1000, len(content) - 1):
         path.write_bytes(content[:length])
-        bundle = Bundle(path, shared=True)
+        bundle = RecordFile(path, shared=True)
         for first in range(10, 400, 10):
             for cell in CELLS:
-                RecordFile(bundle, cell).append_samples(first, samples(cell, first, first + 10))
+                CellRecords(bundle, cell).append_samples(first, samples(cell, first, first + 10))
         capsys.readouterr()
-        assert check(bundle) == check(Bundle(path, shared=True)) == [[(0, 400)]] * 3
+        assert check(bundle) == check(RecordFile(path, shared=True)) == [[(0, 400)]] * 3
         assert capsys.readouterr().err == ""
 
 
@@ -271,22 +270,22 @@ def test_damage_in_a_shared_file_costs_one_cell(tmp_path, capsys):
         damaged = bytearray(content)
         damaged[at] ^= 4
         path.write_bytes(damaged)
-        bundle = Bundle(path, shared=True)
+        bundle = RecordFile(path, shared=True)
         found = check(bundle)
         assert sum(spans != [(0, 10)] for spans in found) <= 1
         assert capsys.readouterr().err.count("it counts as missing") == 1
         for cell in CELLS:
-            RecordFile(bundle, cell).append_samples(0, samples(cell, 0, 10))
-        assert check(bundle) == check(Bundle(path, shared=True)) == [[(0, 10)]] * 3
+            CellRecords(bundle, cell).append_samples(0, samples(cell, 0, 10))
+        assert check(bundle) == check(RecordFile(path, shared=True)) == [[(0, 10)]] * 3
         capsys.readouterr()
 
 
 def test_two_writers_of_a_shared_file_where_there_are_no_locks(tmp_path):
     path = tmp_path / "3f.jfr"
-    one, other = Bundle(path, shared=True), Bundle(path, shared=True)
+    one, other = RecordFile(path, shared=True), RecordFile(path, shared=True)
     for bundle, cell in ((one, 0), (other, 1), (one, 2), (other, 0), (one, 1), (other, 2)):
-        RecordFile(bundle, CELLS[cell]).append_samples(0, samples(CELLS[cell], 0, 10))
-    assert check(one) == check(other) == check(Bundle(path, shared=True)) == [[(0, 10)]] * 3
+        CellRecords(bundle, CELLS[cell]).append_samples(0, samples(CELLS[cell], 0, 10))
+    assert check(one) == check(other) == check(RecordFile(path, shared=True)) == [[(0, 10)]] * 3
     assert path.stat().st_size == one._size  # nothing was written twice
 
 
@@ -301,7 +300,7 @@ def test_a_full_disk_leaves_a_shared_file_as_it_was(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("jitterfly.files.os.write", write)
         with pytest.raises(OSError, match="No space left on device"):
-            RecordFile(bundle, CELLS[0]).append_samples(10, samples(CELLS[0], 10, 12))
+            CellRecords(bundle, CELLS[0]).append_samples(10, samples(CELLS[0], 10, 12))
     assert path.read_bytes() == content
     assert check(bundle) == [[(0, 10)]] * 3
 
@@ -310,7 +309,7 @@ def test_records_of_another_seed_in_a_shared_file(tmp_path, capsys):
     path = tmp_path / "3f.jfr"
     filled(path)
     other = Identity(RAW, CELLS[1].id, 6, 1, COLUMNS)
-    file = RecordFile(Bundle(path, shared=True), other)
+    file = CellRecords(RecordFile(path, shared=True), other)
     assert file.entries == []
     assert capsys.readouterr().err.count("is of seed 5, not 6; it counts as missing") == 2
 

@@ -13,7 +13,7 @@ from jitterfly.plots import draw
 from jitterfly.report import hsl09
 from jitterfly.report import reproduce as module
 from jitterfly.report.reproduce import PAGE, folder, reproduce, studies
-from jitterfly.store.table import Numbers
+from jitterfly.store.numbers import Numbers
 from jitterfly.studies import shipped
 from jitterfly.sweep import PlacesFailed, Stopped
 

@@ -16,7 +16,7 @@ from jitterfly.analysis.show import telling
 from jitterfly.cli import main
 from jitterfly.observables import Overhead
 from jitterfly.store import Store
-from jitterfly.store.table import rows
+from jitterfly.store.numbers import rows
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 

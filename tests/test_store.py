@@ -13,7 +13,7 @@ import pytest
 from small_store import STUDY, TWO, content, fill, make, numbers, put, study, ticks
 
 from jitterfly.observables import Target
-from jitterfly.store import lock as locks
+from jitterfly.store import directory as locks
 from jitterfly.store.store import Store
 from jitterfly.studies.study import Study
 

@@ -6,8 +6,8 @@ import math
 
 from ..observables import State
 from ..store import Store
-from ..store.lock import UNKNOWN
-from ..store.standing import Cell, Reached, Standing
+from ..store.directory import UNKNOWN
+from ..store.progress import Cell, Reached, Standing
 from .columns import WIDTH, with_sentences
 from .show import interval
 

@@ -13,7 +13,7 @@ from .run import check_study, contents, show
 
 if TYPE_CHECKING:
     from ..store import Store
-    from ..store.standing import Standing
+    from ..store.progress import Standing
 
 
 def add_parsers(commands: Any) -> None:
@@ -61,7 +61,7 @@ def add_parsers(commands: Any) -> None:
 def _status(chosen: argparse.Namespace) -> None:
     from ..analysis.columns import MOST_OF_ALL
     from ..analysis.status import status
-    from ..store.standing import standing
+    from ..store.progress import standing
     from . import terminal
 
     found = standing(chosen.results)
@@ -76,7 +76,7 @@ def _status(chosen: argparse.Namespace) -> None:
 
 def _progress(found: Standing, only_open: bool) -> dict[str, Any]:
     """What `status` prints, for programs."""
-    from ..store.lock import UNKNOWN
+    from ..store.directory import UNKNOWN
 
     rows = [
         {
@@ -189,10 +189,10 @@ def _value(value: float, unit: str, digits: int) -> str:
 
 def _merge(chosen: argparse.Namespace) -> int:
     from ..store import export, merge
+    from ..store.directory import SHARDS
+    from ..store.export import keep_numbers
     from ..store.merge import missing_shards
-    from ..store.standing import Diary
-    from ..store.table import keep_numbers
-    from ..store.takeover import SHARDS
+    from ..store.progress import Diary
 
     sources = chosen.shards or sorted(chosen.out.glob(SHARDS))
 
@@ -219,8 +219,7 @@ def _merge(chosen: argparse.Namespace) -> int:
 
 def _export(chosen: argparse.Namespace) -> None:
     from ..store import export
-    from ..store.export import check_path
-    from ..store.table import read_numbers
+    from ..store.export import check_path, read_numbers
 
     check_path(chosen.file)
     export(read_numbers(chosen.results), chosen.file)

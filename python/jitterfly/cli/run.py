@@ -123,7 +123,8 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
     from ..phases import phase
     from ..plots import draw
     from ..store import export
-    from ..store.table import NUMBERS, Numbers, keep_numbers
+    from ..store.export import keep_numbers
+    from ..store.numbers import NUMBERS, Numbers
     from ..sweep import run
 
     check_study(study)
@@ -261,7 +262,8 @@ def contents(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
     from ..analysis.results import Results
     from ..claims.report import judge
-    from ..store.table import COLUMNS, read_numbers
+    from ..store.export import read_numbers
+    from ..store.numbers import COLUMNS
 
     study, numbers = store.study, read_numbers(store.path)
     axes = numbers.axis_names

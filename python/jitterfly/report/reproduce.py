@@ -17,8 +17,7 @@ from ..fields import check_choice
 from ..files import write_whole
 from ..plots import draw
 from ..store import Store
-from ..store.export import export
-from ..store.table import keep_numbers
+from ..store.export import export, keep_numbers
 from ..studies import Study, load_study
 from ..studies.shipped import folder
 from ..sweep import PlacesFailed, Stopped, run

@@ -8,6 +8,7 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,9 @@ from ..files import TEMPORARY, check_replaceable, naming, replacing
 from ..memory import show_bytes
 from ..notebook import package
 from ..phases import phase
-from .dataset import dataset_of
+from .cache import MANY, fingerprint_of
+from .numbers import Numbers, dataset_of
 from .store import Store
-from .table import Numbers
 
 if TYPE_CHECKING:
     import xarray
@@ -114,6 +115,35 @@ def _parquet(numbers: Numbers, path: Path) -> None:
     frame = numbers.to_pandas()
     with replacing(path) as temporary:
         frame.to_parquet(temporary, engine="pyarrow", index=False)
+
+
+def keep_numbers(store: Store) -> Numbers:
+    """All numbers of a store that a run has just filled, which are written down beside it too.
+
+    Not where that fails, as they may be missing, or where others have written records meanwhile.
+    """
+    fingerprint = None
+    with suppress(OSError, ValueError):
+        fingerprint = fingerprint_of(store.path)
+    numbers = Numbers.of(store)
+    if fingerprint is not None and store.files.is_undisturbed():
+        with suppress(OSError, ValueError):
+            numbers.keep(store.path, fingerprint)
+    return numbers
+
+
+def read_numbers(path: str | Path) -> Numbers:
+    """All numbers of the run in the directory `path`: those that are kept there, if they fit.
+
+    Raises:
+        ValueError: `path` holds no run, or a damaged one.
+        OSError: a file can not be read.
+    """
+    kept = Numbers.kept(Path(path))
+    if kept is not None:
+        return kept
+    store = Store.open(path)
+    return keep_numbers(store) if len(store.places) >= MANY else Numbers.of(store)
 
 
 WRITERS: dict[str, Callable[[Numbers, Path], None]] = {

@@ -12,12 +12,12 @@ import numpy as np
 from ..observables.summary import Summary
 from ..phases import each
 from ..studies.grid import Place
-from .meta import META, differences, joined, situations
-from .recordfile import RecordFile
+from .directory import SHARDS
+from .metadata import META, differences, joined, situations
+from .record_files import CellRecords
 from .records import RAW, Ints
 from .spans import Span, gaps, way
 from .store import Store
-from .takeover import SHARDS
 
 
 def merge(
@@ -103,7 +103,7 @@ def _codes(store: Store) -> int:
     return sum(len(place.cells) + 1 for place in store.places)
 
 
-def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list[RecordFile]]]:
+def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list[CellRecords]]]:
     """All records of a cell or place in `merged`, before those of the same in `stores`."""
     seen = set()
     for place in merged.places:
@@ -112,12 +112,12 @@ def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list
             code = own.identity.id
             if code not in seen:
                 seen.add(code)
-                others = [store.bundle(code, lambda: "") for store in stores]
-                files = [RecordFile(one, own.identity) for one in others if one.path != own.path]
+                others = [store.files.file(code, lambda: "") for store in stores]
+                files = [CellRecords(one, own.identity) for one in others if one.path != own.path]
                 yield place, [own, *files]
 
 
-def _compare(place: Place, one: RecordFile, other: RecordFile) -> None:
+def _compare(place: Place, one: CellRecords, other: CellRecords) -> None:
     if one.identity.kind == RAW:
         for first, end in _common(one.covered, other.covered):
             _compare_samples(place, one, other, first, end)
@@ -133,7 +133,7 @@ def _common(some: list[Span], others: list[Span]) -> list[Span]:
 
 
 def _compare_samples(
-    place: Place, one: RecordFile, other: RecordFile, first: int, end: int
+    place: Place, one: CellRecords, other: CellRecords, first: int, end: int
 ) -> None:
     ours, theirs = _samples(one, first, end), _samples(other, first, end)
     if not np.array_equal(ours, theirs):
@@ -145,7 +145,7 @@ def _compare_samples(
         )
 
 
-def _compare_summaries(place: Place, one: RecordFile, other: RecordFile) -> None:
+def _compare_summaries(place: Place, one: CellRecords, other: CellRecords) -> None:
     """Each summary of `one` with those of `other` that together are of the same realizations."""
     for number, (first, end) in enumerate(one.spans):
         steps = way(other.spans, [], first, end)
@@ -164,13 +164,13 @@ def _joined(parts: list[bytes]) -> bytes:
     return total.to_bytes()
 
 
-def _samples(file: RecordFile, first: int, end: int) -> Ints:
+def _samples(file: CellRecords, first: int, end: int) -> Ints:
     values = np.empty((end - first, len(file.identity.columns)), np.int64)
     file.samples(values, first, end)
     return values
 
 
-def _copy(source: RecordFile, target: RecordFile) -> None:
+def _copy(source: CellRecords, target: CellRecords) -> None:
     for number, (first, end) in enumerate(source.spans):
         if source.identity.kind == RAW:
             if gaps(target.covered, first, end):

@@ -5,15 +5,15 @@
     OUT/records/*.jfr   samples of a cell, or summaries of a place (see `records`); of a large
                         study 256 files that cells share, by the first two digits of their hash
     OUT/.lock           held by the run that writes, with its process and host
-    OUT/progress.json   how far each cell is (see `standing`)
-    OUT/numbers.npz     all estimates (see `table`); both follow from the records, and may go
+    OUT/progress.json   how far each cell is (see `progress`)
+    OUT/numbers.npz     all estimates (see `numbers`); both follow from the records, and may go
 
 A record counts when it is whole: a run that is stopped at any moment loses what was in flight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -26,33 +26,24 @@ from ..files import synchronize
 from ..observables import PlaceData, Summary
 from ..observables.measure import Ticks
 from ..observables.statistics import Observed
-from ..observables.targets import Decision
+from ..observables.targets import Decision, decide
 from ..phases import phase
 from ..stats import Estimate
 from ..studies.grid import Place
 from ..studies.study import Study
-from . import meta as metas
-from .behind import Behind
-from .bundle import Bundle
-from .lock import locked
-from .looks import last_look
-from .orphans import shared_files
-from .placerecords import PlaceRecords
-from .recent import Recent, too_much
-from .recordfile import RecordFile
-from .takeover import RECORDS, check_directory, take_over
+from . import metadata, numbers
+from .directory import RECORDS, check_directory, locked, shared_files, take_over
+from .place_records import PlaceRecords, RecentSamples
+from .record_files import BackgroundWriter, RecordFiles, too_many_files
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
 _MOST_NAMED = 8  # runs, of those below a directory
-MOST_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
-
-
-def _too_many(places: Sequence[Place]) -> bool:
-    """Whether places would have too many files if each cell had its own."""
-    return sum(len(place.cells) + 1 for place in places) > MOST_OWN_FILES
+# Data of places that stay in memory: how many, and bytes of their samples. What is computed of them
+# early is as much again.
+_MOST_DATA, _MOST_DATA_BYTES = 16, 2**27
 
 
 class Store:
@@ -61,9 +52,8 @@ class Store:
     def __init__(self, path: Path, study: Study, meta: Mapping[str, Any], new: Sequence[Path] = ()):
         self.path, self.study, self.meta = Path(path), study, dict(meta)
         self._new = new  # files that a power cut may still empty
-        self.open_files: dict[str, RecordFile] = {}  # by hash: places may share a cell
-        self.recent, self.behind = Recent(), Behind()
-        self._bundles: dict[Path, Bundle] = {}
+        self.writer = BackgroundWriter()
+        self._recent = RecentSamples()
         self._records: dict[int, PlaceRecords] = {}
         self._data: dict[tuple[int, int], PlaceData] = {}
         self._decisions: dict[int, tuple[int, Decision]] = {}
@@ -85,38 +75,38 @@ class Store:
         """
         path = Path(path)
         with phase("naming cells"):
-            meta = metas.describe(study)
+            meta = metadata.describe(study)
         check_directory(path, force)
         with locked(path):
             with phase(f"comparing with what is in {path}"):
                 meta = take_over(path, study, meta, force)
                 (path / RECORDS).mkdir(exist_ok=True)
-                if _too_many(study.places()) or shared_files(path):
-                    meta["format"] = metas.SHARED_FORMAT
-                new = metas.write_study(path, study) + metas.write_meta(path, meta)
+                if too_many_files(study.places()) or shared_files(path):
+                    meta["format"] = metadata.SHARED_FORMAT
+                new = metadata.write_study(path, study) + metadata.write_meta(path, meta)
             yield cls(path, study, meta, new)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Within, what is added is written behind the caller; at the end all of it is there."""
-        with self.behind.on():
-            self.behind(partial(synchronize, self._new))
+        with self.writer.on():
+            self.writer(partial(synchronize, self._new))
             yield
 
     @classmethod
     def open(cls, path: str | Path) -> Store:
         """The store of an earlier run, to read; nothing is written."""
         path = Path(path)
-        if not (path / metas.META).is_file():
-            raise ValueError(f"{path} holds no run (no {metas.META} in it){_hint(path)}")
-        meta = metas.read_meta(path)
-        return cls(path, metas.read_study(path, meta), meta)
+        if not (path / metadata.META).is_file():
+            raise ValueError(f"{path} holds no run (no {metadata.META} in it){_hint(path)}")
+        meta = metadata.read_meta(path)
+        return cls(path, metadata.read_study(path, meta), meta)
 
     def note(self, *, backend: str) -> None:
         """Keep on record which backends samples were made by."""
         if backend not in self.meta["backend"]:
             self.meta["backend"] = sorted([*self.meta["backend"], backend])
-            self.behind(partial(metas.write_meta, self.path, dict(self.meta)))
+            self.writer(partial(metadata.write_meta, self.path, dict(self.meta)))
 
     # --- what is there
 
@@ -126,40 +116,14 @@ class Store:
         return self.study.places()
 
     @cached_property
-    def files(self) -> dict[str, Path]:
-        """Files of records by what ends their name: a hash, or the two digits that many share."""
-        found = sorted((self.path / RECORDS).glob("*.jfr"))
-        return {path.stem.rpartition("_")[2]: path for path in found}
-
-    @cached_property
-    def _many(self) -> bool:
-        return _too_many(self.places)
-
-    def bundle(self, code: str, name: Callable[[], str]) -> Bundle:
-        """The file with the records of a cell or place, by its hash: the one that it is in, if any.
-
-        A new one is its own, with `name` in its name, or shared where there would be too many.
-        """
-        shared = code[:2]
-        path = self.files.get(code) or self.files.get(shared)
-        if path is None:
-            stem = shared if self._many else f"{name()}_{code}"
-            path = self.path / RECORDS / f"{stem}.jfr"
-        if path not in self._bundles:
-            self._bundles[path] = Bundle(path, self.behind, shared=path.stem == shared)
-        return self._bundles[path]
-
-    def is_undisturbed(self) -> bool:
-        """Whether nobody else has written records since they were looked through here.
-
-        Where it is not, what was computed here may lack some of them.
-        """
-        return all(bundle.is_undisturbed() for bundle in self._bundles.values())
+    def files(self) -> RecordFiles:
+        """The files of records."""
+        return RecordFiles(self.path / RECORDS, self.writer, too_many_files(self.places))
 
     def records(self, place: Place) -> PlaceRecords:
-        """The files of a place."""
+        """The records of a place."""
         if place.index not in self._records:
-            self._records[place.index] = PlaceRecords(self, place)
+            self._records[place.index] = PlaceRecords(self.study, place, self.files, self._recent)
         return self._records[place.index]
 
     def available(self, place: Place) -> int:
@@ -184,8 +148,8 @@ class Store:
         Samples that are there already are not written again. Nobody may write into `ticks`.
 
         Raises:
-            OSError: a full disk, with the name of the file, which is as it was before; while
-                `behind` is on, by the next call.
+            OSError: a full disk, with the name of the file, which is as it was before; within
+                `writing`, by the next call.
         """
         self.records(place).append(first, ticks, summary, count)
 
@@ -206,9 +170,14 @@ class Store:
             read = [d.ticks for (i, n), d in self._data.items() if i == place.index and n <= count]
             known = max(filter(None, read), key=len, default=None)
             self._data[key] = self.records(place).data(count, known)
-            while len(self._data) > 1 and too_much(self._data.values()):
+            while len(self._data) > 1 and self._is_too_much():
                 del self._data[next(iter(self._data))]
         return self._data[key]
+
+    def _is_too_much(self) -> bool:
+        """Whether more data are in memory than there shall be."""
+        sizes = [data.ticks.nbytes for data in self._data.values() if data.ticks]
+        return sum(sizes) > _MOST_DATA_BYTES or len(self._data) > _MOST_DATA
 
     def families(self, place: Place) -> Mapping[str, Any]:
         """Of a place, by name."""
@@ -219,9 +188,37 @@ class Store:
         available = self.records(place).available(place.limit)
         known, decision = self._decisions.get(place.index, (-1, None))
         if decision is None or known != available:
-            decision = last_look(self, place, available)
+            decision = self._last_look(place, available)
             self._decisions[place.index] = available, decision
         return decision
+
+    def _last_look(self, place: Place, available: int) -> Decision:
+        """The decision of the last look at data that are there, out of `available` realizations."""
+        records = self.records(place)
+        noisy = bool(self.study.targets) and place.noisy  # only targets ask
+
+        def data_at(count: int) -> PlaceData:
+            if records.missing(count):
+                raise _InsideSummary(count)
+            return self.data(place, count)
+
+        while True:
+            try:
+                decision = decide(
+                    self.study.targets,
+                    self.families(place),
+                    data_at,
+                    available,
+                    place.least,
+                    place.limit,
+                    noisy,
+                )
+                if not records.missing(decision.realizations):
+                    return decision
+                count = decision.realizations
+            except _InsideSummary as inside:
+                (count,) = inside.args
+            available = records.available(count - 1)
 
     def observed(self, place: Place, name: str) -> Observed:
         """One observable over the realizations of the last look.
@@ -249,10 +246,8 @@ class Store:
         return replace(found, confidence=confidence)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:
-        """See `dataset.to_xarray`."""
-        from . import dataset
-
-        return dataset.to_xarray(self, confidence)
+        """See `numbers.to_xarray`."""
+        return numbers.to_xarray(self, confidence)
 
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
         """A long table: the axes, then observable, unit, chosen_T, statistic, value, low, high,
@@ -261,9 +256,7 @@ class Store:
         Raises:
             ValueError: pandas is not installed.
         """
-        from . import table
-
-        return table.Numbers.of(self, confidence).to_pandas()
+        return numbers.Numbers.of(self, confidence).to_pandas()
 
     def plot(
         self,
@@ -286,16 +279,18 @@ class Store:
         return notebook.picture_of_study(self, kind, observable, path)
 
     def _repr_html_(self) -> str:
-        from . import table
+        return numbers.to_html(self)
 
-        return table.to_html(self)
+
+class _InsideSummary(Exception):
+    """A look is at a number of realizations in the middle of a summary, which can not be cut."""
 
 
 def _hint(path: Path) -> str:
     """What may be meant by a directory without a run."""
     if not path.is_dir():
         return ""
-    below = sorted(found.parent.name for found in path.glob(f"*/{metas.META}"))
+    below = sorted(found.parent.name for found in path.glob(f"*/{metadata.META}"))
     if below:
         more = f" and {len(below) - _MOST_NAMED:,} more" if len(below) > _MOST_NAMED else ""
         return f"; runs below it: {', '.join(below[:_MOST_NAMED])}{more}"

@@ -15,7 +15,7 @@ from ..backends import BACKENDS, backend_named, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables.targets import Target
 from ..phases import each
-from ..store.standing import Diary, is_finished
+from ..store.progress import Diary, is_finished
 from ..store.store import Store
 from ..studies.study import Study
 from ..studies.toml import load_study

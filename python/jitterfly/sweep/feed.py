@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from typing import Any
 
 from ..backends import BackendError
-from ..store.standing import Diary
+from ..store.progress import Diary
 from ..store.store import Store
 from . import executors
 from .pool import WorkerDied, WorkersBroken

@@ -17,7 +17,8 @@ from ..observables import PlaceData
 from ..observables.statistics import STATISTICS, Observed
 from ..phases import phase
 from ..program import compile_case
-from ..store.store import MOST_OWN_FILES, Store
+from ..store import Store
+from ..store.record_files import MOST_OWN_FILES
 from ..studies.grid import Place
 from ..studies.study import Study
 from .worker import Batch, run_batch

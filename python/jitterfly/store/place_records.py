@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,50 +12,101 @@ from ..observables import PlaceData, Summary
 from ..observables.measure import SMALL, Integers, Ticks
 from ..program import observation_names
 from ..stats import early
-from ..studies.grid import STREAM_VERSION, Place
-from .meta import digest
-from .recordfile import RecordFile
+from ..studies import Place, Study
+from ..studies.grid import STREAM_VERSION
+from .metadata import digest
+from .record_files import CellRecords, RecordFiles
 from .records import RAW, SUMMARY, Identity
 from .spans import Span, farthest, gaps, way
 
-if TYPE_CHECKING:
-    from .store import Store
+_MOST_BYTES = 2**26  # that nobody has looked at yet, of all places
+
+
+class RecentSamples:
+    """What this process added and nobody has looked at yet, so that it is not read again.
+
+    The arrays themselves, by place. Beyond some memory the place that was first is given up; its
+    samples are in its file.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[int, dict[int, Integers]] = {}  # by place, by first realization
+        self._bytes = 0
+
+    def add(self, place: int, first: int, values: Integers) -> None:
+        """The samples from realization `first` on; nobody may write into `values` afterwards."""
+        self._drop(place, first)
+        self._parts.setdefault(place, {})[first] = values
+        self._bytes += values.nbytes
+        while self._bytes > _MOST_BYTES:
+            oldest = next(iter(self._parts))
+            for number in list(self._parts[oldest]):
+                self._drop(oldest, number)
+
+    def pieces(
+        self, place: int, first: int, end: int
+    ) -> Iterator[tuple[int, int, Integers | None]]:
+        """Realizations `first` ... `end` - 1 in order: from, to, and the samples or None."""
+        here = first
+        for start, values in sorted(self._parts.get(place, {}).items(), key=lambda part: part[0]):
+            low, high = max(start, here), min(start + len(values), end)
+            if low < high:
+                if here < low:
+                    yield here, low, None
+                whole = high - low == len(values)  # of which more may be known than of a view
+                yield low, high, values if whole else values[low - start : high - start]
+                here = high
+        if here < end:
+            yield here, end, None
+
+    def forget(self, place: int, end: int) -> None:
+        """The samples before realization `end`: who asked for them has them."""
+        for first, values in list(self._parts.get(place, {}).items()):
+            if first + len(values) <= end:
+                self._drop(place, first)
+
+    def _drop(self, place: int, first: int) -> None:
+        parts = self._parts.get(place, {})
+        if first in parts:
+            self._bytes -= parts.pop(first).nbytes
+            if not parts:
+                del self._parts[place]
+
 
 _MOST_EARLY = 64  # columns of which all products are made before anybody asks
 _UNSAFE = re.compile(r"[^A-Za-z0-9=._^-]+")
 
 
 class PlaceRecords:
-    """Reading and adding to the files of one place of a store."""
+    """Reading and adding to the records of one place of `study`.
 
-    def __init__(self, store: Store, place: Place):
-        self.store, self.place = store, place
+    `recent` are samples that were added here and that nobody has looked at yet.
+    """
 
-    def _file(self, kind: str, code: str, variant: str, columns: tuple[str, ...]) -> RecordFile:
-        store = self.store
-        if code not in store.open_files:
-            bundle = store.bundle(code, partial(_readable, self.place.labels, variant))
-            identity = Identity(kind, code, store.study.seed, STREAM_VERSION, columns)
-            store.open_files[code] = RecordFile(bundle, identity)
-        return store.open_files[code]
+    def __init__(self, study: Study, place: Place, files: RecordFiles, recent: RecentSamples):
+        self.study, self.place, self.files, self.recent = study, place, files, recent
+
+    def _records(self, kind: str, code: str, variant: str, columns: tuple[str, ...]) -> CellRecords:
+        identity = Identity(kind, code, self.study.seed, STREAM_VERSION, columns)
+        return self.files.records(identity, partial(_readable, self.place.labels, variant))
 
     @cached_property
-    def cells(self) -> list[RecordFile]:
-        """The file of samples of each cell; cells that are the same share theirs."""
+    def cells(self) -> list[CellRecords]:
+        """The samples of each cell; cells that are the same share theirs."""
         return [
-            self._file(RAW, cell.hash, cell.variant, tuple(observation_names(cell.case)))
+            self._records(RAW, cell.hash, cell.variant, tuple(observation_names(cell.case)))
             for cell in self.place.cells
         ]
 
     @cached_property
-    def summaries(self) -> RecordFile:
-        """The file of summaries of what is observed now."""
-        keys = sorted(measure.key for measure in self.store.study.measures(self.place))
+    def summaries(self) -> CellRecords:
+        """The summaries of what is observed now."""
+        keys = sorted(measure.key for measure in self.study.measures(self.place))
         cells = [[cell.variant, cell.hash] for cell in self.place.cells]
-        return self._file(SUMMARY, digest(["place", cells, keys]), "summary", ())
+        return self._records(SUMMARY, digest(["place", cells, keys]), "summary", ())
 
-    def _columns(self) -> Iterator[tuple[RecordFile, slice]]:
-        """Each cell's file, and where its columns are in `Place.columns`."""
+    def _columns(self) -> Iterator[tuple[CellRecords, slice]]:
+        """The samples of each cell, and where its columns are in `Place.columns`."""
         at = 0
         for file in self.cells:
             width = len(file.identity.columns)
@@ -95,8 +145,8 @@ class PlaceRecords:
             values = ticks.values
             for file, columns in self._columns():
                 file.append_samples(first, values[:, columns])
-            self.store.recent.add(self.place.index, first, values)
-            submit = self.store.behind.submit
+            self.recent.add(self.place.index, first, values)
+            submit = self.files.writer.submit
             if submit and values.nbytes >= SMALL and len(ticks.columns) <= _MOST_EARLY:
                 early.begin(values, submit)
         if summary is not None:
@@ -107,7 +157,7 @@ class PlaceRecords:
         self._refuse(gaps(self._raw(end), first, end))
         parts = [] if known is None else [*known.parts]
         have = first + (0 if known is None else len(known))
-        for start, stop, values in self.store.recent.pieces(self.place.index, have, end):
+        for start, stop, values in self.recent.pieces(self.place.index, have, end):
             parts.append(self._read(start, stop) if values is None else values)
         return Ticks.joined(self.place.columns, parts)
 
@@ -122,7 +172,7 @@ class PlaceRecords:
         self._refuse([(first, first + size) for first, size in self.missing(count)])
         limit = min(count, self.place.raw_limit)
         ticks = self.ticks(0, limit, known)
-        self.store.recent.forget(self.place.index, limit)
+        self.recent.forget(self.place.index, limit)
         rest = None
         if count > limit:
             for step in way(self.summaries.spans, self._raw(count), limit, count):
@@ -133,13 +183,13 @@ class PlaceRecords:
     def _summary(self, record: int | None, first: int, end: int) -> Summary:
         if record is not None:
             return Summary.from_bytes(self.summaries.payload(record))
-        return Summary.of(self.ticks(first, end), self.store.study.measures(self.place))
+        return Summary.of(self.ticks(first, end), self.study.measures(self.place))
 
     def _refuse(self, holes: list[Span]) -> None:
         if holes:
             first, end = holes[0]
             raise ValueError(
-                f"{self.store.path}: {self.place.name} lacks realizations {first:,} to "
+                f"{self.files.path.parent}: {self.place.name} lacks realizations {first:,} to "
                 f"{end - 1:,}; run the study again to make them"
             )
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..files import write_whole
-from .meta import FILES, META, STUDY, read_meta, versions
-from .takeover import RECORDS
+from .directory import RECORDS
+from .metadata import FILES, META, STUDY, read_meta, versions
 
+MANY = 1000  # cells, whose records take longer to read than anybody likes to wait
 _FORMAT = 2
 
 

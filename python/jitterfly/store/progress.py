@@ -15,13 +15,11 @@ from ..observables.targets import Decision, Target
 from ..phases import each
 from ..stats import Estimate
 from ..studies.study import shown_labels
-from .kept import fingerprint_of, keep, read_kept, study_of, valid
-from .lock import UNKNOWN, holder
-from .meta import META
+from .cache import MANY, fingerprint_of, keep, read_kept, study_of, valid
+from .directory import PROGRESS, RECORDS, UNKNOWN, holder
+from .metadata import META
 from .store import Store
-from .takeover import PROGRESS, RECORDS
 
-MANY = 1000  # cells, whose records take longer to read than anybody likes to wait
 _SOON = 60.0  # seconds, from what a run wrote down last to its last record
 
 
@@ -162,7 +160,7 @@ def standing(path: str | Path) -> Standing:
     found = Standing.of(store)
     if len(found.cells) >= MANY and found.holder is None and fingerprint is not None:
         with suppress(OSError, ValueError):
-            if store.is_undisturbed():
+            if store.files.is_undisturbed():
                 keep(file, found.to_json(), fingerprint)
     return found
 
@@ -203,14 +201,14 @@ class Diary:
         added records, either: there are no locks, or the lock was let go. Cells could lack these.
         """
         started = time.monotonic()
-        self.store.behind.wait()  # what is said to be there is on disk
+        self.store.writer.wait()  # what is said to be there is on disk
         with suppress(OSError, ValueError):
             fingerprint = fingerprint_of(self.store.path)
             for index, decision in self._changed.items():
                 self.cells[index] = Cell.of(self.store, index, decision)
             self._changed.clear()
             content = _standing(self.store, self.cells).to_json()
-            if self.store.is_undisturbed():
+            if self.store.files.is_undisturbed():
                 keep(self.store.path / PROGRESS, content, fingerprint)
         self._last = time.monotonic()
         self._pause = max(self.LEAST, (self._last - started) / self.SHARE)

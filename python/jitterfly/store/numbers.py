@@ -6,29 +6,25 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import notebook
-from ..observables.measure import Family
-from ..observables.statistics import STATISTICS, Observed
+from ..notebook import package
+from ..observables import STATISTICS, Decision, Family, Observed, PlaceData
 from ..phases import each
 from ..stats import Estimate
-from ..studies.grid import Place
+from ..studies import Place, Study
 from ..studies.study import axis_unit
 from ..units import show_seconds
-from .kept import fingerprint_of, keep, valid
-from .orphans import has_records
-from .standing import MANY
-from .store import Store
-from .takeover import NUMBERS
+from .cache import keep, valid
+from .directory import NUMBERS, has_records
 
 if TYPE_CHECKING:
     import pandas
@@ -41,6 +37,27 @@ WINS = "win probability"
 _ENDS = ("value", "low", "high")
 
 Array = npt.NDArray[Any]
+
+
+class Readable(Protocol):
+    """What the numbers are of: a `Store`, as far as they need it."""
+
+    path: Path
+    study: Study
+    meta: dict[str, Any]
+
+    @property
+    def places(self) -> list[Place]:
+        """The places of the study."""
+
+    def decision(self, place: Place) -> Decision:
+        """The last look at a place."""
+
+    def data(self, place: Place, count: int) -> PlaceData:
+        """The first `count` realizations of a place."""
+
+    def families(self, place: Place) -> Mapping[str, Any]:
+        """What is observed at a place, by name."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,7 @@ class Row:
         return "" if self.statistic == WINS else self.family.unit
 
 
-def statistics(store: Store) -> list[str]:
+def statistics(store: Readable) -> list[str]:
     """Names of what is told of a store: the usual ones, and those of targets."""
     names = [*STATISTICS, *(target.statistic for target in store.study.targets)]
     measures = (m for place in store.places for m in store.study.measures(place))
@@ -69,7 +86,7 @@ def statistics(store: Store) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def rows(store: Store, confidence: float = 0.95) -> Iterator[Row]:
+def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
     """Place by place, what there is of it; a place without realizations has no rows."""
     names = statistics(store)
     for place in each(store.places, len(store.places), "estimating cells"):
@@ -90,7 +107,7 @@ def rows(store: Store, confidence: float = 0.95) -> Iterator[Row]:
                 yield Row(place, family, T, statistic, estimate, observed.exact)
 
 
-def axis_names(store: Store) -> list[str]:
+def axis_names(store: Readable) -> list[str]:
     """Names of the study's axes, in its order."""
     return list(store.places[0].labels) if store.places else []
 
@@ -117,7 +134,7 @@ class Numbers:
     arrays: dict[str, Array]
 
     @classmethod
-    def of(cls, store: Store, confidence: float = 0.95) -> Numbers:
+    def of(cls, store: Readable, confidence: float = 0.95) -> Numbers:
         """As the records say.
 
         Raises:
@@ -215,7 +232,7 @@ class Numbers:
         return frame.astype({"chosen_T": "Int64", "realizations": "int64", "exact": bool})
 
 
-def _about(store: Store, confidence: float) -> dict[str, Any]:
+def _about(store: Readable, confidence: float) -> dict[str, Any]:
     study, meta, names = store.study, store.meta, axis_names(store)
     found: list[dict[str, Any]] = [
         {place.labels[name]: place.coordinates[name] for place in store.places} for name in names
@@ -244,7 +261,7 @@ def _about(store: Store, confidence: float) -> dict[str, Any]:
     }
 
 
-def _decisions(store: Store, targets: dict[str, int]) -> dict[str, Array]:
+def _decisions(store: Readable, targets: dict[str, int]) -> dict[str, Array]:
     sizes = len(store.places), len(targets)
     realizations = np.zeros(sizes[0], np.int64)
     met, error = np.zeros(sizes, bool), np.full(sizes, math.nan)
@@ -257,7 +274,7 @@ def _decisions(store: Store, targets: dict[str, int]) -> dict[str, Array]:
     return {"realizations": realizations, "met": met, "error": error}
 
 
-def to_html(store: Store) -> str:
+def to_html(store: Readable) -> str:
     """The means of the first places, for a notebook."""
     header = [*axis_names(store), "observable", "realizations", "mean", "95 % interval"]
     # Of a store without a record not all places are asked for theirs.
@@ -280,37 +297,115 @@ def _plain(value: float) -> str:
     return f"{value:.4g}"
 
 
-def to_csv(store: Store, confidence: float = 0.95) -> str:
+def to_csv(store: Readable, confidence: float = 0.95) -> str:
     """`Numbers.write_csv` as text."""
     file = io.StringIO()
     Numbers.of(store, confidence).write_csv(file)
     return file.getvalue()
 
 
-def keep_numbers(store: Store) -> Numbers:
-    """All numbers of a store that a run has just filled, which are written down beside it too.
+if TYPE_CHECKING:
+    import xarray
 
-    Not where that fails, as they may be missing, or where others have written records meanwhile.
-    """
-    fingerprint = None
-    with suppress(OSError, ValueError):
-        fingerprint = fingerprint_of(store.path)
-    numbers = Numbers.of(store)
-    if fingerprint is not None and store.is_undisturbed():
-        with suppress(OSError, ValueError):
-            numbers.keep(store.path, fingerprint)
-    return numbers
+MIXED = "as the coordinate unit says of each observable"
+_LONG = {
+    "estimate": "value of a statistic of an observable",
+    "low": "lower end of the confidence interval",
+    "high": "upper end of the confidence interval",
+    "relative_error": "half the length of the interval over the value",
+    "realizations": "realizations per cell",
+    "target_error": "half the length of the interval of a target, as the target is given",
+    "met": "whether a target is met",
+}
 
 
-def read_numbers(path: str | Path) -> Numbers:
-    """All numbers of the run in the directory `path`: those that are kept there, if they fit.
+def to_xarray(store: Readable, confidence: float = 0.95) -> xarray.Dataset:
+    """Estimates with intervals over the study's axes, observables and statistics.
+
+    Variables `estimate`, `low`, `high` and `relative_error` have the dimensions (axes...,
+    observable, statistic), `realizations` the axes, `met` and `target_error` (axes..., target).
+    What a place does not have is NaN, a bound that the sample is too small for is infinite. Times
+    are in seconds: the coordinate `unit` belongs to `observable`.
 
     Raises:
-        ValueError: `path` holds no run, or a damaged one.
-        OSError: a file can not be read.
+        ValueError: xarray is not installed; a record was changed while it was read.
     """
-    kept = Numbers.kept(Path(path))
-    if kept is not None:
-        return kept
-    store = Store.open(path)
-    return keep_numbers(store) if len(store.places) >= MANY else Numbers.of(store)
+    package("xarray")  # before anything is computed
+    return dataset_of(Numbers.of(store, confidence))
+
+
+def dataset_of(numbers: Numbers) -> xarray.Dataset:
+    """The same of numbers that are there."""
+    xr = package("xarray")
+    about, arrays = numbers.about, numbers.arrays
+    names = {"observable": about["observables"], "statistic": about["statistics"]}
+    axes = numbers.axis_names
+    shape = tuple(len(labels) for labels in about["labels"])
+    here = np.ravel_multi_index(tuple(arrays["at"].T), shape) if axes else [0]
+
+    def spread(values: Any) -> Any:
+        """From places, the product of the axes, to axes."""
+        full = np.empty((math.prod(shape), *values.shape[1:]), values.dtype)
+        full[here] = values
+        return full.reshape(shape + values.shape[1:])
+
+    inner = [*axes, "observable", "statistic"]
+    data: dict[str, Any] = {
+        key: (inner, spread(arrays[own]))
+        for key, own in (("estimate", "value"), ("low", "low"), ("high", "high"))
+    }
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = (data["high"][1] - data["low"][1]) / 2
+        data["relative_error"] = (inner, half / np.abs(data["estimate"][1]))
+    data["realizations"] = (axes, spread(arrays["realizations"]))
+    if about["targets"]:
+        data["met"] = ([*axes, "target"], spread(arrays["met"]))
+        data["target_error"] = ([*axes, "target"], spread(arrays["error"]))
+        names["target"] = about["targets"]
+    coordinates: dict[str, Any] = {
+        name: ([name], np.array(_coordinate(labels, values)))
+        for name, labels, values in zip(axes, about["labels"], about["coordinates"], strict=True)
+    }
+    coordinates |= {key: ([key], np.array(words, dtype=str)) for key, words in names.items()}
+    coordinates["unit"] = (["observable"], np.array(about["units"], dtype=str))
+    return _described(xr.Dataset(data, coordinates, _attributes(about)), about)
+
+
+def _attributes(about: dict[str, Any]) -> dict[str, Any]:
+    """Where the numbers are from."""
+    seed = about["seed"]
+    return {
+        "title": about["title"],
+        "source": about["source"],
+        "study": about["study"],
+        "seed": seed if seed < 2**63 else str(seed),  # what files can hold
+        "confidence": about["confidence"],
+        "units": "times in seconds",
+        "stream": about["stream"],
+        "versions": ", ".join(f"{key} {v}" for key, v in about["versions"].items()),
+        "backend": ", ".join(about["backend"]),
+    }
+
+
+def _coordinate(labels: list[str], values: list[Any]) -> list[Any]:
+    """Of an axis: numbers where all are."""
+    texts = any(isinstance(value, str) for value in values)
+    return labels if texts or len(set(values)) < len(values) else values
+
+
+def _described(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.Dataset:
+    for key, words in _LONG.items():
+        if key in dataset:
+            dataset[key].attrs["long_name"] = words
+    units = set(about["units"])
+    shared = units.pop() if len(units) == 1 else None
+    for key in ("estimate", "low", "high"):
+        dataset[key].attrs["units"] = MIXED if shared is None else shared or "1"
+    for key in ("relative_error", "realizations"):
+        dataset[key].attrs["units"] = "1"
+    for name, unit in about["axes"]:
+        coordinate = dataset[name]
+        coordinate.attrs["long_name"] = name
+        if coordinate.dtype.kind in "iuf":
+            coordinate.attrs["units"] = unit or "1"
+    return dataset

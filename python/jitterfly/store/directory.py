@@ -1,0 +1,206 @@
+"""The directory of a run: its one writer, and what a run finds there before it begins."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..files import TEMPORARY
+from ..studies.study import Study
+from .metadata import META, differences, joined, read_meta
+from .records import RAW, read_head
+
+LOCK = ".lock"
+UNKNOWN = "not known"
+# File systems of clusters are often mounted without locks.
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+_TRIES, _PAUSE = 4, 0.05  # `holder` has the lock for a moment
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the directory `path`, which is made where needed, as its only writer.
+
+    The file stays: taking it away would let two others in at once. It says who holds it. Where the
+    file system knows no locks there is none; each record is checked when it is
+    read (see `RecordFile`).
+
+    Raises:
+        ValueError: another process holds it.
+        OSError: the directory can not be written.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    with (path / LOCK).open("a") as file:
+        for left in reversed(range(_TRIES)):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not left:
+                    who = _who(path)
+                    raise ValueError(
+                        f"another run is writing into {path}{who and f' ({who})'}: wait for it or "
+                        "stop it"
+                    ) from None
+                time.sleep(_PAUSE)
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    raise
+                break
+        file.truncate(0)
+        file.write(f"pid {os.getpid()} on {socket.gethostname()}\n")
+        file.flush()
+        yield
+
+
+def holder(path: Path) -> str | None:
+    """Who writes into the directory `path`: `pid 12 on host`; None where no run does.
+
+    "" where it is not known who. `UNKNOWN` where it is not known whether a run does: the file
+    system has no locks, or the file can not be read.
+    """
+    try:
+        with (path / LOCK).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _who(path)
+    except FileNotFoundError:  # no run has begun here
+        return None
+    except OSError:
+        return UNKNOWN
+    return None
+
+
+def _who(path: Path) -> str:
+    try:
+        return (path / LOCK).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+RECORDS = "records"
+
+
+def has_records(path: Path) -> bool:
+    """Whether a directory holds records, whatever else is gone."""
+    return any((path / RECORDS).glob("*.jfr"))
+
+
+def shared_files(path: Path) -> list[Path]:
+    """The files of records of a directory that many cells share; see `Store.bundle`."""
+    return sorted(file for file in (path / RECORDS).glob("*.jfr") if len(file.stem) == 2)
+
+
+def check_orphans(path: Path, study: Study) -> None:
+    """Raise ValueError where the records are not of this study and seed.
+
+    Of each file the first record is looked at. In files that cells share, cells of the study are
+    looked for until one is found. Each record is compared when it is read (see `RecordFile`).
+    """
+    found: set[str] = set()
+    for file in sorted((path / RECORDS).glob("*.jfr")):
+        head = _first(file)
+        if head is None:
+            continue  # damaged, which is said when the file is read
+        if head.get("seed") != study.seed:
+            raise _other(path, f"seed {head.get('seed')}, not {study.seed}")
+        if head.get("kind") == RAW:
+            found.add(head.get("id", ""))
+    ours = {cell.hash for place in study.places() for cell in place.cells}
+    if found and not found & ours and not _holds_any(path, ours):
+        raise _other(path, "cells that this study does not have")
+
+
+def _holds_any(path: Path, codes: set[str]) -> bool:
+    """Whether there is a record of one of these cells in a file that cells share."""
+    for file in shared_files(path):
+        wanted = {code for code in codes if code.startswith(file.stem)}
+        if wanted and any(head.get("id") in wanted for head in _heads(file)):
+            return True
+    return False
+
+
+def _other(path: Path, what: str) -> ValueError:
+    return ValueError(
+        f"{path} holds records of another run ({what}); choose another --out, or --force to "
+        "replace it"
+    )
+
+
+def _first(file: Path) -> dict[str, Any] | None:
+    return next(_heads(file), None)
+
+
+def _heads(file: Path) -> Iterator[dict[str, Any]]:
+    """The headers of the records up to the first damaged one."""
+    with file.open("rb") as opened:
+        at, end = 0, opened.seek(0, 2)
+        while not isinstance(found := read_head(opened, at, end), str):
+            header, body, size, _ = found
+            yield header
+            at = body + size
+
+
+SHARDS = "shard-*-of-*"
+# What a run writes down beside its records; see `kept`.
+PROGRESS, NUMBERS = "progress.json", "numbers.npz"
+_OLD_META = "meta.json"  # of format 1
+
+
+def check_directory(path: Path, force: bool) -> None:
+    """Raise ValueError if `path` is no directory for a run."""
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"--out must be a directory, and {path} is a file")
+    if force or not path.exists() or any((path / name).exists() for name in (META, LOCK)):
+        return
+    if (path / _OLD_META).exists():
+        raise ValueError(
+            f"{path} was written by another version of jitterfly; "
+            "choose another --out, or --force to replace it"
+        )
+    if has_records(path):
+        return  # of a run whose store.json is gone: `take_over` compares them
+    shards = set(path.glob(SHARDS))
+    if any(entry not in shards for entry in path.iterdir()):
+        raise ValueError(f"{path} is not empty and holds no run; choose another --out, or --force")
+
+
+def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) -> dict[str, Any]:
+    """Compare with the run that is in `path`, and clear it away where it must be.
+
+    Returns:
+        `meta`, with what is kept of the earlier run.
+
+    Raises:
+        ValueError: another study is there, unless `force`.
+    """
+    records = path / RECORDS
+    for left in (*path.glob(f"*{TEMPORARY}"), *records.glob(f"*{TEMPORARY}")):
+        left.unlink()  # of a run that was killed
+    try:
+        if not (path / META).exists():
+            check_orphans(path, study)
+            return dict(meta)
+        old = read_meta(path)
+        different = differences(old, meta)
+        if different:
+            raise ValueError(
+                f"{path} holds another run ({'; '.join(different)}); "
+                "choose another --out, or --force to replace it"
+            )
+        return joined(old, meta)
+    except ValueError:
+        if not force:
+            raise
+    for record in records.glob("*.jfr"):
+        record.unlink()
+    for name in (PROGRESS, NUMBERS):
+        (path / name).unlink(missing_ok=True)
+    return dict(meta)

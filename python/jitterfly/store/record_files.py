@@ -1,0 +1,320 @@
+"""Files of records: what a file holds, reading it, and adding to it while the caller goes on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ..files import append_whole
+from ..studies.grid import Place
+from .records import (
+    Entry,
+    Identity,
+    Ints,
+    Record,
+    Wrong,
+    difference,
+    entry_of,
+    pack_samples,
+    pack_summary,
+    read_payload,
+    scan,
+    unpack_samples,
+)
+from .spans import Span, gaps, union
+
+
+class BackgroundWriter:
+    """Does one thing after the other, in order; while `on`, in a thread of its own.
+
+    One at most is not done yet, so that what waits is one record. What goes wrong with it is
+    raised by the next call, by `wait`, or at the end of `on`.
+    """
+
+    def __init__(self) -> None:
+        self._thread: ThreadPoolExecutor | None = None
+        self._last: Future[None] | None = None
+
+    def __call__(self, job: Callable[[], None]) -> None:
+        """Do `job` when all before it is done."""
+        self.wait()
+        if self._thread is None:
+            job()
+        else:
+            self._last = self._thread.submit(job)
+
+    def wait(self) -> None:
+        """Until everything is done."""
+        if self._last is not None:
+            error = self._last.exception()  # Ctrl-C leaves it to be waited for again
+            self._last = None
+            if error is not None:
+                raise error
+
+    @property
+    def submit(self) -> Callable[..., Future[Any]] | None:
+        """Has a call made after all before it, whose failure is the caller's; None while not on."""
+        return None if self._thread is None else self._thread.submit
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Within, callers do not wait; at the end everything is done."""
+        try:
+            with ThreadPoolExecutor(1, "jitterfly-store") as self._thread:
+                yield  # leaving it waits, so that Ctrl-C does not hide what went wrong
+        finally:
+            self._thread = None
+            self.wait()
+
+
+class RecordFile:
+    """A file of records, in order of writing; looked through once, when first asked for.
+
+    What is no whole record counts as missing, with a line on stderr. At the end, where a run that
+    was killed leaves it, the next record cuts it off; in the middle it stays and is never read.
+
+    `shared`: the file holds records of several cells and places; those of another one than is asked
+    for are no error.
+    """
+
+    def __init__(self, path: Path, writer: BackgroundWriter | None = None, *, shared: bool = False):
+        self.path, self.shared = path, shared
+        self.writer = writer or BackgroundWriter()
+        self.looks = 0  # how often the file was looked through: what was known before is void
+        self._by_id: dict[str, list[Record]] | None = None
+        self._entries: dict[Identity, list[Entry]] = {}
+        self._end = self._size = 0
+
+    def entries(self, identity: Identity) -> list[Entry]:
+        """The whole records of `identity`, in order of writing; the list grows with the file."""
+        self.writer.wait()
+        if self._by_id is None:
+            self._by_id = self._look_through()
+        if identity not in self._entries:
+            self._entries[identity] = self._of(identity, self._by_id)
+        return self._entries[identity]
+
+    def _of(self, identity: Identity, by_id: dict[str, list[Record]]) -> list[Entry]:
+        if self.shared:
+            records = by_id.get(identity.id, [])
+        else:
+            together = [record for records in by_id.values() for record in records]
+            records = sorted(together, key=lambda record: record.offset)
+        entries = []
+        for record in records:
+            if other := difference(record.identity, identity):
+                self._say(f"the record at byte {record.offset:,} is of {other}")
+            else:
+                entries.append(record.entry)
+        return entries
+
+    def _look_through(self) -> dict[str, list[Record]]:
+        by_id: dict[str, list[Record]] = {}
+        wrong: list[Wrong] = []
+        self._end = self._size = 0
+        self._entries = {}
+        self.looks += 1
+        try:
+            with self.path.open("rb") as file:
+                self._size = file.seek(0, os.SEEK_END)
+                for item in scan(file):
+                    if isinstance(item, Record):
+                        by_id.setdefault(item.identity.id, []).append(item)
+                        self._end = item.entry.offset + item.entry.size
+                    else:
+                        wrong.append(item)
+                        # What is not whole goes when the next record is written: it may say that
+                        # it is longer, and would hide the records behind it.
+                        if item.end > item.offset:
+                            self._end = item.end
+        except FileNotFoundError:
+            return {}
+        middle = [item for item in wrong if item.offset < self._end]
+        for item in middle:
+            self._say(f"the record at byte {item.offset:,} is {item.what}")
+        if len(middle) < len(wrong):
+            self._say(f"its end, from byte {self._end:,} on, is no whole record")
+        return by_id
+
+    def _say(self, what: str) -> None:
+        print(f"jitterfly: {self.path}: {what}; it counts as missing", file=sys.stderr)
+
+    def refresh(self) -> None:
+        """Look again if the file is not as it was left: without locks, other processes write."""
+        self.writer.wait()
+        if self._by_id is not None and self._size_now() != self._size:
+            self._forget()
+
+    def is_undisturbed(self) -> bool:
+        """Whether all that is in the file is known here, and was since the first look at it."""
+        self.writer.wait()
+        if self.looks > 1:  # what was read before the others is not of all records
+            return False
+        return self._by_id is None or self._size_now() == self._size
+
+    def _size_now(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def append(self, identity: Identity, pack: Callable[[], bytearray]) -> None:
+        """Add the record of `identity` that `pack` makes; it is made where it is written.
+
+        `entries` must have been asked for since the file was last looked through.
+        """
+        self.writer(partial(self._write, identity, pack))
+
+    def _write(self, identity: Identity, pack: Callable[[], bytearray]) -> None:
+        """Runs behind the caller: what it changes may be read only after `writer.wait`."""
+        try:
+            record, at = pack(), self._end
+            append_whole(self.path, record, at)
+            self._size = self._end = at + len(record)
+            assert self._by_id is not None  # it was looked through for `entries`
+            entry = entry_of(record, at)
+            self._by_id.setdefault(identity.id, []).append(Record(at, identity, entry))
+            self._entries[identity].append(entry)
+        except BaseException:
+            self._forget()  # the file is to be looked through again
+            raise
+
+    def _forget(self) -> None:
+        self._by_id = None
+        self._entries = {}
+        self.looks += 1
+
+
+class CellRecords:
+    """The samples of a cell, or the summaries of a place, in a file that they may share."""
+
+    def __init__(self, file: Path | RecordFile, identity: Identity):
+        self.file = file if isinstance(file, RecordFile) else RecordFile(file)
+        self.identity = identity
+        # The realizations of all records, also those still to be written; void after another look.
+        self._covered: list[Span] = []
+        self._looks = -1
+
+    @property
+    def path(self) -> Path:
+        """The file; it may not be there yet."""
+        return self.file.path
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The whole records."""
+        return self.file.entries(self.identity)
+
+    @property
+    def spans(self) -> list[Span]:
+        """Realizations of each of `entries`."""
+        return [entry.span for entry in self.entries]
+
+    @property
+    def covered(self) -> list[Span]:
+        """The realizations of all records, ascending, each once."""
+        if self._looks != self.file.looks:
+            self._covered = union(self.spans)
+            self._looks = self.file.looks
+        return self._covered
+
+    def samples(self, out: Ints, first: int, end: int) -> None:
+        """Fill `out`, shape (end - first, columns), with those of realizations that are there."""
+        if first >= end:
+            return
+        here = first
+        entries = sorted(self.entries, key=lambda entry: entry.span)
+        with self.path.open("rb", buffering=0) as file:
+            for entry in entries:
+                start, stop = max(here, entry.first), min(entry.end, end)
+                if start < stop:
+                    payload = self._payload(file, entry)
+                    unpack_samples(entry, payload, out[start - first : stop - first], start, stop)
+                    here = stop
+
+    def payload(self, number: int) -> bytes:
+        """The content of ``entries[number]``."""
+        entry = self.entries[number]
+        with self.path.open("rb", buffering=0) as file:
+            return self._payload(file, entry)
+
+    def _payload(self, file: BinaryIO, entry: Entry) -> bytes:
+        try:
+            return read_payload(file, entry)
+        except ValueError as error:
+            raise ValueError(f"{self.path}: {error}; try again") from None
+
+    def append_samples(self, first: int, values: Ints) -> None:
+        """Add the samples from realization `first` on, without those that are there already."""
+        self.file.refresh()
+        for start, end in gaps(self.covered, first, first + len(values)):
+            part = np.asarray(values[start - first : end - first], np.int64)
+            self._append((start, end), partial(pack_samples, self.identity, start, part))
+
+    def append_summary(self, first: int, count: int, payload: bytes) -> None:
+        """Add the summary of `count` realizations."""
+        self.file.refresh()
+        span = (first, first + count)
+        if not any(entry.span == span for entry in self.entries):
+            self._append(span, partial(pack_summary, self.identity, first, count, payload))
+
+    def _append(self, span: Span, pack: partial[bytearray]) -> None:
+        self.file.writer.wait()  # if that went wrong, nothing here may know of this record
+        self._covered = union([*self.covered, span])
+        self.file.append(self.identity, pack)
+
+
+MOST_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
+
+
+def too_many_files(places: Sequence[Place]) -> bool:
+    """Whether places would have too many files if each cell had its own."""
+    return sum(len(place.cells) + 1 for place in places) > MOST_OWN_FILES
+
+
+class RecordFiles:
+    """The files of records in the directory `path`, which one `writer` adds to.
+
+    `shared`: new files are those that many cells share.
+    """
+
+    def __init__(self, path: Path, writer: BackgroundWriter, shared: bool):
+        self.path, self.writer, self.shared = path, writer, shared
+        self._files: dict[Path, RecordFile] = {}
+        self._records: dict[str, CellRecords] = {}  # by hash: places may share a cell
+
+    @cached_property
+    def _there(self) -> dict[str, Path]:
+        """The files by what ends their name: a hash, or the two digits that many share."""
+        return {path.stem.rpartition("_")[2]: path for path in sorted(self.path.glob("*.jfr"))}
+
+    def file(self, code: str, name: Callable[[], str]) -> RecordFile:
+        """The file with the records of a cell or place, by its hash: the one that it is in, if any.
+
+        A new one is its own, with `name` in its name, or shared where there would be too many.
+        """
+        prefix = code[:2]
+        path = self._there.get(code) or self._there.get(prefix)
+        if path is None:
+            path = self.path / f"{prefix if self.shared else f'{name()}_{code}'}.jfr"
+        if path not in self._files:
+            self._files[path] = RecordFile(path, self.writer, shared=path.stem == prefix)
+        return self._files[path]
+
+    def records(self, identity: Identity, name: Callable[[], str]) -> CellRecords:
+        """The records of a cell or place; `name` as of `file`."""
+        if identity.id not in self._records:
+            self._records[identity.id] = CellRecords(self.file(identity.id, name), identity)
+        return self._records[identity.id]
+
+    def is_undisturbed(self) -> bool:
+        """Whether nobody else has written records since they were looked through here.
+
+        Where it is not, what was computed here may lack some of them.
+        """
+        return all(file.is_undisturbed() for file in self._files.values())
