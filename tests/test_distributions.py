@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 import jitterfly as jf
 from jitterfly.noise.distributions import tables
-from jitterfly.noise.distributions.residual import residual
+from jitterfly.noise.distributions.tables import residual
 from jitterfly.noise.step import thinned
 
 SMOOTH = {

@@ -13,7 +13,7 @@ import sweep_cases
 
 import jitterfly as jf
 import jitterfly.congestion as jc
-from jitterfly import _core, gpus
+from jitterfly import _core, engine
 from jitterfly.cli import main
 from jitterfly.info import info_lines
 from jitterfly.sweep import run
@@ -39,14 +39,14 @@ def machine(monkeypatch, tmp_path):
         status, driver, build = OLD, (12, 2), build()
 
     (tmp_path / "nvidia0").touch()
-    monkeypatch.setattr(gpus, "_DEVICES", tmp_path)
-    monkeypatch.delenv(gpus.VISIBLE, raising=False)
-    monkeypatch.setattr(gpus, "driver_version", lambda: Machine.driver)
+    monkeypatch.setattr(engine, "_DEVICES", tmp_path)
+    monkeypatch.delenv(engine.VISIBLE_DEVICES, raising=False)
+    monkeypatch.setattr(engine, "driver_version", lambda: Machine.driver)
     monkeypatch.setattr(_core, "cuda_status", lambda: Machine.status)
     monkeypatch.setattr(_core, "devices", list)
     monkeypatch.setattr(_core, "build_info", lambda: _core_info | Machine.build)
     for name, value in {"asked": False, "started": False, "forked": False, "warned": set()}.items():
-        monkeypatch.setattr(gpus._State, name, value)
+        monkeypatch.setattr(engine._State, name, value)
     return Machine
 
 
@@ -83,28 +83,28 @@ _core_info = dict(_core.build_info())
     ],
 )  # fmt: skip
 def test_what_mends_it(status, driver, made, told):
-    assert told in gpus.remedy(status, made, driver)
+    assert told in engine.gpu_remedy(status, made, driver)
 
 
 def test_an_error_that_nobody_knows():
-    assert gpus.remedy("no usable GPU: x (cudaErrorECCUncorrectable)", build(), (13, 0)) == ""
+    assert engine.gpu_remedy("no usable GPU: x (cudaErrorECCUncorrectable)", build(), (13, 0)) == ""
 
 
 def test_is_there_a_gpu(tmp_path, monkeypatch):
-    monkeypatch.setattr(gpus, "driver_version", lambda: None)
+    monkeypatch.setattr(engine, "driver_version", lambda: None)
     (tmp_path / "nvidiactl").touch()
     (tmp_path / "dxg").touch()
-    assert not gpus.present(tmp_path, {})
-    monkeypatch.setattr(gpus, "driver_version", lambda: (12, 2))
-    assert gpus.present(tmp_path, {})  # Windows' Linux, with NVIDIA's driver
+    assert not engine.gpu_present(tmp_path, {})
+    monkeypatch.setattr(engine, "driver_version", lambda: (12, 2))
+    assert engine.gpu_present(tmp_path, {})  # Windows' Linux, with NVIDIA's driver
     (tmp_path / "dxg").unlink()
     (tmp_path / "nvidia1").touch()
-    assert gpus.present(tmp_path, {})
+    assert engine.gpu_present(tmp_path, {})
     for hidden in ("", "-1", " -1,0", "NoDevFiles"):
-        assert not gpus.present(tmp_path, {gpus.VISIBLE: hidden})
-    assert gpus.present(tmp_path, {gpus.VISIBLE: "0,-1"})
+        assert not engine.gpu_present(tmp_path, {engine.VISIBLE_DEVICES: hidden})
+    assert engine.gpu_present(tmp_path, {engine.VISIBLE_DEVICES: "0,-1"})
     monkeypatch.setattr(os, "access", lambda *_: False)  # a job that did not ask for it
-    assert not gpus.present(tmp_path, {})
+    assert not engine.gpu_present(tmp_path, {})
 
 
 def test_auto_warns_once(machine):
@@ -151,7 +151,7 @@ def test_who_asks_for_the_cpu_is_not_warned(machine, way):
 
 
 def test_who_hides_the_gpu_is_not_warned(machine, monkeypatch):
-    monkeypatch.setenv(gpus.VISIBLE, "")
+    monkeypatch.setenv(engine.VISIBLE_DEVICES, "")
     assert jf.simulate(CASE, 1).backend == "cpu"
 
 
@@ -185,11 +185,11 @@ def test_ctrl_c_is_heard_while_the_driver_compiles(machine, monkeypatch):
     threading.Timer(0.2, lambda: os.kill(os.getpid(), 2)).start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            gpus.problem()
+            engine.gpu_problem()
         assert time.monotonic() - begun < 30
     finally:
         compiled.set()
-    assert gpus.problem() == ""
+    assert engine.gpu_problem() == ""
 
 
 FORK = """
@@ -198,13 +198,13 @@ import sys
 import warnings
 
 import jitterfly as jf
-from jitterfly import _core, gpus
+from jitterfly import _core, engine
 
 device, case = sys.argv[1], jf.Case(ranks=16, network=jf.Hockney("1us", "1ns"))
-gpus._DEVICES = gpus.Path(device)
+engine._DEVICES = engine.Path(device)
 asked = []
 _core.cuda_status = lambda: asked.append(os.getpid()) or ""
-assert gpus.problem() == ""
+assert engine.gpu_problem() == ""
 child = os.fork()
 if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
@@ -232,7 +232,7 @@ def in_a_process(program, devices):
 
 
 def environment():
-    return {name: value for name, value in os.environ.items() if name != gpus.VISIBLE}
+    return {name: value for name, value in os.environ.items() if name != engine.VISIBLE_DEVICES}
 
 
 def test_after_a_fork(tmp_path):
@@ -242,11 +242,11 @@ def test_after_a_fork(tmp_path):
 
 
 def test_a_fork_before_cuda_does_no_harm(tmp_path):
-    program = FORK.split("assert gpus.problem()")[0] + (
+    program = FORK.split("assert engine.gpu_problem()")[0] + (
         "child = os.fork()\n"
         "if child:\n"
         "    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
-        "assert gpus.problem() == ''\n"
+        "assert engine.gpu_problem() == ''\n"
         "assert asked == [os.getpid()]\n"
     )
     in_a_process(program, str(tmp_path))
@@ -261,10 +261,10 @@ import sys
 import warnings
 
 import jitterfly as jf
-from jitterfly import gpus
+from jitterfly import engine
 
-gpus._DEVICES = gpus.Path(sys.argv[1])
-assert gpus.driver_version() == (12, 2)
+engine._DEVICES = engine.Path(sys.argv[1])
+assert engine.driver_version() == (12, 2)
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     jf.simulate(jf.Case(ranks=16, network=jf.Hockney("1us", "1ns")), 1)

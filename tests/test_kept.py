@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from small_store import STUDY, content, put, study
 
-from jitterfly import cli, phases
+from jitterfly import cli, progress
 from jitterfly.analysis.status import status
 from jitterfly.store import progress as standings
 from jitterfly.store.cache import fingerprint_of, read_kept, valid
@@ -519,20 +519,20 @@ def clock(monkeypatch, step):
         return now[0]
 
     lines = []
-    monkeypatch.setattr(phases.time, "monotonic", monotonic)
-    with phases.telling(lines.append):
+    monkeypatch.setattr(progress.time, "monotonic", monotonic)
+    with progress.telling(lines.append):
         yield lines
 
 
 def test_what_is_quick_says_nothing(monkeypatch):
     with clock(monkeypatch, 0.001) as lines:
-        assert list(phases.each("abc", 3, "reading")) == ["a", "b", "c"]
+        assert list(progress.each("abc", 3, "reading")) == ["a", "b", "c"]
     assert lines == []
 
 
 def test_what_is_slow_says_how_far_it_is(monkeypatch):
     with clock(monkeypatch, 0.5) as lines:
-        list(phases.each(range(50), 50, "reading cells"))
+        list(progress.each(range(50), 50, "reading cells"))
     assert lines == [
         "reading cells: 0 of 50",
         "reading cells: 20 of 50",
@@ -543,13 +543,13 @@ def test_what_is_slow_says_how_far_it_is(monkeypatch):
 
 def test_of_many_the_first_line_comes_at_once(monkeypatch):
     with clock(monkeypatch, 0.0) as lines:
-        assert next(phases.each(iter(range(50_000)), 50_000, "checking cells")) == 0
+        assert next(progress.each(iter(range(50_000)), 50_000, "checking cells")) == 0
     assert lines == ["checking cells: 0 of 50,000"]
 
 
 def test_every_phase_of_a_run_is_told(file, out, monkeypatch, capsys):
     for name in ("FIRST", "LONG", "EVERY"):
-        monkeypatch.setattr(phases, name, 0.0)
+        monkeypatch.setattr(progress, name, 0.0)
     assert jitterfly("run", file, "--out", out) == 0
     told = capsys.readouterr()
     for what in (

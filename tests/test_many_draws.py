@@ -27,7 +27,7 @@ def steps_of(case, monkeypatch):
 
     made = _core.Program
     with monkeypatch.context() as patch:
-        patch.setattr(program._core, "Program", engine)
+        patch.setattr(program.core, "Program", engine)
         program.compile_case(case)
     return given[0]
 

@@ -11,7 +11,7 @@ import pytest
 import jitterfly as jf
 from jitterfly.longest import longest_ticks
 from jitterfly.measured import Detours, Histogram, Measured, noisefile
-from jitterfly.noise import files, intervals
+from jitterfly.noise import files, trace
 from jitterfly.noise.files import copy_name
 from jitterfly.trace import Replay
 
@@ -443,5 +443,5 @@ def test_another_content_is_another_run(tmp_path):
     first = study.places()[0].cells[0].case
     jf.simulate(first, 1)
     files.read.cache_clear()
-    intervals.of_file.cache_clear()
+    trace._recordings_of_file.cache_clear()
     check(lambda: jf.simulate(first, 1), "has changed: its sha256 is", "must be")

@@ -5,8 +5,8 @@ import pytest
 import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import _core
-from jitterfly.backends import backend_named
 from jitterfly.cli import main
+from jitterfly.engine import backend_named
 
 
 def error_of(capsys, *arguments):

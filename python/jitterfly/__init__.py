@@ -36,9 +36,9 @@ from .algorithms import (
     TreeBarrier,
 )
 from .case import Case
+from .engine import UnusedGPUWarning
 from .exposure import IneffectiveNoiseWarning
-from .gpus import UnusedGPUWarning
-from .info import info
+from .info import __version__, info
 from .network import Hockney, LogGOPS, Network
 from .noise import (
     Bernoulli,
@@ -68,7 +68,6 @@ from .store import Store, export, merge
 from .studies import Axis, Budget, Study, load_study
 from .sweep import run as run_study
 from .units import LongTimeWarning, Time, show_seconds
-from .version import __version__
 
 if TYPE_CHECKING:
     from . import inference, measured, plots

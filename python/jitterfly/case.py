@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
-from .fields import check_choice, check_keys, shorten
-from .given import Given
+from .fields import Given, check_choice, check_keys, shorten
 from .longest import check_longest
 from .messages import check_messages
 from .network import MOST_BYTES, Network, check_network

@@ -1,4 +1,4 @@
-"""Checks that name the field and its range, and the registry of kinds that studies refer to."""
+"""Checks that name the field and its range, fields of dataclasses, and the registry of kinds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_origin
 
 import numpy as np
 import numpy.typing as npt
@@ -289,3 +289,59 @@ class Component(Dataclass):
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
         return built
+
+
+Array = npt.NDArray[np.float64]
+Floats = Sequence[float] | npt.NDArray[Any]
+"""What is taken where an array of numbers is asked for."""
+Integers = Sequence[int] | npt.NDArray[Any]
+Taken = TypeVar("Taken")
+Held = TypeVar("Held")
+_NO_DEFAULT: Any = object()
+
+
+class Given(Generic[Taken, Held]):
+    """A field of a dataclass that takes a `Taken`, which its class makes a `Held` of.
+
+    Parameters
+    ----------
+    shown : str
+        What may be passed, for help().
+    default : optional
+        Without it the field is required: a subclass then stands for it in a class, see
+        `fields.frozen_dataclass`.
+    """
+
+    def __init__(self, shown: str, default: Held = _NO_DEFAULT) -> None:
+        self._shown = shown
+        self._default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+        owner.__annotations__[name] = self._shown
+        self.__doc__ = self._shown
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> Held:
+        if instance is not None:
+            value: Held = instance.__dict__[self._name]
+            return value
+        if self._default is _NO_DEFAULT:  # this is how dataclass asks whether there is a default
+            raise AttributeError(self._name)
+        return self._default
+
+    def __set__(self, instance: object, value: Taken) -> None:
+        instance.__dict__[self._name] = value
+
+
+class IntegerArray(Given[Integers, npt.NDArray[np.int64]]):
+    """A required array of integers."""
+
+    def __init__(self) -> None:
+        super().__init__("array of int")
+
+
+class FloatArray(Given[Floats, Array]):
+    """A required array of numbers."""
+
+    def __init__(self) -> None:
+        super().__init__("array of float")

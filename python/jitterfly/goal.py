@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from .case import Case, check_case
 from .network import Hockney, LogGOPS
-from .partners import Xor
 from .program import rank_rounds
-from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, draws_per_cycle
+from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, Xor, draws_per_cycle
 from .timeline import is_symmetric
 from .units import exact, to_ticks
 

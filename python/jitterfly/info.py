@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import platform
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
-from . import _core, gpus
+from . import engine
+from .engine import core
 from .memory import available_bytes, show_bytes
-from .version import __version__
+
+try:
+    __version__ = version("jitterfly")
+except PackageNotFoundError:  # used from a source tree
+    __version__ = "0+source"
 
 
 def info() -> dict[str, Any]:
@@ -36,9 +42,9 @@ def info() -> dict[str, Any]:
         "platform": platform.platform(),
         "processors": processors(),
         "memory": available_bytes(),
-        "build": dict(_core.build_info()),
-        "cuda": gpus.problem(),
-        "devices": gpus.devices(),
+        "build": dict(core.build_info()),
+        "cuda": engine.gpu_problem(),
+        "devices": engine.gpu_devices(),
     }
 
 

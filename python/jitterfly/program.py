@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
-from .algorithms.schedule import power_below
 from .case import Case, check_case
+from .engine import core
 from .messages import cost_table, hypercube_costs, hypercube_load, message_count
-from .steps import ENTER, EXCHANGE, MessageCosts, Step, draws_per_cycle
+from .steps import ENTER, EXCHANGE, MessageCosts, Step, draws_per_cycle, power_below
 from .units import to_ticks
 
 _ROUND, _FLAGS, _DRAW, _ROW = range(1, 5)
 
 
-def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
+def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     """The engine's program of a case.
 
     Parameters
@@ -29,7 +28,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
 
     Returns
     -------
-    _core.Program
+    core.Program
         The steps of all cycles, costs in ticks, and the noise.
     """
     rows = rows_of_steps(case, every_row or case.observe == "rounds")
@@ -47,7 +46,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> _core.Program:
     if not plain:
         entries = {"messages": _table(table.entries), "loads": list(table.loads)}
         machine |= {"ranks": case.ranks, **entries}
-    program = _core.Program(
+    program = core.Program(
         log2_ranks=case.log2_ranks,
         steps=steps.reshape(-1, one.shape[1]),
         rows=int(rows.max()) + 1,

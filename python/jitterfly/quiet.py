@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
 from .case import Case
+from .engine import core
 from .messages import cost_table, hypercube_costs
 from .program import compile_case, ranks_of_rows, rows_of_steps
 from .result import max_min_mean
@@ -74,7 +74,7 @@ def _quiet(case: Case, poll: _Polled) -> npt.NDArray[np.int64]:
 def _simulated(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
     """By the engine: ranks differ, but without noise one realization is like any other."""
     try:
-        raw = _core.simulate(compile_case(case), 0, 0, 1, "all", "cpu", 0, poll)
+        raw = core.simulate(compile_case(case), 0, 0, 1, "all", "cpu", 0, poll)
     except MemoryError:
         raise ValueError(f"not enough memory for one realization of {case.ranks} ranks") from None
     return max_min_mean(raw, ranks_of_rows(case)).reshape(-1, 3)

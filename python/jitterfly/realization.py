@@ -7,11 +7,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, memory
+from . import memory
 from .case import Case, check_case
+from .engine import core
 from .exposure import warn_of_misses
 from .fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer
-from .noise import Congestion, scope
+from .noise import Congestion
+from .noise.source import engine_window
 from .program import compile_case, row_count
 from .units import LONGEST_SECONDS, LONGEST_TICKS, Time, from_ticks, parse_seconds, to_ticks
 
@@ -61,7 +63,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     memory.check_memory(needed, f"all ready times of {case.ranks} ranks", memory.available_bytes())
     program = compile_case(case, every_row=True)
     try:
-        raw = _core.ready_times(program, seed, realization)
+        raw = core.ready_times(program, seed, realization)
     except MemoryError:
         raise no_memory(f"all ready times of {case.ranks} ranks") from None
     check_times(raw[None])
@@ -101,7 +103,7 @@ def noise_phases(
         case.ranks * 16, f"the phases of {case.ranks} ranks", memory.available_bytes()
     )
     try:
-        return from_ticks(_core.phases(compile_case(case), seed, realization, number))
+        return from_ticks(core.phases(compile_case(case), seed, realization, number))
     except MemoryError:
         raise no_memory(f"the phases of {case.ranks} ranks") from None
 
@@ -175,7 +177,7 @@ def noise_intervals(
     program, horizon = compile_case(case), end
     while True:
         _check_intervals(case, horizon)
-        found = _core.busy(program, seed, realization, rank, horizon, phase == "compute")
+        found = core.busy(program, seed, realization, rank, horizon, phase == "compute")
         found = found[found[:, 0] < end]
         if not len(found) or found[-1, 1] < horizon or horizon == LONGEST_TICKS:
             break
@@ -191,7 +193,7 @@ def _check_intervals(case: Case, until: int) -> None:
     for noise in case.noise:
         if isinstance(noise, Congestion):  # of messages, at any time
             continue
-        window = scope.window(noise.begin, noise.end)  # type: ignore[attr-defined]
+        window = engine_window(noise.begin, noise.end)  # type: ignore[attr-defined]
         last = min(until, window["end"])
         noise.check_length(last)
         count += noise.intervals_in(max(last - max(window["begin"], 0), 0))

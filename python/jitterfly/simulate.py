@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import _core, memory
-from .backends import (
+from . import memory
+from .case import Case, check_case
+from .engine import (
     BackendError,
     backend_named,
     check_backend,
     check_run,
     choose_backend,
+    core,
     reporting,
 )
-from .case import Case, check_case
 from .exposure import warn_of_misses
 from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from .program import compile_case, observation_names, ranks_of_rows, row_count
@@ -133,7 +134,7 @@ def simulate_checked(
     statistics = "all" if spread else "max"
     try:
         with reporting(progress, realizations, chosen) as report:
-            raw = _core.simulate(
+            raw = core.simulate(
                 program, seed, first, realizations, statistics, chosen, threads, report
             )
     except MemoryError:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..algorithms import Algorithm
-from ..algorithms.schedule import rounds_of
 from ..fields import check_choice
 from ..network import Network
+from ..steps import rounds_of
 from ..units import from_ticks, show_seconds
 
 _LITTLE = 0.05  # of a round: for what is shorter, copies need not wait

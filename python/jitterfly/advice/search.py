@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..backends import backend_named, check_backend
+from ..engine import backend_named, check_backend
 from ..exposure import check_exposed
 from ..fields import shorten
 from .advice import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice

@@ -1,17 +1,36 @@
-"""What every algorithm offers: its steps, from a description."""
+"""What every algorithm offers: its steps, from a description; and its messages, level by level."""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from ..fields import Component, check_integer, shorten
 from ..network import Network
-from ..steps import NOBODY_ASKS, Asking, Costs, Step
-from ..units import LONGEST_TICKS, to_ticks
-from .levels import Level, message_levels
-from .schedule import forward_steps, rounds_of
+from ..steps import (
+    ASK,
+    COPY,
+    EXCHANGE,
+    FORWARD,
+    MESSAGE,
+    NOBODY_ASKS,
+    Asking,
+    Costs,
+    Step,
+    power_below,
+    rounds_of,
+)
+from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
+
+Level = npt.NDArray[np.uint32]
+
 
 MOST_ROUNDS = 30
 
@@ -72,7 +91,7 @@ class Algorithm(Component, ABC):
         >>> [level.tolist() for level in jf.BinomialBroadcast().message_levels(4)]
         [[[0, 2]], [[0, 1], [2, 3]]]
         """
-        return message_levels(self.steps(ranks, ranks), ranks, self.copied_to)
+        return _message_levels(self.steps(ranks, ranks), ranks, self.copied_to)
 
     def send_gap(self, ranks: int, costs: Costs) -> int:
         """The shortest time, in ticks, between two sends of a rank that do not wait for the gap."""
@@ -131,8 +150,48 @@ class Forwarding(Algorithm):
         return LONGEST_TICKS
 
     def forward_steps(self, ranks: int) -> list[Step]:
-        """The redundant exchanges after the collective."""
-        return forward_steps(self.forwards(ranks))
+        """The redundant exchanges of the result: with ``i xor 2^(m - 1)``, m = 1, 2, ... (MS12)."""
+        return [
+            Step(FORWARD, m - 1, 0, f"forward {m}", m) for m in range(1, self.forwards(ranks) + 1)
+        ]
+
+
+_FORWARDS = """\
+Parameters
+----------
+after : int or "all"
+    Redundant exchanges of the result after it, as of `Butterfly`: with ``i xor 2^(m - 1)``
+    among all ranks, 0 to ``log2(ranks)`` rounded up. "all" is the most there are.
+forward_cost : float or str
+    CPU time of each redundant exchange, seconds. Needs `after` above 0.
+
+Raises
+------
+ValueError
+    A parameter out of range; `after` beyond its range when the case is made.
+
+"""
+
+
+@dataclass(frozen=True)
+class Forwarded(Forwarding):
+    """Base of allreduces whose redundant copies are those after it alone: its two parameters.
+
+    What they mean is said here for all (`_FORWARDS`); a class below gets it into its docstring,
+    before the notes.
+    """
+
+    after: int | Literal["all"] = 0
+    forward_cost: ShortSeconds = ShortSeconds(0.0)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        text = inspect.cleandoc(cls.__doc__ or "")
+        about, heading, notes = text.partition("Notes\n-----\n")
+        cls.__doc__ = f"{about}{_FORWARDS}{heading}{notes}"
+
+    def __post_init__(self) -> None:
+        self.check_forwards()
 
 
 def _check_after(after: Any) -> int | Literal["all"]:
@@ -143,3 +202,35 @@ def _check_after(after: Any) -> int | Literal["all"]:
     except ValueError:
         rule = f"after must be 'all' or an integer from 0 to {MOST_ROUNDS} (K for 2^K ranks)"
         raise ValueError(f"{rule}, got {shorten(after)}") from None
+
+
+def _message_levels(steps: Sequence[Step], ranks: int, mirrors: Sequence[int]) -> list[Level]:
+    """Sender and receiver of each message, for each level that has any.
+
+    Steps with the same draws are one level, and copies go with the messages of the next round, as
+    under `Congestion`.
+    """
+    levels: dict[tuple[int, int], list[Level]] = {}
+    for before, step in pairwise([Step(MESSAGE), *steps]):
+        if step.flags & ASK:
+            raise ValueError("copies on demand have no levels: who asks depends on the noise")
+        if step.kind == MESSAGE and step.partners is not None:
+            pairs = np.array(step.partners.pairs(ranks), np.uint32).reshape(-1, 2)
+            for turn in range(step.repeat):
+                levels.setdefault((MESSAGE, step.round + turn), []).append(pairs)
+        elif step.kind in (EXCHANGE, FORWARD):
+            level = levels.setdefault((step.kind, step.round), [])
+            # The hypercube's are among as many ranks as the largest power of two.
+            among = power_below(ranks) if step.kind == EXCHANGE else ranks
+            level.append(_exchange(1 << step.round, among))
+            if step.kind == EXCHANGE and before.flags & COPY:
+                # Of the data that these messages carry.
+                level += [_exchange(m, among) for m in mirrors if m >> step.round == 0]
+    whole = [np.concatenate(level) for level in levels.values()]
+    return [level for level in whole if len(level)]
+
+
+def _exchange(mask: int, ranks: int) -> Level:
+    senders = np.arange(ranks, dtype=np.uint32)
+    pairs = np.stack([senders, senders ^ np.uint32(mask)], axis=1)
+    return pairs[pairs[:, 1] < ranks]

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+from ..fields import check_integer, shorten
 from ..network import Network
-from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, Asking, Costs, Step
+from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, Asking, Costs, Step, power_below
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 from .algorithm import MOST_ROUNDS, Forwarding
-from .redundancy import Levels, check_levels, check_mirrors, check_reach, levels_on
-from .schedule import collective, fold_in, fold_out, power_below
+from .schedule import collective, fold_in, fold_out
+
+MOST_MIRRORS = 8
+Levels = tuple[int, ...] | Literal["all"] | None
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,9 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        put("within", check_levels(self.within, "within", MOST_ROUNDS - 1))
-        put("mirrors", check_mirrors(self.mirrors))
-        put("on_demand", check_levels(self.on_demand, "on_demand", MOST_ROUNDS))
+        put("within", _check_levels(self.within, "within", MOST_ROUNDS - 1))
+        put("mirrors", _check_mirrors(self.mirrors))
+        put("on_demand", _check_levels(self.on_demand, "on_demand", MOST_ROUNDS))
         to_ticks(self.patience, "patience")
         self.check_forwards()
         if self.within is None and self.mirrors != (1,):
@@ -108,14 +111,14 @@ class Butterfly(Forwarding, kind="butterfly"):
     def levels(self, ranks: int) -> tuple[int, ...]:
         """The levels at which copies are sent, ascending, on so many ranks."""
         rounds = ranks.bit_length() - 1
-        levels = levels_on(_levels(self.within), "within", rounds - 1, "K - 1", rounds)
-        check_reach(self.mirrors, levels)
+        levels = _levels_on(_levels(self.within), "within", rounds - 1, "K - 1", rounds)
+        _check_reach(self.mirrors, levels)
         return levels
 
     def asked(self, ranks: int) -> tuple[int, ...]:
         """The levels at which copies are sent on demand, ascending."""
         rounds = ranks.bit_length() - 1
-        return levels_on(_levels(self.on_demand), "on_demand", rounds, "K", rounds)
+        return _levels_on(_levels(self.on_demand), "on_demand", rounds, "K", rounds)
 
     @property
     def copied_to(self) -> list[int]:
@@ -160,3 +163,58 @@ class Butterfly(Forwarding, kind="butterfly"):
 
 def _levels(checked: Any) -> Levels:
     return checked  # type: ignore[no-any-return]
+
+
+def _check_levels(value: Any, name: str, highest: int) -> Levels:
+    """Levels as a user gives them, ascending; the highest of all is K - 1, or K = `MOST_ROUNDS`."""
+    most = "K" if highest == MOST_ROUNDS else "K - 1"
+    if value is None or (isinstance(value, str) and value == "all"):
+        return value  # type: ignore[return-value]
+    words = f"a list of distinct levels from 1 to {most} (2^K ranks)"
+    rule = f"{name} must be 'all', {words}, or left out"
+    if isinstance(value, (str, bytes, dict)):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    try:
+        levels = [check_integer(level, f"{name} levels", 1, highest) for level in value]
+    except TypeError:  # nothing to go through
+        raise ValueError(f"{rule}, got {shorten(value)}") from None
+    if len(set(levels)) != len(levels):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return tuple(sorted(levels)) or None
+
+
+def _levels_on(levels: Levels, name: str, highest: int, most: str, rounds: int) -> tuple[int, ...]:
+    """The levels that are meant where `highest` is the highest there is, of `rounds` = K."""
+    if levels == "all":
+        return tuple(range(1, highest + 1))
+    for level in levels or ():
+        if level > highest:
+            allowed = f"from 1 to {highest}" if highest > 0 else "left out"
+            raise ValueError(
+                f"{name} levels must be {allowed} (1 to {most} for 2^K ranks, K = {rounds}),"
+                f" got {level}"
+            )
+    return tuple(levels or ())
+
+
+def _check_mirrors(value: Any) -> tuple[int, ...]:
+    """Mirrors as a user gives them."""
+    rule = f"mirrors must be a list of 1 to {MOST_MIRRORS} distinct integers from 1"
+    if isinstance(value, (str, bytes, dict)):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    try:
+        mirrors = tuple(check_integer(mask, "mirrors", 1, 2**MOST_ROUNDS - 1) for mask in value)
+    except TypeError:  # nothing to go through
+        raise ValueError(f"{rule}, got {shorten(value)}") from None
+    if not 1 <= len(mirrors) <= MOST_MIRRORS or len(set(mirrors)) != len(mirrors):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return mirrors
+
+
+def _check_reach(mirrors: tuple[int, ...], levels: tuple[int, ...]) -> None:
+    """Raise ValueError if a mirror holds the data of none of these levels."""
+    if levels and max(mirrors) >= 1 << max(levels):
+        raise ValueError(
+            f"mirrors must be below {1 << max(levels)} for copies up to level {max(levels)} (at "
+            f"level l ranks i xor m hold the same data for m < 2^l), got {max(mirrors)}"
+        )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..partners import Shift
-from ..steps import Step
+from ..steps import Shift, Step, rounds_of
 from .algorithm import Algorithm
-from .schedule import collective, message, rounds_of
+from .schedule import collective, message
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..partners import Xor
-from ..steps import Step
-from .redundancy import Forwarded
-from .schedule import block_bytes, collective, fold_in, fold_out, message, power_below
+from ..steps import Step, Xor, power_below
+from .algorithm import Forwarded
+from .schedule import block_bytes, collective, fold_in, fold_out, message
 
 
 @dataclass(frozen=True)

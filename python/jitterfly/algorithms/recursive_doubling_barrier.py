@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..partners import Xor
-from ..steps import Step
+from ..steps import Step, Xor, power_below
 from .algorithm import Algorithm
-from .schedule import collective, fold_in, fold_out, message, power_below
+from .schedule import collective, fold_in, fold_out, message
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..partners import Shift
-from ..steps import Step
+from ..steps import Shift, Step
 from .algorithm import Algorithm
 from .schedule import collective, message
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..partners import Shift
-from ..steps import Step
-from .redundancy import Forwarded
+from ..steps import Shift, Step
+from .algorithm import Forwarded
 from .schedule import block_bytes, collective, message
 
 

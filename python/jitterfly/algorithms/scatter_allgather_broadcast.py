@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..partners import Range, Shift, Tree
-from ..steps import Step
+from ..steps import Range, Shift, Step, Tree, rounds_of
 from .algorithm import Algorithm
-from .schedule import block_bytes, collective, message, rounds_of
+from .schedule import block_bytes, collective, message
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from ..partners import Partners, Range, Tree
-from ..steps import FORWARD, MESSAGE, OBSERVE, Step
+from ..steps import MESSAGE, OBSERVE, Partners, Range, Step, Tree, power_below, rounds_of
 
 FOLD_IN, FOLD_OUT = 62, 63
 """Draws of the messages from and to the ranks beyond a power of two: out of the way of the rounds'
 (at most 60), so that these see the same noise in every algorithm."""
-
-
-def rounds_of(ranks: int) -> int:
-    """``log2(ranks)``, rounded up."""
-    return (ranks - 1).bit_length()
-
-
-def power_below(ranks: int) -> int:
-    """The largest power of two that is not above `ranks`."""
-    return 1 << (ranks.bit_length() - 1)
 
 
 def block_bytes(message_bytes: int, blocks: int) -> int:
@@ -79,8 +68,3 @@ def spread_down(ranks: int, size: int, *, first: int = 0) -> list[Step]:
         message(Tree(1 << (rounds - 1 - r), ranks, down=True), first + r, size, f"down {r + 1}")
         for r in range(rounds)
     ]
-
-
-def forward_steps(count: int) -> list[Step]:
-    """Redundant exchanges of the result: with ``i xor 2^(m - 1)``, m = 1 ... count (MS12)."""
-    return [Step(FORWARD, m - 1, 0, f"forward {m}", m) for m in range(1, count + 1)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..steps import Step
+from ..steps import Step, rounds_of
 from .algorithm import Algorithm
-from .schedule import collective, gather_up, rounds_of, spread_down
+from .schedule import collective, gather_up, spread_down
 
 
 @dataclass(frozen=True)

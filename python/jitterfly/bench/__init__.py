@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import gpus
+from .. import engine
 from ..files import read_whole
 from ..memory import available_bytes, check_memory
 from . import capacity, comparison, congestion, contest, goals, gpu, limits, loggopsim, options
@@ -175,7 +175,7 @@ def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -
         measure_near(table, most, times, plan.repeats, what, tell)
     costs, messages = bs.compared(kinds), bc.compared(shapes)
     network = congestion.measured() if plan.peers else None
-    devices = gpus.devices()
+    devices = engine.gpu_devices()
     card = gpu.gpu_capacity(devices[0]) if devices and plan.limit else None
     counter = limits.Counter(tell) if plan.limit else None
     rows = [contest.row(contestant, plan, counter, core, card) for contestant in contestants]

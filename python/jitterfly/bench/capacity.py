@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .. import _core
+from ..engine import core
 from ..memory import available_bytes
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -36,10 +36,10 @@ def core_capacity(seconds: float = 0.4, caches: Path = _CACHES) -> dict[str, Any
         "name", "size" in bytes (None: memory), "holds" (size of the level inside it), "array" that
         was used, bytes per second of "read" and "copy" (read and written together).
     """
-    isa = str(_core.build_info()["instruction_set"])
+    isa = str(core.build_info()["instruction_set"])
     return {
         "instruction_set": isa,
-        "instructions": dict(_core.issue_rates(isa, seconds)),
+        "instructions": dict(core.issue_rates(isa, seconds)),
         "levels": [_level(*level, seconds) for level in _levels(cache_sizes(caches))],
     }
 
@@ -82,6 +82,6 @@ def _level(name: str, size: int | None, inner: int, array: int, seconds: float) 
         "size": size,
         "holds": inner,
         "array": array,
-        "read": _core.bandwidth(array, False, seconds / 2),
-        "copy": _core.bandwidth(array, True, seconds / 2),
+        "read": core.bandwidth(array, False, seconds / 2),
+        "copy": core.bandwidth(array, True, seconds / 2),
     }

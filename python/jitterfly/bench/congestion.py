@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
 from ..congestion import (
     CongestionCase,
     FatTree,
@@ -24,6 +23,7 @@ from ..congestion import (
     simulate_congestion,
 )
 from ..congestion.topology import tree_graph
+from ..engine import core
 from .goal import Goal
 from .peers import DisagreementError
 
@@ -60,7 +60,7 @@ def contest(hosts: int = GOAL_HOSTS, turns: int = 5, realizations: int = 200) ->
     """
     case = CongestionCase(FatTree.of(hosts))
     names, edges = tree_graph(FatTree.of(hosts))
-    graph = _core.GraphWalk(len(names), edges)
+    graph = core.GraphWalk(len(names), edges)
     engine, walk, same = [], [], True
     for turn in range(turns):
         drawn = congestion_realization(case, turn, _SEED)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from .. import _core
-from ..backends import takes_gpu
 from ..case import Case
+from ..engine import core, takes_gpu
 from ..info import processors
 from ..memory import available_bytes, check_memory
 from ..program import compile_case, rank_rounds
@@ -41,7 +40,7 @@ def backend_of(contestant: Contestant) -> str:
 
 def bytes_in_flight(case: Case, backend: str, threads: int | None) -> int:
     """The engine's account of what it holds for one realization, results aside."""
-    return int(_core.memory(compile_case(case), backend, threads or 0, 1))
+    return int(core.memory(compile_case(case), backend, threads or 0, 1))
 
 
 def contestants(plan: Plan) -> list[Contestant]:
@@ -63,7 +62,7 @@ def contestants(plan: Plan) -> list[Contestant]:
         assert contestant.case
         backend, ranks = backend_of(contestant), contestant.case.ranks
         what = f"{contestant.program}, {contestant.noise}, at {ranks} ranks"
-        room = _core.gpu_memory_available() if backend == "cuda" else available_bytes()
+        room = core.gpu_memory_available() if backend == "cuda" else available_bytes()
         check_memory(bytes_in_flight(contestant.case, backend, contestant.threads), what, room,
                      "device memory" if backend == "cuda" else "memory")  # fmt: skip
     return chosen

@@ -20,7 +20,7 @@ def gpu_capacity(device: dict[str, Any], driver: Any = None) -> dict[str, Any]:
     Parameters
     ----------
     device : dict
-        One of `_core.devices()`.
+        One of `core.devices()`.
     driver : optional
         The driver's library; that of the system unless given.
 

@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .. import _core
 from ..case import Case
+from ..engine import core
 from ..program import compile_case, rank_rounds
 from .measure import NOISES, SEED, programs
 
@@ -40,8 +40,8 @@ class Counter:
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self.tell = tell
-        self.problem = _core.cannot_count()
-        if not self.problem and (sanitizers := _core.build_info()["sanitize"]):
+        self.problem = core.cannot_count()
+        if not self.problem and (sanitizers := core.build_info()["sanitize"]):
             self.problem = f"no instructions are counted in a build with sanitizers ({sanitizers})"
         self._known: dict[tuple[str, str, int], dict[str, Any] | None] = {}
 
@@ -58,7 +58,7 @@ class Counter:
             engine = compile_case(case)
             try:
                 most = MOST_EXACT if key[2] == EXACT[0] else MOST
-                one, two = (_core.count_instructions(engine, SEED, n, most) for n in (1, 2))
+                one, two = (core.count_instructions(engine, SEED, n, most) for n in (1, 2))
             except RuntimeError as error:
                 self._known[key] = None
                 if "too many" not in str(error):

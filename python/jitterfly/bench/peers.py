@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
 from ..case import Case
+from ..engine import core
 from ..noise import PeriodicNoise
 from ..program import rank_rounds
 from ..simulate import noise_phases, simulate
@@ -70,7 +70,7 @@ def event_driven(work: PeerWork, phases: Ticks) -> Ticks:
         Ticks.
     """
     noise = work.period, work.duration, work.stationary
-    done = [_core.event_driven(work.log2_ranks, *work.costs, *noise, p) for p in phases]
+    done = [core.event_driven(work.log2_ranks, *work.costs, *noise, p) for p in phases]
     return np.array(done, dtype=np.int64)
 
 

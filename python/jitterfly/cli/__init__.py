@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
-        from ..phases import telling
+        from ..progress import telling
         from .output import level, tell
         from .parser import parse
         from .terminal import accept_everything, short_warnings

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..backends import BACKENDS, backend_named
+from ..engine import BACKENDS, backend_named
 from ..fields import check_integer, shorten
 from ..measured import FormatError
 from ..network import Network

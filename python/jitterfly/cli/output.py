@@ -21,7 +21,7 @@ import numpy as np
 
 from ..fields import shorten
 from ..files import check_replaceable, read_whole
-from ..version import __version__
+from ..info import __version__
 
 _QUIET = False
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..fields import did_you_mean
+from ..info import __version__
 from ..syntax import HELP
-from ..version import __version__
 from . import (
     advise,
     budget,

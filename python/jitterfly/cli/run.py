@@ -120,8 +120,8 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
         The `Store`. A shard has no picture: it has not seen the rest.
     """
     from ..analysis.results import Results
-    from ..phases import phase
     from ..plots import draw
+    from ..progress import phase
     from ..store import export
     from ..store.export import keep_numbers
     from ..store.numbers import NUMBERS, Numbers
@@ -297,7 +297,7 @@ def show(store: Any) -> None:
     from ..analysis import report
     from ..analysis.results import Results
     from ..claims.report import report as claims
-    from ..phases import phase
+    from ..progress import phase
     from . import terminal
 
     results = Results(store)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
+from ..engine import core
 from ..fields import shorten
 from ..files import read_whole
 from . import dot, infiniband
@@ -178,7 +178,7 @@ class NetworkMap(Topology, kind="map"):
             node = int(self._links.heads[edges[-1]])
         return edges
 
-    def give(self, program: _core.CongestionProgram, whole: bool = False) -> None:
+    def give(self, program: core.CongestionProgram, whole: bool = False) -> None:
         heads = np.asarray(self._links.heads, np.uint32)
         program.set_table(self.hosts + self.switches, self._table, heads)
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core, memory, notebook, stats
-from ..backends import BackendError, backend_named, check_run, reporting, takes_gpu
+from .. import memory, notebook, stats
+from ..engine import BackendError, backend_named, check_run, core, reporting, takes_gpu, warn_of_cpu
 from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_numbers, shorten
-from ..gpus import warn_of_cpu
 from ..stats import Estimate
 from .case import DELAYS, PERTURBATIONS, RULES, CongestionCase
 from .topology import Topology
@@ -118,7 +117,7 @@ def slowdown(
 NO_MESSAGE = 2**32 - 1
 
 
-def compile_congestion(case: CongestionCase, whole: bool = False) -> _core.CongestionProgram:
+def compile_congestion(case: CongestionCase, whole: bool = False) -> core.CongestionProgram:
     """The engine's program; whole: with a counter for every edge, needed or not."""
     levels = case.levels()
     sizes = [len(level) for level in levels]
@@ -129,7 +128,7 @@ def compile_congestion(case: CongestionCase, whole: bool = False) -> _core.Conge
         2**number - 1 if case.pattern == "tree" and full[number] else NO_MESSAGE
         for number in range(len(levels))
     ]
-    program = _core.CongestionProgram(
+    program = core.CongestionProgram(
         hosts=case.network.hosts,
         used=int(case.ranks or 0),
         ranks=case.z,
@@ -222,7 +221,7 @@ def simulate_congestion(
             memory.available_bytes(),
         )
         with reporting(progress, realizations, chosen) as report:
-            return _core.congestion(
+            return core.congestion(
                 program,
                 seed,
                 first,
@@ -334,7 +333,7 @@ def congestion_realization(
     """
     realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
     seed = check_integer(seed, "seed", 0, MOST_SEED)
-    raw = _core.congestion_capture(compile_congestion(case), seed, realization, None)
+    raw = core.congestion_capture(compile_congestion(case), seed, realization, None)
     return _unpack(raw, [len(level) for level in case.levels()])
 
 
@@ -380,7 +379,7 @@ def route_messages(
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     idle = np.setdiff1d(np.arange(network.hosts), hosts)
     placement = np.concatenate([hosts, idle]).astype(np.uint32)
-    raw = _core.congestion_capture(compile_congestion(case), seed, realization, placement)
+    raw = core.congestion_capture(compile_congestion(case), seed, realization, placement)
     return [level.w for level in _unpack(raw, [len(level) for level in case.levels()]).levels]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
+from ..engine import core
 from ..fields import MOST_SEED, Component, check_choice, check_integer, shorten, show_bound
 
 MOST_HOSTS = 2**20
@@ -36,7 +36,7 @@ class Topology(Component, ABC):
         """How it routes, for tables and pictures."""
 
     @abstractmethod
-    def give(self, program: _core.CongestionProgram, whole: bool = False) -> None:
+    def give(self, program: core.CongestionProgram, whole: bool = False) -> None:
         """Hands its routes to a program of the engine; whole: with a counter for every edge."""
 
 
@@ -171,7 +171,7 @@ class FatTree(Topology, kind="fat_tree"):
             for level, cables in enumerate(self._cables)
         ]
 
-    def give(self, program: _core.CongestionProgram, whole: bool = False) -> None:
+    def give(self, program: core.CongestionProgram, whole: bool = False) -> None:
         key = ROUTINGS.index(self.routing)
         m, w, p = list(self.m), list(self.w), list(self._cables)
         program.set_fat_tree(m, w, p, key, self.salt, whole)
@@ -184,12 +184,12 @@ class FatTree(Topology, kind="fat_tree"):
         Edges of each level l = 0, 1, ... in turn: first its links up, numbered
         ``(s / M_l * W_{l+1} + K mod W_{l+1}) p_{l+1} + cable``, then those down likewise.
         """
-        program = _core.CongestionProgram(
+        program = core.CongestionProgram(
             hosts=self.hosts, used=self.hosts, ranks=self.hosts, perturbation=0, offsets=[0],
             senders=[], receivers=[], chain=[],
         )  # fmt: skip
         self.give(program, whole=True)
-        return _core.congestion_routes(program, senders, receivers, keys)
+        return core.congestion_routes(program, senders, receivers, keys)
 
 
 def _numbers(value: Any, name: str, length: int | None = None) -> tuple[int, ...]:

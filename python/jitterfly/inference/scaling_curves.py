@@ -15,10 +15,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import given
-from ..fields import Dataclass, check_numbers, did_you_mean, frozen_dataclass, shorten
+from .. import fields
+from ..fields import (
+    Dataclass,
+    FloatArray,
+    Given,
+    IntegerArray,
+    check_numbers,
+    did_you_mean,
+    frozen_dataclass,
+    shorten,
+)
 from ..files import read_whole
-from ..given import FloatArray, Given, IntegerArray
 from ..measured import CollectiveTable, FormatError, PerRankSamples
 from ..measured.load import load_bytes
 from ..units import LONGEST_SECONDS, parse_seconds, warn_of_long
@@ -75,9 +83,9 @@ class Curve(Dataclass):
 
     ranks: IntegerArray
     latency: FloatArray
-    error: Given[given.Floats | None, Floats | None] = Given("array of float | None", None)
-    low: Given[given.Floats | None, Floats | None] = Given("array of float | None", None)
-    high: Given[given.Floats | None, Floats | None] = Given("array of float | None", None)
+    error: Given[fields.Floats | None, Floats | None] = Given("array of float | None", None)
+    low: Given[fields.Floats | None, Floats | None] = Given("array of float | None", None)
+    high: Given[fields.Floats | None, Floats | None] = Given("array of float | None", None)
     name: str = ""
     notes: tuple[str, ...] = field(default=())
 

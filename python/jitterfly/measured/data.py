@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Dataclass, check_choice, frozen_dataclass
-from ..given import IntegerArray
+from ..fields import Dataclass, IntegerArray, check_choice, frozen_dataclass
 from .checks import (
     MOST_TICKS,
     Compared,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..version import __version__
+from ..info import __version__
 from .data import Detours, Measured
 
 _SHOWN = 3  # names of nodes in a note that several have

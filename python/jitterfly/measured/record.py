@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
+from ..engine import core
 from ..fields import check_integer, show_number
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
 from . import host
@@ -152,7 +152,7 @@ def _once(
     with ExitStack() as stack:
         stack.enter_context(host.elsewhere(cpus))
         recorders = [
-            _core.Recorder(cpu=cpu, capacity=room, quantum_ns=round(quantum * 1e9)) for cpu in cpus
+            core.Recorder(cpu=cpu, capacity=room, quantum_ns=round(quantum * 1e9)) for cpu in cpus
         ]
         for recorder in recorders:
             stack.callback(recorder.stop)
@@ -162,7 +162,7 @@ def _once(
             one["excess"] = max(_excess(wanted, one), raised.get(cpu, 0))
             one["asked"] = round(seconds * 1e9 / one["ns_per_count"])
         before = host.snapshot(cpus)
-        begin = _core.read_counter() + round(_AHEAD * 1e9 / calm[0]["ns_per_count"])
+        begin = core.read_counter() + round(_AHEAD * 1e9 / calm[0]["ns_per_count"])
         for recorder, one in zip(recorders, calm, strict=True):
             recorder.go(limit=one["regular"] + one["excess"], begin=begin, length=one["asked"])
         stopped = _wait(recorders, seconds, 1e9 / calm[0]["ns_per_count"], progress)
@@ -243,11 +243,11 @@ def _wait(
     recorders: Sequence[Any], seconds: float, per_second: float, progress: Progress | None
 ) -> str:
     """Until the end; what was before it: "Ctrl-C", the name of another signal, or ""."""
-    start = _core.read_counter()
+    start = core.read_counter()
     try:
         while not all(recorder.wait(_SEEN / len(recorders)) for recorder in recorders):
             if progress is not None:
-                passed = (_core.read_counter() - start) / per_second
+                passed = (core.read_counter() - start) / per_second
                 progress(min(passed, seconds), sum(recorder.count for recorder in recorders))
     except KeyboardInterrupt as stop:
         for recorder in recorders:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
+from ..engine import core
+from ..info import __version__
 from ..units import TICKS_PER_SECOND, show_seconds
-from ..version import __version__
 from . import host
 from .clock import Rate
 from .data import Detours
@@ -35,7 +35,7 @@ def facts(
         "kernel": f"{platform.system()} {platform.release()} {platform.version()}",
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
         "cpus": host.show_cpus(one["cpu"] for one in found),
-        "counter": f"{_core.counter}, "
+        "counter": f"{core.counter}, "
         + _each(found, [_counter(*pair) for pair in zip(found, rates, strict=True)]),
         "calibration": "against CLOCK_MONOTONIC_RAW (clocksource "
         f"{host.clocksource()}): before and after differ by "
@@ -122,7 +122,7 @@ def notes(
 ) -> tuple[str, ...]:
     """What happened that should not, and what the numbers do not say."""
     text = []
-    flaw = host.counter_flaw(_core.counter)
+    flaw = host.counter_flaw(core.counter)
     if flaw:
         text.append(f"the counter's rate may not be constant: {flaw}")
     for one, hz in zip(found, rates, strict=True):

@@ -3,18 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ..fields import frozen_dataclass
-from ..units import TICKS_PER_SECOND, PositiveSeconds, Seconds, ShortSeconds, to_ticks
-from . import scope
-from .optional import OptionalSeconds
-from .source import Exposed, Noise
-from .survival import poisson_survival
+from ..units import (
+    TICKS_PER_SECOND,
+    OptionalSeconds,
+    PositiveSeconds,
+    Seconds,
+    ShortSeconds,
+    to_ticks,
+)
+from .source import (
+    Exposed,
+    Noise,
+    Shared,
+    check_message_phase,
+    check_nodes,
+    check_shared,
+    check_window,
+    engine_window,
+    node_ranks,
+)
+
+_TWO_64 = 2**64
+# 60 digits: the error of a sum of thousands of terms stays 30 digits below 2^-64. Decimal's exp is
+# correctly rounded, so the table is the same on every machine.
+_CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999, traps=[])
+
+
+@lru_cache(maxsize=64)
+def _poisson(numerator: int, denominator: int) -> tuple[int, ...]:
+    context = _CONTEXT.copy()
+    mean = context.divide(Decimal(numerator), Decimal(denominator))
+    term = context.exp(context.minus(mean))
+    below = term  # P(events <= k)
+    table: list[int] = []
+    k = 0
+    while True:
+        tail = context.subtract(Decimal(1), below)
+        threshold = int(
+            context.multiply(tail, Decimal(_TWO_64)).to_integral_value(ROUND_HALF_EVEN, context)
+        )
+        # Far above the mean the tail is below the resolution; before the mean it never is.
+        if threshold <= 0:
+            return tuple(table)
+        table.append(min(threshold, _TWO_64 - 1))
+        k += 1
+        term = context.divide(context.multiply(term, mean), Decimal(k))
+        below = context.add(below, term)
+
+
+def poisson_survival(mean: Fraction) -> npt.NDArray[np.uint64]:
+    """Survival function of the Poisson distribution, as thresholds of a 64-bit uniform.
+
+    Parameters
+    ----------
+    mean : Fraction
+        Expected number of events, from 0 to some thousands (the table is a little longer).
+
+    Returns
+    -------
+    uint64 array, shape (length,)
+        Entry k is ``round(2**64 * P(events > k))``, to the last entry that is not 0. With a
+        uniform 64-bit u, ``sum(u < table)`` is Poisson distributed.
+
+    Examples
+    --------
+    >>> [int(x) >> 32 for x in poisson_survival(Fraction(1, 1000))]
+    [4292820, 2146, 0, 0, 0]
+    """
+    table = _poisson(mean.numerator, mean.denominator) if mean > 0 else ()
+    return np.array(table, dtype=np.uint64)
+
 
 MOST_EVENTS = 1000
 """Most events that one message may expect: the engine looks along a table of that length."""
@@ -61,19 +128,19 @@ class NetworkJitter(Noise, kind="jitter"):
     period: PositiveSeconds
     duration: ShortSeconds
     during: Literal["all", "communication"] = "all"
-    shared: scope.Shared = False
+    shared: Shared = False
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
 
     def __post_init__(self) -> None:
         to_ticks(self.period, "period", positive=True)
         to_ticks(self.duration, "duration")
-        scope.check_message_phase(self.during, "NetworkJitter")
-        scope.check_window(self.begin, self.end)
-        object.__setattr__(self, "shared", scope.check_shared(self.shared))
+        check_message_phase(self.during, "NetworkJitter")
+        check_window(self.begin, self.end)
+        object.__setattr__(self, "shared", check_shared(self.shared))
 
     def check(self, ranks: int, transit: int) -> None:
-        scope.check_nodes(self.shared, ranks)
+        check_nodes(self.shared, ranks)
         if transit > MOST_EVENTS * to_ticks(self.period):
             raise ValueError(
                 f"period must be at least {transit / TICKS_PER_SECOND / MOST_EVENTS:.6g} s "
@@ -88,8 +155,8 @@ class NetworkJitter(Noise, kind="jitter"):
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         common = {
             "duration": to_ticks(self.duration),
-            "node_ranks": scope.node_ranks(self.shared, ranks),
-            **scope.window(self.begin, self.end),
+            "node_ranks": node_ranks(self.shared, ranks),
+            **engine_window(self.begin, self.end),
         }
         program.add_jitter(survival=self.survival(transit), **common)
         for cost, way in enumerate(transits):  # a table of each way, of the same source

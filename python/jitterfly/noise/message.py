@@ -6,13 +6,21 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..fields import frozen_dataclass
-from ..units import Seconds
-from . import scope
+from ..units import OptionalSeconds, Seconds
 from .distributions import FixedOrDrawn
 from .distributions.distribution import check_probability
 from .distributions.tables import Table
-from .optional import OptionalSeconds
-from .source import Exposed, Noise
+from .source import (
+    Exposed,
+    Noise,
+    Shared,
+    check_message_phase,
+    check_nodes,
+    check_shared,
+    check_window,
+    engine_window,
+    node_ranks,
+)
 from .step import thinned
 
 
@@ -49,19 +57,19 @@ class MessageNoise(Noise, kind="message"):
 
     delay: FixedOrDrawn
     probability: float = 1.0
-    shared: scope.Shared = False
+    shared: Shared = False
     during: Literal["all", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probability", check_probability(self.probability, "MessageNoise"))
-        scope.check_message_phase(self.during, "MessageNoise")
-        scope.check_window(self.begin, self.end)
-        object.__setattr__(self, "shared", scope.check_shared(self.shared))
+        check_message_phase(self.during, "MessageNoise")
+        check_window(self.begin, self.end)
+        object.__setattr__(self, "shared", check_shared(self.shared))
 
     def check(self, ranks: int, transit: int) -> None:
-        scope.check_nodes(self.shared, ranks)
+        check_nodes(self.shared, ranks)
 
     def table(self) -> Table:
         """The delay of a message, as integers."""
@@ -70,8 +78,8 @@ class MessageNoise(Noise, kind="message"):
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_message(
             delay=self.table().delay(),
-            node_ranks=scope.node_ranks(self.shared, ranks),
-            **scope.window(self.begin, self.end),
+            node_ranks=node_ranks(self.shared, ranks),
+            **engine_window(self.begin, self.end),
         )
 
     def misses(self, exposed: Exposed) -> str:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..fields import check_choice, frozen_dataclass
-from ..given import Array, Floats, Given
-from ..units import PositiveSeconds, Seconds, ShortSeconds, to_ticks
-from . import scope
-from .optional import OptionalSeconds
-from .ranks import check_times_of_ranks, ticks_of_ranks
-from .source import ComparedByValue, Exposed, Noise
+from ..fields import Array, Floats, Given, check_choice, frozen_dataclass
+from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, to_ticks
+from .source import (
+    ComparedByValue,
+    Exposed,
+    Noise,
+    check_nodes,
+    check_shared,
+    check_times_of_ranks,
+    check_window,
+    engine_phases,
+    engine_window,
+    node_ranks,
+    ticks_of_ranks,
+    why_no_work,
+)
 
 
 @frozen_dataclass(eq=False)
@@ -72,8 +81,8 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
             )
         check_choice(self.start, "start", ("fresh", "stationary"))
         check_choice(self.during, "during", ("all", "compute", "communication"))
-        scope.check_window(self.begin, self.end)
-        shared = scope.check_shared(self.synchronized, "synchronized")
+        check_window(self.begin, self.end)
+        shared = check_shared(self.synchronized, "synchronized")
         object.__setattr__(self, "synchronized", shared)
         if self.phases is not None:
             if self.synchronized is not False:
@@ -86,11 +95,11 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
             raise ValueError(
                 f"phases must have shape ({ranks},), one for each rank, got {self.phases.shape}"
             )
-        scope.check_nodes(self.synchronized, ranks, "synchronized")
+        check_nodes(self.synchronized, ranks, "synchronized")
 
     def node_ranks(self, ranks: int) -> int:
         """How many consecutive ranks share a phase, of so many."""
-        return scope.node_ranks(self.synchronized, ranks)
+        return node_ranks(self.synchronized, ranks)
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_periodic(
@@ -99,12 +108,12 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
             stationary=self.start == "stationary",
             node_ranks=self.node_ranks(ranks),
             phases=None if self.phases is None else ticks_of_ranks(self.phases),
-            **scope.phases(self.during),
-            **scope.window(self.begin, self.end),
+            **engine_phases(self.during),
+            **engine_window(self.begin, self.end),
         )
 
     def misses(self, exposed: Exposed) -> str:
-        return scope.no_work(self.during, exposed)
+        return why_no_work(self.during, exposed)
 
     def share(self) -> float:
         return to_ticks(self.duration) / to_ticks(self.period)

@@ -7,12 +7,21 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..fields import check_choice, frozen_dataclass
-from ..units import TICKS_PER_SECOND, Seconds
-from . import scope
+from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
 from .distributions import ExponentialOrDrawn, FixedOrDrawn
 from .distributions.tables import TWO_64
-from .optional import OptionalSeconds
-from .source import Exposed, Noise
+from .source import (
+    Exposed,
+    Noise,
+    Shared,
+    check_nodes,
+    check_shared,
+    check_window,
+    engine_phases,
+    engine_window,
+    node_ranks,
+    why_no_work,
+)
 
 _MOST_INTERVALS = 2**31  # of a rank: their draws are numbered
 
@@ -64,7 +73,7 @@ class RenewalNoise(Noise, kind="renewal"):
     gap: ExponentialOrDrawn
     duration: FixedOrDrawn
     start: Literal["fresh", "stationary"] = "fresh"
-    shared: scope.Shared = False
+    shared: Shared = False
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
@@ -72,8 +81,8 @@ class RenewalNoise(Noise, kind="renewal"):
     def __post_init__(self) -> None:
         check_choice(self.start, "start", ("fresh", "stationary"))
         check_choice(self.during, "during", ("all", "compute", "communication"))
-        scope.check_window(self.begin, self.end)
-        object.__setattr__(self, "shared", scope.check_shared(self.shared))
+        check_window(self.begin, self.end)
+        object.__setattr__(self, "shared", check_shared(self.shared))
         if self.gap.longest_ticks() == 0 or self.gap.expected() == 0:
             raise ValueError("gap must have a mean above 0, else the CPU is never idle")
         if self.start == "stationary":
@@ -84,7 +93,7 @@ class RenewalNoise(Noise, kind="renewal"):
                     )
 
     def check(self, ranks: int, transit: int) -> None:
-        scope.check_nodes(self.shared, ranks)
+        check_nodes(self.shared, ranks)
 
     def check_length(self, longest: int) -> None:
         if self.intervals_in(longest) > _MOST_INTERVALS / 2:
@@ -99,9 +108,9 @@ class RenewalNoise(Noise, kind="renewal"):
             gap=self.gap.table(),
             duration=self.duration.table(),
             stationary=self.stationary(),
-            node_ranks=scope.node_ranks(self.shared, ranks),
-            **scope.phases(self.during),
-            **scope.window(self.begin, self.end),
+            node_ranks=node_ranks(self.shared, ranks),
+            **engine_phases(self.during),
+            **engine_window(self.begin, self.end),
         )
 
     def stationary(self) -> tuple[int, Any, Any] | None:
@@ -120,7 +129,7 @@ class RenewalNoise(Noise, kind="renewal"):
         return min(round(scaled * 2**24) * TWO_64 >> (24 - power), TWO_64 - 1)
 
     def misses(self, exposed: Exposed) -> str:
-        return scope.no_work(self.during, exposed)
+        return why_no_work(self.during, exposed)
 
     def share(self) -> float:
         busy, idle = self.duration.expected(), self.gap.expected()

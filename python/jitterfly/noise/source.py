@@ -1,16 +1,22 @@
-"""What every noise source offers: it checks itself against a case and enters engine programs."""
+"""What every noise source offers: it checks itself against a case and enters engine programs.
+
+And what sources have in common: which ranks share the draws of one, when it acts, and times that
+the user gives for every rank.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ..fields import Component, shorten
+from ..fields import Component, check_choice, check_numbers, check_power_of_two, shorten
 from ..syntax import read_noise
+from ..units import TICKS_PER_SECOND, to_ticks
 
 MOST_OF_A_KIND = 256
 _DEFAULTS = {"begin": 0.0, "shared": False}  # fields that cases did not always have
@@ -36,7 +42,7 @@ class Noise(Component, ABC):
 
     @abstractmethod
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
-        """Put this noise into an engine program (``_core.Program``).
+        """Put this noise into an engine program (``core.Program``).
 
         `transit`: ticks that a message of the butterfly, or a forward, is on its way; `transits`:
         the same for each entry of the program's table of messages.
@@ -180,3 +186,99 @@ def longest_work(sources: Sequence[Noise], work: int) -> int:
     for source in sources:
         total += source.longest_delay(total)
     return total
+
+
+Shared = int | Literal["machine"] | bool
+"""False: each rank has its own draws; "machine"; or so many consecutive ranks share them."""
+
+EVER = {"begin": -(2**63), "end": 2**63 - 1}
+
+
+def check_shared(value: Any, name: str = "shared") -> Shared:
+    """False, "machine" or a power of two."""
+    if value is False or (isinstance(value, str) and value == "machine"):
+        return value  # type: ignore[return-value]
+    rule = f"{name} must be False, 'machine' or the ranks per node, a power of two"
+    try:
+        return check_power_of_two(value, name, 2**30)
+    except ValueError:
+        raise ValueError(f"{rule}, got {shorten(value)}") from None
+
+
+def node_ranks(shared: Shared, ranks: int) -> int:
+    """How many consecutive ranks share the draws, of so many: a power of two."""
+    return 1 << (ranks - 1).bit_length() if shared == "machine" else int(shared or 1)
+
+
+def check_nodes(shared: Shared, ranks: int, name: str = "shared") -> None:
+    """Raise ValueError if a node is larger than the machine."""
+    if shared != "machine" and node_ranks(shared, ranks) > ranks:
+        raise ValueError(
+            f"{name} must be False, 'machine' or ranks per node from 1 to {ranks} "
+            f"(ranks), got {shared}"
+        )
+
+
+def check_window(begin: float, end: float | None) -> None:
+    """Raise ValueError if a source would begin after its end."""
+    to_ticks(begin, "begin")
+    if end is not None and to_ticks(end) <= to_ticks(begin):
+        raise ValueError(f"end must be above begin = {begin} s, got {end}")
+
+
+def engine_window(begin: float, end: float | None) -> dict[str, int]:
+    """The window in ticks, as the engine takes it: without limits where none were given."""
+    given = {"begin": to_ticks(begin)} if begin else {}
+    return EVER | given | ({} if end is None else {"end": to_ticks(end)})
+
+
+def engine_phases(during: str) -> dict[str, bool]:
+    """The phases of the cycle in which a source acts, as the engine takes them."""
+    return {
+        "in_compute": during != "communication",
+        "in_communication": during != "compute",
+    }
+
+
+def check_message_phase(during: Any, owner: str) -> None:
+    """Raise ValueError unless noise of messages may act in that phase."""
+    if isinstance(during, str) and during == "compute":
+        raise ValueError(
+            f"during must be 'all' or 'communication' for {owner}, got 'compute': "
+            "no messages are sent in the compute phase"
+        )
+    check_choice(during, "during", ("all", "communication"))
+
+
+def why_no_work(during: str, exposed: Exposed) -> str:
+    """Why intervals find no CPU work to interrupt; "" where they do."""
+    if during == "compute":
+        return "" if exposed.compute else "during = 'compute', and there is no work; give work"
+    if exposed.communication or (exposed.compute and during == "all"):
+        return ""
+    if during == "all":
+        return f"the CPU does no work; give {exposed.remedy} or work"
+    return f"the CPU does no work in the communication phase; give {exposed.remedy}"
+
+
+def check_times_of_ranks(
+    values: Any, name: str, below: str, limit: float
+) -> npt.NDArray[np.float64]:
+    """An array of times in seconds, each from 0 to below `limit`, that nobody changes."""
+    rule = f"{name} must be an array of times from 0 to below {below} = {limit} s, one per rank"
+    raw = check_numbers(values, rule)
+    if raw.ndim != 1:
+        raise ValueError(f"{rule}, got {shorten(values)}")
+    times = raw.astype(np.float64)  # a copy of our own
+    bad = ~((times >= 0) & (times < limit))
+    bad |= ticks_of_ranks(np.where(bad, 0.0, times)) >= to_ticks(limit)
+    if bad.any():
+        rank = int(np.argmax(bad))
+        raise ValueError(f"{rule}, got {times[rank]} for rank {rank}")
+    times.setflags(write=False)
+    return times
+
+
+def ticks_of_ranks(times: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Seconds to ticks."""
+    return np.rint(times * TICKS_PER_SECOND).astype(np.int64)

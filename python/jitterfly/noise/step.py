@@ -6,13 +6,21 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..fields import check_choice, frozen_dataclass
-from ..units import Seconds, exact
-from . import scope
+from ..units import OptionalSeconds, Seconds, exact
 from .distributions import Distribution, FixedOrDrawn
 from .distributions.distribution import check_probability
 from .distributions.tables import Table
-from .optional import OptionalSeconds
-from .source import Exposed, Noise
+from .source import (
+    Exposed,
+    Noise,
+    Shared,
+    check_nodes,
+    check_shared,
+    check_window,
+    engine_phases,
+    engine_window,
+    node_ranks,
+)
 
 
 @frozen_dataclass()
@@ -67,7 +75,7 @@ class StepNoise(Noise, kind="step"):
     delay: FixedOrDrawn
     probability: float = 1.0
     at: Literal["receive", "send"] = "receive"
-    shared: scope.Shared = False
+    shared: Shared = False
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
@@ -76,11 +84,11 @@ class StepNoise(Noise, kind="step"):
         object.__setattr__(self, "probability", check_probability(self.probability, "StepNoise"))
         check_choice(self.at, "at", ("receive", "send"))
         check_choice(self.during, "during", ("all", "compute", "communication"))
-        scope.check_window(self.begin, self.end)
-        object.__setattr__(self, "shared", scope.check_shared(self.shared))
+        check_window(self.begin, self.end)
+        object.__setattr__(self, "shared", check_shared(self.shared))
 
     def check(self, ranks: int, transit: int) -> None:
-        scope.check_nodes(self.shared, ranks)
+        check_nodes(self.shared, ranks)
 
     def table(self) -> Table:
         """The delay of a step, as integers."""
@@ -91,9 +99,9 @@ class StepNoise(Noise, kind="step"):
         program.add_step(
             delay=self.table().delay(),
             at_send=self.at == "send",
-            node_ranks=scope.node_ranks(self.shared, ranks),
-            **scope.phases(self.during),
-            **scope.window(self.begin, self.end),
+            node_ranks=node_ranks(self.shared, ranks),
+            **engine_phases(self.during),
+            **engine_window(self.begin, self.end),
         )
 
     def misses(self, exposed: Exposed) -> str:

@@ -4,21 +4,152 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_choice, check_integer, shorten
-from ..given import Array, Floats, Given
-from ..units import Seconds, from_ticks, parse_seconds, to_ticks
-from . import files, intervals, scope
-from .optional import OptionalSeconds
-from .ranks import check_times_of_ranks, ticks_of_ranks
-from .source import ComparedByValue, Exposed, Noise
+from ..fields import Array, Floats, Given, check_choice, check_integer, check_numbers, shorten
+from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, from_ticks, parse_seconds, to_ticks
+from . import files
+from .distributions.tables import LARGEST
+from .source import (
+    ComparedByValue,
+    Exposed,
+    Noise,
+    Shared,
+    check_nodes,
+    check_shared,
+    check_times_of_ranks,
+    check_window,
+    engine_phases,
+    engine_window,
+    node_ranks,
+    ticks_of_ranks,
+    why_no_work,
+)
 
 if TYPE_CHECKING:
     from ..measured import Detours
+
+_WAYS = "one of file, (starts, durations and length) and trace"
+
+
+class Recording(NamedTuple):
+    """Sorted intervals [start, end) with time between them, in ticks, and the length of it all."""
+
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    length: int
+
+    def busy(self) -> int:
+        """Ticks in intervals."""
+        return int((self.ends - self.starts).sum())
+
+    def share(self) -> float:
+        """Part of the time in intervals."""
+        return self.busy() / self.length
+
+
+def _check_ways(given: Any, trace: Any) -> None:
+    """Raise ValueError unless intervals are given in one way, with the options of that."""
+    from ..measured import Detours
+
+    lists = [name for name in ("starts", "durations", "length") if getattr(given, name) is not None]
+    there = ["file"] * (given.file is not None) + ["trace"] * (trace is not None) + lists
+    if there not in (["file"], ["trace"], ["starts", "durations", "length"]):
+        raise ValueError(f"TraceNoise must be given {_WAYS}, got {' and '.join(there) or 'none'}")
+    if trace is not None and not isinstance(trace, Detours):
+        raise ValueError(f"trace must be a Detours, got {shorten(trace)}")
+    if given.file is None:
+        for name in ("part", "sha256", "ranks_per_part"):
+            if getattr(given, name) is not None:
+                raise ValueError(f"{name} must be left out without a file (in TraceNoise)")
+
+
+def _frozen_times(values: Any, name: str) -> npt.NDArray[np.float64]:
+    """A list of times as an array of our own, that nobody changes."""
+    rule = f"{name} must be an array of times in seconds, from 0"
+    array = check_numbers(values, rule).astype(np.float64)
+    if array.ndim != 1 or not ((array >= 0) & (array <= LARGEST / TICKS_PER_SECOND)).all():
+        raise ValueError(f"{rule}, got {shorten(values)}")
+    array.setflags(write=False)
+    return array
+
+
+def _recording_of_lists(
+    starts: npt.NDArray[np.float64], durations: npt.NDArray[np.float64], length: float | None
+) -> Recording:
+    """The intervals that the user gave, in seconds."""
+    if len(starts) != len(durations):
+        raise ValueError(
+            f"durations must be as many as starts, {len(starts)}, got {len(durations)}"
+        )
+    begins = np.rint(starts * TICKS_PER_SECOND).astype(np.int64)
+    ends = begins + np.rint(durations * TICKS_PER_SECOND).astype(np.int64)
+    bad = begins[1:] < ends[:-1]
+    if bad.any():
+        at = int(np.argmax(bad)) + 1
+        raise ValueError(
+            f"starts must be sorted, and intervals must not overlap, got {starts[at]} s at index "
+            f"{at}, before the end of the one before it"
+        )
+    return _recording(begins, ends, to_ticks(length or 0.0), "TraceNoise")
+
+
+@lru_cache(maxsize=32)
+def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Recording, ...]:
+    """The detours in a part of a file, or in each of its parts, of which some may have none."""
+    from ..measured import Detours
+
+    measured = files.read(path, sha256)
+    each = isinstance(part, str) and part == "each"
+    chosen = list(measured.parts) if each else files.choose(measured, part, file, each=True)
+    traces = []
+    for number, one in enumerate(chosen):
+        if not isinstance(one, Detours):
+            what = type(one).__name__
+            advice = "; Empirical(file=...) takes it" if what == "Histogram" else ""
+            raise ValueError(
+                f"file: {file} must hold detours in order of time, it holds {what}{advice}"
+            )
+        where = f"file: {file}, part {number}" if each else f"file: {file}"
+        ends = one.starts + one.durations
+        if each and not one.durations.any():  # a CPU that nothing interrupted
+            traces.append(Recording(one.starts[:0], ends[:0], one.length))
+        else:
+            traces.append(_recording(one.starts, ends, one.length, where))
+    if not any(len(trace.starts) for trace in traces):
+        raise ValueError(f"file: {file}: there is no interval in any part: leave the noise out")
+    return tuple(traces)
+
+
+def _recording(
+    starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], length: int, where: str
+) -> Recording:
+    """Sorted intervals as a trace: none is empty, and touching ones are one.
+
+    Raises:
+        ValueError: there is none, the last one ends after the trace, or there is no time between.
+    """
+    there = ends > starts
+    starts, ends = starts[there], ends[there]
+    if not len(starts):
+        raise ValueError(f"{where}: there is no interval in the trace: leave the noise out")
+    if not ends[-1] <= length < LARGEST:
+        raise ValueError(
+            f"length must be from the end of the last interval, {ends[-1] / TICKS_PER_SECOND} s, "
+            f"to {LARGEST / TICKS_PER_SECOND:.3g} s, got {length / TICKS_PER_SECOND} s"
+        )
+    apart = starts[1:] > ends[:-1]
+    begins = np.ascontiguousarray(starts[np.concatenate([[True], apart])])
+    stops = np.ascontiguousarray(ends[np.concatenate([apart, [True]])])
+    trace = Recording(begins, stops, length)
+    if trace.busy() >= length:
+        raise ValueError(f"{where}: the trace must leave the CPU some time")
+    return trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +219,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     offset: Given[Floats | float | str, Array | float | str] = Given(
         "float | str | array of float", "random"
     )
-    shared: scope.Shared = False
+    shared: Shared = False
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
@@ -100,10 +231,10 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        intervals.check_ways(self, trace)
+        _check_ways(self, trace)
         check_choice(self.during, "during", ("all", "compute", "communication"))
-        scope.check_window(self.begin, self.end)
-        put("shared", scope.check_shared(self.shared))
+        check_window(self.begin, self.end)
+        put("shared", check_shared(self.shared))
         if self.file is not None:
             path, sha256 = files.find(self.file, self.sha256)
             put("_path", path)  # no field: where it lies does not identify it
@@ -113,8 +244,8 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
             put("durations", from_ticks(trace.durations))
             put("length", float(from_ticks(trace.length)))
         if self.file is None:
-            put("starts", intervals.frozen(self.starts, "starts"))
-            put("durations", intervals.frozen(self.durations, "durations"))
+            put("starts", _frozen_times(self.starts, "starts"))
+            put("durations", _frozen_times(self.durations, "durations"))
         if self.ranks_per_part is not None:
             if self.part != "each":
                 raise ValueError("ranks_per_part is for part = 'each' (in TraceNoise)")
@@ -122,14 +253,14 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
             put("ranks_per_part", count)
         put("offset", self._checked_offset())
 
-    def replayed(self) -> tuple[intervals.Trace, ...]:
+    def replayed(self) -> tuple[Recording, ...]:
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
         if self.file is not None:
             path: Any = self._path  # type: ignore[attr-defined]
-            return intervals.of_file(path, str(self.sha256), self.part, self.file)
+            return _recordings_of_file(path, str(self.sha256), self.part, self.file)
         assert self.starts is not None
         assert self.durations is not None
-        return (intervals.of_lists(self.starts, self.durations, self.length),)
+        return (_recording_of_lists(self.starts, self.durations, self.length),)
 
     def recordings_of(self, ranks: int) -> npt.NDArray[np.int32]:
         """Which of the recordings each rank replays, int32, shape (ranks,)."""
@@ -158,7 +289,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         return check_times_of_ranks(self.offset, "offset", "length", seconds)
 
     def check(self, ranks: int, transit: int) -> None:
-        scope.check_nodes(self.shared, ranks)
+        check_nodes(self.shared, ranks)
         if isinstance(self.offset, np.ndarray) and self.offset.shape != (ranks,):
             raise ValueError(
                 f"offset must have shape ({ranks},), one for each rank, got {self.offset.shape}"
@@ -173,9 +304,9 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         traces = self.replayed()
         common = {
-            "node_ranks": scope.node_ranks(self.shared, ranks),
-            **scope.phases(self.during),
-            **scope.window(self.begin, self.end),
+            "node_ranks": node_ranks(self.shared, ranks),
+            **engine_phases(self.during),
+            **engine_window(self.begin, self.end),
         }
         if self.part == "each" and len(traces) > 1:
             program.add_traces(
@@ -199,7 +330,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         )
 
     def misses(self, exposed: Exposed) -> str:
-        return scope.no_work(self.during, exposed)
+        return why_no_work(self.during, exposed)
 
     def share(self) -> float:
         traces = self.replayed()

@@ -18,11 +18,11 @@ from ..claims.report import judge_points
 from ..congestion import CongestionResult
 from ..congestion.study import FIGURES, MAPS, Point, Setting, run_settings, settings
 from ..files import write_whole
+from ..info import __version__
 from ..plots.draw import drawing, save
 from ..studies.grid import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
 from ..sweep.progress import show_time
-from ..version import __version__
 from . import times
 from .collect import model_claim, width
 from .model import Facts, Picture, Section, Table

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from ..analysis.results import Results
 from ..congestion.study import Point
-from ..info import info
+from ..info import __version__, info
 from ..sweep.progress import show_time
-from ..version import __version__
 from .model import Facts, Report, Section
 from .page import page
 

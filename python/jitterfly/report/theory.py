@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..files import write_whole
+from ..info import __version__
 from ..plots import draw
 from ..units import show_seconds
-from ..version import __version__
 from . import theory_data as data
 from . import theory_largest as largest
 from .collect import width

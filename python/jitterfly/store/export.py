@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..files import TEMPORARY, check_replaceable, naming, replacing
 from ..memory import show_bytes
 from ..notebook import package
-from ..phases import phase
+from ..progress import phase
 from .cache import MANY, fingerprint_of
 from .numbers import Numbers, dataset_of
 from .store import Store

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..observables.summary import Summary
-from ..phases import each
+from ..progress import each
 from ..studies.grid import Place
 from .directory import SHARDS
 from .metadata import META, differences, joined, situations

@@ -15,13 +15,13 @@ import numpy as np
 
 from ..fields import MOST_SEED
 from ..files import read_text, read_whole, write_whole
+from ..info import __version__
 from ..noise.files import copy_name, files_from, files_of
 from ..observables.targets import Target
 from ..studies.budget import Budget
 from ..studies.grid import STREAM_VERSION
 from ..studies.study import BaseReplaced, Study
 from ..studies.toml import parse_study
-from ..version import __version__
 
 FORMAT = 2
 SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .. import notebook
 from ..notebook import package
 from ..observables import STATISTICS, Decision, Family, Observed, PlaceData
-from ..phases import each
+from ..progress import each
 from ..stats import Estimate
 from ..studies import Place, Study
 from ..studies.study import axis_unit

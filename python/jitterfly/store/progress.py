@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..observables.targets import Decision, Target
-from ..phases import each
+from ..progress import each
 from ..stats import Estimate
 from ..studies.study import shown_labels
 from .cache import MANY, fingerprint_of, keep, read_kept, study_of, valid

@@ -27,7 +27,7 @@ from ..observables import PlaceData, Summary
 from ..observables.measure import Ticks
 from ..observables.statistics import Observed
 from ..observables.targets import Decision, decide
-from ..phases import phase
+from ..progress import phase
 from ..stats import Estimate
 from ..studies.grid import Place
 from ..studies.study import Study

@@ -16,8 +16,8 @@ from ..case import Case
 from ..exposure import check_exposed, delays
 from ..observables.measure import Column
 from ..observables.observable import Observable
-from ..phases import each
 from ..program import observation_names, rank_rounds
+from ..progress import each
 from . import derived
 from .axes import Axis, Point
 from .case_fields import Frozen, get_path, thaw

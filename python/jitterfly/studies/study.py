@@ -15,10 +15,9 @@ from ..case import Case
 from ..fields import MOST_SEED, Component, shorten
 from ..network import Network
 from ..noise.files import current_folders, files_from
-from ..noise.optional import OptionalSeconds
 from ..observables import Family, Measure, Observable, Target
 from ..syntax import read_count, read_noises
-from ..units import Seconds, parse_seconds, show_seconds, show_size
+from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
 from . import validation
 from .axes import Axis, Point, listed, read_settings
 from .budget import Budget

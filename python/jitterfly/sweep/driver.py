@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..backends import BACKENDS, backend_named, check_backend
+from ..engine import BACKENDS, backend_named, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables.targets import Target
-from ..phases import each
+from ..progress import each
 from ..store.progress import Diary, is_finished
 from ..store.store import Store
 from ..studies.study import Study

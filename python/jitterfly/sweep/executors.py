@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
-from .. import gpus
+from .. import engine
 from ..fields import check_integer, shorten
 from . import gpu
 from .pool import Pool
@@ -58,7 +58,7 @@ def check_workers(workers: str | int | None, backend: str, threads: int | None) 
             raise ValueError("workers 'gpus' can not be used with backend 'cpu'")
         if threads is not None:
             raise ValueError("threads must be None with workers 'gpus': they are the CPU's")
-        if problem := gpus.problem():
+        if problem := engine.gpu_problem():
             raise ValueError(f"workers 'gpus' can not be used here: {problem}")
     elif workers != "mpi" and backend == "cuda":
         raise ValueError(f"workers {workers!r} are for the CPU; backend 'cuda' needs 'gpus'")
@@ -74,7 +74,7 @@ def open_executor(workers: str | int | None, threads: int | None) -> Executor:
 
         return MPIPoolExecutor(initializer=_leave_signals)
     if workers == "gpus":
-        return Pool(gpu.bind, range(len(gpus.devices())))
+        return Pool(gpu.bind, range(len(engine.gpu_devices())))
     groups = sockets() if workers == "sockets" else shares(int(workers))
     return Pool(_stay, [None if threads else group for group in groups])
 

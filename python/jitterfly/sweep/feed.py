@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from typing import Any
 
-from ..backends import BackendError
+from ..engine import BackendError
 from ..store.progress import Diary
 from ..store.store import Store
 from . import executors

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import _core
+from ..engine import core
 from ..observables import PlaceData
 from ..observables.statistics import STATISTICS, Observed
-from ..phases import phase
 from ..program import compile_case
+from ..progress import phase
 from ..store import Store
 from ..store.record_files import MOST_OWN_FILES
 from ..studies.grid import Place
@@ -209,7 +209,7 @@ def _memory(places: Sequence[Place], threads: int | None) -> float:
         return now
     largest = max(places, key=lambda place: place.work)
     flight = max(
-        _core.memory(compile_case(cell.case), "cpu", int(threads or 0), largest.limit)
+        core.memory(compile_case(cell.case), "cpu", int(threads or 0), largest.limit)
         for cell in largest.cells
     )
     samples = max(8.0 * min(p.limit, p.raw_limit) * len(p.columns) for p in places)

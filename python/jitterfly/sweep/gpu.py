@@ -10,8 +10,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, MutableMapping
 
-from .. import gpus
-from ..gpus import VISIBLE
+from .. import engine
+from ..engine import VISIBLE_DEVICES
 
 # Number of a process on its machine, as launchers tell it: Open MPI, Intel MPI and MPICH,
 # MVAPICH, Cray PALS, torchrun, Slurm.
@@ -40,7 +40,7 @@ _WORLD_SIZE = (
     "MV2_COMM_WORLD_SIZE",
     "SLURM_STEP_NUM_TASKS",
 )
-_COUNT = "from jitterfly import _core; print(len(_core.devices()))"
+_COUNT = "from jitterfly.engine import core; print(len(core.devices()))"
 
 
 def local_rank(environment: Mapping[str, str] | None = None) -> int | None:
@@ -71,7 +71,7 @@ def world_variables(environment: Mapping[str, str] | None = None) -> list[str]:
 
 def count_devices() -> int:
     """GPUs that a new process would see; asked of one, so that this one stays free to choose."""
-    if not gpus.present():
+    if not engine.gpu_present():
         return 0
     done = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True)
     return int(done.stdout) if done.returncode == 0 else 0
@@ -89,14 +89,14 @@ def bind(number: int | None = None, environment: MutableMapping[str, str] | None
     """
     environment = os.environ if environment is None else environment
     number = local_rank(environment) if number is None else number
-    seen = environment.get(VISIBLE)
+    seen = environment.get(VISIBLE_DEVICES)
     entries = None if seen is None else [entry for entry in seen.split(",") if entry.strip()]
     if not number or (entries is not None and len(entries) < 2):
         return  # nobody to tell apart, or the first, or bound by the launcher
     if entries is None:
         entries = [str(device) for device in range(count_devices())]
     if entries:
-        environment[VISIBLE] = entries[number % len(entries)]
+        environment[VISIBLE_DEVICES] = entries[number % len(entries)]
 
 
 def _first(names: tuple[str, ...], environment: Mapping[str, str]) -> int | None:

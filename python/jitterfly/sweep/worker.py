@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..backends import BackendError, takes_gpu
+from ..engine import BackendError, takes_gpu
 from ..info import processors
 from ..observables.measure import Measure, Ticks
 from ..observables.summary import Summary

@@ -8,10 +8,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..algorithms import Butterfly
-from ..algorithms.schedule import block_bytes, power_below, rounds_of
+from ..algorithms.schedule import block_bytes
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
 from ..network import MOST_BYTES, LogGOPS
+from ..steps import power_below, rounds_of
 from ..units import exact, from_ticks, to_ticks
 
 
@@ -240,7 +241,7 @@ def collective_completion(case: Case) -> float:
 
     With A(b) = CPU of send and receive, way and combining of a message of b bytes, d(b) how long it
     occupies a link (LogGP: ``g + (b - 1) G``, Hockney: ``beta b``), N ranks, P = 2^K the largest
-    power of two of them, k = log2(N) rounded _reduce, ``after`` any:
+    power of two of them, k = log2(N) rounded up, ``after`` any:
 
     - Recursive doubling: ``A + (K - 1) max(A, d)``; with N > P, if ``d <= A``, the larger of
       ``(K + 1) A`` and of the last rank that answers one beyond P, plus a message without

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
 from ..algorithms import Butterfly
 from ..case import Case
+from ..engine import core
 from ..messages import hypercube_load, is_routed
-from ..noise import scope
+from ..noise.source import engine_window, node_ranks
 from ..program import compile_case, row_labels
 from ..quiet import quiet_ticks
 from ..realization import ready_times
@@ -146,12 +146,12 @@ class DrawnNoise:
         self.case, self.seed, self.realization = case, seed, realization
         self.program = compile_case(case)
         self._busy: dict[tuple[int, bool], tuple[int, list[int], list[int]]] = {}
-        self._steps: list[tuple[Any, int, _core.Delay]] = []
-        self._messages: list[tuple[Any, int, _core.Delay]] = []
+        self._steps: list[tuple[Any, int, core.Delay]] = []
+        self._messages: list[tuple[Any, int, core.Delay]] = []
         self._load = 0
         if is_routed(case):
             self._load = hypercube_load(case, case.cycle_steps())
-            self._rows, self._loads = _core.loads(self.program, seed, realization)
+            self._rows, self._loads = core.loads(self.program, seed, realization)
         numbers: Counter[str] = Counter()
         source: Any
         for source in case.noise:
@@ -163,7 +163,7 @@ class DrawnNoise:
                 self._messages.append((source, number, source.table().delay()))
             elif source.kind == "jitter":
                 survival = source.survival(case.costs.transit)
-                counts = _core.Delay.counts(to_ticks(source.duration), survival)
+                counts = core.Delay.counts(to_ticks(source.duration), survival)
                 self._messages.append((source, number, counts))
 
     def intervals(self, rank: int, until: int, *, computing: bool) -> list[tuple[int, int]]:
@@ -212,17 +212,17 @@ class DrawnNoise:
     def _draw(
         self,
         source: Any,
-        delay: _core.Delay,
+        delay: core.Delay,
         purpose: int,
         rank: int,
         time: int,
         cycle: int,
         number: int,
     ) -> int:
-        window = scope.window(source.begin, source.end)
+        window = engine_window(source.begin, source.end)
         if not window["begin"] <= time < window["end"]:
             return 0
-        key = rank // scope.node_ranks(source.shared, self.case.ranks)
+        key = rank // node_ranks(source.shared, self.case.ranks)
         draw = DRAWS_PER_CYCLE * cycle + number
         return int(delay.draw(self.seed, purpose, key, self.realization, draw, 1)[0])
 
@@ -233,7 +233,7 @@ class DrawnNoise:
         known = self._busy.get((rank, computing), (-1, [], []))
         if known[0] < until:
             until *= 2  # a rank goes on from there
-            found = _core.busy(self.program, self.seed, self.realization, rank, until, computing)
+            found = core.busy(self.program, self.seed, self.realization, rank, until, computing)
             known = until, found[:, 0].tolist(), found[:, 1].tolist()
             self._busy[rank, computing] = known
         return known

@@ -11,19 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ... import _core
+from ...engine import core
 from ...fields import Component, check_numbers, shorten
-from ...units import (
-    TICKS_PER_SECOND,
-    Time,
-    exact,
-    from_ticks,
-    show_seconds,
-    to_ticks,
-    warn_of_long,
-)
+from ...units import TICKS_PER_SECOND, Time, exact, from_ticks, show_seconds, to_ticks, warn_of_long
 from . import tables
-from .residual import residual
+from .tables import residual
 
 _LIKELY = 2.0**-40
 
@@ -60,7 +52,7 @@ class Distribution(Component, ABC):
         """The table, made once for all equal distributions."""
         return _integers(self)
 
-    def table(self) -> _core.Delay:
+    def table(self) -> core.Delay:
         """The table in the engine, which all its draws come from."""
         return _delay(self)
 
@@ -95,7 +87,7 @@ def _integers(distribution: Distribution) -> tables.Table:
 
 
 @lru_cache(maxsize=256)
-def _delay(distribution: Distribution) -> _core.Delay:
+def _delay(distribution: Distribution) -> core.Delay:
     return distribution.integers().delay()
 
 

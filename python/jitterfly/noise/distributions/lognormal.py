@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from ... import special
 from ...fields import frozen_dataclass
-from ...units import PositiveSeconds, show_seconds, to_ticks
-from ..optional import OptionalSeconds
+from ...units import OptionalSeconds, PositiveSeconds, show_seconds, to_ticks
 from . import tables
 from .distribution import (
     Distribution,

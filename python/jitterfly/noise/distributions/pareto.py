@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...fields import frozen_dataclass
-from ...units import PositiveSeconds, show_seconds, to_ticks
-from ..optional import OptionalSeconds
+from ...units import OptionalSeconds, PositiveSeconds, show_seconds, to_ticks
 from . import tables
 from .distribution import (
     Distribution,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ... import _core
+from ...engine import core
 
 TWO_64 = 2**64
 MOST = TWO_64 - 1
@@ -35,7 +35,7 @@ Line = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """One of the kinds of table that `_core.Delay` knows, and the arrays it is made from.
+    """One of the kinds of table that `core.Delay` knows, and the arrays it is made from.
 
     kind and arrays: "constant" (value), "smooth" (words), "samples" (values), "pieces" (edges, top,
     drop). `last` is the largest uniform with any delay; from 2^64 - 1 down.
@@ -52,13 +52,13 @@ class Table:
             return int(self.arrays[0])
         return int(self.arrays[1 if self.kind == "pieces" else 0][0])
 
-    def delay(self) -> _core.Delay:
+    def delay(self) -> core.Delay:
         """The table in the engine, made once."""
         return self._delay
 
     @cached_property
-    def _delay(self) -> _core.Delay:
-        made = getattr(_core.Delay, self.kind)(*self.arrays)
+    def _delay(self) -> core.Delay:
+        made = getattr(core.Delay, self.kind)(*self.arrays)
         return made if self.last == MOST else made.with_last(self.last)
 
     def with_chance(self, chance: Fraction) -> Table:
@@ -191,3 +191,35 @@ _LINES: dict[str, Callable[..., Line]] = {
     "samples": _samples_line,
     "pieces": _pieces_line,
 }
+
+
+def residual(table: Table) -> Table:
+    """The table of what is left of a delay with a positive mean.
+
+    The survival function of a table is a line of straight stretches, so its integral is exact.
+    """
+    times, above = table.line()
+    ascending = times[::-1], above[::-1]
+    return smooth(
+        lambda p: _time_at_area((times, above), p, -1.0),
+        lambda p: _time_at_area(ascending, p, 1.0),
+    )
+
+
+def _time_at_area(line: Line, probabilities: Floats, sign: float) -> Floats:
+    """Where the area below a survival function, from the line's start on, has such a part of all.
+
+    Summed from its small end, so that the area is exact there.
+    """
+    times, above = line
+    parts = np.abs(areas(line))
+    upto = np.concatenate([[0.0], np.cumsum(parts)])
+    area = probabilities * upto[-1]
+    at = np.clip(np.searchsorted(upto, area, side="right") - 1, 0, len(parts) - 1)
+    rest = np.clip(area - upto[at], 0, parts[at])
+    width = np.abs(times[at + 1] - times[at])
+    slope = np.divide(above[at + 1] - above[at], width, out=np.zeros_like(area), where=width > 0)
+    # rest = above * x + slope * x^2 / 2, in the form that does not cancel.
+    root = above[at] + np.sqrt(np.maximum(above[at] ** 2 + 2 * slope * rest, 0))
+    x = np.divide(2 * rest, root, out=np.zeros_like(area), where=root > 0)
+    return np.asarray(times[at] + sign * np.minimum(x, width))

@@ -1,0 +1,390 @@
+"""The compiled engine, and which backend of it runs a case here: the CPU, or a GPU.
+
+This is the one module that imports the compiled `_core`; the others take it from here. It knows
+whether this process can use a GPU; where there is one that it can not use, what mends that; and
+whether the memory of a backend is enough for a program.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from . import _core, memory
+from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_choice, check_integer, shorten
+from .syntax import read_count
+
+core = _core
+"""The compiled module: its programs, and what runs them."""
+VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
+_NO_GPU = ("", "-1", "NoDevFiles")  # what hides all GPUs, where it comes first in VISIBLE_DEVICES
+_DEVICES = Path("/dev")
+_PACKAGE = str(Path(__file__).parent) + os.sep
+# The oldest driver for each major version of CUDA; it serves all its minor versions.
+_OLDEST_DRIVER = {12: 525, 13: 580}
+_FETCHED = 13  # what pip fetches: CUDA_FROM_PYPI in python/build_backend/jitterfly_build.py
+_FORKED = (
+    "CUDA was started before this process was forked, and can not be used after a fork: start "
+    "processes with 'spawn' or 'forkserver', or use the GPU only in the children"
+)
+
+
+class UnusedGPUWarning(RuntimeWarning):
+    """There is a GPU, and backend "auto" takes the CPU; the message says why, and what mends it.
+
+    The results are the same; the time that they take is not. Where the GPU can not be used at all,
+    a process says so once. `CUDA_VISIBLE_DEVICES=""` and `backend="cpu"` ask for the CPU: then
+    nothing is said.
+    """
+
+
+class _State:
+    """What this process knows about CUDA in it."""
+
+    asked = False  # the driver was asked once, so that it answers at once
+    started = False  # CUDA runs in this process
+    forked = False  # CUDA ran in the parent when this process was forked
+    warned: set[str] = set()  # noqa: RUF012 # the only instance is the class
+
+
+def _after_fork() -> None:
+    _State.forked = _State.forked or _State.started
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def gpu_present(devices: Path | None = None, environment: Mapping[str, str] | None = None) -> bool:
+    """Whether the NVIDIA driver offers this process a GPU. CUDA is not started to find out.
+
+    No GPU is offered where `CUDA_VISIBLE_DEVICES` hides all, or where the device files may not be
+    opened, as in a job of a batch system that has not asked for a GPU.
+    """
+    devices = _DEVICES if devices is None else devices
+    visible = (os.environ if environment is None else environment).get(VISIBLE_DEVICES)
+    if visible is not None and visible.split(",")[0].strip() in _NO_GPU:
+        return False
+    if any(os.access(file, os.R_OK | os.W_OK) for file in devices.glob("nvidia[0-9]*")):
+        return True
+    # Windows' Linux has this file for every GPU, of whatever make.
+    return (devices / "dxg").exists() and driver_version() is not None
+
+
+@functools.cache
+def driver_version() -> tuple[int, int] | None:
+    """The newest CUDA that the installed driver supports, (12, 2) for 12.2; None: no driver."""
+    version = ctypes.c_int()
+    try:
+        if ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version)):
+            return None
+    except (OSError, AttributeError):
+        return None
+    return version.value // 1000, version.value % 1000 // 10
+
+
+def gpu_problem() -> str:
+    """Why this process can not use a GPU, and what mends it where there is one; "" if it can.
+
+    The first call starts CUDA. Where this build has no machine code for the GPU, the driver
+    compiles it then, for some seconds; Ctrl-C is heard.
+    """
+    if _State.forked:
+        return _FORKED
+    status = _status()
+    if not status:
+        _State.started = True
+        return ""
+    mend = gpu_remedy(status, core.build_info(), driver_version()) if gpu_present() else ""
+    return f"{status}; {mend}" if mend else status
+
+
+def gpu_devices() -> list[dict[str, Any]]:
+    """What is known of each GPU that this process can use."""
+    return [] if gpu_problem() else [dict(device) for device in core.devices()]
+
+
+def _status() -> str:
+    """`core.cuda_status`, in another thread where it may take long, so that Ctrl-C is heard."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if _State.asked or not in_main or not gpu_present():
+        _State.asked = True
+        return core.cuda_status()
+    told: list[str] = []
+    asking = threading.Thread(target=lambda: told.append(core.cuda_status()), daemon=True)
+    asking.start()
+    asking.join()
+    _State.asked = True
+    return told[0]
+
+
+def gpu_remedy(status: str, build: Mapping[str, str], driver: tuple[int, int] | None) -> str:
+    """What would let this process use the GPU that is there; "" where that is not known.
+
+    Parameters
+    ----------
+    status : str
+        Why it can not: `core.cuda_status()`.
+    build : mapping
+        What this build has: `core.build_info()`.
+    driver : tuple, optional
+        As `driver_version` gives it.
+    """
+    if driver is None:
+        return (
+            "the driver's library libcuda.so.1 can not be loaded: install the NVIDIA driver, or "
+            "start the container with it (--gpus all, --nv)"
+        )
+    oldest = min(_OLDEST_DRIVER)
+    if driver[0] < oldest:
+        return f"the driver supports CUDA {_show_version(driver)} only: {_update_driver(oldest)}"
+    if not build["cuda"]:
+        return _reinstall_for(driver, "=OFF" in build["cuda_note"])
+    supported, code = _show_version(driver), re.search(r"cudaError\w+", status)
+    built = int(build["cuda"].split(".")[0])
+    code_for = f"this build has code for {build['cuda_architectures']}"
+    capability = re.search(r"compute capability (\d+)\.(\d+)", status)
+    wanted = "".join(capability.groups()) if capability else "release"
+    architectures = f"reinstall jitterfly with JITTERFLY_CUDA_ARCHITECTURES={wanted}"
+    return {
+        "cudaErrorInsufficientDriver": f"the driver supports CUDA {supported}, and this build "
+        f"was made with CUDA {build['cuda']}: {_update_driver(built)}, or {_reinstall_for(driver)}",
+        "cudaErrorUnsupportedPtxVersion": f"{code_for}, where 'virtual' is PTX of CUDA "
+        f"{build['cuda']}, which this driver (CUDA {supported}) is too old to compile: "
+        f"{architectures}, or update the driver",
+        "cudaErrorNoKernelImageForDevice": f"{code_for}: {architectures}",
+        "cudaErrorNoDevice": f"see what nvidia-smi says, and {VISIBLE_DEVICES}",
+        "cudaErrorInitializationError": "if CUDA was started before this process was forked, start "
+        "processes with 'spawn'; else see what nvidia-smi says",
+        "cudaErrorDevicesUnavailable": "another process may have it for itself: see nvidia-smi",
+        "cudaErrorSystemDriverMismatch": "the driver was updated while it ran: restart the machine",
+    }.get(code[0] if code else "", "")
+
+
+def _show_version(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def _update_driver(major: int) -> str:
+    oldest = _OLDEST_DRIVER.get(major)
+    return "update the driver" + (f" to {oldest} or newer" if oldest else "")
+
+
+def _reinstall_for(driver: tuple[int, int], without_off: bool = False) -> str:
+    """How to install for this machine: pip fetches a compiler for new drivers only."""
+    told = "reinstall jitterfly on this machine"
+    if without_off:
+        told += " without JITTERFLY_CUDA=OFF"
+    if driver[0] < _FETCHED:
+        told += f" with nvcc of CUDA {driver[0]} in PATH"
+    return told
+
+
+def warn_of_unused(why: str) -> None:
+    """Warn once that "auto" takes the CPU, if there is a GPU; `why` is `gpu_problem()`."""
+    if why not in _State.warned and gpu_present():
+        warn_of_cpu(why)
+        _State.warned.add(why)
+
+
+def warn_of_cpu(why: str) -> None:
+    """Warn that "auto" takes the CPU although there is a GPU; shown at the user's line."""
+    told = f"backend 'auto' takes the CPU: {why.removeprefix('no usable GPU: ')}"
+    warnings.warn(told, UnusedGPUWarning, stacklevel=_users_level())
+
+
+def _users_level() -> int:
+    """The `stacklevel`, for who calls this, of the nearest caller outside of this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+BACKENDS = ("auto", "cpu", "cuda")
+_ALSO = {"gpu": "cuda"}
+_NOT_HERE = "backend 'cuda' can not be used here: "
+_BATCH_LOADS = 2**28  # bytes: kBatchLoads of cuda/gpu/batch.h, of two bytes each
+
+
+class BackendError(ValueError, RuntimeError):
+    """The backend that was asked for can not be used here; the message says why."""
+
+
+def backend_named(backend: str) -> str:
+    """The backend that a word means: "gpu" is "cuda"; what is none is left to `check_backend`."""
+    return _ALSO.get(backend, backend) if isinstance(backend, str) else backend
+
+
+def check_backend(backend: str, threads: int | None = None) -> None:
+    """Raise if `simulate` could not take these arguments on this machine, whatever the case.
+
+    Parameters
+    ----------
+    backend : "auto", "cpu" or "cuda"
+    threads : int, optional
+        Of the CPU backend, from 1 to 1024.
+
+    Raises
+    ------
+    BackendError
+        "cuda" can not be used here; the message says why.
+    ValueError
+        An argument out of range; threads together with "cuda".
+    """
+    check_choice(backend, "backend", BACKENDS)
+    if threads is not None:
+        check_integer(threads, "threads", 1, MOST_THREADS)
+        if backend == "cuda":
+            raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
+    if backend == "cuda" and (problem := gpu_problem()):
+        raise BackendError(f"{_NOT_HERE}{problem}")
+
+
+def takes_gpu(backend: str, threads: int | None) -> bool:
+    """Whether this process shall use a GPU, memory permitting; `check_backend` let both through.
+
+    Warns
+    -----
+    UnusedGPUWarning
+        With "auto": there is a GPU, and it can not be used; why, and what mends it.
+    """
+    if backend != "auto" or threads:
+        return backend == "cuda"
+    if problem := gpu_problem():
+        warn_of_unused(problem)
+    return not problem
+
+
+def check_run(
+    realizations: int,
+    seed: int,
+    backend: str,
+    threads: int | None,
+    progress: Callable[[int, int], object] | None,
+    first: int,
+) -> tuple[int, int, int]:
+    """What every `simulate` checks of its arguments; gives realizations, seed and first."""
+    realizations = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
+    first = check_integer(first, "first", 0, MOST_REALIZATIONS - realizations)
+    seed = read_count(seed, "seed", 0, MOST_SEED)
+    check_backend(backend, threads)
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
+    return realizations, seed, first
+
+
+@contextmanager
+def reporting(
+    progress: Callable[[int, int], object] | None, realizations: int, backend: str
+) -> Iterator[Callable[[int], None] | None]:
+    """What an engine calls with the realizations done, or None; around its run.
+
+    Raises
+    ------
+    BackendError
+        The GPU's engine failed. Errors of `progress`, which come through the engine, stay theirs.
+    """
+    theirs: list[Exception] = []
+
+    def report(done: int) -> None:
+        try:
+            progress(done, realizations)  # type: ignore[misc]
+        except Exception as error:
+            theirs.append(error)
+            raise
+
+    try:
+        yield None if progress is None else report
+    except RuntimeError as error:
+        if backend != "cuda" or error in theirs:
+            raise
+        raise BackendError(f"backend 'cuda' failed: {error}") from None
+
+
+def choose_backend(
+    program: core.Program,
+    backend: str,
+    threads: int,
+    realizations: int,
+    held: int,
+    available: int | None,
+) -> str:
+    """The engine for a program: "cpu" or "cuda".
+
+    Parameters
+    ----------
+    program : core.Program
+        What to run.
+    backend : "auto", "cpu" or "cuda"
+        As `check_backend` let it through.
+    threads : int
+        0: not given.
+    realizations : int
+        How many.
+    held : int
+        Bytes of the results, which are in the machine's memory with either engine.
+    available : int, optional
+        Bytes that there are of it.
+
+    Warns
+    -----
+    UnusedGPUWarning
+        With "auto": there is a GPU, but it can not be used, or can not run this; why.
+
+    Raises
+    ------
+    BackendError
+        With "cuda": not enough device memory for one batch, or not enough memory of the machine
+        for the loads of its messages; or the device fails.
+    ValueError
+        Not enough memory for the CPU engine.
+    """
+    if takes_gpu(backend, threads):
+        problem = _device_problem(program, realizations, held, available)
+        if not problem:
+            return "cuda"
+        if backend == "cuda":
+            raise BackendError(problem)
+        warn_of_cpu(problem.removeprefix(_NOT_HERE))
+    needed = held + core.memory(program, "cpu", threads, realizations)
+    memory.check_memory(needed, "the realizations in flight and the results", available)
+    return "cpu"
+
+
+def _device_problem(
+    program: core.Program, realizations: int, held: int, available: int | None
+) -> str:
+    """Why the device can not run it now; "" if it can."""
+    try:
+        memory.check_memory(
+            held + _host_loads(program, realizations),
+            "the results and the loads of messages under congestion, which the host makes",
+            available,
+        )
+        needed = core.memory(program, "cuda", 0, realizations)
+        memory.check_memory(needed, "one realization", core.gpu_memory_available(), "device memory")
+    except (RuntimeError, ValueError) as error:
+        return f"{_NOT_HERE}{error}"
+    return ""
+
+
+def _host_loads(program: core.Program, realizations: int) -> int:
+    """Bytes of the machine's memory that a batch of the device takes at most, under congestion.
+
+    Its tables, one for each realization, and what every thread makes them with.
+    """
+    table, maker = program.load_bytes
+    if table == 0:
+        return 0
+    batch = max(1, min(realizations, _BATCH_LOADS // table))
+    return batch * table + min(batch, os.cpu_count() or 1) * maker
