@@ -13,9 +13,8 @@ from scipy import stats
 
 import jitterfly as jf
 from jitterfly.advice import Candidate, Question, known, register
-from jitterfly.advice.entrants import entrants, extend, groups
-from jitterfly.advice.found import cell_of
-from jitterfly.advice.race import Race
+from jitterfly.advice.race import Race, fitting_candidates, sharing_simulations, simulate_more
+from jitterfly.advice.ranking import cell_of_race
 from jitterfly.syntax import read_bytes, read_ranks, read_share
 from jitterfly.units import show_size
 
@@ -176,34 +175,34 @@ def test_all_see_the_same_noise(cycles):
     question = Question(64, network=MACHINE, noise=NOISE, seed=9, candidates=BUTTERFLIES,
                         cycles=cycles, work="1us",
                         own={"two": jf.Butterfly(after=2)})  # fmt: skip
-    found, left_out = entrants(question, 64, 8)
+    found, left_out = fitting_candidates(question, 64, 8)
     assert not left_out
-    made = groups(found)
+    made = sharing_simulations(found)
     # Forwards for nothing (own) and for a message's cost differ; those without any fit both.
     assert sorted(len(group) for group in made) == ([1, 1, 3] if cycles == 1 else [1] * 5)
     for group in made:
         for one in group:
-            one.listen()
-        assert extend(group, 20, 9) == 20
-        extend(group[:1], 50, 9)
-        extend(group, 50, 9)
+            one.find_noise_free()
+        assert simulate_more(group, 20, 9) == 20
+        simulate_more(group[:1], 50, 9)
+        simulate_more(group, 50, 9)
         for one in group:
             alone = jf.simulate(one.case, 50, seed=9)
             np.testing.assert_array_equal(one.samples, alone.samples[:, -1])
-            assert one.quiet == pytest.approx(alone.noise_free[-1], abs=1e-15)
+            assert one.noise_free == pytest.approx(alone.noise_free[-1], abs=1e-15)
 
 
 def test_noise_makes_no_butterfly_earlier():
     """What `never_early` says of those that send no copies inside."""
     noise = [*NOISE, jf.StepNoise(jf.Exponential("2us"), 0.2)]
     question = Question(16, network=MACHINE, noise=noise, candidates=BUTTERFLIES)
-    found, _ = entrants(question, 16, 8)
+    found, _ = fitting_candidates(question, 16, 8)
     assert [one.name for one in found if not one.never_early] == ["butterfly_within_all"]
     for one in found:
-        one.listen()
-        extend([one], 300, 1)
-        assert not one.never_early or one.samples.min() >= one.quiet - 1e-15
-        assert one.samples.max() > one.quiet
+        one.find_noise_free()
+        simulate_more([one], 300, 1)
+        assert not one.never_early or one.samples.min() >= one.noise_free - 1e-15
+        assert one.samples.max() > one.noise_free
 
 
 # --- quiet machines, and noise that hits nothing
@@ -276,13 +275,13 @@ def test_slower_without_noise_is_not_simulated():
                         candidates=["butterfly", "butterfly_within_all"])  # fmt: skip
     race = Race(question, 64, 8)
     race.prepare()
-    late = next(one for one in race.entrants if one.name == "butterfly_within_all")
-    late.quiet, late.never_early = 1e-3, True
+    late = next(one for one in race.candidates if one.name == "butterfly_within_all")
+    late.noise_free, late.never_early = 1e-3, True
     race.look_at(0, 32, lambda _: None)
     assert not len(late.samples)
     assert late.dropped == 0
     assert race.decided
-    cell = cell_of(race, 0.95)
+    cell = cell_of_race(race, 0.95)
     assert (cell.outcome, cell.best, cell.realizations) == ("winner", "butterfly", 32)
     last = cell.ranking[1]
     assert last.state == "slower without noise"

@@ -13,9 +13,9 @@ from test_advise import BUTTERFLIES, MACHINE, NOISE
 from test_advise_command import ARGUMENTS, FILE, run
 
 import jitterfly as jf
-from jitterfly.advice import Question, entrants, search, tell
-from jitterfly.advice.found import cell_of
+from jitterfly.advice import Question, advice_report, race, search
 from jitterfly.advice.race import Race
+from jitterfly.advice.ranking import cell_of_race
 from jitterfly.quiet import quiet_ticks
 from jitterfly.syntax import read_bytes, read_ranks
 
@@ -39,7 +39,7 @@ def slow(monkeypatch, seconds, stop_at=math.inf):
             time.sleep(0.002)
         return quiet_ticks(case)
 
-    monkeypatch.setattr(entrants, "quiet_ticks", quiet)
+    monkeypatch.setattr(race, "quiet_ticks", quiet)
     return asked
 
 
@@ -53,7 +53,7 @@ def test_noise_free_times_are_within_the_seconds(monkeypatch, noise):
     assert len(asked) < 8
     assert found.cells[-1].outcome == "not run"
     assert found.cells[-1].noise_free == {}
-    assert "raise --seconds" in " ".join(tell.lines(found))
+    assert "raise --seconds" in " ".join(advice_report(found))
 
 
 def test_ctrl_c_among_noise_free_times_gives_what_is_known(monkeypatch):
@@ -66,7 +66,7 @@ def test_ctrl_c_among_noise_free_times_gives_what_is_known(monkeypatch):
     assert list(found.cells[1].noise_free) == TREES[:1]
     assert found.cells[2].noise_free == {}
     assert set(told) <= {0, 1}
-    text = "\n".join(tell.lines(found))
+    text = "\n".join(advice_report(found))
     assert "stopped: this is what was known by then" in text
     assert "not run" in text
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
@@ -80,7 +80,7 @@ def test_ctrl_c_among_noise_free_times_gives_what_is_known(monkeypatch):
 def test_one_cell_that_was_stopped_shows_the_times_it_has(monkeypatch):
     slow(monkeypatch, 0.0, stop_at=2)
     found = jf.advise("7", network=MACHINE, noise=NOISE, candidates=TREES)
-    text = tell.lines(found)
+    text = advice_report(found)
     assert any(line.startswith("7 ranks, 8 B: not run") for line in text)
     assert any(TREES[0] in line and line.endswith("without noise") for line in text)
 
@@ -123,20 +123,22 @@ def test_who_was_dropped_unseen_is_slower_by_what_is_told():
                         candidates=["butterfly", "butterfly_after_1", "ring"])  # fmt: skip
     race = Race(question, 64, 8)
     race.prepare()
-    a, b, late = race.entrants
+    a, b, late = race.candidates
     rng = np.random.default_rng(5)
     for one in (a, b):  # about 10 us; then something rare is seen, and the bounds rise
         quick, slow = 1e-7 * rng.random(32), 6e-5 * rng.random(32)
-        one.samples, one.quiet = 10e-6 + np.concatenate([quick, slow]), 9e-6
-    late.quiet = 10.5e-6
+        one.samples, one.noise_free = 10e-6 + np.concatenate([quick, slow]), 9e-6
+    late.noise_free = 10.5e-6
     race.look_at(0, 32, lambda _: None)
     first = race.ceiling()
-    assert first < late.quiet
+    assert first < late.noise_free
     assert late.dropped == 0
     race.look_at(1, 64, lambda _: None)
-    assert race.statistic.upper(a.samples, race.error) > 2 * late.quiet
+    assert race.statistic.upper(a.samples, race.error) > 2 * late.noise_free
     assert race.ceiling() == first
-    (one,) = [one for one in cell_of(race, 0.95).ranking if one.state == "slower without noise"]
+    (one,) = [
+        one for one in cell_of_race(race, 0.95).ranking if one.state == "slower without noise"
+    ]
     assert one.name == "ring"
     assert float(one.ratio.low) == pytest.approx(10.5e-6 / first)
     assert float(one.difference.low) == pytest.approx(10.5e-6 - first)
@@ -151,12 +153,12 @@ def test_noise_makes_nobody_earlier_in_cycles(ranks):
              jf.MessageNoise(jf.Exponential("3us"), 0.3)]  # fmt: skip
     question = Question(ranks, network=network, noise=noise, cycles=3, work="2us",
                         message_bytes=1000)  # fmt: skip
-    found, _ = entrants.entrants(question, ranks, 1000)
+    found, _ = race.fitting_candidates(question, ranks, 1000)
     sure = [one for one in found if one.never_early]
     assert len(sure) >= 6
     for one in sure:
-        one.listen()
-        assert jf.simulate(one.case, 300, seed=2).samples[:, -1].min() >= one.quiet - 1e-15
+        one.find_noise_free()
+        assert jf.simulate(one.case, 300, seed=2).samples[:, -1].min() >= one.noise_free - 1e-15
 
 
 # --- words
@@ -165,16 +167,16 @@ def test_noise_makes_nobody_earlier_in_cycles(ranks):
 def test_budgets_say_what_to_do():
     given = {"network": MACHINE, "noise": NOISE, "within": 0.0,
              "candidates": ["butterfly_after_4", "butterfly_after_all"]}  # fmt: skip
-    text = tell.lines(jf.advise(64, realizations=70, **given))[-1]
+    text = advice_report(jf.advise(64, realizations=70, **given))[-1]
     assert text.endswith(
         "the budget of 70 realizations is spent before all is decided: raise --realizations, or "
         "call more of a difference equal with --within"
     )
-    text = tell.lines(jf.advise("2^8..2^14", seconds=0.05, **given))[-1]
+    text = advice_report(jf.advise("2^8..2^14", seconds=0.05, **given))[-1]
     assert text.endswith("the budget of 0.05 s is spent before all is decided: raise --seconds")
-    assert "95 % for" in tell.lines(jf.advise(4, realizations=64, **given))[-2]
+    assert "95 % for" in advice_report(jf.advise(4, realizations=64, **given))[-2]
     sure = {"confidence": 0.9999999, "network": MACHINE, "noise": NOISE}
-    assert "99.99999 % for" in tell.lines(jf.advise(4, realizations=64, **sure))[-2]
+    assert "99.99999 % for" in advice_report(jf.advise(4, realizations=64, **sure))[-2]
 
 
 def test_the_limit_of_the_gap_is_exact():

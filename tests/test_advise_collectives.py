@@ -14,7 +14,7 @@ from scipy import stats
 
 import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, Question, known
-from jitterfly.advice.entrants import entrants, extend
+from jitterfly.advice.race import fitting_candidates, simulate_more
 
 ALPHA, BETA, GAMMA = 1_000_000, 1_000, 100  # ticks: 1 us, 1 ns and 0.1 ns a byte
 HOCKNEY = jf.Hockney("1us", "1ns", "0.1ns")
@@ -142,14 +142,14 @@ def test_noise_makes_nobody_earlier(collective, ranks):
              jf.MessageNoise(jf.Exponential("3us"), 0.3)]  # fmt: skip
     question = Question(ranks, network=network, noise=noise, collective=collective,
                         message_bytes=1000)  # fmt: skip
-    found, _ = entrants(question, ranks, 1000)
+    found, _ = fitting_candidates(question, ranks, 1000)
     assert any(one.never_early for one in found)
     for one in found:
-        one.listen()
-        extend([one], 300, 1)
+        one.find_noise_free()
+        simulate_more([one], 300, 1)
         if one.never_early:
-            assert one.samples.min() >= one.quiet - 1e-15
-        assert one.samples.max() > one.quiet
+            assert one.samples.min() >= one.noise_free - 1e-15
+        assert one.samples.max() > one.noise_free
 
 
 def test_a_race_costs_a_part_of_what_all_realizations_of_all_would():

@@ -9,8 +9,7 @@ import pytest
 from matplotlib.colors import to_rgba
 
 import jitterfly as jf
-from jitterfly.advice import COLLECTIVES, Question, known, tell
-from jitterfly.advice.reading import load_question
+from jitterfly.advice import COLLECTIVES, Question, known, load_question, setting_in_words
 from jitterfly.cli import main
 
 MACHINE = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")
@@ -425,8 +424,8 @@ def test_a_map_names_its_setting_and_has_no_grey():
     assert bar.get_ylim()[0] == 1.0
     assert len(bar.get_yticks()) >= 2
     texts = " ".join(" ".join(text.get_text().split()) for text in figure.texts)
-    assert "network loggops (L 1 µs, o 200 ns, g 100 ns, G 100 ps)" in texts
-    assert "noise periodic (period 1 ms, duration 10 µs, start stationary)" in texts
+    assert "network loggops, L = 1 µs, o = 200 ns, g = 100 ns, G = 100 ps" in texts
+    assert "noise periodic, period = 1 ms, duration = 10 µs, start = stationary" in texts
     assert left.get_title() == "the smallest mean"
     assert right.get_title() == "the next one's mean: times the smallest"
     faces = [patch.get_facecolor() for patch in left.patches if patch.get_fill()]
@@ -462,10 +461,10 @@ def test_settings_in_words():
         jf.StepNoise(jf.Exponential("2us"), 0.2),
     ]
     question = Question(8, network=MACHINE, noise=noise, cycles=3, work="5us")
-    assert tell.setting(question) == [
-        "network loggops (L 1 µs, o 100 ns, G 1 ns, gamma 100 ps)",
-        "noise trace (file vm.noise); step (delay exponential (mean 2 µs), probability 0.2)",
+    assert setting_in_words(question) == [
+        "network loggops, L = 1 µs, o = 100 ns, G = 1 ns, gamma = 100 ps",
+        "noise trace, file = vm.noise; step, delay = exponential, mean 2 µs, probability = 0.2",
         "the last of 3 in a row",
         "5 µs of work before each",
     ]
-    assert tell.setting(Question(8, network=MACHINE))[1] == "noise none"
+    assert setting_in_words(Question(8, network=MACHINE))[1] == "noise none"

@@ -13,11 +13,10 @@ from reference.chance import FALSE_ALARM
 from scipy import stats
 
 import jitterfly as jf
-from jitterfly.advice import Advice, tell
-from jitterfly.advice.entrants import Entrant
-from jitterfly.advice.found import cell_of
-from jitterfly.advice.question import Question
-from jitterfly.advice.race import Race
+from jitterfly.advice import Advice, Question
+from jitterfly.advice.answer import _shown_time, cells_table
+from jitterfly.advice.race import CandidateRuns, Race
+from jitterfly.advice.ranking import cell_of_race
 from jitterfly.advice.statistic import Statistic
 from jitterfly.stats import Estimate
 from jitterfly.stats.paired_quantiles import PairedQuantiles
@@ -156,8 +155,8 @@ class Drawn(Race):
         self.draws = draws
         super().__init__(question, 4, 8)
         self.prepare()
-        self.entrants = [Entrant(f"c{i}", one.case, 0.0, False) for i, one in
-                         enumerate(self.entrants * len(draws))][: len(draws)]  # fmt: skip
+        self.candidates = [CandidateRuns(f"c{i}", one.case, 0.0, False) for i, one in
+                         enumerate(self.candidates * len(draws))][: len(draws)]  # fmt: skip
         self.exact = False
 
 
@@ -182,8 +181,10 @@ def drawn(monkeypatch):
             race.look_at(number, size, lambda _: None)
         return race
 
-    monkeypatch.setattr("jitterfly.advice.race.extend", extend)
-    monkeypatch.setattr("jitterfly.advice.race.groups", lambda found: [[one] for one in found])
+    monkeypatch.setattr("jitterfly.advice.race.simulate_more", extend)
+    monkeypatch.setattr(
+        "jitterfly.advice.race.sharing_simulations", lambda found: [[one] for one in found]
+    )
     return make
 
 
@@ -197,7 +198,7 @@ def test_equal_candidates_have_no_winner(drawn, statistic):
         race = drawn([1 + common + rng.exponential(0.5, 1024) for _ in range(6)], statistic)
         wrong += len(race.left) < 6
         if len(race.left) == 6 and trial < 3:
-            assert cell_of(race, 0.95).outcome == "no winner"
+            assert cell_of_race(race, 0.95).outcome == "no winner"
     assert wrong <= most(0.05)
 
 
@@ -209,7 +210,7 @@ def test_best_is_kept_and_intervals_hold(drawn):
     for _ in range(TRIALS):
         common = rng.exponential(1.0, 4096)
         own = rng.exponential(1.0, (5, 4096)) * (means - 1.5)[:, None]
-        cell = cell_of(drawn(list(0.5 + common + own)), 0.95)
+        cell = cell_of_race(drawn(list(0.5 + common + own)), 0.95)
         found += cell.outcome == "winner"
         true = {f"c{i}": mean for i, mean in enumerate(means)}
         held = [true[cell.ranking[0].name] / 2.0 <= cell.at_most]
@@ -224,7 +225,7 @@ def test_best_is_kept_and_intervals_hold(drawn):
 
 def test_a_difference_of_nothing_has_the_unit_of_its_ends():
     found = Estimate(0.0, -1.134e-7, 1.134e-7, 0.95, 100)
-    assert tell._time(found) == "0 [-113.4, 113.4] ns"
+    assert _shown_time(found) == "0 [-113.4, 113.4] ns"
 
 
 def test_tolerance(drawn):
@@ -232,8 +233,8 @@ def test_tolerance(drawn):
     rng = np.random.default_rng(13)
     common = rng.exponential(0.2, 8192)
     draws = [1 + common + rng.exponential(s, 8192) for s in (0.1, 0.126)]
-    assert cell_of(drawn(draws), 0.95).outcome == "winner"
-    cell = cell_of(drawn(draws, within=0.05), 0.95)
+    assert cell_of_race(drawn(draws), 0.95).outcome == "winner"
+    cell = cell_of_race(drawn(draws, within=0.05), 0.95)
     assert cell.outcome == "near best"  # the second may be more than 5 % slower
     assert 1 < cell.at_most <= 1.05 + 1e-9
 
@@ -260,7 +261,7 @@ def test_states_agree_with_the_intervals_shown(drawn, statistic, within):
         draws = [
             x * (1 + common + rare(rng, count, 0.3, rng.choice([0.02, 0.3, 1]))) for x in scales
         ]
-        cell = cell_of(drawn(draws, statistic, within), 0.95)
+        cell = cell_of_race(drawn(draws, statistic, within), 0.95)
         first = cell.ranking[0]
         for one in cell.ranking:
             seen[one.state] += 1
@@ -291,7 +292,7 @@ def test_slower_than_one_that_does_not_lead_any_more(drawn):
     a = 1.2 * b
     early = np.arange(1024) < 32
     c = np.where(early, 0.55 + 1.2 * rng.random(1024), 0.9 + 0.2 * rng.random(1024))
-    cell = cell_of(drawn([a, b, c]), 0.95)
+    cell = cell_of_race(drawn([a, b, c]), 0.95)
     last = next(one for one in cell.ranking if one.name == "c0")
     assert last.state == "slower"
     assert float(last.ratio.low) > 1
@@ -308,7 +309,7 @@ def test_nobody_stands_before_the_one_that_it_is_slower_than(drawn):
     b = np.where(early, 1 + 0.1 * rng.random(1024), 3 + 0.1 * rng.random(1024))
     c = np.where(early, 0.55 + 1.2 * rng.random(1024), 0.9 + 0.2 * rng.random(1024))
     race = drawn([1.2 * b, b, c])
-    cell = cell_of(race, 0.95)
+    cell = cell_of_race(race, 0.95)
     assert [(one.name, one.versus) for one in cell.ranking] == [
         ("c2", ""),
         ("c1", "c2"),
@@ -321,13 +322,13 @@ def test_times_the_best_is_said_of_the_best_only(drawn):
     """The ratio of a runner-up to a third one is named so in the table, and not in the picture."""
     rng = np.random.default_rng(17)
     race = drawn([2 + rng.random(1024), 1 + rng.random(1024)])
-    cell = cell_of(race, 0.95)
+    cell = cell_of_race(race, 0.95)
     first, second = cell.ranking
     other = replace(cell, ranks=8, ranking=(first, replace(second, versus="c7")))
     question = Question([4, 8], network=jf.Hockney("1us", 0, "1ns"), candidates=["butterfly"],
                         own={"c0": jf.Butterfly(), "c1": jf.Butterfly()})  # fmt: skip
     found = Advice(question, (cell, other), "decided", 0, 0.0)
-    one, two = tell.table(found)[1:3]
+    one, two = cells_table(found)[1:3]
     assert "(to " not in one
     assert two.endswith("] (to c7)")
     pytest.importorskip("matplotlib")
@@ -342,7 +343,7 @@ def test_nothing_is_clipped(drawn):
     """Of two that may be the best, the interval of their ratio goes below 1, and below 0."""
     rng = np.random.default_rng(15)
     draws = [1 + rng.exponential(1.0, 256) for _ in range(2)]
-    first, second = cell_of(drawn(draws), 0.95).ranking
+    first, second = cell_of_race(drawn(draws), 0.95).ranking
     assert (first.state, second.state) == ("perhaps", "perhaps")
     assert float(second.ratio.low) < 1 < float(second.ratio.high)
     assert float(second.difference.low) < 0 < float(second.difference.high)

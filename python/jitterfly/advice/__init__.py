@@ -1,155 +1,40 @@
 """Which algorithm to use: candidates compared on the same noise, over ranks and message sizes.
 
-`candidates` says who takes part, `race` decides one cell, `search` goes through all of them.
+`candidates` lists the algorithms, `question` what is asked, `race` decides one cell, `ranking` says
+what it found there, `search` goes through all cells, `answer` is what comes out.
 """
 
-from __future__ import annotations
-
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-from ..network import Network
-from ..noise import Noise
-from ..units import Time
-from .advice import Advice
+from .answer import (
+    DECIDED,
+    Advice,
+    advice_report,
+    candidates_list,
+    certainty_lines,
+    setting_in_words,
+)
 from .candidates import COLLECTIVES, Candidate, known, register
-from .found import Cell, Ranked
-from .question import Question
-from .search import Progress, search
+from .question import Question, load_question, own_names, read_question
+from .ranking import AdviceCell, RankedCandidate
+from .search import Progress, advise, search
 
 __all__ = [
     "COLLECTIVES",
+    "DECIDED",
     "Advice",
+    "AdviceCell",
     "Candidate",
-    "Cell",
     "Progress",
     "Question",
-    "Ranked",
+    "RankedCandidate",
+    "advice_report",
     "advise",
+    "candidates_list",
+    "certainty_lines",
     "known",
+    "load_question",
+    "own_names",
+    "read_question",
     "register",
     "search",
+    "setting_in_words",
 ]
-
-
-def advise(
-    ranks: int | str | Sequence[int],
-    *,
-    network: Network | str,
-    noise: str | Sequence[Noise | str] = (),
-    collective: str = "allreduce",
-    message_bytes: int | str | Sequence[int] = 8,
-    statistic: str = "mean",
-    within: float | str = 0.01,
-    confidence: float = 0.95,
-    candidates: Sequence[str] | None = None,
-    own: Mapping[str, Any] | None = None,
-    cycles: int = 1,
-    work: Time = 0.0,
-    realizations: int | None = None,
-    seconds: float | None = None,
-    seed: int | str = 0,
-    backend: str = "auto",
-    threads: int | None = None,
-    progress: Callable[[Progress], object] | None = None,
-) -> Advice:
-    """Which algorithm of a collective to use on a machine with noise.
-
-    All candidates see the same noise, and are compared by paired differences with ever more
-    realizations; those that the data tell to be slower than the best one are dropped. With
-    `confidence`, all that is said of all cells and candidates holds together, although the data
-    decide when to stop. A cell without a winner is said to have none.
-
-    Parameters
-    ----------
-    ranks : int, str or list of int
-        Numbers of ranks, such as ``[64, 1000]``, or text with ranges of powers of two such as
-        ``"2^4..2^12"`` or ``"64,1000"``.
-    network : Network or str
-        What a message costs: `LogGOPS` or `Hockney`; also as text, ``"L=1us,o=200ns"``.
-    noise : list of Noise
-        As in `Case`, or text; several sources add up. Empty: a quiet machine, whose answer is
-        exact.
-    collective : str
-        "allreduce", "barrier", "broadcast", "reduce", "allgather" or "reduce_scatter".
-    message_bytes : int, str or list of int
-        Size of the message as in `Case`, bytes; text such as ``"8,1KiB,1MiB"`` or ``"8..1MiB"``.
-        The cells are all pairs of `ranks` and `message_bytes`.
-    statistic : str
-        What is to be small: "mean", or a quantile such as "p99", of the completion of the last
-        rank.
-    within : float or str
-        Candidates whose statistics differ by no more than this share are equal for practical
-        purposes: 0.01 or "1%". 0: equal to the tick only.
-    confidence : float
-        From 0.5 to below 1: of all that is said, together, over candidates, cells and looks.
-    candidates : list of str, optional
-        Names of `advice.known(collective)` or `own`; the usual ones of the collective where it is
-        left out.
-    own : dict, optional
-        Further candidates by name: an `Algorithm`, or its table.
-    cycles : int
-        How often the collective is done in a row; the completion of the last time counts. What
-        forwards of the result cost is seen from 2 on only: it delays what comes after them.
-    work : float or str
-        CPU time of a compute phase before each collective, seconds.
-    realizations : int, optional
-        Of a candidate in a cell, at most; 10,000 where it is left out, or 8 times what a quantile
-        takes at least.
-    seconds : float, optional
-        How long all of it may take, about; no limit where it is left out.
-    seed : int
-        From 0 to 2^64 - 1: the same seed gives the same answer, as long as `seconds` does not end
-        it.
-    backend : "auto", "cpu" or "cuda"
-        As in `simulate`: the answer does not depend on it.
-    threads : int, optional
-        Threads of the CPU backend; all processors where it is left out.
-    progress : callable, optional
-        Called now and then with a `Progress`, in this thread.
-
-    Returns
-    -------
-    Advice
-        Also after Ctrl-C, or when `seconds` are over: what is known by then.
-
-    Raises
-    ------
-    ValueError
-        Names the field and its range; or no candidate fits anywhere; or a source of noise can hit
-        nothing in any candidate.
-    BackendError
-        "cuda" can not be used, or failed; it says why. Also a `ValueError`.
-
-    Examples
-    --------
-    >>> import jitterfly as jf
-    >>> machine = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")
-    >>> noise = [jf.PeriodicNoise(period="1ms", duration="10us", start="stationary")]
-    >>> found = jf.advise([64, 256], network=machine, noise=noise,
-    ...                   candidates=["butterfly", "butterfly_after_1"])
-    >>> found.summary()
-    'a winner in 2 of 2 cells (100 %) (best: butterfly_after_1 2)'
-    >>> print(f"{found.cell(256, 8).ranking[1].ratio:.2f}")
-    1.33 [1.21, 1.46]
-    """
-    started = time.monotonic()
-    question = Question(
-        ranks,  # type: ignore[arg-type]
-        network=network,  # type: ignore[arg-type]
-        noise=noise,  # type: ignore[arg-type]
-        collective=collective,
-        message_bytes=message_bytes,  # type: ignore[arg-type]
-        statistic=statistic,
-        within=within,  # type: ignore[arg-type]
-        confidence=confidence,
-        candidates=candidates,
-        own={} if own is None else own,
-        cycles=cycles,
-        work=work,  # type: ignore[arg-type]
-        realizations=realizations,
-        seconds=seconds,
-        seed=seed,  # type: ignore[arg-type]
-    )
-    return search(question, backend=backend, threads=threads, progress=progress, started=started)

@@ -6,16 +6,17 @@ it. A new algorithm is an entry of `_PLAIN`; a program of the user's is register
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..algorithms import Algorithm
-from ..fields import check_choice
+from ..fields import check_choice, shorten
 from ..network import Network
 from ..steps import rounds_of
 from ..units import from_ticks, show_seconds
 
-_LITTLE = 0.05  # of a round: for what is shorter, copies need not wait
+_MOST_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
 
 Maker = Callable[[int, Network, int], Algorithm]
 """From ranks, a network and the bytes of a message to an algorithm."""
@@ -24,10 +25,11 @@ COLLECTIVES = ("allreduce", "barrier", "broadcast", "reduce", "allgather", "redu
 
 LIBRARIES = ("Open MPI", "MPICH", "NCCL")
 """Libraries whose names of an algorithm are listed."""
+_REGISTERED: dict[str, dict[str, Candidate]] = {name: {} for name in COLLECTIVES}
 
 
 @dataclass(frozen=True)
-class _Plain:
+class _PlainAlgorithm:
     """An algorithm as it is: its kind, what it does, and what the `LIBRARIES` call it."""
 
     kind: str
@@ -40,82 +42,82 @@ class _Plain:
 # `MPIR_CVAR_*_INTRA_ALGORITHM` in MPICH, and of `NCCL_ALGO`.
 _PLAIN = {
     "allreduce": {
-        "recursive_doubling": _Plain(
+        "recursive_doubling": _PlainAlgorithm(
             "recursive_doubling_allreduce",
             "whole vectors between i and i xor 1, 2, 4, ...: for short messages",
             ("3 recursive_doubling", "recursive_doubling", ""),
         ),
-        "ring": _Plain(
+        "ring": _PlainAlgorithm(
             "ring_allreduce",
             "blocks around a ring, to reduce and to gather: long messages, few ranks",
             ("4 ring", "ring", "Ring"),
         ),
-        "rabenseifner": _Plain(
+        "rabenseifner": _PlainAlgorithm(
             "rabenseifner_allreduce",
             "halves to reduce-scatter, doubled to allgather: long messages, many ranks",
             ("6 rabenseifner", "reduce_scatter_allgather", ""),
         ),
-        "reduce_broadcast": _Plain(
+        "reduce_broadcast": _PlainAlgorithm(
             "reduce_broadcast_allreduce",
             "a binomial reduce to rank 0, then a binomial broadcast from it",
             ("2 nonoverlapping", "", ""),
         ),
     },
     "barrier": {
-        "dissemination": _Plain(
+        "dissemination": _PlainAlgorithm(
             "dissemination_barrier",
             "rank i tells i + 1, 2, 4, ... (modulo N): the fewest rounds",
             ("4 bruck", "dissemination", ""),
         ),
-        "recursive_doubling": _Plain(
+        "recursive_doubling": _PlainAlgorithm(
             "recursive_doubling_barrier",
             "i and i xor 1, 2, 4, ... tell each other",
             ("3 recursive_doubling", "", ""),
         ),
-        "tree": _Plain(
+        "tree": _PlainAlgorithm(
             "tree_barrier",
             "up a binomial tree to rank 0, and down again: the fewest messages",
             ("6 tree", "", ""),
         ),
     },
     "broadcast": {
-        "binomial": _Plain(
+        "binomial": _PlainAlgorithm(
             "binomial_broadcast",
             "down a binomial tree from rank 0: for short messages",
             ("6 binomial", "binomial", ""),
         ),
-        "scatter_allgather": _Plain(
+        "scatter_allgather": _PlainAlgorithm(
             "scatter_allgather_broadcast",
             "scattered down a tree, gathered around a ring: for long messages",
             ("9 scatter_allgather_ring", "scatter_ring_allgather", ""),
         ),
     },
     "reduce": {
-        "binomial": _Plain(
+        "binomial": _PlainAlgorithm(
             "binomial_reduce",
             "up a binomial tree to rank 0",
             ("5 binomial", "binomial", ""),
         ),
     },
     "allgather": {
-        "recursive_doubling": _Plain(
+        "recursive_doubling": _PlainAlgorithm(
             "recursive_doubling_allgather",
             "all that is held between i and i xor 1, 2, 4, ...: for powers of two",
             ("3 recursive_doubling", "recursive_doubling", ""),
         ),
-        "bruck": _Plain(
+        "bruck": _PlainAlgorithm(
             "bruck_allgather",
             "all that is held to i - 1, 2, 4, ... (modulo N): short messages, any number",
             ("2 bruck", "brucks", ""),
         ),
-        "ring": _Plain(
+        "ring": _PlainAlgorithm(
             "ring_allgather",
             "blocks around a ring: for long messages",
             ("4 ring", "ring", "Ring"),
         ),
     },
     "reduce_scatter": {
-        "recursive_halving": _Plain(
+        "recursive_halving": _PlainAlgorithm(
             "recursive_halving_reduce_scatter",
             "the half that the other half of the group needs, halved each round",
             ("2 recursive_halving", "recursive_halving", ""),
@@ -158,9 +160,6 @@ class Candidate:
     called: Mapping[str, str] = field(default_factory=dict)
 
 
-_REGISTERED: dict[str, dict[str, Candidate]] = {name: {} for name in COLLECTIVES}
-
-
 def register(collective: str, candidate: Candidate) -> None:
     """Add a candidate of a collective; one of the same name is replaced.
 
@@ -186,7 +185,7 @@ def known(collective: str) -> dict[str, Candidate]:
     return dict(_REGISTERED[check_choice(collective, "collective", COLLECTIVES)])
 
 
-def _kind(kind: str) -> Maker:
+def _algorithm_of_kind(kind: str) -> Maker:
     return lambda ranks, network, size: Algorithm.from_dict({"kind": kind})
 
 
@@ -201,7 +200,7 @@ def _forwarded(after: int | str) -> Maker:
         if after != "all" and int(after) > most:
             raise ValueError(f"{ranks} ranks have {most} partners to forward to, not {after}")
         costs = network.costs(size)
-        cost = _text(max(costs.send + costs.receive, network.gap(size)))
+        cost = _time_with_unit(max(costs.send + costs.receive, network.gap(size)))
         return Algorithm.from_dict({"kind": "butterfly", "after": after, "forward_cost": cost})
 
     return make
@@ -210,29 +209,29 @@ def _forwarded(after: int | str) -> Maker:
 def _within(ranks: int, network: Network, size: int) -> Algorithm:
     if ranks < 4:
         raise ValueError("within needs at least 4 ranks: there is no level inside the butterfly")
-    _check_links(network, size)
+    _check_free_links(network, size)
     return Algorithm.from_dict({"kind": "butterfly", "within": "all"})
 
 
 def _on_demand(ranks: int, network: Network, size: int) -> Algorithm:
-    """Who has waited for as long as a message takes asks: on a quiet machine nobody does."""
+    """A rank that has waited for as long as a message takes asks: on a quiet machine none does."""
     if ranks < 2:
         raise ValueError("on_demand needs at least 2 ranks: nobody waits for a message")
-    _check_links(network, size)
-    patience = _text(network.costs(size).transit)
+    _check_free_links(network, size)
+    patience = _time_with_unit(network.costs(size).transit)
     table = {"kind": "butterfly", "on_demand": "all", "patience": patience}
     return Algorithm.from_dict(table)
 
 
-def _text(ticks: int) -> str:
-    """A time with its unit, as nobody has to be told what was meant by it."""
+def _time_with_unit(ticks: int) -> str:
+    """A time with its unit, so that it gives no warning of a long one."""
     return f"{float(from_ticks(ticks))!r} s"
 
 
-def _check_links(network: Network, size: int) -> None:
+def _check_free_links(network: Network, size: int) -> None:
     """Raise ValueError where copies would wait for links."""
     gap, costs = network.gap(size), network.costs(size)
-    if gap > max(costs.send, _LITTLE * sum(costs)):
+    if gap > max(costs.send, _MOST_LINK_SHARE * sum(costs)):
         raise ValueError(
             f"message_bytes = {size} occupy a link for {show_seconds(float(from_ticks(gap)), 3)}: "
             "what copies would wait for it is not modelled"
@@ -248,7 +247,7 @@ def _register_all() -> None:
                 collective,
                 Candidate(
                     name,
-                    _kind(plain.kind),
+                    _algorithm_of_kind(plain.kind),
                     never_early=True,
                     summary=plain.summary,
                     called=called,
@@ -259,7 +258,7 @@ def _register_all() -> None:
         # messages: considered only if it is named.
         Candidate(
             "butterfly",
-            _kind("butterfly"),
+            _algorithm_of_kind("butterfly"),
             usual=False,
             never_early=True,
             summary="recursive_doubling on links that are never busy, as in MS12",
@@ -293,3 +292,50 @@ def _register_all() -> None:
 
 
 _register_all()
+
+
+def choose_candidates(
+    collective: str, names: Iterable[str] | None, own: Mapping[str, Any]
+) -> list[Candidate]:
+    """The candidates of a question: those named (else the usual ones) and the user's own.
+
+    Parameters
+    ----------
+    collective : str
+    names : list of str, optional
+        Of the collective, or of `own`; where some of `own` are named, the others are left out.
+    own : mapping
+        By name, an `Algorithm` or its table, such as ``{"kind": "butterfly", "after": 3}``.
+
+    Raises
+    ------
+    ValueError
+        An unknown name or one given twice, a bad table, or none at all.
+    """
+    there = known(collective)
+    if isinstance(names, (str, bytes)):
+        raise ValueError(f"candidates must be a list of names, got {shorten(names)}")
+    if not isinstance(own, Mapping):
+        raise ValueError(f"own must be a table of names and algorithms, got {shorten(own)}")
+    mine = {str(name): _own_candidate(str(name), value) for name, value in own.items()}
+    if names is None:
+        chosen = [one for one in there.values() if one.usual]
+    else:
+        every = mine | there
+        chosen = [every[check_choice(name, "candidates", list(every))] for name in names]
+    own_ones = list(mine.values())
+    if not any(one in own_ones for one in chosen):
+        chosen += own_ones
+    found = [one.name for one in chosen]
+    twice = sorted({name for name in found if found.count(name) > 1})
+    if twice:
+        raise ValueError(f"candidates must differ, {twice[0]!r} is given twice")
+    if not found:
+        raise ValueError(f"candidates must name at least one; {collective} has {', '.join(there)}")
+    return chosen
+
+
+def _own_candidate(name: str, value: Any) -> Candidate:
+    if not isinstance(value, Algorithm):
+        value = Algorithm.from_dict(value, f"own.{name}")
+    return Candidate(name, lambda ranks, network, size: value)

@@ -1,26 +1,45 @@
-"""What advice is asked for: machine, noise, sizes, statistic, and how sure it must be."""
+"""What advice is asked for: machine, noise, sizes, statistic, and how sure it must be.
+
+A question comes from keyword arguments or from a TOML file; options of the command line take the
+place of the file's values.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ..algorithms import MOST_ROUNDS, Algorithm
 from ..case import MOST_CYCLES
-from ..fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, shorten, show_number
+from ..fields import (
+    MOST_REALIZATIONS,
+    MOST_SEED,
+    check_choice,
+    check_integer,
+    check_keys,
+    shorten,
+    show_number,
+)
+from ..files import read_text
 from ..network import MOST_BYTES, Network, check_network
 from ..noise import Noise, check_sources
-from ..syntax import read_bytes, read_count, read_ranks, read_share
+from ..noise.files import files_from
+from ..studies.toml import tomllib
+from ..syntax import read_bytes, read_count, read_noises, read_ranks, read_share
 from ..units import Seconds
-from .candidates import COLLECTIVES, Candidate
-from .chosen import choose
+from .candidates import COLLECTIVES, Candidate, choose_candidates
 from .statistic import Statistic
 
 _FIRST_LOOK = 32
-_USUAL = 10_000
+_USUAL_REALIZATIONS = 10_000
 _MOST_SECONDS = 1e9
-_OF_ONE, _OF_TWO = 2, 4  # ends of intervals at a look: of a statistic; of a ratio and a difference
+_STATEMENTS_OF_ONE, _STATEMENTS_OF_TWO = (
+    2,
+    4,
+)  # ends of intervals at a look: of a statistic; of a ratio and a difference
 _TAIL_TIMES = 8  # of what the tail's interval takes at least
 
 
@@ -107,7 +126,7 @@ class Question:
         if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
             put("candidates", tuple(self.candidates))
         put("own", dict(self.own) if isinstance(self.own, Mapping) else self.own)
-        names = len(choose(self.collective, self.candidates, self.own))
+        names = len(choose_candidates(self.collective, self.candidates, self.own))
         put("seconds", _check_seconds(self.seconds))
         self._check_realizations(names, put)
 
@@ -116,14 +135,14 @@ class Question:
         if self.realizations is not None:
             put("realizations", read_count(self.realizations, "realizations", 2, MOST_REALIZATIONS))
         elif not self.noise or Statistic.named(self.statistic).share is None:
-            put("realizations", _USUAL)
+            put("realizations", _USUAL_REALIZATIONS)
             return
         if not self.noise:
             return
         # As many looks as there can be: a little more than it takes.
         least = Statistic.named(self.statistic).least(self._error(names, 32))
         if self.realizations is None:
-            put("realizations", max(_USUAL, _TAIL_TIMES * least))
+            put("realizations", max(_USUAL_REALIZATIONS, _TAIL_TIMES * least))
         if self.realizations is not None and self.realizations < least:
             raise ValueError(
                 f"realizations must be an integer from {least:,} to 2^32 here, so that the "
@@ -155,7 +174,7 @@ class Question:
 
     def chosen(self) -> list[Candidate]:
         """The candidates."""
-        return choose(self.collective, self.candidates, self.own)
+        return choose_candidates(self.collective, self.candidates, self.own)
 
     @property
     def cells(self) -> list[tuple[int, int]]:
@@ -164,7 +183,7 @@ class Question:
 
     def looks(self) -> list[int]:
         """Realizations at which the data are looked at: declared before the first of them."""
-        limit = int(self.realizations or _USUAL)
+        limit = int(self.realizations or _USUAL_REALIZATIONS)
         if not self.noise:
             return [1]
         least = Statistic.named(self.statistic).least(self._error(len(self.chosen()), 32))
@@ -185,7 +204,7 @@ class Question:
 
     def _error(self, names: int, looks: int) -> float:
         cells = len(self.ranks) * len(self.message_bytes)
-        statements = _OF_ONE * names + _OF_TWO * names * (names - 1) // 2
+        statements = _STATEMENTS_OF_ONE * names + _STATEMENTS_OF_TWO * names * (names - 1) // 2
         return (1 - self.confidence) / (statements * cells * looks)
 
 
@@ -199,3 +218,93 @@ def _check_seconds(value: Any) -> float | None:
             f"got {shorten(value)}"
         )
     return float(value)
+
+
+KEYS = tuple(field.name for field in dataclasses.fields(Question) if field.name != "_")
+
+
+def load_question(
+    path: str | Path, over: Mapping[str, Any], seconds: float | None = None
+) -> Question:
+    """The question in a TOML file, with the values of `over` in place of its own.
+
+    Raises
+    ------
+    ValueError
+        TOML syntax (with line), unknown keys, and what `Question` refuses; begins with the file.
+    OSError
+        It can not be read.
+    """
+    table = _read_table(path)
+    try:
+        check_keys(table, KEYS, "the question")
+        with files_from(Path(path).absolute().parent):
+            if "network" not in over:
+                table = _with_objects(table, "network")
+            if "noise" not in over:
+                table = _with_objects(table, "noise")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return read_question(table | dict(over), seconds)
+
+
+def own_names(path: str | Path) -> tuple[str, list[str]]:
+    """The collective of the question in a TOML file, and the names of its own candidates.
+
+    Raises
+    ------
+    ValueError, OSError
+        As `load_question`, of the syntax.
+    """
+    table = _read_table(path)
+    own = table.get("own", {})
+    if not isinstance(own, Mapping):
+        raise ValueError(f"{path}: own must be a table of names and algorithms, got {shorten(own)}")
+    return str(table.get("collective", "allreduce")), list(own)
+
+
+def _read_table(path: str | Path) -> dict[str, Any]:
+    text = read_text(path, pipe=True)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not valid TOML: {error}") from None
+
+
+def read_question(table: Mapping[str, Any], seconds: float | None = None) -> Question:
+    """The question of plain values; `seconds` is the budget where the table says nothing of one.
+
+    Raises
+    ------
+    ValueError
+        Unknown or missing keys, and what `Question` refuses.
+
+    Examples
+    --------
+    >>> machine = {"kind": "loggops", "L": "1us", "o": "100ns"}
+    >>> read_question({"ranks": "4,8", "network": machine, "within": "2%"}).within
+    0.02
+    """
+    check_keys(table, KEYS, "the question")
+    for key in ("ranks", "network"):
+        if key not in table:
+            raise ValueError(f"the question lacks the key {key!r}")
+    if "seconds" not in table and "realizations" not in table:
+        table = {**table, "seconds": seconds}
+    return Question(**_with_objects(_with_objects(dict(table), "network"), "noise"))
+
+
+def _with_objects(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The table with its network, or its noise, as objects."""
+    values = dict(table)
+    if key == "network" and isinstance(values.get(key), Mapping):
+        values[key] = Network.from_dict(values[key], "network")
+    if key == "noise" and key in values:
+        parts = read_noises(values[key])
+        if not isinstance(parts, (list, tuple)):
+            raise ValueError(f"noise must be a list of tables, got {shorten(parts)}")
+        values[key] = [
+            Noise.from_dict(part, f"noise[{i}]") if isinstance(part, Mapping) else part
+            for i, part in enumerate(parts)
+        ]
+    return values

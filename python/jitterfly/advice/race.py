@@ -1,6 +1,9 @@
-"""One cell: candidates are looked at with ever more realizations, and the slower ones dropped.
+"""The race of one cell: its candidates get ever more realizations, and the slower ones are dropped.
 
-Successive halving in the form that controls its errors (a race): what is dropped is not the worse
+A cell is a number of ranks and a message size. Its candidates become cases, which are all
+simulated with the same noise.
+
+This is successive halving in the form that controls its errors: what is dropped is not the worse
 half, but what the data tell to be slower than the best one at hand. At each look, with more
 realizations than at the one before, statements are made, each at the one-sided `error` of the
 question, which is the rate of all divided by how many there can be in all cells and at all looks
@@ -18,18 +21,161 @@ statements about the best would be enough: S. S. Gupta's subset selection.)
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from ..case import Case
 from ..exposure import delays
-from ..quiet import Poll
-from .entrants import Entrant, entrants, extend, groups
+from ..program import completions
+from ..quiet import Poll, quiet_ticks
+from ..simulate import simulate_checked
+from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS, Step
+from ..units import from_ticks
+from .candidates import Candidate
 from .question import Question
-from .statistic import Statistic
+from .statistic import Floats, Statistic
 
 Tick = Callable[[int], object]
 """Called with how many realizations more have been simulated."""
+
+
+@dataclass
+class CandidateRuns:
+    """A candidate of a cell as a case, and its realizations.
+
+    Attributes
+    ----------
+    name : str
+    case : Case
+    noise_free : float
+        Completion without noise, seconds; NaN until `find_noise_free`.
+    never_early : bool
+        See `Candidate`.
+    samples : float64 array, shape (realizations,)
+        Completions of the realizations from 0 on, seconds.
+    dropped : int
+        Number of the look at which it was dropped; -1 while it is not.
+    slower_than : str
+        Name of the one that it was told to be slower than at that look.
+    dropped_by_bound : bool
+        Whether it was dropped because it takes longer without noise than another one with it.
+    """
+
+    name: str
+    case: Case
+    noise_free: float = math.nan
+    never_early: bool = False
+    samples: Floats = field(default_factory=lambda: np.zeros(0))
+    dropped: int = -1
+    slower_than: str = ""
+    dropped_by_bound: bool = False
+
+    def find_noise_free(self, poll: Poll | None = None) -> None:
+        """Find out how long it takes without noise: minutes, on very many ranks."""
+        self.noise_free = float(from_ticks(quiet_ticks(self.case, poll)[-1]))
+
+
+def fitting_candidates(
+    question: Question, ranks: int, size: int
+) -> tuple[list[CandidateRuns], dict[str, str]]:
+    """The candidates that fit a cell, and why the others do not, by name; nothing is simulated."""
+    found: list[CandidateRuns] = []
+    left_out: dict[str, str] = {}
+    programs: dict[Any, str] = {}
+    for candidate in question.chosen():
+        if candidate.against_noise and not question.noise and question.candidates is None:
+            left_out[candidate.name] = "there is no noise that it could help against"
+            continue
+        try:
+            case = _case_of(question, candidate, ranks, size)
+            program = _program_of(case)
+        except ValueError as error:
+            left_out[candidate.name] = str(error)
+            continue
+        if program in programs:
+            left_out[candidate.name] = f"the same program as {programs[program]} here"
+            continue
+        programs[program] = candidate.name
+        found.append(CandidateRuns(candidate.name, case, never_early=candidate.never_early))
+    return found, left_out
+
+
+def _case_of(question: Question, candidate: Candidate, ranks: int, size: int) -> Case:
+    algorithm = candidate.make(ranks, question.network, size)
+    return Case(
+        ranks=ranks,
+        algorithm=algorithm,
+        network=question.network,
+        noise=question.noise,
+        message_bytes=size,
+        cycles=question.cycles,
+        work=question.work,
+    )
+
+
+def _program_of(case: Case) -> tuple[Any, ...]:
+    """What is equal where programs are: steps, and what forwards, copies and questions add."""
+    steps: Sequence[Step] = case.cycle_steps()
+    algorithm = case.algorithm
+    forward = algorithm.forward_ticks() if any(step.kind == FORWARD for step in steps) else 0
+    copied = [step.round + 1 for step in steps if step.flags & COPY]  # to mirrors below 2^level
+    masks = [mask for mask in algorithm.copied_to if mask < 1 << max(copied, default=0)]
+    asks = any(step.flags & ASK for step in steps)
+    asking = algorithm.asking(case.network) if asks else NOBODY_ASKS
+    return tuple(steps), forward, tuple(masks), asking
+
+
+def simulate_more(
+    group: Sequence[CandidateRuns],
+    count: int,
+    seed: int,
+    progress: Callable[[int, int], object] | None = None,
+    **engine: Any,
+) -> int:
+    """Give a group (of `sharing_simulations`) `count` realizations; how many were simulated."""
+    short = [one for one in group if len(one.samples) < count]
+    if not short:
+        return 0
+    first = min(len(one.samples) for one in short)
+    widest = max(group, key=lambda one: _forwards(one.case))
+    result = simulate_checked(
+        widest.case, count - first, seed, first=first, progress=progress, **engine
+    )
+    columns = {row.T: i for i, row in enumerate(completions(widest.case))}
+    for one in short:
+        ticks = result.ticks[len(one.samples) - first :, columns[_forwards(one.case)]]
+        one.samples = np.concatenate([one.samples, from_ticks(ticks)])
+    return count - first
+
+
+def sharing_simulations(found: Sequence[CandidateRuns]) -> list[list[CandidateRuns]]:
+    """Candidates that one simulation serves: they differ in the number of forwards alone."""
+    made: dict[Any, list[CandidateRuns]] = {}
+    for one in sorted(found, key=lambda one: _forwards(one.case) == 0):
+        algorithm: Any = one.case.algorithm
+        key: Any = id(one)
+        # With several cycles the forwards of one delay the next.
+        if one.case.cycles == 1 and hasattr(algorithm, "after"):
+            plain = type(algorithm), *_besides_forwards(algorithm)
+            key = plain, algorithm.forward_ticks()
+            if _forwards(one.case) == 0:  # whatever a forward costs
+                key = next((k for k in made if isinstance(k, tuple) and k[0] == plain), key)
+        made.setdefault(key, []).append(one)
+    return list(made.values())
+
+
+def _besides_forwards(algorithm: Any) -> list[Any]:
+    fields = [field.name for field in dataclasses.fields(algorithm)]
+    return [getattr(algorithm, name) for name in fields if name not in ("after", "forward_cost")]
+
+
+def _forwards(case: Case) -> int:
+    return completions(case)[-1].T
 
 
 class Race:
@@ -38,7 +184,7 @@ class Race:
     Attributes
     ----------
     ranks, message_bytes : int
-    entrants : list of Entrant
+    candidates : list of CandidateRuns
     left_out : dict
         Why a candidate does not fit, by name.
     ready : bool
@@ -58,59 +204,63 @@ class Race:
         self.within = question.within
         self.seed = question.seed
         self.sizes = question.looks()
-        self.entrants: list[Entrant] = []
+        self.candidates: list[CandidateRuns] = []
         self.left_out: dict[str, str] = {}
         self.ready = self.exact = False
         self.look = -1
         self._question = question
-        self._ceilings: list[tuple[float, str]] = []  # lowest bound at each look, and whose
+        self._ceilings: list[tuple[float, str]] = []  # lowest bound at each look, and its candidate
         self._seen: dict[str, int] = {}  # realizations at the last look
         self._values: dict[str, float] = {}
 
     def prepare(self, poll: Poll | None = None) -> None:
-        """Find out who fits, and how long each takes without noise.
+        """Find the candidates that fit, and how long each takes without noise.
 
         An exception from `poll`, or Ctrl-C, leaves those times that are known by then.
         """
         question = self._question
-        self.entrants, self.left_out = entrants(question, self.ranks, self.message_bytes)
-        for one in self.entrants:
-            one.listen(poll)
-        self.exact = not question.noise or all(_misses(one, question) for one in self.entrants)
+        self.candidates, self.left_out = fitting_candidates(
+            question, self.ranks, self.message_bytes
+        )
+        for one in self.candidates:
+            one.find_noise_free(poll)
+        self.exact = not question.noise or all(
+            _cannot_be_delayed(one, question) for one in self.candidates
+        )
         self.ready = True
 
     @property
-    def left(self) -> list[Entrant]:
+    def left(self) -> list[CandidateRuns]:
         """Those that are not dropped, the best first."""
-        here = [one for one in self.entrants if one.dropped < 0]
+        here = [one for one in self.candidates if one.dropped < 0]
         if self.look < 0:
-            return sorted(here, key=lambda one: one.quiet)
-        return sorted(here, key=lambda one: (self.value(one), one.quiet))
+            return sorted(here, key=lambda one: one.noise_free)
+        return sorted(here, key=lambda one: (self.value(one), one.noise_free))
 
-    def value(self, one: Entrant) -> float:
+    def value(self, one: CandidateRuns) -> float:
         """The estimate of its statistic, from the realizations that it has; NaN without any."""
-        return one.quiet if self.exact else self._values.get(one.name, math.nan)
+        return one.noise_free if self.exact else self._values.get(one.name, math.nan)
 
     @property
     def decided(self) -> bool:
         """Whether there is nothing left to find out."""
-        if self.ready and (not self.entrants or self.exact):
+        if self.ready and (not self.candidates or self.exact):
             return True
         if self.look < 0:
             return False
         best, *others = self.left
         return all(self.close(best, other) for other in others)
 
-    def close(self, one: Entrant, other: Entrant) -> bool:
+    def close(self, one: CandidateRuns, other: CandidateRuns) -> bool:
         """Whether `one` is told to be at most `within` slower than `other`."""
         if self.exact:
-            return one.quiet <= (1 + self.within) * other.quiet
+            return one.noise_free <= (1 + self.within) * other.noise_free
         if not self.within:
             return False
         a, b = self.paired(other, one)
         return self.statistic.above(a, b, self.error, 1 / (1 + self.within))
 
-    def paired(self, one: Entrant, other: Entrant) -> tuple[Any, Any]:
+    def paired(self, one: CandidateRuns, other: CandidateRuns) -> tuple[Any, Any]:
         """Their samples of the realizations that both had at their last looks."""
         count = min(self._seen.get(one.name, 0), self._seen.get(other.name, 0))
         return one.samples[:count], other.samples[:count]
@@ -122,12 +272,12 @@ class Race:
         """
         if self.decided:
             return
-        racing: list[Entrant] = []
-        slow: list[Entrant] = []
+        racing: list[CandidateRuns] = []
+        slow: list[CandidateRuns] = []
         ceiling, ceiling_of = self._ceilings[-1] if self._ceilings else (math.inf, "")
-        for group in sorted(groups(self.left), key=_quiet_of):
+        for group in sorted(sharing_simulations(self.left), key=_least_noise_free):
             for one in group:
-                (slow if one.never_early and one.quiet > ceiling else racing).append(one)
+                (slow if one.never_early and one.noise_free > ceiling else racing).append(one)
             here = [one for one in group if one in racing]
             if here:
                 done = 0
@@ -137,13 +287,13 @@ class Race:
                     tick(now - done)
                     done = now
 
-                tick(extend(here, count, self.seed, report, **engine) - done)
+                tick(simulate_more(here, count, self.seed, report, **engine) - done)
                 for one in here:
                     bound = self.statistic.upper(one.samples[:count], self.error)
                     if bound < ceiling:
                         ceiling, ceiling_of = bound, one.name
         # Those that were simulated before the ceiling fell.
-        slow += [one for one in racing if one.never_early and one.quiet > ceiling]
+        slow += [one for one in racing if one.never_early and one.noise_free > ceiling]
         racing = [one for one in racing if one not in slow]
         for one in racing:
             found = self.statistic.estimate(one.samples[:count], self.error)
@@ -151,21 +301,21 @@ class Race:
         self.look = number
         self._ceilings.append((ceiling, ceiling_of))
         for one in slow:
-            one.dropped, one.slower_than, one.unseen = number, ceiling_of, True
-        best = min(racing, key=lambda one: (self.value(one), one.quiet))  # the first of `left`
+            one.dropped, one.slower_than, one.dropped_by_bound = number, ceiling_of, True
+        best = min(racing, key=lambda one: (self.value(one), one.noise_free))  # the first of `left`
         for one in racing:
             if one is not best and self.statistic.above(
                 one.samples[:count], best.samples[:count], self.error
             ):
                 one.dropped, one.slower_than = number, best.name
 
-    def realizations(self, one: Entrant) -> int:
+    def realizations(self, one: CandidateRuns) -> int:
         """How many it was judged by."""
         return self._seen.get(one.name, 0)
 
-    def named(self, name: str) -> Entrant:
-        """The entrant of a name."""
-        return next(one for one in self.entrants if one.name == name)
+    def named(self, name: str) -> CandidateRuns:
+        """The candidate of a name."""
+        return next(one for one in self.candidates if one.name == name)
 
     def ceiling(self) -> float:
         """What the best one takes at most, in seconds: the lowest bound of any look.
@@ -179,10 +329,10 @@ class Race:
         return self._ceilings[look][0]
 
 
-def _quiet_of(group: Sequence[Entrant]) -> float:
-    return min(one.quiet for one in group)
+def _least_noise_free(group: Sequence[CandidateRuns]) -> float:
+    return min(one.noise_free for one in group)
 
 
-def _misses(one: Entrant, question: Question) -> bool:
+def _cannot_be_delayed(one: CandidateRuns, question: Question) -> bool:
     """Whether no noise can delay a candidate."""
     return not any(delays(noise, one.case) for noise in question.noise)

@@ -71,7 +71,7 @@ class Statistic:
         if self.share is not None:
             return stats.quantile(x, self.share, confidence)
         value = float(x.mean())
-        reach = _reach(x, error, float(np.ptp(x)))
+        reach = _half_interval(x, error, float(np.ptp(x)))
         return stats.Estimate(value, value - reach, value + reach, confidence, len(x))
 
     def upper(self, x: Floats, error: float) -> float:
@@ -87,7 +87,7 @@ class Statistic:
             return PairedQuantiles(a, b, self.share, error).above(factor)
         difference = a - factor * b
         seen = max(float(np.ptp(a)), factor * float(np.ptp(b)))
-        return bool(difference.mean() > _reach(difference, error, seen))
+        return bool(difference.mean() > _half_interval(difference, error, seen))
 
     def _below(self, a: Floats, b: Floats, error: float, factor: float) -> bool:
         return self.above(b, a, error, 1 / factor)
@@ -146,7 +146,7 @@ class Statistic:
             return stats.Estimate(value, low, high, confidence, len(a))
         apart = a - b
         value = float(apart.mean())
-        reach = _reach(apart, error, max(float(np.ptp(a)), float(np.ptp(b))))
+        reach = _half_interval(apart, error, max(float(np.ptp(a)), float(np.ptp(b))))
         return stats.Estimate(value, value - reach, value + reach, confidence, len(a))
 
 
@@ -162,7 +162,7 @@ def _farthest_told(told: Callable[[float], bool], value: float) -> float:
     return known
 
 
-def _reach(x: Floats, error: float, seen: float) -> float:
+def _half_interval(x: Floats, error: float, seen: float) -> float:
     """Half the length of a mean's interval; `seen` is the range of what it is a difference of."""
     if len(x) < 2:
         return math.inf

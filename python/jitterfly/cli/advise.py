@@ -69,7 +69,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int | None:
-    from ..advice import search, tell
+    from ..advice import advice_report, search
     from ..plots import draw
     from . import terminal
 
@@ -98,7 +98,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     names: list[str] = []
     kept = _is_less(found, before)
     if not chosen.json:
-        print("\n".join(tell.lines(found, terminal.width())), flush=True)
+        print("\n".join(advice_report(found, terminal.width())), flush=True)
     if chosen.out is not None and not kept:
         with Phases(begun=started) as phases:
             phases("drawing the picture")
@@ -118,7 +118,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
 
 def _is_less(found: Any, before: Any) -> bool:
     """Whether an answer was cut short before it knew what the earlier one does."""
-    from ..advice.advice import DECIDED
+    from ..advice import DECIDED
 
     if before is None or found.ended == DECIDED:
         return False
@@ -131,15 +131,14 @@ def _is_less(found: Any, before: Any) -> bool:
 
 
 def _list(chosen: argparse.Namespace) -> None:
-    from ..advice import known, tell
-    from ..advice.reading import own_names
+    from ..advice import candidates_list, known, own_names
 
     collective, own = "allreduce", list[str]()
     if chosen.question is not None:
         collective, own = own_names(chosen.question)
     collective = chosen.collective or collective
     if not chosen.json:
-        print("\n".join(tell.listed(collective, own)))
+        print("\n".join(candidates_list(collective, own)))
         return
     found = [
         {"name": name, "summary": one.summary, "usual": one.usual, "called": one.called}
@@ -149,7 +148,7 @@ def _list(chosen: argparse.Namespace) -> None:
 
 
 def _question(chosen: argparse.Namespace) -> Any:
-    from ..advice.reading import load_question, read_question
+    from ..advice import load_question, read_question
     from ..syntax import read_network
 
     given: dict[str, Any] = {

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from ..advice import Advice, Cell
-from ..advice.found import (
+from ..advice import Advice, AdviceCell, certainty_lines, setting_in_words
+from ..advice.ranking import (
     BEST,
     CLOSE,
     EQUAL,
@@ -26,7 +26,6 @@ from ..advice.found import (
     SLOWER,
     TOO_SLOW,
 )
-from ..advice.tell import setting, sure
 from ..units import show_seconds, show_size
 from . import cells, style, ticks
 
@@ -73,7 +72,7 @@ def draw(advice: Advice) -> Figure:
         panel.set_yticks(range(shape[0]), [show_size(size) for size in question.message_bytes])
         panel.set_xlabel("ranks")
     axes[0].set_ylabel("message")
-    subtitle = [*setting(question), advice.summary(), *sure(advice)]
+    subtitle = [*setting_in_words(question), advice.summary(), *certainty_lines(advice)]
     style.finish(figure, advice.title(), subtitle, _handles(shown, names, advice.cells) + marks)
     return figure
 
@@ -163,7 +162,7 @@ def _plain(axes: Axes) -> None:
         spine.set_visible(False)
 
 
-def _handles(shown: list[str], names: list[str], found: Sequence[Cell]) -> list[Any]:
+def _handles(shown: list[str], names: list[str], found: Sequence[AdviceCell]) -> list[Any]:
     handles: list[Any] = [
         Patch(facecolor=_colour(name, names), label=f"{names.index(name) + 1}  {name}")
         for name in shown
@@ -184,7 +183,7 @@ def _sign(letter: str, label: str) -> Line2D:
                   label=label)  # fmt: skip
 
 
-def _one(advice: Advice, cell: Cell) -> Figure:
+def _one(advice: Advice, cell: AdviceCell) -> Figure:
     """The candidates of one cell: how many times the first, with their intervals."""
     figure = Figure(figsize=(7.0, 0.3 * len(cell.ranking) + 1.8))
     axes = figure.subplots()
@@ -215,7 +214,12 @@ def _one(advice: Advice, cell: Cell) -> Figure:
     told = f"{show_seconds(float(cell.ranking[0].value.value), 4)}, " if cell.ranking else ""
     quiet = show_seconds(cell.ranking[0].noise_free, 4)
     times = f"{first}: {statistic} {told}without noise {quiet}"
-    style.finish(figure, advice.title(), [*setting(advice.question), times, *sure(advice)], handles)
+    style.finish(
+        figure,
+        advice.title(),
+        [*setting_in_words(advice.question), times, *certainty_lines(advice)],
+        handles,
+    )
     return figure
 
 

@@ -1,4 +1,4 @@
-"""What advice says about one cell: who is best, who equals it, and how much slower others are."""
+"""What advice says about one cell: the best candidate, its equals, how much slower others are."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from ..stats import Estimate, win_probability
-from .entrants import Entrant
-from .race import Race
+from .race import CandidateRuns, Race
 
 WINNER, EQUAL, NEAR, OPEN, NOBODY, NOT_RUN = (
     "winner",
@@ -33,7 +32,7 @@ another one with it, so that it was never simulated, and all that is known are b
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedCandidate:
     """One candidate of a cell.
 
     Attributes
@@ -48,7 +47,7 @@ class Ranked:
     slowdown : Estimate
         By noise: `value` over `noise_free`. NaN where the candidate was not simulated.
     versus : str
-        With whom it is compared: the first of the ranking, or, where it is slower and the data do
+        What it is compared with: the first of the ranking, or, where it is slower and the data do
         not tell this against the first, the one that it was told to be slower than. "" for the
         first itself.
     ratio, difference : Estimate
@@ -88,7 +87,7 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class Cell:
+class AdviceCell:
     """Ranks and message size, and what was found.
 
     Attributes
@@ -113,7 +112,7 @@ class Cell:
     ranks: int
     message_bytes: int
     outcome: str
-    ranking: tuple[Ranked, ...]
+    ranking: tuple[RankedCandidate, ...]
     left_out: dict[str, str]
     realizations: int
     noise_free: dict[str, float] = field(default_factory=dict)
@@ -121,7 +120,7 @@ class Cell:
 
     @property
     def best(self) -> str:
-        """Whom to take; "" where there is no winner."""
+        """The candidate to take; "" where there is no winner."""
         return self.ranking[0].name if self.outcome in (WINNER, EQUAL, NEAR) else ""
 
     @property
@@ -130,30 +129,30 @@ class Cell:
         return tuple(one.name for one in self.ranking if one.state in (BEST, CLOSE, PERHAPS))
 
     @property
-    def runner_up(self) -> Ranked | None:
+    def runner_up(self) -> RankedCandidate | None:
         """The best of those that are told to be slower; where there is none, the second."""
         others = self.ranking[1:]
         slower = [one for one in others if one.state in (SLOWER, TOO_SLOW)]
         return next(iter(slower if self.best and slower else others), None)
 
 
-def cell_of(race: Race, confidence: float) -> Cell:
+def cell_of_race(race: Race, confidence: float) -> AdviceCell:
     """What a race says after its last look."""
-    quiet = {one.name: one.quiet for one in race.entrants if not math.isnan(one.quiet)}
-    if not race.ready or (race.entrants and race.look < 0 and not race.exact):
-        return Cell(race.ranks, race.message_bytes, NOT_RUN, (), race.left_out, 0, quiet)
-    if not race.entrants:
-        return Cell(race.ranks, race.message_bytes, NOBODY, (), race.left_out, 0)
+    quiet = {one.name: one.noise_free for one in race.candidates if not math.isnan(one.noise_free)}
+    if not race.ready or (race.candidates and race.look < 0 and not race.exact):
+        return AdviceCell(race.ranks, race.message_bytes, NOT_RUN, (), race.left_out, 0, quiet)
+    if not race.candidates:
+        return AdviceCell(race.ranks, race.message_bytes, NOBODY, (), race.left_out, 0)
     left = race.left
     if race.exact:  # known to the tick: all that take the shortest time are the best
-        least = left[0].quiet
-        left = [one for one in left if one.quiet == least]
-    others = [one for one in race.entrants if one not in left]
-    order = [*left, *sorted(others, key=lambda one: _place(race, one))]
-    ranking = _after_rivals([_ranked(race, one, left, confidence) for one in order])
+        least = left[0].noise_free
+        left = [one for one in left if one.noise_free == least]
+    others = [one for one in race.candidates if one not in left]
+    order = [*left, *sorted(others, key=lambda one: _order_of_dropped(race, one))]
+    ranking = _after_faster_ones([_ranked(race, one, left, confidence) for one in order])
     outcome = _outcome({one.state for one in ranking[1:]}, ranking[0].state)
-    count = 0 if race.exact else max(race.realizations(one) for one in race.entrants)
-    return Cell(
+    count = 0 if race.exact else max(race.realizations(one) for one in race.candidates)
+    return AdviceCell(
         race.ranks,
         race.message_bytes,
         outcome,
@@ -173,19 +172,19 @@ def _outcome(others: set[str], first: str) -> str:
     return OPEN
 
 
-def _place(race: Race, one: Entrant) -> tuple[bool, float]:
+def _order_of_dropped(race: Race, one: CandidateRuns) -> tuple[bool, float]:
     """Where a candidate that is dropped is listed: by the statistic; bounds last."""
     unknown = not race.exact and not race.realizations(one)
-    return unknown, one.quiet if unknown else race.value(one)
+    return unknown, one.noise_free if unknown else race.value(one)
 
 
-def _after_rivals(order: list[Ranked]) -> tuple[Ranked, ...]:
-    """The same order, but nobody stands before the one that it is told to be slower than.
+def _after_faster_ones(order: list[RankedCandidate]) -> tuple[RankedCandidate, ...]:
+    """The same order, but no candidate stands before one that it is told to be slower than.
 
     Estimates of dropped candidates are of different numbers of realizations, so they may tell
     another order than a comparison on the same noise.
     """
-    rest, found = list(order), list[Ranked]()
+    rest, found = list(order), list[RankedCandidate]()
     while rest:
         waiting = {one.name for one in rest}
         found.append(next((one for one in rest if one.versus not in waiting), rest[0]))
@@ -193,7 +192,7 @@ def _after_rivals(order: list[Ranked]) -> tuple[Ranked, ...]:
     return tuple(found)
 
 
-def _at_most(race: Race, left: list[Entrant]) -> float:
+def _at_most(race: Race, left: list[CandidateRuns]) -> float:
     """How many times as long as the best of those left the first takes at most."""
     if race.exact:
         return 1.0
@@ -202,7 +201,9 @@ def _at_most(race: Race, left: list[Entrant]) -> float:
     return max([1.0, *(float(ratio.high) for ratio in ratios)])
 
 
-def _ranked(race: Race, one: Entrant, left: list[Entrant], confidence: float) -> Ranked:
+def _ranked(
+    race: Race, one: CandidateRuns, left: list[CandidateRuns], confidence: float
+) -> RankedCandidate:
     first, count = left[0], race.realizations(one)
     state = _state(race, one, left)
 
@@ -211,9 +212,14 @@ def _ranked(race: Race, one: Entrant, left: list[Entrant], confidence: float) ->
 
     nothing = Estimate(math.nan, math.nan, math.nan, confidence, 0)
     if race.exact:
-        value, versus = fixed(one.quiet), "" if one is first else first.name
-        ratio, apart = fixed(_over(one.quiet, first.quiet)), fixed(one.quiet - first.quiet)
-        often = nothing if one is first else fixed(0.5 if one.quiet == first.quiet else 0.0)
+        value, versus = fixed(one.noise_free), "" if one is first else first.name
+        ratio, apart = (
+            fixed(_time_ratio(one.noise_free, first.noise_free)),
+            fixed(one.noise_free - first.noise_free),
+        )
+        often = (
+            nothing if one is first else fixed(0.5 if one.noise_free == first.noise_free else 0.0)
+        )
     else:
         value = race.statistic.estimate(one.samples[:count], race.error) if count else nothing
         other = _rival(race, one, first, state)
@@ -222,22 +228,22 @@ def _ranked(race: Race, one: Entrant, left: list[Entrant], confidence: float) ->
             ratio, apart, often = fixed(1.0), fixed(0.0), nothing
         else:
             ratio, apart, often = _compared(race, one, other, confidence)
-    parts = [_over(float(x), one.quiet) for x in (value.value, value.low, value.high)]
+    parts = [_time_ratio(float(x), one.noise_free) for x in (value.value, value.low, value.high)]
     slowdown = Estimate(parts[0], parts[1], parts[2], value.confidence, value.realizations)
     look = 0 if race.exact else (one.dropped if one.dropped >= 0 else race.look) + 1
     told_at = race.sizes[look - 1] if look else 0
-    return Ranked(one.name, state, value, one.quiet, slowdown, versus, ratio, apart, often, count,
-                  look, told_at)  # fmt: skip
+    return RankedCandidate(one.name, state, value, one.noise_free, slowdown, versus, ratio, apart,
+                           often, count, look, told_at)  # fmt: skip
 
 
-def _over(time: float, other: float) -> float:
+def _time_ratio(time: float, other: float) -> float:
     """A ratio of times, of which both may be 0."""
     if other or math.isnan(time):
         return time / other if other else math.nan
     return math.inf if time else 1.0
 
 
-def _state(race: Race, one: Entrant, left: list[Entrant]) -> str:
+def _state(race: Race, one: CandidateRuns, left: list[CandidateRuns]) -> str:
     if left == [one]:
         return BEST
     if not race.exact and not race.realizations(one):
@@ -247,9 +253,9 @@ def _state(race: Race, one: Entrant, left: list[Entrant]) -> str:
     return PERHAPS if one in left else SLOWER
 
 
-def _rival(race: Race, one: Entrant, first: Entrant, state: str) -> Entrant:
-    """With whom a candidate is compared, so that the intervals say what its state says."""
-    if state == TOO_SLOW or one.unseen:
+def _rival(race: Race, one: CandidateRuns, first: CandidateRuns, state: str) -> CandidateRuns:
+    """What a candidate is compared with, so that the intervals say what its state says."""
+    if state == TOO_SLOW or one.dropped_by_bound:
         return race.named(one.slower_than)
     if state == SLOWER:
         a, b = race.paired(one, first)
@@ -259,28 +265,30 @@ def _rival(race: Race, one: Entrant, first: Entrant, state: str) -> Entrant:
 
 
 def _compared(
-    race: Race, one: Entrant, other: Entrant, confidence: float
+    race: Race, one: CandidateRuns, other: CandidateRuns, confidence: float
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Ratio, difference, and how often it is faster."""
     level, count = 1 - 2 * race.error, race.realizations(one)
     if not count:
         ceiling, value = race.ceiling_at(one.dropped), race.value(other)
-        ratio = Estimate(one.quiet / value, one.quiet / ceiling, math.inf, level, 0)
-        apart = Estimate(one.quiet - value, one.quiet - ceiling, math.inf, level, 0)
+        ratio = Estimate(one.noise_free / value, one.noise_free / ceiling, math.inf, level, 0)
+        apart = Estimate(one.noise_free - value, one.noise_free - ceiling, math.inf, level, 0)
         return ratio, apart, Estimate(math.nan, math.nan, math.nan, confidence, 0)
     a, b = race.paired(one, other)
     ratio = race.statistic.ratio(a, b, race.error, race.within)
     apart = race.statistic.difference(a, b, race.error)
-    if one.unseen:  # it was simulated until its noise-free time was told to be above the other's
+    if (
+        one.dropped_by_bound
+    ):  # it was simulated until its noise-free time was told to be above the other's
         ceiling = race.ceiling_at(one.dropped)
-        ratio = _raised(ratio, one.quiet / ceiling)
-        apart = _raised(apart, one.quiet - ceiling)
+        ratio = _at_least(ratio, one.noise_free / ceiling)
+        apart = _at_least(apart, one.noise_free - ceiling)
     wins, losses = int((a < b).sum()), int((a > b).sum())
     often = win_probability(wins, len(a) - wins - losses, losses, confidence)
     return ratio, apart, often
 
 
-def _raised(found: Estimate, least: float) -> Estimate:
+def _at_least(found: Estimate, least: float) -> Estimate:
     """An estimate of what is known to be at least so much."""
     value, low, high = (max(float(x), least) for x in (found.value, found.low, found.high))
     return Estimate(value, low, high, found.confidence, found.realizations)

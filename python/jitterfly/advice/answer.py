@@ -1,0 +1,566 @@
+"""The answer of `advise`: all cells, as a table, CSV and JSON, and as text for a terminal.
+
+The text has a ranking for each cell, or a table over ranks and message sizes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import notebook
+from ..slowdown import in_words
+from ..stats import Estimate
+from ..units import show_seconds, show_size
+from .candidates import LIBRARIES, known
+from .question import Question
+from .ranking import (
+    BEST,
+    CLOSE,
+    EQUAL,
+    NEAR,
+    NOBODY,
+    NOT_RUN,
+    OPEN,
+    PERHAPS,
+    SLOWER,
+    WINNER,
+    AdviceCell,
+    RankedCandidate,
+)
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+DECIDED, REALIZATIONS, SECONDS, STOPPED = "decided", "realizations", "seconds", "stopped"
+"""Why it ended: everything is known; the budget in realizations, or in seconds; Ctrl-C."""
+
+COLUMNS = (
+    "collective", "ranks", "message_bytes", "outcome", "candidate", "place", "state", "known_from",
+    "statistic", "value_s", "low_s", "high_s", "noise_free_s", "slowdown", "slowdown_low",
+    "slowdown_high", "versus", "ratio", "ratio_low", "ratio_high", "difference_s",
+    "difference_low_s", "difference_high_s", "faster", "realizations", "look", "told_at",
+    "confidence", "seed", "reason",
+)  # fmt: skip
+_ENDS = {
+    DECIDED: "all is decided",
+    REALIZATIONS: "the budget of {realizations:,} realizations is spent before all is decided: "
+    "raise --realizations, or call more of a difference equal with --within",
+    SECONDS: "the budget of {seconds:g} s is spent before all is decided: raise --seconds",
+    STOPPED: "stopped: this is what was known by then",
+}
+_DETAILED_CELLS = 3  # cells up to which each has its ranking
+_NAMES_IN_A_LINE = 3  # candidates in a line
+_LEFT_OUT_FIRST = (
+    "faster",
+    "longer by",
+    "without noise",
+    "slowdown",
+    "runner-up",
+    "times",
+    "times it",
+)
+_SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9, "ps": 1e12}
+_MPI_NAMES = {"broadcast": "bcast"}  # in the options of MPI libraries
+_LARGEST_SHORT = 1e4  # from which on four digits would need an exponent
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice:
+    """What `advise` found.
+
+    Attributes
+    ----------
+    question : Question
+    cells : tuple of Cell
+        Along the ranks first, then along the message sizes.
+    ended : str
+        "decided", "realizations", "seconds" or "stopped" (Ctrl-C).
+    simulated : int
+        Realizations of all candidates in all cells.
+    elapsed : float
+        Seconds that it took.
+    """
+
+    question: Question
+    cells: tuple[AdviceCell, ...]
+    ended: str
+    simulated: int
+    elapsed: float
+
+    def __repr__(self) -> str:
+        return f"Advice({self.summary()!r}, cells={len(self.cells)}, ended={self.ended!r})"
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[int, int], AdviceCell]:
+        return {(cell.ranks, cell.message_bytes): cell for cell in self.cells}
+
+    def cell(self, ranks: int, message_bytes: int) -> AdviceCell:
+        """The cell of so many ranks and bytes; `ValueError` if it was not asked for."""
+        found = self._by_place.get((ranks, message_bytes))
+        if found is None:
+            question = self.question
+            raise ValueError(
+                f"ranks must be one of {', '.join(map(str, question.ranks))} and message_bytes one "
+                f"of {', '.join(map(str, question.message_bytes))}, got {ranks} and {message_bytes}"
+            )
+        return found
+
+    def summary(self) -> str:
+        """One line: what was decided, for which share of the cells."""
+        count = len(self.cells)
+        outcomes = Counter(cell.outcome for cell in self.cells)
+        names = Counter(cell.best for cell in self.cells if cell.best)
+        told = {
+            WINNER: "a winner",
+            EQUAL: f"several equal {_tolerance_in_words(self.question.within)}",
+            NEAR: f"one at most {100 * self.question.within:.10g} % slower than any",
+            OPEN: "no winner",
+            NOT_RUN: "nothing known yet",
+            NOBODY: "no candidate fits",
+        }
+        parts = [
+            f"{words} in {_share_of_cells(outcomes[outcome], count)}"
+            for outcome, words in told.items()
+            if outcomes[outcome]
+        ]
+        best = ", ".join(f"{name} {number}" for name, number in names.most_common())
+        return "; ".join(parts) + (f" (best: {best})" if best else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; times in seconds."""
+        question = self.question
+        return {
+            **question.to_dict(),
+            "looks": question.looks(),
+            "ended": self.ended,
+            "simulated": self.simulated,
+            "elapsed_s": self.elapsed,
+            "summary": self.summary(),
+            "cells": [_plain_cell(cell) for cell in self.cells],
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    def to_csv(self) -> str:
+        """A line for each candidate of each cell; those left out with the reason."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        question = self.question
+        for cell in self.cells:
+            start = (question.collective, cell.ranks, cell.message_bytes, cell.outcome)
+            end = (question.confidence, question.seed)
+            for place, one in enumerate(cell.ranking, 1):
+                parts = (one.value, one.slowdown, one.ratio, one.difference)
+                value, slowdown, ratio, apart = (
+                    list(_plain_estimate(part).values()) for part in parts
+                )
+                writer.writerow([
+                    *start, one.name, place, one.state, _known_from(one), question.statistic,
+                    *value, one.noise_free, *slowdown, one.versus, *ratio, *apart,
+                    _plain_estimate(one.faster)["value"], one.realizations, one.look, one.told_at,
+                    *end, "",
+                ])  # fmt: skip
+            for name, quiet in cell.noise_free.items():
+                if not cell.ranking:
+                    writer.writerow([*start, name, "", cell.outcome, "", question.statistic,
+                                     *[""] * 3, quiet, *[""] * 11, 0, 0, 0, *end, ""])  # fmt: skip
+            for name, why in cell.left_out.items():
+                writer.writerow([*start, name, "", "left out", "", question.statistic, *[""] * 15,
+                                 0, 0, 0, *end, why])  # fmt: skip
+        return text.getvalue()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of `to_csv`: a row for each candidate of each cell; times in seconds.
+
+        Raises
+        ------
+        ValueError
+            pandas is not installed.
+        """
+        return notebook.from_csv(self.to_csv())
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """A map of which algorithm wins where; of one cell, the candidates' intervals.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where the picture is written, too.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`; nothing is known
+            of any cell.
+        """
+        if not any(cell.ranking for cell in self.cells):
+            raise ValueError("nothing to draw: no cell has a ranking yet")
+        return notebook.picture("advice", self, path=path)
+
+    def _repr_html_(self) -> str:
+
+        return notebook.text(advice_report(self))
+
+    def title(self) -> str:
+        """What was asked."""
+        question = self.question
+        ranks = f"{question.ranks[0]:,}"
+        if len(question.ranks) > 1:
+            ranks += f" to {question.ranks[-1]:,}"
+        sizes = show_size(question.message_bytes[0])
+        if len(question.message_bytes) > 1:
+            sizes += f" to {show_size(question.message_bytes[-1])}"
+        what = question.collective.replace("_", "-")
+        return f"{what} on {ranks} ranks, {sizes}: which algorithm has the smallest " + (
+            question.statistic
+        )
+
+
+def _share_of_cells(part: int, count: int) -> str:
+    return f"{part} of {count} cells ({100 * part / count:.3g} %)" if count > 1 else "this cell"
+
+
+def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
+    return {
+        "ranks": cell.ranks,
+        "message_bytes": cell.message_bytes,
+        "outcome": cell.outcome,
+        "best": cell.best or None,
+        "at_most_times_the_best": cell.at_most if math.isfinite(cell.at_most) else None,
+        "among": list(cell.among),
+        "realizations": cell.realizations,
+        "noise_free_s": cell.noise_free,
+        "ranking": [
+            {
+                "name": one.name,
+                "state": one.state,
+                "known_from": _known_from(one),
+                "statistic_s": _plain_estimate(one.value),
+                "noise_free_s": one.noise_free,
+                "slowdown": _plain_estimate(one.slowdown),
+                "versus": one.versus or None,
+                "ratio": _plain_estimate(one.ratio),
+                "difference_s": _plain_estimate(one.difference),
+                "faster": _plain_estimate(one.faster),
+                "realizations": one.realizations,
+                "look": one.look,
+                "told_at": one.told_at,
+            }
+            for one in cell.ranking
+        ],
+        "left_out": cell.left_out,
+    }
+
+
+def _known_from(one: RankedCandidate) -> str:
+    """What stands behind the numbers of a candidate."""
+    if one.is_bound:
+        return "bound"
+    return "simulated" if one.realizations else "noise-free time"
+
+
+def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
+    """An estimate for JSON: what is unknown or has no end is None."""
+    return {
+        name: float(number) if math.isfinite(number) else None
+        for name, number in (
+            ("value", float(estimate.value)),
+            ("low", float(estimate.low)),
+            ("high", float(estimate.high)),
+        )
+    }
+
+
+def advice_report(advice: Advice, width: int | None = None) -> list[str]:
+    """All of it; tables leave columns out that have no room in lines of `width` letters."""
+    text = [advice.title(), ""]
+    if len(advice.cells) <= _DETAILED_CELLS:
+        for cell in advice.cells:
+            text += [*ranking_lines(advice, cell, width), ""]
+    else:
+        text += [*cells_table(advice, width), ""]
+    left_out = left_out_lines(advice.cells)
+    if left_out:
+        text += ["left out:", *left_out, ""]
+    text += [advice.summary(), *certainty_lines(advice)]
+    return text
+
+
+def setting_in_words(question: Question) -> list[str]:
+    """Network, noise and message program in words, without what has its usual value."""
+    noise = "; ".join(map(in_words, question.noise)) or "none"
+    parts = [f"network {in_words(question.network)}", f"noise {noise}"]
+    if question.cycles > 1:
+        parts.append(f"the last of {question.cycles:,} in a row")
+    if question.work:
+        parts.append(f"{show_seconds(question.work)} of work before each")
+    return parts
+
+
+def certainty_lines(advice: Advice) -> list[str]:
+    """How sure it is, and why it ended."""
+    question = advice.question
+    budget = {"realizations": question.realizations, "seconds": question.seconds}
+    ended = _ENDS[advice.ended].format(**budget)
+    if not question.noise:
+        return ["without noise: exact" + (f"; {ended}" if advice.ended != DECIDED else "")]
+    share = f"{100 * question.confidence:.10g} %"
+    parts = [
+        _count(len(advice.cells), "cell"),
+        _count(len(question.chosen()), "candidate"),
+        f"at most {_count(len(question.looks()), 'look')}",
+    ]
+    return [
+        f"{share} for all of it together (paired on the same noise; {', '.join(parts)})",
+        f"{advice.simulated:,} realizations in {advice.elapsed:.3g} s; {ended}",
+    ]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None = None) -> list[str]:
+    """The candidates of one cell, the best first."""
+    where = f"{cell.ranks:,} ranks, {show_size(cell.message_bytes)}"
+    if cell.outcome in (NOBODY, NOT_RUN):
+        known = sorted(cell.noise_free.items(), key=lambda item: item[1])
+        listed = [("", name, show_seconds(quiet, 4), "without noise") for name, quiet in known]
+        return [f"{where}: {cell.outcome}", *(_aligned(listed) if listed else [])]
+    statistic, within = advice.question.statistic, advice.question.within
+    places = {one.name: place for place, one in enumerate(cell.ranking, 1)}
+    rows = [("", "candidate", statistic, "without noise", "slowdown", "times", "longer by",
+             "faster", "state (realizations)")]  # fmt: skip
+    for one in cell.ranking:
+        rows.append((
+            str(places[one.name]),
+            one.name,
+            f"> {show_seconds(one.noise_free, 4)}" if one.is_bound else _shown_time(one.value),
+            show_seconds(one.noise_free, 4),
+            "" if one.is_bound else _shown_slowdown(one.slowdown),
+            f"> {_above_one(float(one.ratio.low))}" if one.is_bound else _shown_ratio(one),
+            f"> {show_seconds(float(one.difference.low), 3)}" if one.is_bound else
+            _shown_time(one.difference) if one.versus else "",
+            _how_often(one),
+            _state_in_words(one, places, within),
+        ))  # fmt: skip
+    text = [f"{where}: {verdict(cell)}", *_aligned(rows, width, _LEFT_OUT_FIRST)]
+    others = {places[one.versus] for one in cell.ranking if one.versus}
+    named = ", ".join(name for name in ("times", "longer by", "faster") if name in text[1])
+    if others and named:
+        more = "" if others == {1} else ", or with the one that the state names"
+        text.append(f"  {named}: compared with 1, {cell.ranking[0].name}{more}")
+    if any(one.is_bound for one in cell.ranking):
+        text.append("  bound: it takes longer without noise than the other one with it at most, so "
+                    "that it was not simulated")  # fmt: skip
+    return text
+
+
+def _state_in_words(one: RankedCandidate, places: Mapping[str, int], within: float) -> str:
+    """What is told of a candidate, against which one, and at how many realizations."""
+    count = f" ({one.told_at:,})" if one.told_at else ""
+    if one.state == BEST:
+        return f"the best{count}"
+    if one.state == CLOSE:
+        return f"equal {_tolerance_in_words(within)}{count}"
+    if one.state == PERHAPS:
+        return f"may be the best{count}"
+    other = f"slower than {places[one.versus]}{count}"
+    return f"bound: {other}" if one.is_bound else other
+
+
+def _tolerance_in_words(within: float) -> str:
+    """The tolerance in words."""
+    return f"within {100 * within:.10g} %" if within else "to the tick"
+
+
+def verdict(cell: AdviceCell) -> str:
+    """The candidate to take, in words."""
+    if cell.outcome == WINNER:
+        return cell.best
+    if cell.outcome in (EQUAL, NEAR):
+        told = (f"{word}: {_listed_names(names)}" for word, names in _not_slower(cell).items())
+        return f"{cell.best} ({'; '.join(told)})"
+    if cell.outcome == OPEN:
+        least = "" if not math.isfinite(cell.at_most) else (
+            f" ({cell.ranking[0].name} takes at most {_above_one(cell.at_most)} times the best)"
+        )  # fmt: skip
+        return f"no winner among {_listed_names(cell.among)}{least}"
+    return cell.outcome
+
+
+def _not_slower(cell: AdviceCell) -> dict[str, list[str]]:
+    """Candidates beside the best one that are not slower, by what is told of them."""
+    words = {CLOSE: "equal", PERHAPS: "not told from it"}
+    found = {
+        word: [one.name for one in cell.ranking[1:] if one.state == state]
+        for state, word in words.items()
+    }
+    return {word: names for word, names in found.items() if names}
+
+
+def _listed_names(names: Sequence[str]) -> str:
+    if len(names) <= _NAMES_IN_A_LINE:
+        return ", ".join(names)
+    return (
+        f"{', '.join(names[: _NAMES_IN_A_LINE - 1])} and {len(names) - _NAMES_IN_A_LINE + 1} more"
+    )
+
+
+def cells_table(advice: Advice, width: int | None = None) -> list[str]:
+    """One line for each cell."""
+    rows = [("ranks", "bytes", "best", advice.question.statistic, "without noise", "slowdown",
+             "runner-up", "times it")]  # fmt: skip
+    for cell in advice.cells:
+        first = cell.ranking[0] if cell.ranking else None
+        second = cell.runner_up
+        rows.append((
+            f"{cell.ranks:,}",
+            show_size(cell.message_bytes),
+            _short_verdict(cell),
+            show_seconds(float(first.value.value), 4) if first else "",
+            show_seconds(first.noise_free, 4) if first else "",
+            f"{float(first.slowdown.value):.3g}" if first else "",
+            second.name if second else "",
+            _runner_up(cell, second) if second else "",
+        ))  # fmt: skip
+    text = _aligned(rows, width, _LEFT_OUT_FIRST)
+    if any(cell.outcome == OPEN for cell in advice.cells):
+        text.append("  ?: no winner; the first of these has the smallest "
+                    f"{advice.question.statistic} so far")  # fmt: skip
+    return text
+
+
+def _runner_up(cell: AdviceCell, second: RankedCandidate) -> str:
+    """How many times the first the second takes; or the one that it is compared with."""
+    times = (
+        f"> {_above_one(float(second.ratio.low))} (bound)"
+        if second.is_bound
+        else _shown_ratio(second)
+    )
+    return times if second.versus == cell.ranking[0].name else f"{times} (to {second.versus})"
+
+
+def _short_verdict(cell: AdviceCell) -> str:
+    if cell.outcome == OPEN:
+        return f"? {_listed_names(cell.among)}"
+    if cell.outcome in (EQUAL, NEAR):
+        counts = (f"{len(names)} {word}" for word, names in _not_slower(cell).items())
+        return f"{cell.best} ({', '.join(counts)})"
+    return verdict(cell)
+
+
+def candidates_list(collective: str, own: Sequence[str] = ()) -> list[str]:
+    """The candidates of a collective, a line for each; `own` are names of the user's."""
+    rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
+    for name, one in known(collective).items():
+        mark = "" if one.usual else " (only if named)"
+        called = [one.called.get(library, "") for library in LIBRARIES]
+        rows.append((name, one.summary + mark, *called))
+    rows += [(name, "own, of this file", *[""] * len(LIBRARIES)) for name in own]
+    short = _MPI_NAMES.get(collective, collective)
+    return [
+        f"candidates for {collective}, and what libraries call them (blank: no such choice known)",
+        *_aligned(rows),
+        f"  Open MPI: coll_tuned_{short}_algorithm; MPICH: MPIR_CVAR_{short.upper()}"
+        "_INTRA_ALGORITHM; NCCL: NCCL_ALGO",
+        "  Libraries cut messages into segments and fold other numbers than powers of two in ways "
+        "of their own.",
+    ]
+
+
+def left_out_lines(cells: Iterable[AdviceCell]) -> list[str]:
+    """Candidates left out and why: once for each reason, with the number of cells."""
+    found: dict[tuple[str, str], int] = {}
+    count = 0
+    for cell in cells:
+        count += 1
+        for name, why in cell.left_out.items():
+            found[name, why] = found.get((name, why), 0) + 1
+    text = []
+    for (name, why), times in found.items():
+        where = "" if times == count else f" ({times} of {count} cells)"
+        text.append(f"  {name}{where}: {why}")
+    return text
+
+
+def _shown_time(estimate: Estimate) -> str:
+    value, low, high = (float(x) for x in (estimate.value, estimate.low, estimate.high))
+    if math.isnan(value):
+        return ""
+    text = show_seconds(value, 4)
+    if low == high:
+        return text
+    number, unit = text.split()
+    if not value:  # which has no unit of its own
+        largest = max((abs(x) for x in (low, high) if math.isfinite(x)), default=0.0)
+        unit = show_seconds(largest, 4).split()[1]
+    return f"{number} [{_shown_end(low, unit)}, {_shown_end(high, unit)}] {unit}"
+
+
+def _shown_end(value: float, unit: str) -> str:
+    """An end of an interval, in the unit of the estimate."""
+    scaled = value * _SCALES[unit]
+    if not math.isfinite(scaled):
+        return "?"
+    return f"{scaled:.4g}" if abs(scaled) < _LARGEST_SHORT else f"{scaled:.0f}"
+
+
+def _shown_ratio(one: RankedCandidate) -> str:
+    if not one.versus:
+        return ""
+    value, low, high = (float(x) for x in (one.ratio.value, one.ratio.low, one.ratio.high))
+    if low == high:
+        return f"{value:.4g}"
+    least = _above_one(low) if one.state == SLOWER else f"{low:.4g}" if low > 0 else "?"
+    return f"{value:.4g} [{least}, {f'{high:.4g}' if math.isfinite(high) else '?'}]"
+
+
+def _above_one(value: float) -> str:
+    """A number above 1 with as many digits as show that it is."""
+    return next((f"{value:.{d}g}" for d in range(4, 12) if float(f"{value:.{d}g}") > 1), "1")
+
+
+def _shown_slowdown(estimate: Estimate) -> str:
+    value, low, high = (float(x) for x in (estimate.value, estimate.low, estimate.high))
+    if low == high:
+        return f"{value:.3g}"
+    ends = (f"{x:.3g}" if math.isfinite(x) else "?" for x in (low, high))
+    return f"{value:.3g} [{', '.join(ends)}]"
+
+
+def _how_often(one: RankedCandidate) -> str:
+    value = float(one.faster.value)
+    return "" if math.isnan(value) else f"{100 * value:.3g} %"
+
+
+def _aligned(
+    rows: Sequence[tuple[str, ...]], width: int | None = None, spare: Sequence[str] = ()
+) -> list[str]:
+    """Columns; those named in `spare` are left out where there is no room, the first one first."""
+    header, left_out = rows[0], list[str]()
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    kept = list(range(len(header)))
+    for name in spare if width is not None else ():
+        if sum(widths[i] + 2 for i in kept) <= width:
+            break
+        if name in header:
+            kept.remove(header.index(name))
+            left_out.append(name)
+    text = ["  " + "  ".join(f"{row[i]:<{widths[i]}}" for i in kept).rstrip() for row in rows]
+    if left_out:
+        text.append(f"  no room here for {', '.join(left_out)}: --out DIR and --json have all")
+    return text
