@@ -16,7 +16,7 @@ import jitterfly as jf
 from jitterfly.advice import Question, advice_report, race, search
 from jitterfly.advice.race import Race
 from jitterfly.advice.ranking import cell_of_race
-from jitterfly.quiet import quiet_ticks
+from jitterfly.noise_free import noise_free_ticks
 from jitterfly.syntax import read_bytes, read_ranks
 
 TREES = ["reduce_broadcast", "recursive_doubling"]  # ranks are not alike: times by the engine
@@ -37,9 +37,9 @@ def slow(monkeypatch, seconds, stop_at=math.inf):
         while time.monotonic() < end:
             poll(0)
             time.sleep(0.002)
-        return quiet_ticks(case)
+        return noise_free_ticks(case)
 
-    monkeypatch.setattr(race, "quiet_ticks", quiet)
+    monkeypatch.setattr(race, "noise_free_ticks", quiet)
     return asked
 
 
@@ -105,13 +105,13 @@ def test_seconds_count_from_the_start():
 
 def test_what_is_kept_of_a_case_does_not_depend_on_who_asked():
     case = jf.Case(11, algorithm=jf.ReduceBroadcastAllreduce(), network=MACHINE)
-    first = quiet_ticks(case, lambda done: None)
-    np.testing.assert_array_equal(first, quiet_ticks(case))
+    first = noise_free_ticks(case, lambda done: None)
+    np.testing.assert_array_equal(first, noise_free_ticks(case))
 
     def stop(done):
         raise RuntimeError("computed again")
 
-    np.testing.assert_array_equal(first, quiet_ticks(case, stop))
+    np.testing.assert_array_equal(first, noise_free_ticks(case, stop))
 
 
 # --- bounds

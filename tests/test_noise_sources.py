@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jitterfly as jf
-from jitterfly.longest import longest_ticks
+from jitterfly.case import longest_ticks
 from jitterfly.measured import Detours, Histogram, Measured, noisefile
 from jitterfly.noise import files, trace
 from jitterfly.noise.files import copy_name
@@ -197,7 +197,7 @@ def test_times_beyond_2_to_the_62():
     one = jf.Case(2**10, network=NETWORK, noise=[heavy], cycles=20, work="1us")
     assert longest_ticks(one) < 2**62
     jf.simulate(one, 5)
-    from jitterfly.realization import check_times
+    from jitterfly.simulate import check_times
 
     check_times(np.full((3, 2), 2**62 - 1))
     values = np.array([[1, 2], [2**62, 1], [3, 2**63 - 1]])

@@ -8,7 +8,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly import memory
-from jitterfly.simulate import check_backend
+from jitterfly.engine import check_backend
 from jitterfly.units import parse_seconds, show_ticks, to_ticks
 
 # The limits of times are tried in whole seconds, without units.

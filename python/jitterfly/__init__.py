@@ -36,7 +36,7 @@ from .algorithms import (
     TreeBarrier,
 )
 from .case import Case
-from .engine import UnusedGPUWarning
+from .engine import BackendError, UnusedGPUWarning
 from .exposure import IneffectiveNoiseWarning
 from .info import __version__, info
 from .network import Hockney, LogGOPS, Network
@@ -61,8 +61,7 @@ from .noise import (
 from .noise.files import UntrustedNoiseWarning
 from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
 from .program import row_labels
-from .result import Result
-from .simulate import BackendError, noise_intervals, noise_phases, ready_times, simulate
+from .simulate import Result, noise_intervals, noise_phases, ready_times, simulate
 from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
 from .studies import Axis, Budget, Study, load_study

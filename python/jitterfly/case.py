@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
+from .cycle import Cycle, lower_cycle
 from .fields import Given, check_choice, check_keys, shorten
-from .longest import check_longest
-from .messages import check_messages
 from .network import MOST_BYTES, Network, check_network
-from .noise import Noise, check_sources
-from .steps import COMPUTE, OBSERVE, Costs, Step
+from .noise import Congestion, Noise, check_sources, longest_work
+from .steps import ASK, ENTER, MESSAGE, Costs, Step, draws_per_cycle
 from .syntax import read_count, read_network, read_noises, read_size
-from .units import Seconds, to_ticks
+from .timeline import symmetric_timeline
+from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
 
 MOST_CYCLES = 100_000
+_MOST_DRAWS = 2**31
 OBSERVE_CHOICES = ("completion", "spread", "rounds", "rank 0")
 
 
@@ -101,8 +101,8 @@ class Case:
         put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
         to_ticks(self.work, "work")
         check_choice(self.observe, "observe", OBSERVE_CHOICES)
-        check_messages(self)
-        check_longest(self)
+        _check_messages(self)
+        _check_longest(self)
 
     @property
     def log2_ranks(self) -> int:
@@ -116,7 +116,18 @@ class Case:
 
     def cycle_steps(self) -> list[Step]:
         """The steps of one cycle, the same for each."""
-        return list(_cycle_steps(self.algorithm, self.ranks, self.message_bytes))
+        return list(self.lowered.steps)
+
+    @property
+    def lowered(self) -> Cycle:
+        """One cycle as the engine takes it, with costs in ticks; the same for each."""
+        fields = self.algorithm, self.network, self.ranks, self.message_bytes
+        return lower_cycle(*fields, self.is_routed)
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether messages share links, so that what each costs depends on the others."""
+        return any(isinstance(noise, Congestion) for noise in self.noise)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for TOML and JSON; `from_dict` makes the case again."""
@@ -165,13 +176,6 @@ class Case:
         return cls(**values)
 
 
-# Whoever checks, prices or compiles a case asks for them.
-@lru_cache(maxsize=64)
-def _cycle_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> tuple[Step, ...]:
-    collective = algorithm.steps(ranks, message_bytes)
-    return (Step(COMPUTE), *collective, Step(OBSERVE, label="end"))
-
-
 def check_case(value: Any) -> Case:
     """A case, where one is asked for."""
     _check_type(value, "case", Case, "a Case")
@@ -182,3 +186,85 @@ def check_case(value: Any) -> Case:
 def _check_type(value: Any, name: str, kind: type, words: str) -> None:
     if not isinstance(value, kind):
         raise ValueError(f"{name} must be {words}, got {shorten(value)}")
+
+
+def longest_ticks(case: Case) -> int:
+    """A bound on any time that occurs under the worst noise that is likely, in ticks."""
+    taken: dict[int, int] = {}  # a cycle asks for the same few again and again
+
+    def advance(start: int, work: int) -> int:
+        if work not in taken:
+            taken[work] = longest_work(case.noise, work)
+        return start + taken[work]
+
+    def late(transit: int, load: int) -> int:
+        delays = (noise.longest_message_delay(transit) for noise in case.noise)
+        return transit + sum(delays) + sum(noise.longest_wait(load) for noise in case.noise)
+
+    cycle = case.lowered
+    slow = cycle.costs._replace(transit=late(cycle.costs.transit, cycle.load))
+    # Also where few ranks act in a step: the more messages a rank sends and takes, the later it is.
+    messages = [
+        cost and cost._replace(transit=late(cost.transit, cycle.table.loads[i]))
+        for i, cost in zip(cycle.table.of_step, cycle.table.costs(), strict=True)
+    ]
+    work, forward = to_ticks(case.work), case.algorithm.forward_ticks()
+    asking = case.algorithm.asking(case.network)
+    line = symmetric_timeline(
+        cycle.steps, slow, work, forward, advance, messages=messages, asking=asking
+    )
+    # The end is when a rank is free; messages of forwards may still be under way, and links taken.
+    under_way = slow.transit * sum(step.kind != MESSAGE for step in cycle.steps)
+    gap = max((cost.gap for cost in messages if cost is not None), default=0)
+    end = max(line.end, line.sends, line.receives + gap)
+    return case.cycles * (end + under_way) + sum(noise.lookahead() for noise in case.noise)
+
+
+def _check_longest(case: Case) -> None:
+    """Raise ValueError for a case that may take longer than 2^62 ps."""
+    longest = longest_ticks(case)
+    if longest > LONGEST_TICKS:
+        raise ValueError(
+            f"the simulated time of a case must stay below {LONGEST_SECONDS:.3g} s (2^62 ps), "
+            f"this one may take {longest / TICKS_PER_SECOND:.3g} s: lower work, cycles, "
+            "message_bytes, or the times of network and noise"
+        )
+    for noise in case.noise:
+        noise.check_length(longest)
+
+
+def _check_messages(case: Case) -> None:
+    """Raise ValueError for messages that the network or the noise does not know, or too many."""
+    cycle = case.lowered
+    costs, sends = cycle.costs, [entry.send for entry in cycle.table.entries]
+    if sends and not any(step.kind == ENTER for step in cycle.steps):
+        costs = Costs(min(sends), 0, 0, 0)  # a forward may follow any of them
+    case.network.check_gap(case.algorithm.send_gap(case.ranks, costs))
+    for noise in case.noise:
+        noise.check(case.ranks, cycle.longest_transit)
+    if case.is_routed:
+        _check_routed(case)
+    draws = draws_per_cycle(cycle.steps)
+    if draws * case.cycles > _MOST_DRAWS:
+        raise ValueError(
+            f"cycles must be from 1 to {_MOST_DRAWS // draws} for "
+            f"{type(case.algorithm).__name__} on {case.ranks} ranks (messages of a rank are "
+            f"numbered up to 2^31), got {case.cycles}"
+        )
+
+
+def _check_routed(case: Case) -> None:
+    """Raise ValueError for messages that can not be routed over a network with other traffic."""
+    cycle = case.lowered
+    if sum(isinstance(noise, Congestion) for noise in case.noise) > 1:
+        raise ValueError("noise must hold at most one Congestion: there is one network")
+    if any(step.flags & ASK for step in cycle.steps):
+        raise ValueError(
+            "on_demand must be empty with Congestion: which questions and answers are on the "
+            "links depends on times, which depend on them"
+        )
+    if case.ranks > 1 and not any([*cycle.table.loads, cycle.load]):
+        raise ValueError(
+            "message_bytes, and the network's time per byte (beta, G), must be above 0 with "
+            "Congestion: messages that take no time on a link do not hold each other up"
+        )

@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Iterable
 
 from .case import Case
-from .messages import cost_table, hypercube_costs
 from .network import LogGOPS
 from .noise.source import Exposed, Noise
-from .steps import EXCHANGE, FORWARD, MESSAGE, Step
+from .steps import EXCHANGE, FORWARD, MESSAGE
 from .timeline import symmetric_timeline
 from .units import to_ticks
 
@@ -38,32 +37,33 @@ def _exposed(case: Case, *, trailing: bool) -> Exposed:
         total += work
         return start + work
 
-    steps = case.cycle_steps()
-    hypercube = [step for step in steps if step.kind != MESSAGE]
-    costs, algorithm = hypercube_costs(case, steps), case.algorithm
+    cycle, algorithm = case.lowered, case.algorithm
+    hypercube = [step for step in cycle.steps if step.kind != MESSAGE]
     asking = algorithm.asking(case.network)
     forward = algorithm.forward_ticks() if trailing else 0
-    symmetric_timeline(hypercube, costs, 0, forward, count, asking=asking)
+    symmetric_timeline(hypercube, cycle.costs, 0, forward, count, asking=asking)
     ways, exchanges = [0], 0
-    for step, cost in zip(steps, cost_table(case, steps).costs(), strict=True):
+    for step, cost in zip(cycle.steps, cycle.table.costs(), strict=True):
         if cost is not None:
             ways.append(cost.transit)
             exchanges += step.repeat
             total += step.repeat * (cost.send + cost.receive)
         elif step.kind in (EXCHANGE, FORWARD):
-            ways.append(case.costs.transit)
+            ways.append(cycle.costs.transit)
             exchanges += step.kind == EXCHANGE
-    remedy = _remedy(case, steps)
+    remedy = _remedy(case)
     return Exposed(to_ticks(case.work), total, max(ways), exchanges, remedy)
 
 
-def _remedy(case: Case, steps: list[Step]) -> str:
+def _remedy(case: Case) -> str:
     """What would give the CPU work in the collective of a case."""
     if case.ranks == 1:
         return "more ranks"
     if isinstance(case.network, LogGOPS):
         return "network.o (CPU time of a message)"
-    if case.message_bytes and any(step.kind == EXCHANGE or step.combine for step in steps):
+    if case.message_bytes and any(
+        step.kind == EXCHANGE or step.combine for step in case.lowered.steps
+    ):
         return "network.gamma (CPU time to combine a byte)"
     return "a LogGOPS network, whose messages take CPU time (o),"
 

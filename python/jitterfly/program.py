@@ -1,7 +1,8 @@
-"""From a case to the engine's program, and the names of what it observes."""
+"""From a case to the engine's program; which rows it observes, their names, and what they hold."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +10,20 @@ import numpy.typing as npt
 
 from .case import Case, check_case
 from .engine import core
-from .messages import cost_table, hypercube_costs, hypercube_load, message_count
-from .steps import ENTER, EXCHANGE, MessageCosts, Step, draws_per_cycle, power_below
+from .steps import (
+    ENTER,
+    EXCHANGE,
+    FORWARD,
+    MESSAGE,
+    MessageCosts,
+    Step,
+    draws_per_cycle,
+    power_below,
+)
 from .units import to_ticks
 
 _ROUND, _FLAGS, _DRAW, _ROW = range(1, 5)
+_BLOCK = 1 << 16  # realizations reduced at once
 
 
 def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
@@ -32,17 +42,17 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
         The steps of all cycles, costs in ticks, and the noise.
     """
     rows = rows_of_steps(case, every_row or case.observe == "rounds")
-    cycle_steps = case.cycle_steps()
-    table, costs = cost_table(case, cycle_steps), hypercube_costs(case, cycle_steps)
-    one = np.array([_numbers(*each) for each in zip(cycle_steps, table.of_step, strict=True)])
+    cycle = case.lowered
+    table, costs = cycle.table, cycle.costs
+    one = np.array([_numbers(*each) for each in zip(cycle.steps, table.of_step, strict=True)])
     plain = not table.entries and case.ranks == 1 << case.log2_ranks
     one = one[:, :5] if plain else one
     steps = np.tile(one.astype(np.int32), (case.cycles, 1, 1))
-    # The number of draws may be 2^31 (`check_messages`), so that the last one fits but not it.
-    cycles = np.arange(case.cycles, dtype=np.int64)[:, None]
-    steps[:, :, _DRAW] = draws_per_cycle(cycle_steps) * cycles + one[:, _ROUND]
+    # The number of draws may be 2^31 (`Case` sees to it), so that the last one fits but not it.
+    before = np.arange(case.cycles, dtype=np.int64)[:, None]
+    steps[:, :, _DRAW] = draws_per_cycle(cycle.steps) * before + one[:, _ROUND]
     steps[:, :, _ROW] = rows
-    machine: dict[str, Any] = {"load": hypercube_load(case, cycle_steps)}
+    machine: dict[str, Any] = {"load": cycle.load}
     if not plain:
         entries = {"messages": _table(table.entries), "loads": list(table.loads)}
         machine |= {"ranks": case.ranks, **entries}
@@ -77,7 +87,7 @@ def _table(entries: tuple[MessageCosts, ...]) -> npt.NDArray[np.int64]:
 
 def rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
     """The row that each step goes to, or -1; shape (cycles, steps of one cycle)."""
-    steps = case.cycle_steps()
+    steps = case.lowered.steps
     taken = np.tile(np.array(_observed(steps, every_row)), (case.cycles, 1))
     if every_row:  # later collectives start where the cycle before ended: no row of their own
         taken[1:] &= np.array([step.label != "start" for step in steps])
@@ -92,7 +102,7 @@ def ranks_of_rows(case: Case) -> npt.NDArray[np.int64]:
     """
     if case.observe == "rank 0":
         return np.ones(len(completions(case)), dtype=np.int64)
-    of_step = [_ranks_of(step, case.ranks) for step in case.cycle_steps()]
+    of_step = [_ranks_of(step, case.ranks) for step in case.lowered.steps]
     rows = rows_of_steps(case, case.observe == "rounds")
     return np.tile(np.array(of_step, dtype=np.int64), (case.cycles, 1))[rows >= 0]
 
@@ -103,12 +113,21 @@ def _ranks_of(step: Step, ranks: int) -> int:
 
 def row_count(case: Case, *, every_row: bool) -> int:
     """How many rows the engine observes, without making their names."""
-    one = sum(_observed(case.cycle_steps(), every_row))
+    one = sum(_observed(case.lowered.steps, every_row))
     return one * case.cycles - (case.cycles - 1 if every_row else 0)
 
 
-def _observed(steps: list[Step], every_row: bool) -> list[bool]:
+def _observed(steps: Sequence[Step], every_row: bool) -> list[bool]:
     return [bool(s.label) if every_row else s.redundancy is not None for s in steps]
+
+
+def message_count(step: Step, ranks: int) -> int:
+    """How many messages a step sends, redundant copies aside."""
+    if step.kind == MESSAGE and step.partners is not None:
+        return step.partners.count(ranks) * step.repeat
+    if step.kind == EXCHANGE:
+        return power_below(ranks)
+    return ranks if step.kind == FORWARD else 0
 
 
 def rank_rounds(case: Case) -> int:
@@ -117,7 +136,7 @@ def rank_rounds(case: Case) -> int:
     Forwards count; a redundant copy belongs to the exchange that it goes with, compute phases do
     not count. A cycle counts as one message of each rank at least.
     """
-    messages = sum(message_count(step, case.ranks) for step in case.cycle_steps())
+    messages = sum(message_count(step, case.ranks) for step in case.lowered.steps)
     return case.cycles * max(messages, case.ranks)
 
 
@@ -182,7 +201,7 @@ class Completion(NamedTuple):
 
 def completions(case: Case) -> list[Completion]:
     """The rows that a case observes as "completion" and "spread", in their order."""
-    redundancies = [s.redundancy for s in case.cycle_steps() if s.redundancy is not None]
+    redundancies = [s.redundancy for s in case.lowered.steps if s.redundancy is not None]
     rows = []
     for cycle in range(1, case.cycles + 1):
         for redundancy in redundancies:
@@ -190,3 +209,21 @@ def completions(case: Case) -> list[Completion]:
             parts += [f"T={redundancy}"] if len(redundancies) > 1 else []
             rows.append(Completion(", ".join(parts) or "completion", redundancy, cycle))
     return rows
+
+
+def max_min_mean(raw: npt.NDArray[np.int64], ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Latest, earliest and mean ready time from the engine's max, min, hi and lo.
+
+    The sum over the `ranks` of a row, shape (rows,), is ``hi * 2^32 + lo``; shape (realizations,
+    rows, 4) becomes (realizations, 3 * rows).
+    """
+    count, rows, _ = raw.shape
+    ticks = np.empty((count, rows, 3), dtype=np.int64)
+    ticks[:, :, :2] = raw[:, :, :2]
+    for i in range(0, count, _BLOCK):  # in blocks: the temporaries stay small
+        part = raw[i : i + _BLOCK]
+        high, rest = np.divmod(part[:, :, 2], ranks)
+        # Below 2^63 for up to 2^30 ranks: rest < ranks, and lo < ranks * 2^32. Rounds to nearest.
+        low = ((rest << 32) + part[:, :, 3] + ranks // 2) // ranks
+        ticks[i : i + _BLOCK, :, 2] = (high << 32) + low
+    return ticks.reshape(count, rows * 3)

@@ -1,39 +1,136 @@
-"""Run a case on the engine."""
+"""Run a case on the engine: many realizations, or one in detail.
+
+`simulate` gives a `Result`. `ready_times`, `noise_phases` and `noise_intervals` show what one
+realization is made of, to check this program with another.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from . import memory
+import numpy as np
+import numpy.typing as npt
+
+from . import memory, notebook, stats
 from .case import Case, check_case
 from .engine import (
-    BackendError,
     backend_named,
-    check_backend,
     check_run,
     choose_backend,
     core,
     reporting,
 )
 from .exposure import warn_of_misses
-from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
-from .program import compile_case, observation_names, ranks_of_rows, row_count
-from .quiet import quiet_observations
-from .realization import check_times, no_memory, noise_intervals, noise_phases, ready_times
-from .result import Result, max_min_mean
-from .units import from_ticks
+from .fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, summary
+from .noise import Congestion
+from .noise.source import engine_window
+from .noise_free import noise_free_observations
+from .program import compile_case, max_min_mean, observation_names, ranks_of_rows, row_count
+from .units import (
+    LONGEST_SECONDS,
+    LONGEST_TICKS,
+    Time,
+    from_ticks,
+    parse_seconds,
+    show_seconds,
+    to_ticks,
+)
 
-__all__ = [
-    "MOST_REALIZATIONS",
-    "MOST_SEED",
-    "MOST_THREADS",
-    "BackendError",
-    "check_backend",
-    "noise_intervals",
-    "noise_phases",
-    "ready_times",
-    "simulate",
-]
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What `simulate` found.
+
+    Attributes
+    ----------
+    case : Case
+    seed, first : int
+        Realization ``first + i`` of this seed is row i of the arrays.
+    backend : "cpu" or "cuda"
+        The backend that was used. Results do not depend on it.
+    observations : list of str
+        What the columns are.
+    ticks : int64 array, shape (realizations, observations)
+        Times in ticks of 1 ps. Exact, but for means over ranks, which are rounded to a tick.
+    noise_free : float64 array, shape (observations,)
+        The same without any noise, in seconds.
+    """
+
+    case: Case
+    seed: int
+    first: int
+    backend: str
+    observations: list[str]
+    ticks: npt.NDArray[np.int64]
+    noise_free: npt.NDArray[np.float64]
+
+    @cached_property
+    def samples(self) -> npt.NDArray[np.float64]:
+        """Times in seconds, float64, shape (realizations, observations)."""
+        return from_ticks(self.ticks)
+
+    def __repr__(self) -> str:
+        names = self.observations
+        shown = repr(names[0]) if len(names) == 1 else f"{names[0]!r} ... {names[-1]!r}"
+        return (
+            f"Result({summary(self.case)}, realizations={len(self.ticks)}, first={self.first}, "
+            f"observations={len(names)} ({shown}), seed={self.seed}, backend={self.backend!r})"
+        )
+
+    def column(self, observation: str) -> npt.NDArray[np.float64]:
+        """The samples of one observation, seconds, shape (realizations,)."""
+        check_choice(observation, "observation", self.observations)
+        return self.samples[:, self.observations.index(observation)]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The samples in seconds: a row for each realization, a column for each observation.
+
+        Raises
+        ------
+        ValueError
+            pandas is not installed.
+        """
+        index = range(self.first, self.first + len(self.ticks))
+        frame: pandas.DataFrame = notebook.package("pandas").DataFrame(
+            self.samples, index=index, columns=self.observations
+        )
+        frame.index.name = "realization"
+        return frame
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """A picture of how late the realizations are; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`.
+        """
+        return notebook.picture("samples", self, path=path)
+
+    def _repr_html_(self) -> str:
+        header = ["observation", "without noise", "mean", "95 % interval", "p50", "p99"]
+        rows = []
+        for name, quiet in list(zip(self.observations, self.noise_free, strict=True))[
+            : notebook.MOST_ROWS
+        ]:
+            samples = self.column(name)
+            mean = stats.mean(samples)
+            ends = (mean.value, mean.low, mean.high)
+            middle, low, high = (show_seconds(float(end)) for end in ends)
+            quantiles = [stats.quantile(samples, q).value for q in (0.5, 0.99)]
+            row = [name, show_seconds(float(quiet)), middle, f"{low} to {high}"]
+            rows.append(row + [show_seconds(float(value)) for value in quantiles])
+        count = len(self.observations) - len(rows)
+        more = f"and {count:,} more: observations" if count else ""
+        return notebook.table(repr(self), header, rows, more)
 
 
 def simulate(
@@ -147,5 +244,206 @@ def simulate_checked(
         backend=chosen,
         observations=observation_names(case),
         ticks=max_min_mean(raw, ranks_of_rows(case)) if spread else raw,
-        noise_free=from_ticks(quiet_observations(case)),
+        noise_free=from_ticks(noise_free_observations(case)),
     )
+
+
+_ABSENT = np.iinfo(np.int64).min  # the engine's mark of a rank that is not in a step
+
+
+def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[np.float64]:
+    """The ready time of every rank in every round of one realization.
+
+    Parameters
+    ----------
+    case : Case
+        What to simulate.
+    seed, realization : int
+        As in `simulate`: realization `first` + i of that seed is its row i.
+
+    Returns
+    -------
+    float64 array, shape (rows, ranks)
+        Seconds. Row 0 is the start of the first collective, then one row for each level, forward
+        step and end of cycle, as named by `row_labels`; the last one is the completion. NaN for
+        ranks beyond the largest power of two in rows of the butterfly's levels: it is among the
+        others.
+
+    Raises
+    ------
+    ValueError
+        `seed` not from 0 to 2^64 - 1, `realization` not from 0 to 2^32 - 1, not enough memory.
+
+    Warns
+    -----
+    IneffectiveNoiseWarning
+        As `simulate`.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> jf.ready_times(jf.Case(2, network=jf.Hockney("1us", 0)))
+    array([[0.e+00, 0.e+00],
+           [1.e-06, 1.e-06],
+           [1.e-06, 1.e-06]])
+    """
+    warn_of_misses(check_case(case))
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
+    memory.check_memory(needed, f"all ready times of {case.ranks} ranks", memory.available_bytes())
+    program = compile_case(case, every_row=True)
+    try:
+        raw = core.ready_times(program, seed, realization)
+    except MemoryError:
+        raise no_memory(f"all ready times of {case.ranks} ranks") from None
+    check_times(raw[None])
+    return np.where(raw == _ABSENT, np.nan, from_ticks(raw))
+
+
+def noise_phases(
+    case: Case, seed: int = 0, realization: int = 0, source: int | None = None
+) -> npt.NDArray[np.float64]:
+    """The phases of periodic noise in one realization, to check us with another program.
+
+    Parameters
+    ----------
+    case : Case
+        With a `PeriodicNoise`.
+    seed, realization : int
+        As in `ready_times`.
+    source : int, optional
+        Where the source is in ``case.noise``, from 0; needed if there are several `PeriodicNoise`.
+
+    Returns
+    -------
+    float64 array, shape (ranks,)
+        Seconds, each in [0, period).
+
+    Raises
+    ------
+    ValueError
+        The case has no `PeriodicNoise`, or `source` is none of them; `seed` or `realization` out of
+        range.
+    """
+    check_case(case)
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    number = _periodic_number(case, source)
+    memory.check_memory(
+        case.ranks * 16, f"the phases of {case.ranks} ranks", memory.available_bytes()
+    )
+    try:
+        return from_ticks(core.phases(compile_case(case), seed, realization, number))
+    except MemoryError:
+        raise no_memory(f"the phases of {case.ranks} ranks") from None
+
+
+def _periodic_number(case: Case, source: int | None) -> int:
+    """Which of the periodic sources a source of the case is, from 0."""
+    places = [i for i, noise in enumerate(case.noise) if noise.kind == "periodic"]
+    if not places:
+        raise ValueError("noise must hold a PeriodicNoise: without it there are no phases")
+    if source is None and len(places) == 1:
+        return 0
+    told = " or ".join(map(str, places))
+    if source is None:
+        raise ValueError(f"source must say which PeriodicNoise of noise is meant: {told}")
+    if check_integer(source, "source", 0, len(case.noise) - 1) not in places:
+        raise ValueError(f"source must be that of a PeriodicNoise, {told}, got {source}")
+    return places.index(source)
+
+
+def noise_intervals(
+    case: Case,
+    rank: int,
+    until: Time,
+    seed: int = 0,
+    realization: int = 0,
+    phase: Literal["communication", "compute"] = "communication",
+) -> npt.NDArray[np.float64]:
+    """When noise takes the CPU of a rank in one realization, to check us with another program.
+
+    Parameters
+    ----------
+    case : Case
+        With `PeriodicNoise`, `RenewalNoise` or `TraceNoise`; other sources, such as `Congestion`,
+        have no intervals.
+    rank : int
+        From 0.
+    until : float or str
+        Seconds. Each interval that begins before this is given whole, to its own end.
+    seed, realization : int
+        As in `ready_times`.
+    phase : "communication" or "compute"
+        The phase of the cycle: sources may act in one of them only.
+
+    Returns
+    -------
+    float64 array, shape (intervals, 2)
+        Begin and end in seconds, sorted: the union of what all sources take, from time 0 on. As
+        the intervals of sources that overlap or touch are one, there is idle time between any two
+        rows, and after the last one.
+
+    Raises
+    ------
+    ValueError
+        An argument out of range, or more intervals than there is memory for.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> noise = [jf.PeriodicNoise(period="1ms", duration="10us", phases=[0, 5e-4])]
+    >>> case = jf.Case(2, network=jf.Hockney("1us", 0, gamma="1ns"), noise=noise)
+    >>> jf.noise_intervals(case, rank=1, until="2ms")
+    array([[0.0005 , 0.00051],
+           [0.0015 , 0.00151]])
+    """
+    check_case(case)
+    rank = check_integer(rank, "rank", 0, case.ranks - 1)
+    end = to_ticks(parse_seconds(until, "until"), "until")
+    seed = check_integer(seed, "seed", 0, MOST_SEED)
+    realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+    check_choice(phase, "phase", ("communication", "compute"))
+    program, horizon = compile_case(case), end
+    while True:
+        _check_intervals(case, horizon)
+        found = core.busy(program, seed, realization, rank, horizon, phase == "compute")
+        found = found[found[:, 0] < end]
+        if not len(found) or found[-1, 1] < horizon or horizon == LONGEST_TICKS:
+            break
+        # The engine does not look beyond the horizon for what goes on when the last one ends.
+        last = int(found[-1, 1])
+        horizon = min(last + (last - end) + 1, LONGEST_TICKS)
+    return from_ticks(np.maximum(found, 0))  # what is there at time 0 may have begun before
+
+
+def _check_intervals(case: Case, until: int) -> None:
+    """Raise ValueError for more intervals up to `until` than sources or memory can hold."""
+    count = 0.0
+    for noise in case.noise:
+        if isinstance(noise, Congestion):  # of messages, at any time
+            continue
+        window = engine_window(noise.begin, noise.end)  # type: ignore[attr-defined]
+        last = min(until, window["end"])
+        noise.check_length(last)
+        count += noise.intervals_in(max(last - max(window["begin"], 0), 0))
+    what = f"about {count:.3g} intervals"
+    memory.check_memory(int(48 * count), what, memory.available_bytes())
+
+
+def check_times(ticks: npt.NDArray[np.int64]) -> None:
+    """Raise ValueError for times that the engine could not hold; axis 0: realizations."""
+    if ticks.max(initial=0) < LONGEST_TICKS:
+        return
+    beyond = (ticks >= LONGEST_TICKS).reshape(len(ticks), -1).any(axis=1)
+    raise ValueError(
+        f"the simulated time exceeded {LONGEST_SECONDS:.3g} s (2^62 ps) in "
+        f"{int(beyond.sum())} of {len(ticks)} realizations: noise has too heavy a tail, or "
+        "takes too much of the CPU; cut the tail with longest, or lower work and cycles"
+    )
+
+
+def no_memory(what: str) -> ValueError:
+    """The error for what does not fit into memory."""
+    return ValueError(f"not enough memory for {what}")

@@ -21,8 +21,7 @@ from .exposure import check_exposed, delays
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, shorten, summary
 from .network import LogGOPS, Network, check_network
 from .noise import Distribution, Noise, TraceNoise, check_sources
-from .result import Result
-from .simulate import simulate_checked
+from .simulate import Result, simulate_checked
 from .stats import Estimate
 from .syntax import read_count, read_ranks
 from .units import Seconds, Time, show_seconds, show_size

@@ -8,6 +8,7 @@ The numbers here, and those of each partner map's `code`, are those of ``cuda/pr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _SHIFT, _XOR, _TREE, _RANGE = range(4)
@@ -213,7 +214,7 @@ class MessageCosts(NamedTuple):
     gap: int
 
 
-def draws_per_cycle(steps: list[Step]) -> int:
+def draws_per_cycle(steps: Sequence[Step]) -> int:
     """How many numbers of draws a cycle of these steps takes, a multiple of 64."""
     used = max((s.round + s.repeat for s in steps if s.kind == MESSAGE), default=0)
     return DRAWS_PER_CYCLE * max(-(-used // DRAWS_PER_CYCLE), 1)

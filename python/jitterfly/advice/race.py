@@ -31,8 +31,8 @@ import numpy as np
 
 from ..case import Case
 from ..exposure import delays
+from ..noise_free import Poll, noise_free_ticks
 from ..program import completions
-from ..quiet import Poll, quiet_ticks
 from ..simulate import simulate_checked
 from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS, Step
 from ..units import from_ticks
@@ -77,7 +77,7 @@ class CandidateRuns:
 
     def find_noise_free(self, poll: Poll | None = None) -> None:
         """Find out how long it takes without noise: minutes, on very many ranks."""
-        self.noise_free = float(from_ticks(quiet_ticks(self.case, poll)[-1]))
+        self.noise_free = float(from_ticks(noise_free_ticks(self.case, poll)[-1]))
 
 
 def fitting_candidates(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from ..quiet import quiet_ticks
+from ..noise_free import noise_free_ticks
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import along, figures
 from .absences import absences
@@ -220,7 +220,7 @@ def _position(results: Results, spot: Spot) -> str:
 
 
 def _quiet(spot: Spot) -> str:
-    return show_seconds(float(quiet_ticks(spot.place.cells[0].case)[-1]) / TICKS_PER_SECOND)
+    return show_seconds(float(noise_free_ticks(spot.place.cells[0].case)[-1]) / TICKS_PER_SECOND)
 
 
 def _half(half: float) -> str:

@@ -22,8 +22,7 @@ from ..case import Case
 from ..network import LogGOPS
 from ..noise import PeriodicNoise
 from ..program import rank_rounds
-from ..realization import ready_times
-from ..simulate import simulate
+from ..simulate import ready_times, simulate
 from .measure import CPU, SEED, Contestant, calibrate, engine, measure, spread
 from .peers import DisagreementError
 

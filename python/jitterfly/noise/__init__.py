@@ -19,7 +19,7 @@ from .jitter import NetworkJitter
 from .message import MessageNoise
 from .periodic import PeriodicNoise
 from .renewal import RenewalNoise
-from .source import Noise, check_sources
+from .source import Noise, check_sources, longest_work
 from .step import StepNoise
 from .trace import TraceNoise
 
@@ -41,4 +41,5 @@ __all__ = [
     "StepNoise",
     "TraceNoise",
     "check_sources",
+    "longest_work",
 ]

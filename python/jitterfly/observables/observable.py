@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Literal
 from ..algorithms import MOST_ROUNDS
 from ..case import MOST_CYCLES, Case
 from ..fields import Component, check_choice, check_integer, check_keys, did_you_mean, shorten
+from ..noise_free import noise_free_observations
 from ..program import completions
-from ..quiet import quiet_observations
 from .measure import Column, Family, Form, Measure
 from .statistics import quantile_share
 
@@ -144,7 +144,7 @@ class Select:
 @lru_cache(maxsize=16)  # the observables of a place ask one after the other
 def _completions_of(case: Case) -> tuple[tuple[int, int, str, int, int], ...]:
     """T, cycle, name and noise-free ticks, latest and mean rank, of each completion of a case."""
-    quiet = quiet_observations(case).tolist()
+    quiet = noise_free_observations(case).tolist()
     spread = case.observe == "spread"
     latest, mean = (quiet[0::3], quiet[2::3]) if spread else (quiet, quiet)
     rows = zip(completions(case), latest, mean, strict=True)

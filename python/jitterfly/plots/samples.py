@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..result import Result
+from ..simulate import Result
 from ..slowdown import in_words
 from ..units import show_size
 from . import style, ticks

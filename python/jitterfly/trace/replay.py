@@ -19,11 +19,10 @@ import numpy.typing as npt
 from ..algorithms import Butterfly
 from ..case import Case
 from ..engine import core
-from ..messages import hypercube_load, is_routed
 from ..noise.source import engine_window, node_ranks
+from ..noise_free import noise_free_ticks
 from ..program import compile_case, row_labels
-from ..quiet import quiet_ticks
-from ..realization import ready_times
+from ..simulate import ready_times
 from ..steps import DRAWS_PER_CYCLE
 from ..units import TICKS_PER_SECOND, to_ticks
 
@@ -149,8 +148,8 @@ class DrawnNoise:
         self._steps: list[tuple[Any, int, core.Delay]] = []
         self._messages: list[tuple[Any, int, core.Delay]] = []
         self._load = 0
-        if is_routed(case):
-            self._load = hypercube_load(case, case.cycle_steps())
+        if case.is_routed:
+            self._load = case.lowered.load
             self._rows, self._loads = core.loads(self.program, seed, realization)
         numbers: Counter[str] = Counter()
         source: Any
@@ -321,7 +320,7 @@ class Replay:
 
 def noise_free(case: Case) -> int:
     """Completion without noise, ticks."""
-    return int(quiet_ticks(case)[-1])
+    return int(noise_free_ticks(case)[-1])
 
 
 def check_size(case: Case) -> None:

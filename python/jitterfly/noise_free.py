@@ -11,29 +11,29 @@ import numpy.typing as npt
 
 from .case import Case
 from .engine import core
-from .messages import cost_table, hypercube_costs
-from .program import compile_case, ranks_of_rows, rows_of_steps
-from .result import max_min_mean
-from .steps import Step
+from .program import compile_case, max_min_mean, ranks_of_rows, rows_of_steps
 from .timeline import NEVER, is_symmetric, symmetric_timeline
 from .units import to_ticks
 
 Poll = Callable[[int], object]
 """Called now and then, a few times a second; what it raises ends the computation."""
 
+_MOST_KEPT = 1024
+_kept: dict[Case, npt.NDArray[np.int64]] = {}  # the oldest first
 
-def quiet_ticks(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]:
+
+def noise_free_ticks(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]:
     """Noise-free time of the last rank in each row that the case observes, in ticks.
 
     Rank 0's where the case observes that alone. Shape (rows,). On very many ranks that are not
     alike this takes minutes: `poll` can end it.
     """
-    return _quiet(_without_noise(case), _Polled(poll))[:, 0]
+    return _max_min_mean(_without_noise(case), poll)[:, 0]
 
 
-def quiet_observations(case: Case) -> npt.NDArray[np.int64]:
+def noise_free_observations(case: Case) -> npt.NDArray[np.int64]:
     """The same for each column of `Result.ticks`: latest, earliest and mean where they are."""
-    found = _quiet(_without_noise(case), _Polled(None))
+    found = _max_min_mean(_without_noise(case))
     return found.ravel() if case.observe in ("spread", "rounds") else found[:, 0]
 
 
@@ -46,28 +46,18 @@ def _without_noise(case: Case) -> Case:
     return quiet
 
 
-class _Polled:
-    """A `Poll`, or None. All are equal: what is kept of a case does not depend on who asked."""
-
-    def __init__(self, call: Poll | None):
-        self.call = call
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Polled)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=1024)
-def _quiet(case: Case, poll: _Polled) -> npt.NDArray[np.int64]:
-    """Latest, earliest and mean of each row; shape (rows, 3)."""
-    steps = case.cycle_steps()
-    if is_symmetric(steps, case.ranks, case.algorithm.forward_ticks()):
-        found = np.repeat(_symmetric(case, steps)[:, None], 3, axis=1)
-    else:
-        found = _simulated(case, poll.call)
-    found.setflags(write=False)
+def _max_min_mean(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]:
+    """Latest, earliest and mean of each row of a case without noise; shape (rows, 3). Kept."""
+    found = _kept.get(case)
+    if found is None:
+        if is_symmetric(case.lowered.steps, case.ranks, case.algorithm.forward_ticks()):
+            found = np.repeat(_symmetric(case)[:, None], 3, axis=1)
+        else:
+            found = _simulated(case, poll)
+        found.setflags(write=False)
+        if len(_kept) >= _MOST_KEPT:
+            _kept.pop(next(iter(_kept)), None)
+        _kept[case] = found
     return found
 
 
@@ -80,17 +70,18 @@ def _simulated(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
     return max_min_mean(raw, ranks_of_rows(case)).reshape(-1, 3)
 
 
-def _symmetric(case: Case, steps: list[Step]) -> npt.NDArray[np.int64]:
+def _symmetric(case: Case) -> npt.NDArray[np.int64]:
     """One rank stands for all. Cycles differ until its links are found as in the one before."""
     rows = rows_of_steps(case, case.observe == "rounds") >= 0
-    costs, messages = hypercube_costs(case, steps), cost_table(case, steps).costs()
+    cycle = case.lowered
+    messages = cycle.table.costs()
     work, forward = to_ticks(case.work), case.algorithm.forward_ticks()
     asking = case.algorithm.asking(case.network)
     found: list[npt.NDArray[np.int64]] = []
     begin, links, known = 0, (0, NEVER), False
     while len(found) < case.cycles and not known:
         line = symmetric_timeline(
-            steps, costs, work, forward, messages=messages, asking=asking, links=links
+            cycle.steps, cycle.costs, work, forward, messages=messages, asking=asking, links=links
         )
         found.append(begin + np.array(line.ready, dtype=np.int64))
         begin += line.end
