@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "limits/rates.h"
-#include "limits/stepping.h"
 
 namespace py = pybind11;
 

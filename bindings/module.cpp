@@ -10,7 +10,7 @@
 #include "build_info.h"
 #include "congestion.h"
 #include "congestion/loads.h"
-#include "engine.h"
+#include "core/engine.h"
 #include "limits.h"
 #include "noise.h"
 #include "peers/event_driven.h"

@@ -4,7 +4,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include "host_program.h"
+#include "core/host_program.h"
 
 namespace jf {
 

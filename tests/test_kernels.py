@@ -207,7 +207,7 @@ class Run:
 def build(folder, cuda, name="kernels", ptx="absent.cpp"):
     """A program of tests/emulation; with machine.cpp it also runs PTX (test_ptx.py)."""
     program = folder / name
-    host = ["host_program.cpp", "host_noise.cpp", "noise/host_delay.cpp", "noise/host_guide.cpp",
+    host = ["core/host_program.cpp", "noise/host_noise.cpp", "noise/host_delay.cpp",
             "congestion/loads.cpp", "congestion/program.cpp",
             "congestion/vector_isa.cpp"]  # fmt: skip
     source = [f"-I{SOURCE}", f"-I{cuda}", str(SOURCE / f"{name}.cpp"), str(PTX / ptx)]
@@ -479,7 +479,7 @@ OTHERS = {
     ),
 }
 WATCHED = {
-    '#include "step_delay.h"\n': '#include "watch.h"\n',
+    '#include "noise/step_delay.h"\n': '#include "watch.h"\n',
     "rank * cursors_per_rank;\n": "if (interval_count > 0) jf_emu::watch.touch(mine);\n",
 }
 

@@ -175,18 +175,18 @@ def test_a_billion_ranks_under_every_kernel(plans):
 
 def errors():
     """Names, and what to replace where by what, `REMOVED` being the number of the error."""
-    tile, kernel_, host, noise = ("gpu/lean_tile.cuh", "gpu/lean_kernel.cuh", "gpu/lean.h",
-                                  "noise/periodic.h")  # fmt: skip
+    kernel_, host, noise = "gpu/lean_kernel.cuh", "gpu/lean.h", "noise/periodic.h"
+    moves = f"{BARRIER}\n    set_window(start);"
     off = "(removed == REMOVED ? 1 : 0)"
     return {
-        "the barrier of a window": (tile, BARRIER, f"if (removed != REMOVED) {BARRIER}"),
+        "the barrier of a window": (kernel_, moves, f"if (removed != REMOVED) {moves}"),
         "work that ends a tick after noise begins": (
-            tile,
+            kernel_,
             "((time[e] > next[e]) | ...)",
             f"((time[e] > next[e] + {off}) | ...)",
         ),
         "the swizzle": (
-            tile,
+            kernel_,
             "(index ^ (index >> kBits & 31))",
             "(removed == REMOVED ? index | (index >> kBits & 31) : index ^ (index >> kBits & 31))",
         ),
@@ -223,7 +223,7 @@ def errors():
             " : tile.narrow(noise.template scaled<Tick>(u)))",
         ),
         "the send after what is observed": (
-            "gpu/lean_pass.h",
+            "gpu/lean.h",
             "(step.row < 0 || send == 0)",
             "(step.row < 0 || send == 0 || removed == REMOVED)",
         ),
@@ -253,7 +253,7 @@ def wrong_kernels(tmp_path_factory):
     shutil.copytree(CUDA, copy)
     for number, (name, old, new) in enumerate(errors().values()):
         change(copy, name, old, new.replace("REMOVED", str(number)))
-    include = '#include "../philox.h"\n'
+    include = '#include "core/philox.h"\n'
     change(copy, "noise/periodic.h", include, f'{include}#include "removed.h"\n')
     change(copy, "gpu/lean.h", "latest.ticks() < kRelativeEnd", "latest.ticks() < relative_end()")
     return build(folder, copy)

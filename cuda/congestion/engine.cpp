@@ -1,5 +1,5 @@
 // Threads over realizations on the CPU.
-#include "../engine.h"
+#include "core/engine.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,8 +10,8 @@
 #include <system_error>
 #include <thread>
 
-#include "../cpu/tile_runner.h"
-#include "realize.h"
+#include "congestion/realize.h"
+#include "cpu/instruction_sets.h"
 
 namespace jf::congestion {
 

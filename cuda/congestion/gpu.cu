@@ -1,7 +1,7 @@
 // The CUDA engine for congestion: the device behind run.cuh.
-#include "../engine.h"
-#include "../gpu/device.h"
-#include "run.cuh"
+#include "congestion/run.cuh"
+#include "core/engine.h"
+#include "gpu/device.h"
 
 namespace jf::congestion::gpu {
 

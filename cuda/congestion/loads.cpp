@@ -1,4 +1,4 @@
-#include "loads.h"
+#include "congestion/loads.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "../partners.h"
-#include "realize.h"
+#include "congestion/realize.h"
+#include "core/partners.h"
 
 namespace jf::congestion {
 namespace {

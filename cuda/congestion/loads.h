@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "../host_program.h"
-#include "program.h"
+#include "congestion/program.h"
+#include "core/host_program.h"
 
 namespace jf::congestion {
 

@@ -6,7 +6,7 @@
 // shuffle, of fewer operations, is one chain of dependent steps.
 #pragma once
 
-#include "../philox.h"
+#include "core/philox.h"
 
 namespace jf::congestion {
 

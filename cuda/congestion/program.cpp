@@ -1,4 +1,4 @@
-#include "program.h"
+#include "congestion/program.h"
 
 #include <algorithm>
 #include <limits>

@@ -2,7 +2,7 @@
 // forwarding tables elsewhere. Every router numbers its counters itself.
 #pragma once
 
-#include "orders.h"
+#include "congestion/orders.h"
 
 namespace jf::congestion {
 

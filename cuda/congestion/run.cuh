@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "../gpu/arena.h"
-#include "../host_program.h"  // Cancelled
-#include "kernel.cuh"
+#include "congestion/kernel.cuh"
+#include "core/host_program.h"  // Cancelled
+#include "gpu/resources.h"
 
 namespace jf::congestion::gpu {
 

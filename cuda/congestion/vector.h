@@ -1,7 +1,7 @@
 // The loops of a realization that gain from wide registers, compiled once per instruction set.
 #pragma once
 
-#include "routes.h"
+#include "congestion/routes.h"
 
 namespace jf::congestion {
 

@@ -1,6 +1,6 @@
 // Compiled once per instruction set, with JF_ISA naming it. As in cpu/tiles_isa.cpp, only functions
 // that are always inlined are called from here.
-#include "vector.h"
+#include "congestion/vector.h"
 
 #define JF_PASTE(a, b) a##b
 #define JF_NAME(a, b) JF_PASTE(a, b)

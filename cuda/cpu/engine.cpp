@@ -1,6 +1,6 @@
 // The CPU engine: threads over realizations while there are enough of them and each fits a share
 // of memory, else all threads on the tiles of one realization.
-#include "../engine.h"
+#include "core/engine.h"
 
 #include <unistd.h>
 
@@ -17,10 +17,10 @@
 #include <system_error>
 #include <thread>
 
-#include "memory.h"
-#include "message_job.h"
-#include "segment_run.h"
-#include "tile_runner.h"
+#include "cpu/instruction_sets.h"
+#include "cpu/jobs.h"
+#include "cpu/memory.h"
+#include "cpu/plain.h"
 
 namespace jf::cpu {
 namespace {

@@ -1,18 +1,222 @@
-// The memory that the CPU engine holds: for each thread, and for each realization that is in work.
+// The memory of the CPU engine: how much a program needs, where it comes from, and what lies where.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
 #include <vector>
 
-#include "../congestion/loads.h"
-#include "../host_program.h"
-#include "../segment.h"
-#include "buffer.h"
-#include "message_job.h"
-#include "sizes.h"
-#include "tile_job.h"
+#include "congestion/loads.h"
+#include "core/host_program.h"
+#include "core/segment.h"
+#include "cpu/jobs.h"
 
 namespace jf::cpu {
+
+// --- Arrays of the CPU engine.
+
+// Freed blocks for who asks next. A system gives out memory page by page at the first touch, and
+// clears it; a virtual machine may have to fetch it from its host. At millions of ranks that can
+// take longer than a realization.
+class KeptMemory {
+ public:
+  static constexpr std::size_t kPage = std::size_t{1} << 21;  // a large one, and the smallest block
+  static constexpr std::size_t kMost = std::size_t{1} << 27;  // bytes kept
+
+  // Of the whole process. Never destroyed: threads may still run when it ends.
+  static KeptMemory& instance() {
+    static auto* const kept = new KeptMemory;
+    return *kept;
+  }
+
+  KeptMemory() { blocks_.reserve(kMost / kPage); }  // who frees must not need memory
+
+  // A block of at least so many bytes, which is set to how many it has; or null.
+  void* take(std::size_t& bytes) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);  // see give()
+    if (!lock.owns_lock()) return nullptr;
+    auto best = blocks_.end();
+    for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
+      const bool fits = block->bytes >= bytes && block->bytes <= 2 * bytes;
+      if (fits && (best == blocks_.end() || block->bytes < best->bytes)) best = block;
+    }
+    if (best == blocks_.end()) return nullptr;
+    const Block found = *best;
+    blocks_.erase(best);
+    held_ -= found.bytes;
+    bytes = found.bytes;
+    return found.at;
+  }
+
+  // Returns false if there is no room, or another thread is at it: maybe one that this process,
+  // a fork, does not have, so nobody waits.
+  bool give(void* at, std::size_t bytes) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || held_ + bytes > kMost) return false;
+    blocks_.push_back({at, bytes});
+    held_ += bytes;
+    return true;
+  }
+
+  // For who finds no memory.
+  void release() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    for (const Block& block : blocks_) ::operator delete[](block.at, std::align_val_t{kPage});
+    blocks_.clear();
+    held_ = 0;
+  }
+
+ private:
+  struct Block {
+    void* at;
+    std::size_t bytes;
+  };
+
+  std::mutex mutex_;
+  std::vector<Block> blocks_;
+  std::size_t held_ = 0;
+};
+
+// A sanitizer is to see every use of what was freed, or never written.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kKeepMemory = false;
+#else
+constexpr bool kKeepMemory = true;
+#endif
+
+struct FreeBuffer {
+  std::size_t bytes = 0;  // of a block that may be kept, or 0
+
+  void operator()(void* p) const {
+    if (bytes == 0)
+      ::operator delete[](p, std::align_val_t{64});
+    else if (!kKeepMemory || !KeptMemory::instance().give(p, bytes))
+      ::operator delete[](p, std::align_val_t{KeptMemory::kPage});
+  }
+};
+template <class T>
+using Buffer = std::unique_ptr<T[], FreeBuffer>;
+
+inline void* new_pages(std::size_t bytes) {
+  try {
+    return ::operator new[](bytes, std::align_val_t{KeptMemory::kPage});
+  } catch (const std::bad_alloc&) {
+    KeptMemory::instance().release();
+    return ::operator new[](bytes, std::align_val_t{KeptMemory::kPage});
+  }
+}
+
+// Not initialized. Large ones on large pages where the system has them: passes jump through memory,
+// and the first touch of a page costs more than what is computed in it.
+template <class T>
+Buffer<T> allocate(std::int64_t count) {
+  auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+  if (bytes < KeptMemory::kPage)
+    return Buffer<T>(static_cast<T*>(::operator new[](bytes, std::align_val_t{64})), {});
+  void* p = kKeepMemory ? KeptMemory::instance().take(bytes) : nullptr;
+  if (p == nullptr) {
+    p = new_pages(bytes);
+#if defined(MADV_HUGEPAGE)
+    madvise(p, bytes, MADV_HUGEPAGE);  // only advice: it may be refused
+#endif
+  }
+  return Buffer<T>(static_cast<T*>(p), {bytes});
+}
+
+// --- How much memory a program needs, by the passes that it is done in.
+
+// How much of everything one realization needs.
+struct Sizes {
+  // Ticks between passes: of one realization, and a second one of each rank, for which there is
+  // room in a segment's memory, or behind the first ones.
+  std::int64_t memory = 0, second = 0, second_behind = 0;
+  std::int64_t tile = 0;            // ranks of the largest tile
+  std::int64_t segment = 0;         // ranks of the largest segment
+  std::int64_t segment_copies = 0;  // ticks for its copies
+  std::int64_t panels = 0;          // bytes of the largest segment in panels, instead of these
+  std::int64_t drawn = 0;           // words for delays that are drawn beforehand
+  std::int64_t cursors = 0;         // in the intervals of noise, of all ranks
+  // Ticks of a message pass, and whether those of links, of forwards and of shifts are among them.
+  std::int64_t message = 0;
+  std::int64_t message_block = 0;  // and besides, for all realizations side by side
+  bool links = false, forwards = false, shifts = false;
+  bool busy = false;
+  std::int64_t loads = 0;  // bytes, see LoadState
+
+  // What lies between arrays of a tile, in ticks: else the same ranks of all of them, and of blocks
+  // with partners far apart, would compete for one set of a cache.
+  static constexpr std::int64_t kPad = 21 * 8;
+
+  std::int64_t tile_ticks() const {
+    return tile * (busy ? 3 : 2) + 2 * kPad + (1 + kDrawnKinds) * drawn;
+  }
+  std::int64_t tile_bytes() const { return 8 * tile_ticks(); }
+  // Rounded so that the next segment's ticks are aligned.
+  std::int64_t segment_bytes() const {
+    return (std::max(swept_bytes(segment, segment_copies), panels) + 63) / 64 * 64;
+  }
+  // Of `lanes` realizations that are worked on side by side.
+  std::int64_t state_bytes(std::int64_t segments, std::int64_t lanes) const {
+    return lanes * (8 * (memory + second_behind + message) + cursor_bytes() + loads) +
+           8 * (message_block + lane_cursor_ticks(lanes)) + arena_bytes(segments);
+  }
+  std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
+  // Of a CursorOf a register for each cursor, which message passes use.
+  std::int64_t lane_cursor_ticks(std::int64_t lanes) const {
+    return lanes > 1 ? lanes * cursors * 5 : 0;
+  }
+  // `second` is for times between two forwards, when no segment is in work: they share memory.
+  std::int64_t arena_bytes(std::int64_t segments) const {
+    return std::max(8 * second, segments * segment_bytes());
+  }
+};
+
+inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<Pass>& passes) {
+  Sizes s;
+  s.busy = p.has_busy();
+  if (p.loads != nullptr) s.loads = p.loads->bytes();
+  if (!p.delays.empty() || p.delays_messages()) s.drawn = kDrawnSteps * kDrawnRanks;
+  if (p.sources_needed() || std::any_of(passes.begin(), passes.end(),
+                                        [](const Pass& pass) { return pass.kind == kSegmentPass; }))
+    s.cursors = p.cursors_per_rank() * p.ranks();
+  if (passes.size() > 1) {
+    s.memory = p.ranks();
+    if (p.costs.forward > 0) (p.has_message_passes() ? s.second_behind : s.second) = p.ranks();
+  }
+  if (p.has_message_passes()) {
+    s.links = p.links_matter();
+    s.forwards = p.costs.forward > 0;
+    s.shifts = std::any_of(p.steps.begin(), p.steps.end(), [](const Step& step) {
+      return step.kind == kMessage && step.map == kShift;
+    });
+    const std::int64_t arrays = 3 + 2 * s.links + s.forwards + s.shifts;
+    s.message = arrays * p.ranks();
+    s.message_block = arrays * kMessageBlock;
+  }
+  for (const Pass& pass : passes) {
+    if (pass.kind == kMessagePass) continue;
+    const std::int64_t size = pass.map.size();
+    if (pass.kind == kTilePass) {
+      s.tile = std::max<std::int64_t>({s.tile, size, kMaxLanes});
+    } else {
+      const std::int64_t copies = copies_in(p.steps.data(), pass.begin, pass.end) *
+                                  static_cast<std::int64_t>(p.mirrors.size());
+      s.segment = std::max(s.segment, size);
+      s.segment_copies = std::max(s.segment_copies, copies * size);
+      s.panels = std::max(s.panels, panel_bytes(view, pass));
+    }
+  }
+  return s;
+}
+
+// --- The memory that the CPU engine holds: for each thread, and for each realization that is in
+// work.
 
 // Memory of one thread.
 struct Scratch {

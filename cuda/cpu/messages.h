@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "message_job.h"
+#include "cpu/jobs.h"
 
 namespace jf {
 namespace {

@@ -1,12 +1,10 @@
 // The message passes, compiled once per instruction set: see tiles_isa.cpp.
 
-// First: built-in vector types have no namespace, so templates only see overloads for them that
-// are declared before.
-// clang-format off
-#include "simd.h"
-#include "simd_random.h"
-// clang-format on
-#include "messages.h"
+// First: templates see only those overloads for registers, which have no namespace, that are
+// declared before them.
+#include "cpu/simd_philox.h"
+
+#include "cpu/messages.h"
 
 #define JF_PASTE(a, b) a##b
 #define JF_NAME(a, b) JF_PASTE(a, b)

@@ -1,14 +1,19 @@
-// One tile through the steps of a pass, rank by rank and step by step: no registers of ranks, no
-// blocks, no short cuts. What every faster way through a tile has to agree with, to the tick;
-// JITTERFLY_ISA=plain chooses it.
+// Tiles, segments and messages rank by rank: what every faster way has to agree with, to the tick.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <vector>
 
-#include "../segment.h"
-#include "tile_job.h"
+#include "core/segment.h"
+#include "cpu/jobs.h"
+#include "cpu/messages.h"
 
 namespace jf::cpu {
+
+// --- One tile through the steps of a pass, rank by rank and step by step: no registers of ranks,
+// no blocks, no short cuts. What every faster way through a tile has to agree with, to the tick;
+// JITTERFLY_ISA=plain chooses it.
 
 template <class Noise, class Network>
 class PlainTile {
@@ -137,6 +142,60 @@ inline void run_tile_plain(const TileJob& job, const TileScratch&) {
                       [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
                         PlainTile<Noise, Network>(job, noise, network).run();
                       });
+}
+
+// --- One segment (segment.h) to its fixed point, on one thread, rank by rank. That is how segments
+// are done that have no panels (panels.h), or whose panels gave up; the others have to agree with
+// it, to the tick.
+
+// Sweeps all levels once. Returns whether a guess changed; gives up soon after `stop` is set.
+template <class Noise, class Network, class See>
+bool sweep_all(const Segment<Noise, Network>& segment, const Tick* memory,
+               const std::atomic<bool>& stop, See&& see) {
+  // Groups between looks at `stop`: about a millisecond.
+  constexpr std::int64_t kPatience = 1 << 14;
+  bool changed = false;
+  for (std::int64_t x = 0; x < segment.size(); ++x) segment.load(x, memory[segment.rank_of(x)]);
+  for (int i = segment.pass.begin; i < segment.pass.end; ++i) {
+    for (std::int64_t g = 0, n = segment.groups(i); g < n; ++g) {
+      changed |= segment.sweep(i, g, see);
+      if (g % kPatience == 0 && stop.load(std::memory_order_relaxed)) return false;
+    }
+  }
+  return changed;
+}
+
+inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
+                        const std::atomic<bool>& stop) {
+  with_noise(
+      *job.program, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+        const ProgramView& p = *job.program;
+        const Noise bound = bind(noise, job.realization, job.cursors);
+        const Segment<Noise, Network> segment{
+            p, *job.pass, bound, network, job.realization, job.pass->map.base(job.tile), scratch};
+        const std::int64_t size = segment.size();
+        bool observed = false;
+        for (int i = job.pass->begin; i < job.pass->end; ++i) observed |= p.steps[i].row >= 0;
+        std::fill(scratch.copies, scratch.copies + segment.guesses(), kNever);
+        while (sweep_all(segment, job.memory, stop, [](int, std::int64_t, Tick) {})) {
+        }
+        if (observed) {
+          sweep_all(segment, job.memory, stop, [&](int row, std::int64_t rank, Tick t) {
+            if (row < 0) return;
+            if (!p.one_rank || rank == 0) job.observations[row].see(t);
+            if (job.capture != nullptr) job.capture[row * p.ranks + rank] = t;
+          });
+        }
+        for (std::int64_t x = 0; x < size; ++x) job.memory[segment.rank_of(x)] = segment.store(x);
+      });
+}
+
+// --- A message pass of one realization, without registers: of a huge machine, of which several do
+// not fit into memory, and what the compilations for registers have to agree with, to the tick.
+// JITTERFLY_ISA=plain chooses it.
+
+inline void run_messages_plain(const MessageJob& job) {
+  run_messages<Tick>(job, job.first, job.program->seed);
 }
 
 }  // namespace jf::cpu

@@ -1,5 +1,5 @@
 // Segments in panels, compiled once per instruction set: see tiles_isa.cpp.
-#include "panels.h"
+#include "cpu/panels.h"
 
 #define JF_PASTE(a, b) a##b
 #define JF_NAME(a, b) JF_PASTE(a, b)

@@ -2,7 +2,7 @@
 // a template over Tick and Lanes, so nothing of it is written here.
 #pragma once
 
-#include "../philox.h"
+#include "core/philox.h"
 
 #if defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>

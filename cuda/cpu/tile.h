@@ -3,19 +3,350 @@
 
 #include <algorithm>
 
-#include "block.h"
-#include "observer.h"
-#include "tile_draws.h"
-#include "tile_state.h"
-// clang-format off
-#include "../segment.h"
-#include "tile_job.h"
-// clang-format on
+// First: templates see only those overloads for registers, which have no namespace, that are
+// declared before them.
+#include "cpu/simd_philox.h"
+
+#include "core/segment.h"
+#include "core/steps.h"
+#include "cpu/block.h"
+#include "cpu/drawn_delays.h"
+#include "cpu/jobs.h"
 
 namespace jf {
-
-// Without a name outside its compilation: else the linker would keep one instruction set's for all.
 namespace {
+
+// --- Observations of the ranks of a tile, a register at a time.
+
+// Of one row: what has been seen, lane by lane.
+struct Seen {
+  Lanes max, min, hi, lo;
+};
+constexpr Seen kNothing = {Lanes{} + INT64_MIN, Lanes{} + INT64_MAX, Lanes{}, Lanes{}};
+
+class Observer {
+ public:
+  explicit Observer(const TileJob& job)
+      : job_(job),
+        map_(job.pass->map),
+        base_(map_.base(job.tile)),
+        ranks_(map_.size()),
+        one_rank_(job.program->one_rank != 0),
+        only_max_(!job.full_statistics && job.capture == nullptr && !one_rank_) {}
+
+  bool observes(const Step& step) const { return step.row >= 0 && !(one_rank_ && base_ != 0); }
+
+  JF_HD void see(int row, std::int64_t x, Lanes t, Seen& seen) const {
+    if (one_rank_ && x != 0) return;
+    seen.max = later(seen.max, t);
+    if (job_.full_statistics) {
+      seen.min = earlier(seen.min, t);
+      seen.hi += t >> 32;
+      seen.lo += t & 0xffffffff;
+    }
+    if (job_.capture != nullptr) {
+      Tick* ticks = job_.capture + row * job_.program->ranks;
+      for (int k = 0; k < kLanes && k < ranks_; ++k) ticks[base_ + map_.offset(x) + k] = t[k];
+    }
+  }
+
+  // The same of registers that are `apart`.
+  template <int kCount>
+  JF_HD void see(int row, std::int64_t x, std::int64_t apart, const Lanes (&ready)[kCount],
+                 Seen& seen) const {
+    if (__builtin_expect(only_max_, 1)) {
+      Lanes most = ready[0];
+      for (int k = 1; k < kCount; ++k) most = later(most, ready[k]);
+      seen.max = later(seen.max, most);
+    } else {
+      Lanes copy[kCount];  // only a copy leaves the registers
+      for (int k = 0; k < kCount; ++k) copy[k] = ready[k];
+      see_each(row, x, apart, kCount, copy, seen);
+    }
+  }
+
+  // Adds what was seen of a row to the observations.
+  void note(int row, const Seen& seen) const { job_.observations[row].merge(reduce(seen)); }
+
+ private:
+  __attribute__((noinline)) void see_each(int row, std::int64_t x, std::int64_t apart, int count,
+                                          const Lanes* ready, Seen& seen) const {
+    for (int k = 0; k < count; ++k) see(row, x + k * apart, ready[k], seen);
+  }
+
+  Observation reduce(const Seen& seen) const {
+    // With fewer ranks_ than lanes the other lanes repeat them.
+    Observation o = Observation::nothing();
+    for (int k = 0; k < kLanes && k < (one_rank_ ? 1 : ranks_); ++k)
+      o.merge({seen.max[k], seen.min[k], seen.hi[k], seen.lo[k]});
+    return o;
+  }
+
+  const TileJob& job_;
+  const TileMap map_;
+  const std::int64_t base_, ranks_;
+  const bool one_rank_, only_max_;
+};
+
+// --- The ranks of a tile: where their times are, and how these come from and go to memory between
+// passes.
+
+template <class Noise, bool kBusy>
+struct TileState {
+  const TileJob& job;
+  const ProgramView& p;
+  const TileMap map;
+  const TileScratch& scratch;
+  const std::int64_t base, ranks;
+  const std::int64_t size;  // ranks, or the lanes of a register if that is more
+  Noise noise;
+
+  TileState(const TileJob& job, const TileScratch& scratch, const Noise& noise)
+      : job(job),
+        p(*job.program),
+        map(job.pass->map),
+        scratch(scratch),
+        base(map.base(job.tile)),
+        ranks(map.size()),
+        size(std::max<std::int64_t>(ranks, kLanes)),
+        noise(bind(noise, job.realization, job.cursors)) {}
+
+  JF_HD Lanes rank(std::int64_t x) const { return TileRanks{map, base, ranks}(x); }
+
+  JF_HD Lanes read(const Tick* memory, std::int64_t x) const {
+    Lanes v{};
+    if (ranks >= kLanes)
+      __builtin_memcpy(&v, memory + base + map.offset(x), sizeof v);
+    else
+      __builtin_memcpy(&v, memory + base, static_cast<std::size_t>(ranks) * sizeof(Tick));
+    return v;
+  }
+  JF_HD void write(Tick* memory, std::int64_t x, Lanes v) const {
+    if (ranks >= kLanes)
+      __builtin_memcpy(memory + base + map.offset(x), &v, sizeof v);
+    else
+      __builtin_memcpy(memory + base, &v, static_cast<std::size_t>(ranks) * sizeof(Tick));
+  }
+
+  // Without the ranks, which only noise asks for.
+  JF_HD Clock<Lanes> get(std::int64_t x) const {
+    const Lanes sent = load(scratch.sent + x);
+    return {sent, kBusy ? load(scratch.busy + x) : sent, next(x), Lanes{}};
+  }
+
+  JF_HD void put(std::int64_t x, const Clock<Lanes>& c) const {
+    store(scratch.sent + x, c.sent);
+    if (kBusy) store(scratch.busy + x, c.busy);
+    if (is_timed<Noise>) store(scratch.next + x, c.next);
+  }
+  JF_HD Lanes next(std::int64_t x) const {
+    return is_timed<Noise> ? load(scratch.next + x) : Lanes{};
+  }
+
+  // Phases are drawn again in each pass: cheaper than keeping them in memory.
+  void draw_noise(std::int64_t from, std::int64_t to) {
+    if (!is_timed<Noise>) return;
+    if constexpr (is_general<Noise>) {
+      const RoundKeys keys(p.seed);
+      const TileRanks rank_of{map, base, ranks};
+      FirstIntervals{keys, noise, rank_of, from, to, scratch.next}.find();
+      return;
+    }
+    std::int64_t x = from;
+    if constexpr (std::is_same_v<Noise, Periodic>) {
+      if (noise.drawn_alone() && to - from >= 2 * kLanes && map.low_bits > kLaneBits) {
+        const RoundKeys keys(p.seed);
+        for (; x < to; x += 2 * kLanes) {
+          const auto u = only_uniform64(keys, kPhase, base + map.offset(x), job.realization);
+          store(scratch.next + x, noise.first(noise.template scaled<Lanes>(u.even)));
+          store(scratch.next + x + kLanes, noise.first(noise.template scaled<Lanes>(u.odd)));
+        }
+      }
+    }
+    for (; x < to; x += kLanes)
+      store(scratch.next + x, begin_noise(noise, p.seed, job.realization, rank(x)));
+  }
+
+  // The same as the pass before left it, or at time 0.
+  JF_HD Clock<Lanes> before(std::int64_t x) const {
+    Clock<Lanes> c{Lanes{}, Lanes{}, next(x), Lanes{}};
+    if (!job.pass->load) return c;
+    const Lanes packed = read(job.memory, x);
+    c.sent = c.busy = packed & ~kCopyBit;
+    seek(noise, c.next, c.sent, false);
+    if (!kBusy) return c;
+    if (job.pass->busy_in) {
+      c.busy = read(job.second, x);
+    } else if (any_greater(Lanes{}, packed)) {
+      Clock<Lanes> copied = c;
+      copied.busy =
+          communicate(noise, copied.next, c.sent, p.costs.send * job.pass->copies, rank(x));
+      c.busy = select(packed < 0, copied.busy, c.busy);
+      c.next = select(packed < 0, copied.next, c.next);
+    }
+    return c;
+  }
+
+  void leave(std::int64_t from, std::int64_t to) const {
+    for (std::int64_t x = from; x < to; x += kLanes) {
+      const Clock<Lanes> c = get(x);
+      Lanes packed = c.sent;
+      if (kBusy && job.pass->busy_out)
+        write(job.second, x, c.busy);
+      else if (kBusy)
+        packed |= (c.busy != c.sent) & kCopyBit;
+      write(job.memory, x, packed);
+    }
+  }
+};
+
+// --- Which steps of a tile have their delays drawn together, and where the blocks find these.
+
+inline bool has_partner(const Step& step) {
+  return step.kind == kExchange || step.kind == kForward;
+}
+
+// `noise` and `network`, which a TileRun owns, are told to leave to this what it draws.
+template <class Noise, class Network>
+class TileDraws {
+ public:
+  static constexpr bool kDrawn = is_general<Noise> || Network::on;
+
+  bool any = false;  // is there anything to draw
+  int until = 0;     // delays of steps before this one have been drawn for the part in work
+
+  TileDraws(const TileJob& job, const TileScratch& scratch, Noise& noise, Network& network)
+      : job_(job), p_(*job.program), s_(scratch), noise_(noise), network_(network), keys_(p_.seed) {
+    if constexpr (is_general<Noise>) {
+      noise.prepared = true;
+      sends_alone_ = !Network::on && (noise.roles >> kReceiveRole & 1) == 0;
+      noise.roles = noise.windows | (noise.roles & 1 << kComputeRole);
+      any = noise.step_count > 0;
+      never_quiet_ = (noise.windows & ~(1 << kComputeRole)) != 0;
+    }
+    if constexpr (Network::on) {
+      network.prepared = true;
+      any = true;
+    }
+  }
+
+  int local_bit(int i) const { return job_.pass->map.local_bit(p_.steps[i].round); }
+
+  bool continue_each_other(int i) const {
+    const Step &a = p_.steps[i], &b = p_.steps[i + 1];
+    return a.kind == b.kind && (a.flags & kMirrored) == (b.flags & kMirrored) &&
+           local_bit(i + 1) == local_bit(i) + 1;
+  }
+
+  // So many steps from i on have draws of the same blocks.
+  int together(int i, int end) const {
+    int steps = 1;
+    while (i + steps < end && steps < kDrawnSteps && goes_on(i + steps - 1)) ++steps;
+    return steps;
+  }
+
+  // Whether the draws of step i + 1 are of the same blocks as those of step i.
+  bool goes_on(int i) const {
+    const Step &step = p_.steps[i], &after = p_.steps[i + 1];
+    if ((after.draw + sends_alone_) % kDrawnSteps == 0) return false;
+    if (step.kind == kEnter)  // its send has the number before that of the first exchange's
+      return sends_alone_ && after.kind == kExchange && after.draw == step.draw;
+    return has_partner(step) && step.kind == after.kind && after.draw == step.draw + 1 &&
+           (step.flags & kFinal) == 0 && continue_each_other(i);
+  }
+
+  // Draws the delays of some steps from i on, for the ranks of a part.
+  void draw(int i, int end, const PartRanks& ranks) {
+    from_ = i;
+    until = end;
+    if constexpr (kDrawn) {
+      if (any) draw_now(i, end, ranks);
+    }
+  }
+
+  // Where the delays of step i are, and of those after it.
+  JF_HD DrawnIf<kDrawn> at(int i) const {
+    DrawnIf<kDrawn> at;
+    if constexpr (kDrawn) {
+      at.never_quiet = never_quiet_;
+      if constexpr (is_general<Noise>) at.intervals = noise_.interval_count > 0;
+      for (int kind = 0; kind < kDrawnKinds; ++kind)
+        at.drawn[kind] = drawn_[kind] ? drawn_[kind] + (i - from_) * kDrawnRanks : nullptr;
+    }
+    return at;
+  }
+
+  // Whether a step that each rank does alone can have a delay.
+  bool delays(const Step& step) const {
+    if constexpr (is_general<Noise>) {
+      const bool works = step.kind == kCompute && p_.costs.work > 0;
+      return never_quiet_ || drawn_[kSending] != nullptr ||
+             (works && (noise_.roles & 1 << kComputeRole) != 0);
+    } else {
+      return false;
+    }
+  }
+
+  // The noise of such a step, the first one of those drawn together, at index y of the part.
+  JF_HD decltype(auto) noise_at(std::int64_t y) const {
+    if constexpr (is_general<Noise>) {
+      const Tick* sending = drawn_[kSending];
+      return PreparedSources<false, Noise>{noise_, {nullptr, sending ? sending + y : nullptr}};
+    } else {
+      return (noise_);
+    }
+  }
+
+ private:
+  void draw_now(int i, int end, const PartRanks& ranks) {
+    const Step& step = p_.steps[i];
+    const bool exchange = step.kind == kExchange, enter = step.kind == kEnter;
+    const int steps = together(i, end);
+    until = i + steps;
+    const auto draws = [&](std::int32_t first, int count) {
+      return Draws{keys_,
+                   p_.seed,
+                   job_.realization,
+                   static_cast<std::uint32_t>(first),
+                   static_cast<std::uint32_t>(count),
+                   ranks.part.size(),
+                   ranks,
+                   s_.draws};
+    };
+    if constexpr (is_general<Noise>) {
+      drawn_[kReceiving] = drawn_[kSending] = nullptr;
+      const int sends = steps - ((p_.steps[i + steps - 1].flags & kFinal) != 0 ? 1 : 0);
+      if (exchange)
+        drawn_[kReceiving] =
+            draw_steps(draws(step.draw, steps), noise_, kReceiveRole, s_.sums[kReceiving]);
+      if (exchange || enter)
+        drawn_[kSending] =
+            draw_steps(draws(step.draw + exchange, sends), noise_, kSendRole, s_.sums[kSending]);
+    }
+    if constexpr (Network::on) {
+      drawn_[kOfMessages] = nullptr;
+      if (exchange || step.kind == kForward)
+        drawn_[kOfMessages] =
+            draw_messages(draws(step.draw, steps), network_,
+                          exchange ? kOriginalJitter : kForwardJitter, s_.sums[kOfMessages]);
+    }
+  }
+
+  struct NoKeys {
+    explicit NoKeys(std::uint64_t) {}
+  };
+
+  const TileJob& job_;
+  const ProgramView& p_;
+  const TileScratch& s_;
+  Noise& noise_;
+  Network& network_;
+  const std::conditional_t<kDrawn, RoundKeys, NoKeys> keys_;
+  bool never_quiet_ = false;
+  bool sends_alone_ = false;  // are delayed: their draws have the number after the step's
+  int from_ = 0;              // the first step of those drawn
+  const Tick* drawn_[kDrawnKinds] = {};  // or null
+};
 
 template <class Noise, class Network, bool kBusy>
 class TileRun {

@@ -1,7 +1,7 @@
 // Compiled once per instruction set, with JF_ISA naming it; engine.cpp picks one at run time. Only
 // headers whose functions are always inlined belong here: a shared function compiled for AVX-512
 // must not end up in code that runs elsewhere.
-#include "tile.h"
+#include "cpu/tile.h"
 
 #define JF_PASTE(a, b) a##b
 #define JF_NAME(a, b) JF_PASTE(a, b)

@@ -1,9 +1,11 @@
-// The GPU engine's interface in a build without CUDA.
-#include "../engine.h"
-
+// The interfaces of both GPU engines in a build without CUDA.
 #if !defined(JF_HAVE_CUDA)
 
+#include <stdexcept>
+
 #include "build_info.h"
+#include "congestion/program.h"
+#include "core/engine.h"
 
 namespace jf::gpu {
 
@@ -16,5 +18,14 @@ std::int64_t available_memory() { return 0; }
 std::int64_t memory(const Program&, const Request&) { throw std::runtime_error(status()); }
 
 }  // namespace jf::gpu
+
+namespace jf::congestion::gpu {
+
+std::string status() { return jf::gpu::status(); }
+void simulate(const Program&, const Request&, std::int64_t*, std::uint64_t*, const Poll&) {
+  throw std::runtime_error(status());
+}
+
+}  // namespace jf::congestion::gpu
 
 #endif

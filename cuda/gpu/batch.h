@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <string>
 
-#include "../congestion/loads.h"
-#include "arena.h"
-#include "lean.h"
-#include "lean_pass.h"
-#include "message_pass.h"
-#include "pace.h"
-#include "segment_job.h"
+#include "congestion/loads.h"
+#include "gpu/jobs.h"
+#include "gpu/lean.h"
+#include "gpu/message_pass.h"
+#include "gpu/resources.h"
 
 namespace jf::gpu {
 

@@ -1,7 +1,7 @@
 // How the ranks of a tile lie on the threads of a block, and how they exchange values.
 #pragma once
 
-#include "../plan.h"
+#include "core/plan.h"
 
 #if defined(__CUDACC__)
 #define JF_SHARED(type, name) extern __shared__ type name[]

@@ -3,8 +3,8 @@
 #include <thrust/fill.h>
 #include <thrust/transform.h>
 
-#include "device.h"
-#include "run.cuh"
+#include "gpu/device.h"
+#include "gpu/run.cuh"
 
 namespace jf::gpu {
 namespace {

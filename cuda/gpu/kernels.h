@@ -2,9 +2,8 @@
 // (lean.cu, tiles_*.cu, segments.cu, messages.cu), side by side.
 #pragma once
 
-#include "message_pass.h"
-#include "pass_job.h"
-#include "segment_job.h"
+#include "gpu/jobs.h"
+#include "gpu/message_pass.h"
 
 namespace jf::gpu {
 

@@ -1,5 +1,5 @@
 // The lean kernels.
-#include "lean_kernel.cuh"
+#include "gpu/lean_kernel.cuh"
 
 namespace jf::gpu {
 

@@ -2,8 +2,8 @@
 // that of message.h.
 #pragma once
 
-#include "block.cuh"
-#include "kernels.h"
+#include "gpu/block.cuh"
+#include "gpu/kernels.h"
 
 namespace jf::gpu {
 

@@ -12,8 +12,8 @@
 #include <bit>
 #include <vector>
 
-#include "../message.h"
-#include "pass_job.h"
+#include "core/messages.h"
+#include "gpu/jobs.h"
 
 namespace jf::gpu {
 

@@ -1,5 +1,5 @@
 // The kernels of message passes.
-#include "message_kernel.cuh"
+#include "gpu/message_kernel.cuh"
 
 namespace jf::gpu {
 

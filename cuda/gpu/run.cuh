@@ -8,9 +8,9 @@
 #include <memory>
 #include <thread>
 
-#include "../engine.h"
-#include "batch.h"
-#include "kernels.h"
+#include "core/engine.h"
+#include "gpu/batch.h"
+#include "gpu/kernels.h"
 
 namespace jf::gpu {
 

@@ -3,9 +3,9 @@
 // one step for instance, so that launches are short and their ends are the barriers.
 #pragma once
 
-#include "../segment.h"
-#include "block.cuh"
-#include "kernels.h"
+#include "core/segment.h"
+#include "gpu/block.cuh"
+#include "gpu/kernels.h"
 
 namespace jf::gpu {
 

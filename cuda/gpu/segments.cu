@@ -1,5 +1,5 @@
 // The kernels of segments.
-#include "segment_kernel.cuh"
+#include "gpu/segment_kernel.cuh"
 
 namespace jf::gpu {
 

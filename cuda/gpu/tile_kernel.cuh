@@ -3,10 +3,10 @@
 // copy: its own path and adopted path of 8 ranks would take registers from everything else.
 #pragma once
 
-#include "../segment.h"
-#include "../steps.h"
-#include "block.cuh"
-#include "kernels.h"
+#include "core/segment.h"
+#include "core/steps.h"
+#include "gpu/block.cuh"
+#include "gpu/kernels.h"
 
 namespace jf::gpu {
 

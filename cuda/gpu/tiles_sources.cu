@@ -1,5 +1,5 @@
 // Tile kernels under any noise of the CPUs.
-#include "tile_kernel.cuh"
+#include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {
 

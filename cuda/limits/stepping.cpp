@@ -1,7 +1,7 @@
-#include "limits/stepping.h"
-
 #include <stdexcept>
 #include <string>
+
+#include "limits/rates.h"
 
 #if defined(__linux__) && defined(__x86_64__)
 #include <sched.h>

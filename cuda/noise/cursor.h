@@ -1,7 +1,7 @@
 // Where a rank is in the busy intervals of one source.
 #pragma once
 
-#include "../philox.h"
+#include "core/philox.h"
 
 namespace jf {
 

@@ -8,9 +8,7 @@
 // nodes is interpolated at the high half, except for the 2^20 lowest and highest, the tails.
 #pragma once
 
-#include "piece_table.h"
-#include "sample_table.h"
-#include "smooth_table.h"
+#include "noise/delay_tables.h"
 
 namespace jf {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "delay.h"
+#include "noise/delay.h"
 
 namespace jf {
 

@@ -1,10 +1,10 @@
 // One source of busy intervals of the CPU, of any kind, clipped to its window.
 #pragma once
 
-#include "cursor.h"
-#include "periodic.h"
-#include "renewal.h"
-#include "trace.h"
+#include "noise/cursor.h"
+#include "noise/periodic.h"
+#include "noise/renewal.h"
+#include "noise/trace.h"
 
 namespace jf {
 

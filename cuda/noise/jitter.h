@@ -2,7 +2,7 @@
 // `duration` to its transit.
 #pragma once
 
-#include "../philox.h"
+#include "core/philox.h"
 
 namespace jf {
 

@@ -1,7 +1,7 @@
 // No CPU noise and no network jitter: the interfaces that every source beside this file offers.
 #pragma once
 
-#include "../ticks.h"
+#include "core/ticks.h"
 
 namespace jf {
 

@@ -1,7 +1,7 @@
 // Periodic noise: rank i's CPU is busy in [phase_i + k P, phase_i + k P + D) (MS12 §3; CS14 §2).
 #pragma once
 
-#include "../philox.h"
+#include "core/philox.h"
 
 namespace jf {
 

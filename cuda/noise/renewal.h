@@ -2,8 +2,8 @@
 // alternating renewal process). Exponential gaps are Poisson arrivals in idle time.
 #pragma once
 
-#include "cursor.h"
-#include "delay.h"
+#include "noise/cursor.h"
+#include "noise/delay.h"
 
 namespace jf {
 

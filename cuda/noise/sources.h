@@ -3,8 +3,8 @@
 // source alone has its own, faster path (periodic.h).
 #pragma once
 
-#include "loads.h"
-#include "step_delay.h"
+#include "noise/link_loads.h"
+#include "noise/step_delay.h"
 
 namespace jf {
 

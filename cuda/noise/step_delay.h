@@ -1,7 +1,7 @@
 // Delays of single steps of a rank (HM18, AGV05), and of single messages.
 #pragma once
 
-#include "intervals.h"
+#include "noise/intervals.h"
 
 namespace jf {
 

@@ -2,7 +2,7 @@
 // (HSL10, LogGOPSim).
 #pragma once
 
-#include "cursor.h"
+#include "noise/cursor.h"
 
 namespace jf {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "congestion/program.h"
-#include "engine.h"
+#include "core/engine.h"
 #include "one_vector.h"
 
 namespace jf_read {

@@ -2,7 +2,7 @@
 // sanitizer: reads a mode and a case (see read_case.h), writes for each a line: sum and exclusive
 // or of all ticks that came out, "cancelled", or "error: ...". Results lie in memory of their own
 // of exactly their size, so that a write beyond them shows.
-#include "engine.h"
+#include "core/engine.h"
 
 #include <memory>
 #include <thread>

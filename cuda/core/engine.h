@@ -1,0 +1,63 @@
+// What both engines offer to the bindings.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/host_program.h"
+
+namespace jf {
+
+struct Request {
+  std::uint64_t seed = 0;
+  std::int64_t first = 0, count = 0;  // realizations [first, first + count)
+  bool full_statistics = false;
+  int threads = 0;  // CPU engine: 0 means all
+};
+
+// Words written for each row of a realization: the maximum, or all of an Observation.
+inline int words_per_row(const Request& r) { return r.full_statistics ? 4 : 1; }
+
+// Called from the calling thread every now and then with the realizations done; false stops.
+using Poll = std::function<bool(std::int64_t done)>;
+
+namespace cpu {
+
+// out: count x rows x words_per_row. Throws Cancelled if poll says so.
+void simulate(const Program& program, const Request& request, Tick* out, const Poll& poll);
+// out: rows x ranks, every observed ready time of one realization.
+void ready_times(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out,
+                 const Poll& poll);
+// out: one phase a rank, of the periodic noise that is that source of intervals.
+void phases(const Program& program, std::size_t source, std::uint64_t seed,
+            std::int64_t realization, Tick* out, const Poll& poll);
+// Begin and end of the busy intervals of a rank that begin before `until` and end after 0, in the
+// compute or the communication phase: disjoint, in ascending order.
+std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t realization,
+                       std::int64_t rank, Tick until, bool compute, const Poll& poll);
+// Bytes of state that simulate will hold, results aside.
+std::int64_t memory(const Program& program, const Request& request);
+int hardware_threads();
+std::string instruction_set();  // in use; JITTERFLY_ISA overrides: avx512, avx2, portable, plain
+
+}  // namespace cpu
+
+namespace gpu {
+
+struct Device {
+  int index;
+  std::string name, capability;
+  std::int64_t memory, shared_memory_per_block;
+  int multiprocessors, clock_khz, driver_version, runtime_version;
+};
+
+std::string status();  // "" if a device can be used, else why not
+std::vector<Device> devices();
+void simulate(const Program& program, const Request& request, Tick* out, const Poll& poll);
+std::int64_t available_memory();  // bytes that a run may take now; 0 without a device
+// Bytes that simulate takes; more than available if not even one realization fits.
+std::int64_t memory(const Program& program, const Request& request);
+
+}  // namespace gpu
+
+}  // namespace jf

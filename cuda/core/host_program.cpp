@@ -1,0 +1,310 @@
+#include "core/host_program.h"
+
+#include <algorithm>
+
+#include "congestion/loads.h"
+#include "core/partners.h"
+
+namespace jf {
+namespace {
+
+void require(bool ok, const char* what) {
+  if (!ok) throw std::invalid_argument(what);
+}
+
+// One collective's exchanges cut where the recurrence of steps.h stops being exact.
+//
+// With a copy at level l and none at the level before, a rank that still waits for a lower level
+// may be handed level l and skip some: the steps between two such levels belong together. With
+// network jitter copies can overtake each other, so all levels up to the last copy do.
+std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32_t end) {
+  std::vector<Pass> cuts;
+  // So they can where the copies of a level leave one after another.
+  const bool overtake = p.delays_messages() || p.mirrors != std::vector<std::int32_t>{1};
+  std::int32_t start = begin, last_copy_end = begin;
+  for (std::int32_t s = begin; s < end; ++s) {
+    if ((p.steps[s].flags & kCopy) == 0) continue;
+    if (!overtake) {
+      const bool dense = s == last_copy_end;
+      cuts.push_back({dense ? kTilePass : kSegmentPass, start, s + 1, 0, 0, 0, 0, 0, {}});
+      start = s + 1;
+    }
+    last_copy_end = s + 1;
+  }
+  if (overtake && last_copy_end > begin) {
+    cuts.push_back({kSegmentPass, begin, last_copy_end, 0, 0, 0, 0, 0, {}});
+    start = last_copy_end;
+  }
+  if (start < end) cuts.push_back({kTilePass, start, end, 0, 0, 0, 0, 0, {}});
+  return cuts;
+}
+
+// Whether ranks are between two forwards that cost CPU time when step `next` is about to run.
+bool between_forwards(const Program& p, std::int32_t next) {
+  while (next > 0 && p.steps[next - 1].kind == kObserve) --next;
+  return next > 0 && p.steps[next - 1].kind == kForward && p.costs.forward > 0;
+}
+
+// How many copies the step before `next` sends after its original.
+std::int32_t copies_before(const Program& p, const ProgramView& view, std::int32_t next) {
+  if (next == 0 || (p.steps[next - 1].flags & kCopy) == 0) return 0;
+  return view.copies_at(p.steps[next - 1].round + 1);
+}
+
+TileMap segment_map(const Program& p, const Pass& pass, const PlanLimits& limits) {
+  const std::int32_t first = p.steps[pass.begin].round, last = p.steps[pass.end - 1].round;
+  // Rank bit 0 belongs to every segment: it is the mirror's.
+  const std::int32_t start = std::max(first, 1), window = last + 1 - start;
+  if (limits.segment_bits == 0) return {p.log2_ranks, 1, start, window};
+  const std::int32_t neighbours = std::max(limits.segment_bits - window, limits.low_bits);
+  if (neighbours < start) return {p.log2_ranks, neighbours, start, window};
+  const std::int32_t bits = std::max(last + 1, std::min(limits.segment_bits, p.log2_ranks));
+  return {p.log2_ranks, bits, bits, 0};  // ranks in a row
+}
+
+}  // namespace
+
+bool Program::has_copies() const {
+  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kMirrored; });
+}
+
+bool Program::cpu_works() const {
+  return std::any_of(steps.begin(), steps.end(), [&](const Step& s) {
+    if (s.kind == kCompute) return costs.work > 0;
+    if (s.kind == kForward) return costs.forward > 0;
+    if (s.kind == kObserve) return false;
+    if (s.kind != kMessage)
+      return std::max({costs.send, costs.receive, costs.combine, costs.ask}) > 0;
+    const MessageCost& m = message_costs[static_cast<std::size_t>(s.cost)];
+    return std::max(m.send, m.receive) > 0;
+  });
+}
+
+bool Program::has_message_passes() const {
+  return more_ranks > 0 ||
+         std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.kind == kMessage; });
+}
+
+// As long as a rank's CPU is free ever later, a link matters only if it is occupied for longer than
+// the CPU is: out = left + gap - send is not later than left, when the CPU is free again, if gap <=
+// send; a message is there before the CPU has received the one before it, if its gap is not longer
+// than any receive. A forward may hand a rank a result before its own CPU would have been free.
+bool Program::links_matter() const {
+  bool forwarded = false;
+  Tick longest = 0, receive = INT64_MAX;
+  for (const Step& s : steps) {
+    forwarded |= s.kind == kForward;
+    if (s.kind != kMessage) continue;
+    const MessageCost& m = message_costs[static_cast<std::size_t>(s.cost)];
+    longest = std::max(longest, m.gap);
+    receive = std::min(receive, m.receive);
+    if (forwarded || m.gap > m.send || longest > receive) return true;
+  }
+  return false;
+}
+
+void Program::check_message(const Step& s) const {
+  const std::int64_t n = ranks(), a = s.a, b = s.b, c = s.c;
+  const auto power = [](std::int64_t v) { return v > 0 && (v & (v - 1)) == 0; };
+  require(s.cost >= 0 && s.cost < static_cast<std::int64_t>(message_costs.size()),
+          "a message step's cost is not an entry of messages");
+  require(s.repeat >= 1, "a message step's repeat must be at least 1");
+  require(s.draw >= 0 && s.repeat - 1 <= INT32_MAX - s.draw,
+          "a message step's draws must lie in [0, 2^31)");
+  switch (s.map) {
+    case kShift:
+      return require(a >= 0 && a < n, "a shift's distance must lie in [0, ranks)");
+    case kXor:
+      return require(power(b) && b <= n && a > 0 && a < b,
+                     "an xor needs 0 < mask < below, and below a power of two, at most ranks");
+    case kTree:
+      return require(power(a) && b >= 0 && b <= n && (c == 0 || c == 1),
+                     "a tree needs a power of two as its stride, 0 <= below <= ranks, and 0 or 1 "
+                     "as its direction");
+    case kRange:
+      return require(a >= 0 && a <= b && b <= n && c != 0 && a + c >= 0 && b + c <= n,
+                     "a range needs 0 <= begin <= end <= ranks, and a distance other than 0 that "
+                     "stays inside");
+    default:
+      require(false, "a message step's map must be 0 to 3");
+  }
+}
+
+void Program::finish() {
+  require(log2_ranks >= 0 && log2_ranks <= 30, "log2_ranks must be 0 to 30");
+  require(more_ranks >= 0 && more_ranks < std::int64_t{1} << log2_ranks &&
+              ranks() <= std::int64_t{1} << 30,
+          "ranks must lie in [2^log2_ranks, 2^(log2_ranks + 1)), and be at most 2^30");
+  require(rows >= 0, "rows must not be negative");
+  const Costs& c = costs;
+  for (Tick t :
+       {c.send, c.receive, c.transit, c.combine, c.work, c.forward, c.patience, c.ask, c.request})
+    require(t >= 0, "costs must not be negative");
+  require(!mirrors.empty() && mirrors.size() <= kMostMirrors, "there must be 1 to 8 mirrors");
+  for (std::size_t k = 0; k < mirrors.size(); ++k) {
+    require(mirrors[k] > 0, "mirrors must be positive");
+    require(std::count(mirrors.begin(), mirrors.end(), mirrors[k]) == 1, "mirrors must differ");
+  }
+  for (const MessageCost& m : message_costs)
+    require(m.send >= 0 && m.receive >= 0 && m.transit >= 0 && m.gap >= 0,
+            "messages must not have negative costs");
+  std::int32_t levels = log2_ranks;  // of forwards
+  if (more_ranks > 0) ++levels;
+  bool copied = false, asked = false;
+  bool inside = false, forwarded = false, moved_back = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Step& s = steps[i];
+    forwarded |= s.kind == kForward;
+    if ((s.kind == kCompute || s.kind == kEnter) && forwarded) s.flags |= kAfterForward;
+    // The noise of all ranks is put right when messages are sent again.
+    if (s.kind == kForward) moved_back = true;
+    if (s.kind == kMessage && moved_back) {
+      s.flags |= kAfterForward;
+      moved_back = false;
+    }
+    require(s.kind >= kCompute && s.kind <= kMessage, "unknown kind of step");
+    require(s.row >= -1 && s.row < rows, "a step's row is out of range");
+    const bool pairs = s.kind == kExchange || s.kind == kForward;
+    require(!pairs || (s.round >= 0 && s.round < (s.kind == kForward ? levels : log2_ranks)),
+            "a step's round is out of range");
+    if (s.kind == kMessage) check_message(s);
+    if (s.kind == kEnter) {
+      inside = (s.flags & kFinal) == 0;
+    } else if (s.kind == kExchange) {
+      require(inside, "an exchange needs a collective that was entered");
+      const Step& before = steps[i - 1];
+      require(before.kind == kEnter ? s.round == 0
+                                    : before.kind == kExchange && s.round == before.round + 1,
+              "exchanges must follow each other from round 0");
+      const bool last = s.round == log2_ranks - 1;
+      require(last == ((s.flags & kFinal) != 0), "the last exchange, and no other, is final");
+      require(!last || (s.flags & kCopy) == 0, "no copy is sent at the last level");
+      copied |= (s.flags & kCopy) != 0;
+      asked |= (s.flags & kAsk) != 0;
+      inside = !last;
+    } else {
+      require(!inside, "a collective must be finished before another step");
+    }
+  }
+  require(!inside, "the last collective is not finished");
+  require(!copied || !asked, "copies are either sent or asked for");
+  constexpr std::int32_t kDraws = kMirrorDraws;
+  require(mirrors.size() == 1 || std::all_of(steps.begin(), steps.end(),
+                                             [](const Step& s) { return s.draw < kDraws; }),
+          "the draws of several mirrors would overlap");
+}
+
+ProgramView Program::view(std::uint64_t seed) const {
+  ProgramView v{};
+  v.ranks = ranks();
+  v.log2_ranks = log2_ranks;
+  v.rows = rows;
+  v.step_count = static_cast<std::int32_t>(steps.size());
+  v.general = general();
+  v.sources_needed = sources_needed();
+  v.has_noise = !intervals.empty() && cpu_works();
+  v.has_jitter = delays_messages();
+  v.has_copies = has_copies();
+  v.mirror_count = static_cast<std::int32_t>(mirrors.size());
+  std::copy(mirrors.begin(), mirrors.end(), v.mirrors);
+  v.links = links_matter();
+  v.steps_delayed = !step_messages.empty();
+  v.steps = steps.data();
+  v.message_costs = message_costs.data();
+  v.step_messages = step_messages.data();
+  v.costs = costs;
+  v.one_rank = one_rank;
+  v.seed = seed;
+  v.sources.interval_count = static_cast<std::int32_t>(intervals.size());
+  v.sources.step_count = static_cast<std::int32_t>(delays.size());
+  for (const StepRole role : {kReceiveRole, kSendRole, kComputeRole})
+    for (const StepDelay& d : delays) {
+      v.sources.roles |= d.acts(role) << role;
+      v.sources.windows |= (d.acts(role) && !d.window.always()) << role;
+    }
+  v.sources.seed = seed;
+  v.messages.windows = std::any_of(messages.begin(), messages.end(),
+                                   [](const MessageDelay& d) { return !d.window.always(); });
+  v.messages.count = static_cast<std::int32_t>(messages.size());
+  v.phases_at = -1;
+  if (!v.sources_needed && !intervals.empty()) {
+    v.periodic = intervals[0].periodic;
+    v.phases_at = intervals[0].phases;
+  }
+  if (!v.general && v.has_jitter) {
+    v.survival_at = messages[0].delay.table;
+    v.jitter = {messages[0].delay.value, nullptr, static_cast<int>(messages[0].delay.count)};
+  }
+  v.point_to(intervals.data(), delays.data(), messages.data(), words.data());
+  return v;
+}
+
+std::vector<Pass> plan(const Program& p, PlanLimits limits) {
+  require(limits.low_bits > 0 && limits.low_bits < limits.tile_bits,
+          "a tile needs low bits and a window");
+  const auto count = static_cast<std::int32_t>(p.steps.size());
+  // First by kind: runs of steps that tiles can execute, and segments.
+  const bool messages = p.has_message_passes();
+  std::vector<Pass> runs;
+  const auto append = [&runs](const Pass& pass) {
+    if (!runs.empty() && pass.kind != kSegmentPass && runs.back().kind == pass.kind)
+      runs.back().end = pass.end;
+    else
+      runs.push_back(pass);
+  };
+  for (std::int32_t s = 0; s < count;) {
+    std::int32_t end = s + 1;
+    if (p.steps[s].kind == kExchange) {
+      while (end < count && p.steps[end].kind == kExchange) ++end;
+      for (const Pass& cut : cut_exchanges(p, s, end)) append(cut);
+    } else {
+      const bool tiles = !messages || p.steps[s].kind == kEnter;
+      append({tiles ? kTilePass : kMessagePass, s, end, 0, 0, 0, 0, 0, {}});
+    }
+    s = end;
+  }
+  // Then by memory: cut runs where their partners leave the tile.
+  const std::int32_t bits = std::min(limits.tile_bits, p.log2_ranks);
+  const std::int32_t low = std::min(limits.low_bits, bits);
+  std::vector<Pass> passes;
+  for (const Pass& run : runs) {
+    if (run.kind == kSegmentPass) {
+      passes.push_back(run);
+      passes.back().map = segment_map(p, run, limits);
+      continue;
+    }
+    if (run.kind == kMessagePass) {
+      passes.push_back(run);
+      passes.back().map = {p.log2_ranks, p.log2_ranks, p.log2_ranks, 0};  // one tile
+      continue;
+    }
+    for (std::int32_t s = run.begin; s < run.end;) {
+      TileMap map{p.log2_ranks, low, low, bits - low};
+      bool placed = false;
+      std::int32_t end = s;
+      for (; end < run.end; ++end) {
+        if (limits.most_steps > 0 && end - s == limits.most_steps) break;
+        const Step& step = p.steps[end];
+        if ((step.kind != kExchange && step.kind != kForward) || step.round < low) continue;
+        if (!placed) {
+          map.window_start = std::min(step.round, p.log2_ranks - map.window_bits);
+          placed = true;
+        }
+        if (!map.covers(step.round)) break;
+      }
+      passes.push_back({kTilePass, s, end, 0, 0, 0, 0, 0, map});
+      s = end;
+    }
+  }
+  const ProgramView view = p.view(0);  // looks at all steps: made once
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    passes[i].load = i > 0;
+    passes[i].store = i + 1 < passes.size();
+    passes[i].copies = copies_before(p, view, passes[i].begin);
+    passes[i].busy_in = between_forwards(p, passes[i].begin);
+    passes[i].busy_out = between_forwards(p, passes[i].end);
+  }
+  return passes;
+}
+
+}  // namespace jf

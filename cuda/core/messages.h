@@ -1,0 +1,205 @@
+// The arithmetic of a message step, written once as that of steps.h: T is Tick or Lanes.
+//
+// A send starts when the CPU is free and the link out has been left by the message before it, which
+// occupies it for its gap from its start on: LogGOPSim's rule (HSL10 §3). The link in takes
+// messages in the order of the program: each arrives, with its last byte, no earlier than its gap
+// after the one before it.
+#pragma once
+
+#include "core/partners.h"
+#include "core/steps.h"
+
+namespace jf {
+
+// When the last message came in, at the start: so early that no gap reaches to now.
+constexpr Tick kNothingCame = INT64_MIN / 4;
+
+// kLinks: out and in are kept. Else they can not matter: without them every time is the same (see
+// Program::links_matter).
+
+// Returns when the message has left the CPU, which is free again then.
+template <bool kLinks, class Noise, class T>
+JF_HD T send_message(const Noise& noise, const MessageCost& m, std::int32_t draw, T& next, T& out,
+                     T busy, T id) {
+  T start = busy;
+  if constexpr (kLinks) start = later(busy, out);
+  const T left = communicate(noise, kSendRole, draw, next, start, m.send, id);
+  if constexpr (kLinks) out = left + (m.gap - m.send);
+  return left;
+}
+
+// Returns when the CPU has received and combined what arrived at `arrival`.
+template <bool kLinks, class Noise, class T>
+JF_HD T receive_message(const Noise& noise, const MessageCost& m, std::int32_t draw, T& next, T& in,
+                        T busy, T arrival, T id) {
+  T at = arrival;
+  if constexpr (kLinks) {
+    at = later(arrival, in + m.gap);
+    in = at;
+  }
+  return communicate(noise, kReceiveRole, draw, next, later(busy, at), m.receive, id);
+}
+
+// The network as messages of this cost find it; see with_message_noise.
+template <class Network>
+JF_HD Network network_of(const Network& network, const ProgramView& p, const MessageCost& m) {
+  Network own = network;
+  if constexpr (is_general<Network>) {
+    own.delays = p.step_messages + m.first;
+    own.count = m.count;
+    if (own.loads != nullptr) own.loads += 1 + (&m - p.message_costs);
+  }
+  return own;
+}
+
+// As forwards find it.
+template <class Network>
+JF_HD Network network_of_forwards(const Network& network, const ProgramView& p) {
+  if constexpr (is_general<Network>)
+    return p.messages;
+  else
+    return network;
+}
+
+// Where ranks are in a message pass. Entry i of an array is of rank i: of one realization, or of as
+// many as `stride`, side by side.
+struct MessageState {
+  Tick *sent, *busy;  // see Clock; one array unless forwards cost CPU time
+  Tick* next;         // the noise's own
+  Tick *out, *in;     // earliest start of the next send; when the link in is free; or null
+  Tick* left;         // of the step at hand: when the message of a rank has left
+  Tick* left_too;     // of the step after it; only the CPU has that, where it looks ahead
+  std::int64_t stride;
+};
+
+// One turn of a message step: what its messages cost, the number of its draws, and its network.
+template <class Network>
+struct MessageTurn {
+  MessageCost cost;
+  std::int32_t draw;
+  [[no_unique_address]] Network network;
+
+  JF_HD MessageTurn(const ProgramView& p, const Network& any, const Step& step, std::int32_t turn)
+      : cost(p.message_costs[step.cost]),
+        draw(step.draw + turn),
+        network(network_of(any, p, p.message_costs[step.cost])) {}
+};
+
+// Whether ranks have to catch up before a turn: only a forward leaves `sent` apart from `busy`, and
+// the first messages after it are marked.
+JF_HD bool catches_up(const Step& step, std::int32_t turn) {
+  return turn == 0 && (step.flags & kAfterForward) != 0;
+}
+
+// What a rank does in the steps of a message pass, as every engine does it. T = Tick: in one
+// realization, whose number R is. T = Lanes: in a register of realizations, R.
+template <class T, class Noise, class Network, bool kLinks, class R = std::uint32_t>
+struct MessageRanks {
+  using Turn = MessageTurn<Network>;
+
+  const ProgramView& p;
+  const Noise& noise;
+  const Network& network;
+  const R realization;
+  MessageState s;
+  const SeedOf<R> seed;
+
+  JF_HD T get(const Tick* array, std::int64_t i) const {
+    return *reinterpret_cast<const T*>(array + i * s.stride);
+  }
+  JF_HD void put(Tick* array, std::int64_t i, T value) const {
+    *reinterpret_cast<T*>(array + i * s.stride) = value;
+  }
+
+  // As the pass before left it, or at time 0 (`load` is not set). `first`: the first message pass.
+  JF_HD void begin(std::int64_t i, bool load, bool first) const {
+    begin_times(i, load, first);
+    if (!first) return;
+    T next = begin_noise(noise, seed, realization, id(i));
+    begin_next(i, next);
+  }
+  JF_HD void begin_times(std::int64_t i, bool load, bool first) const {
+    const bool untouched = first && i >> p.log2_ranks != 0;  // exchanges leave these ranks alone
+    if (!load || untouched) put(s.sent, i, T{});
+    if (forwards()) put(s.busy, i, get(s.sent, i));
+    if (!first) return;
+    if constexpr (kLinks) {
+      put(s.out, i, T{});
+      put(s.in, i, T{} + kNothingCame);
+    }
+  }
+  // `next`: of time 0.
+  JF_HD void begin_next(std::int64_t i, T next) const {
+    seek(noise, next, get(s.busy, i), false);
+    put(s.next, i, next);
+  }
+
+  JF_HD void work(const Step& step, std::int64_t i) const {
+    Clock<T> c{get(s.sent, i), get(s.busy, i), get(s.next, i), id(i)};
+    compute(noise, p.costs, step, c);
+    put_busy(i, c.busy);
+    put(s.next, i, c.next);
+  }
+
+  // All ranks, those that neither send nor receive too, before a turn that catches_up().
+  JF_HD void catch_up(std::int64_t i) const {
+    put(s.sent, i, get(s.busy, i));
+    T next = get(s.next, i);
+    seek(noise, next, get(s.busy, i), true);
+    put(s.next, i, next);
+  }
+
+  // Returns when the message of rank i has left.
+  JF_HD T send(const Turn& turn, std::int64_t i) const {
+    T next = get(s.next, i), out{};
+    if constexpr (kLinks) out = get(s.out, i);
+    const T left =
+        send_message<kLinks>(noise, turn.cost, turn.draw, next, out, get(s.busy, i), id(i));
+    if constexpr (kLinks) put(s.out, i, out);
+    put(s.next, i, next);
+    put_busy(i, left);
+    return left;
+  }
+
+  // `left`: when the message that rank i receives has left its sender.
+  JF_HD void receive(const Turn& turn, std::int64_t i, T left) const {
+    const T at = left + turn.cost.transit +
+                 turn.network.delay(seed, kOriginalJitter, static_cast<std::uint32_t>(turn.draw),
+                                    id(i), realization, left);
+    T next = get(s.next, i), in{};
+    if constexpr (kLinks) in = get(s.in, i);
+    const T busy =
+        receive_message<kLinks>(noise, turn.cost, turn.draw, next, in, get(s.busy, i), at, id(i));
+    if constexpr (kLinks) put(s.in, i, in);
+    put(s.next, i, next);
+    put_busy(i, busy);
+  }
+
+  // When the forward of a rank leaves; of one that has no partner, nothing does.
+  JF_HD T forward_leaves(const Step& step, std::int64_t i) const {
+    if (forward_partner(step, p.ranks, i) == kNobody) return get(s.busy, i);
+    return forward_sent(noise, p.costs,
+                        Clock<T>{get(s.sent, i), get(s.busy, i), get(s.next, i), id(i)});
+  }
+  // `own`, `left`: when the forwards of rank i and of its partner have left.
+  JF_HD void forward_comes(const Step& step, std::int64_t i, T own, T left) const {
+    const T at = left + p.costs.transit +
+                 network_of_forwards(network, p)
+                     .delay(seed, kForwardJitter, static_cast<std::uint32_t>(step.draw), id(i),
+                            realization, left);
+    Clock<T> c{get(s.sent, i), get(s.busy, i), T{}, id(i)};
+    take_forward(own, at, c);
+    put(s.busy, i, c.busy);
+    put(s.sent, i, c.sent);
+  }
+
+ private:
+  JF_HD T id(std::int64_t i) const { return T{} + Tick{i}; }
+  JF_HD bool forwards() const { return p.costs.forward > 0; }
+  JF_HD void put_busy(std::int64_t i, T busy) const {
+    put(s.busy, i, busy);
+    if (forwards()) put(s.sent, i, busy);
+  }
+};
+
+}  // namespace jf

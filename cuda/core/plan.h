@@ -1,0 +1,72 @@
+// From a program to passes over memory. A pass runs some consecutive steps on tiles: sets of ranks
+// that are closed under the partners of those steps, as the passes of an FFT. Both engines execute
+// the same passes; only the size of a tile differs.
+#pragma once
+
+#include "core/program.h"
+
+namespace jf {
+
+// Rank = low bits | window << window_start | the tile's number in the remaining bits.
+struct TileMap {
+  std::int32_t log2_ranks, low_bits, window_start, window_bits;
+
+  JF_HD std::int32_t bits() const { return low_bits + window_bits; }
+  JF_HD std::int64_t size() const { return std::int64_t{1} << bits(); }
+  JF_HD std::int64_t tiles() const { return std::int64_t{1} << (log2_ranks - bits()); }
+
+  // So many ranks of a tile, at least, are neighbours.
+  JF_HD std::int64_t in_a_row() const {
+    return std::int64_t{1} << (window_start == low_bits ? bits() : low_bits);
+  }
+
+  // Rank of local index 0 of a tile.
+  JF_HD std::int64_t base(std::int64_t tile) const {
+    const std::int32_t between = window_start - low_bits;
+    const std::int64_t middle = tile & ((std::int64_t{1} << between) - 1);
+    return middle << low_bits | (tile >> between) << (window_start + window_bits);
+  }
+  JF_HD std::int64_t offset(std::int64_t local) const {
+    const std::int64_t low = local & ((std::int64_t{1} << low_bits) - 1);
+    return low | (local >> low_bits) << window_start;
+  }
+  // The tile that a rank is in.
+  JF_HD std::int64_t tile_of(std::int64_t rank) const {
+    const std::int32_t between = window_start - low_bits;
+    const std::int64_t middle = rank >> low_bits & ((std::int64_t{1} << between) - 1);
+    return middle | rank >> (window_start + window_bits) << between;
+  }
+  JF_HD bool covers(std::int32_t bit) const {
+    return bit < low_bits || (bit >= window_start && bit < window_start + window_bits);
+  }
+  // The local index of a rank in the tile that begins with rank 0.
+  JF_HD std::int64_t local_of(std::int64_t rank) const {
+    const std::int64_t low = rank & ((std::int64_t{1} << low_bits) - 1);
+    return low | (rank >> window_start & ((std::int64_t{1} << window_bits) - 1)) << low_bits;
+  }
+  // The local bit that stands for bit `bit` of the rank.
+  JF_HD std::int32_t local_bit(std::int32_t bit) const {
+    return bit < low_bits ? bit : bit - window_start + low_bits;
+  }
+};
+
+// Between passes a rank is one Tick, `sent`. Inside the butterfly `busy` differs from it only after
+// a copy was sent, and then by that send: one bit says so, and busy is computed again. Between
+// forwards that cost CPU time busy is a Tick of its own.
+constexpr Tick kCopyBit = INT64_MIN;
+
+enum PassKind : std::int32_t {
+  kTilePass = 0,     // every rank goes through every step: the recurrences of steps.h
+  kSegmentPass = 1,  // ranks may skip levels: solved to its fixed point, see segment.h
+  kMessagePass = 2,  // all ranks of the program, not only those that exchanges join: message.h
+};
+
+struct Pass {
+  std::int32_t kind, begin, end;   // steps [begin, end)
+  std::int32_t load, store;        // state comes from / goes to memory (not: fresh / done)
+  std::int32_t busy_in, busy_out;  // the state has a second Tick, see kCopyBit
+  std::int32_t copies;             // sent before the pass by ranks with that bit
+  TileMap map;
+};
+
+}  // namespace jf

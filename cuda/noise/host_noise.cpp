@@ -1,0 +1,292 @@
+// The noise of a program: sources are checked, numbered, and their tables kept.
+#include <algorithm>
+
+#include "congestion/loads.h"
+#include "core/host_program.h"
+
+namespace jf {
+namespace {
+
+void require(bool ok, const char* what) {
+  if (!ok) throw std::invalid_argument(what);
+}
+
+constexpr std::size_t kMostLanes = 8;  // ranks of the widest register
+
+bool plain(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
+
+void check_length(Tick length) {
+  require(length > 0 && length < kLongestDelay, "a trace must be shorter than 2^60 ticks");
+}
+
+void check_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length) {
+  const std::size_t n = begins.size();
+  require(n > 0 && n < (std::size_t{1} << 31) && ends.size() == n,
+          "a trace needs begins and ends of one length, from 1 to below 2^31");
+  check_length(length);
+  for (std::size_t i = 0; i < n; ++i) {
+    require(begins[i] < ends[i] && begins[i] >= (i == 0 ? 0 : ends[i - 1]) && ends[i] <= length,
+            "the intervals of a trace must be disjoint, in order, and inside its length");
+  }
+  Tick taken = 0;
+  for (std::size_t i = 0; i < n; ++i) taken += ends[i] - begins[i];
+  require(taken < length, "a trace must not be busy all the time");
+}
+
+}  // namespace
+
+std::int32_t Program::scope_bits(const Scope& scope) const {
+  const std::int64_t n = scope.node_ranks;
+  const std::int64_t most = std::int64_t{1} << (log2_ranks + (more_ranks > 0 ? 1 : 0));
+  require(n >= 1 && n <= most && (n & (n - 1)) == 0,
+          "node_ranks must be a power of two from 1 to the number of ranks, rounded up to one");
+  require(scope.window.begin < scope.window.end, "a window must begin before it ends");
+  return static_cast<std::int32_t>(floor_log2(static_cast<std::uint64_t>(n)));
+}
+
+std::uint32_t Program::number(IntervalKind kind) const {
+  const auto n = std::count_if(intervals.begin(), intervals.end(),
+                               [kind](const IntervalSource& s) { return s.kind == kind; });
+  require(n < std::int64_t{kMostOfARole}, "at most 256 noise sources of a kind");
+  return static_cast<std::uint32_t>(n);
+}
+
+std::int64_t Program::keep(const std::vector<Tick>& values) {
+  if (values.empty()) return -1;
+  const auto at = static_cast<std::int64_t>(words.size());
+  words.insert(words.end(), values.begin(), values.end());
+  // A register's worth of ranks may reach beyond the last one: what it finds there has no effect.
+  words.resize(words.size() + (kMostLanes - values.size() % kMostLanes) % kMostLanes);
+  return at;
+}
+
+IntervalSource Program::source(IntervalKind kind, const Scope& scope) const {
+  IntervalSource s{};
+  s.kind = kind;
+  s.scope_bits = scope_bits(scope);
+  s.in_compute = scope.in_compute;
+  s.in_communication = scope.in_communication;
+  s.window = scope.window;
+  s.phases = s.trace.offsets = s.trace.recordings = -1;
+  return s;
+}
+
+void Program::add_periodic(Tick period, Tick duration, bool stationary,
+                           const std::vector<Tick>& phases, const Scope& scope) {
+  require(period > 0 && duration >= 0 && duration < period,
+          "periodic noise needs 0 <= duration < period");
+  require(phases.empty() || static_cast<std::int64_t>(phases.size()) == ranks(),
+          "phases must have one entry per rank");
+  for (const Tick t : phases) require(t >= 0 && t < period, "phases must lie in [0, period)");
+  const std::uint32_t j = number(kPeriodicIntervals);
+  IntervalSource s = source(kPeriodicIntervals, scope);
+  s.phase_purpose = j == 0 ? kPhase : kMorePhases + j;
+  s.periodic = {period,
+                duration,
+                stationary,
+                scope.node_ranks,
+                nullptr,
+                scope.in_compute,
+                scope.in_communication};
+  s.phases = keep(phases);
+  intervals.push_back(s);
+}
+
+void Program::add_renewal(const HostDelay& gap, const HostDelay& duration,
+                          const Stationary* stationary, const Scope& scope) {
+  require(gap.largest > 0, "the gaps of renewal noise must not be 0");
+  const std::uint32_t j = number(kRenewalIntervals);
+  IntervalSource s = source(kRenewalIntervals, scope);
+  s.renewal.purpose = kRenewal + j;
+  s.renewal.start_purpose = kRenewalStart + j;
+  s.renewal.gap = gap.append_to(words);
+  s.renewal.duration = duration.append_to(words);
+  s.renewal.stationary = stationary != nullptr;
+  if (stationary != nullptr) {
+    s.renewal.share = stationary->share;
+    s.renewal.busy = stationary->busy.append_to(words);
+    s.renewal.idle = stationary->idle.append_to(words);
+  }
+  intervals.push_back(s);
+}
+
+// Its length, count, table and guide.
+Trace Program::append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends,
+                            Tick length) {
+  const std::size_t n = begins.size();
+  Trace trace{};
+  trace.length = length;
+  trace.count = static_cast<std::int64_t>(n);
+  trace.table = static_cast<std::int64_t>(words.size());
+  for (std::size_t i = 0; i < n; ++i)
+    words.insert(words.end(),
+                 {static_cast<std::uint64_t>(begins[i]), static_cast<std::uint64_t>(ends[i])});
+  words.insert(words.end(), {static_cast<std::uint64_t>(begins[0] + length),
+                             static_cast<std::uint64_t>(ends[0] + length)});
+  // As many entries as intervals or more, but no more than ticks.
+  int bits = 1;
+  while ((std::size_t{1} << bits) < n && (Tick{1} << (bits + 1)) < length) ++bits;
+  using Wide = unsigned __int128;
+  const Wide factor = (Wide{1} << (64 + bits)) / static_cast<Wide>(length);
+  trace.guide_bits = bits;
+  trace.guide_factor = factor >> 64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(factor);
+  std::uint64_t i = 0;
+  for (std::uint64_t g = 0; g < std::uint64_t{1} << bits; ++g) {
+    // The smallest time t with floor(t * factor / 2^64) == g.
+    const Wide t = ((Wide{g} << 64) + trace.guide_factor - 1) / trace.guide_factor;
+    while (i < n && static_cast<Wide>(ends[i]) <= t) ++i;
+    words.push_back(i);
+  }
+  trace.offsets = trace.recordings = -1;
+  return trace;
+}
+
+void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length,
+                        const std::vector<Tick>& offsets, const Scope& scope) {
+  require(offsets.empty() || static_cast<std::int64_t>(offsets.size()) == ranks(),
+          "offsets must have one entry per rank");
+  for (const Tick t : offsets) require(t >= 0 && t < length, "offsets must lie in [0, length)");
+  check_trace(begins, ends, length);
+  IntervalSource s = source(kTraceIntervals, scope);
+  s.trace = append_trace(begins, ends, length);
+  s.trace.purpose = kTraceOffset + number(kTraceIntervals);
+  s.trace.offsets = keep(offsets);
+  intervals.push_back(s);
+}
+
+void Program::add_traces(const std::vector<Recording>& recordings,
+                         const std::vector<std::int32_t>& of_ranks, const Scope& scope) {
+  require(!recordings.empty(), "traces need a recording");
+  require(static_cast<std::int64_t>(of_ranks.size()) == ranks(),
+          "the recordings of ranks must have one entry per rank");
+  for (const std::int32_t number : of_ranks)
+    require(number >= 0 && static_cast<std::size_t>(number) < recordings.size(),
+            "a rank's recording must be one of those given");
+  IntervalSource s = source(kTraceIntervals, scope);
+  std::vector<Tick> places;
+  for (const Recording& one : recordings) {
+    // A recording without intervals has one of no length, which delays nothing.
+    const bool quiet = one.begins.empty() && one.ends.empty();
+    if (quiet) {
+      check_length(one.length);
+    } else {
+      check_trace(one.begins, one.ends, one.length);
+    }
+    const std::vector<Tick> nothing{0};
+    const Trace trace = quiet ? append_trace(nothing, nothing, one.length)
+                              : append_trace(one.begins, one.ends, one.length);
+    if (places.empty()) s.trace = trace;
+    places.push_back(static_cast<Tick>(words.size()));
+    words.insert(words.end(),
+                 {static_cast<std::uint64_t>(trace.length), static_cast<std::uint64_t>(trace.count),
+                  static_cast<std::uint64_t>(trace.table), trace.guide_factor});
+  }
+  std::vector<Tick> of_rank;
+  for (const std::int32_t number : of_ranks)
+    of_rank.push_back(places[static_cast<std::size_t>(number)]);
+  // What a register finds beyond the last rank has no effect, but it must be a recording.
+  while (of_rank.size() % kMostLanes != 0) of_rank.push_back(places.front());
+  s.trace.purpose = kTraceOffset + number(kTraceIntervals);
+  s.trace.recordings = keep(of_rank);
+  intervals.push_back(s);
+}
+
+void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope) {
+  require(delays.size() < kMostOfARole, "at most 256 noise sources of a kind");
+  StepDelay d{};
+  d.scope_bits = scope_bits(scope);
+  d.at_send = at_send;
+  d.in_compute = scope.in_compute;
+  d.in_communication = scope.in_communication;
+  d.window = scope.window;
+  d.number = static_cast<std::uint32_t>(delays.size());
+  d.delay = delay.append_to(words);
+  delays.push_back(d);
+}
+
+// What numbers the draws of a source: those before it of its kind that the same messages meet.
+MessageDelay Program::numbered(const std::vector<MessageDelay>& before, const Delay& delay,
+                               std::int32_t bits, const Window& window) const {
+  const bool jitter = plain(delay);
+  const auto n = std::count_if(before.begin(), before.end(), [jitter](const MessageDelay& d) {
+    return plain(d.delay) == jitter;
+  });
+  require(n < std::int64_t{kMostOfARole}, "at most 256 noise sources of a kind");
+  const auto j = static_cast<std::uint32_t>(n);
+  MessageDelay d{delay, bits, window, 0, 0, 0};
+  if (!jitter) {
+    d.original_purpose = kOriginalDelay + j;
+    d.copy_purpose = kCopyDelay + j;
+    d.forward_purpose = kForwardDelay + j;
+  } else if (j == 0) {
+    d.original_purpose = kOriginalJitter;
+    d.copy_purpose = kCopyJitter;
+    d.forward_purpose = kForwardJitter;
+  } else {
+    d.original_purpose = kMoreOriginalJitter + j;
+    d.copy_purpose = kMoreCopyJitter + j;
+    d.forward_purpose = kMoreForwardJitter + j;
+  }
+  return d;
+}
+
+// Adds a delay for messages of kMessage steps of one cost entry.
+void Program::add_to_steps(std::size_t cost, const MessageDelay& delay) {
+  MessageCost& m = message_costs[cost];
+  if (m.count == 0) m.first = static_cast<std::int32_t>(step_messages.size());
+  step_messages.insert(step_messages.begin() + m.first + m.count, delay);
+  for (MessageCost& other : message_costs)
+    if (&other != &m && other.count > 0 && other.first >= m.first + m.count) ++other.first;
+  ++m.count;
+}
+
+void Program::add_message(const HostDelay& delay, const Scope& scope) {
+  // A number of events at a time is what jitter is; its draws are numbered by themselves.
+  require(!plain(delay.delay), "delays that count events are jitter");
+  const std::int32_t bits = scope_bits(scope);
+  const MessageDelay d = numbered(messages, delay.append_to(words), bits, scope.window);
+  messages.push_back(d);
+  for (std::size_t cost = 0; cost < message_costs.size(); ++cost) add_to_steps(cost, d);
+}
+
+void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& survival,
+                         const Scope& scope, std::int32_t cost) {
+  require(cost >= -1 && cost < static_cast<std::int64_t>(message_costs.size()),
+          "jitter's cost must be -1 or an entry of messages");
+  const std::int32_t bits = scope_bits(scope);
+  const Delay delay = HostDelay::counts(duration, survival).append_to(words);
+  if (cost < 0) {
+    messages.push_back(numbered(messages, delay, bits, scope.window));
+    return;
+  }
+  const auto entry = static_cast<std::size_t>(cost);
+  const auto first = step_messages.begin() + message_costs[entry].first;
+  const std::vector<MessageDelay> before(first, first + message_costs[entry].count);
+  add_to_steps(entry, numbered(before, delay, bits, scope.window));
+}
+
+void Program::add_congestion(const congestion::Program& network) {
+  require(loads == nullptr, "there is congestion already");
+  loads = std::make_shared<const congestion::LoadPlan>(*this, network);
+}
+
+std::int64_t Program::cursors_per_rank() const {
+  return general() ? static_cast<std::int64_t>(intervals.size()) : 0;
+}
+
+// One periodic source and one jitter without any extras have quicker engines of their own.
+bool Program::sources_needed() const {
+  return !delays.empty() || intervals.size() > 1 ||
+         std::any_of(intervals.begin(), intervals.end(), [](const IntervalSource& s) {
+           return s.kind != kPeriodicIntervals || !s.window.always();
+         });
+}
+
+bool Program::general() const {
+  return sources_needed() || loads != nullptr || messages.size() > 1 ||
+         std::any_of(messages.begin(), messages.end(), [](const MessageDelay& d) {
+           return !plain(d.delay) || d.scope_bits != 0 || !d.window.always();
+         });
+}
+
+}  // namespace jf
