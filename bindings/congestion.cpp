@@ -120,7 +120,7 @@ py::array_t<std::uint32_t> routes(const Program& program, const Array<std::uint3
   std::size_t longest = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::uint32_t s = from.data()[i], d = to.data()[i];
-    if (s >= program.hosts || d >= program.hosts || keys.data()[i] >= congestion::kMostHosts)
+    if (s >= program.hosts || d >= program.hosts || keys.data()[i] >= congestion::kMaxHosts)
       throw std::invalid_argument("from and to must be hosts, keys below 2^20");
     const auto visit = [&](std::uint32_t edge) { found[i].push_back(edge); };
     if (program.fat_tree)

@@ -32,7 +32,7 @@ int threads_of(int wanted) { return wanted > 0 ? wanted : cpu::hardware_threads(
 
 template <class Do>
 auto with_counter(const Program& program, Do&& work) {
-  return program.most_messages() <= kMostShort ? work(std::uint16_t{}) : work(std::uint32_t{});
+  return program.most_messages() <= kMaxShortCount ? work(std::uint16_t{}) : work(std::uint32_t{});
 }
 
 template <class Do>

@@ -38,7 +38,7 @@ struct Layout {
   std::int64_t shared_bytes = kFixedBytes, global_bytes = 0;  // of a block
   bool short_counters;
 
-  Layout(const Program& program, std::int64_t most_shared) {
+  Layout(const Program& program, std::int64_t max_shared) {
     const std::int64_t hosts = program.hosts, own = program.most_own();
     const std::int64_t all = program.most_messages();
     const std::int64_t counters = std::int64_t{program.counters()} + 1;
@@ -56,7 +56,7 @@ struct Layout {
                                                      program.ranks};
     for (int i = 0; i < kArrays; ++i) {
       const std::int64_t bytes = 4 * words[static_cast<std::size_t>(i)];
-      shared[i] = shared_bytes + bytes <= most_shared;
+      shared[i] = shared_bytes + bytes <= max_shared;
       std::int64_t& used = shared[i] ? shared_bytes : global_bytes;
       offset[i] = used;
       used += bytes;

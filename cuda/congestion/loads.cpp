@@ -133,7 +133,7 @@ LoadPlan::LoadPlan(const jf::Program& program, Program of)
   for (Round& round : rounds) add(std::move(round));
 
   const std::uint32_t all = most_own + network.view(0, false).perturbing();
-  require(all <= kMostShort,
+  require(all <= kMaxShortCount,
           "under congestion at most 65535 messages may be under way together, "
           "those of others counted; here up to " +
               std::to_string(all) + " are");
@@ -186,16 +186,16 @@ void LoadPlan::check_rounds(const std::vector<Step>& steps) const {
   std::int64_t rounds = 0;
   for (const Step& s : steps)
     rounds += s.kind == kExchange || s.kind == kForward ? 1 : s.kind == kMessage ? s.repeat : 0;
-  require(rounds <= kMostRounds,
+  require(rounds <= kMaxRounds,
           "under congestion a case may have 2^20 rounds of messages, this one has " +
               std::to_string(rounds));
   if (!same_every_time()) check_room(rounds);
 }
 
 void LoadPlan::check_room(std::int64_t rows) const {
-  require(2 * stride_ * rows <= kMostTableBytes,
+  require(2 * stride_ * rows <= kMaxTableBytes,
           "under congestion the loads of a realization's messages may take " +
-              std::to_string(kMostTableBytes) +
+              std::to_string(kMaxTableBytes) +
               " bytes, two for each rank and round, of every cycle; these take at least " +
               std::to_string(2 * stride_ * rows) +
               ": fewer ranks, cycles or rounds are needed, or others' traffic that stays the same "
@@ -203,10 +203,10 @@ void LoadPlan::check_room(std::int64_t rows) const {
 }
 
 std::vector<Loads> LoadPlan::views(const std::uint16_t* table, const std::int32_t* rows,
-                                   std::int64_t apart, std::uint32_t first) const {
+                                   std::int64_t table_stride, std::uint32_t first) const {
   std::vector<Loads> views;
   for (const Tick time : link_times_)
-    views.push_back({time, table, rows, stride_, draws_, apart, first});
+    views.push_back({time, table, rows, stride_, draws_, table_stride, first});
   return views;
 }
 

@@ -17,9 +17,9 @@
 namespace jf::congestion {
 
 // Of one table: rows that more would be needed for are refused.
-constexpr std::int64_t kMostTableBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 30;
 
-constexpr std::int64_t kMostRounds = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxRounds = std::int64_t{1} << 20;
 
 // Messages of one level that go to one row.
 struct Sends {
@@ -34,8 +34,8 @@ class LoadPlan {
 
   // What ProgramView::messages points to. Tables of realizations from `first` on, `apart` from each
   // other; `rows`: where rows() are for who reads them.
-  std::vector<Loads> views(const std::uint16_t* table, const std::int32_t* rows, std::int64_t apart,
-                           std::uint32_t first) const;
+  std::vector<Loads> views(const std::uint16_t* table, const std::int32_t* rows,
+                           std::int64_t table_stride, std::uint32_t first) const;
   const std::vector<std::int32_t>& rows() const { return rows_; }
   std::int64_t stride() const { return stride_; }
   std::int64_t table_size() const { return row_count_ * stride_; }

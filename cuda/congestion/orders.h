@@ -19,7 +19,7 @@ enum Purpose : std::uint32_t {
   kDestination = 0x1004  // hashed routing; the stream is the destination
 };
 
-constexpr std::uint32_t kMostHosts = std::uint32_t{1} << 20;
+constexpr std::uint32_t kMaxHosts = std::uint32_t{1} << 20;
 
 // Draw number `draw` of a stream. Sorting looks at all bits, so that, other than uniform64, it
 // takes whole numbers, two to a block.

@@ -45,7 +45,7 @@ bool Program::one_each() const {
 
 void Program::set_levels(Values new_offsets, Values new_senders, Values new_receivers,
                          Values new_chain) {
-  require(hosts >= 1 && hosts <= kMostHosts, "hosts must be from 1 to 2^20");
+  require(hosts >= 1 && hosts <= kMaxHosts, "hosts must be from 1 to 2^20");
   require(used >= 1 && used <= hosts, "used must be from 1 to hosts");
   require(ranks <= used, "ranks must be from 0 to used");
   require(perturbation >= kNone && perturbation <= kBisectFb, "perturbation must be from 0 to 3");
@@ -70,10 +70,10 @@ void Program::set_levels(Values new_offsets, Values new_senders, Values new_rece
 
 void Program::set_fat_tree(const Values& m, const Values& w, const Values& p, int key,
                            std::uint64_t salt, bool whole) {
-  require(!m.empty() && m.size() <= kMostHeight && w.size() == m.size() && p.size() == m.size(),
+  require(!m.empty() && m.size() <= kMaxHeight && w.size() == m.size() && p.size() == m.size(),
           "m, w and p must have one number for each of 1 to 8 levels");
   require(key >= kByDestination && key <= kByMessage, "key must be from 0 to 3");
-  constexpr std::uint64_t kMost = kMostHosts;
+  constexpr std::uint64_t kMax = kMaxHosts;
   fat_tree = true;
   tree = {};
   tree.height = static_cast<std::int32_t>(m.size());
@@ -83,11 +83,11 @@ void Program::set_fat_tree(const Values& m, const Values& w, const Values& p, in
   const bool once = one_each() && !whole;
   std::uint64_t nodes = 1, parents = 1, modulus = 1, counters = 0;  // nodes: M_l
   for (std::size_t l = 0; l < m.size(); ++l) {
-    require(m[l] >= 1 && w[l] >= 1 && p[l] >= 1 && m[l] <= kMost && w[l] <= kMost && p[l] <= kMost,
+    require(m[l] >= 1 && w[l] >= 1 && p[l] >= 1 && m[l] <= kMax && w[l] <= kMax && p[l] <= kMax,
             "m, w and p must be from 1 to 2^20");
     parents *= w[l];
     const std::uint64_t cables = parents * p[l];
-    require(cables <= kMost, "a host must reach at most 2^20 links of a level");
+    require(cables <= kMax, "a host must reach at most 2^20 links of a level");
     FatTreeLevel& at = tree.levels[l];
     at.nodes = divisor(static_cast<std::uint32_t>(nodes));
     at.parents = divisor(static_cast<std::uint32_t>(parents));
@@ -104,12 +104,12 @@ void Program::set_fat_tree(const Values& m, const Values& w, const Values& p, in
     require(counters < std::uint64_t{1} << 31, "the tree must have less than 2^31 links");
     modulus = std::lcm(modulus, cables);
     nodes *= m[l];
-    require(nodes <= kMost, "hosts must be from 1 to 2^20");
+    require(nodes <= kMax, "hosts must be from 1 to 2^20");
   }
   require(nodes == hosts, "hosts must be the product of m");
-  require(key < kByHash || modulus <= kMost,
+  require(key < kByHash || modulus <= kMax,
           "the least common multiple of the links above a host must be at most 2^20");
-  tree.modulus = static_cast<std::uint32_t>(std::min(modulus, kMost));
+  tree.modulus = static_cast<std::uint32_t>(std::min(modulus, kMax));
   tree.counters = static_cast<std::uint32_t>(counters);
 }
 

@@ -32,7 +32,7 @@ enum Word : int {
   kWords = 8,
 };
 // Messages of a level for which a counter of 16 bits can not run over.
-constexpr std::uint32_t kMostShort = 0xffff;
+constexpr std::uint32_t kMaxShortCount = 0xffff;
 constexpr std::uint64_t kOne = std::uint64_t{1} << 40;
 
 struct ProgramView {

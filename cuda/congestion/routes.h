@@ -6,7 +6,7 @@
 
 namespace jf::congestion {
 
-constexpr int kMostHeight = 8;
+constexpr int kMaxHeight = 8;
 constexpr std::uint32_t kNoEdge = 0xffffffff;
 
 // What a route is chosen by.
@@ -58,7 +58,7 @@ struct FatTreeView {
   std::int32_t height, key;
   std::uint32_t modulus;  // of drawn keys: all K mod (W_l p_l) are alike likely
   std::uint64_t salt;     // of hashed ones
-  FatTreeLevel levels[kMostHeight];
+  FatTreeLevel levels[kMaxHeight];
 
   JF_HD Links links(std::uint32_t s, std::uint32_t d, std::uint32_t k, int l) const {
     return links_at(levels[l], counters, s, d, k);

@@ -11,7 +11,7 @@
 namespace jf::congestion::gpu {
 
 // Realizations of a launch: few enough that Ctrl-C is prompt; they grow while launches are quick.
-constexpr std::int64_t kFirstBatch = 256, kMostBatch = std::int64_t{1} << 20;
+constexpr std::int64_t kFirstBatch = 256, kMaxBatch = std::int64_t{1} << 20;
 
 // All realizations from `done` on, in `blocks` blocks at a time.
 template <class Device>
@@ -71,11 +71,11 @@ void run_blocks(Device& device, const Program& program, const Request& request,
 
 // Where memory that seemed free is not, with half as many at a time.
 template <class Device>
-void run(Device& device, const Program& program, const Request& request, std::int64_t most_shared,
-         std::int64_t most_blocks, std::int64_t* out, std::uint64_t* histogram, const Poll& poll) {
-  const Layout layout(program, most_shared);
-  std::int64_t blocks = std::max<std::int64_t>(1, std::min(request.count, most_blocks));
-  std::int64_t batch = std::min(request.count, kMostBatch);
+void run(Device& device, const Program& program, const Request& request, std::int64_t max_shared,
+         std::int64_t max_blocks, std::int64_t* out, std::uint64_t* histogram, const Poll& poll) {
+  const Layout layout(program, max_shared);
+  std::int64_t blocks = std::max<std::int64_t>(1, std::min(request.count, max_blocks));
+  std::int64_t batch = std::min(request.count, kMaxBatch);
   for (std::int64_t done = 0;;) {
     try {
       run_blocks(device, program, request, layout, blocks, batch, done, out, histogram, poll);

@@ -140,7 +140,7 @@ void Program::finish() {
   for (Tick t :
        {c.send, c.receive, c.transit, c.combine, c.work, c.forward, c.patience, c.ask, c.request})
     require(t >= 0, "costs must not be negative");
-  require(!mirrors.empty() && mirrors.size() <= kMostMirrors, "there must be 1 to 8 mirrors");
+  require(!mirrors.empty() && mirrors.size() <= kMaxMirrors, "there must be 1 to 8 mirrors");
   for (std::size_t k = 0; k < mirrors.size(); ++k) {
     require(mirrors[k] > 0, "mirrors must be positive");
     require(std::count(mirrors.begin(), mirrors.end(), mirrors[k]) == 1, "mirrors must differ");
@@ -283,11 +283,11 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
       bool placed = false;
       std::int32_t end = s;
       for (; end < run.end; ++end) {
-        if (limits.most_steps > 0 && end - s == limits.most_steps) break;
+        if (limits.max_steps > 0 && end - s == limits.max_steps) break;
         const Step& step = p.steps[end];
         if ((step.kind != kExchange && step.kind != kForward) || step.round < low) continue;
         if (!placed) {
-          map.window_start = std::min(step.round, p.log2_ranks - map.window_bits);
+          map.high_start = std::min(step.round, p.log2_ranks - map.high_bits);
           placed = true;
         }
         if (!map.covers(step.round)) break;

@@ -104,7 +104,7 @@ struct PlanLimits {
   // So many ranks in a segment, at least, if there are; of these as many neighbours as in a tile.
   // 0: no more than its steps need.
   std::int32_t segment_bits = 0;
-  std::int32_t most_steps = 0;  // of a pass over tiles; 0: any number
+  std::int32_t max_steps = 0;  // of a pass over tiles; 0: any number
 };
 
 std::vector<Pass> plan(const Program& program, PlanLimits limits);

@@ -35,7 +35,7 @@ enum Purpose : std::uint32_t {
   kMoreCopyJitter = 0xC00,
   kMoreForwardJitter = 0xD00,
 };
-constexpr std::uint32_t kMostOfARole = 0x100;
+constexpr std::uint32_t kMaxSourcesOfRole = 0x100;
 
 namespace philox {
 constexpr std::uint32_t kM0 = 0xD2511F53u, kM1 = 0xCD9E8D57u;  // multipliers
@@ -119,12 +119,12 @@ JF_HD std::uint64_t uniform64(std::uint64_t seed, std::uint32_t purpose, std::ui
 
 // The first blocks of a stream for two purposes.
 template <class U>
-struct TwoPairs {
+struct TwoUniformPairs {
   Pair<U> one, other;
 };
-JF_HD TwoPairs<std::uint64_t> first_pairs(std::uint64_t seed, std::uint32_t purpose,
-                                          std::uint32_t other_purpose, std::uint32_t rank,
-                                          std::uint32_t realization) {
+JF_HD TwoUniformPairs<std::uint64_t> first_pairs(std::uint64_t seed, std::uint32_t purpose,
+                                                 std::uint32_t other_purpose, std::uint32_t rank,
+                                                 std::uint32_t realization) {
   return {uniform_pair(seed, purpose, 0, rank, realization),
           uniform_pair(seed, other_purpose, 0, rank, realization)};
 }

@@ -7,46 +7,46 @@
 
 namespace jf {
 
-// Rank = low bits | window << window_start | the tile's number in the remaining bits.
+// Rank = low bits | high bits << high_start | the tile's number in the remaining bits.
 struct TileMap {
-  std::int32_t log2_ranks, low_bits, window_start, window_bits;
+  std::int32_t log2_ranks, low_bits, high_start, high_bits;
 
-  JF_HD std::int32_t bits() const { return low_bits + window_bits; }
+  JF_HD std::int32_t bits() const { return low_bits + high_bits; }
   JF_HD std::int64_t size() const { return std::int64_t{1} << bits(); }
   JF_HD std::int64_t tiles() const { return std::int64_t{1} << (log2_ranks - bits()); }
 
   // So many ranks of a tile, at least, are neighbours.
   JF_HD std::int64_t in_a_row() const {
-    return std::int64_t{1} << (window_start == low_bits ? bits() : low_bits);
+    return std::int64_t{1} << (high_start == low_bits ? bits() : low_bits);
   }
 
   // Rank of local index 0 of a tile.
   JF_HD std::int64_t base(std::int64_t tile) const {
-    const std::int32_t between = window_start - low_bits;
+    const std::int32_t between = high_start - low_bits;
     const std::int64_t middle = tile & ((std::int64_t{1} << between) - 1);
-    return middle << low_bits | (tile >> between) << (window_start + window_bits);
+    return middle << low_bits | (tile >> between) << (high_start + high_bits);
   }
   JF_HD std::int64_t offset(std::int64_t local) const {
     const std::int64_t low = local & ((std::int64_t{1} << low_bits) - 1);
-    return low | (local >> low_bits) << window_start;
+    return low | (local >> low_bits) << high_start;
   }
   // The tile that a rank is in.
   JF_HD std::int64_t tile_of(std::int64_t rank) const {
-    const std::int32_t between = window_start - low_bits;
+    const std::int32_t between = high_start - low_bits;
     const std::int64_t middle = rank >> low_bits & ((std::int64_t{1} << between) - 1);
-    return middle | rank >> (window_start + window_bits) << between;
+    return middle | rank >> (high_start + high_bits) << between;
   }
   JF_HD bool covers(std::int32_t bit) const {
-    return bit < low_bits || (bit >= window_start && bit < window_start + window_bits);
+    return bit < low_bits || (bit >= high_start && bit < high_start + high_bits);
   }
   // The local index of a rank in the tile that begins with rank 0.
   JF_HD std::int64_t local_of(std::int64_t rank) const {
     const std::int64_t low = rank & ((std::int64_t{1} << low_bits) - 1);
-    return low | (rank >> window_start & ((std::int64_t{1} << window_bits) - 1)) << low_bits;
+    return low | (rank >> high_start & ((std::int64_t{1} << high_bits) - 1)) << low_bits;
   }
   // The local bit that stands for bit `bit` of the rank.
   JF_HD std::int32_t local_bit(std::int32_t bit) const {
-    return bit < low_bits ? bit : bit - window_start + low_bits;
+    return bit < low_bits ? bit : bit - high_start + low_bits;
   }
 };
 

@@ -24,7 +24,7 @@ enum StepKind : std::int32_t {
 enum StepFlag : std::int32_t { kCopy = 1, kFinal = 2, kAfterForward = 4, kAsk = 8 };
 
 constexpr std::int32_t kMirrored = kCopy | kAsk;
-constexpr int kMostMirrors = 8;
+constexpr int kMaxMirrors = 8;
 
 struct Step {
   std::int32_t kind;
@@ -101,7 +101,7 @@ struct ProgramView {
   Sources sources;
   Messages messages;
   // Copies go to rank xor mirrors[k], in this order: at each level to those that need its data.
-  std::int32_t mirror_count, mirrors[kMostMirrors];
+  std::int32_t mirror_count, mirrors[kMaxMirrors];
   std::uint64_t seed;
   std::int64_t phases_at, survival_at;  // of the quick sources, in the words; or -1
 

@@ -42,7 +42,7 @@ JF_HD void each(F&& f) {
 
 // What was drawn for a block's ranks.
 struct Drawn {
-  bool never_quiet, intervals;     // see Block::exchange_few
+  bool never_quiet, intervals;     // see Block::exchange_group
   const Tick* drawn[kDrawnKinds];  // delays of the first step, at the first rank; or null
 };
 struct NotDrawn {};
@@ -51,7 +51,7 @@ using DrawnIf = std::conditional_t<kDrawn, Drawn, NotDrawn>;
 
 // What all blocks share.
 template <class Noise, class Network>
-struct Surroundings {
+struct ExchangeContext {
   const Costs& costs;
   const Noise& noise;
   const Network& network;
@@ -80,34 +80,34 @@ struct Surroundings {
 
 // Two registers in the same step, or one where there is only one.
 template <int n>
-struct Few {
+struct RegisterGroup {
   Clock<Lanes> c[n];
   Lanes arrival[n], ready[n];
 };
 
 // Where the registers of a block are in the tile. By value: who is handed it in registers does not
 // make it in memory for each block.
-struct Where {
+struct Location {
   Tick* next;  // of register 0: seldom needed, so it stays where it is
-  std::int64_t apart;
+  std::int64_t stride;
 
-  JF_HD Tick* next_of(int k) const { return next + k * apart; }
+  JF_HD Tick* next_of(int k) const { return next + k * stride; }
 };
 
 // The same, and where they are among the ranks that delays are drawn for.
-struct DrawnWhere : Where {
-  std::int64_t x, y, y_apart;
+struct DrawnLocation : Location {
+  std::int64_t x, y, y_stride;
   const TileRanks* ranks_of;
 
-  JF_HD Lanes ranks(int k) const { return (*ranks_of)(x + k * apart); }
+  JF_HD Lanes ranks(int k) const { return (*ranks_of)(x + k * stride); }
 };
 
 template <class Noise, class Network>
 struct RegisterNoise {
   // Whether delays are drawn.
   static constexpr bool kDrawn = is_general<Noise> || Network::on;
-  using By = Surroundings<Noise, Network>;
-  using At = std::conditional_t<kDrawn, DrawnWhere, Where>;
+  using By = ExchangeContext<Noise, Network>;
+  using At = std::conditional_t<kDrawn, DrawnLocation, Location>;
 
   JF_HD static void place(const At at, int k, Clock<Lanes>& c) {
     c.next = load(at.next_of(k));
@@ -119,7 +119,7 @@ struct RegisterNoise {
     return by.delays.drawn[kind] == nullptr ? nullptr : drawn_there(by, at, kind, round, k);
   }
   JF_HD static const Tick* drawn_there(const By& by, const At at, int kind, int round, int k) {
-    return by.delays.drawn[kind] + round * kDrawnRanks + at.y + k * at.y_apart;
+    return by.delays.drawn[kind] + round * kDrawnRanks + at.y + k * at.y_stride;
   }
 
   // The noise of registers from `first` on.
@@ -145,10 +145,10 @@ struct RegisterNoise {
 
   template <class Kind, int n>
   __attribute__((noinline, cold)) static void noisy(const By& by, const At at, const Step& step,
-                                                    int round, int first, Few<n>& few) {
-    each<n>([&](auto k) JF_INLINE { place(at, first + k, few.c[k]); });
-    Kind::act(NoiseOf<false>{by, at, round, first}, by, step, few);
-    each<n>([&](auto k) JF_INLINE { store(at.next_of(first + k), few.c[k].next); });
+                                                    int round, int first, RegisterGroup<n>& group) {
+    each<n>([&](auto k) JF_INLINE { place(at, first + k, group.c[k]); });
+    Kind::act(NoiseOf<false>{by, at, round, first}, by, step, group);
+    each<n>([&](auto k) JF_INLINE { store(at.next_of(first + k), group.c[k].next); });
   }
 };
 
@@ -156,7 +156,8 @@ struct RegisterNoise {
 // the noise of register k.
 struct Original {
   template <int n, class NoiseOf, class By>
-  JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
+  JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step,
+                        RegisterGroup<n>& f) {
     each<n>([&](auto k) JF_INLINE {
       f.ready[k] = exchange(noise_of(k), by.costs, step, f.arrival[k], f.c[k]);
     });
@@ -166,7 +167,8 @@ struct Original {
 // The mirror is a lane of the same register.
 struct Copied {
   template <int n, class NoiseOf, class By>
-  JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
+  JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step,
+                        RegisterGroup<n>& f) {
     OwnPath<Lanes> own[n];
     Lanes copy[n];
     each<n>([&](auto k) JF_INLINE {
@@ -189,7 +191,8 @@ struct Copied {
 // Copies on demand, of the mirror in the same register.
 struct Asked {
   template <int n, class NoiseOf, class By>
-  JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step, Few<n>& f) {
+  JF_HD static void act(const NoiseOf& noise_of, const By& by, const Step& step,
+                        RegisterGroup<n>& f) {
     each<n>([&](auto k) JF_INLINE {
       const auto& noise = noise_of(k);
       const auto own = asked_path(noise, by.costs, step, f.arrival[k], f.c[k]);
@@ -207,7 +210,7 @@ struct Forwarded {};
 template <int kBits, class Noise, class Network, bool kBusy>
 struct Block {
   static constexpr int kSize = 1 << kBits;
-  static constexpr int kFew = kBits > 0 ? 2 : 1;
+  static constexpr int kGroup = kBits > 0 ? 2 : 1;
   using Registers = RegisterNoise<Noise, Network>;
   using By = typename Registers::By;
   using At = typename Registers::At;
@@ -280,18 +283,18 @@ struct Block {
         if (kBusy) busy[k] = c.busy;
       });
     } else {
-      each<kSize / kFew>([&](auto i) JF_INLINE {
-        const int first = i * kFew;
-        Few<kFew> few;
-        each<kFew>([&](auto k) JF_INLINE {
-          few.c[k] = clock(first + k);
-          few.arrival[k] = arrival(kOriginalJitter, step, round, first + k, from[first + k]);
+      each<kSize / kGroup>([&](auto i) JF_INLINE {
+        const int first = i * kGroup;
+        RegisterGroup<kGroup> group;
+        each<kGroup>([&](auto k) JF_INLINE {
+          group.c[k] = clock(first + k);
+          group.arrival[k] = arrival(kOriginalJitter, step, round, first + k, from[first + k]);
         });
-        exchange_few<Kind>(step, round, first, few);
-        each<kFew>([&](auto k) JF_INLINE {
-          sent[first + k] = few.c[k].sent;
-          if (kBusy) busy[first + k] = few.c[k].busy;
-          ready[first + k] = few.ready[k];
+        exchange_group<Kind>(step, round, first, group);
+        each<kGroup>([&](auto k) JF_INLINE {
+          sent[first + k] = group.c[k].sent;
+          if (kBusy) busy[first + k] = group.c[k].busy;
+          ready[first + k] = group.ready[k];
         });
       });
     }
@@ -300,22 +303,23 @@ struct Block {
   // First without intervals of noise: where all ranks are free again by the time that their next
   // one begins, none of them met it. Not where the delays depend on the time.
   template <class Kind>
-  JF_HD void exchange_few(const Step& step, int round, int first, Few<kFew>& few) const {
+  JF_HD void exchange_group(const Step& step, int round, int first,
+                            RegisterGroup<kGroup>& group) const {
     if constexpr (!is_timed<Noise>) {
-      Kind::act(QuietOf{by, at, round, first}, by, step, few);
+      Kind::act(QuietOf{by, at, round, first}, by, step, group);
     } else {
-      Few<kFew> quiet = few;
+      RegisterGroup<kGroup> quiet = group;
       Kind::act(QuietOf{by, at, round, first}, by, step, quiet);
-      bool met =
-          may_meet(by) && any_greater(quiet.c[0].busy, load(at.next_of(first)),
-                                      quiet.c[kFew - 1].busy, load(at.next_of(first + kFew - 1)));
+      bool met = may_meet(by) &&
+                 any_greater(quiet.c[0].busy, load(at.next_of(first)), quiet.c[kGroup - 1].busy,
+                             load(at.next_of(first + kGroup - 1)));
       if constexpr (is_general<Noise>) met = met || by.delays.never_quiet;
       if (__builtin_expect(!met, 1)) {
-        few = quiet;
+        group = quiet;
       } else {
-        Few<kFew> copy = few;  // only copies leave the registers
+        RegisterGroup<kGroup> copy = group;  // only copies leave the registers
         Registers::template noisy<Kind>(by, at, step, round, first, copy);
-        few = copy;
+        group = copy;
       }
     }
   }

@@ -60,11 +60,11 @@ JF_HD void draw_block(const Draws& d, std::uint32_t purpose, std::int32_t scope_
     philox4x32_10(d.keys, common, ranks, drawn);
     for (std::uint32_t k = 0; k < 4; ++k) {
       for (int i = 0; i < n; ++i)
-        *reinterpret_cast<ULanes*>(d.high(k) + from + i * kLanes) = drawn[i].w[k] & kMostHigh;
+        *reinterpret_cast<ULanes*>(d.high(k) + from + i * kLanes) = drawn[i].w[k] & kMaxHigh;
     }
   };
   // As many as there are registers for; with the widest, memory serves better.
-  constexpr int kAtOnce = kLaneBits == 3 ? kMostBlocks : 2;
+  constexpr int kAtOnce = kLaneBits == 3 ? kMaxBlocks : 2;
   std::int64_t y = 0;
   for (; y + kAtOnce * kLanes <= d.ranks; y += kAtOnce * kLanes)
     some.template operator()<kAtOnce>(y);

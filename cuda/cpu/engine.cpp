@@ -48,14 +48,14 @@ class Run {
     const std::int64_t alone = std::clamp<std::int64_t>(request.count, 1, wanted);
     const bool large = alone * sizes_.state_bytes(1, 1) > share_of_memory();
     if (program.has_message_passes())  // these a team leaves to one of its threads
-      team_ = large || (request.count < wanted && most_tiles() > 1);
+      team_ = large || (request.count < wanted && max_tiles() > 1);
     else
       team_ = passes_.size() > 1 &&
               (program.log2_ranks >= kTeamBits || request.count < wanted || large);
     if (program.has_message_passes() && !team_) wanted = choose_lanes(wanted);
     const std::int64_t groups = (request.count + together_ - 1) / together_;
     set_threads(
-        static_cast<int>(std::clamp<std::int64_t>(team_ ? most_tiles() : groups, 1, wanted)));
+        static_cast<int>(std::clamp<std::int64_t>(team_ ? max_tiles() : groups, 1, wanted)));
   }
 
   std::int64_t bytes() const {
@@ -158,7 +158,7 @@ class Run {
     return error;
   }
 
-  std::int64_t most_tiles() const {
+  std::int64_t max_tiles() const {
     std::int64_t most = 1;
     for (const Pass& pass : passes_) most = std::max(most, pass.map.tiles());
     return most;

@@ -55,7 +55,7 @@ void run_tile_avx512(const TileJob& job, const TileScratch& scratch);
 struct EarlyCopy {
   Tick arrival;        // kNever: it was found to overtake nothing after all
   std::int32_t after;  // number of the next one of this pair of ranks, from 1 on, or 0
-  std::int32_t place;  // 2 * (kMostMirrors * the step that makes its level + number of the mirror)
+  std::int32_t place;  // 2 * (kMaxMirrors * the step that makes its level + number of the mirror)
                        // + which of both ranks gets it
 };
 
@@ -63,12 +63,12 @@ struct EarlyCopy {
 // ranks. The first steps, whose partners are near each other, are one group; each later group is of
 // steps whose delays are drawn together.
 struct PanelGroups {
-  static constexpr int kMost = 30;
+  static constexpr int kMax = 30;
 
   std::int64_t size;  // ranks of the segment
   bool neighbours;    // each rank's only mirror is its neighbour
   int count = 0;
-  int begin[kMost + 1];  // [begin[g], begin[g + 1]): the steps of group g
+  int begin[kMax + 1];  // [begin[g], begin[g + 1]): the steps of group g
 
   JF_HD PanelGroups(const ProgramView& p, const Pass& pass)
       : size(pass.map.size()), neighbours(p.one_neighbour()) {
@@ -112,14 +112,15 @@ JF_HD std::int64_t swept_bytes(std::int64_t size, std::int64_t copies) {
 // panels may take as much memory as sweeps to one mirror would, and in any case as much as machines
 // have for a core.
 JF_HD std::int64_t panel_bytes(const ProgramView& p, const Pass& pass) {
-  constexpr std::int64_t kOfACore = 1 << 28, kBeyond = 1 << (kDrawnBits - kDrawnSteps);
+  constexpr std::int64_t kBytesOfCore = 1 << 28,
+                         kMaxMirrorDistance = 1 << (kDrawnBits - kDrawnSteps);
   if (pass.kind != kSegmentPass || pass.map.in_a_row() < kMaxLanes ||
-      p.farthest_mirror() >= kBeyond)
+      p.farthest_mirror() >= kMaxMirrorDistance)
     return 0;
   const std::int64_t size = pass.map.size();
   const std::int64_t swept = swept_bytes(size, copies_in(p.steps, pass.begin, pass.end) * size);
   const std::int64_t bytes = PanelGroups(p, pass).bytes();
-  return bytes <= (swept > kOfACore ? swept : kOfACore) ? bytes : 0;
+  return bytes <= (swept > kBytesOfCore ? swept : kBytesOfCore) ? bytes : 0;
 }
 
 // A segment that is done in panels; to its pass it is a tile.
@@ -144,7 +145,7 @@ bool run_panels_avx512(const SegmentJob& job);
 
 // Ranks in a block, in ticks of an array: 5 arrays of them are 160 KiB. With fewer realizations in
 // a register there are more ranks.
-constexpr std::int64_t kMessageBlock = 4096;
+constexpr std::int64_t kMessageChunk = 4096;
 
 // A message pass over all ranks of some realizations. Lane k of a register is realization first +
 // k; where there are fewer realizations than lanes, the last one is in all lanes that are left.
@@ -168,7 +169,7 @@ struct MessageJob {
 
 // Whether to give up: what is in the arrays does not matter then. For looks that are rare enough.
 bool stopped(const MessageJob& job);
-constexpr std::int64_t kMessagePatience = std::int64_t{1} << 15;  // messages in between
+constexpr std::int64_t kMessagesBetweenPolls = std::int64_t{1} << 15;  // messages in between
 
 // The compilations for different instruction sets: a lane of a register is a realization.
 using RunMessages = void (*)(const MessageJob&);

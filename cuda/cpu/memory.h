@@ -26,7 +26,7 @@ namespace jf::cpu {
 class KeptMemory {
  public:
   static constexpr std::size_t kPage = std::size_t{1} << 21;  // a large one, and the smallest block
-  static constexpr std::size_t kMost = std::size_t{1} << 27;  // bytes kept
+  static constexpr std::size_t kMax = std::size_t{1} << 27;   // bytes kept
 
   // Of the whole process. Never destroyed: threads may still run when it ends.
   static KeptMemory& instance() {
@@ -34,7 +34,7 @@ class KeptMemory {
     return *kept;
   }
 
-  KeptMemory() { blocks_.reserve(kMost / kPage); }  // who frees must not need memory
+  KeptMemory() { blocks_.reserve(kMax / kPage); }  // who frees must not need memory
 
   // A block of at least so many bytes, which is set to how many it has; or null.
   void* take(std::size_t& bytes) {
@@ -57,7 +57,7 @@ class KeptMemory {
   // a fork, does not have, so nobody waits.
   bool give(void* at, std::size_t bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock() || held_ + bytes > kMost) return false;
+    if (!lock.owns_lock() || held_ + bytes > kMax) return false;
     blocks_.push_back({at, bytes});
     held_ += bytes;
     return true;
@@ -197,7 +197,7 @@ inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<
     });
     const std::int64_t arrays = 3 + 2 * s.links + s.forwards + s.shifts;
     s.message = arrays * p.ranks();
-    s.message_block = arrays * kMessageBlock;
+    s.message_block = arrays * kMessageChunk;
   }
   for (const Pass& pass : passes) {
     if (pass.kind == kMessagePass) continue;
@@ -265,7 +265,7 @@ struct LoadState {
 // Memory of so many realizations as are worked on side by side, `lanes`: between passes, and for as
 // many segments as are worked on at once.
 struct State {
-  State(const Sizes& s, std::int64_t segments, std::int64_t lanes, std::uint32_t nobody,
+  State(const Sizes& s, std::int64_t segments, std::int64_t lanes, std::uint32_t no_owner,
         const Program& p, const ProgramView& view)
       : sizes(s),
         lanes(lanes),
@@ -276,10 +276,10 @@ struct State {
         lane_cursors_(allocate<Tick>(s.lane_cursor_ticks(lanes))),
         messages_(allocate<Tick>(lanes * s.message + s.message_block)) {
     // Of no realization yet: of the one after the last.
-    std::fill_n(cursors_.get(), lanes * s.cursors, Cursor{0, 0, 0, 0, nobody});
+    std::fill_n(cursors_.get(), lanes * s.cursors, Cursor{0, 0, 0, 0, no_owner});
     // `owner` is the last register of five.
     for (std::int64_t i = 0; i < s.lane_cursor_ticks(lanes); ++i)
-      lane_cursors_[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{nobody} : 0;
+      lane_cursors_[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{no_owner} : 0;
   }
 
   // Of the realization in a lane.
@@ -306,7 +306,7 @@ struct State {
     s.next = array();
     if (sizes.links) s.out = array(), s.in = array();
     s.left = array();
-    if (sizes.shifts) s.left_too = array();
+    if (sizes.shifts) s.next_left = array();
     if (sizes.forwards) s.busy = array();
     s.stride = next_array * lanes;
     return s;

@@ -17,7 +17,7 @@ namespace {
 template <class T, class Noise, class Network, bool kLinks, class R>
 class MessageRun {
   static constexpr int kLanesOf = sizeof(T) / sizeof(Tick);
-  static constexpr std::int64_t kBlock = kMessageBlock / kLanesOf;
+  static constexpr std::int64_t kBlock = kMessageChunk / kLanesOf;
   static constexpr std::int64_t kNear = 8 * kBlock;  // ranks that are all in a cache
   static constexpr int kTogether = 8;
   using Ranks = MessageRanks<T, Noise, Network, kLinks, R>;
@@ -158,7 +158,7 @@ class MessageRun {
   // All that is kept of a rank.
   Tick* entry(std::int64_t i) const { return ranks_.s.sent + i * ranks_.s.stride; }
   static MessageState shifted(MessageState s, std::int64_t by) {
-    for (Tick** array : {&s.sent, &s.busy, &s.next, &s.out, &s.in, &s.left, &s.left_too})
+    for (Tick** array : {&s.sent, &s.busy, &s.next, &s.out, &s.in, &s.left, &s.next_left})
       if (*array != nullptr) *array += by;
     return s;
   }
@@ -166,7 +166,7 @@ class MessageRun {
   // Step i and those after it that go on without a look at the times: a rank receives, and sends
   // its next message, before the next rank does. Returns the step after them.
   int run_shifts(int i) {
-    Tick *left = job_.state.left, *left_next = job_.state.left_too;
+    Tick *left = job_.state.left, *left_next = job_.state.next_left;
     const Step* s = &p_.steps[i];
     std::int32_t number = 0;
     send(Turn(p_, network_, *s, 0), 0, p_.ranks);
@@ -328,7 +328,7 @@ class MessageRun {
 
   void work_done(std::int64_t messages) {
     done_ += messages;
-    if (done_ < kMessagePatience) return;
+    if (done_ < kMessagesBetweenPolls) return;
     done_ = 0;
     stop_ = stopped(job_);
   }

@@ -61,7 +61,7 @@ struct PanelRank {
   template <class See>
   __attribute__((noinline)) void exchange_alone(int i, const EarlyCopies& early, std::int64_t x,
                                                 Tick id, Tick original, RankTimes& t,
-                                                Tick (&left)[kMostMirrors], See&& see) const {
+                                                Tick (&left)[kMaxMirrors], See&& see) const {
     const Step& step = p.steps[i];
     for (Tick& time : left) time = kNever;
     Clock<Tick> rank = t.clock(id);
@@ -166,7 +166,7 @@ struct PanelPair : PanelRank<Noise, Network> {
 
 // The numbers of the mirrors that copies of a level go to, in the order in which they are sent.
 struct LevelMirrors {
-  std::int32_t count = 0, number[kMostMirrors];
+  std::int32_t count = 0, number[kMaxMirrors];
 
   LevelMirrors(const ProgramView& p, std::int32_t level) {
     for (std::int32_t k = 0; k < p.mirror_count; ++k)
@@ -176,7 +176,7 @@ struct LevelMirrors {
 
 struct PanelCopies {
   // When the copy to mirror k of rank y of the panel leaves, or kNever.
-  alignas(64) Tick left[kMostMirrors][kDrawnRanks];
+  alignas(64) Tick left[kMaxMirrors][kDrawnRanks];
 
   // Those of exchange `step`, after it. tell(k, rank of the panel, arrival) is told of each copy
   // that may arrive by the time its rank has taken its last message; kNever: it does not. Of copies
@@ -344,7 +344,7 @@ struct PanelSteps {
 // are known of, or were, are done one by one.
 
 template <class Noise, class Network>
-struct PanelAnyhow {
+struct PanelGeneralExchange {
   const TileRanks& ranks;
   const EarlyCopies& early;
   const PanelRank<Noise, Network> rank;
@@ -405,7 +405,7 @@ struct PanelAnyhow {
         continue;
       }
       RankTimes t = before.rank(m);
-      Tick left[kMostMirrors];
+      Tick left[kMaxMirrors];
       rank.exchange_alone(i, early, x + m, ids[m], arrives[m], t, left, see_of);
       r.put(m, t);
       for (std::int32_t k = 0; k < mirrors.count; ++k)

@@ -232,7 +232,7 @@ class EarlyCopies {
       const EarlyCopy& c = copies_[at - 1];
       const int step = step_of(c);
       if (c.place % 2 != x % 2 || step < i || c.arrival == kNever) continue;
-      if (!from(c.place / 2 % kMostMirrors)) continue;
+      if (!from(c.place / 2 % kMaxMirrors)) continue;
       if (c.arrival < best.arrival || (c.arrival == best.arrival && step < best.step))
         best = {c.arrival, step};
     }
@@ -242,7 +242,7 @@ class EarlyCopies {
   // Sets when the copy of step i from mirror number k arrives at rank x; kNever: it can not be of
   // use. Returns what was set before.
   Tick set(int i, int k, std::int64_t x, Tick arrival) {
-    const auto place = static_cast<std::int32_t>(2 * (kMostMirrors * i + k) + x % 2);
+    const auto place = static_cast<std::int32_t>(2 * (kMaxMirrors * i + k) + x % 2);
     for (std::int32_t at = first_[x / 2]; at != 0; at = copies_[at - 1].after) {
       EarlyCopy& c = copies_[at - 1];
       if (c.place != place) continue;
@@ -261,7 +261,7 @@ class EarlyCopies {
   }
 
  private:
-  static int step_of(const EarlyCopy& c) { return c.place / (2 * kMostMirrors); }
+  static int step_of(const EarlyCopy& c) { return c.place / (2 * kMaxMirrors); }
 
   __attribute__((noinline)) OfRegister of_pairs(int begin,
                                                 const std::int32_t (&first)[kLanes / 2]) const {

@@ -42,7 +42,7 @@ class Panel {
         ranks_(ranks),
         noise_(job, ranks, noise, network),
         early_(early),
-        anyhow_{ranks_, early_, {p_, noise, network, job.tile.realization}} {}
+        general_exchange_{ranks_, early_, {p_, noise, network, job.tile.realization}} {}
 
   // Ranks of the segment: `from` + offsets in `map`.
   std::int64_t place(std::int64_t y) const { return from_ + map_.offset(y); }
@@ -68,9 +68,10 @@ class Panel {
         const LevelMirrors mirrors(p_, p_.steps[i].round + 1);
         const auto each_of = [&](std::int64_t y, Lanes from) JF_INLINE {
           if constexpr (kPairs)
-            changed_ |= anyhow_.among_pairs(steps, i, i - drawn, y, place(y), from, note, see);
+            changed_ |=
+                general_exchange_.among_pairs(steps, i, i - drawn, y, place(y), from, note, see);
           else
-            anyhow_.among_mirrors(steps, i, i - drawn, y, place(y), from, mirrors, see);
+            general_exchange_.among_mirrors(steps, i, i - drawn, y, place(y), from, mirrors, see);
         };
         constexpr auto kCopies = kPairs ? Copies::kToNeighbour : Copies::kToMirrors;
         if ((p_.steps[i].flags & kCopy) != 0)
@@ -146,10 +147,10 @@ class Panel {
       for (std::int64_t y = 0; y < end; y += 2 * kLanes)
         some.template operator()<2>({y, y + kLanes}, {swapped(y), swapped(y + kLanes)});
     } else {
-      const std::int64_t apart = std::int64_t{1} << bit;
-      for (std::int64_t first = 0; first < end; first += 2 * apart)
-        for (std::int64_t y = first; y < first + apart; y += kLanes)
-          some.template operator()<2>({y, y + apart}, {sent(y + apart), sent(y)});
+      const std::int64_t stride = std::int64_t{1} << bit;
+      for (std::int64_t first = 0; first < end; first += 2 * stride)
+        for (std::int64_t y = first; y < first + stride; y += kLanes)
+          some.template operator()<2>({y, y + stride}, {sent(y + stride), sent(y)});
     }
   }
 
@@ -157,7 +158,8 @@ class Panel {
   template <class Note>
   void note_copies(int i, int number, Note& note) {
     copies_.deliver(
-        anyhow_.rank, p_.steps[i], size(), work, [&](std::int64_t y) { return ranks_(place(y)); },
+        general_exchange_.rank, p_.steps[i], size(), work,
+        [&](std::int64_t y) { return ranks_(place(y)); },
         [&](std::int64_t y) { return (early_steps_[y / kLanes] >> number & 1) != 0; },
         [&](int k, std::int64_t y, Tick arrival) { changed_ |= note(i, k, place(y), arrival); });
   }
@@ -167,7 +169,7 @@ class Panel {
   const TileRanks ranks_;
   PanelNoise<Noise, Network> noise_;
   EarlyCopies& early_;
-  const PanelAnyhow<Noise, Network> anyhow_;
+  const PanelGeneralExchange<Noise, Network> general_exchange_;
   PanelCopies copies_;  // if kPairs never touched
   TileMap map_{};
   std::int64_t from_ = 0;

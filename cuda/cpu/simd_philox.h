@@ -125,9 +125,9 @@ JF_HD void philox_of_products(const RoundKeys& keys, const FirstRounds& common,
 // Multiplications, shuffles and xors share two ports. A load of the high halves of what has been
 // stored takes neither, but there is only one store a cycle: every second block does it that way,
 // the others stay in registers. Eight blocks are enough to wait for that.
-constexpr int kMostBlocks = 8;
+constexpr int kMaxBlocks = 8;
 class BlockProducts {
-  ULanes stored_[2][kMostBlocks], staying_[2][kMostBlocks];  // of even rounds, and of odd ones
+  ULanes stored_[2][kMaxBlocks], staying_[2][kMaxBlocks];  // of even rounds, and of odd ones
   static constexpr bool stays(int i) { return (i & 1) != 0; }
 
  public:
@@ -150,14 +150,14 @@ class BlockProducts {
     return found;
   }
 };
-struct MostBlocks {
+struct InterleavedBlocks {
   BlockProducts p0, p1;
-  ULanes w0[kMostBlocks], w2[kMostBlocks];
+  ULanes w0[kMaxBlocks], w2[kMaxBlocks];
 
   // Rounds from `begin` on; before it w[3] is in p0, and w[1] of block i is w1(i).
   template <int begin, class First>
-  JF_HD void rounds(const RoundKeys& keys, WordLanes (&words)[kMostBlocks], First&& w1) {
-    constexpr int n = kMostBlocks, kLast = philox::kRounds - 1;
+  JF_HD void rounds(const RoundKeys& keys, WordLanes (&words)[kMaxBlocks], First&& w1) {
+    constexpr int n = kMaxBlocks, kLast = philox::kRounds - 1;
     const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
 #pragma GCC unroll 10
     for (int round = begin; round < kLast; ++round) {
@@ -180,13 +180,13 @@ struct MostBlocks {
   }
 };
 template <>
-JF_HD void philox_of_products<kMostBlocks>(const RoundKeys& keys, const FirstRounds& common,
-                                           const ULanes (&first)[kMostBlocks],
-                                           WordLanes (&words)[kMostBlocks]) {
+JF_HD void philox_of_products<kMaxBlocks>(const RoundKeys& keys, const FirstRounds& common,
+                                          const ULanes (&first)[kMaxBlocks],
+                                          WordLanes (&words)[kMaxBlocks]) {
   const ULanes m0 = ULanes{} + philox::kM0;
-  MostBlocks b;
+  InterleavedBlocks b;
 #pragma GCC unroll 8
-  for (int i = 0; i < kMostBlocks; ++i) {
+  for (int i = 0; i < kMaxBlocks; ++i) {
     const ULanes second = multiply32(m0, high_halves(first[i]) ^ common.before);
     b.w0[i] = first[i] ^ common.w0;
     b.w2[i] = high_halves(second) ^ common.w2;
@@ -195,7 +195,7 @@ JF_HD void philox_of_products<kMostBlocks>(const RoundKeys& keys, const FirstRou
   b.rounds<2>(keys, words, [&](int) JF_INLINE { return common.w1; });
 }
 #else
-constexpr int kMostBlocks = 4;
+constexpr int kMaxBlocks = 4;
 #endif
 
 // Of registers of ranks.
@@ -281,9 +281,9 @@ JF_HD Pair<ULanes> uniform_pair(const RoundKeys* keys, std::uint32_t purpose, st
   return uniform_pair(keys, purpose, block, static_cast<std::uint32_t>(ranks[0]), realizations);
 }
 // The first blocks for two purposes, made together: a round waits for the one before it.
-JF_HD TwoPairs<ULanes> first_pairs(const RoundKeys* keys, std::uint32_t purpose,
-                                   std::uint32_t other_purpose, std::uint32_t rank,
-                                   Lanes realizations) {
+JF_HD TwoUniformPairs<ULanes> first_pairs(const RoundKeys* keys, std::uint32_t purpose,
+                                          std::uint32_t other_purpose, std::uint32_t rank,
+                                          Lanes realizations) {
   const ULanes ranks = ULanes{} + rank, numbers = (ULanes)realizations;
   WordLanes words[2] = {{{ULanes{}, ULanes{} + purpose, ranks, numbers}},
                         {{ULanes{}, ULanes{} + other_purpose, ranks, numbers}}};

@@ -52,7 +52,7 @@ class Observer {
 
   // The same of registers that are `apart`.
   template <int kCount>
-  JF_HD void see(int row, std::int64_t x, std::int64_t apart, const Lanes (&ready)[kCount],
+  JF_HD void see(int row, std::int64_t x, std::int64_t stride, const Lanes (&ready)[kCount],
                  Seen& seen) const {
     if (__builtin_expect(only_max_, 1)) {
       Lanes most = ready[0];
@@ -61,7 +61,7 @@ class Observer {
     } else {
       Lanes copy[kCount];  // only a copy leaves the registers
       for (int k = 0; k < kCount; ++k) copy[k] = ready[k];
-      see_each(row, x, apart, kCount, copy, seen);
+      see_each(row, x, stride, kCount, copy, seen);
     }
   }
 
@@ -69,9 +69,9 @@ class Observer {
   void note(int row, const Seen& seen) const { job_.observations[row].merge(reduce(seen)); }
 
  private:
-  __attribute__((noinline)) void see_each(int row, std::int64_t x, std::int64_t apart, int count,
+  __attribute__((noinline)) void see_each(int row, std::int64_t x, std::int64_t stride, int count,
                                           const Lanes* ready, Seen& seen) const {
-    for (int k = 0; k < count; ++k) see(row, x + k * apart, ready[k], seen);
+    for (int k = 0; k < count; ++k) see(row, x + k * stride, ready[k], seen);
   }
 
   Observation reduce(const Seen& seen) const {
@@ -355,12 +355,12 @@ class TileRun {
   // Rounds in registers. Half of them are for what is computed on the way; kBusy: each rank has two
   // times. Delays are drawn for four rounds, hence two and two.
 #if defined(__AVX512F__)
-  static constexpr int kMostBits = kDrawn || kBusy ? 2 : 3;
+  static constexpr int kMaxBits = kDrawn || kBusy ? 2 : 3;
 #else
-  static constexpr int kMostBits = 2;
+  static constexpr int kMaxBits = 2;
 #endif
   // At most 24 KiB, and such that all rounds in it are in full blocks.
-  static constexpr int kPartBits = kLaneBits + (10 - kLaneBits) / kMostBits * kMostBits;
+  static constexpr int kPartBits = kLaneBits + (10 - kLaneBits) / kMaxBits * kMaxBits;
 
  public:
   TileRun(const TileJob& job, const TileScratch& scratch, const Noise& noise, const Network& net)
@@ -381,9 +381,9 @@ class TileRun {
   void run() {
     const int end = job_.pass->end;
     for (int i = job_.pass->begin; i < end;) {
-      const int apart = drawn_near_until(i);
-      if (i < apart) {
-        i = all_parts({size_bits_, std::min(size_bits_, part_bits_), 0, 0}, i, apart);
+      const int first_far = drawn_near_until(i);
+      if (i < first_far) {
+        i = all_parts({size_bits_, std::min(size_bits_, part_bits_), 0, 0}, i, first_far);
       } else if (!draws_.any) {
         i = all_parts({size_bits_, size_bits_, 0, 0}, i, far_until(i));
       } else {
@@ -395,7 +395,7 @@ class TileRun {
  private:
   // Steps [i, end) of each part in turn, where parts are ranks in a row. Returns `end`.
   int all_parts(TileMap map, int i, int end) {
-    map.window_start = map.low_bits;
+    map.high_start = map.low_bits;
     part_ = map;
     for (std::int64_t n = 0; n < part_.tiles(); ++n) {
       from_ = part_.base(n);
@@ -471,14 +471,15 @@ class TileRun {
   // near_until(i), less some last steps whose delays are drawn together with those of steps that
   // are not near: drawn_far takes all of them, if a part for them still has ranks in a row.
   int drawn_near_until(int i) const {
-    const int apart = near_until(i);
-    if (!draws_.any || apart == i || apart == job_.pass->end || !draws_.goes_on(apart - 1))
-      return apart;
-    int first = apart - 1;
+    const int first_far = near_until(i);
+    if (!draws_.any || first_far == i || first_far == job_.pass->end ||
+        !draws_.goes_on(first_far - 1))
+      return first_far;
+    int first = first_far - 1;
     while (first > i && draws_.goes_on(first - 1)) --first;
     return has_partner(p_.steps[first]) && draws_.local_bit(first) >= kDrawnBits - kDrawnSteps
                ? first
-               : apart;
+               : first_far;
   }
   bool near(int i) const { return !has_partner(p_.steps[i]) || draws_.local_bit(i) < part_bits_; }
 
@@ -502,7 +503,7 @@ class TileRun {
       const std::int64_t x = place(y);
       Clock<Lanes> c = source(x), quiet = c;
       Lanes ready = act_alone(NoNoise{}, step, quiet);
-      // As in Block::exchange_few; but after forwards `next` may have been made for a later time.
+      // As in Block::exchange_group; but after forwards `next` may have been made for a later time.
       if (quiet_first && (!is_timed<Noise> || !any_greater(quiet.busy, c.next))) {
         c = quiet;
       } else {
@@ -530,9 +531,9 @@ class TileRun {
     while (i + steps < end && draws_.continue_each_other(i + steps - 1)) ++steps;
     const int bit = draws_.local_bit(i);
     if (bit >= kLaneBits)  // two and two are better than three and one
-      return i + rounds<Kind, 0>(i, bit, steps == 4 ? 2 : std::min(steps, kMostBits));
+      return i + rounds<Kind, 0>(i, bit, steps == 4 ? 2 : std::min(steps, kMaxBits));
     if (bit == 0 && steps > kLaneBits)
-      return i + rounds<Kind, kLaneBits>(i, kLaneBits, std::min(steps - kLaneBits, kMostBits));
+      return i + rounds<Kind, kLaneBits>(i, kLaneBits, std::min(steps - kLaneBits, kMaxBits));
     through<Kind, 0, 0>(i, bit);
     return i + 1;
   }
@@ -543,9 +544,9 @@ class TileRun {
     if (bits == 1)
       through<Kind, kLow, 1>(i, bit);
     else if (bits == 2)
-      through<Kind, kLow, std::min(2, kMostBits)>(i, bit);
+      through<Kind, kLow, std::min(2, kMaxBits)>(i, bit);
     else
-      through<Kind, kLow, kMostBits>(i, bit);
+      through<Kind, kLow, kMaxBits>(i, bit);
     return kLow + bits;
   }
 
@@ -556,8 +557,8 @@ class TileRun {
     using B = Block<kBits, Noise, Network, kBusy>;
     constexpr int kSteps = kLow + std::max(kBits, 1);
     const Costs costs = p_.costs;  // which the stores can not change, unless others are shown it
-    const Surroundings<Noise, Network> by{costs,   noise_,           net_,
-                                          p_.seed, job_.realization, draws_.at(i)};
+    const ExchangeContext<Noise, Network> by{costs,   noise_,           net_,
+                                             p_.seed, job_.realization, draws_.at(i)};
     Step steps[kSteps];
     Seen seen[kSteps];
     bool observed = false;
@@ -566,24 +567,24 @@ class TileRun {
       seen[s] = kNothing;
       observed |= observer_.observes(steps[s]);
     }
-    const std::int64_t apart = kBits > 0 ? std::int64_t{1} << bit : kLanes;
-    const std::int64_t y_apart =
-        kDrawn && kBits > 0 ? std::int64_t{1} << part_.local_bit(bit) : apart;
+    const std::int64_t stride = kBits > 0 ? std::int64_t{1} << bit : kLanes;
+    const std::int64_t y_stride =
+        kDrawn && kBits > 0 ? std::int64_t{1} << part_.local_bit(bit) : stride;
     const std::int64_t end = last(), from = from_;
     const TileMap part = part_;
     Tick *const sent = s_.sent, *const busy = s_.busy, *const next = s_.next;
     const TileRanks ranks_of{state_.map, state_.base, state_.ranks};
-    for (std::int64_t start = first(); start < end; start += y_apart << kBits) {
-      for (std::int64_t y = start; y < start + y_apart; y += kLanes) {
+    for (std::int64_t start = first(); start < end; start += y_stride << kBits) {
+      for (std::int64_t y = start; y < start + y_stride; y += kLanes) {
         const std::int64_t x = kDrawn ? from + part.offset(y) : y;
-        B block(by, where<typename B::At>({next + x, apart}, x, y, y_apart, ranks_of));
+        B block(by, where<typename B::At>({next + x, stride}, x, y, y_stride, ranks_of));
         each<B::kSize>([&](auto k) JF_INLINE {
-          block.sent[k] = load(sent + x + k * apart);
-          if (kBusy) block.busy[k] = load(busy + x + k * apart);
+          block.sent[k] = load(sent + x + k * stride);
+          if (kBusy) block.busy[k] = load(busy + x + k * stride);
         });
         const auto after = [&](auto s) JF_INLINE {
           if (observed && observer_.observes(steps[s]))
-            observer_.see(steps[s].row, x, apart, block.ready, seen[s]);
+            observer_.see(steps[s].row, x, stride, block.ready, seen[s]);
         };
         if constexpr (kBits == 0) {
           block.template among_lanes<Kind>(steps[0], 0, bit);
@@ -599,8 +600,8 @@ class TileRun {
           });
         }
         each<B::kSize>([&](auto k) JF_INLINE {
-          store(sent + x + k * apart, block.sent[k]);
-          if (kBusy) store(busy + x + k * apart, block.busy[k]);
+          store(sent + x + k * stride, block.sent[k]);
+          if (kBusy) store(busy + x + k * stride, block.busy[k]);
         });
       }
     }
@@ -609,10 +610,10 @@ class TileRun {
   }
 
   template <class At>
-  JF_HD static At where(const Where at, std::int64_t x, std::int64_t y, std::int64_t y_apart,
+  JF_HD static At where(const Location at, std::int64_t x, std::int64_t y, std::int64_t y_stride,
                         const TileRanks& ranks_of) {
     if constexpr (kDrawn)
-      return {at, x, y, y_apart, &ranks_of};
+      return {at, x, y, y_stride, &ranks_of};
     else
       return at;
   }

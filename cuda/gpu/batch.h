@@ -28,7 +28,7 @@ struct BatchPlan {
   // Of the lean kernel: what it does in all passes, where each pass begins there and its window.
   std::vector<LeanOp> lean_ops;
   std::vector<std::int64_t> lean_begins;
-  std::vector<int> lean_windows;
+  std::vector<int> lean_register_bits;
   MessageLayout messages;
   std::int64_t batch = 0;
   LaunchLimits launches;
@@ -58,14 +58,15 @@ struct BatchPlan {
     }
     for (const Pass& pass : passes) {
       lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
-      lean_windows.push_back(0);
+      lean_register_bits.push_back(0);
       if (tiles.kernel != kStepKernel) {
         const LeanPass lean(program, pass, per_thread_bits(tiles.kernel, false));
         lean_ops.insert(lean_ops.end(), lean.ops.begin(), lean.ops.end());
-        lean_windows.back() = lean.first_window;
+        lean_register_bits.back() = lean.first_register_bit;
       }
       if (pass.kind == kTilePass) {
-        const TileShape shape = tile_shape(tiles.kernel, pass.map.bits(), few_per_thread(program));
+        const TileShape shape =
+            tile_shape(tiles.kernel, pass.map.bits(), fewer_per_thread(program));
         idle_ = std::max<std::int64_t>(idle_, shape.tiles_per_block - 1);
       }
       const std::int64_t steps = ranks * (pass.end - pass.begin);

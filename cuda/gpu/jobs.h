@@ -49,8 +49,8 @@ struct PassJob {
   Observation* observations;                       // [realization][row], merged into
   LeanNoise lean;
   const LeanOp* lean_ops;
-  std::int32_t lean_op_count, lean_window;  // the window is there at first
-  PhiloxKeys keys;                          // of the program's seed
+  std::int32_t lean_op_count, lean_register_bit;  // the window is there at first
+  PhiloxKeys keys;                                // of the program's seed
 
   JF_HD Cursor* cursors_of(std::int64_t realization) const {
     return cursors + realization * cursor_stride;
@@ -64,21 +64,21 @@ struct PassJob {
 // How tiles of 2^bits ranks are laid on threads: several ranks a thread from 2^9 on, one below,
 // where several tiles share a block. 2^12 ranks and their exchange buffer of 32 KiB fit any GPU.
 // Lists of noise sources call functions on the way, and copies have two paths for a rank: both need
-// registers for that, and are `few` ranks a thread. 8 would spill a kilobyte and more.
+// registers for that, and are `kFewer` ranks a thread. 8 would spill a kilobyte and more.
 constexpr int kWideTileBits = 9, kWideBlock = 512, kSmallBlock = 256;
-template <bool kFew>
-constexpr int kPerThreadBits = kFew ? 2 : 3;
-template <bool kFew>
-constexpr int kPerThread = 1 << kPerThreadBits<kFew>;
-inline bool few_per_thread(const Program& p) { return p.general() || p.has_copies(); }
+template <bool kFewer>
+constexpr int kPerThreadBits = kFewer ? 2 : 3;
+template <bool kFewer>
+constexpr int kPerThread = 1 << kPerThreadBits<kFewer>;
+inline bool fewer_per_thread(const Program& p) { return p.general() || p.has_copies(); }
 
 // Steps of a pass over tiles. A block goes through all of them in one launch, which takes about as
 // long as that however few blocks there are: some tenths of a second, at 20 us a step of a long
 // list of noise.
 constexpr std::int32_t kPassSteps = 1 << 14;
 
-inline PlanLimits tile_limits(bool few) {
-  return {kWideTileBits + (few ? kPerThreadBits<true> : kPerThreadBits<false>), 5, 0, kPassSteps};
+inline PlanLimits tile_limits(bool fewer) {
+  return {kWideTileBits + (fewer ? kPerThreadBits<true> : kPerThreadBits<false>), 5, 0, kPassSteps};
 }
 
 // Of the lean kernel: 16 ranks a thread where times are 32 bits, 8 where they are 64. A block holds
@@ -94,10 +94,10 @@ constexpr Tick kLeanNever = UINT32_MAX;
 constexpr std::int64_t kLeanSharedBytes = 2 * sizeof(Tick) * kLeanRanks<Tick>;
 static_assert(sizeof(Tick) * kLeanRanks<Tick> == sizeof(std::uint32_t) * kLeanRanks<std::uint32_t>);
 
-constexpr int per_thread_bits(TileKernel kernel, bool few) {
+constexpr int per_thread_bits(TileKernel kernel, bool fewer) {
   if (kernel == kLean32) return kLeanBits<std::uint32_t>;
   if (kernel == kLean64) return kLeanBits<Tick>;
-  return few ? kPerThreadBits<true> : kPerThreadBits<false>;
+  return fewer ? kPerThreadBits<true> : kPerThreadBits<false>;
 }
 
 struct TileShape {
@@ -105,8 +105,8 @@ struct TileShape {
   std::int64_t shared_bytes;
 };
 
-inline TileShape tile_shape(TileKernel kernel, int bits, bool few) {
-  const int per_thread = per_thread_bits(kernel, few), thread_bits = bits - per_thread;
+inline TileShape tile_shape(TileKernel kernel, int bits, bool fewer) {
+  const int per_thread = per_thread_bits(kernel, fewer), thread_bits = bits - per_thread;
   if (kernel != kStepKernel)
     return {1 << per_thread, thread_bits, kLeanBlock, kLeanBlock >> thread_bits, kLeanSharedBytes};
   if (bits >= kWideTileBits) {

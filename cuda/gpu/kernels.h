@@ -13,9 +13,9 @@ template <class T, class Noise>  // T: of a time
 LeanKernel<Noise> find_lean_kernel();
 
 template <class Noise, class Network>
-using TileKernelOf = void (*)(PassJob, Noise, Network, int thread_bits);
+using TileKernelFunction = void (*)(PassJob, Noise, Network, int thread_bits);
 template <class Noise, class Network>
-TileKernelOf<Noise, Network> find_tile_kernel(int ranks_per_thread, bool copies);
+TileKernelFunction<Noise, Network> find_tile_kernel(int ranks_per_thread, bool copies);
 
 template <class Noise, class Network>
 using SegmentKernel = void (*)(PassJob, Noise, Network, SegmentArena, SegmentPart);

@@ -38,7 +38,7 @@ class LatestTime {
 
   Tick ticks() const { return latest_; }
   Tick base() const { return base_; }  // what is added to all times, so that none is negative
-  bool few_intervals() const {
+  bool meets_few_intervals() const {
     return noise_ == nullptr || latest_ / noise_->period < kFewIntervals;
   }
 
@@ -75,7 +75,7 @@ inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKe
   // Times that go back need intervals again that are over.
   for (const Step& s : p.steps)
     if ((s.flags & kAfterForward) != 0) return kStepKernel;
-  if (!latest.few_intervals() || latest.ticks() >= kAbsoluteEnd) return kStepKernel;
+  if (!latest.meets_few_intervals() || latest.ticks() >= kAbsoluteEnd) return kStepKernel;
   return std::min(most, latest.ticks() < kRelativeEnd ? kLean32 : kLean64);
 }
 
@@ -110,7 +110,7 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
   if (limits != nullptr)
     t.limits = *limits;
   else if (t.kernel == kStepKernel)
-    t.limits = tile_limits(few_per_thread(p));
+    t.limits = tile_limits(fewer_per_thread(p));
   else
     t.limits = lean_limits(p, kLeanBlockBits + per_thread_bits(t.kernel, false));
   t.lean.base = latest.base();
@@ -129,14 +129,14 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
 class LeanPass {
  public:
   std::vector<LeanOp> ops;
-  int first_window = 0;
+  int first_register_bit = 0;
 
-  LeanPass(const Program& p, const Pass& pass, int window_bits)
-      : map_(pass.map), window_bits_(window_bits) {
+  LeanPass(const Program& p, const Pass& pass, int register_bits)
+      : map_(pass.map), register_bits_(register_bits) {
     const bool any = !p.intervals.empty();
     const bool computing = any && p.intervals[0].periodic.in_compute;
     const bool communicating = any && p.intervals[0].periodic.in_communication;
-    first_window = window_ = start(p, pass);
+    first_register_bit = register_bit_ = start(p, pass);
     const Costs& c = p.costs;
     for (int i = pass.begin; i < pass.end; ++i) {
       const Step& step = p.steps[i];
@@ -155,27 +155,27 @@ class LeanPass {
 
  private:
   // Where the window has to be for a bit; from there on, as few moves as possible.
-  int window_for(int bit) const { return std::min(bit, map_.bits() - window_bits_); }
+  int register_bit_for(int bit) const { return std::min(bit, map_.bits() - register_bits_); }
 
   // Where the first exchange or forward wants it; but what is loaded is to be in a row in memory.
   int start(const Program& p, const Pass& pass) const {
     for (int i = pass.begin; i < pass.end; ++i) {
       if (p.steps[i].kind != kExchange && p.steps[i].kind != kForward) continue;
       const int bit = map_.local_bit(p.steps[i].round);
-      if (!pass.load || bit > 2) return window_for(bit);
+      if (!pass.load || bit > 2) return register_bit_for(bit);
       break;
     }
-    return map_.bits() - window_bits_;
+    return map_.bits() - register_bits_;
   }
 
   // Moves the window to a round's bit if it is elsewhere. Returns the bit of the window.
   int reach(int round) {
     const int bit = map_.local_bit(round);
-    if (bit < window_ || bit >= window_ + window_bits_) {
-      window_ = window_for(bit);
-      ops.push_back({kLeanMove, window_, 0});
+    if (bit < register_bit_ || bit >= register_bit_ + register_bits_) {
+      register_bit_ = register_bit_for(bit);
+      ops.push_back({kLeanMove, register_bit_, 0});
     }
-    return bit - window_;
+    return bit - register_bit_;
   }
 
   // No work meets no noise.
@@ -188,8 +188,8 @@ class LeanPass {
   }
 
   const TileMap map_;
-  const int window_bits_;
-  int window_ = 0;
+  const int register_bits_;
+  int register_bit_ = 0;
 };
 
 }  // namespace jf::gpu

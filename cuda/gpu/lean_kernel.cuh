@@ -92,17 +92,17 @@ struct LeanTile {
     if constexpr (!kQuiet) each_place([&](int e, unsigned at) { next[e] = shared_next(at); });
   }
 
-  JF_DEVICE void set_window(int start) {
+  JF_DEVICE void set_register_bit(int start) {
     shift = start;
     place = swizzled(index());
   }
 
   // Moves the window. One barrier is enough: since the one before, a thread has written only where
   // it alone has read.
-  JF_DEVICE void move_window(int start) {
+  JF_DEVICE void move_register_bit(int start) {
     each_place([&](int e, unsigned at) { shared_time(at) = time[e]; });
     __syncthreads();
-    set_window(start);
+    set_register_bit(start);
     each_place([&](int e, unsigned at) {
       time[e] = shared_time(at);
       if constexpr (!kQuiet) next[e] = shared_next(at);
@@ -193,11 +193,11 @@ struct LeanThread {
   JF_DEVICE int tile_bits() const { return job.pass.map.bits(); }
 
   // Where the thread's tile is; worked out when it is needed, as registers are what is scarce.
-  struct Where {
+  struct Location {
     std::int64_t realization, tile;
     bool active;  // else: past the last tile; runs along, writes nothing
   };
-  JF_DEVICE Where where() const {
+  JF_DEVICE Location where() const {
     const int bits = kLeanBlockBits - (tile_bits() - kBits);
     const std::int64_t slot = job.first_tile + (static_cast<std::int64_t>(blockIdx.x) << bits |
                                                 threadIdx.x >> (kLeanBlockBits - bits));
@@ -227,7 +227,7 @@ struct LeanThread {
   }
 
   // Intervals that ranks look at first, into shared memory; at the times there, or at 0.
-  JF_DEVICE void draw_intervals(const Where& at) const {
+  JF_DEVICE void draw_intervals(const Location& at) const {
     const bool later = !kRelative && job.pass.load;
     // With the window at bit 0, ranks e and e + 1 of this thread share a block of random numbers.
     const bool neighbours = tile.shift == 0 && job.pass.map.low_bits > 0;
@@ -251,7 +251,7 @@ struct LeanThread {
 
   // The same where every rank draws a phase of its own and starts at 0: without a branch.
   template <bool kShort>
-  JF_DEVICE void draw_quickly(const Where& at) const {
+  JF_DEVICE void draw_quickly(const Location& at) const {
     const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(at.realization);
     const auto base = static_cast<unsigned>(job.pass.map.base(at.tile));
     Pair<std::uint64_t> pair{};
@@ -266,8 +266,8 @@ struct LeanThread {
   }
 
   JF_DEVICE void load() {
-    tile.set_window(job.lean_window);
-    const Where at = where();
+    tile.set_register_bit(job.lean_register_bit);
+    const Location at = where();
     if (job.pass.load) {
       const Tick* memory =
           job.memory + at.realization * job.rank_stride + job.pass.map.base(at.tile);
@@ -292,7 +292,7 @@ struct LeanThread {
   }
 
   JF_DEVICE void store() const {
-    const Where at = where();
+    const Location at = where();
     if (!at.active) return;
     Tick* memory = job.memory + at.realization * job.rank_stride + job.pass.map.base(at.tile);
     each_rank([&](int e, unsigned offset, unsigned) {
@@ -304,7 +304,7 @@ struct LeanThread {
   }
 
   JF_DEVICE void observe(int row) {
-    const Where at = where();
+    const Location at = where();
     Observation o = Observation::nothing();
     if (job.program.one_rank) {
       if (at.tile == 0 && local(0) == 0) o.see(tile.wide(tile.time[0]) - job.lean.base);
@@ -349,7 +349,7 @@ struct LeanThread {
       case kLeanObserve:
         return observe(op.value);
       case kLeanMove:
-        return tile.move_window(op.value);
+        return tile.move_register_bit(op.value);
     }
   }
 

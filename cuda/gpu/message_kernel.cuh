@@ -102,8 +102,8 @@ struct MessageThread {
     const bool full = job.full_statistics != 0;
     Observation o = Observation::nothing();
     each(end, [&](std::int64_t i) { o.see(ranks.get(ranks.s.sent, i)); });
-    for (auto apart = static_cast<int>(launch.width); apart < kWarp; apart *= 2)
-      o.merge(shuffled(o, apart, full));
+    for (auto distance = static_cast<int>(launch.width); distance < kWarp; distance *= 2)
+      o.merge(shuffled(o, distance, full));
     if (threadIdx.x % kWarp < launch.width && !idle)
       merge_atomically(job.observation(realization, row), o, full);
   }

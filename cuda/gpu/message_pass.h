@@ -124,7 +124,7 @@ struct MessageLayout {
   // Threads of a launch, and of a block that runs alone.
   static constexpr int kThreads = 256, kBlock = 512;
   // A launch has no more threads than this.
-  static constexpr std::int64_t kMostThreads = std::int64_t{1} << 28;
+  static constexpr std::int64_t kMaxThreads = std::int64_t{1} << 28;
   // So many realizations keep a large device busy, a block each; so many threads do it in one
   // launch. Fewer take as long as starting them does, some microseconds: then a barrier is better,
   // which takes a tenth of that.
@@ -138,7 +138,7 @@ struct MessageLayout {
   std::int64_t arrays = 0, ranks = 0;
   std::int64_t actions = 0, work = 0;  // in all message passes; work: ranks in all actions
   // Turns that a block goes through in one launch: of all its threads, about a microsecond each.
-  std::int64_t most_rounds = std::int64_t{1} << 18;
+  std::int64_t max_rounds = std::int64_t{1} << 18;
 
   // How a batch is run.
   bool blocks = false;
@@ -146,8 +146,8 @@ struct MessageLayout {
   std::int64_t shared_bytes = 0;
   std::int64_t ticks = 0;  // of a realization in the arena
 
-  MessageLayout(const Program& p, const std::vector<Pass>& all, std::int64_t most_shared)
-      : most_shared_(most_shared), one_pass_(all.size() == 1) {
+  MessageLayout(const Program& p, const std::vector<Pass>& all, std::int64_t max_shared)
+      : max_shared_(max_shared), one_pass_(all.size() == 1) {
     const ProgramView view = p.view(0);
     for (const Pass& pass : all) {
       if (pass.kind != kMessagePass) continue;
@@ -165,7 +165,7 @@ struct MessageLayout {
   }
 
   // Whether the ranks of a realization fit a block.
-  bool fits() const { return bytes(1) <= most_shared_; }
+  bool fits() const { return bytes(1) <= max_shared_; }
 
   // How batches of so many realizations are run.
   void choose(std::int64_t batch) {
@@ -183,7 +183,7 @@ struct MessageLayout {
         std::bit_ceil(static_cast<std::uint64_t>(width * ranks)), 32, kBlock));
     shared_bytes = bytes(width);
     // Between launches nothing is left in shared memory.
-    if (one_pass_ && work * width / threads + actions <= most_rounds) ticks = 0;
+    if (one_pass_ && work * width / threads + actions <= max_rounds) ticks = 0;
   }
 
   // Calls f(launch, blocks of the grid, work) for a pass. `p`: the host's; `first`: see
@@ -210,7 +210,7 @@ struct MessageLayout {
       MessageLaunch launch{at, 0, 0, 0, width, threads / width, true, resume, !whole};
       std::int64_t rounds = 0, done = 0;
       for (; at.action != MessageAction::kEndOfPass; at = order.after(at), ++launch.actions) {
-        if (!whole && (rounds >= most_rounds || done >= most)) break;
+        if (!whole && (rounds >= max_rounds || done >= most)) break;
         rounds += 1 + order.count(at) * width / threads;
         done += order.count(at) * realizations;
       }
@@ -222,7 +222,7 @@ struct MessageLayout {
   void each_slice(MessagePlace at, std::int64_t count, std::int64_t realizations, std::int64_t most,
                   F&& f) const {
     MessageLaunch launch{at, 1, 0, 0, realizations, count, false, false, false};
-    std::int64_t each = std::max<std::int64_t>(1, std::min(most, kMostThreads) / realizations);
+    std::int64_t each = std::max<std::int64_t>(1, std::min(most, kMaxThreads) / realizations);
     std::int64_t chunks = count;
     if (at.action == MessageAction::kObserveRow) {
       // Threads of a warp that have the same realization lie a power of two apart.
@@ -245,7 +245,7 @@ struct MessageLayout {
   std::int64_t bytes(std::int64_t realizations) const { return 8 * arrays * ranks * realizations; }
 
   static constexpr std::int64_t kWarpThreads = 32;
-  std::int64_t most_shared_;
+  std::int64_t max_shared_;
   bool one_pass_;
 };
 

@@ -53,7 +53,7 @@ class Run {
     view_.point_to(intervals, delays, messages, arena_.upload(program.words));
     // Of no realization yet: of the one after the last.
     const auto nobody = static_cast<std::uint32_t>(request.first + request.count);
-    device.fill(cursors_, plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, nobody});
+    device.fill(cursors_, plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, no_owner});
   }
 
   void simulate(Tick* out) {
@@ -99,7 +99,7 @@ class Run {
                         plan_.tiles.lean,
                         lean_ops_ + plan_.lean_begins[i],
                         static_cast<int>(plan_.lean_begins[i + 1] - plan_.lean_begins[i]),
-                        plan_.lean_windows[i],
+                        plan_.lean_register_bits[i],
                         keys_};
       if (job.pass.kind == kTilePass)
         run_tiles(job);
@@ -125,7 +125,7 @@ class Run {
                    Launch&& launch) {
     for (std::int64_t begin = 0; begin < count;) {
       const std::int64_t blocks =
-          std::clamp<std::int64_t>(pace_.limit() / (steps_of_each * of_block), 1, kMostBlocks);
+          std::clamp<std::int64_t>(pace_.limit() / (steps_of_each * of_block), 1, kMaxBlocks);
       const std::int64_t end = std::min(begin + blocks * of_block, count);
       launch(begin, end);
       pace_.launched((end - begin) * steps_of_each);
@@ -186,7 +186,7 @@ class Run {
 
   void run_tiles(PassJob job) {
     const TileKernel which = plan_.tiles.kernel;
-    const TileShape shape = tile_shape(which, job.pass.map.bits(), few_per_thread(program_));
+    const TileShape shape = tile_shape(which, job.pass.map.bits(), fewer_per_thread(program_));
     const auto run = [&](auto kernel, const auto&... more) {
       const std::int64_t here = shape.tiles_per_block;
       in_launches(job.tiles(), here, plan_.tile_work(job.pass), [&](auto begin, auto end) {
@@ -266,7 +266,7 @@ class Run {
         });
   }
 
-  static constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;  // of a grid
+  static constexpr std::int64_t kMaxBlocks = (std::int64_t{1} << 31) - 1;  // of a grid
 
   Device& device_;
   const Program& program_;

@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is
 }
 
 template <class Noise, class Network>
-TileKernelOf<Noise, Network> find_tile_kernel(int ranks_per_thread, bool copies) {
+TileKernelFunction<Noise, Network> find_tile_kernel(int ranks_per_thread, bool copies) {
   if (ranks_per_thread == 1) return &tile_kernel<1, true, Noise, Network>;
   return copies ? &tile_kernel<kPerThread<true>, true, Noise, Network>
                 : &tile_kernel<kPerThread<is_general<Noise>>, false, Noise, Network>;

@@ -3,6 +3,6 @@
 
 namespace jf::gpu {
 
-template TileKernelOf<Periodic, Jitter> find_tile_kernel<Periodic, Jitter>(int, bool);
+template TileKernelFunction<Periodic, Jitter> find_tile_kernel<Periodic, Jitter>(int, bool);
 
 }  // namespace jf::gpu

@@ -3,6 +3,6 @@
 
 namespace jf::gpu {
 
-template TileKernelOf<Periodic, NoJitter> find_tile_kernel<Periodic, NoJitter>(int, bool);
+template TileKernelFunction<Periodic, NoJitter> find_tile_kernel<Periodic, NoJitter>(int, bool);
 
 }  // namespace jf::gpu

@@ -3,6 +3,6 @@
 
 namespace jf::gpu {
 
-template TileKernelOf<Sources, NoJitter> find_tile_kernel<Sources, NoJitter>(int, bool);
+template TileKernelFunction<Sources, NoJitter> find_tile_kernel<Sources, NoJitter>(int, bool);
 
 }  // namespace jf::gpu

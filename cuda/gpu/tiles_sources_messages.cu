@@ -3,6 +3,6 @@
 
 namespace jf::gpu {
 
-template TileKernelOf<Sources, Messages> find_tile_kernel<Sources, Messages>(int, bool);
+template TileKernelFunction<Sources, Messages> find_tile_kernel<Sources, Messages>(int, bool);
 
 }  // namespace jf::gpu

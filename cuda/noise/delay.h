@@ -35,7 +35,7 @@ struct QuickNone {
   std::uint64_t edge;
 
   // One rank of so many may take as long as a register of them.
-  JF_HD bool often() const { return edge < kMostHigh / 64; }
+  JF_HD bool often() const { return edge < kMaxHigh / 64; }
 
   template <class U>
   JF_HD Place<U> place(U high, U& met) const {
@@ -100,7 +100,7 @@ struct Delay {
       case kSmoothDelay:
         return from_end(high) < kTail;
       default:
-        return high - kTail >= kMostHigh + 1 - 2 * kTail;
+        return high - kTail >= kMaxHigh + 1 - 2 * kTail;
     }
   }
 
@@ -110,7 +110,7 @@ struct Delay {
   JF_HD bool any_undecided(U high, const std::uint64_t* words) const {
     if (certain && kind == kSmoothDelay) return any_above(high - high + kTail, from_end(high));
     if (certain && kind == kPieceDelay)
-      return any_above(high - kTail, high - high + (kMostHigh - 2 * kTail));
+      return any_above(high - kTail, high - high + (kMaxHigh - 2 * kTail));
     return any(undecided(high, words));
   }
 
@@ -197,7 +197,7 @@ struct Delay {
       case kSmoothDelay:
         if (shorts >= 0)
           return short_smooth<T>(smooth_place(high, from_end(high), kShortSide), words + shorts);
-        return smooth<T>(high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMostHigh,
+        return smooth<T>(high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMaxHigh,
                          words + table);
       case kSampledDelay:
         return sample<T>(samples(words).product(high) >> std::uint64_t{32}, words);

@@ -8,13 +8,13 @@ namespace jf {
 // --- The high half of a 64-bit uniform (delay.h), which stands for v with a low half of 0 and is
 // what nearly all draws ask for.
 
-constexpr std::uint64_t kMostHigh = 0xffffffff;
+constexpr std::uint64_t kMaxHigh = 0xffffffff;
 constexpr std::uint64_t kTailBits = 20, kTail = std::uint64_t{1} << kTailBits;
 
 // The distance of a high half from the nearer end.
 template <class U>
 JF_HD U from_end(U high) {
-  return earlier_low(high, high ^ kMostHigh);
+  return earlier_low(high, high ^ kMaxHigh);
 }
 
 // A cell of a table of one word to a cell, and where in it.
@@ -97,7 +97,7 @@ struct Guide {
 // high half only.
 
 constexpr std::uint64_t kPieceBits = 2;  // 2^2 words to a cell of a piecewise delay
-constexpr std::uint64_t kMostPieces = 1 << 23;
+constexpr std::uint64_t kMaxPieces = 1 << 23;
 
 // A cell is the v where it ends, less 1, and the line of its delays: value at v = 0, slope.
 struct Pieces {
@@ -114,7 +114,7 @@ struct Pieces {
   template <class T, class U>
   JF_HD T short_line(const Place<U>& at) const {
     const U cell = gather(shorts, at.cell);
-    return (T)(((cell | kMostHigh) - multiply32(at.rest, cell)) >> std::uint64_t{32});
+    return (T)(((cell | kMaxHigh) - multiply32(at.rest, cell)) >> std::uint64_t{32});
   }
 
   // The same of any cell: value - (high * slope >> 32), where the slope may be longer.
@@ -222,7 +222,7 @@ struct QuickSamples {
     return {product >> std::uint64_t{32}, high};
   }
   // If one of these bits is in `met`, the delay is of no use.
-  JF_HD static std::uint64_t wrong() { return ~kMostHigh; }
+  JF_HD static std::uint64_t wrong() { return ~kMaxHigh; }
 
   template <class T, class U>
   JF_HD T delay(const Place<U>& at) const {
@@ -266,7 +266,7 @@ template <class U>
 JF_HD Place<U> smooth_place(U high, U distance, std::uint64_t side) {
   constexpr std::uint64_t kCellAt = 52 - kSmoothBits;
   const U d = double_of(distance), cell = d >> kCellAt;
-  return {select(high > distance, cell + side, cell), (d >> (kCellAt - 31)) & (kMostHigh >> 1)};
+  return {select(high > distance, cell + side, cell), (d >> (kCellAt - 31)) & (kMaxHigh >> 1)};
 }
 // The first such cell, which is taken from the table and not from each cell: the pointer that makes
 // is before it, and nothing is read there.
@@ -276,7 +276,7 @@ template <class T, class U>
 JF_HD T short_smooth(const Place<U>& at, const std::uint64_t* cells) {
   const U cell = gather(cells - kFirstPlace, at.cell);
   const U rise = (U)multiply_signed32<T>(cell, at.rest);
-  return (T)(((cell & ~kMostHigh) + rise) >> std::uint64_t{32});
+  return (T)(((cell & ~kMaxHigh) + rise) >> std::uint64_t{32});
 }
 
 // For any high half, without a branch: by words of a cell each, or by nodes.

@@ -19,7 +19,7 @@ struct HostGuide {
 };
 
 // A search takes as long as what octaves, or places outside the cache, add to some hundred draws.
-constexpr double kSearch = 256, kFewSearches = 0.5;
+constexpr double kSearch = 256, kLowSearchCost = 0.5;
 // Cells for which more than the first guide is tried, and how many more bits.
 constexpr std::size_t kTried = std::size_t{1} << 14;
 constexpr int kMoreBits = 2;
@@ -58,12 +58,12 @@ class Maker {
   void put(std::uint64_t first, std::uint64_t last, int narrower) {
     while (begins_by(cell_ + 1, first)) ++cell_;
     const bool two = begins_by(cell_ + 1, last);
-    const bool search = first < kTail || last > kMostHigh - kTail || begins_by(cell_ + 2, last) ||
+    const bool search = first < kTail || last > kMaxHigh - kTail || begins_by(cell_ + 2, last) ||
                         !quick_[cell_] || (two && !quick_[cell_ + 1]);
     const std::uint64_t whole = (std::uint64_t{1} << (31 - made_.bits)) - 1;
     const std::uint64_t end = two ? (edges_[cell_ + 1] - 1) >> 32 << narrower & whole : whole;
     add(end << (made_.bits + 1) | (search ? search_bit() : 0) | cell_);
-    if (search) made_.searched += static_cast<double>(last - first + 1) / (kMostHigh + 1.0);
+    if (search) made_.searched += static_cast<double>(last - first + 1) / (kMaxHigh + 1.0);
   }
 
   void add(std::uint64_t entry) {
@@ -100,7 +100,7 @@ HostGuide make_guide(const std::vector<std::uint64_t>& edges, const std::vector<
         best = std::move(guide);
         least = cost;
       }
-      if (least <= kFewSearches + more || edges.size() > kTried) return best;
+      if (least <= kLowSearchCost + more || edges.size() > kTried) return best;
     }
   }
   return best;
@@ -143,8 +143,8 @@ std::vector<std::uint64_t> short_cells(const std::vector<std::uint64_t>& nodes) 
     for (std::uint64_t c = 0; c < kShortCells; ++c) {
       const auto* cell = nodes.data() + side * kSmoothNodes + kFirstShortCell + c;
       const auto rise = static_cast<std::int64_t>(cell[1] - cell[0]);
-      if (cell[0] > kMostHigh || rise >= kLargestRise || rise < -kLargestRise) return {};
-      shorts[side * kShortSide + c] = cell[0] << 32 | (2 * (cell[1] - cell[0]) & kMostHigh);
+      if (cell[0] > kMaxHigh || rise >= kLargestRise || rise < -kLargestRise) return {};
+      shorts[side * kShortSide + c] = cell[0] << 32 | (2 * (cell[1] - cell[0]) & kMaxHigh);
     }
   }
   return shorts;
@@ -188,11 +188,11 @@ HostDelay HostDelay::smooth(std::vector<std::uint64_t> nodes) {
 }
 
 HostDelay HostDelay::samples(const std::vector<Tick>& values) {
-  require(!values.empty() && values.size() <= kMostHigh, "samples must not be empty");
+  require(!values.empty() && values.size() <= kMaxHigh, "samples must not be empty");
   require(std::is_sorted(values.rbegin(), values.rend()), "samples must fall");
   require_time(values.back());
   const auto largest = static_cast<std::uint64_t>(values.front());
-  if (largest > kMostHigh)
+  if (largest > kMaxHigh)
     return make(kSampledDelay, {values.begin(), values.end()}, values.size(), values.front());
   std::vector<std::uint64_t> halves(values.size() / 2 + 1);
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -205,7 +205,7 @@ HostDelay HostDelay::samples(const std::vector<Tick>& values) {
 HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::vector<Tick>& top,
                             const std::vector<Tick>& drop) {
   const std::size_t n = edges.size();
-  require(n > 0 && n < kMostPieces && top.size() == n && drop.size() == n,
+  require(n > 0 && n < kMaxPieces && top.size() == n && drop.size() == n,
           "pieces need edges, top and drop of one length, from 1 to below 2^23");
   require(edges[0] == 0 &&
               std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) == edges.end(),
@@ -223,13 +223,13 @@ HostDelay HostDelay::pieces(const std::vector<std::uint64_t>& edges, const std::
     const std::uint64_t slope = slope_of(static_cast<std::uint64_t>(drop[c]), end - edges[c]);
     const std::uint64_t at_zero = static_cast<std::uint64_t>(top[c]) + scale64(edges[c], slope);
     cells.insert(cells.end(), {end - 1, at_zero, slope, 0});
-    fits.push_back(at_zero <= kMostHigh && slope <= kMostHigh);
+    fits.push_back(at_zero <= kMaxHigh && slope <= kMaxHigh);
     shorts.push_back(fits[c] ? at_zero << 32 | slope : 0);
     const std::uint64_t from = std::max(edges[c] >> 32, kTail);
-    const std::uint64_t to = std::min((end - 1) >> 32, kMostHigh - kTail);
+    const std::uint64_t to = std::min((end - 1) >> 32, kMaxHigh - kTail);
     if (!fits[c] && from <= to) beyond += to - from + 1;
   }
-  const bool quick = beyond < kMostHigh / 128;
+  const bool quick = beyond < kMaxHigh / 128;
   const HostGuide guide = make_guide(edges, quick ? fits : std::vector<bool>(n, true));
   std::vector<std::uint64_t> words = guide.words;
   words.insert(words.end(), cells.begin(), cells.end());

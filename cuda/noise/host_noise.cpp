@@ -11,7 +11,7 @@ void require(bool ok, const char* what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
-constexpr std::size_t kMostLanes = 8;  // ranks of the widest register
+constexpr std::size_t kMaxLanes = 8;  // ranks of the widest register
 
 bool plain(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
 
@@ -47,7 +47,7 @@ std::int32_t Program::scope_bits(const Scope& scope) const {
 std::uint32_t Program::number(IntervalKind kind) const {
   const auto n = std::count_if(intervals.begin(), intervals.end(),
                                [kind](const IntervalSource& s) { return s.kind == kind; });
-  require(n < std::int64_t{kMostOfARole}, "at most 256 noise sources of a kind");
+  require(n < std::int64_t{kMaxSourcesOfRole}, "at most 256 noise sources of a kind");
   return static_cast<std::uint32_t>(n);
 }
 
@@ -56,7 +56,7 @@ std::int64_t Program::keep(const std::vector<Tick>& values) {
   const auto at = static_cast<std::int64_t>(words.size());
   words.insert(words.end(), values.begin(), values.end());
   // A register's worth of ranks may reach beyond the last one: what it finds there has no effect.
-  words.resize(words.size() + (kMostLanes - values.size() % kMostLanes) % kMostLanes);
+  words.resize(words.size() + (kMaxLanes - values.size() % kMaxLanes) % kMaxLanes);
   return at;
 }
 
@@ -185,14 +185,14 @@ void Program::add_traces(const std::vector<Recording>& recordings,
   for (const std::int32_t number : of_ranks)
     of_rank.push_back(places[static_cast<std::size_t>(number)]);
   // What a register finds beyond the last rank has no effect, but it must be a recording.
-  while (of_rank.size() % kMostLanes != 0) of_rank.push_back(places.front());
+  while (of_rank.size() % kMaxLanes != 0) of_rank.push_back(places.front());
   s.trace.purpose = kTraceOffset + number(kTraceIntervals);
   s.trace.recordings = keep(of_rank);
   intervals.push_back(s);
 }
 
 void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope) {
-  require(delays.size() < kMostOfARole, "at most 256 noise sources of a kind");
+  require(delays.size() < kMaxSourcesOfRole, "at most 256 noise sources of a kind");
   StepDelay d{};
   d.scope_bits = scope_bits(scope);
   d.at_send = at_send;
@@ -211,7 +211,7 @@ MessageDelay Program::numbered(const std::vector<MessageDelay>& before, const De
   const auto n = std::count_if(before.begin(), before.end(), [jitter](const MessageDelay& d) {
     return plain(d.delay) == jitter;
   });
-  require(n < std::int64_t{kMostOfARole}, "at most 256 noise sources of a kind");
+  require(n < std::int64_t{kMaxSourcesOfRole}, "at most 256 noise sources of a kind");
   const auto j = static_cast<std::uint32_t>(n);
   MessageDelay d{delay, bits, window, 0, 0, 0};
   if (!jitter) {

@@ -10,16 +10,16 @@
 
 namespace jf_emu {
 
-using Where = std::source_location;
+using Location = std::source_location;
 
-inline int barrier(const char* name, int predicate, Where where) {
+inline int barrier(const char* name, int predicate, Location where) {
   Call call{name, where};
   call.block_wide = true;
   call.value = predicate != 0;
   return static_cast<int>(block().meet(call));
 }
 
-inline unsigned vote(const char* name, unsigned mask, int predicate, Where where) {
+inline unsigned vote(const char* name, unsigned mask, int predicate, Location where) {
   Call call{name, where};
   call.vote = true;
   call.mask = mask;
@@ -28,7 +28,7 @@ inline unsigned vote(const char* name, unsigned mask, int predicate, Where where
 }
 
 template <class T>
-T shuffle(const char* name, unsigned mask, T value, unsigned source, Where where) {
+T shuffle(const char* name, unsigned mask, T value, unsigned source, Location where) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
                 "CUDA shuffles take 32- and 64-bit numbers");
   Call call{name, where};
@@ -64,7 +64,7 @@ T exchange(T* address, F&& change) {
 
 }  // namespace jf_emu
 
-#define JF_EMU_WHERE jf_emu::Where where = jf_emu::Where::current()
+#define JF_EMU_WHERE jf_emu::Location where = jf_emu::Location::current()
 
 inline void __syncthreads(JF_EMU_WHERE) { jf_emu::barrier("__syncthreads", 0, where); }
 inline int __syncthreads_or(int predicate, JF_EMU_WHERE) {

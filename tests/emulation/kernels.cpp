@@ -147,7 +147,7 @@ void run_case() {
                                                        tile_bits > 0 ? &limits : nullptr));
   plan.fit(request.count, std::int64_t{1} << 30);
   plan.batch = std::min(plan.batch, batch);
-  if (rounds > 0) plan.messages.most_rounds = rounds;
+  if (rounds > 0) plan.messages.max_rounds = rounds;
   if (way > 0) plan.messages.choose(plan.batch, way == 2);
   std::vector<Tick> out(
       static_cast<std::size_t>(request.count * program.rows * jf::words_per_row(request)));

@@ -536,11 +536,11 @@ void Table::atomics() {
 // Of a block; the number of threads that bring true.
 int barrier(Thread& t, std::int32_t which, bool predicate) {
   if (t.get<u32>(which) != 0) t.fail("a barrier other than number 0");
-  return jf_emu::barrier(t.site(), predicate, jf_emu::Where::current());
+  return jf_emu::barrier(t.site(), predicate, jf_emu::Location::current());
 }
 
 unsigned vote(Thread& t, u32 mask, bool predicate) {
-  return jf_emu::vote(t.site(), mask, predicate, jf_emu::Where::current());
+  return jf_emu::vote(t.site(), mask, predicate, jf_emu::Location::current());
 }
 
 enum class Shuffle { kUp, kDown, kButterfly, kIndex };
@@ -558,7 +558,7 @@ void shuffle(Thread& t, std::int32_t result, std::int32_t in_range, Operands o) 
   const bool in =
       kKind == Shuffle::kUp ? static_cast<s32>(source) >= static_cast<s32>(last) : source <= last;
   t.set(result, jf_emu::shuffle(t.site(), t.get<u32>(o[3]), t.get<u32>(o[0]), in ? source : lane,
-                                jf_emu::Where::current()));
+                                jf_emu::Location::current()));
   if (in_range >= 0) t.set(in_range, in);
 }
 

@@ -87,7 +87,7 @@ class Parameters {
       throw jf_emu::Error("parameter " + std::to_string(number_) + " has " +
                           std::to_string(kernel_.sizes[number_]) + " bytes in PTX, " +
                           std::to_string(sizeof value) + " in C++");
-    if (kernel_.offsets[number_] + sizeof value > kMostBytes)
+    if (kernel_.offsets[number_] + sizeof value > kMaxBytes)
       throw jf_emu::Error("parameters of more than 4 KiB");
     std::memcpy(bytes_ + kernel_.offsets[number_++], &value, sizeof value);
   }
@@ -97,11 +97,11 @@ class Parameters {
   }
 
  private:
-  static constexpr std::size_t kMostBytes = 4096;  // of every architecture
+  static constexpr std::size_t kMaxBytes = 4096;  // of every architecture
 
   const Kernel& kernel_;
   std::size_t number_ = 0;
-  alignas(128) unsigned char bytes_[kMostBytes];
+  alignas(128) unsigned char bytes_[kMaxBytes];
 };
 
 // Launches a kernel on the emulation, whichever compiler made it.
