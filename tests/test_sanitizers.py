@@ -67,7 +67,7 @@ def units():
     text = (CUDA.parent / "CMakeLists.txt").read_text()
     flags = dict(re.findall(r"set\(flags_(\w+) ([^)]*)\)", text))
     have = [f"-DJF_HAVE_{isa.upper()}" for isa in ISAS]
-    host = [path for folder in (CUDA / "core", CUDA / "noise") for path in sorted(folder.glob("host_*.cpp"))]
+    host = [*sorted((CUDA / "core").glob("*.cpp")), *sorted((CUDA / "noise").glob("*.cpp"))]
     loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in ("tiles", "messages", "segments")]
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
     loops.append(CUDA / "congestion" / "vector_isa.cpp")

@@ -8,7 +8,7 @@ from .event_driven import ButterflyRun, Costs
 from .hand_over import add_source
 from .noise import Jitter, PeriodicNoise, Source
 
-# The numbers of cuda/core/program.h, written down again on purpose: they are the engine's interface.
+# The numbers of cuda/core/program.h, written again on purpose: they are the engine's interface.
 COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE = range(5)
 COPY, FINAL, ASK = 1, 2, 8
 
