@@ -3,7 +3,7 @@
 An algorithm is a list of steps; the engine evaluates any list. Steps over the hypercube (the
 model's §4) are those of the butterfly with its redundant exchanges; in a MESSAGE step ranks send
 each other messages by a partner map: each rank sends at most one message and receives at most one.
-The numbers here, and those of each partner map's `code`, are those of ``cuda/program.h``.
+The numbers here, and those of each partner map's `code`, are those of ``cuda/core/program.h``.
 """
 
 from __future__ import annotations

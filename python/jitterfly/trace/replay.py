@@ -130,11 +130,11 @@ class _ButterflyCycle:
                 heapq.heappush(self.events, (self.busy[rank], -1, rank))
 
 
-# Purposes of draws (cuda/philox.h), for the first source of a kind and for the others.
+# Purposes of draws (cuda/core/philox.h), for the first source of a kind and for the others.
 _STEP_DRAWS = {RECEIVE: 0x500, SEND: 0x600, COMPUTE: 0x700}
 _MESSAGE_DRAWS = {ORIGINAL: 0x800, COPY: 0x900, FORWARD: 0xA00}
 _FIRST_JITTER_DRAWS = {ORIGINAL: 16, COPY: 17, FORWARD: 18}
-_LOAD_ROLE = {ORIGINAL: 0, FORWARD: 1, COPY: 2}  # of rows of loads (cuda/noise/loads.h)
+_LOAD_ROLE = {ORIGINAL: 0, FORWARD: 1, COPY: 2}  # of rows of loads (cuda/noise/link_loads.h)
 _MORE_JITTER_DRAWS = {ORIGINAL: 0xB00, COPY: 0xC00, FORWARD: 0xD00}
 
 
