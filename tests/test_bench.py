@@ -3,6 +3,7 @@
 How fast anything is, is no test.
 """
 
+import csv
 import itertools
 import json
 import os
@@ -10,18 +11,19 @@ import sys
 
 import numpy as np
 import pytest
+from bench import beside as bench_beside
+from bench import collectives as bench_collectives
+from bench import goals as bench_goals
+from bench import loggopsim, peers
+from bench import sources as bench_sources
+from bench.__main__ import lines as developers_lines
+from bench.__main__ import main as developers_main
 
 import jitterfly as jf
 from jitterfly import bench
-from jitterfly.bench import collectives as bench_collectives
-from jitterfly.bench import goals as bench_goals
+from jitterfly.bench import benchmark, command
 from jitterfly.bench import measure as bench_measure
-from jitterfly.bench import near as bench_near
-from jitterfly.bench import peers as bench_peers
-from jitterfly.bench import sources as bench_sources
-from jitterfly.bench import summary as bench_report
-from jitterfly.bench import verdict as bench_verdict
-from jitterfly.bench.plan import Plan
+from jitterfly.bench.measure import DisagreementError, PeerWork, Plan, check_program, vectorized
 from jitterfly.program import rank_rounds
 
 HOCKNEY = jf.Hockney(alpha="1us", beta="1ns", gamma=1e-10)
@@ -34,7 +36,7 @@ NOISES = [
 ]
 
 
-@pytest.mark.parametrize("peer", [bench_peers.vectorized, bench_peers.event_driven])
+@pytest.mark.parametrize("peer", [vectorized, peers.event_driven])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("network", [HOCKNEY, LOGGOPS])
 @pytest.mark.parametrize("ranks", [1, 2, 8, 256])
@@ -43,24 +45,26 @@ def test_peers_equal_the_engine(peer, noise, network, ranks):
     ticks = jf.simulate(case, realizations=20, seed=5, backend="cpu").ticks[:, 0]
     seconds = np.stack([jf.noise_phases(case, seed=5, realization=r) for r in range(20)])
     phases = np.rint(seconds * 1e12).astype(np.int64)
-    np.testing.assert_array_equal(peer(bench_peers.PeerWork.from_case(case), phases), ticks)
+    np.testing.assert_array_equal(peer(PeerWork.from_case(case), phases), ticks)
 
 
-def test_a_peer_that_is_wrong_is_found(monkeypatch, capsys):
+@pytest.mark.parametrize("main", [bench.main, developers_main])
+def test_a_program_that_is_wrong_is_found(main, monkeypatch, capsys):
     case = bench_measure.programs(16, bench_measure.NOISES["periodic"])["butterfly"]
-    bench_peers.check_peers(case, 4)
+    check_program(vectorized, case, 4)
 
-    def event_driven(work, phases):
+    def wrong(work, phases):
         return np.zeros(len(phases), dtype=np.int64)
 
-    monkeypatch.setattr(bench_peers, "event_driven", event_driven)
-    with pytest.raises(bench_peers.DisagreementError, match="event_driven program does not"):
-        bench_peers.check_peers(case, 4)
-    assert bench.main(["--ranks", "16", "--repeats", "1", "--seconds", "0.001"]) == 1
+    monkeypatch.setattr(benchmark, "vectorized", wrong)
+    monkeypatch.setitem(peers.PEERS, "C++, event-driven", wrong)
+    with pytest.raises(DisagreementError, match="wrong program does not"):
+        check_program(wrong, case, 4)
+    assert main(["--ranks", "16", "--repeats", "1", "--seconds", "0.001"]) == 1
     found = capsys.readouterr()
     assert found.out == ""
     assert found.err.count("\n") == 1
-    assert "event_driven program does not give the engine's results at 16 ranks" in found.err
+    assert "wrong program does not give the engine's results at 16 ranks" in found.err
 
 
 def test_rank_rounds_count_exchanges_and_forwards():
@@ -80,7 +84,7 @@ def test_report_and_json(tmp_path, capsys):
     """Every program under every noise; no limit, which takes longer (test_bench_limits)."""
     file = tmp_path / "bench.json"
     words = ["--ranks", "2^4,32", "--repeats", "2", "--seconds", "0.001", "--no-limit"]
-    assert bench.main([*words, "--json", str(file)]) == 0
+    assert developers_main([*words, "--json", str(file)]) == 0
     result = json.loads(file.read_text())
     assert result["format"] == 2
     assert result["anchor"] == 32
@@ -100,7 +104,6 @@ def test_report_and_json(tmp_path, capsys):
         times = row["times_periodic"]
         assert 0 < times["min"] <= times["median"] <= times["max"]
         assert (noise == "periodic") == (times["min"] == times["max"] == 1)
-    assert result["source_limit"]["met"] is None
     shapes = [row for row in result["collectives"] if row["name"] == "jitterfly, cpu"]
     assert {(r["shape"], r["ranks"], r["cycles"]) for r in shapes} == {
         (shape, ranks, cycles)
@@ -108,7 +111,6 @@ def test_report_and_json(tmp_path, capsys):
         for ranks in (32, 24)
         for cycles in (1, 10)
     }
-    assert result["collective_limit"]["met"] is None
     programs = set(bench_measure.programs(16, []))
     cpu = [row for row in result["rows"] if row["name"] == "jitterfly, cpu"]
     measured = {(row["program"], row["noise"], row["ranks"]) for row in cpu}
@@ -129,15 +131,34 @@ def test_report_and_json(tmp_path, capsys):
             row["rank_rounds_per_second"]["median"]
         )
     text = capsys.readouterr().out
-    assert text == bench_report.report(result) + "\n"
-    words = ("NumPy", "event-driven", "goals", "equal the engine", "times as fast as", "limit: 4",
+    assert text == "\n".join(developers_lines(result)) + "\n"
+    words = ("NumPy", "event-driven", "goals", "equal the engine", "times as fast as",
              "not measured", *bench_sources.SOURCES, *bench_collectives.SHAPES)  # fmt: skip
     for word in words:
         assert word in text
 
 
-QUICK = ["--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-peers", "--no-sources",
-         "--no-collectives", "--programs", "butterfly", "--noise", "none"]  # fmt: skip
+def test_report_json_and_table_of_users(tmp_path, capsys):
+    """The engine and NumPy, no judgement."""
+    file, table = tmp_path / "bench.json", tmp_path / "bench.csv"
+    words = ["--ranks", "16", "--repeats", "2", "--seconds", "0.001", "--no-limit"]
+    assert bench.main([*words, "--json", str(file), "--csv", str(table)]) == 0
+    result = json.loads(file.read_text())
+    text = capsys.readouterr().out
+    assert text == "\n".join(bench.report(result)) + "\n"
+    assert "NumPy, vectorized" in text
+    assert "goals" not in text
+    assert list(result["ratios"]) == ["NumPy, vectorized, 1 thread"]
+    header, *lines = csv.reader(table.read_text().splitlines())
+    assert tuple(header) == benchmark.COLUMNS
+    assert len(lines) == len(result["rows"])
+    for line, row in zip(lines, result["rows"], strict=True):
+        assert line[0] == row["name"]
+        assert float(line[6]) == row["rank_rounds_per_second"]["median"]
+
+
+QUICK = ["--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-peers",
+         "--programs", "butterfly", "--noise", "none"]  # fmt: skip
 
 
 def test_long_cases_are_left_out(tmp_path):
@@ -149,13 +170,13 @@ def test_long_cases_are_left_out(tmp_path):
     left = [row for row in result["left_out"] if row["name"] == "jitterfly, cpu"]
     assert [row["ranks"] for row in left] == [2**20]
     assert left[0]["seconds_expected"] > 1e-6
-    assert "left out: jitterfly, cpu, butterfly, no noise, 2^20" in bench_report.report(result)
-    held = [goal for goal in result["goals"] if "bytes per rank" in goal["goal"]]
-    assert held[0]["found"] > 0  # known without running it
+    assert "left out: jitterfly, cpu, butterfly, no noise, 2^20" in "\n".join(bench.report(result))
+    (held,) = bench_goals.sizes([], left)
+    assert held["bytes_per_rank"] > 0  # known without running it
 
 
 def test_all_threads(monkeypatch, tmp_path):
-    monkeypatch.setattr("jitterfly.bench.contest.processors", lambda: 3)
+    monkeypatch.setattr("jitterfly.bench.measure.processors", lambda: 3)
     file = tmp_path / "b.json"
     assert bench.main([*QUICK, "--ranks", "16", "--all-threads", "--json", str(file)]) == 0
     rows = json.loads(file.read_text())["rows"]
@@ -170,7 +191,7 @@ def kinds_of(base):
 def test_every_kind_of_noise_is_measured():
     """And each delays someone, unless it is no noise."""
     kinds = {source.kind for noise in bench_sources.SOURCES.values() for source in noise}
-    others = {"congestion"}  # is routed, and has a limit and a peer of its own: bench/congestion.py
+    others = {"congestion"}  # is routed, and has a peer of its own: bench/congestion.py
     assert kinds.isdisjoint(others)
     assert kinds | others == kinds_of(jf.noise.Noise)
     drawn = {source.delay.kind for noise in bench_sources.SOURCES.values() for source in noise
@@ -197,8 +218,8 @@ def put_beside(contestant, other, seconds):
     return contestant
 
 
-def test_limit_of_a_source():
-    """Over the periodic one just before it; a GPU's times do not count."""
+def test_cost_of_a_source():
+    """Over the periodic one just before it; a GPU's are by the clock."""
     cpu, cuda = "jitterfly, cpu", "jitterfly, cuda"
     first = measured(cpu, "Hockney", "periodic", [1e-6, 1e-6, 1e-6])
     other = measured(cuda, "Hockney", "periodic", [1e-6, 1e-6, 1e-6], None)
@@ -214,16 +235,6 @@ def test_limit_of_a_source():
     assert [row["times_periodic"]["median"] for row in rows] == pytest.approx([1, 4.1, 1, 1, 9])
     assert rows[1]["nanoseconds_per_rank_round"]["median"] == pytest.approx(8.2)
     assert rows[4]["nanoseconds_per_rank_round"]["median"] == pytest.approx(18)  # by the clock
-    found = bench_sources.limit(rows, judged=True)
-    assert found["met"] is False
-    assert found["exceeded"] == ["trace (Hockney): 4.10"]
-    assert found["text"].endswith("not met; above it:\n  trace (Hockney): 4.10")
-    found = bench_sources.limit([rows[0], rows[2]], judged=True)
-    assert found["met"] is True
-    assert found["exceeded"] == []
-    assert "the most is\n  renewal (Hockney): 1.00" in found["text"]
-    assert bench_sources.limit(rows, judged=False)["met"] is None
-    assert bench_sources.limit([], judged=True)["text"].endswith("CPU: not measured")
 
 
 def collective(shape, ranks, seconds, threads=1, cycles=1):
@@ -258,15 +269,6 @@ def test_cost_of_collectives():
     assert [t["median"] for t in times] == pytest.approx([1, 2, 3, 3, 1, 1, 1])
     assert times[1]["max"] == pytest.approx(4)
     assert rows[6]["nanoseconds_per_message"]["median"] == pytest.approx(5)  # by the clock
-    found = bench_collectives.limit(rows, judged=True)
-    assert found["met"] is False
-    assert found["exceeded"] == [f"{reduce}, 16 ranks: 3.00", f"{broadcast}, 16 ranks: 3.00"]
-    assert "not met; above it:" in found["text"]
-    found = bench_collectives.limit(rows[5:], judged=True)
-    assert found["met"] is True
-    assert found["text"].endswith("met; the most is\n  dissemination barrier, 12 ranks: 1.00")
-    assert bench_collectives.limit(rows, judged=False)["met"] is None
-    assert bench_collectives.limit([], judged=True)["text"].endswith("CPU: not measured")
 
 
 def test_cost_of_collectives_in_a_row():
@@ -284,15 +286,11 @@ def test_cost_of_collectives_in_a_row():
     rows = bench_collectives.compared([butterfly, reduce])
     assert [(row["cycles"], row["messages"]) for row in rows] == [(10, 640), (10, 150)]
     assert rows[1]["times_butterfly"]["median"] == pytest.approx(3)
-    limit = bench_collectives.limit(rows, judged=True)
-    assert limit["exceeded"] == ["binomial reduce, 16 ranks, 10 cycles: 3.00"]
     lines = bench_collectives.table(rows)
     assert [line.split("  ")[0] for line in lines[1:]] == ["butterfly", "binomial reduce"]
     assert all(" 16  10 cycles " in line for line in lines[1:])
     before = [{key: value for key, value in row.items() if key != "cycles"} for row in rows]
     assert all(" 16    1 cycle " in line for line in bench_collectives.table(before)[1:])
-    limit = bench_collectives.limit(before, judged=True)
-    assert limit["exceeded"] == ["binomial reduce, 16 ranks: 3.00"]
 
 
 def test_every_algorithm_has_its_shape_measured():
@@ -354,10 +352,10 @@ def test_progress_on_a_terminal(monkeypatch, capsys):
 
 
 def test_beyond_memory(monkeypatch):
-    monkeypatch.setattr(bench, "available_bytes", lambda: 2**20)
+    monkeypatch.setattr(benchmark, "available_bytes", lambda: 2**20)
     with pytest.raises(ValueError, match=r"not enough memory for the other programs \(--no-peers"):
         bench.main(["--ranks", "2^14"])
-    monkeypatch.setattr("jitterfly.bench.contest.available_bytes", lambda: 2**30)
+    monkeypatch.setattr("jitterfly.bench.measure.available_bytes", lambda: 2**30)
     with pytest.raises(ValueError, match=r"memory for butterfly, .* at 1073741824 ranks"):
         bench.main(["--ranks", "2^30", "--no-peers"])
 
@@ -397,63 +395,12 @@ def test_what_is_beside_is_timed_before_and_after():
     assert [len(c.times()) for c in [one, *others]] == [1, 1, 1, 1]
 
 
-def test_what_is_near_a_limit_is_measured_more():
-    """Until it is clear on which side the median is, or for so many times."""
-    one = taking("one", [1.0])
-    others = [taking(str(times), [times], one) for times in (2.9, 3.5, 4.4, 5.2)]
-    others += [taking("unclear", [3.5, 4.5], one), taking("far", [1.0, 5.0, 1.0], one)]
-    bench_measure.measure([one, *others], 3, "", lambda line: None)
-    times = bench_measure.Contestant.times_beside
-    bench_near.measure_near([one, *others], 4.0, times, 3, "", lambda line: None)
-    assert [len(c.times()) for c in others] == [3, 9, 9, 3, 27, 3]
-    assert [len(c.times_beside()) for c in others] == [3, 9, 9, 3, 27, 3]
-
-
-def test_collectives_are_near_their_limit_by_message(monkeypatch):
-    """Not by realization, of which a reduce has a fraction of the butterfly's messages."""
-    near = {}
-
-    def measure_near(contestants, limit, times, repeats, what, tell):
-        for c in contestants:
-            near[c.program, c.case.ranks, c.case.cycles] = limit, times(c)
-
-    monkeypatch.setattr(bench, "measure_near", measure_near)
-    plan = Plan(ranks=(16,), repeats=2, seconds=1e-5, peers=False, sources=False, limit=False)
-    rows = bench.run(plan)["collectives"]
-    assert len(near) == len(rows) == 48
-    for row in rows:
-        limit, times = near[row["shape"], row["ranks"], row["cycles"]]
-        assert limit == bench_collectives.LIMIT
-        assert sorted(times) == [row["times_butterfly"]["min"], row["times_butterfly"]["max"]]
-
-
 def test_ratio_with_the_interval_of_its_median():
-    assert bench_near.ratios([2.0, 1.0, 3.0]) == {
+    assert bench_beside.ratios([2.0, 1.0, 3.0]) == {
         "min": 1.0, "median": 2.0, "max": 3.0, "low": None, "high": None
     }  # fmt: skip
-    many = bench_near.ratios([float(k) for k in range(1, 28)])  # ranks by tables of the sign test
+    many = bench_beside.ratios([float(k) for k in range(1, 28)])  # ranks by tables of the sign test
     assert (many["low"], many["median"], many["high"]) == (7.0, 14.0, 21.0)
-
-
-@pytest.mark.parametrize(
-    ("medians", "met", "words", "shown"),
-    [
-        ([(1.7, 1.8, 1.9), (1.1, 1.2, 2.0)], True, ": met; the most is", ["1.80 (1.70 to 1.90)"]),
-        ([(1.7, 1.8, 1.9), (1.9, 1.95, 2.01), (1, 1, 1)], None, "too close to tell; the most is",
-         ["1.95 (1.90 to 2.01)"]),
-        ([(2.1, 2.2, 2.3), (1.9, 2.05, 2.2), (1.9, 1.95, 2.01)], False, "not met; above it:",
-         ["2.20 (2.10 to 2.30)", "2.05 (1.90 to 2.20)"]),
-        ([(None, 1.9, None)], True, ": met; the most is", ["1.90"]),
-    ],
-)  # fmt: skip
-def test_verdict_needs_intervals_below_the_limit(medians, met, words, shown):
-    rows = [{"x": {"low": low, "median": m, "high": high}} for low, m, high in medians]
-    found = bench_verdict.limit(rows, True, key="x", most=2.0, named=lambda row: "it", what="that")
-    assert found["met"] is met
-    first, *lines = found["text"].split("\n  ")
-    assert first.endswith(words)
-    assert lines == [f"it: {text}" for text in shown]
-    assert found["exceeded"] == (lines if met is False else [])
 
 
 def test_calibration_does_not_believe_one_slow_run():
@@ -474,15 +421,15 @@ def test_calibration_does_not_believe_one_slow_run():
     ],
 )
 def test_ranges_of_ranks(text, ranks):
-    assert bench.options.ranks_of(text) == ranks
+    assert command.ranks_of(text) == ranks
 
 
 def test_a_plan_survives_a_file():
     plan = Plan(ranks=(64, 16), programs=("cs14", "butterfly"), instructions={8192: 60.5})
     assert plan.ranks == (16, 64)
     assert plan.programs == ("butterfly", "cs14")
-    again = json.loads(json.dumps(bench.contest.plain(plan)))
-    assert Plan(**bench.contest.stored(again)) == plan
+    again = json.loads(json.dumps(bench_measure.plain(plan)))
+    assert Plan(**bench_measure.stored(again)) == plan
 
 
 @pytest.mark.parametrize(
@@ -508,8 +455,8 @@ def test_a_plan_survives_a_file():
         (["--json", "no/such/folder/b.json"], "json must name a file"),
         (["--picture", "no/such/folder/b.png"], "picture must name a file"),
         (["--picture", "bench.xyz"], "picture must end in one of"),
-        (["--loggopsim", "/no/such/binary"], "loggopsim must name LogGOPSim"),
-        (["--margin", "0.1"], "margin needs --compare"),
+        (["--loggopsim", "x"], "unrecognized arguments: --loggopsim"),
+        (["--csv", "no/such/folder/b.csv"], "csv must name a file"),
         (["--fast"], "unrecognized arguments: --fast"),
         (["--repeats", "many"], "repeats"),
         (["--json", "."], "json must name a file"),
@@ -518,6 +465,19 @@ def test_a_plan_survives_a_file():
 def test_bad_options(words, message):
     with pytest.raises(ValueError, match=message):
         bench.main(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--loggopsim", "/no/such/binary"], "loggopsim must name LogGOPSim"),
+        (["--margin", "0.1"], "margin needs --compare"),
+        (["--csv", "b.csv"], "csv is for `jitterfly bench`"),
+    ],
+)
+def test_bad_options_of_developers(words, message):
+    with pytest.raises(ValueError, match=message):
+        developers_main(words)
 
 
 # --- LogGOPSim: a program of the user's, here one that only looks like it
@@ -554,8 +514,16 @@ def fake(folder, late=0):
 
 
 def test_loggopsim_runs_the_same_schedule(tmp_path, capsys):
-    words = [*QUICK, "--ranks", "16", "--loggopsim", fake(tmp_path)]
-    assert bench.main([*words, "--json", str(tmp_path / "b.json")]) == 0
+    words = [
+        *QUICK,
+        "--no-sources",
+        "--no-collectives",
+        "--ranks",
+        "16",
+        "--loggopsim",
+        fake(tmp_path),
+    ]
+    assert developers_main([*words, "--json", str(tmp_path / "b.json")]) == 0
     found = json.loads((tmp_path / "b.json").read_text())["loggopsim"]
     assert [check["must_be_equal"] for check in found["checks"]] == [True, True, False]
     assert all(check["ours_ns"] == check["theirs_ns"] > 0 for check in found["checks"])
@@ -564,7 +532,20 @@ def test_loggopsim_runs_the_same_schedule(tmp_path, capsys):
 
 
 def test_loggopsim_that_disagrees_is_found(tmp_path, capsys):
-    assert bench.main([*QUICK, "--ranks", "16", "--loggopsim", fake(tmp_path, late=1)]) == 1
+    assert (
+        developers_main(
+            [
+                *QUICK,
+                "--no-sources",
+                "--no-collectives",
+                "--ranks",
+                "16",
+                "--loggopsim",
+                fake(tmp_path, late=1),
+            ]
+        )
+        == 1
+    )
     assert "where they must agree (16 ranks, o = 100 ns" in capsys.readouterr().err
 
 
@@ -580,14 +561,18 @@ def test_loggopsim_that_fails(tmp_path, text, message):
     program = fake(tmp_path)
     (tmp_path / "LogGOPSim").write_text(text)
     with pytest.raises(ValueError, match=message):
-        bench.main([*QUICK, "--ranks", "16", "--loggopsim", program])
+        developers_main(
+            [*QUICK, "--no-sources", "--no-collectives", "--ranks", "16", "--loggopsim", program]
+        )
     (tmp_path / "txt2bin").unlink()
     with pytest.raises(ValueError, match="with txt2bin beside it"):
-        bench.main([*QUICK, "--ranks", "16", "--loggopsim", program])
+        developers_main(
+            [*QUICK, "--no-sources", "--no-collectives", "--ranks", "16", "--loggopsim", program]
+        )
 
 
 @pytest.mark.skipif("LOGGOPSIM" not in os.environ, reason="LOGGOPSIM names no binary")
 @pytest.mark.parametrize("ranks", [4, 64, 1024])
 def test_loggopsim_itself(ranks):
-    found = bench.loggopsim.compare(os.environ["LOGGOPSIM"], ranks, 1, 0.001, lambda line: None)
+    found = loggopsim.compare(os.environ["LOGGOPSIM"], ranks, 1, 0.001, lambda line: None)
     assert [check["must_be_equal"] for check in found["checks"]] == [True, True, False]

@@ -1,4 +1,4 @@
-"""`jitterfly bench --compare` on made-up measurements: a planted change is found, noise not."""
+"""`python -m bench --compare` on made-up measurements: a planted change is found, noise not."""
 
 import copy
 import itertools
@@ -7,11 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from bench import comparison
+from bench.__main__ import main
 
 import jitterfly as jf
-from jitterfly import bench
-from jitterfly.bench import comparison, shift
-from jitterfly.bench.machine import machine
+from jitterfly.bench.benchmark import machine
+from jitterfly.bench.measure import NOISES
 
 CASES = list(itertools.product(("butterfly", "MS12, all T"), (16, 4096, 2**16)))
 
@@ -102,14 +103,16 @@ def test_order_rank_by_enumeration(n, m):
     statistics = [sum(p - i for i, p in enumerate(places))
                   for places in itertools.combinations(range(n + m), n)]  # fmt: skip
     for alpha in (0.01, 0.05, 0.2, 0.5):
-        k = shift.order_rank(n, m, alpha)
+        k = comparison.order_rank(n, m, alpha)
         below = [np.mean([u < bound for u in statistics]) for bound in (k, k + 1)]
         assert below[0] <= alpha / 2 < below[1]
 
 
 def test_order_rank_of_large_samples_joins_that_of_small_ones():
-    assert shift.order_rank(25, 25, 0.05) == pytest.approx(shift.order_rank(25, 26, 0.05), abs=9)
-    assert shift.order_rank(1000, 1000, 0.05) > 0
+    assert comparison.order_rank(25, 25, 0.05) == pytest.approx(
+        comparison.order_rank(25, 26, 0.05), abs=9
+    )
+    assert comparison.order_rank(1000, 1000, 0.05) > 0
 
 
 def test_too_few_repeats_are_told():
@@ -119,8 +122,8 @@ def test_too_few_repeats_are_told():
     assert set(verdicts(found).values()) == {"cannot tell"}
     (warning,) = found["warnings"]
     enough = int(warning.split(":")[1].split()[0])
-    assert not shift.order_rank(enough - 1, enough - 1, 0.05 / len(CASES))
-    assert shift.order_rank(enough, enough, 0.05 / len(CASES))
+    assert not comparison.order_rank(enough - 1, enough - 1, 0.05 / len(CASES))
+    assert comparison.order_rank(enough, enough, 0.05 / len(CASES))
     assert json.dumps(found, allow_nan=False)
     assert "to inf" in "\n".join(comparison.lines(found))
 
@@ -155,9 +158,9 @@ def test_exit_status(tmp_path, capsys):
     results = made_up(generator), made_up(generator), made_up(generator, slower={CASES[0]: 2.0})
     for name, result in zip(names, results, strict=True):
         (tmp_path / name).write_text(json.dumps(result))
-    assert bench.main(["--compare", *names[:2]]) == 0
-    assert bench.main(["--compare", names[0], names[2]]) == 1
-    assert bench.main(["--compare", names[0], names[2], "--margin", "2"]) == 0
+    assert main(["--compare", *names[:2]]) == 0
+    assert main(["--compare", names[0], names[2]]) == 1
+    assert main(["--compare", names[0], names[2], "--margin", "2"]) == 0
     assert "regression" in capsys.readouterr().out
     (tmp_path / "text").write_text("text")
     for words, message in [
@@ -169,17 +172,17 @@ def test_exit_status(tmp_path, capsys):
         ([names[0], "--margin", "-1"], "margin must be"),
     ]:
         with pytest.raises(ValueError, match=message):
-            bench.main(["--compare", *words])
+            main(["--compare", *words])
 
 
 def test_the_cases_of_a_file_are_measured_again(tmp_path):
     before, after = tmp_path / "before.json", tmp_path / "after.json"
     words = ["--ranks", "16", "--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-sources",
              "--no-collectives"]  # fmt: skip
-    assert bench.main([*words, "--programs", "ms12,cs14", "--json", str(before)]) == 0
-    assert bench.main(["--compare", str(before), "--json", str(after)]) == 0  # too few repeats
+    assert main([*words, "--programs", "ms12,cs14", "--json", str(before)]) == 0
+    assert main(["--compare", str(before), "--json", str(after)]) == 0  # too few repeats
     found = json.loads(after.read_text())
     cases = {(row["program"], row["noise"], row["ranks"]) for row in found["rows"]}
     assert cases == {(p, n, 16) for p in ("MS12, all T", "CS14, full set")
-                     for n in bench.bm.NOISES}  # fmt: skip
+                     for n in NOISES}  # fmt: skip
     assert len(found["comparison"]["rows"]) == len(cases) * (1 + bool(jf._core.devices()))

@@ -7,7 +7,7 @@ import pytest
 
 import jitterfly as jf
 from jitterfly import _core, bench
-from jitterfly.bench import capacity, gpu, limits
+from jitterfly.bench import limits
 from jitterfly.bench import measure as bm
 from jitterfly.program import compile_case
 
@@ -76,15 +76,15 @@ def test_vector_instructions_are_told_from_others(code, vector):
 
 
 def test_capacity_is_measured(monkeypatch, tmp_path):
-    monkeypatch.setattr(capacity, "LARGEST", 2**22)
+    monkeypatch.setattr(limits, "LARGEST", 2**22)
     for number, (kind, level, size) in enumerate(
         [("Data", 1, "32K"), ("Instruction", 1, "64K"), ("Unified", 2, "1M"), ("Unified", 3, "2M")]
     ):
         (tmp_path / f"index{number}").mkdir()
         for name, value in (("type", kind), ("level", level), ("size", size)):
             (tmp_path / f"index{number}" / name).write_text(f"{value}\n")
-    assert capacity.cache_sizes(tmp_path) == [2**15, 2**20, 2**21]
-    found = capacity.core_capacity(0.004, tmp_path)
+    assert limits.cache_sizes(tmp_path) == [2**15, 2**20, 2**21]
+    found = limits.core_capacity(0.004, tmp_path)
     assert [(v["name"], v["size"], v["holds"], v["array"]) for v in found["levels"]] == [
         ("L2", 2**20, 2**15, 2**19),
         ("L3", 2**21, 2**20, 2**21),
@@ -93,7 +93,7 @@ def test_capacity_is_measured(monkeypatch, tmp_path):
     assert all(v["read"] > 1e7 and v["copy"] > 1e7 for v in found["levels"])
     issue = found["instructions"]
     assert not issue or all(rate > 1e7 for rate in issue.values())
-    assert capacity.core_capacity(0.004, tmp_path / "nothing")["levels"] == []
+    assert limits.core_capacity(0.004, tmp_path / "nothing")["levels"] == []
     with pytest.raises(ValueError, match="isa must be"):
         _core.issue_rates("mmx", 0.1)
 
@@ -134,9 +134,9 @@ def test_a_case_with_too_many_instructions_has_no_count(monkeypatch):
     """And those after it are counted all the same."""
     count(jf.Case(4, network=jf.Hockney("1us", "1ns", 1e-10)))  # or skip
     counter = limits.Counter(lambda line: None)
-    monkeypatch.setattr(limits, "MOST", 1000)
+    monkeypatch.setattr(limits, "MOST_STEPS", 1000)
     assert counter.count("butterfly", "periodic", 16) is None
-    monkeypatch.setattr(limits, "MOST", 10**6)
+    monkeypatch.setattr(limits, "MOST_STEPS", 10**6)
     assert counter.count("butterfly", "periodic", 16) is None  # not tried again
     found = counter.count("butterfly", "no noise", 16)
     assert found["ranks"] == 16
@@ -147,7 +147,7 @@ def test_a_case_with_too_many_instructions_has_no_count(monkeypatch):
 @COUNTED
 def test_where_nothing_can_be_counted(monkeypatch, tmp_path, capsys):
     """No limit, and the reason in its place; no failure."""
-    monkeypatch.setattr(capacity, "LARGEST", 2**22)
+    monkeypatch.setattr(limits, "LARGEST", 2**22)
 
     def refused(*_):
         raise RuntimeError("the system refuses to trace a child process (ptrace)")
@@ -155,8 +155,8 @@ def test_where_nothing_can_be_counted(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(_core, "count_instructions", refused)
     monkeypatch.setattr(_core, "cannot_count", lambda: "")
     file = tmp_path / "b.json"
-    words = ["--ranks", "4", "--repeats", "1", "--seconds", "0.001", "--no-peers", "--no-sources",
-             "--no-collectives", "--programs", "butterfly", "--noise", "none,periodic",
+    words = ["--ranks", "4", "--repeats", "1", "--seconds", "0.001", "--no-peers",
+             "--programs", "butterfly", "--noise", "none,periodic",
              "--json", str(file)]  # fmt: skip
     assert bench.main(words) == 0
     result = json.loads(file.read_text())
@@ -170,10 +170,10 @@ def test_where_nothing_can_be_counted(monkeypatch, tmp_path, capsys):
 @COUNTED
 def test_share_and_picture(monkeypatch, tmp_path, capsys):
     count(jf.Case(4, network=jf.Hockney("1us", "1ns", 1e-10)))  # or skip
-    monkeypatch.setattr(capacity, "LARGEST", 2**22)
+    monkeypatch.setattr(limits, "LARGEST", 2**22)
     file, picture = tmp_path / "b.json", tmp_path / "b.png"
     words = ["--ranks", "2^3,2^4", "--repeats", "2", "--seconds", "0.001", "--no-peers",
-             "--no-sources", "--no-collectives", "--programs", "butterfly", "--noise", "periodic",
+             "--programs", "butterfly", "--noise", "periodic",
              "--json", str(file), "--picture", str(picture)]  # fmt: skip
     assert bench.main(words) == 0
     result = json.loads(file.read_text())
@@ -214,15 +214,15 @@ DEVICE = {"index": 0, "name": "card", "multiprocessors": 100, "clock_khz": 2_000
 
 
 def test_limit_of_a_card():
-    found = gpu.gpu_capacity(DEVICE, Driver())
+    found = limits.gpu_capacity(DEVICE, Driver())
     assert found["instructions"] == pytest.approx(100 * 128 * 2e9)
     assert found["levels"][0]["read"] == pytest.approx(2 * 3.201e9 * 6144 / 8)
     case = bm.programs(2**23, bm.NOISES["periodic"])["butterfly"]
-    limit = gpu.gpu_limit(case, 9, 64.0, found)
+    limit = limits.gpu_limit(case, 9, 64.0, found)
     assert limit["instructions"]["rank_rounds_per_second"] == pytest.approx(100 * 128 * 2e9 / 64)
     assert limit["by"] == "instructions"
     assert limit["bytes"][0]["level"] == "memory"
-    assert gpu.gpu_limit(case, 9, None, found)["rank_rounds_per_second"] is None
-    assert gpu.gpu_limit(case, 9, 64.0, None)["rank_rounds_per_second"] is None
+    assert limits.gpu_limit(case, 9, None, found)["rank_rounds_per_second"] is None
+    assert limits.gpu_limit(case, 9, 64.0, None)["rank_rounds_per_second"] is None
     silent = SimpleNamespace(cuInit=lambda flags: 100)
-    assert gpu.gpu_capacity(DEVICE, silent)["levels"] == []
+    assert limits.gpu_capacity(DEVICE, silent)["levels"] == []

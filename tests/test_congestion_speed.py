@@ -5,22 +5,21 @@ import subprocess
 import sys
 
 import pytest
-
-from jitterfly.bench import congestion as bench
+from bench import congestion
 
 pytestmark = pytest.mark.timing
 
 
 def test_many_times_as_fast_as_a_walk_of_the_graph():
     """Per core at 1152 hosts, with the same results; measured: 75 to 120 times."""
-    found = bench.contest()
+    found = congestion.contest()
     assert found.same
-    assert found.times_as_fast >= bench.GOAL_TIMES_AS_FAST
+    assert found.times_as_fast >= congestion.GOAL_TIMES_AS_FAST
 
 
 def test_large_trees_within_minutes():
     """20,736 hosts, 1,000 realizations, two cores; measured: 3 to 4 CPU seconds."""
-    assert bench.large() / 2 < bench.GOAL_LARGE_SECONDS
+    assert congestion.large() / 2 < congestion.GOAL_LARGE_SECONDS
 
 
 STOP = """

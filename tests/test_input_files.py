@@ -67,7 +67,6 @@ READS = {
     ),
     "noise merge": ("noise", "merge", "all.noise", "some.noise", "{}"),
     "network parameters": ("network", "parameters", "{}"),
-    "bench --compare": ("bench", "--compare={}"),
 }
 # What writes: a regular file is put there, or nothing.
 WRITES = {
@@ -82,6 +81,7 @@ WRITES = {
     "slowdown --picture": ("slowdown", "--ranks=4", "--noise=some.noise", "--picture={}.png"),
     "noise merge OUT": ("noise", "merge", "{}", "some.noise", "some.noise", "--force"),
     "bench --json": ("bench", "--json={}"),
+    "bench --csv": ("bench", "--csv={}"),
 }
 # Files that other files name, as TOML of a study's noise or network.
 NAMED = {
@@ -191,7 +191,7 @@ def test_a_bound(tmp_path, monkeypatch):
         files.read_text(file)
 
 
-@pytest.mark.parametrize("entry", ["run", "trace", "advise", "network info", "bench --compare"])
+@pytest.mark.parametrize("entry", ["run", "trace", "advise", "network info"])
 def test_too_long(entry, capsys):
     with Path("long").open("wb") as sparse:
         sparse.truncate(2**31)
@@ -220,7 +220,7 @@ def test_no_other_way_to_read():
     """No module opens what a user names by itself: these are the ones that may open a file."""
     own = {
         "files.py",  # the one way
-        "measured/host.py", "memory.py", "bench/machine.py", "bench/capacity.py",  # Linux's
+        "measured/host.py", "memory.py", "bench/benchmark.py", "bench/limits.py",  # Linux's
         "sweep/executors.py",
         "inference/worst_path.py", "report/page.py",  # files of the package
         "report/times.py", "report/collect.py", "report/hsl09.py", "report/theory.py",  # its own

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from bench.collectives import SHAPES
 
 import jitterfly as jf
 import jitterfly.congestion as jc
-from jitterfly.bench.collectives import SHAPES
 from jitterfly.congestion.case import BY_NAME
 from jitterfly.program import message_count
 

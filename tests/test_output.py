@@ -9,7 +9,7 @@ import pytest
 from small_study import STUDY
 
 import jitterfly as jf
-from jitterfly.bench import options
+from jitterfly.bench import command as bench_command
 from jitterfly.cli import main
 from jitterfly.cli.output import plain
 from jitterfly.cli.parser import _parser
@@ -203,16 +203,17 @@ def test_every_command_has_both_levels():
     assert len(found) > 18
     for words, parser in found.items():
         if words == ("bench",):  # which reads its options by itself
-            assert options.parse(["-q"]).quiet
-            assert options.parse(["-v"]).verbose
+            parser = bench_command.Parser()
+            bench_command.add_arguments(parser)
+            assert bench_command.parse(parser, ["-q"]).quiet
+            assert bench_command.parse(parser, ["-v"]).verbose
         else:
             assert {"-q", "--quiet", "-v", "--verbose"} <= set(parser._option_string_actions), words
 
 
 def test_a_benchmark_is_quiet_too(capsys):
     words = ["bench", "--ranks", "16", "--programs", "butterfly", "--noise", "periodic",
-             "--repeats", "2", "--seconds", "0.001", "--no-peers", "--no-sources",
-             "--no-collectives", "--no-limit"]  # fmt: skip
+             "--repeats", "2", "--seconds", "0.001", "--no-peers", "--no-limit"]  # fmt: skip
     assert main([*words, "-v"]) == 0
     assert capsys.readouterr().err
     assert main([*words, "-q"]) == 0

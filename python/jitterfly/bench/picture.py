@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..plots.draw import MISSING
-from .measure import CPU, CUDA
-from .plan import KINDS, PROGRAMS
+from .measure import CPU, CUDA, KINDS, PROGRAMS
 
 try:
     from matplotlib import rc_context

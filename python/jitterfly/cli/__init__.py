@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns its exit code: 0, 2 after an error (one line), 130 after Ctrl-C, 143 after SIGTERM. And
     1 where the command did its work, and what it found is not as it should be: cells of a study
     failed and the others were finished, `merge` found cells unfinished, a recording is not to be
-    trusted, `bench --compare` found something slower.
+    trusted.
     """
     with Stopping() as stopping:
         return stopping.code(_run(arguments))

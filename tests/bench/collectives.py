@@ -2,11 +2,9 @@
 
 Each measurement comes between two of the butterfly, as in sources.py: of one collective beside
 one, and of several in a row, as the papers run them, beside as many. A collective that begins at
-time 0 can be evaluated in less than one whose ranks come from another.
-
-A limit holds for the CPU backend: no message costs more than `LIMIT` times the butterfly's. It is
-judged net of nothing: a realization draws a phase for each rank and looks at all results, which an
-algorithm of few messages shares among few.
+time 0 can be evaluated in less than one whose ranks come from another. Costs are net of nothing: a
+realization draws a phase for each rank and looks at all results, which an algorithm of few messages
+shares among few.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..algorithms import (
+from jitterfly.algorithms import (
     Algorithm,
     BinomialBroadcast,
     BinomialReduce,
@@ -29,15 +27,12 @@ from ..algorithms import (
     ScatterAllgatherBroadcast,
     TreeBarrier,
 )
-from ..case import Case
-from ..network import LogGOPS, Network
-from ..program import message_count
-from . import verdict
-from .measure import NOISES, Contestant, engine, spread
-from .near import ratios
+from jitterfly.bench.measure import NOISES, Contestant, engine, spread
+from jitterfly.case import Case
+from jitterfly.network import LogGOPS, Network
+from jitterfly.program import message_count
 
-LIMIT = 2.0
-"""Times what a message of the butterfly costs, on one core at `contest.GOAL_RANKS` ranks."""
+from .beside import INTERVAL, interval, ratios, table_head
 
 CYCLES = 1, 10
 """Collectives in a row."""
@@ -127,40 +122,22 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
     return rows
 
 
-def limit(rows: Sequence[dict[str, Any]], judged: bool) -> dict[str, Any]:
-    """Which shapes cost more than `LIMIT` times the butterfly on a core; worst first."""
-    ours = [row for row in rows if row["threads"] and row["shape"] != BUTTERFLY]
-    return verdict.limit(
-        ours,
-        judged,
-        key="times_butterfly",
-        most=LIMIT,
-        named=_named,
-        what="the butterfly's cost per message on the CPU",
-    )
-
-
 def _cycles(row: dict[str, Any]) -> int:
     """Results of before there was a choice do not say so."""
     return int(row.get("cycles", 1))
-
-
-def _named(row: dict[str, Any]) -> str:
-    cycles = _cycles(row)
-    return f"{row['shape']}, {row['ranks']} ranks" + (f", {cycles} cycles" if cycles > 1 else "")
 
 
 def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Lines of text: a shape, a number of ranks and of cycles a line."""
     lines = []
     for name in dict.fromkeys(row["name"] for row in rows):
-        what = f"ns per message with noise drawn, times the butterfly's {verdict.INTERVAL}"
-        lines.append(f"{verdict.table_head(name)}, {what}")
+        what = f"ns per message with noise drawn, times the butterfly's {INTERVAL}"
+        lines.append(f"{table_head(name)}, {what}")
         for row in rows:
             if row["name"] != name:
                 continue
             cost, times = row["nanoseconds_per_message"]["median"], row["times_butterfly"]
             cycles = f"{_cycles(row)} cycle{'s' * (_cycles(row) > 1)}"
             lines.append(f"{row['shape']:<33}{row['ranks']:>9}{cycles:>11}{cost:9.3f} "
-                         f"{times['median']:8.2f}{verdict.interval(times)}")  # fmt: skip
+                         f"{times['median']:8.2f}{interval(times)}")  # fmt: skip
     return lines

@@ -1,22 +1,64 @@
-"""What `jitterfly bench` is asked to measure, and its options."""
+"""The command `jitterfly bench`: its options, and what it writes."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ..fields import did_you_mean, shorten, show_bound
 from ..files import is_open_already
 from ..syntax import is_number, read_count, read_ranks
-from .plan import KINDS, PROGRAMS, Plan, check_ranks
+from .benchmark import report, run, to_csv
+from .measure import KINDS, PROGRAMS, DisagreementError, Plan, check_ranks
 
-_HELP = """Speed of the engine with noise generation included, beside other programs that do the
-same work in the same run (vectorized NumPy, an event-driven simulator in C++, LogGOPSim), and
-beside what this machine allows: instructions that the engine executes and bytes that it must move,
-against what a core was measured to do. Progress goes to standard error."""
+_HELP = """Speed of the engine on this machine, with noise generation included, beside vectorized
+NumPy that does the same work in the same run, and beside what this machine allows: instructions
+that the engine executes and bytes that it must move, against what a core was measured to do.
+Progress goes to standard error."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark with these options and print its report.
+
+    Returns
+    -------
+    int
+        The exit code: 0, or 1 if NumPy's program does not give the engine's results.
+
+    Raises
+    ------
+    ValueError
+        An option that is unknown or out of range; the message names it.
+    """
+    parser = Parser(prog="jitterfly bench", description=_HELP, allow_abbrev=False)
+    add_arguments(parser)
+    args = parse(parser, arguments)
+    plan = plan_of(args)
+    path, table = writable(args.json, "json"), writable(args.csv, "csv")
+    picture = writable(args.picture, "picture")
+    if picture:
+        from .picture import check_format, draw
+
+        check_format(picture)
+    try:
+        result = run(plan, teller(args))
+    except DisagreementError as error:
+        print(f"jitterfly: error: {error}", file=sys.stderr)
+        return 1
+    print("\n".join(report(result)))
+    if path:
+        write_json(path, result)
+    if table:
+        table.write_text(to_csv(result), encoding="utf-8")
+    if picture:
+        draw(result, picture)
+    return 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,21 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--longest", type=float, help="a case of which one realization would take longer than so "
         "many seconds is left out (default: 5)")  # fmt: skip
     add("--all-threads", action="store_true", help="measure with all CPU threads too")
-    add(
-        "--no-peers",
-        action="store_true",
-        help="leave out NumPy, the event-driven simulator and the walk of a network",
-    )
-    add("--no-sources", action="store_true", help="leave out the cost of each kind of noise")
-    add("--no-collectives", action="store_true", help="leave out the cost of each collective")
+    add("--no-peers", action="store_true", help="leave out NumPy")
     add(
         "--no-limit",
         action="store_true",
         help="do not count instructions (step by step: minutes on a virtual machine) nor measure "
         "what a core can do",
     )
-    add("--loggopsim", metavar="PATH",
-        help="the LogGOPSim binary, with txt2bin in the same directory")  # fmt: skip
     add("--instructions", action="append", metavar="[RANKS=]N",
         help="instructions of a thread per rank-round of the conventional butterfly under periodic "
              "noise at so many ranks (2^12) on the GPU, as counted by a profiler: gives the share "
@@ -53,13 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-q", "--quiet", action="store_true", help="no progress; errors still")
     add("-v", "--verbose", action="store_true", help="progress also where there is no terminal")
     add("--json", metavar="FILE", help="write all measurements to FILE")
+    add("--csv", metavar="FILE", help="write the table to FILE")
     add("--picture", metavar="FILE", help="draw a roofline and the rates (needs matplotlib)")
-    add("--compare", nargs="+", metavar="FILE",
-        help="measure the cases of a stored result again, or take them from a second file, and "
-             "report what became slower beyond noise: exit status 1 if anything did")  # fmt: skip
-    add("--margin", type=float,
-        help="with --compare: a change of the ratio to the reference that counts for nothing "
-             "(default: 0.1)")  # fmt: skip
 
 
 class Parser(argparse.ArgumentParser):
@@ -69,10 +98,8 @@ class Parser(argparse.ArgumentParser):
         raise ValueError(message)
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse(parser: Parser, arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options as given; None where an option was not."""
-    parser = Parser(prog="jitterfly bench", description=_HELP, allow_abbrev=False)
-    add_arguments(parser)
     found, rest = parser.parse_known_args(arguments)
     if rest:
         hint = did_you_mean(rest[0], list(parser._option_string_actions))
@@ -84,7 +111,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
     """The plan that the options describe."""
     given: dict[str, Any] = {
         name: getattr(args, name)
-        for name in ("repeats", "seconds", "longest", "loggopsim")
+        for name in ("repeats", "seconds", "longest")
         if getattr(args, name) is not None
     }
     if args.ranks is not None:
@@ -96,8 +123,6 @@ def plan_of(args: argparse.Namespace) -> Plan:
     given["instructions"] = dict(map(_counted, args.instructions or ()))
     return Plan(
         peers=not args.no_peers,
-        sources=not args.no_sources,
-        collectives=not args.no_collectives,
         limit=not args.no_limit,
         all_threads=args.all_threads,
         **given,
@@ -136,3 +161,15 @@ def writable(name: str | None, what: str) -> Path | None:
     if not is_file or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ValueError(f"{what} must name a file that can be written, got {name!r}")
     return path
+
+
+def write_json(path: Path, result: dict[str, Any]) -> None:
+    """Write a result to a file."""
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def teller(args: argparse.Namespace) -> Callable[[str], object]:
+    """Takes lines of progress, and shows them where somebody reads them."""
+    if args.quiet or not (args.verbose or sys.stderr.isatty()):
+        return lambda line: None
+    return partial(print, file=sys.stderr, flush=True)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+from jitterfly.bench.measure import CPU, CUDA, NOISES, NUMPY, bytes_in_flight, programs
 
 from . import congestion
-from .goal import Goal
-from .measure import CPU, CUDA
-from .peers import EVENTS, NUMPY
+from .peers import EVENTS
 
 SMALL, LARGE, BIG = 2**12, 2**23, 2**20
 CARD = 2**13
+
+
+class Goal(NamedTuple):
+    """A bound; `least`: it is the least that will do, else the most."""
+
+    what: str
+    bound: float
+    least: bool
+    unit: str = ""
 
 
 def goals(
@@ -25,7 +34,7 @@ def goals(
     Parameters
     ----------
     rows : sequence of dict
-        Measurements, as `contest.row` makes them.
+        Measurements, as in a result.
     sizes : sequence of dict
         "ranks", "bytes_per_rank" and "case" of cases that were not all measured.
     network : dict, optional
@@ -67,7 +76,7 @@ def goals(
          _rate(big)),
         (Goal("GPU: share of the limit, 2^13 ranks", 0.4, True), small and small["share"]),
     ]  # fmt: skip
-    return [_judged(goal, value) for goal, value in [*found, *congestion.goals(network)]]
+    return [_judged(goal, value) for goal, value in [*found, *_congestion_goals(network)]]
 
 
 def _rate(row: dict[str, Any] | None) -> float | None:
@@ -106,3 +115,36 @@ def lines(judged: Sequence[dict[str, Any]]) -> list[str]:
         texts.append(f"  {words[goal['met']]:<12} {found:>9}  {sign} {bound:.4g}{unit}  "
                      f"{goal['goal']}")  # fmt: skip
     return texts
+
+
+def _congestion_goals(found: dict[str, Any] | None) -> list[tuple[Goal, float | None]]:
+    """The goals of congestion, and what was found of each; without `measured`, None."""
+    walk = Goal(
+        f"congestion, {congestion.GOAL_HOSTS} hosts: times as fast as a walk of the graph, per "
+        "core",
+        congestion.GOAL_TIMES_AS_FAST,
+        True,
+    )
+    large = Goal(
+        f"congestion, {congestion.GOAL_LARGE_HOSTS} hosts x 1,000 realizations: CPU time for each "
+        "of two cores",
+        congestion.GOAL_LARGE_SECONDS,
+        False,
+        "s",
+    )
+    return [
+        (walk, found and found["times_as_fast"]),
+        (large, found and found["large_cpu_seconds"] / 2),
+    ]
+
+
+def sizes(rows: list[dict[str, Any]], left_out: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What each case on one thread holds per rank, also those that were too long to measure."""
+    found = [r for r in rows if r["bytes_per_rank"] is not None and r["threads"] == 1]
+    for left in left_out:
+        if left["threads"] == 1:
+            case = programs(left["ranks"], NOISES[left["noise"]])[left["program"]]
+            found.append(left | {"bytes_per_rank": bytes_in_flight(case, "cpu", 1) / case.ranks})
+    return [{"ranks": r["ranks"], "bytes_per_rank": r["bytes_per_rank"],
+             "case": f"{r['program']}, {r['noise']}, 2^{r['ranks'].bit_length() - 1} ranks"}
+            for r in found]  # fmt: skip

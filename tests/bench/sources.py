@@ -1,11 +1,8 @@
 """What each kind of noise costs, beside periodic noise: CPU time per rank-round.
 
 Each measurement comes between two of periodic noise: a machine that others use too changes its
-speed between one second and the next.
-
-A limit holds for the CPU backend: no source costs more than `LIMIT` times the periodic one.
-Congestion is not among them: what it takes is routing, which congestion.py measures beside a walk
-of the graph.
+speed between one second and the next. Congestion is not among them: what it takes is routing, which
+congestion.py measures beside a walk of the graph.
 """
 
 from __future__ import annotations
@@ -16,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..case import Case
-from ..network import Hockney, LogGOPS
-from ..noise import (
+from jitterfly.bench.measure import Contestant, engine, spread
+from jitterfly.case import Case
+from jitterfly.network import Hockney, LogGOPS
+from jitterfly.noise import (
     Bernoulli,
     Empirical,
     Exponential,
@@ -33,12 +31,8 @@ from ..noise import (
     StepNoise,
     TraceNoise,
 )
-from . import verdict
-from .measure import Contestant, engine, spread
-from .near import ratios
 
-LIMIT = 4.0
-"""Times what periodic noise costs per rank-round, on one core at `contest.GOAL_RANKS` ranks."""
+from .beside import INTERVAL, interval, ratios, table_head
 
 PERIODIC = "periodic"
 _RARE = Bernoulli(0.001, "14us")
@@ -125,27 +119,14 @@ def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
     return rows
 
 
-def limit(rows: Sequence[dict[str, Any]], judged: bool) -> dict[str, Any]:
-    """Which sources cost more than `LIMIT` times the periodic one on a core; worst first."""
-    ours = [row for row in rows if row["threads"] and row["noise"] != PERIODIC]
-    return verdict.limit(
-        ours,
-        judged,
-        key="times_periodic",
-        most=LIMIT,
-        named=lambda row: f"{row['noise']} ({row['program']})",
-        what="the cost of periodic noise on the CPU",
-    )
-
-
 def table(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Lines of text: a source a line, its cost on each program."""
     lines = []
     for name in dict.fromkeys(row["name"] for row in rows):
         mine = {(row["noise"], row["program"]): row for row in rows if row["name"] == name}
         columns = list(dict.fromkeys(program for _, program in mine))
-        what = f"ns per rank-round of a butterfly, and times periodic {verdict.INTERVAL}"
-        lines.append(f"{verdict.table_head(name)}, {what}")
+        what = f"ns per rank-round of a butterfly, and times periodic {INTERVAL}"
+        lines.append(f"{table_head(name)}, {what}")
         lines.append(f"{'noise':<22}" + "".join(f"{column:<34}" for column in columns).rstrip())
         for source in dict.fromkeys(noise for noise, _ in mine):
             cells = [_cell(mine[source, column]) for column in columns]
@@ -155,4 +136,4 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def _cell(row: dict[str, Any]) -> str:
     cost, times = row["nanoseconds_per_rank_round"]["median"], row["times_periodic"]
-    return f"{cost:8.3f} {times['median']:8.2f}{verdict.interval(times)}"
+    return f"{cost:8.3f} {times['median']:8.2f}{interval(times)}"

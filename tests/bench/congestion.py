@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..congestion import (
+from jitterfly.bench.measure import DisagreementError
+from jitterfly.congestion import (
     CongestionCase,
     FatTree,
     Realization,
     congestion_realization,
     simulate_congestion,
 )
-from ..congestion.topology import tree_graph
-from ..engine import core
-from .goal import Goal
-from .peers import DisagreementError
+from jitterfly.congestion.topology import tree_graph
+from jitterfly.engine import core
 
 GOAL_TIMES_AS_FAST = 50.0
 GOAL_HOSTS = 1152
@@ -104,17 +103,6 @@ def measured() -> dict[str, Any]:
         "large_hosts": GOAL_LARGE_HOSTS,
         "large_cpu_seconds": large(),
     }
-
-
-def goals(found: dict[str, Any] | None) -> list[tuple[Goal, float | None]]:
-    """The goals, and what was found of each; without `measured`, None."""
-    return [
-        (Goal(f"congestion, {GOAL_HOSTS} hosts: times as fast as a walk of the graph, per core",
-              GOAL_TIMES_AS_FAST, True), found and found["times_as_fast"]),
-        (Goal(f"congestion, {GOAL_LARGE_HOSTS} hosts x 1,000 realizations: CPU time for each of "
-              "two cores", GOAL_LARGE_SECONDS, False, "s"),
-         found and found["large_cpu_seconds"] / 2),
-    ]  # fmt: skip
 
 
 def _arrays(drawn: Realization) -> tuple[Numbers, Numbers, Numbers, Numbers]:
