@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from small_store import study, ticks
 
-from jitterfly.observables.measure import Column, Ticks
-from jitterfly.stats import early
+from jitterfly.observables.measure import Column, Piece, Ticks
 from jitterfly.store import record_files
 from jitterfly.store.place_records import RecentSamples
 from jitterfly.store.record_files import BackgroundWriter
@@ -107,16 +106,16 @@ def test_what_was_just_added_is_not_read_again(tmp_path, monkeypatch):
 
 def test_pieces_in_order_without_overlap():
     recent, values = RecentSamples(), np.arange(40).reshape(20, 2)
-    recent.add(0, 5, values[5:9])
-    recent.add(0, 12, values[12:15])
-    recent.add(0, 8, values[8:11])
-    recent.add(1, 0, values)
+    recent.add(0, 5, Piece(values[5:9]))
+    recent.add(0, 12, Piece(values[12:15]))
+    recent.add(0, 8, Piece(values[8:11]))
+    recent.add(1, 0, Piece(values))
     found = list(recent.pieces(0, 3, 14))
     assert [(a, b, part is None) for a, b, part in found] == [
         (3, 5, True), (5, 9, False), (9, 11, False), (11, 12, True), (12, 14, False),
     ]  # fmt: skip
     for first, end, part in found:
-        assert part is None or np.array_equal(part, values[first:end])
+        assert part is None or np.array_equal(part.values, values[first:end])
     recent.forget(0, 11)
     assert [part is None for _, _, part in recent.pieces(0, 0, 15)] == [True, False]
 
@@ -125,11 +124,11 @@ def test_too_much_is_left_to_the_files(monkeypatch):
     monkeypatch.setattr("jitterfly.store.place_records._MOST_BYTES", 1000)
     recent, values = RecentSamples(), np.zeros((25, 2), np.int64)  # 400 bytes
     for place in range(3):
-        recent.add(place, 0, values)
+        recent.add(place, 0, Piece(values))
     assert [next(recent.pieces(place, 0, 25))[2] is None for place in range(3)] == [
         True, False, False,
     ]  # fmt: skip
-    recent.add(2, 0, values)  # in place of the other
+    recent.add(2, 0, Piece(values))  # in place of the other
     assert next(recent.pieces(1, 0, 25))[2] is not None
 
 
@@ -137,23 +136,20 @@ def test_too_much_is_left_to_the_files(monkeypatch):
 def test_what_is_made_early_is_what_is_made_when_asked_for(width):
     columns = (Column("", "a"), Column("", "b"), Column("", "c"))[:width]
     values = np.random.default_rng(3).integers(-(2**62), 2**62, (1000, width))
-    plain, begun = Ticks(columns, values[:400].copy(), values[400:].copy()), Ticks(columns, values)
+    plain, piece = Ticks(columns, values[:400].copy(), values[400:].copy()), Piece(values)
+    prepared = Ticks(columns, piece)
     behind = BackgroundWriter()
     with behind.on():
-        early.begin(values, behind.submit)
-        assert early.begun(values).columns.flags.c_contiguous
-        assert early.begun(values.copy()) is None
+        piece.prepare(behind.submit)
+        assert piece.column(0).flags.c_contiguous
+        assert piece.between(0, 1000) is piece
         for column in columns:
-            found = begun.column(column)
+            found = prepared.column(column)
             assert np.array_equal(found, plain.column(column))
             found += 1  # a copy, to work in
-            assert np.array_equal(begun.column(column), plain.column(column))
-        assert begun.gram() == plain.gram()
-        assert begun.gram(columns[-1:]) == plain.gram(columns[-1:])
-    key = id(values)
-    assert key in early._begun
-    del begun, values
-    assert key not in early._begun
+            assert np.array_equal(prepared.column(column), plain.column(column))
+        assert prepared.gram() == plain.gram()
+        assert prepared.gram(columns[-1:]) == plain.gram(columns[-1:])
 
 
 def test_new_files_are_synchronized_behind_and_replaced_ones_before(tmp_path, monkeypatch):

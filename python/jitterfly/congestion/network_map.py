@@ -7,7 +7,6 @@ import hashlib
 import io
 import warnings
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -185,14 +184,6 @@ class NetworkMap(Topology, kind="map"):
     def to_dict(self) -> dict[str, Any]:
         values = {"kind": self.kind, "file": self.file, "tables": self.tables}
         return {key: value for key, value in values.items() if value is not None}
-
-    def walk_edges(self) -> Sequence[tuple[int, int, bool, list[int]]]:
-        """For the benchmark's peer: tail, head, whether all go there, else its destinations."""
-        links = self._links
-        return [
-            (tail, head, reach is None, [] if reach is None else sorted(reach))
-            for tail, head, reach in zip(links.tails, links.heads, links.reach, strict=True)
-        ]
 
 
 def _path(value: Any, name: str) -> str:

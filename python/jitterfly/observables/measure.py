@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..stats import early
 from ..stats.cross_moments import Gram
 
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+PICKS = ("only", "smallest numerator", "smallest denominator", "set")
 
 SMALL = 1 << 18  # bytes of a piece that is put together with its neighbours
 
@@ -29,19 +32,75 @@ class Column:
     name: str
 
 
+class Prepared(NamedTuple):
+    """Of a piece of samples: the Gram of all columns, and each in one run of memory."""
+
+    gram: Gram
+    columns: Integers  # shape (columns, realizations): to gather one from rows touches all memory
+
+
+class Piece:
+    """Raw samples of successive realizations, into which nothing writes.
+
+    Parameters
+    ----------
+    values : int64 array, shape (realizations, columns)
+        Ticks of 1 ps.
+    """
+
+    def __init__(self, values: Integers) -> None:
+        self.values = values
+        self._prepared: Future[Prepared] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples."""
+        return self.values.nbytes
+
+    def prepare(self, submit: Callable[..., Future[Prepared]]) -> None:
+        """Have a thread make what will be asked for: its Gram, and columns in one run of memory."""
+        self._prepared = submit(_prepare, self.values)
+
+    def column(self, at: int) -> Integers:
+        """One column, shape (realizations,)."""
+        if self._prepared is None:
+            return self.values[:, at]
+        return self._prepared.result().columns[at]
+
+    def gram(self, index: Sequence[int]) -> Gram:
+        """Exact sums and products over some columns."""
+        if self._prepared is not None:
+            return self._prepared.result().gram.take(index)
+        if len(index) == self.values.shape[1]:  # whatever the order: no copy of all samples
+            return Gram.of(self.values).take(index)
+        return Gram.of(self.values[:, index])
+
+    def between(self, first: int, end: int) -> Piece:
+        """Some of the realizations; itself where it is all of them."""
+        return self if end - first >= len(self) else Piece(self.values[first:end])
+
+
+def _prepare(values: Integers) -> Prepared:
+    return Prepared(Gram.of(values), values.T.copy())
+
+
 class Ticks:
     """Raw samples of all cells of one place, of the same realizations. Nothing writes into them.
 
     Parameters
     ----------
     columns : tuple of Column
-    parts : int64 arrays, shape (realizations, columns)
+    parts : Piece, or int64 array of shape (realizations, columns)
         Ticks of 1 ps, one piece after the other. They stay where they are: memory that is touched
         for the first time costs more than to gather a column from pieces.
     """
 
-    def __init__(self, columns: tuple[Column, ...], *parts: Integers) -> None:
-        for values in parts:
+    def __init__(self, columns: tuple[Column, ...], *parts: Piece | Integers) -> None:
+        pieces = tuple(part if isinstance(part, Piece) else Piece(part) for part in parts)
+        for values in (piece.values for piece in pieces):
             if values.ndim != 2 or values.shape[1] != len(columns):
                 raise ValueError(
                     f"values must have shape (realizations, {len(columns)}), got {values.shape}"
@@ -49,16 +108,16 @@ class Ticks:
             if values.dtype != np.int64:
                 raise ValueError(f"values must be int64, got {values.dtype}")
         self.columns = columns
-        self.parts = parts or (np.empty((0, len(columns)), np.int64),)
+        self.parts = pieces or (Piece(np.empty((0, len(columns)), np.int64)),)
 
     @classmethod
-    def joined(cls, columns: tuple[Column, ...], parts: Iterable[Integers]) -> Ticks:
+    def joined(cls, columns: tuple[Column, ...], parts: Iterable[Piece | Integers]) -> Ticks:
         """Of pieces that may be many: neighbours that are small are copied into one."""
-        found: list[Integers] = []
+        found: list[Piece | Integers] = []
         small: list[Integers] = []
         for part in parts:
             if part.nbytes < SMALL:
-                small.append(part)
+                small.append(part.values if isinstance(part, Piece) else part)
             else:
                 found += [*_in_one(small), part]
                 small = []
@@ -75,7 +134,8 @@ class Ticks:
     @property
     def values(self) -> Integers:
         """All in one array, shape (realizations, columns): a copy where there are several parts."""
-        return self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
+        arrays = [part.values for part in self.parts]
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
     @cached_property
     def index(self) -> dict[Column, int]:
@@ -85,31 +145,18 @@ class Ticks:
     def column(self, column: Column) -> Integers:
         """One column, shape (realizations,): a copy, to work in."""
         at = self.index[column]
-
-        def of(part: Integers) -> Integers:
-            known = early.begun(part)
-            return part[:, at] if known is None else known.columns[at]
-
-        return np.concatenate([of(part) for part in self.parts])
+        return np.concatenate([part.column(at) for part in self.parts])
 
     def gram(self, wanted: Sequence[Column] | None = None) -> Gram:
         """Exact sums and products over some columns; by default over all."""
         index = [self.index[column] for column in (self.columns if wanted is None else wanted)]
-        everything = len(index) == len(self.columns)  # whatever the order: no copy of all samples
-
-        def of(part: Integers) -> Gram:
-            known = early.begun(part)
-            if known is not None:
-                return known.gram.take(index)
-            return Gram.of(part).take(index) if everything else Gram.of(part[:, index])
-
-        return reduce(add, map(of, self.parts))
+        return reduce(add, (part.gram(index) for part in self.parts))
 
     def first(self, count: int) -> Ticks:
         """The first `count` realizations; no copy of large parts."""
         starts = np.cumsum([0, *map(len, self.parts)]).tolist()
         parts = [
-            part if at + len(part) <= count else part[: max(count - at, 0)]
+            part.between(0, max(count - at, 0))
             for at, part in zip(starts, self.parts, strict=False)
         ]
         return Ticks.joined(self.columns, parts)
@@ -118,11 +165,6 @@ class Ticks:
 def _in_one(parts: list[Integers]) -> list[Integers]:
     parts = [part for part in parts if len(part)]
     return [np.concatenate(parts)] if len(parts) > 1 else parts
-
-
-Floats = npt.NDArray[np.float64]
-
-PICKS = ("only", "smallest numerator", "smallest denominator", "set")
 
 
 @dataclass(frozen=True)

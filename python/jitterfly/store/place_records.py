@@ -9,9 +9,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from ..observables import PlaceData, Summary
-from ..observables.measure import SMALL, Integers, Ticks
+from ..observables.measure import SMALL, Integers, Piece, Ticks
 from ..program import observation_names
-from ..stats import early
 from ..studies import Place, Study
 from ..studies.grid import STREAM_VERSION
 from .metadata import digest
@@ -30,39 +29,36 @@ class RecentSamples:
     """
 
     def __init__(self) -> None:
-        self._parts: dict[int, dict[int, Integers]] = {}  # by place, by first realization
+        self._parts: dict[int, dict[int, Piece]] = {}  # by place, by first realization
         self._bytes = 0
 
-    def add(self, place: int, first: int, values: Integers) -> None:
-        """The samples from realization `first` on; nobody may write into `values` afterwards."""
+    def add(self, place: int, first: int, piece: Piece) -> None:
+        """The samples from realization `first` on."""
         self._drop(place, first)
-        self._parts.setdefault(place, {})[first] = values
-        self._bytes += values.nbytes
+        self._parts.setdefault(place, {})[first] = piece
+        self._bytes += piece.nbytes
         while self._bytes > _MOST_BYTES:
             oldest = next(iter(self._parts))
             for number in list(self._parts[oldest]):
                 self._drop(oldest, number)
 
-    def pieces(
-        self, place: int, first: int, end: int
-    ) -> Iterator[tuple[int, int, Integers | None]]:
+    def pieces(self, place: int, first: int, end: int) -> Iterator[tuple[int, int, Piece | None]]:
         """Realizations `first` ... `end` - 1 in order: from, to, and the samples or None."""
         here = first
-        for start, values in sorted(self._parts.get(place, {}).items(), key=lambda part: part[0]):
-            low, high = max(start, here), min(start + len(values), end)
+        for start, piece in sorted(self._parts.get(place, {}).items(), key=lambda part: part[0]):
+            low, high = max(start, here), min(start + len(piece), end)
             if low < high:
                 if here < low:
                     yield here, low, None
-                whole = high - low == len(values)  # of which more may be known than of a view
-                yield low, high, values if whole else values[low - start : high - start]
+                yield low, high, piece.between(low - start, high - start)
                 here = high
         if here < end:
             yield here, end, None
 
     def forget(self, place: int, end: int) -> None:
         """The samples before realization `end`: who asked for them has them."""
-        for first, values in list(self._parts.get(place, {}).items()):
-            if first + len(values) <= end:
+        for first, piece in list(self._parts.get(place, {}).items()):
+            if first + len(piece) <= end:
                 self._drop(place, first)
 
     def _drop(self, place: int, first: int) -> None:
@@ -145,20 +141,21 @@ class PlaceRecords:
             values = ticks.values
             for file, columns in self._columns():
                 file.append_samples(first, values[:, columns])
-            self.recent.add(self.place.index, first, values)
+            piece = ticks.parts[0] if len(ticks.parts) == 1 else Piece(values)
+            self.recent.add(self.place.index, first, piece)
             submit = self.files.writer.submit
             if submit and values.nbytes >= SMALL and len(ticks.columns) <= _MOST_EARLY:
-                early.begin(values, submit)
+                piece.prepare(submit)
         if summary is not None:
             self.summaries.append_summary(first, count, summary.to_bytes())
 
     def ticks(self, first: int, end: int, known: Ticks | None = None) -> Ticks:
         """Samples of realizations `first` ... `end` - 1; `known` are the first of them."""
         self._refuse(gaps(self._raw(end), first, end))
-        parts = [] if known is None else [*known.parts]
+        parts: list[Piece | Integers] = [] if known is None else [*known.parts]
         have = first + (0 if known is None else len(known))
-        for start, stop, values in self.recent.pieces(self.place.index, have, end):
-            parts.append(self._read(start, stop) if values is None else values)
+        for start, stop, piece in self.recent.pieces(self.place.index, have, end):
+            parts.append(self._read(start, stop) if piece is None else piece)
         return Ticks.joined(self.place.columns, parts)
 
     def _read(self, first: int, end: int) -> Integers:
