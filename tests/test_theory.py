@@ -12,10 +12,10 @@ from reference.chance import FALSE_ALARM
 
 import jitterfly as jf
 from jitterfly.theory import Largest, Residual, StepModel, last_rank, one_rank
-from jitterfly.theory.delays import Part
+from jitterfly.theory.delays import CollectiveDelays, RandomDelay
 from jitterfly.theory.laws import Bracket, Lattice
 from jitterfly.theory.mesh import Mesh, convolve
-from jitterfly.theory.recursion import Draws, Tree
+from jitterfly.theory.recursion import InputTree
 
 US = 1e-6
 DELAYS = {
@@ -99,7 +99,9 @@ def test_bernoulli_is_exact(rounds, at):
 def test_far_tails_of_many_rounds():
     """P(all delayed) and P(none delayed) of 2^60 ranks, where neither is a normal double."""
     p, rounds = 1e-9, 60
-    law = Tree(Draws(rounds, receive=[Part(jf.Bernoulli(p, "1us"))]), None).one
+    law = InputTree(
+        CollectiveDelays(rounds, receive=[RandomDelay(jf.Bernoulli(p, "1us"))]), None
+    ).one
     assert law.log_cdf[0] == pytest.approx((2**rounds - 1) * np.log1p(-p), rel=1e-12)
     # All late along some path: one of 2^(K - 1), as two such paths are far rarer still.
     expected = rounds * log(p) + (rounds - 1) * log(2)
@@ -189,7 +191,7 @@ def test_sum_on_a_mesh(up):
 
 
 def test_lattice_and_bracket_agree_on_every_operation():
-    part, other = Part(jf.Bernoulli(0.3, "5ps")), Part(jf.Fixed("7ps"), 0.2)
+    part, other = RandomDelay(jf.Bernoulli(0.3, "5ps")), RandomDelay(jf.Fixed("7ps"), 0.2)
     mesh = Mesh.to(200, 1, 2**8)
     exact, bracket = Lattice.at(), Bracket.at(mesh)
     for one in (part, other, part):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from .case import Case
 from .network import LogGOPS
-from .noise.source import Exposed, Noise
+from .noise.source import ExposedWork, Noise
 from .steps import EXCHANGE, FORWARD, MESSAGE
 from .timeline import symmetric_timeline
 from .units import to_ticks
@@ -17,7 +17,7 @@ class IneffectiveNoiseWarning(UserWarning):
     """A source of noise can hit nothing in the case that is simulated."""
 
 
-def exposed(case: Case) -> Exposed:
+def exposed(case: Case) -> ExposedWork:
     """What a rank does in one cycle at most, as far as the completion can depend on it.
 
     A forward after the last result changes nothing where no rank can be late with the result.
@@ -28,7 +28,7 @@ def exposed(case: Case) -> Exposed:
     return _exposed(case, trailing=True)
 
 
-def _exposed(case: Case, *, trailing: bool) -> Exposed:
+def _exposed(case: Case, *, trailing: bool) -> ExposedWork:
     """What a rank does in one cycle, with the CPU time of `trailing` forwards or without it."""
     total = 0
 
@@ -52,7 +52,7 @@ def _exposed(case: Case, *, trailing: bool) -> Exposed:
             ways.append(cycle.costs.transit)
             exchanges += step.kind == EXCHANGE
     remedy = _remedy(case)
-    return Exposed(to_ticks(case.work), total, max(ways), exchanges, remedy)
+    return ExposedWork(to_ticks(case.work), total, max(ways), exchanges, remedy)
 
 
 def _remedy(case: Case) -> str:
@@ -74,7 +74,7 @@ def delays(noise: Noise, case: Case) -> bool:
     return _longest(noise, there) > 0 and not noise.misses(there)
 
 
-def _longest(noise: Noise, there: Exposed) -> int:
+def _longest(noise: Noise, there: ExposedWork) -> int:
     """The longest delay of anything that the noise hits, in ticks."""
     return max(
         noise.longest_delay(1),

@@ -191,7 +191,7 @@ def observation_names(case: Case) -> list[str]:
     return [f"{name}: {what}" for name in names for what in ("max", "min", "mean")]
 
 
-class Completion(NamedTuple):
+class CompletionRow(NamedTuple):
     """A row of completions: its name, number of redundant exchanges, and cycle (from 1)."""
 
     name: str
@@ -199,7 +199,7 @@ class Completion(NamedTuple):
     cycle: int
 
 
-def completions(case: Case) -> list[Completion]:
+def completions(case: Case) -> list[CompletionRow]:
     """The rows that a case observes as "completion" and "spread", in their order."""
     redundancies = [s.redundancy for s in case.lowered.steps if s.redundancy is not None]
     rows = []
@@ -207,7 +207,7 @@ def completions(case: Case) -> list[Completion]:
         for redundancy in redundancies:
             parts = [f"cycle {cycle}"] if case.cycles > 1 else []
             parts += [f"T={redundancy}"] if len(redundancies) > 1 else []
-            rows.append(Completion(", ".join(parts) or "completion", redundancy, cycle))
+            rows.append(CompletionRow(", ".join(parts) or "completion", redundancy, cycle))
     return rows
 
 

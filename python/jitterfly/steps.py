@@ -73,13 +73,13 @@ class Xor(NamedTuple):
         return self.below == ranks
 
 
-class Tree(NamedTuple):
+class BinomialTree(NamedTuple):
     """A level of a binomial tree with root 0: pairs i, ``i + stride`` with i a multiple of
     ``2 * stride`` and ``i + stride < below``. Down, i sends; up, ``i + stride`` does.
 
     Examples
     --------
-    >>> Tree(1, 5, down=True).pairs(5), Tree(2, 5, down=False).pairs(5)
+    >>> BinomialTree(1, 5, down=True).pairs(5), BinomialTree(2, 5, down=False).pairs(5)
     ([(0, 1), (2, 3)], [(2, 0)])
     """
 
@@ -136,7 +136,7 @@ class Range(NamedTuple):
         return self.count(ranks) == 0
 
 
-Partners = Shift | Xor | Tree | Range
+Partners = Shift | Xor | BinomialTree | Range
 
 COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE, MESSAGE = range(6)
 """Kinds of steps: compute phase, entry into the collective with the first send, original exchange

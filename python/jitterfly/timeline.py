@@ -39,7 +39,7 @@ class Timeline(NamedTuple):
     receives: int = NEVER
 
 
-class _Links(NamedTuple):
+class _RankTimes(NamedTuple):
     """A rank between two messages.
 
     When its CPU is free, when its link out is, and when the last message had come in.
@@ -49,20 +49,20 @@ class _Links(NamedTuple):
     sends: int
     receives: int
 
-    def after(self, c: MessageCosts, advance: _Advance) -> _Links:
+    def after(self, c: MessageCosts, advance: _Advance) -> _RankTimes:
         """One message sent and one received by every rank."""
         start = max(self.busy, self.sends)
         left = advance(start, c.send)
         # The last byte: a message occupies the link for its gap before it is there.
         there = max(left + c.transit, self.receives + c.gap)
         busy = advance(max(left, there), c.receive)
-        return _Links(busy, left + c.gap - c.send, there)
+        return _RankTimes(busy, left + c.gap - c.send, there)
 
-    def shifted(self, ticks: int) -> _Links:
-        return _Links(*(t + ticks for t in self))
+    def shifted(self, ticks: int) -> _RankTimes:
+        return _RankTimes(*(t + ticks for t in self))
 
 
-def _repeat(links: _Links, costs: MessageCosts, count: int, advance: _Advance) -> _Links:
+def _repeat(links: _RankTimes, costs: MessageCosts, count: int, advance: _Advance) -> _RankTimes:
     """`count` messages in a row. From some message on each takes as long as the one before."""
     while count:
         count, before, links = count - 1, links, links.after(costs, advance)
@@ -139,7 +139,7 @@ def symmetric_timeline(
         elif step.kind == MESSAGE:
             cost = messages[number]
             assert cost is not None
-            done = _repeat(_Links(t, sends, receives), cost, step.repeat, advance)
+            done = _repeat(_RankTimes(t, sends, receives), cost, step.repeat, advance)
             (ready, sends, receives), t = done, done.busy
         times.append(ready)
     return Timeline(times, t, sends, receives)

@@ -29,7 +29,7 @@ from ..steps import (
 )
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 
-Level = npt.NDArray[np.uint32]
+MessagePairs = npt.NDArray[np.uint32]
 
 
 MOST_ROUNDS = 30
@@ -66,7 +66,7 @@ class Algorithm(Component, ABC):
             The description does not fit this number of ranks.
         """
 
-    def message_levels(self, ranks: int) -> list[Level]:
+    def message_levels(self, ranks: int) -> list[MessagePairs]:
         """The messages of one collective, level by level, as a pattern of congestion.
 
         Parameters
@@ -204,13 +204,15 @@ def _check_after(after: Any) -> int | Literal["all"]:
         raise ValueError(f"{rule}, got {shorten(after)}") from None
 
 
-def _message_levels(steps: Sequence[Step], ranks: int, mirrors: Sequence[int]) -> list[Level]:
+def _message_levels(
+    steps: Sequence[Step], ranks: int, mirrors: Sequence[int]
+) -> list[MessagePairs]:
     """Sender and receiver of each message, for each level that has any.
 
     Steps with the same draws are one level, and copies go with the messages of the next round, as
     under `Congestion`.
     """
-    levels: dict[tuple[int, int], list[Level]] = {}
+    levels: dict[tuple[int, int], list[MessagePairs]] = {}
     for before, step in pairwise([Step(MESSAGE), *steps]):
         if step.flags & ASK:
             raise ValueError("copies on demand have no levels: who asks depends on the noise")
@@ -230,7 +232,7 @@ def _message_levels(steps: Sequence[Step], ranks: int, mirrors: Sequence[int]) -
     return [level for level in whole if len(level)]
 
 
-def _exchange(mask: int, ranks: int) -> Level:
+def _exchange(mask: int, ranks: int) -> MessagePairs:
     senders = np.arange(ranks, dtype=np.uint32)
     pairs = np.stack([senders, senders ^ np.uint32(mask)], axis=1)
     return pairs[pairs[:, 1] < ranks]

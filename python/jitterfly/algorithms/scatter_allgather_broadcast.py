@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..steps import Range, Shift, Step, Tree, rounds_of
+from ..steps import BinomialTree, Range, Shift, Step, rounds_of
 from .algorithm import Algorithm
 from .schedule import block_bytes, collective, message
 
@@ -45,7 +45,7 @@ def scatter_down(ranks: int, block: int) -> list[Step]:
         left = ranks - cut - stride
         label, short = f"scatter {r + 1}", 0 < left < stride
         if cut:
-            whole = Tree(stride, cut, down=True)
+            whole = BinomialTree(stride, cut, down=True)
             steps.append(message(whole, r, stride * block, "" if short else label))
         if short:  # the same draws: no rank is in both
             steps.append(message(Range(cut, cut + 1, stride), r, left * block, label))

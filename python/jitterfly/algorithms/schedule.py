@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..steps import MESSAGE, OBSERVE, Partners, Range, Step, Tree, power_below, rounds_of
+from ..steps import MESSAGE, OBSERVE, BinomialTree, Partners, Range, Step, power_below, rounds_of
 
 FOLD_IN, FOLD_OUT = 62, 63
 """Draws of the messages from and to the ranks beyond a power of two: out of the way of the rounds'
@@ -56,7 +56,9 @@ def fold_out(ranks: int, size: int, *, occupies: bool = True) -> list[Step]:
 def gather_up(ranks: int, size: int, *, combine: bool, first: int = 0) -> list[Step]:
     """A binomial tree towards rank 0: strides 1, 2, 4, ... (as MPICH)."""
     return [
-        message(Tree(1 << r, ranks, down=False), first + r, size, f"up {r + 1}", combine=combine)
+        message(
+            BinomialTree(1 << r, ranks, down=False), first + r, size, f"up {r + 1}", combine=combine
+        )
         for r in range(rounds_of(ranks))
     ]
 
@@ -65,6 +67,8 @@ def spread_down(ranks: int, size: int, *, first: int = 0) -> list[Step]:
     """A binomial tree from rank 0: strides ..., 4, 2, 1 (as MPICH)."""
     rounds = rounds_of(ranks)
     return [
-        message(Tree(1 << (rounds - 1 - r), ranks, down=True), first + r, size, f"down {r + 1}")
+        message(
+            BinomialTree(1 << (rounds - 1 - r), ranks, down=True), first + r, size, f"down {r + 1}"
+        )
         for r in range(rounds)
     ]

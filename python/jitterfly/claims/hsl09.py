@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..congestion.study import HALF, Point
+from ..congestion.study import HALF, FigurePoint
 from ..stats import Estimate
 from .claim import Claim
 from .finding import Finding, between, every
@@ -20,15 +20,15 @@ _STRAIGHT = 0.1  # of the rise from the smallest size to the largest
 _SURE = 2.576  # normal, 99 %: with the five sizes together 95 %
 
 
-def series(points: Sequence[Point]) -> dict[str, list[Point]]:
+def series(points: Sequence[FigurePoint]) -> dict[str, list[FigurePoint]]:
     """Points that differ in ratio or size only, in the order that they came in."""
-    found: dict[str, list[Point]] = {}
+    found: dict[str, list[FigurePoint]] = {}
     for point in points:
         found.setdefault(point.where, []).append(point)
     return found
 
 
-def _against_ratio(points: Sequence[Point]) -> list[Finding]:
+def _against_ratio(points: Sequence[FigurePoint]) -> list[Finding]:
     found = []
     for where, line in series(points).items():
         found += [_inside(where, line, 100, 250), _growing(where, line, "ratio", _at_ratio)]
@@ -39,7 +39,7 @@ def _against_ratio(points: Sequence[Point]) -> list[Finding]:
     return found
 
 
-def _against_ranks(points: Sequence[Point]) -> list[Finding]:
+def _against_ranks(points: Sequence[FigurePoint]) -> list[Finding]:
     return [
         finding
         for where, line in series(points).items()
@@ -47,7 +47,7 @@ def _against_ranks(points: Sequence[Point]) -> list[Finding]:
     ]
 
 
-def _systems(points: Sequence[Point]) -> list[Finding]:
+def _systems(points: Sequence[FigurePoint]) -> list[Finding]:
     found = [_inside(where, line, 150, 300) for where, line in series(points).items()]
     for rule in dict.fromkeys(point.case.rule for point in points):
         same = [point for point in points if point.case.rule == rule]
@@ -69,7 +69,7 @@ def _systems(points: Sequence[Point]) -> list[Finding]:
     return found
 
 
-def _sizes(points: Sequence[Point]) -> list[Finding]:
+def _sizes(points: Sequence[FigurePoint]) -> list[Finding]:
     return [
         finding
         for where, line in series(points).items()
@@ -77,7 +77,7 @@ def _sizes(points: Sequence[Point]) -> list[Finding]:
     ]
 
 
-def _reduction(points: Sequence[Point]) -> list[Finding]:
+def _reduction(points: Sequence[FigurePoint]) -> list[Finding]:
     return [
         Finding(point.where, between(point.slowdown, 150, 250),
                 f"factor 2, that is 150–250 %: {_percent(point.slowdown)} at z = {point.case.z}")
@@ -85,7 +85,9 @@ def _reduction(points: Sequence[Point]) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _claim(source: str, text: str, check: Callable[[Sequence[Point]], list[Finding]]) -> Claim:
+def _claim(
+    source: str, text: str, check: Callable[[Sequence[FigurePoint]], list[Finding]]
+) -> Claim:
     return Claim(source, text, (), (), check, of_study=False)
 
 
@@ -117,7 +119,7 @@ HSL09 = {
 }
 
 
-def _inside(where: str, line: Sequence[Point], low: float, high: float) -> Finding:
+def _inside(where: str, line: Sequence[FigurePoint], low: float, high: float) -> Finding:
     parts = [between(point.slowdown, low, high) for point in line]
     least, most = min(line, key=_slow), max(line, key=_slow)
     outside = sum(part is False for part in parts)
@@ -127,7 +129,9 @@ def _inside(where: str, line: Sequence[Point], low: float, high: float) -> Findi
                                                if outside else ""))  # fmt: skip
 
 
-def _growing(where: str, line: Sequence[Point], what: str, at: Callable[[Point], str]) -> Finding:
+def _growing(
+    where: str, line: Sequence[FigurePoint], what: str, at: Callable[[FigurePoint], str]
+) -> Finding:
     parts = [_order(a.slowdown, b.slowdown) for a, b in pairwise(line)]
     ends = f"{_percent(line[0].slowdown)} at {at(line[0])}"
     if len(line) > 1:
@@ -138,7 +142,7 @@ def _growing(where: str, line: Sequence[Point], what: str, at: Callable[[Point],
     return Finding(where, every(parts), text)
 
 
-def _logarithmic(where: str, line: Sequence[Point]) -> Finding:
+def _logarithmic(where: str, line: Sequence[FigurePoint]) -> Finding:
     """Whether all sizes lie on one line in the logarithm of the size, to a tenth of its rise.
 
     A residual of the least-squares line is a sum of independent slowdowns with fixed weights.
@@ -175,7 +179,7 @@ def _order(smaller: Estimate, larger: Estimate) -> bool | None:
     return False if larger.high < smaller.low else None
 
 
-def _slow(point: Point) -> float:
+def _slow(point: FigurePoint) -> float:
     return float(point.slowdown.value)
 
 
@@ -183,9 +187,9 @@ def _percent(found: Estimate) -> str:
     return f"{found.value:.0f} [{found.low:.0f}, {found.high:.0f}] %"
 
 
-def _at_ratio(point: Point) -> str:
+def _at_ratio(point: FigurePoint) -> str:
     return f"ratio {point.case.ratio} (z = {point.case.z})"
 
 
-def _at_z(point: Point) -> str:
+def _at_z(point: FigurePoint) -> str:
     return f"z = {point.case.z}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..analysis.results import Results
-from ..congestion.study import Point
+from ..congestion.study import FigurePoint
 from ..fields import check_choice
 from ..studies import Study
 from . import CLAIMS, Claim, Finding, verdict
@@ -48,7 +48,7 @@ def judge(results: Results) -> list[Judged]:
     return judged
 
 
-def judge_points(points: Sequence[Point]) -> list[Judged]:
+def judge_points(points: Sequence[FigurePoint]) -> list[Judged]:
     """What was found of each claim about networks that points speak to."""
     judged = []
     for name, claim in HSL09.items():

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from ..fields import shorten
-from .forwarding import Links
+from .forwarding import ParsedNetwork
 
 _START = re.compile(
     r"(?:\s|//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*(?:strict\s+)?digraph\b", re.I
@@ -34,7 +34,7 @@ def looks_like(text: str) -> bool:
     return _START.match(text) is not None
 
 
-def parse(text: str, name: str) -> Links:
+def parse(text: str, name: str) -> ParsedNetwork:
     """The network in the text of a digraph.
 
     Raises
@@ -92,7 +92,7 @@ class _Parser:
         self._next()
         return word
 
-    def parse(self) -> Links:
+    def parse(self) -> ParsedNetwork:
         if self.text.lower() == "strict":
             self._fail("strict: parallel cables would become one")
         self._word("digraph")
@@ -148,12 +148,12 @@ class _Parser:
             self._next()
         return found
 
-    def _links(self) -> Links:
+    def _links(self) -> ParsedNetwork:
         hosts = sorted(node for node in self.nodes if node.startswith("H"))
         switches = [node for node in self.nodes if not node.startswith("H")]
         names = hosts + switches
         number = {node: i for i, node in enumerate(names)}
-        links = Links(self.name, hosts, switches, [self.nodes[node] for node in names])
+        links = ParsedNetwork(self.name, hosts, switches, [self.nodes[node] for node in names])
         if not hosts:
             self._fail("there is no host: no node whose name begins with H", 1)
         count = len(hosts)

@@ -17,7 +17,7 @@ Nodes = npt.NDArray[np.intp]
 
 
 @dataclass
-class Links:
+class ParsedNetwork:
     """A network as a parser found it. Nodes are the hosts and then the switches.
 
     `reach` of an edge: numbers of the hosts to which it forwards, None for all. A node takes the
@@ -42,7 +42,7 @@ class Links:
         return self.hosts[node] if node < count else self.switches[node - count]
 
 
-def forwarding(links: Links) -> tuple[npt.NDArray[np.uint32], list[tuple[int, int]]]:
+def forwarding(links: ParsedNetwork) -> tuple[npt.NDArray[np.uint32], list[tuple[int, int]]]:
     """The edge that each node takes to each host, and the routes between hosts that never end.
 
     Returns
@@ -85,7 +85,7 @@ def forwarding(links: Links) -> tuple[npt.NDArray[np.uint32], list[tuple[int, in
     return table, dropped
 
 
-def node_in_loop(links: Links, source: int, destination: int) -> int:
+def node_in_loop(links: ParsedNetwork, source: int, destination: int) -> int:
     """A node to which a route that never ends comes again and again."""
     node, seen = source, set[int]()
     while node not in seen:
@@ -99,7 +99,7 @@ def node_in_loop(links: Links, source: int, destination: int) -> int:
 
 
 def _walk(
-    links: Links, table: npt.NDArray[np.uint32], heads: Nodes, destinations: Nodes
+    links: ParsedNetwork, table: npt.NDArray[np.uint32], heads: Nodes, destinations: Nodes
 ) -> list[tuple[int, int]]:
     """All routes to some hosts, a step at a time; returns those that never end.
 

@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass, field
 
 from ..fields import shorten
-from .forwarding import Links
+from .forwarding import ParsedNetwork
 
 Tables = dict[int, dict[int, tuple[int, int]]]
 """By the switch's GUID and the LID: the port, and the line that says so."""
@@ -88,7 +88,7 @@ def looks_like(text: str) -> bool:
     return re.search(r'^(?:Switch|Ca|Hca|Rt)\s+\d+\s+"', text, re.M) is not None
 
 
-def parse(text: str, name: str, tables: str, tables_name: str) -> Links:
+def parse(text: str, name: str, tables: str, tables_name: str) -> ParsedNetwork:
     """The network in the output of ibnetdiscover, with forwarding tables for its switches.
 
     Raises
@@ -103,7 +103,7 @@ def parse(text: str, name: str, tables: str, tables_name: str) -> Links:
     if not hosts:
         raise ValueError(f"{name}, line 1: there is no host: no connected Ca")
     number = {node.name: i for i, node in enumerate([*hosts, *switches])}
-    links = Links(name, [h.name for h in hosts], [s.name for s in switches],
+    links = ParsedNetwork(name, [h.name for h in hosts], [s.name for s in switches],
                   [node.line for node in [*hosts, *switches]])  # fmt: skip
     host_of_lid: dict[int, int] = {}
     for host in hosts:

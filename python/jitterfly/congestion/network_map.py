@@ -17,13 +17,13 @@ from ..engine import core
 from ..fields import shorten
 from ..files import read_whole
 from . import dot, infiniband
-from .forwarding import NO_EDGE, Links, forwarding, node_in_loop
+from .forwarding import NO_EDGE, ParsedNetwork, forwarding, node_in_loop
 from .topology import Topology
 
 _MOST_BYTES = 2**28
 
 
-def read_links(file: Path, tables: Path | None = None) -> Links:
+def read_links(file: Path, tables: Path | None = None) -> ParsedNetwork:
     """The network in a file, gzipped or not.
 
     Raises
@@ -38,7 +38,7 @@ def read_links(file: Path, tables: Path | None = None) -> Links:
     )
 
 
-def parse_links(text: str, name: str, tables: tuple[str, str] | None = None) -> Links:
+def parse_links(text: str, name: str, tables: tuple[str, str] | None = None) -> ParsedNetwork:
     """The network in a text, and its tables' text and name; `name` is for messages."""
     if dot.looks_like(text):
         if tables is not None:

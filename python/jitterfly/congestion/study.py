@@ -38,7 +38,7 @@ MAPS = "maps"
 _LARGE = 5184  # hosts; above, fewer realizations: each averages over more messages
 
 
-class Setting(NamedTuple):
+class FigureCase(NamedTuple):
     """A case of a figure, and what its network is called there."""
 
     figure: str
@@ -47,10 +47,10 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class FigurePoint:
     """A setting, and its results with and without the others' traffic on the same placements."""
 
-    setting: Setting
+    setting: FigureCase
     perturbed: CongestionResult
     unperturbed: CongestionResult
 
@@ -83,7 +83,7 @@ class Point:
         )
 
 
-def settings(figure: str, *, quick: bool = False) -> list[Setting]:
+def settings(figure: str, *, quick: bool = False) -> list[FigureCase]:
     """The cases of one of FIGURES.
 
     Examples
@@ -95,13 +95,13 @@ def settings(figure: str, *, quick: bool = False) -> list[Setting]:
     return _PLANS[figure](quick)
 
 
-def map_settings(maps: dict[str, Topology], *, quick: bool = False) -> list[Setting]:
+def map_settings(maps: dict[str, Topology], *, quick: bool = False) -> list[FigureCase]:
     """Slowdown against ratio, as N3, on given networks."""
     found = []
     for name, network in maps.items():
         try:
             found += [
-                Setting(MAPS, name, CongestionCase(network, ratio=ratio, rule=rule))
+                FigureCase(MAPS, name, CongestionCase(network, ratio=ratio, rule=rule))
                 for rule in _rules(quick)
                 for ratio in _ratios(0.2, 0.8, quick)
             ]
@@ -117,18 +117,18 @@ def check_settings(realizations: int, seed: int) -> tuple[int, int]:
 
 
 def run_settings(
-    chosen: Sequence[Setting],
+    chosen: Sequence[FigureCase],
     realizations: int = 500,
     seed: int = 0,
     told: Callable[[str], object] = lambda text: None,
     backend: str = "auto",
     threads: int | None = None,
-) -> list[Point]:
+) -> list[FigurePoint]:
     """Simulate settings one after another, each with and without the others' traffic.
 
     Parameters
     ----------
-    chosen : list of Setting
+    chosen : list of FigureCase
     realizations : int
         Of each, from 2; a third of it, but 2 at least, above 5184 hosts.
     seed : int
@@ -144,7 +144,7 @@ def run_settings(
         An argument out of range.
     """
     realizations, seed = check_settings(realizations, seed)
-    points: list[Point] = []
+    points: list[FigurePoint] = []
     for one in chosen:
         count = realizations
         if one.case.network.hosts > _LARGE:
@@ -153,7 +153,7 @@ def run_settings(
             simulate_congestion(each, count, seed, backend, threads)
             for each in (one.case, one.case.unperturbed())
         ]
-        points.append(Point(one, *both))
+        points.append(FigurePoint(one, *both))
         told(f"{one.figure} {points[-1].where}, z = {one.case.z}: {points[-1].slowdown:.1f} %")
     return points
 
@@ -167,9 +167,9 @@ def _ratios(first: float, last: float, quick: bool) -> list[float]:
     return [round(first + 0.1 * i, 1) for i in range(0, steps + 1, 2 if quick else 1)]
 
 
-def _ratio_on_576_hosts(quick: bool) -> list[Setting]:
+def _ratio_on_576_hosts(quick: bool) -> list[FigureCase]:
     return [
-        Setting("N1", f"{ranks} of 576 hosts", CongestionCase(
+        FigureCase("N1", f"{ranks} of 576 hosts", CongestionCase(
             MEASURED, perturbation="bisect_fb", ratio=ratio, rule=rule, ranks=ranks))
         for ranks in (208, 492)
         for rule in _rules(quick)
@@ -177,27 +177,27 @@ def _ratio_on_576_hosts(quick: bool) -> list[Setting]:
     ]  # fmt: skip
 
 
-def _size_on_576_hosts(quick: bool) -> list[Setting]:
+def _size_on_576_hosts(quick: bool) -> list[FigureCase]:
     return [
-        Setting("N2", "2 z of 576 hosts", CongestionCase(
+        FigureCase("N2", "2 z of 576 hosts", CongestionCase(
             MEASURED, perturbation="bisect_fb", ratio=0.5, rule=rule, ranks=2 * z))
         for rule in _rules(quick)
         for z in ((16, 64, 250) if quick else (16, 32, 64, 96, 128, 192, 250))
     ]  # fmt: skip
 
 
-def _systems(quick: bool) -> list[Setting]:
+def _systems(quick: bool) -> list[FigureCase]:
     return [
-        Setting("N3", name, CongestionCase(tree, ratio=ratio, rule=rule, ranks=ranks))
+        FigureCase("N3", name, CongestionCase(tree, ratio=ratio, rule=rule, ranks=ranks))
         for name, (tree, ranks) in SYSTEMS.items()
         for rule in _rules(quick)
         for ratio in _ratios(0.3, 0.7, quick)
     ]
 
 
-def _sizes(quick: bool) -> list[Setting]:
+def _sizes(quick: bool) -> list[FigureCase]:
     return [
-        Setting("N4", "full bandwidth", CongestionCase(
+        FigureCase("N4", "full bandwidth", CongestionCase(
             FatTree.of(hosts, routing=routing), rule=rule))
         for routing in (ROUTINGS[::2] if quick else ROUTINGS)
         for rule in _rules(quick)
@@ -206,16 +206,16 @@ def _sizes(quick: bool) -> list[Setting]:
     ]  # fmt: skip
 
 
-def _reduction(quick: bool) -> list[Setting]:
+def _reduction(quick: bool) -> list[FigureCase]:
     return [
-        Setting("N5", "492 of 576 hosts", CongestionCase(
+        FigureCase("N5", "492 of 576 hosts", CongestionCase(
             MEASURED, pattern="reduce", perturbation=perturbation, rule=rule, ranks=492))
         for perturbation in ("bisect_fb", "rand")
         for rule in (("orcs",) if quick else ("orcs", "ready"))
     ]  # fmt: skip
 
 
-_PLANS: dict[str, Callable[[bool], list[Setting]]] = {
+_PLANS: dict[str, Callable[[bool], list[FigureCase]]] = {
     "N1": _ratio_on_576_hosts,
     "N2": _size_on_576_hosts,
     "N3": _systems,

@@ -14,7 +14,7 @@ from ..congestion.case import check_ratio
 from ..engine import core
 from ..fields import Given, check_choice, frozen_dataclass, shorten
 from . import files
-from .source import Exposed, Noise
+from .source import ExposedWork, Noise
 
 
 def _read_topology(value: Any) -> Topology:
@@ -181,7 +181,7 @@ class Congestion(Noise, kind="congestion"):
         self.network.give(network, whole=program.has_copies)
         program.add_congestion(network)
 
-    def misses(self, exposed: Exposed) -> str:
+    def misses(self, exposed: ExposedWork) -> str:
         return "" if exposed.exchanges else "no messages are exchanged; take more ranks"
 
     def longest_wait(self, load: int) -> int:

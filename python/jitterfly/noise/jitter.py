@@ -21,7 +21,7 @@ from ..units import (
     to_ticks,
 )
 from .source import (
-    Exposed,
+    ExposedWork,
     Noise,
     Shared,
     check_message_phase,
@@ -162,7 +162,7 @@ class NetworkJitter(Noise, kind="jitter"):
         for cost, way in enumerate(transits):  # a table of each way, of the same source
             program.add_jitter(survival=self.survival(way), cost=cost, **common)
 
-    def misses(self, exposed: Exposed) -> str:
+    def misses(self, exposed: ExposedWork) -> str:
         return "" if exposed.transit else "messages take no time; give the network's latency"
 
     def longest_message_delay(self, transit: int) -> int:

@@ -9,9 +9,9 @@ from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, Seconds
 from .distributions import FixedOrDrawn
 from .distributions.distribution import check_probability
-from .distributions.tables import Table
+from .distributions.tables import DelayTable
 from .source import (
-    Exposed,
+    ExposedWork,
     Noise,
     Shared,
     check_message_phase,
@@ -71,7 +71,7 @@ class MessageNoise(Noise, kind="message"):
     def check(self, ranks: int, transit: int) -> None:
         check_nodes(self.shared, ranks)
 
-    def table(self) -> Table:
+    def table(self) -> DelayTable:
         """The delay of a message, as integers."""
         return thinned(self.delay, self.probability)
 
@@ -82,7 +82,7 @@ class MessageNoise(Noise, kind="message"):
             **engine_window(self.begin, self.end),
         )
 
-    def misses(self, exposed: Exposed) -> str:
+    def misses(self, exposed: ExposedWork) -> str:
         return "" if exposed.exchanges else "no messages are exchanged; take more ranks"
 
     def longest_message_delay(self, transit: int) -> int:

@@ -9,7 +9,7 @@ from ..fields import Array, Floats, Given, check_choice, frozen_dataclass
 from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, to_ticks
 from .source import (
     ComparedByValue,
-    Exposed,
+    ExposedWork,
     Noise,
     check_nodes,
     check_shared,
@@ -112,7 +112,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
             **engine_window(self.begin, self.end),
         )
 
-    def misses(self, exposed: Exposed) -> str:
+    def misses(self, exposed: ExposedWork) -> str:
         return why_no_work(self.during, exposed)
 
     def share(self) -> float:

@@ -11,7 +11,7 @@ from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
 from .distributions import ExponentialOrDrawn, FixedOrDrawn
 from .distributions.tables import TWO_64
 from .source import (
-    Exposed,
+    ExposedWork,
     Noise,
     Shared,
     check_nodes,
@@ -128,7 +128,7 @@ class RenewalNoise(Noise, kind="renewal"):
         scaled, power = math.frexp(busy / (busy + idle))
         return min(round(scaled * 2**24) * TWO_64 >> (24 - power), TWO_64 - 1)
 
-    def misses(self, exposed: Exposed) -> str:
+    def misses(self, exposed: ExposedWork) -> str:
         return why_no_work(self.during, exposed)
 
     def share(self) -> float:

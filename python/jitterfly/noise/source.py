@@ -22,7 +22,7 @@ MOST_OF_A_KIND = 256
 _DEFAULTS = {"begin": 0.0, "shared": False}  # fields that cases did not always have
 
 
-class Exposed(NamedTuple):
+class ExposedWork(NamedTuple):
     """What noise can hit in one cycle.
 
     In ticks of a rank: CPU work of the compute phase and of the collective, and the way of a
@@ -55,7 +55,7 @@ class Noise(Component, ABC):
         """Raise ValueError if it does not fit a case that may last for so many ticks."""
 
     @abstractmethod
-    def misses(self, exposed: Exposed) -> str:
+    def misses(self, exposed: ExposedWork) -> str:
         """Why it can hit nothing, and what would change that; "" where it can."""
 
     def ignores(self, ranks: int) -> str:
@@ -250,7 +250,7 @@ def check_message_phase(during: Any, owner: str) -> None:
     check_choice(during, "during", ("all", "communication"))
 
 
-def why_no_work(during: str, exposed: Exposed) -> str:
+def why_no_work(during: str, exposed: ExposedWork) -> str:
     """Why intervals find no CPU work to interrupt; "" where they do."""
     if during == "compute":
         return "" if exposed.compute else "during = 'compute', and there is no work; give work"

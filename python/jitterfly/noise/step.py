@@ -9,9 +9,9 @@ from ..fields import check_choice, frozen_dataclass
 from ..units import OptionalSeconds, Seconds, exact
 from .distributions import Distribution, FixedOrDrawn
 from .distributions.distribution import check_probability
-from .distributions.tables import Table
+from .distributions.tables import DelayTable
 from .source import (
-    Exposed,
+    ExposedWork,
     Noise,
     Shared,
     check_nodes,
@@ -90,7 +90,7 @@ class StepNoise(Noise, kind="step"):
     def check(self, ranks: int, transit: int) -> None:
         check_nodes(self.shared, ranks)
 
-    def table(self) -> Table:
+    def table(self) -> DelayTable:
         """The delay of a step, as integers."""
         return thinned(self.delay, self.probability)
 
@@ -104,7 +104,7 @@ class StepNoise(Noise, kind="step"):
             **engine_window(self.begin, self.end),
         )
 
-    def misses(self, exposed: Exposed) -> str:
+    def misses(self, exposed: ExposedWork) -> str:
         communication = exposed.exchanges and self.during != "compute"
         if communication or (exposed.compute and self.during != "communication"):
             return ""
@@ -116,7 +116,7 @@ class StepNoise(Noise, kind="step"):
         return 0 if self.probability == 0 else self.delay.likely_ticks()
 
 
-def thinned(delay: Distribution, probability: float) -> Table:
+def thinned(delay: Distribution, probability: float) -> DelayTable:
     """The table of a delay that is there with a probability only."""
     chance = delay.chance() * exact(probability)
     return delay.integers() if chance == delay.chance() else delay.integers().with_chance(chance)

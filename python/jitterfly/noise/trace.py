@@ -17,7 +17,7 @@ from . import files
 from .distributions.tables import LARGEST
 from .source import (
     ComparedByValue,
-    Exposed,
+    ExposedWork,
     Noise,
     Shared,
     check_nodes,
@@ -329,7 +329,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
             f"its {parts} parts, and a merged file has a part for each CPU"
         )
 
-    def misses(self, exposed: Exposed) -> str:
+    def misses(self, exposed: ExposedWork) -> str:
         return why_no_work(self.during, exposed)
 
     def share(self) -> float:

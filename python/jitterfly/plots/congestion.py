@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
-from ..congestion.study import Point
+from ..congestion.study import FigurePoint
 from . import style
 
 _COLUMNS = 3
@@ -21,7 +21,7 @@ _RATIO = "perturbing ranks / all; below: z, the collective's"
 _BARS: dict[str, Any] = {"markersize": 4, "linewidth": 1.3, "elinewidth": 1.4, "capsize": 2}
 
 
-def draw_ratio(points: Sequence[Point], title: str, claimed: tuple[float, float]) -> Figure:
+def draw_ratio(points: Sequence[FigurePoint], title: str, claimed: tuple[float, float]) -> Figure:
     """A panel for each network, a series for each rule; z stands below the ratio."""
     panels = _by(points, lambda point: point.setting.network)
     figure, grid = _grid(len(panels))
@@ -43,7 +43,7 @@ def draw_ratio(points: Sequence[Point], title: str, claimed: tuple[float, float]
     return figure
 
 
-def draw_size(points: Sequence[Point], title: str, claimed: tuple[float, float]) -> Figure:
+def draw_size(points: Sequence[FigurePoint], title: str, claimed: tuple[float, float]) -> Figure:
     """A panel for each rule, a series for each routing, against all ranks."""
     panels = _by(points, _rule)
     figure, grid = _grid(len(panels))
@@ -67,7 +67,7 @@ def draw_size(points: Sequence[Point], title: str, claimed: tuple[float, float])
     return figure
 
 
-def draw_boxes(points: Sequence[Point], title: str) -> Figure:
+def draw_boxes(points: Sequence[FigurePoint], title: str) -> Figure:
     """HSL09's slide 7: box plots over realizations, a panel for each network."""
     rule = points[0].case.rule
     points = [point for point in points if point.case.rule == rule]
@@ -111,7 +111,7 @@ def _grid(count: int, height: float = 2.4) -> tuple[Figure, list[Axes]]:
     return figure, axes[:count]
 
 
-def _series(axes: Axes, at: Any, line: Sequence[Point], look: style.Look, band: bool) -> None:
+def _series(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look, band: bool) -> None:
     if band:  # only one: they overlap
         ends = np.array([np.quantile(point.realizations, _BAND) for point in line]).T
         axes.fill_between(at, *ends, color=look.color, alpha=0.18, linewidth=0)
@@ -120,7 +120,7 @@ def _series(axes: Axes, at: Any, line: Sequence[Point], look: style.Look, band: 
     _points(axes, at, line, look)
 
 
-def _points(axes: Axes, at: Any, line: Sequence[Point], look: style.Look) -> None:
+def _points(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look) -> None:
     value = np.array([point.slowdown.value for point in line])
     low = value - [point.slowdown.low for point in line]
     high = np.array([point.slowdown.high for point in line]) - value
@@ -149,26 +149,28 @@ def _mark(look: style.Look, label: str) -> Line2D:
                   markeredgecolor=look.dark, markersize=4, label=label)  # fmt: skip
 
 
-def _by(points: Sequence[Point], of: Callable[[Point], str]) -> dict[str, list[Point]]:
-    found: dict[str, list[Point]] = {}
+def _by(
+    points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]
+) -> dict[str, list[FigurePoint]]:
+    found: dict[str, list[FigurePoint]] = {}
     for point in points:
         found.setdefault(of(point), []).append(point)
     return found
 
 
-def _looks(points: Sequence[Point], of: Callable[[Point], str]) -> list[str]:
+def _looks(points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]) -> list[str]:
     return list(_by(points, of))
 
 
-def _rule(point: Point) -> str:
+def _rule(point: FigurePoint) -> str:
     return point.case.rule
 
 
-def _routing(point: Point) -> str:
+def _routing(point: FigurePoint) -> str:
     return point.case.network.routing_name
 
 
-def _named(points: Sequence[Point]) -> str:
+def _named(points: Sequence[FigurePoint]) -> str:
     return ", ".join(_by(points, _routing))
 
 
@@ -176,6 +178,6 @@ def _what(case: Any) -> str:
     return f"{case.pattern} against {case.perturbation}"
 
 
-def _count(points: Sequence[Point]) -> str:
+def _count(points: Sequence[FigurePoint]) -> str:
     counts = sorted({len(point.perturbed.samples) for point in points})
     return f"{' and '.join(f'{count:,}' for count in counts)} realizations, bars 95 %"

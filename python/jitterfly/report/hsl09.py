@@ -16,7 +16,7 @@ import numpy as np
 from ..claims import CLAIMS
 from ..claims.report import judge_points
 from ..congestion import CongestionResult
-from ..congestion.study import FIGURES, MAPS, Point, Setting, run_settings, settings
+from ..congestion.study import FIGURES, MAPS, FigureCase, FigurePoint, run_settings, settings
 from ..files import write_whole
 from ..info import __version__
 from ..plots.draw import drawing, save
@@ -70,7 +70,7 @@ def section(
     quick: bool,
     told: Told = lambda text: None,
     **engine: Any,
-) -> tuple[Section, list[Point], bool]:
+) -> tuple[Section, list[FigurePoint], bool]:
     """The section of a figure, its points, and whether they had to be simulated.
 
     Points are kept in a directory of the figure's name, and used again by a call for the same.
@@ -103,7 +103,7 @@ def section(
     return found, points, anew
 
 
-def figures(name: str, points: Sequence[Point]) -> list[tuple[str, Any]]:
+def figures(name: str, points: Sequence[FigurePoint]) -> list[tuple[str, Any]]:
     """The pictures of a figure, or of the maps, by the stems of their files; none of N5."""
     from ..plots import congestion as draw
 
@@ -128,7 +128,7 @@ def figures(name: str, points: Sequence[Point]) -> list[tuple[str, Any]]:
     return []
 
 
-def _pictures(figure: str, points: Sequence[Point], folder: Path) -> tuple[Picture, ...]:
+def _pictures(figure: str, points: Sequence[FigurePoint], folder: Path) -> tuple[Picture, ...]:
     found = []
     with drawing():
         for stem, drawn in figures(figure, points):
@@ -139,7 +139,7 @@ def _pictures(figure: str, points: Sequence[Point], folder: Path) -> tuple[Pictu
     return tuple(found)
 
 
-def _table(points: Sequence[Point]) -> Table:
+def _table(points: Sequence[FigurePoint]) -> Table:
     rows = tuple(
         (
             one.setting.network,
@@ -155,11 +155,11 @@ def _table(points: Sequence[Point]) -> Table:
     return Table(f"slowdown: {len(rows)} rows", header, rows)
 
 
-def _key(chosen: Sequence[Setting], count: int) -> str:
+def _key(chosen: Sequence[FigureCase], count: int) -> str:
     return json.dumps([__version__, STREAM_VERSION, SEED, count, [repr(one) for one in chosen]])
 
 
-def _keep(folder: Path, points: Sequence[Point], count: int) -> None:
+def _keep(folder: Path, points: Sequence[FigurePoint], count: int) -> None:
     file = io.BytesIO()
     results = [one for point in points for one in (point.perturbed, point.unperturbed)]
     samples = {f"samples{i}": one.samples for i, one in enumerate(results)}
@@ -169,7 +169,7 @@ def _keep(folder: Path, points: Sequence[Point], count: int) -> None:
     write_whole(folder / _POINTS, file.getvalue())
 
 
-def _kept(folder: Path, chosen: Sequence[Setting], count: int) -> list[Point] | None:
+def _kept(folder: Path, chosen: Sequence[FigureCase], count: int) -> list[FigurePoint] | None:
     """The points of an earlier call for the same; None where there are none."""
     try:
         with np.load(io.BytesIO((folder / _POINTS).read_bytes())) as file:
@@ -184,4 +184,4 @@ def _kept(folder: Path, chosen: Sequence[Setting], count: int) -> list[Point] | 
         CongestionResult(case, SEED, 0, backend, values)
         for case, backend, values in zip(cases, backends, samples, strict=True)
     ]
-    return [Point(one, *results[2 * i : 2 * i + 2]) for i, one in enumerate(chosen)]
+    return [FigurePoint(one, *results[2 * i : 2 * i + 2]) for i, one in enumerate(chosen)]

@@ -16,7 +16,7 @@ from ..congestion.study import (
     FIGURES,
     MAPS,
     SYSTEMS,
-    Point,
+    FigurePoint,
     check_settings,
     map_settings,
     run_settings,
@@ -95,7 +95,7 @@ def network_study(
     return path / FINDINGS
 
 
-def findings(points: Sequence[Point]) -> str:
+def findings(points: Sequence[FigurePoint]) -> str:
     """Each claim and, below it, what was found; then the maps."""
     lines = [
         "HSL09 publishes ranges of axes only, no values of curves: a range is taken as that of the",
@@ -114,7 +114,7 @@ def findings(points: Sequence[Point]) -> str:
     return "\n".join(lines)
 
 
-def slowdowns(points: Sequence[Point]) -> str:
+def slowdowns(points: Sequence[FigurePoint]) -> str:
     """A row for each setting, with everything that it holds for."""
     names = [
         "figure", "network", "hosts", "ranks", "z", "ratio", "pattern", "perturbation", "rule",
@@ -167,7 +167,7 @@ def _bandwidth(
     return network.routing_name, found.value, found.low, found.high
 
 
-def _pictures(points: Sequence[Point], path: Path, seed: int) -> None:
+def _pictures(points: Sequence[FigurePoint], path: Path, seed: int) -> None:
     from ..plots import loads
     from .hsl09 import figures
 

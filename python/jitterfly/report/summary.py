@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 
 from ..analysis.results import Results
-from ..congestion.study import Point
+from ..congestion.study import FigurePoint
 from ..info import __version__, info
 from ..sweep.progress import show_time
 from .model import Facts, Report, Section
@@ -36,7 +36,7 @@ class Tally:
         )
         self.seconds += seconds
 
-    def add_points(self, points: Sequence[Point], seed: int, seconds: float) -> None:
+    def add_points(self, points: Sequence[FigurePoint], seed: int, seconds: float) -> None:
         """One more figure of networks."""
         results = [one for point in points for one in (point.perturbed, point.unperturbed)]
         self.seeds.add(seed)

@@ -9,7 +9,7 @@ import numpy as np
 from ..case import Case, check_case
 from ..units import from_ticks
 from .closed_forms import noise_free_completion
-from .delays import StepModel, draws_of
+from .delays import StepModel, delays_of
 from .largest import largest_residual
 
 
@@ -117,5 +117,5 @@ def saturation(what: Case | StepModel) -> float:
     >>> saturation(StepModel(12, "3.45us", jf.Bernoulli(0.001, "14us")))
     0.0002094
     """
-    draws, offset = draws_of(what)
+    draws, offset = delays_of(what)
     return float(from_ticks(offset + draws.longest))

@@ -21,7 +21,7 @@ MOST_ROUNDS = 62
 
 
 @dataclass(frozen=True)
-class Part:
+class RandomDelay:
     """What one draw of noise adds, in whole ticks.
 
     A delay X that is `delay` with `probability`, and 0 otherwise.
@@ -71,8 +71,8 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Draws:
-    """The independent delays of one collective of K rounds, each a list of parts that add up.
+class CollectiveDelays:
+    """The independent delays of one collective of K rounds, each a list of delays that add up.
 
     `start`: before the first send. `send`: at each of the K sends, of the sender's CPU.
     `message`: of each message under way. `receive`: at each of the K receives. `transit`, in
@@ -81,17 +81,17 @@ class Draws:
 
     rounds: int
     transit: int = 0
-    start: Sequence[Part] = field(default=())
-    send: Sequence[Part] = field(default=())
-    message: Sequence[Part] = field(default=())
-    receive: Sequence[Part] = field(default=())
+    start: Sequence[RandomDelay] = field(default=())
+    send: Sequence[RandomDelay] = field(default=())
+    message: Sequence[RandomDelay] = field(default=())
+    receive: Sequence[RandomDelay] = field(default=())
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[RandomDelay]:
         """All of them."""
         return [*self.start, *self.send, *self.message, *self.receive]
 
-    def at_level(self, level: int) -> list[Part]:
+    def at_level(self, level: int) -> list[RandomDelay]:
         """What a rank's CPU draws between its data of a level and its send from there."""
         got = self.start if level == 0 else self.receive
         return [*got, *(self.send if level < self.rounds else ())]
@@ -150,19 +150,19 @@ class StepModel(Dataclass):
             )
 
 
-def draws_of(what: Case | StepModel) -> tuple[Draws, int]:
+def delays_of(what: Case | StepModel) -> tuple[CollectiveDelays, int]:
     """The delays, and the time that every rank needs besides them and transits, in ticks."""
     if isinstance(what, StepModel):
         way = to_ticks(what.transit)
-        part = (Part(what.delay, what.probability),)
-        draws = Draws(what.rounds, way, **{what.at: part})  # type: ignore[arg-type]
+        part = (RandomDelay(what.delay, what.probability),)
+        draws = CollectiveDelays(what.rounds, way, **{what.at: part})  # type: ignore[arg-type]
         return draws, what.rounds * (to_ticks(what.round_time) - way)
     case = check_case(what)
     _check(case)
     costs = case.costs
     at_send = _sources_of(case, "step", lambda source: source.at == "send")
     at_receive = _sources_of(case, "step", lambda source: source.at == "receive")
-    draws = Draws(
+    draws = CollectiveDelays(
         case.log2_ranks,
         costs.transit,
         start=_acting(at_send + at_receive, "compute") if case.work else (),
@@ -178,9 +178,9 @@ def _sources_of(case: Case, kind: str, rule: Callable[[Any], bool]) -> list[Any]
     return [source for source in case.noise if source.kind == kind and rule(source)]
 
 
-def _acting(sources: list[Any], phase: str) -> tuple[Part, ...]:
+def _acting(sources: list[Any], phase: str) -> tuple[RandomDelay, ...]:
     acting = (s for s in sources if getattr(s, "during", "all") in ("all", phase))
-    return tuple(Part(s.delay, s.probability) for s in acting)
+    return tuple(RandomDelay(s.delay, s.probability) for s in acting)
 
 
 def _check(case: Case) -> None:

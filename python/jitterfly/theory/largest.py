@@ -23,7 +23,7 @@ from ..units import (
     parse_seconds,
     to_ticks,
 )
-from .delays import Floats, Part
+from .delays import Floats, RandomDelay
 from .laws import Bracket
 from .mesh import Mesh
 
@@ -234,7 +234,7 @@ class Largest:
 
     def _quantile(self, each: Floats) -> Floats:
         """The first tick that each of the delays exceeds with at most the probability `each`."""
-        part = Part(self.delay, self.probability)
+        part = RandomDelay(self.delay, self.probability)
         low, high = np.full(each.shape, -1), np.full(each.shape, part.longest)
         while (low + 1 < high).any():  # by halves: quantile(1 - each) would round far tails off
             middle = low + (high - low) // 2
@@ -246,7 +246,7 @@ class Largest:
         """Mean, seconds: a closed form, or the sum of `survival` over a fine grid."""
         if self.probability == 1 and (known := self._closed_form()) is not None:
             return known
-        part = Part(self.delay, self.probability)
+        part = RandomDelay(self.delay, self.probability)
         if not part.longest:
             return 0.0
         mesh = Mesh.to(part.longest, max(1, part.typical // _STEPS), _POINTS)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .delays import Floats, Part, Ticks
+from .delays import Floats, RandomDelay, Ticks
 from .mesh import Mesh
 
 MOST_VALUES = 50_000
@@ -64,7 +64,7 @@ class Lattice:
         """T + ticks."""
         return Lattice(self.values + ticks, self.log_cdf, self.log_survival)
 
-    def plus(self, part: Part) -> Lattice:
+    def plus(self, part: RandomDelay) -> Lattice:
         """T + X for an independent X of at most two values."""
         atoms = part.atoms
         if atoms is None:
@@ -181,7 +181,7 @@ class Bracket:
         return cls(mesh, nothing, nothing)
 
     @classmethod
-    def of(cls, mesh: Mesh, part: Part) -> Bracket:
+    def of(cls, mesh: Mesh, part: RandomDelay) -> Bracket:
         """One delay: each node has what the real delay has there."""
         high = part.survival(mesh.nodes)
         low = np.append(part.survival(mesh.nodes[1:] - 1), 0.0)  # P(X >= next node)

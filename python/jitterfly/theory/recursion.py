@@ -15,7 +15,7 @@ import numpy as np
 
 from ..case import Case
 from ..fields import check_power_of_two
-from .delays import Draws, Floats, Part, StepModel, Ticks, draws_of
+from .delays import CollectiveDelays, Floats, RandomDelay, StepModel, Ticks, delays_of
 from .laws import Bracket, Lattice
 from .mesh import Mesh
 from .ready_time import LastRank, OneRank
@@ -24,7 +24,7 @@ Law = Any  # a Lattice or a Bracket: both have the same methods
 _PER_SCALE = 16  # typical delays that the first block of a mesh holds
 
 
-class Tree:
+class InputTree:
     """Laws of ready times; V_l is the time when a rank's send of level l has left its CPU.
 
     ``V_l = max(V_{l-1} of the rank, V_{l-1} of the partner + message + transit) + draws of l``.
@@ -32,7 +32,7 @@ class Tree:
     and have the same law: F of the maximum is a product, F of the sum a convolution.
     """
 
-    def __init__(self, draws: Draws, points: int | None):
+    def __init__(self, draws: CollectiveDelays, points: int | None):
         """Exact where every part has two values (OverflowError: too many in sum); else `points`."""
         self.draws = draws
         self._mesh = None if points is None else _mesh(draws, points)
@@ -77,7 +77,7 @@ class Tree:
             return Lattice.of(self.ends, survival)
         return Bracket(self._mesh, np.zeros_like(survival), survival)
 
-    def add(self, law: Law, parts: Sequence[Part]) -> Law:
+    def add(self, law: Law, parts: Sequence[RandomDelay]) -> Law:
         """The sum with one draw of each of the parts."""
         for part in parts:
             law = law.plus(part if self._mesh is None else self._delay(part))
@@ -87,23 +87,13 @@ class Tree:
         """The sum of two independent times."""
         return one.plus(other) if self._mesh is not None else one.convolve(other)
 
-    def _delay(self, part: Part) -> Law:
+    def _delay(self, part: RandomDelay) -> Law:
         if id(part) not in self._delays:
             self._delays[id(part)] = Bracket.of(self._mesh, part)  # type: ignore[arg-type]
         return self._delays[id(part)]
 
 
-def _tree_of_draws(draws: Draws, points: int) -> Tree:
-    """Exact where that is possible, else on a mesh of so many points."""
-    if all(part.atoms for part in draws.parts):
-        try:
-            return Tree(draws, None)
-        except OverflowError:
-            pass
-    return Tree(draws, points)
-
-
-def _mesh(draws: Draws, points: int) -> Mesh:
+def _mesh(draws: CollectiveDelays, points: int) -> Mesh:
     """A mesh that resolves the smallest of the parts and reaches beyond every possible time."""
     scale = min(part.typical for part in draws.parts if part.longest)
     step = max(1, scale * _PER_SCALE // points)
@@ -111,7 +101,7 @@ def _mesh(draws: Draws, points: int) -> Mesh:
     return Mesh.to(draws.longest, next(even, step), points)
 
 
-def not_after(tree: Tree) -> Law:
+def not_after(tree: InputTree) -> Law:
     """A law that the last of all ranks is not later than: the better of two at each time.
 
     Ready times rise with every delay, so they are associated (Esary, Proschan & Walkup 1967):
@@ -129,7 +119,7 @@ def not_after(tree: Tree) -> Law:
     return tree.bounded(np.minimum.accumulate(survival))
 
 
-def _crossings(tree: Tree) -> Floats:
+def _crossings(tree: InputTree) -> Floats:
     """A bound of P(last > t) at the ends of the tree: the mean number of crossings.
 
     Whoever is later than t at the end was, or has its data from one that was, later than
@@ -151,7 +141,7 @@ def _crossings(tree: Tree) -> Floats:
     return np.where(line < 0, 1.0, np.minimum(total * float(1 << draws.rounds), 1.0))
 
 
-def not_before(tree: Tree) -> list[Law]:
+def not_before(tree: InputTree) -> list[Law]:
     """Laws that the last of all ranks is not earlier than: one of all draws, one of each level.
 
     Of all draws: nothing can make up for the largest of all delays. Of level l: some rank has
@@ -210,8 +200,8 @@ def one_rank(what: Case | StepModel, points: int = 2**14) -> OneRank:
     >>> time.which, round(time.mean() * 1e6, 2), round(float(time.quantile(0.99)) * 1e6, 2)
     ('one rank', 68.94, 83.4)
     """
-    draws, offset = draws_of(what)
-    law = _tree(draws, points).one
+    draws, offset = delays_of(what)
+    law = _input_tree(draws, points).one
     return OneRank("one rank", draws.rounds, law.exact, offset, (law,), law)
 
 
@@ -243,14 +233,20 @@ def last_rank(what: Case | StepModel, points: int = 2**12) -> LastRank:
     >>> [round(bound * 1e6, 1) for bound in last.mean_bounds()]
     [82.8, 100.0]
     """
-    draws, offset = draws_of(what)
-    found = _tree(draws, points)
+    draws, offset = delays_of(what)
+    found = _input_tree(draws, points)
     early, late = tuple(not_before(found)), not_after(found)
     return LastRank("last rank", draws.rounds, False, offset, early, late)
 
 
-def _tree(draws: Draws, points: int) -> Tree:
+def _input_tree(draws: CollectiveDelays, points: int) -> InputTree:
+    """Exact where that is possible, else on a mesh of so many points."""
     points = check_power_of_two(points, "points", MOST_POINTS)
     if points < LEAST_POINTS:
         raise ValueError(f"points must be from {LEAST_POINTS} to 2^20, got {points}")
-    return _tree_of_draws(draws, points)
+    if all(part.atoms for part in draws.parts):
+        try:
+            return InputTree(draws, None)
+        except OverflowError:
+            pass
+    return InputTree(draws, points)

@@ -59,5 +59,5 @@ class Bernoulli(Distribution, kind="bernoulli"):
     def chance(self) -> Fraction:
         return exact(self.probability)
 
-    def make_table(self) -> tables.Table:
+    def make_table(self) -> tables.DelayTable:
         return tables.constant(to_ticks(self.duration)).with_chance(self.chance())

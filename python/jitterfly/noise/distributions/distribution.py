@@ -41,14 +41,14 @@ class Distribution(Component, ABC):
         """The smallest time t in seconds with P(X <= t) >= q, for q from 0 to below 1."""
 
     @abstractmethod
-    def make_table(self) -> tables.Table:
+    def make_table(self) -> tables.DelayTable:
         """The table, in integers; `integers` keeps it."""
 
     def chance(self) -> Fraction:
         """Probability that there is anything at all to draw."""
         return Fraction(1)
 
-    def integers(self) -> tables.Table:
+    def integers(self) -> tables.DelayTable:
         """The table, made once for all equal distributions."""
         return _integers(self)
 
@@ -56,11 +56,11 @@ class Distribution(Component, ABC):
         """The table in the engine, which all its draws come from."""
         return _delay(self)
 
-    def residual(self) -> tables.Table:
+    def residual(self) -> tables.DelayTable:
         """What is left of it at a random moment inside."""
         return _residual(self)
 
-    def make_residual(self) -> tables.Table:
+    def make_residual(self) -> tables.DelayTable:
         """The table of that; `residual` keeps it."""
         return residual(self.integers())
 
@@ -82,7 +82,7 @@ class Distribution(Component, ABC):
 
 # Cells of a study have the same few distributions.
 @lru_cache(maxsize=256)
-def _integers(distribution: Distribution) -> tables.Table:
+def _integers(distribution: Distribution) -> tables.DelayTable:
     return distribution.make_table()
 
 
@@ -103,7 +103,7 @@ def _likely(distribution: Distribution) -> int:
 
 
 @lru_cache(maxsize=256)
-def _residual(distribution: Distribution) -> tables.Table:
+def _residual(distribution: Distribution) -> tables.DelayTable:
     return distribution.make_residual()
 
 

@@ -71,7 +71,7 @@ def _listed(values: Any, name: str) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def _table_of_bins(low: Ticks, high: Ticks, count: Sequence[int]) -> tables.Table:
+def _table_of_bins(low: Ticks, high: Ticks, count: Sequence[int]) -> tables.DelayTable:
     """The table of a histogram in ticks.
 
     Raises:
@@ -89,7 +89,7 @@ def _table_of_bins(low: Ticks, high: Ticks, count: Sequence[int]) -> tables.Tabl
     return tables.bins(low.tolist(), high.tolist(), [int(n) for n in count])
 
 
-def _table_of_parts(parts: Sequence[Any], file: str, longest: float | None) -> tables.Table:
+def _table_of_parts(parts: Sequence[Any], file: str, longest: float | None) -> tables.DelayTable:
     """The table of all events in the parts of a measurement.
 
     Raises:
@@ -118,7 +118,9 @@ def _table_of_parts(parts: Sequence[Any], file: str, longest: float | None) -> t
     return _table_of_histograms(parts, file, longest)
 
 
-def _table_of_histograms(parts: Sequence[Any], file: str, longest: float | None) -> tables.Table:
+def _table_of_histograms(
+    parts: Sequence[Any], file: str, longest: float | None
+) -> tables.DelayTable:
     counts: dict[tuple[int, int], int] = {}
     for part in parts:
         for low, high, count in zip(part.low, part.high, part.counts, strict=True):
@@ -253,7 +255,7 @@ class Empirical(Distribution, kind="empirical"):
         falling, above = table.line()
         return np.asarray(np.interp(1 - level, above[:-1], falling[:-1]) / TICKS_PER_SECOND)
 
-    def make_table(self) -> tables.Table:
+    def make_table(self) -> tables.DelayTable:
         if self.file is not None:
             path: Any = self._path  # type: ignore[attr-defined]
             measured = files.read(path, str(self.sha256))

@@ -51,11 +51,11 @@ class Exponential(Distribution, kind="exponential"):
     def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return -self.mean * np.log1p(-levels(q))
 
-    def make_table(self) -> tables.Table:
+    def make_table(self) -> tables.DelayTable:
         mean = as_ticks(self.mean)
         return tables.smooth(lambda s: -mean * np.log(s), lambda p: -mean * np.log1p(-p))
 
-    def make_residual(self) -> tables.Table:
+    def make_residual(self) -> tables.DelayTable:
         return self.integers()  # it has no memory
 
 

@@ -39,10 +39,10 @@ class Fixed(Distribution, kind="fixed"):
     def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.full(levels(q).shape, self.value)
 
-    def make_table(self) -> tables.Table:
+    def make_table(self) -> tables.DelayTable:
         return tables.constant(to_ticks(self.value))
 
-    def make_residual(self) -> tables.Table:
+    def make_residual(self) -> tables.DelayTable:
         return tables.bins([0], [to_ticks(self.value)], [1])  # uniform
 
 

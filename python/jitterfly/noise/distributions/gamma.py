@@ -55,7 +55,7 @@ class Gamma(Distribution, kind="gamma"):
     def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.asarray(self.scale * special.gammaincinv(self.shape, levels(q)))
 
-    def make_table(self) -> tables.Table:
+    def make_table(self) -> tables.DelayTable:
         scale, shape = as_ticks(self.scale), self.shape
         return tables.smooth(
             lambda s: scale * special.gammainccinv(shape, s),

@@ -81,7 +81,7 @@ class Lognormal(Distribution, kind="lognormal"):
         free = self.median * np.exp(self.sigma * special.ndtri(levels(q)))
         return np.minimum(free, np.inf if self.longest is None else self.longest)
 
-    def make_table(self) -> tables.Table:
+    def make_table(self) -> tables.DelayTable:
         median, sigma = as_ticks(self.median), self.sigma
         return tables.smooth(
             lambda s: cut(median * np.exp(-sigma * special.ndtri(s)), self.longest),

@@ -83,7 +83,7 @@ class Pareto(Distribution, kind="pareto"):
         free = self.scale * np.exp(-np.log1p(-levels(q)) / self.shape)
         return np.minimum(free, np.inf if self.longest is None else self.longest)
 
-    def make_table(self) -> tables.Table:
+    def make_table(self) -> tables.DelayTable:
         scale, power = as_ticks(self.scale), -1 / self.shape
         return tables.smooth(
             lambda s: cut(scale * np.power(s, power), self.longest),

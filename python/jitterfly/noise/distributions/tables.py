@@ -34,7 +34,7 @@ Line = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class DelayTable:
     """One of the kinds of table that `core.Delay` knows, and the arrays it is made from.
 
     kind and arrays: "constant" (value), "smooth" (words), "samples" (values), "pieces" (edges, top,
@@ -61,7 +61,7 @@ class Table:
         made = getattr(core.Delay, self.kind)(*self.arrays)
         return made if self.last == MOST else made.with_last(self.last)
 
-    def with_chance(self, chance: Fraction) -> Table:
+    def with_chance(self, chance: Fraction) -> DelayTable:
         """A delay with this probability only, from 0 to 1; else none."""
         if chance == 0:
             return constant(0)
@@ -90,9 +90,9 @@ def last_uniform(chance: Fraction) -> int:
     return min(max(steps - 1, 0), MOST)
 
 
-def constant(ticks: int) -> Table:
+def constant(ticks: int) -> DelayTable:
     """Always the same delay."""
-    return Table("constant", (ticks,))
+    return DelayTable("constant", (ticks,))
 
 
 def node_probabilities() -> Floats:
@@ -103,7 +103,7 @@ def node_probabilities() -> Floats:
     return np.ldexp(np.maximum(edge, 0.5), -64)
 
 
-def smooth(upper: Callable[[Floats], Floats], lower: Callable[[Floats], Floats]) -> Table:
+def smooth(upper: Callable[[Floats], Floats], lower: Callable[[Floats], Floats]) -> DelayTable:
     """A table of a continuous distribution.
 
     Parameters
@@ -125,15 +125,15 @@ def smooth(upper: Callable[[Floats], Floats], lower: Callable[[Floats], Floats])
     tail = np.maximum.accumulate(tail[::-1])[::-1]
     body = np.minimum(np.maximum.accumulate(body), tail[-1])
     body[-1] = tail[-1]
-    return Table("smooth", (np.concatenate([tail, body]).astype(np.uint64),))
+    return DelayTable("smooth", (np.concatenate([tail, body]).astype(np.uint64),))
 
 
-def samples(values: npt.NDArray[np.int64]) -> Table:
+def samples(values: npt.NDArray[np.int64]) -> DelayTable:
     """A table of equally likely delays, in ticks."""
-    return Table("samples", (np.sort(values)[::-1].copy(),))
+    return DelayTable("samples", (np.sort(values)[::-1].copy(),))
 
 
-def bins(low: list[int], high: list[int], counts: list[int]) -> Table:
+def bins(low: list[int], high: list[int], counts: list[int]) -> DelayTable:
     """A table of a histogram: rising bins in ticks, uniform inside each.
 
     Bins that are drawn less than once in 2^40 are left out where their edges meet.
@@ -144,7 +144,9 @@ def bins(low: list[int], high: list[int], counts: list[int]) -> Table:
     wide = [a < b for a, b in pairwise([*edges, TWO_64])]
     bottom, top = (np.array(list(compress(ends, wide)), dtype=np.int64)
                    for ends in list(zip(*kept, strict=True))[:2])  # fmt: skip
-    return Table("pieces", (np.array(list(compress(edges, wide)), np.uint64), top, top - bottom))
+    return DelayTable(
+        "pieces", (np.array(list(compress(edges, wide)), np.uint64), top, top - bottom)
+    )
 
 
 def _rounded(edge: int) -> int:
@@ -193,7 +195,7 @@ _LINES: dict[str, Callable[..., Line]] = {
 }
 
 
-def residual(table: Table) -> Table:
+def residual(table: DelayTable) -> DelayTable:
     """The table of what is left of a delay with a positive mean.
 
     The survival function of a table is a line of straight stretches, so its integral is exact.
