@@ -19,8 +19,8 @@ from jitterfly.store.export import export
 from jitterfly.store.store import Store
 from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
-from jitterfly.sweep.pool import Pool
-from jitterfly.sweep.worker import run_batch
+from jitterfly.sweep.batches import run_batch
+from jitterfly.sweep.executors import Pool
 
 # Two variants on the same noise; some cells meet the target early, some never; few realizations
 # fit into raw_bytes, so that the others are kept as summaries.

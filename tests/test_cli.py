@@ -72,7 +72,7 @@ def test_again_simulates_nothing(study, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out"
     assert run("run", study, "--out", out) == 0
     first = capsys.readouterr().out
-    monkeypatch.setattr("jitterfly.sweep.worker.simulate", None)
+    monkeypatch.setattr("jitterfly.sweep.batches.simulate", None)
     assert run("run", study, "--out", out) == 0
     assert capsys.readouterr().out == first
     assert run("plot", out, "--out", tmp_path / "again.svg") == 0
@@ -99,7 +99,7 @@ def test_more_realizations_extend(study, tmp_path, monkeypatch):
     assert run("run", study, "--out", out) == 0
     counts = []
     monkeypatch.setattr(
-        "jitterfly.sweep.worker.simulate",
+        "jitterfly.sweep.batches.simulate",
         lambda *args, **keys: counts.append(keys["realizations"]) or jf.simulate(*args, **keys),
     )
     assert run("run", study, "--out", out, "--realizations", "100") == 0
@@ -274,7 +274,7 @@ def test_cells_that_fail_at_the_end(study, tmp_path, capsys, monkeypatch):
             raise ValueError("no memory for this")
         return jf.simulate(case, **keys)
 
-    monkeypatch.setattr("jitterfly.sweep.worker.simulate", fail)
+    monkeypatch.setattr("jitterfly.sweep.batches.simulate", fail)
     out = tmp_path / "out"
     assert run("run", study, "--out", out, "--on-error", "finish") == 1
     errors = capsys.readouterr().err
@@ -296,7 +296,7 @@ def test_full_disk_of_a_run_says_what_is_kept(study, tmp_path, capsys, monkeypat
     def full(*_, **__):
         raise OSError(28, "No space left on device", "some.jfr")
 
-    monkeypatch.setattr("jitterfly.sweep.schedule.PlaceRun.put", full)
+    monkeypatch.setattr("jitterfly.sweep.batches.PlaceRun.put", full)
     error = check_last(capsys, "run", study, "--out", tmp_path / "full").strip()
     assert "some.jfr: No space left on device; 0 of " in error
     assert error.endswith("the same command goes on from there")

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 import sweep_cases
 
+from jitterfly import launchers
 from jitterfly.cli import main
-from jitterfly.sweep import PlacesFailed, executors, gpu, run
-from jitterfly.sweep.pool import Pool, WorkerDied, WorkersBroken
+from jitterfly.sweep import PlacesFailed, executors, run
+from jitterfly.sweep.executors import Pool, WorkerDied, WorkersBroken
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +114,8 @@ def test_a_farm_of_different_studies(tmp_path, monkeypatch, capsys):
         ({}, None),
         ({"PMI_SIZE": "4", "PMI_RANK": "0"}, 4),  # MPICH and its kin
         ({"OMPI_COMM_WORLD_SIZE": "2"}, 2),
+        ({"MV2_COMM_WORLD_SIZE": "3"}, 3),  # MVAPICH
+        ({"OMPI_COMM_WORLD_SIZE": "6", "SLURM_STEP_NUM_TASKS": "2"}, 6),  # mpirun over two nodes
         ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_NTASKS": "8"}, 8),  # srun
         ({"SLURM_STEP_NUM_TASKS": "1", "SLURM_NTASKS": "8"}, 1),  # srun -n 1 in a larger job
         # a batch script, and a task of a job array, which srun did not start
@@ -121,7 +124,7 @@ def test_a_farm_of_different_studies(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_how_many_processes_a_launcher_started(environment, number):
-    assert gpu.world_size(environment) == number
+    assert launchers.world_size(environment) == number
 
 
 def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch):
@@ -242,7 +245,7 @@ def test_killing_a_pool_is_prompt():
 def test_workers_leave_with_a_driver_that_is_killed(tmp_path):
     script = (
         "import time, os, sys, sweep_cases\n"
-        "from jitterfly.sweep.pool import Pool\n"
+        "from jitterfly.sweep.executors import Pool\n"
         "if __name__ == '__main__':\n"
         "    pool = Pool(sweep_cases.nothing, range(2))\n"
         "    pool.submit(int), pool.submit(int).result()\n"
@@ -320,19 +323,20 @@ def test_processors_are_shared_out():
         ({"SLURM_LOCALID": "5"}, "1"),
         ({"SLURM_LOCALID": "0"}, None),
         ({"MPI_LOCALRANKID": "2"}, "2"),
+        ({"MV2_COMM_WORLD_LOCAL_RANK": "3"}, "3"),
         ({}, None),
     ],
 )
 def test_the_gpu_of_a_worker(monkeypatch, environment, seen):
-    monkeypatch.setattr(gpu, "count_devices", lambda: 4)
-    gpu.bind(environment=environment)
+    monkeypatch.setattr(executors, "count_devices", lambda: 4)
+    executors.bind_gpu(environment=environment)
     assert environment.get("CUDA_VISIBLE_DEVICES") == seen
 
 
 def test_the_gpu_of_a_worker_of_a_pool(monkeypatch):
-    monkeypatch.setattr(gpu, "count_devices", lambda: 4)
+    monkeypatch.setattr(executors, "count_devices", lambda: 4)
     environment = {"SLURM_LOCALID": "0"}
-    gpu.bind(2, environment)
+    executors.bind_gpu(2, environment)
     assert environment["CUDA_VISIBLE_DEVICES"] == "2"
 
 
@@ -341,12 +345,13 @@ def test_the_gpu_of_a_worker_of_a_pool(monkeypatch):
     [
         ({}, None),
         ({"MPI_LOCALNRANKS": "4"}, 4),
+        ({"MV2_COMM_WORLD_LOCAL_SIZE": "2"}, 2),
         ({"SLURM_LOCALID": "0", "SLURM_STEP_TASKS_PER_NODE": "4(x2),3"}, 4),
         ({"SLURM_STEP_TASKS_PER_NODE": "4"}, None),
     ],
 )
 def test_neighbours(environment, size):
-    assert gpu.local_size(environment) == size
+    assert launchers.local_size(environment) == size
 
 
 @pytest.mark.gpu

@@ -136,12 +136,12 @@ def test_congestion_warns(machine):
 
 
 def test_a_study_warns(machine, tmp_path, monkeypatch):
-    from jitterfly.sweep import worker
+    from jitterfly.sweep import batches
 
-    worker._engine.cache_clear()
+    batches._engine.cache_clear()
     with pytest.warns(jf.UnusedGPUWarning, match="takes the CPU: CUDA driver version") as warned:
         run(sweep_cases.study(), tmp_path / "out")
-    worker._engine.cache_clear()
+    batches._engine.cache_clear()
     assert [w.filename for w in warned] == [__file__]
 
 

@@ -290,7 +290,7 @@ def test_what_is_finished_is_not_read_again(file, out, capsys, monkeypatch):
     files = {out / name: (out / name).stat().st_mtime_ns
              for name in ("summary.csv", "numbers.npz", "progress.json")}  # fmt: skip
     table = capsys.readouterr().out
-    monkeypatch.setattr("jitterfly.sweep.schedule.PlaceRun.look", None)  # nobody asks
+    monkeypatch.setattr("jitterfly.sweep.batches.PlaceRun.look", None)  # nobody asks
     assert jitterfly("run", file, "--out", out) == 0
     printed = capsys.readouterr()
     assert "4/4 cells, nothing to do" in printed.err

@@ -15,10 +15,10 @@ ROOT = Path(jitterfly.__file__).parent
 # From the lowest on; what stands later may import what stands before it. The face, `jitterfly`
 # itself, is above all but the command line.
 ORDER = """
-fields units files memory progress special steps syntax engine info stats notebook measured
-network algorithms congestion noise timeline cycle case exposure program noise_free simulate goal
-slowdown theory observables inference studies advice store sweep analysis claims plots report trace
-bench cli __main__
+fields units launchers files memory progress special steps syntax engine info stats notebook
+measured network algorithms congestion noise timeline cycle case exposure program noise_free
+simulate goal slowdown theory observables inference studies advice store sweep analysis claims
+plots report trace bench cli __main__
 """
 LAYERS = ORDER.split()
 # A result draws itself when its `plot` is called; nothing below `plots` needs it otherwise.

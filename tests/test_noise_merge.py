@@ -10,8 +10,9 @@ import pytest
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.launchers import task
 from jitterfly.measured import Detours, Histogram, Measured, load, noisefile
-from jitterfly.measured.host import allowed_cpus, task
+from jitterfly.measured.host import allowed_cpus
 from jitterfly.measured.merge import merge
 
 
@@ -113,6 +114,17 @@ def test_who_uses_what_is_not_to_be_trusted_is_told(tmp_path):
         ({"PMI_RANK": "3", "PMI_SIZE": "4"}, (3, 4)),
         ({"PMI_RANK": "4", "PMI_SIZE": "4"}, None),
         ({"PMI_RANK": "x", "PMI_SIZE": "4"}, None),
+        ({"MV2_COMM_WORLD_RANK": "1", "MV2_COMM_WORLD_SIZE": "4"}, (1, 4)),
+        # mpirun in a step of Slurm that starts it on two nodes
+        (
+            {
+                "OMPI_COMM_WORLD_RANK": "5",
+                "OMPI_COMM_WORLD_SIZE": "6",
+                "SLURM_PROCID": "1",
+                "SLURM_STEP_NUM_TASKS": "2",
+            },
+            (5, 6),
+        ),
     ],
 )
 def test_which_process_of_how_many(environment, found):

@@ -20,9 +20,9 @@ from jitterfly.observables.targets import Decision
 from jitterfly.stats.sequential import grid_up
 from jitterfly.store.store import Store
 from jitterfly.sweep import Stopped, run
+from jitterfly.sweep.batches import Pace, PlaceRun
 from jitterfly.sweep.executors import InProcess
 from jitterfly.sweep.progress import Progress, show_rate, show_time
-from jitterfly.sweep.schedule import Pace, PlaceRun
 
 
 class Counting(InProcess):
@@ -131,7 +131,7 @@ def test_a_place_that_can_not_be_run_is_named(tmp_path, monkeypatch):
     def simulate(*_, **__):
         raise ValueError("not enough memory for that")
 
-    monkeypatch.setattr("jitterfly.sweep.worker.simulate", simulate)
+    monkeypatch.setattr("jitterfly.sweep.batches.simulate", simulate)
     with pytest.raises(ValueError, match=r"study: conventional: not enough .* \[at ranks=2, dur"):
         run(sweep_cases.study(), tmp_path / "out")
 

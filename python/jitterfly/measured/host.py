@@ -5,17 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 _CPUS = Path("/sys/devices/system/cpu")
-_TASKS = (  # rank and size, as launchers tell their processes: srun, mpirun, mpiexec
-    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMI_RANK", "PMI_SIZE"),
-)
 _CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
@@ -30,28 +25,6 @@ def allowed_cpus() -> list[int]:
     if not hasattr(os, "sched_getaffinity"):
         raise ValueError(f"recording needs Linux, got {platform.system()}")
     return sorted(os.sched_getaffinity(0))
-
-
-def task(environment: Mapping[str, str] | None = None) -> tuple[int, int] | None:
-    """Which process of a parallel job step this is: its rank and how many there are.
-
-    None where it is the only one. Slurm's batch script counts as one, whatever its job has.
-
-    Examples
-    --------
-    >>> task({"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "16"})
-    (3, 16)
-    >>> task({"SLURM_PROCID": "0", "SLURM_NTASKS": "16"}) is None
-    True
-    """
-    environment = os.environ if environment is None else environment
-    for rank, size in _TASKS:
-        words = environment.get(rank, ""), environment.get(size, "")
-        if all(word.isascii() and word.isdigit() for word in words):
-            index, count = map(int, words)
-            if index < count > 1:
-                return index, count
-    return None
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import launchers
 from ..engine import core
 from ..info import __version__
 from ..units import TICKS_PER_SECOND, show_seconds
@@ -43,7 +44,7 @@ def facts(
         + f", known to {1e6 * max(hz.drift_error for hz in rates):.2g} ppm",
         "iteration": _each(found, [_iteration(*pair) for pair in zip(found, rates, strict=True)]),
     }
-    task = host.task()
+    task = launchers.task()
     if task is not None:
         source["rank"] = f"{task[0]} of {task[1]}"
     if quantum:

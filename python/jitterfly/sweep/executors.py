@@ -1,19 +1,229 @@
-"""Who runs the batches: this process, spawned workers, or the ranks of an MPI job."""
+"""Where the batches run: this process, spawned workers, or the ranks of an MPI job."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import queue
 import signal
+import subprocess
 import sys
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
+import threading
+from collections.abc import Callable, MutableMapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from .. import engine
+from .. import engine, launchers
+from ..engine import VISIBLE_DEVICES
 from ..fields import check_integer, shorten
-from . import gpu
-from .pool import Pool
+
+# Spawned: a forked one would share the threads and the CUDA context of this process.
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+class WorkerDied(BrokenExecutor):
+    """The worker that ran a call ended before the call did; another takes its place."""
+
+
+class WorkersBroken(RuntimeError):
+    """A worker can not even start."""
+
+
+class Pool(Executor):
+    """Spawned processes, one for each of `setups`; ``prepare(setup)`` is called at its start.
+
+    A process that dies costs the call that it was at, and no other.
+    `concurrent.futures.ProcessPoolExecutor` gives up all its calls, and does not say which of them
+    was at fault.
+    """
+
+    def __init__(self, prepare: Callable[[Any], object], setups: Sequence[Any]):
+        self.num_workers = len(setups)
+        self._prepare = prepare
+        self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._processes: dict[int, multiprocessing.process.BaseProcess] = {}
+        self._starting = threading.Lock()
+        self._closed = False
+        self._threads = [
+            threading.Thread(target=self._feed, args=(number, setup), daemon=True)
+            for number, setup in enumerate(setups)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """As every executor's."""
+        if self._closed:
+            raise RuntimeError("this pool is shut down")
+        future: Future[Any] = Future()
+        self._calls.put((future, (fn, args, kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As every executor's."""
+        if not self._closed:
+            self._closed = True
+            if cancel_futures:
+                self._cancel()
+            for _ in self._threads:
+                self._calls.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def kill(self) -> None:
+        """Stop at once, whatever the workers are at."""
+        self._closed = True
+        self._cancel()
+        with self._starting:
+            for process in self._processes.values():
+                process.kill()
+        for _ in self._threads:
+            self._calls.put(None)
+
+    def __exit__(self, kind: type[BaseException] | None, error: Any, trace: Any) -> None:
+        if kind is not None:
+            self.kill()
+        self.shutdown()
+
+    def pids(self) -> list[int]:
+        """Of the workers that run."""
+        return [process.pid for process in self._processes.values() if process.pid]
+
+    def _cancel(self) -> None:
+        while True:
+            try:
+                call = self._calls.get_nowait()
+            except queue.Empty:
+                return
+            if call is not None:
+                call[0].cancel()
+
+    def _feed(self, number: int, setup: Any) -> None:
+        """Hand calls to worker `number`, one after the other."""
+        pipe: Connection | None = None
+        while (call := self._calls.get()) is not None:
+            future, task = call
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                pipe = pipe or self._start(number, setup)
+                pipe.send(task)
+                good, value = pipe.recv()
+            except (EOFError, OSError) as error:  # OSError: in the middle of its answer
+                pipe = None
+                why = self._reap(number) or str(error)
+                future.set_exception(WorkerDied(f"a worker died ({why})"))
+            except Exception as error:  # of pickle: the call was not sent
+                future.set_exception(error)
+            else:
+                if good:
+                    future.set_result(value)
+                else:  # a fresh process next: a device that failed once does so for ever
+                    pipe = None
+                    self._reap(number)
+                    future.set_exception(value)
+        if pipe is not None:
+            pipe.close()
+            self._reap(number)
+
+    def _start(self, number: int, setup: Any) -> Connection:
+        ours, theirs = _SPAWN.Pipe()
+        with self._starting:
+            if self._closed:
+                raise EOFError
+            process = _SPAWN.Process(
+                target=_serve, args=(theirs, self._prepare, setup), daemon=True
+            )
+            process.start()
+            self._processes[number] = process
+        theirs.close()
+        try:
+            ours.recv()
+        except (EOFError, OSError):
+            process.join()
+            if self._closed or (process.exitcode or 0) < 0:
+                raise  # it was killed
+            raise WorkersBroken(
+                f"a worker can not start ({self._reap(number)}); a script that starts workers "
+                'must do it under `if __name__ == "__main__":`'
+            ) from None
+        return ours
+
+    def _reap(self, number: int) -> str:
+        """How the process of worker `number` ended; "" where there is none."""
+        process = self._processes.pop(number, None)
+        if process is None:
+            return ""
+        process.join()
+        code = process.exitcode or 0
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _serve(pipe: Connection, prepare: Callable[[Any], object], setup: Any) -> None:
+    """Run calls until the pipe is closed, or a call fails."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which ends us
+    threading.Thread(target=_leave_with_the_driver, daemon=True).start()
+    prepare(setup)
+    pipe.send("ready")
+    while True:
+        try:
+            function, args, kwargs = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send((True, function(*args, **kwargs)))
+        except Exception as error:
+            pipe.send((False, error))
+            return
+
+
+def _leave_with_the_driver() -> None:
+    """A driver that was killed leaves nobody behind to hold its GPU."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+_COUNT = "from jitterfly.engine import core; print(len(core.devices()))"
+
+
+def count_devices() -> int:
+    """GPUs that a new process would see; asked of one, so that this one stays free to choose."""
+    if not engine.gpu_present():
+        return 0
+    done = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True)
+    return int(done.stdout) if done.returncode == 0 else 0
+
+
+def bind_gpu(
+    number: int | None = None, environment: MutableMapping[str, str] | None = None
+) -> None:
+    """Show CUDA one GPU only: number `number` (modulo how many there are) of those it may see.
+
+    CUDA reads CUDA_VISIBLE_DEVICES at its first call, so a process is bound before that, or never.
+
+    Parameters
+    ----------
+    number : int, optional
+        The local rank by default; where there is none nothing is changed.
+    environment : mapping, optional
+        `os.environ` by default.
+    """
+    environment = os.environ if environment is None else environment
+    number = launchers.local_rank(environment) if number is None else number
+    seen = environment.get(VISIBLE_DEVICES)
+    entries = None if seen is None else [entry for entry in seen.split(",") if entry.strip()]
+    if not number or (entries is not None and len(entries) < 2):
+        return  # nobody to tell apart, or the first, or bound by the launcher
+    if entries is None:
+        entries = [str(device) for device in range(count_devices())]
+    if entries:
+        environment[VISIBLE_DEVICES] = entries[number % len(entries)]
+
 
 MOST_WORKERS = 1024
 MPI_COMMAND = "mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi"
@@ -74,7 +284,7 @@ def open_executor(workers: str | int | None, threads: int | None) -> Executor:
 
         return MPIPoolExecutor(initializer=_leave_signals)
     if workers == "gpus":
-        return Pool(gpu.bind, range(len(engine.gpu_devices())))
+        return Pool(bind_gpu, range(len(engine.gpu_devices())))
     groups = sockets() if workers == "sockets" else shares(int(workers))
     return Pool(_stay, [None if threads else group for group in groups])
 
@@ -147,7 +357,7 @@ def check_not_copies() -> None:
 
     For a program that is run whole, not for one that divides work between ranks by itself.
     """
-    number = gpu.world_size() or 1
+    number = launchers.world_size() or 1
     if number == 1 or _mpi_world():
         return
     if _under_mpi():

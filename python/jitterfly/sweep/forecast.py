@@ -21,7 +21,7 @@ from ..store import Store
 from ..store.record_files import MOST_OWN_FILES
 from ..studies.grid import Place
 from ..studies.study import Study
-from .worker import Batch, run_batch
+from .batches import Batch, run_batch
 
 _TRIED = 7  # places, from the one of least work to the one of most
 _SECONDS = 2.0  # after so many no further place is tried

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, TextIO
 
-from .schedule import PlaceRun, worst
+from .batches import PlaceRun, worst
 
 _EVERY_BAR = 0.1
 _EVERY = 10.0  # seconds between lines where there is no terminal

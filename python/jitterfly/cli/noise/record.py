@@ -74,8 +74,9 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
+    from ...launchers import task
     from ...measured import noisefile
-    from ...measured.host import allowed_cpus, show_cpus, task
+    from ...measured.host import allowed_cpus, show_cpus
     from ...measured.record import MOST_DETOURS, record
 
     seconds = parse_seconds(chosen.seconds, "--seconds", positive=True)
