@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitterfly.congestion as jc
-from jitterfly.congestion.study import MEASURED, FigureCase, run_settings, settings
+from jitterfly.congestion.study import MEASURED, Setting, run_settings, settings
 from jitterfly.plots import loads
 
 pytest.importorskip("matplotlib")
@@ -95,7 +95,7 @@ def test_pictures_name_rule_routing_pattern_and_z():
 
 def test_pictures_show_the_means_and_intervals():
     chosen = [
-        FigureCase("N2", "x", jc.CongestionCase(MEASURED, perturbation="bisect_fb", ranks=ranks))
+        Setting("N2", "x", jc.CongestionCase(MEASURED, perturbation="bisect_fb", ranks=ranks))
         for ranks in (40, 400)
     ]
     points = run_settings(chosen, 30)

@@ -16,7 +16,7 @@ from jitterfly.claims.hsl09 import HSL09
 from jitterfly.cli import main
 from jitterfly.congestion import study
 from jitterfly.congestion.network_map import read_text
-from jitterfly.congestion.study import FIGURES, HALF, SYSTEMS, FigureCase, FigurePoint
+from jitterfly.congestion.study import FIGURES, HALF, SYSTEMS, FigurePoint, Setting
 
 
 def test_reduction_is_the_tree_backwards():
@@ -55,9 +55,7 @@ def test_systems_are_of_24_port_switches_and_one_has_half_bandwidth():
 
 def test_points_are_paired_and_large_networks_get_a_third(monkeypatch):
     monkeypatch.setattr(study, "_LARGE", 500)
-    chosen = [
-        FigureCase("N4", "x", jc.CongestionCase(jc.FatTree.of(hosts))) for hosts in (144, 1152)
-    ]
+    chosen = [Setting("N4", "x", jc.CongestionCase(jc.FatTree.of(hosts))) for hosts in (144, 1152)]
     said = []
     points = study.run_settings(chosen, 30, 5, said.append)
     assert [len(point.perturbed.samples) for point in points] == [30, 10]
@@ -83,7 +81,7 @@ def point(figure, percent, spread=0.01, network="x", **options):
         jc.CongestionResult(each, 0, 0, "cpu", 10 * scale)
         for each, scale in ((case, percent / 100 * around), (case.unperturbed(), np.ones(100)))
     ]
-    return FigurePoint(FigureCase(figure, network, case), *results)
+    return FigurePoint(Setting(figure, network, case), *results)
 
 
 def verdicts(figure, points):

@@ -38,8 +38,11 @@ MAPS = "maps"
 _LARGE = 5184  # hosts; above, fewer realizations: each averages over more messages
 
 
-class FigureCase(NamedTuple):
-    """A case of a figure, and what its network is called there."""
+class Setting(NamedTuple):
+    """A case of a figure, and what its network is called there.
+
+    Its `repr` is the key of results that `reproduce` has kept: another name would lose them.
+    """
 
     figure: str
     network: str
@@ -50,7 +53,7 @@ class FigureCase(NamedTuple):
 class FigurePoint:
     """A setting, and its results with and without the others' traffic on the same placements."""
 
-    setting: FigureCase
+    setting: Setting
     perturbed: CongestionResult
     unperturbed: CongestionResult
 
@@ -83,7 +86,7 @@ class FigurePoint:
         )
 
 
-def settings(figure: str, *, quick: bool = False) -> list[FigureCase]:
+def settings(figure: str, *, quick: bool = False) -> list[Setting]:
     """The cases of one of FIGURES.
 
     Examples
@@ -95,13 +98,13 @@ def settings(figure: str, *, quick: bool = False) -> list[FigureCase]:
     return _PLANS[figure](quick)
 
 
-def map_settings(maps: dict[str, Topology], *, quick: bool = False) -> list[FigureCase]:
+def map_settings(maps: dict[str, Topology], *, quick: bool = False) -> list[Setting]:
     """Slowdown against ratio, as N3, on given networks."""
     found = []
     for name, network in maps.items():
         try:
             found += [
-                FigureCase(MAPS, name, CongestionCase(network, ratio=ratio, rule=rule))
+                Setting(MAPS, name, CongestionCase(network, ratio=ratio, rule=rule))
                 for rule in _rules(quick)
                 for ratio in _ratios(0.2, 0.8, quick)
             ]
@@ -117,7 +120,7 @@ def check_settings(realizations: int, seed: int) -> tuple[int, int]:
 
 
 def run_settings(
-    chosen: Sequence[FigureCase],
+    chosen: Sequence[Setting],
     realizations: int = 500,
     seed: int = 0,
     told: Callable[[str], object] = lambda text: None,
@@ -128,7 +131,7 @@ def run_settings(
 
     Parameters
     ----------
-    chosen : list of FigureCase
+    chosen : list of Setting
     realizations : int
         Of each, from 2; a third of it, but 2 at least, above 5184 hosts.
     seed : int
@@ -167,9 +170,9 @@ def _ratios(first: float, last: float, quick: bool) -> list[float]:
     return [round(first + 0.1 * i, 1) for i in range(0, steps + 1, 2 if quick else 1)]
 
 
-def _ratio_on_576_hosts(quick: bool) -> list[FigureCase]:
+def _ratio_on_576_hosts(quick: bool) -> list[Setting]:
     return [
-        FigureCase("N1", f"{ranks} of 576 hosts", CongestionCase(
+        Setting("N1", f"{ranks} of 576 hosts", CongestionCase(
             MEASURED, perturbation="bisect_fb", ratio=ratio, rule=rule, ranks=ranks))
         for ranks in (208, 492)
         for rule in _rules(quick)
@@ -177,27 +180,27 @@ def _ratio_on_576_hosts(quick: bool) -> list[FigureCase]:
     ]  # fmt: skip
 
 
-def _size_on_576_hosts(quick: bool) -> list[FigureCase]:
+def _size_on_576_hosts(quick: bool) -> list[Setting]:
     return [
-        FigureCase("N2", "2 z of 576 hosts", CongestionCase(
+        Setting("N2", "2 z of 576 hosts", CongestionCase(
             MEASURED, perturbation="bisect_fb", ratio=0.5, rule=rule, ranks=2 * z))
         for rule in _rules(quick)
         for z in ((16, 64, 250) if quick else (16, 32, 64, 96, 128, 192, 250))
     ]  # fmt: skip
 
 
-def _systems(quick: bool) -> list[FigureCase]:
+def _systems(quick: bool) -> list[Setting]:
     return [
-        FigureCase("N3", name, CongestionCase(tree, ratio=ratio, rule=rule, ranks=ranks))
+        Setting("N3", name, CongestionCase(tree, ratio=ratio, rule=rule, ranks=ranks))
         for name, (tree, ranks) in SYSTEMS.items()
         for rule in _rules(quick)
         for ratio in _ratios(0.3, 0.7, quick)
     ]
 
 
-def _sizes(quick: bool) -> list[FigureCase]:
+def _sizes(quick: bool) -> list[Setting]:
     return [
-        FigureCase("N4", "full bandwidth", CongestionCase(
+        Setting("N4", "full bandwidth", CongestionCase(
             FatTree.of(hosts, routing=routing), rule=rule))
         for routing in (ROUTINGS[::2] if quick else ROUTINGS)
         for rule in _rules(quick)
@@ -206,16 +209,16 @@ def _sizes(quick: bool) -> list[FigureCase]:
     ]  # fmt: skip
 
 
-def _reduction(quick: bool) -> list[FigureCase]:
+def _reduction(quick: bool) -> list[Setting]:
     return [
-        FigureCase("N5", "492 of 576 hosts", CongestionCase(
+        Setting("N5", "492 of 576 hosts", CongestionCase(
             MEASURED, pattern="reduce", perturbation=perturbation, rule=rule, ranks=492))
         for perturbation in ("bisect_fb", "rand")
         for rule in (("orcs",) if quick else ("orcs", "ready"))
     ]  # fmt: skip
 
 
-_PLANS: dict[str, Callable[[bool], list[FigureCase]]] = {
+_PLANS: dict[str, Callable[[bool], list[Setting]]] = {
     "N1": _ratio_on_576_hosts,
     "N2": _size_on_576_hosts,
     "N3": _systems,

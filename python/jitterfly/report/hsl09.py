@@ -16,7 +16,7 @@ import numpy as np
 from ..claims import CLAIMS
 from ..claims.report import judge_points
 from ..congestion import CongestionResult
-from ..congestion.study import FIGURES, MAPS, FigureCase, FigurePoint, run_settings, settings
+from ..congestion.study import FIGURES, MAPS, FigurePoint, Setting, run_settings, settings
 from ..files import write_whole
 from ..info import __version__
 from ..plots.draw import drawing, save
@@ -155,7 +155,7 @@ def _table(points: Sequence[FigurePoint]) -> Table:
     return Table(f"slowdown: {len(rows)} rows", header, rows)
 
 
-def _key(chosen: Sequence[FigureCase], count: int) -> str:
+def _key(chosen: Sequence[Setting], count: int) -> str:
     return json.dumps([__version__, STREAM_VERSION, SEED, count, [repr(one) for one in chosen]])
 
 
@@ -169,7 +169,7 @@ def _keep(folder: Path, points: Sequence[FigurePoint], count: int) -> None:
     write_whole(folder / _POINTS, file.getvalue())
 
 
-def _kept(folder: Path, chosen: Sequence[FigureCase], count: int) -> list[FigurePoint] | None:
+def _kept(folder: Path, chosen: Sequence[Setting], count: int) -> list[FigurePoint] | None:
     """The points of an earlier call for the same; None where there are none."""
     try:
         with np.load(io.BytesIO((folder / _POINTS).read_bytes())) as file:
