@@ -52,7 +52,7 @@ class Run {
     const auto* const messages = arena_.upload(program.messages);
     view_.point_to(intervals, delays, messages, arena_.upload(program.words));
     // Of no realization yet: of the one after the last.
-    const auto nobody = static_cast<std::uint32_t>(request.first + request.count);
+    const auto no_owner = static_cast<std::uint32_t>(request.first + request.count);
     device.fill(cursors_, plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, no_owner});
   }
 
