@@ -183,11 +183,6 @@ def check_case(value: Any) -> Case:
     return case
 
 
-def _check_type(value: Any, name: str, kind: type, words: str) -> None:
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} must be {words}, got {shorten(value)}")
-
-
 def longest_ticks(case: Case) -> int:
     """A bound on any time that occurs under the worst noise that is likely, in ticks."""
     taken: dict[int, int] = {}  # a cycle asks for the same few again and again
@@ -218,6 +213,11 @@ def longest_ticks(case: Case) -> int:
     gap = max((cost.gap for cost in messages if cost is not None), default=0)
     end = max(line.end, line.sends, line.receives + gap)
     return case.cycles * (end + under_way) + sum(noise.lookahead() for noise in case.noise)
+
+
+def _check_type(value: Any, name: str, kind: type, words: str) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {words}, got {shorten(value)}")
 
 
 def _check_longest(case: Case) -> None:

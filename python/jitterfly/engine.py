@@ -203,7 +203,7 @@ def warn_of_cpu(why: str) -> None:
 
 
 def _users_level() -> int:
-    """The `stacklevel`, for who calls this, of the nearest caller outside of this package."""
+    """The `stacklevel`, for the caller of this, of the nearest frame outside of this package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back

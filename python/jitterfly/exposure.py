@@ -117,7 +117,7 @@ def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
 
     `stacklevel` is that of the caller's caller, unless told otherwise.
 
-    Nobody is misled where its delays are 0, or where one rank without work does nothing at all.
+    There is no warning where its delays are 0, or where one rank without work does nothing at all.
     """
     if not case.noise or (case.ranks == 1 and not case.work):
         return

@@ -1,4 +1,7 @@
-"""Signs of life: work that takes more than a moment says how far it is, if somebody listens."""
+"""Signs of life: work that takes more than a moment says how far it is, where that is asked for.
+
+A program asks for it with `telling`; without it nothing is said.
+"""
 
 from __future__ import annotations
 

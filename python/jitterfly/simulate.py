@@ -214,7 +214,7 @@ def simulate_checked(
     progress: Callable[[int, int], object] | None = None,
     first: int = 0,
 ) -> Result:
-    """As `simulate`, for who has asked of all its cases together what their noise can hit."""
+    """As `simulate`, without a look at what the noise can hit: callers ask that of all cases."""
     backend = backend_named(backend)
     realizations, seed, first = check_run(realizations, seed, backend, threads, progress, first)
     spread = case.observe in ("spread", "rounds")

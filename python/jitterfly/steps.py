@@ -17,7 +17,7 @@ Pairs = list[tuple[int, int]]
 
 
 class Shift(NamedTuple):
-    """Every rank i sends to ``(i + distance) mod ranks``; with distance 0 nobody does.
+    """Every rank i sends to ``(i + distance) mod ranks``; with distance 0 no rank does.
 
     Examples
     --------
@@ -149,7 +149,7 @@ FINAL = 2
 """Flag of ENTER and EXCHANGE: the last level, nothing is sent from here."""
 
 ASK = 8
-"""Flag of EXCHANGE round r: who waits too long asks the mirror ``i xor 1`` for a copy."""
+"""Flag of EXCHANGE round r: a rank that waits too long asks the mirror ``i xor 1`` for a copy."""
 
 DRAWS_PER_CYCLE = 64
 """Message draws are numbered ``64 * cycle + round``; programs of more rounds take the next
@@ -164,9 +164,10 @@ class Step(NamedTuple):
 
     `copies`: how many copies each rank sends after an EXCHANGE with COPY.
 
-    Of a MESSAGE step: who sends to whom, bytes of each message, whether the receiver combines, how
-    often in a row it is done, and whether a message occupies the links of its two ranks (else
-    its gap is 0). `round` is then the number of its draws within the cycle, the first of `repeat`.
+    Of a MESSAGE step: which rank sends to which, bytes of each message, whether the receiver
+    combines, how often in a row it is done, and whether a message occupies the links of its two
+    ranks (else its gap is 0). `round` is then the number of its draws within the cycle, the first
+    of `repeat`.
     """
 
     kind: int

@@ -104,7 +104,7 @@ def symmetric_timeline(
     Steps of the hypercube treat all ranks alike (partners are ``i xor m``), so without noise one
     rank stands for all. A copy then always arrives after the original of the same level, and all
     that is left of it is the CPU time that sending it took. With an `advance` that delays all work
-    as much as can be, the result is later than any that the engine can give, whoever acts.
+    as much as can be, the result is later than any that the engine can give, whichever ranks act.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ _LONG = 1.0  # seconds
 def warn_of_long(value: Any, name: str, stacklevel: int = 2, way: str = "") -> bool:
     """Warn where a time that is short as a rule is 1 s or more for want of a unit.
 
-    Who writes the unit is not warned.
+    Text with a unit gives no warning.
 
     Parameters
     ----------

@@ -30,8 +30,6 @@ from ..steps import (
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 
 MessagePairs = npt.NDArray[np.uint32]
-
-
 MOST_ROUNDS = 30
 
 

@@ -11,7 +11,7 @@ from .schedule import collective, spread_down
 
 @dataclass(frozen=True)
 class BinomialBroadcast(Algorithm, kind="binomial_broadcast"):
-    """Whoever has the vector sends it on: from rank 0, over distances ..., 4, 2, 1 (as MPICH).
+    """A rank that has the vector sends it on: from rank 0, over distances ..., 4, 2, 1 (as MPICH).
 
     `message_bytes` is the vector, n bytes. N - 1 messages of n bytes, in log2(N) steps, rounded up.
 

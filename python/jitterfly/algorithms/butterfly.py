@@ -68,9 +68,9 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     A rank at level q takes what arrived first of the original of level q + 1 and copies of any
     level above q (of those that arrive in the same tick of 1 ps the original, then the copy of the
-    lowest level), but of a mirror m only if m < 2^(q + 1): who takes a copy sends the data of the
-    levels between from it, and farther mirrors hold other data there. After a copy no copies are
-    sent.
+    lowest level), but of a mirror m only if m < 2^(q + 1): a rank that takes a copy sends the data
+    of the levels between from it, and farther mirrors hold other data there. After a copy no copies
+    are sent.
 
     A question costs the CPU time of a send of the smallest message, and its way; the mirror's
     network answers when the mirror has the data (a one-sided read): for that no CPU time is needed,
@@ -149,7 +149,7 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     def send_gap(self, ranks: int, costs: Costs) -> int:
         if ranks == 1:
-            return LONGEST_TICKS  # nobody to send to
+            return LONGEST_TICKS  # there is no other rank
         if self.forwards(ranks) >= 2:
             return self.forward_ticks()  # forwards may follow each other at once
         if self.levels(ranks):

@@ -11,7 +11,7 @@ from .schedule import collective, fold_in, fold_out, message
 
 @dataclass(frozen=True)
 class RecursiveDoublingBarrier(Algorithm, kind="recursive_doubling_barrier"):
-    """Round r: ranks i and ``i xor 2^r`` tell each other who is there, as far as they heard.
+    """Round r: ranks i and ``i xor 2^r`` tell each other which ranks they know to be there.
 
     Ranks beyond the largest power of two P = 2^K tell ``i - P`` first and are told at the end (a
     far fold; Open MPI's `barrier_intra_recursivedoubling` folds as far).

@@ -20,122 +20,6 @@ from .topology import Topology
 
 Pairs = npt.NDArray[np.uint32]
 """Shape (messages, 2): sender, receiver."""
-
-
-def tree(ranks: int) -> Iterator[Pairs]:
-    """Binomial tree from rank 0: i sends to i + 2^l, for i < 2^l."""
-    reach = 1
-    while reach < ranks:
-        senders = np.arange(min(reach, ranks - reach))
-        yield _pairs(senders, senders + reach)
-        reach *= 2
-
-
-def reduce(ranks: int) -> Iterator[Pairs]:
-    """Binomial reduction to rank 0: `tree` backwards, the longest messages first."""
-    yield from (level[:, ::-1] for level in reversed(list(tree(ranks))))
-
-
-def bruck(ranks: int) -> Iterator[Pairs]:
-    """Dissemination: every rank i sends to i + 2^l, modulo the ranks."""
-    everyone, reach = np.arange(ranks), 1
-    while reach < ranks:
-        yield _pairs(everyone, (everyone + reach) % ranks)
-        reach *= 2
-
-
-def recdbl(ranks: int) -> Iterator[Pairs]:
-    """Recursive doubling inside the largest power of two Q, then i to i + Q for the others."""
-    inside, reach = 1 << ranks.bit_length() - 1, 1
-    while reach < inside:
-        low = np.arange(inside)
-        low = low[(low & reach) == 0]
-        yield np.stack([_pairs(low, low + reach), _pairs(low + reach, low)], axis=1).reshape(-1, 2)
-        reach *= 2
-    if inside < ranks:
-        others = np.arange(ranks - inside)
-        yield _pairs(others, others + inside)
-
-
-def ring(ranks: int) -> Iterator[Pairs]:
-    """One message that goes round: l sends to l + 1, as many levels as ranks."""
-    if ranks > 1:
-        for level in range(ranks):
-            yield _pairs(np.array([level]), np.array([(level + 1) % ranks]))
-
-
-def gather(ranks: int) -> Iterator[Pairs]:
-    """Everybody sends to rank 0, at once."""
-    if ranks > 1:
-        yield _pairs(np.arange(1, ranks), np.zeros(ranks - 1))
-
-
-def scatter(ranks: int) -> Iterator[Pairs]:
-    """Rank 0 sends to everybody, at once."""
-    if ranks > 1:
-        yield _pairs(np.zeros(ranks - 1), np.arange(1, ranks))
-
-
-def none(ranks: int) -> Iterator[Pairs]:
-    """One level without messages: the other traffic alone."""
-    yield _pairs(np.arange(0), np.arange(0))
-
-
-BY_NAME: dict[str, Callable[[int], Iterator[Pairs]]] = {
-    "tree": tree,
-    "reduce": reduce,
-    "bruck": bruck,
-    "recdbl": recdbl,
-    "ring": ring,
-    "gather": gather,
-    "scatter": scatter,
-    "none": none,
-}
-PATTERNS = tuple(BY_NAME)
-
-
-def _pairs(senders: npt.NDArray[np.generic], receivers: npt.NDArray[np.generic]) -> Pairs:
-    return np.stack([senders, receivers], axis=1).astype(np.uint32)
-
-
-def check_ratio(value: Any) -> float:
-    """A number from 0 to 1."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
-        value, bool
-    )
-    if not number or not (math.isfinite(value) and 0 <= value <= 1):
-        raise ValueError(f"ratio must be a number from 0 to 1, got {shorten(value)}")
-    return float(value)
-
-
-def check_levels(value: Any, z: int) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Levels of messages as tuples, so that the case can be compared."""
-    rule = f"pattern must be one of {PATTERNS}, or for each level a list of [sender, receiver]"
-    if isinstance(value, (bytes, dict)):
-        raise ValueError(f"{rule}, got {shorten(value)}")
-    try:
-        levels = [np.asarray(level) for level in value]
-    except (TypeError, ValueError):
-        raise ValueError(f"{rule}, got {shorten(value)}") from None
-    for number, level in enumerate(levels):
-        if level.size == 0:
-            continue
-        if level.ndim != 2 or level.shape[1] != 2 or level.dtype.kind not in "iu":
-            raise ValueError(f"{rule}; level {number} is {shorten(value[number])}")
-        if level.min() < 0 or level.max() >= z or (level[:, 0] == level[:, 1]).any():
-            raise ValueError(
-                f"pattern level {number}: senders and receivers must be two different ranks from "
-                f"0 to {z - 1} (z = {z})"
-            )
-    if sum(level.size for level in levels) == 0:
-        raise ValueError(f"{rule}, and at least one message, got {shorten(value)}")
-    return tuple(_tuples(level) for level in levels)
-
-
-def _tuples(level: npt.NDArray[Any]) -> tuple[tuple[int, int], ...]:
-    return tuple((int(a), int(b)) for a, b in level.reshape(-1, 2))
-
-
 PERTURBATIONS = ("none", "rand", "bisect", "bisect_fb")
 RULES = ("orcs", "orcs1", "ready", "sum_max_cong", "bandwidth")
 DELAYS = RULES[:3]
@@ -280,3 +164,117 @@ class CongestionCase:
         values = dict(table)
         values["network"] = Topology.from_dict(values["network"], "network")
         return cls(**values)
+
+
+def check_ratio(value: Any) -> float:
+    """A number from 0 to 1."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
+        value, bool
+    )
+    if not number or not (math.isfinite(value) and 0 <= value <= 1):
+        raise ValueError(f"ratio must be a number from 0 to 1, got {shorten(value)}")
+    return float(value)
+
+
+def check_levels(value: Any, z: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """Levels of messages as tuples, so that the case can be compared."""
+    rule = f"pattern must be one of {PATTERNS}, or for each level a list of [sender, receiver]"
+    if isinstance(value, (bytes, dict)):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    try:
+        levels = [np.asarray(level) for level in value]
+    except (TypeError, ValueError):
+        raise ValueError(f"{rule}, got {shorten(value)}") from None
+    for number, level in enumerate(levels):
+        if level.size == 0:
+            continue
+        if level.ndim != 2 or level.shape[1] != 2 or level.dtype.kind not in "iu":
+            raise ValueError(f"{rule}; level {number} is {shorten(value[number])}")
+        if level.min() < 0 or level.max() >= z or (level[:, 0] == level[:, 1]).any():
+            raise ValueError(
+                f"pattern level {number}: senders and receivers must be two different ranks from "
+                f"0 to {z - 1} (z = {z})"
+            )
+    if sum(level.size for level in levels) == 0:
+        raise ValueError(f"{rule}, and at least one message, got {shorten(value)}")
+    return tuple(_tuples(level) for level in levels)
+
+
+def tree(ranks: int) -> Iterator[Pairs]:
+    """Binomial tree from rank 0: i sends to i + 2^l, for i < 2^l."""
+    reach = 1
+    while reach < ranks:
+        senders = np.arange(min(reach, ranks - reach))
+        yield _pairs(senders, senders + reach)
+        reach *= 2
+
+
+def reduce(ranks: int) -> Iterator[Pairs]:
+    """Binomial reduction to rank 0: `tree` backwards, the longest messages first."""
+    yield from (level[:, ::-1] for level in reversed(list(tree(ranks))))
+
+
+def bruck(ranks: int) -> Iterator[Pairs]:
+    """Dissemination: every rank i sends to i + 2^l, modulo the ranks."""
+    everyone, reach = np.arange(ranks), 1
+    while reach < ranks:
+        yield _pairs(everyone, (everyone + reach) % ranks)
+        reach *= 2
+
+
+def recdbl(ranks: int) -> Iterator[Pairs]:
+    """Recursive doubling inside the largest power of two Q, then i to i + Q for the others."""
+    inside, reach = 1 << ranks.bit_length() - 1, 1
+    while reach < inside:
+        low = np.arange(inside)
+        low = low[(low & reach) == 0]
+        yield np.stack([_pairs(low, low + reach), _pairs(low + reach, low)], axis=1).reshape(-1, 2)
+        reach *= 2
+    if inside < ranks:
+        others = np.arange(ranks - inside)
+        yield _pairs(others, others + inside)
+
+
+def ring(ranks: int) -> Iterator[Pairs]:
+    """One message that goes round: l sends to l + 1, as many levels as ranks."""
+    if ranks > 1:
+        for level in range(ranks):
+            yield _pairs(np.array([level]), np.array([(level + 1) % ranks]))
+
+
+def gather(ranks: int) -> Iterator[Pairs]:
+    """All other ranks send to rank 0, at once."""
+    if ranks > 1:
+        yield _pairs(np.arange(1, ranks), np.zeros(ranks - 1))
+
+
+def scatter(ranks: int) -> Iterator[Pairs]:
+    """Rank 0 sends to all other ranks, at once."""
+    if ranks > 1:
+        yield _pairs(np.zeros(ranks - 1), np.arange(1, ranks))
+
+
+def none(ranks: int) -> Iterator[Pairs]:
+    """One level without messages: the other traffic alone."""
+    yield _pairs(np.arange(0), np.arange(0))
+
+
+def _pairs(senders: npt.NDArray[np.generic], receivers: npt.NDArray[np.generic]) -> Pairs:
+    return np.stack([senders, receivers], axis=1).astype(np.uint32)
+
+
+BY_NAME: dict[str, Callable[[int], Iterator[Pairs]]] = {
+    "tree": tree,
+    "reduce": reduce,
+    "bruck": bruck,
+    "recdbl": recdbl,
+    "ring": ring,
+    "gather": gather,
+    "scatter": scatter,
+    "none": none,
+}
+PATTERNS = tuple(BY_NAME)
+
+
+def _tuples(level: npt.NDArray[Any]) -> tuple[tuple[int, int], ...]:
+    return tuple((int(a), int(b)) for a, b in level.reshape(-1, 2))

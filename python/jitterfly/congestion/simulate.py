@@ -20,6 +20,12 @@ from .topology import Topology
 if TYPE_CHECKING:
     import pandas
 
+NO_MESSAGE = 2**32 - 1
+_BYTES = 8 * 8 + 2 * 8  # of a realization: the engine's words, and what is made of them
+_SUM_MAX, _INVERSE, _MESSAGES, _LARGEST, _DROPPED = range(3, 8)
+_ONE = 2.0**40  # of the engine's 1 / w
+_NO_MEMORY = "cudaErrorMemoryAllocation"  # in the error of an engine that got too little
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CongestionResult:
@@ -68,84 +74,6 @@ class CongestionResult:
     def mean(self, confidence: float = 0.95) -> Estimate:
         """Mean over realizations, with Student's interval."""
         return stats.mean(self.samples, confidence)
-
-
-def slowdown(
-    perturbed: CongestionResult, unperturbed: CongestionResult, confidence: float = 0.95
-) -> Estimate:
-    """Slowdown in percent, 100 mean(perturbed) / mean(unperturbed): 100 is none.
-
-    The realizations are paired, both have the same placements: Fieller's interval.
-
-    Parameters
-    ----------
-    perturbed, unperturbed : CongestionResult
-        Of a case and of ``case.unperturbed()``, of the same realizations.
-    confidence : float
-        Between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        They are not such a pair.
-
-    Examples
-    --------
-    >>> from jitterfly.congestion import FatTree, simulate_congestion
-    >>> case = CongestionCase(FatTree.of(144), perturbation="bisect_fb")
-    >>> both = [simulate_congestion(c, 200) for c in (case, case.unperturbed())]
-    >>> slowdown(*both).low > 100
-    True
-    """
-    if unperturbed.case != perturbed.case.unperturbed() or perturbed.case.rule not in DELAYS:
-        raise ValueError(
-            "unperturbed must be of perturbed.case.unperturbed(), and the rule one of "
-            f"{', '.join(DELAYS)}"
-        )
-    same: list[Callable[[CongestionResult], int]] = [
-        lambda r: r.seed,
-        lambda r: r.first,
-        lambda r: len(r.samples),
-    ]
-    if any(get(perturbed) != get(unperturbed) for get in same):
-        raise ValueError("perturbed and unperturbed must be of the same seed and realizations")
-    found = stats.ratio(perturbed.samples, unperturbed.samples, confidence)
-    percent = {name: 100 * getattr(found, name) for name in ("value", "low", "high")}
-    return dataclasses.replace(found, **percent)
-
-
-NO_MESSAGE = 2**32 - 1
-
-
-def compile_congestion(case: CongestionCase, whole: bool = False) -> core.CongestionProgram:
-    """The engine's program; whole: with a counter for every edge, needed or not."""
-    levels = case.levels()
-    sizes = [len(level) for level in levels]
-    pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
-    # The chain 0 -> 1 -> 3 -> 7 ...: at level l of the tree, the message of its last sender.
-    full = [len(level) == 2**number for number, level in enumerate(levels)]
-    chain = [
-        2**number - 1 if case.pattern == "tree" and full[number] else NO_MESSAGE
-        for number in range(len(levels))
-    ]
-    program = core.CongestionProgram(
-        hosts=case.network.hosts,
-        used=int(case.ranks or 0),
-        ranks=case.z,
-        perturbation=PERTURBATIONS.index(case.perturbation),
-        offsets=np.cumsum([0, *sizes]).astype(np.uint32),
-        senders=np.ascontiguousarray(pairs[:, 0]),
-        receivers=np.ascontiguousarray(pairs[:, 1]),
-        chain=np.array(chain, np.uint32),
-    )
-    case.network.give(program, whole)
-    return program
-
-
-_BYTES = 8 * 8 + 2 * 8  # of a realization: the engine's words, and what is made of them
-_SUM_MAX, _INVERSE, _MESSAGES, _LARGEST, _DROPPED = range(3, 8)
-_ONE = 2.0**40  # of the engine's 1 / w
-_NO_MEMORY = "cudaErrorMemoryAllocation"  # in the error of an engine that got too little
 
 
 def simulate_congestion(
@@ -255,6 +183,50 @@ def simulate_congestion(
         samples=samples,
         histogram=bins.astype(np.int64) if histogram else None,
     )
+
+
+def slowdown(
+    perturbed: CongestionResult, unperturbed: CongestionResult, confidence: float = 0.95
+) -> Estimate:
+    """Slowdown in percent, 100 mean(perturbed) / mean(unperturbed): 100 is none.
+
+    The realizations are paired, both have the same placements: Fieller's interval.
+
+    Parameters
+    ----------
+    perturbed, unperturbed : CongestionResult
+        Of a case and of ``case.unperturbed()``, of the same realizations.
+    confidence : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        They are not such a pair.
+
+    Examples
+    --------
+    >>> from jitterfly.congestion import FatTree, simulate_congestion
+    >>> case = CongestionCase(FatTree.of(144), perturbation="bisect_fb")
+    >>> both = [simulate_congestion(c, 200) for c in (case, case.unperturbed())]
+    >>> slowdown(*both).low > 100
+    True
+    """
+    if unperturbed.case != perturbed.case.unperturbed() or perturbed.case.rule not in DELAYS:
+        raise ValueError(
+            "unperturbed must be of perturbed.case.unperturbed(), and the rule one of "
+            f"{', '.join(DELAYS)}"
+        )
+    same: list[Callable[[CongestionResult], int]] = [
+        lambda r: r.seed,
+        lambda r: r.first,
+        lambda r: len(r.samples),
+    ]
+    if any(get(perturbed) != get(unperturbed) for get in same):
+        raise ValueError("perturbed and unperturbed must be of the same seed and realizations")
+    found = stats.ratio(perturbed.samples, unperturbed.samples, confidence)
+    percent = {name: 100 * getattr(found, name) for name in ("value", "low", "high")}
+    return dataclasses.replace(found, **percent)
 
 
 def bisection_bandwidth(
@@ -381,6 +353,31 @@ def route_messages(
     placement = np.concatenate([hosts, idle]).astype(np.uint32)
     raw = core.congestion_capture(compile_congestion(case), seed, realization, placement)
     return [level.w for level in _unpack(raw, [len(level) for level in case.levels()]).levels]
+
+
+def compile_congestion(case: CongestionCase, whole: bool = False) -> core.CongestionProgram:
+    """The engine's program; whole: with a counter for every edge, needed or not."""
+    levels = case.levels()
+    sizes = [len(level) for level in levels]
+    pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
+    # The chain 0 -> 1 -> 3 -> 7 ...: at level l of the tree, the message of its last sender.
+    full = [len(level) == 2**number for number, level in enumerate(levels)]
+    chain = [
+        2**number - 1 if case.pattern == "tree" and full[number] else NO_MESSAGE
+        for number in range(len(levels))
+    ]
+    program = core.CongestionProgram(
+        hosts=case.network.hosts,
+        used=int(case.ranks or 0),
+        ranks=case.z,
+        perturbation=PERTURBATIONS.index(case.perturbation),
+        offsets=np.cumsum([0, *sizes]).astype(np.uint32),
+        senders=np.ascontiguousarray(pairs[:, 0]),
+        receivers=np.ascontiguousarray(pairs[:, 1]),
+        chain=np.array(chain, np.uint32),
+    )
+    case.network.give(program, whole)
+    return program
 
 
 def _check_hosts(value: npt.ArrayLike | None, count: int) -> npt.NDArray[np.int64]:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import notebook
+from .. import notebook, special
 from ..fields import shorten
-from ..stats.distributions import special
 from ..stats.estimates import check_confidence
 from ..units import Time, parse_seconds, show_seconds
 from .least_squares import Sums, best_parameters, scales_within
@@ -155,7 +154,7 @@ def _chance_of_misfit(least: float, freedom: int, curve: Curve) -> float:
     """
     if curve.error is None:
         return math.nan
-    return float(special().chdtrc(freedom if freedom > 0 else len(curve), least))
+    return float(special.chdtrc(freedom if freedom > 0 else len(curve), least))
 
 
 def _judged(curve: Curve, freedom: int, misfit: float, chance: float) -> str:
@@ -321,10 +320,10 @@ def _bounds(
 
 def _misfit_limit(least: float, freedom: int, curve: Curve, confidence: float) -> float:
     if curve.error is not None:
-        return least + float(special().chdtri(1, 1 - confidence))
+        return least + float(special.chdtri(1, 1 - confidence))
     if freedom <= 0:
         return least + len(curve) * _ALIKE**2
-    allowed = float(special().fdtri(1, freedom, confidence))
+    allowed = float(special.fdtri(1, freedom, confidence))
     return least + max(least * allowed / freedom, 1e-12 * len(curve))
 
 

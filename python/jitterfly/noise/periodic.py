@@ -38,7 +38,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     duration : float or str
         Seconds, from 0 and shorter than `period`.
     start : "fresh" or "stationary"
-        "fresh": k >= 0 only, so that nobody is inside an interval at time 0 (Matsumoto & Suda
+        "fresh": k >= 0 only, so that no rank is inside an interval at time 0 (Matsumoto & Suda
         2012). "stationary": all integers k.
     synchronized : False, "machine" or int
         Which ranks share a phase: none, all, or nodes of so many consecutive ranks (a power of

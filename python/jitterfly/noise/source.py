@@ -264,12 +264,12 @@ def why_no_work(during: str, exposed: ExposedWork) -> str:
 def check_times_of_ranks(
     values: Any, name: str, below: str, limit: float
 ) -> npt.NDArray[np.float64]:
-    """An array of times in seconds, each from 0 to below `limit`, that nobody changes."""
+    """Times in seconds, each from 0 to below `limit`, as an array that can not be written to."""
     rule = f"{name} must be an array of times from 0 to below {below} = {limit} s, one per rank"
     raw = check_numbers(values, rule)
     if raw.ndim != 1:
         raise ValueError(f"{rule}, got {shorten(values)}")
-    times = raw.astype(np.float64)  # a copy of our own
+    times = raw.astype(np.float64)  # a copy
     bad = ~((times >= 0) & (times < limit))
     bad |= ticks_of_ranks(np.where(bad, 0.0, times)) >= to_ticks(limit)
     if bad.any():

@@ -18,9 +18,7 @@ from ..stats.cross_moments import Gram
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
 PICKS = ("only", "smallest numerator", "smallest denominator", "set")
-
 SMALL = 1 << 18  # bytes of a piece that is put together with its neighbours
 
 

@@ -25,6 +25,11 @@ _TEXT = re.compile(
 )
 _PERCENT = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,3}))?\s*%?")
 _NO_TARGET = ("standard error", "min", "max")
+_MARGIN = 1.15  # more than the data ask for, so that one deciding look is enough as a rule
+_ROUGH_MARGIN = 1.5  # where few realizations tell: of quantiles and rare events
+_TELLING_EVENTS = 8  # from so many on the data can say how many realizations a mean takes
+_TELLING_TAIL = 24  # the same for a quantile: realizations beyond it
+_UNKNOWN = 4  # times as many realizations, where the data can not even say when they can
 
 
 @dataclass(frozen=True)
@@ -140,35 +145,6 @@ class Target:
         return f"{self.statistic} of {self.observable} ± {width} at {level} %"
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _number(text: str, part: str, target: str) -> Fraction:
-    match = _PERCENT.fullmatch(text)
-    if match is None or text.endswith("%"):
-        raise ValueError(f"target {target!r}: {part} must be a number, got {text!r}")
-    return Fraction(match[1]) * Fraction(10) ** int(match[2] or 0)
-
-
-def _percent(share: float) -> str:
-    """A share in percent, so that it reads back as the same float."""
-    text = format(Decimal(repr(share)) * 100, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-_MARGIN = 1.15  # more than the data ask for, so that one deciding look is enough as a rule
-_ROUGH_MARGIN = 1.5  # where few realizations tell: of quantiles and rare events
-_TELLING_EVENTS = 8  # from so many on the data can say how many realizations a mean takes
-_TELLING_TAIL = 24  # the same for a quantile: realizations beyond it
-_UNKNOWN = 4  # times as many realizations, where the data can not even say when they can
-
-
-def level_of(confidence: float, share: float) -> float:
-    """The level of an interval that may spend a share of the error rate."""
-    return 1 - (1 - confidence) * share
-
-
 @dataclass(frozen=True)
 class State:
     """Where a target stands.
@@ -276,6 +252,28 @@ def decide(
         look = sequential.next_look(look, needed, known, least, limit)
         decision = replace(decision, next=look.realizations)
     return decision
+
+
+def level_of(confidence: float, share: float) -> float:
+    """The level of an interval that may spend a share of the error rate."""
+    return 1 - (1 - confidence) * share
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _number(text: str, part: str, target: str) -> Fraction:
+    match = _PERCENT.fullmatch(text)
+    if match is None or text.endswith("%"):
+        raise ValueError(f"target {target!r}: {part} must be a number, got {text!r}")
+    return Fraction(match[1]) * Fraction(10) ** int(match[2] or 0)
+
+
+def _percent(share: float) -> str:
+    """A share in percent, so that it reads back as the same float."""
+    text = format(Decimal(repr(share)) * 100, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _state(target: Target, observed: Observed, look: sequential.Look, noisy: bool) -> State:

@@ -18,35 +18,11 @@ from .distributions import student_t
 from .estimates import Estimate, check_confidence
 
 Integers = npt.NDArray[np.int64]
-
 _FOLDED = 256  # rows
-
-
-def extremes(values: Integers) -> tuple[Integers, Integers]:
-    """The smallest and the largest of each column.
-
-    Parameters
-    ----------
-    values : int64 array, shape (realizations, columns)
-        At least one realization.
-
-    Examples
-    --------
-    >>> low, high = extremes(np.array([[1, 9], [5, 6], [2, 7]]))
-    >>> low.tolist(), high.tolist()
-    ([1, 6], [5, 9])
-    """
-    return _reduced(np.minimum, values), _reduced(np.maximum, values)
-
-
-def _reduced(what: np.ufunc, values: Integers) -> Integers:
-    rows, columns = values.shape
-    whole = rows - rows % _FOLDED
-    if not whole or not values.flags.c_contiguous:
-        return what.reduce(values, axis=0)
-    # NumPy is slow at many short rows: so many of them are one long one.
-    long = what.reduce(values[:whole].reshape(-1, _FOLDED * columns), axis=0)
-    return what.reduce(np.concatenate([long.reshape(_FOLDED, columns), values[whole:]]), axis=0)
+_LIMB = 20  # bits
+_ROWS = 1 << 12  # 2 * _LIMB + 12 <= 53: sums of products of limbs are exact in float64
+_BLOCKS = 1 << 10  # of them: below 2^63
+_WORD = 24  # bytes of a stored integer: 2^63 * 2^63 * 2^32 fits
 
 
 @dataclass(frozen=True)
@@ -59,104 +35,6 @@ class Moments:
     xx: int
     yy: int
     xy: int
-
-
-def mean_of(moments: Moments, confidence: float = 0.95, scale: int = 1) -> Estimate:
-    """Mean of ``x / scale`` with Student's interval.
-
-    Examples
-    --------
-    >>> print(mean_of(Moments(3, 6, 0, 14, 0, 0)))  # of 1, 2 and 3
-    2 [-0.4841, 4.484]
-    """
-    check_confidence(confidence)
-    n = moments.count
-    value = moments.x / (n * scale)
-    reach = math.inf
-    if n > 1:
-        reach = student_t(confidence, n - 1) * standard_error_of(moments, scale)
-    return Estimate(value, value - reach, value + reach, confidence, n)
-
-
-def standard_error_of(moments: Moments, scale: int = 1) -> float:
-    """Standard error of the mean of ``x / scale``; NaN for one realization."""
-    n = moments.count
-    if n < 2:
-        return math.nan
-    return math.sqrt(spread(n, moments.x, moments.xx) / (n * n * (n - 1))) / scale
-
-
-def spread(n: int, total: int, squares: int) -> int:
-    """n^2 times the mean square deviation: exact, no digits cancel."""
-    return n * squares - total * total
-
-
-def ratio_of(moments: Moments, confidence: float = 0.95) -> Estimate:
-    """Mean of x over mean of y, with Fieller's interval (see `ratio`)."""
-    check_confidence(confidence)
-    n = moments.count
-    value = moments.x / moments.y if moments.y else math.nan
-    low, high = -math.inf, math.inf
-    if n > 1 and moments.y:
-        share = 1 / (n * n * (n - 1))
-        low, high = fieller(
-            value,
-            moments.y / n,
-            _residual(moments) * share,
-            (n * moments.xy - moments.x * moments.y) * share,
-            spread(n, moments.y, moments.yy) * share,
-            student_t(confidence, n - 1),
-        )
-    return Estimate(value, low, high, confidence, n)
-
-
-def ratio_error_of(moments: Moments) -> float:
-    """Standard error of the ratio, to first order; NaN where there is none."""
-    n = moments.count
-    if n < 2 or not moments.y:
-        return math.nan
-    return math.sqrt(_residual(moments) / (n * n * (n - 1))) / abs(moments.y / n)
-
-
-def _residual(moments: Moments) -> float:
-    """`spread` of ``x - value * y``, whose mean is 0; exact until the last division."""
-    x, y = moments.x, moments.y
-    squares = y * y * moments.xx - 2 * x * y * moments.xy + x * x * moments.yy
-    return moments.count * squares / (y * y)
-
-
-def fieller(
-    ratio: float,
-    below: float,
-    residual: float,
-    covariance: float,
-    variance: float,
-    t: float,
-) -> tuple[float, float]:
-    """Interval of a ratio of means: those r with ``(a - r b)^2 <= t^2 var(a - r b)``.
-
-    Parameters
-    ----------
-    ratio, below : float
-        a / b and b, the mean below the line.
-    residual, covariance, variance : float
-        Of the means: the variance of ``a - ratio * b``, the covariance of a and b, the variance
-        of b. In terms of the distance of r from `ratio` nothing cancels.
-    t : float
-        How many standard errors.
-    """
-    square = below * below - t * t * variance
-    if not square > 0:
-        return -math.inf, math.inf
-    middle = t * t * (ratio * variance - covariance)
-    root = math.sqrt(middle * middle + square * t * t * residual)
-    return ratio + (middle - root) / square, ratio + (middle + root) / square
-
-
-_LIMB = 20  # bits
-_ROWS = 1 << 12  # 2 * _LIMB + 12 <= 53: sums of products of limbs are exact in float64
-_BLOCKS = 1 << 10  # of them: below 2^63
-_WORD = 24  # bytes of a stored integer: 2^63 * 2^63 * 2^32 fits
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,6 +154,125 @@ class Gram:
         products[rows, others] = numbers[columns:]
         products[others, rows] = numbers[columns:]
         return cls(count, sums, products)
+
+
+def mean_of(moments: Moments, confidence: float = 0.95, scale: int = 1) -> Estimate:
+    """Mean of ``x / scale`` with Student's interval.
+
+    Examples
+    --------
+    >>> print(mean_of(Moments(3, 6, 0, 14, 0, 0)))  # of 1, 2 and 3
+    2 [-0.4841, 4.484]
+    """
+    check_confidence(confidence)
+    n = moments.count
+    value = moments.x / (n * scale)
+    reach = math.inf
+    if n > 1:
+        reach = student_t(confidence, n - 1) * standard_error_of(moments, scale)
+    return Estimate(value, value - reach, value + reach, confidence, n)
+
+
+def standard_error_of(moments: Moments, scale: int = 1) -> float:
+    """Standard error of the mean of ``x / scale``; NaN for one realization."""
+    n = moments.count
+    if n < 2:
+        return math.nan
+    return math.sqrt(spread(n, moments.x, moments.xx) / (n * n * (n - 1))) / scale
+
+
+def ratio_of(moments: Moments, confidence: float = 0.95) -> Estimate:
+    """Mean of x over mean of y, with Fieller's interval (see `ratio`)."""
+    check_confidence(confidence)
+    n = moments.count
+    value = moments.x / moments.y if moments.y else math.nan
+    low, high = -math.inf, math.inf
+    if n > 1 and moments.y:
+        share = 1 / (n * n * (n - 1))
+        low, high = fieller(
+            value,
+            moments.y / n,
+            _residual(moments) * share,
+            (n * moments.xy - moments.x * moments.y) * share,
+            spread(n, moments.y, moments.yy) * share,
+            student_t(confidence, n - 1),
+        )
+    return Estimate(value, low, high, confidence, n)
+
+
+def ratio_error_of(moments: Moments) -> float:
+    """Standard error of the ratio, to first order; NaN where there is none."""
+    n = moments.count
+    if n < 2 or not moments.y:
+        return math.nan
+    return math.sqrt(_residual(moments) / (n * n * (n - 1))) / abs(moments.y / n)
+
+
+def spread(n: int, total: int, squares: int) -> int:
+    """n^2 times the mean square deviation: exact, no digits cancel."""
+    return n * squares - total * total
+
+
+def fieller(
+    ratio: float,
+    below: float,
+    residual: float,
+    covariance: float,
+    variance: float,
+    t: float,
+) -> tuple[float, float]:
+    """Interval of a ratio of means: those r with ``(a - r b)^2 <= t^2 var(a - r b)``.
+
+    Parameters
+    ----------
+    ratio, below : float
+        a / b and b, the mean below the line.
+    residual, covariance, variance : float
+        Of the means: the variance of ``a - ratio * b``, the covariance of a and b, the variance
+        of b. In terms of the distance of r from `ratio` nothing cancels.
+    t : float
+        How many standard errors.
+    """
+    square = below * below - t * t * variance
+    if not square > 0:
+        return -math.inf, math.inf
+    middle = t * t * (ratio * variance - covariance)
+    root = math.sqrt(middle * middle + square * t * t * residual)
+    return ratio + (middle - root) / square, ratio + (middle + root) / square
+
+
+def extremes(values: Integers) -> tuple[Integers, Integers]:
+    """The smallest and the largest of each column.
+
+    Parameters
+    ----------
+    values : int64 array, shape (realizations, columns)
+        At least one realization.
+
+    Examples
+    --------
+    >>> low, high = extremes(np.array([[1, 9], [5, 6], [2, 7]]))
+    >>> low.tolist(), high.tolist()
+    ([1, 6], [5, 9])
+    """
+    return _reduced(np.minimum, values), _reduced(np.maximum, values)
+
+
+def _reduced(what: np.ufunc, values: Integers) -> Integers:
+    rows, columns = values.shape
+    whole = rows - rows % _FOLDED
+    if not whole or not values.flags.c_contiguous:
+        return what.reduce(values, axis=0)
+    # NumPy is slow at many short rows: so many of them are one long one.
+    long = what.reduce(values[:whole].reshape(-1, _FOLDED * columns), axis=0)
+    return what.reduce(np.concatenate([long.reshape(_FOLDED, columns), values[whole:]]), axis=0)
+
+
+def _residual(moments: Moments) -> float:
+    """`spread` of ``x - value * y``, whose mean is 0; exact until the last division."""
+    x, y = moments.x, moments.y
+    squares = y * y * moments.xx - 2 * x * y * moments.xy + x * x * moments.yy
+    return moments.count * squares / (y * y)
 
 
 def _zeros(*shape: int) -> npt.NDArray[Any]:

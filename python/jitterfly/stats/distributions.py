@@ -5,18 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 
+from .. import special
 from ..fields import shorten
-
-
-@lru_cache(maxsize=1)
-def special() -> Any:
-    """`scipy.special`: a quarter of a second that a worker or `--help` need not wait for."""
-    return import_module("scipy.special")
 
 
 @lru_cache(maxsize=1024)
@@ -28,7 +21,7 @@ def student_t(confidence: float, freedom: int) -> float:
     >>> round(student_t(0.95, 2), 4), round(student_t(0.95, 29), 4), round(student_t(0.99, 1), 3)
     (4.3027, 2.0452, 63.657)
     """
-    return -float(special().stdtrit(freedom, (1 - confidence) / 2))
+    return -float(special.stdtrit(freedom, (1 - confidence) / 2))
 
 
 @lru_cache(maxsize=1024)
@@ -47,12 +40,12 @@ def binomial_ranks(count: int, q: float, confidence: float) -> tuple[int | None,
 
 def _at_most(k: int, count: int, q: float) -> float:
     """P(B <= k), B of the binomial distribution (scipy's own takes counts below 2^31 only)."""
-    return float(special().betainc(count - k, k + 1, 1 - q)) if k < count else 1.0
+    return float(special.betainc(count - k, k + 1, 1 - q)) if k < count else 1.0
 
 
 def _more_than(k: int, count: int, q: float) -> float:
     """P(B > k)."""
-    return float(special().betainc(k + 1, count - k, q)) if k < count else 0.0
+    return float(special.betainc(k + 1, count - k, q)) if k < count else 0.0
 
 
 def _first(count: int, holds: Callable[[int], bool]) -> int:
@@ -91,8 +84,8 @@ def clopper_pearson(hits: int, count: int, confidence: float) -> tuple[float, fl
     [0.0, 0.3085]
     """
     tail = (1 - confidence) / 2
-    low = special().betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
-    high = 1 - special().betaincinv(count - hits, hits + 1, tail) if hits < count else 1.0
+    low = special.betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
+    high = 1 - special.betaincinv(count - hits, hits + 1, tail) if hits < count else 1.0
     return float(low), float(high)
 
 

@@ -15,58 +15,6 @@ from .distributions import binomial_ranks, check_share, quantile_rank, student_t
 
 ENOUGH_EVENTS = 30
 """A mean that rests on fewer rare events is not believed: Cochran's 25, and a margin."""
-
-
-def effective_events(
-    values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] | None = None
-) -> float:
-    """How many equally large rare events would make the mean as skewed as it is.
-
-    Student's interval of a mean needs a sum that is near normal. Of a rare event that k of n
-    realizations had, the skewness of the mean is 1 / sqrt(k); so this is n over the squared
-    skewness of the samples, n at most. W. G. Cochran (*Sampling techniques*, 1977, 2.15) asks for
-    more than 25.
-
-    Parameters
-    ----------
-    values : float64 array
-    counts : int64 array, optional
-        How often each value was found; once without it.
-
-    Returns
-    -------
-    float
-        0 where all values are the same: nothing has happened yet.
-
-    Examples
-    --------
-    >>> samples = np.zeros(1000)
-    >>> samples[:10] = 5.0
-    >>> round(effective_events(samples), 1)
-    10.3
-    """
-    return float(events_of_columns(values, counts))
-
-
-def events_of_columns(
-    values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] | None = None
-) -> Any:
-    """The `effective_events` of each column of shape (realizations, ...); shape (...)."""
-    total = len(values) if counts is None else int(counts.sum())
-    if total < 2:
-        return np.zeros(values.shape[1:])
-    away = values - np.average(values, axis=0, weights=counts)
-    largest = np.abs(away).max(axis=0)
-    varies = (largest > 0) & (np.ptp(values, axis=0) > 0)
-    away /= np.where(varies, largest, 1.0)  # no overflow, no underflow
-    squares = away * away
-    second = np.average(squares, axis=0, weights=counts)
-    third = np.average(squares * away, axis=0, weights=counts)
-    skewed = third**2 > second**3
-    few = total * second**3 / np.where(skewed, third**2, 1.0)
-    return np.where(varies, np.where(skewed, few, total), 0.0)
-
-
 Floats = npt.NDArray[np.float64]
 _SHOWN = 5  # of an array of estimates
 
@@ -135,12 +83,6 @@ class Estimate:
         return not bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
 
 
-def standard_error(samples: npt.ArrayLike) -> float | Floats:
-    """Standard error of the mean of samples of shape (realizations, ...), at least 2 of them."""
-    x = check_samples(samples, "samples", 2)
-    return plain(x.std(axis=0, ddof=1) / math.sqrt(len(x)))
-
-
 def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
     """Mean and its interval.
 
@@ -173,6 +115,12 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
     reach = half_width(x, confidence)
     events = events_of_columns(x)
     return Estimate(center, center - reach, center + reach, confidence, len(x), events)
+
+
+def standard_error(samples: npt.ArrayLike) -> float | Floats:
+    """Standard error of the mean of samples of shape (realizations, ...), at least 2 of them."""
+    x = check_samples(samples, "samples", 2)
+    return plain(x.std(axis=0, ddof=1) / math.sqrt(len(x)))
 
 
 @overload
@@ -227,20 +175,6 @@ def quantiles(
     return _quantile(x, q, confidence)
 
 
-def _quantile(x: Floats, q: float, confidence: float) -> Estimate:
-    """Of sorted samples."""
-    check_share(q)
-    nothing = np.full(x.shape[1:], np.inf)
-    low, high = binomial_ranks(len(x), float(q), confidence)
-    return Estimate(
-        x[quantile_rank(len(x), q) - 1],
-        -nothing if low is None else x[low - 1],
-        nothing if high is None else x[high - 1],
-        confidence,
-        len(x),
-    )
-
-
 def quantile(samples: npt.ArrayLike, q: float, confidence: float = 0.95) -> Estimate:
     """One quantile, as `quantiles`."""
     return quantiles(samples, q, confidence)
@@ -264,6 +198,56 @@ def thirty_run_means(samples: npt.ArrayLike, runs: int = 30) -> Floats:
     groups = len(x) // runs
     means: Floats = x[: groups * runs].reshape(groups, runs, *x.shape[1:]).mean(axis=1)
     return means
+
+
+def effective_events(
+    values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] | None = None
+) -> float:
+    """How many equally large rare events would make the mean as skewed as it is.
+
+    Student's interval of a mean needs a sum that is near normal. Of a rare event that k of n
+    realizations had, the skewness of the mean is 1 / sqrt(k); so this is n over the squared
+    skewness of the samples, n at most. W. G. Cochran (*Sampling techniques*, 1977, 2.15) asks for
+    more than 25.
+
+    Parameters
+    ----------
+    values : float64 array
+    counts : int64 array, optional
+        How often each value was found; once without it.
+
+    Returns
+    -------
+    float
+        0 where all values are the same: nothing has happened yet.
+
+    Examples
+    --------
+    >>> samples = np.zeros(1000)
+    >>> samples[:10] = 5.0
+    >>> round(effective_events(samples), 1)
+    10.3
+    """
+    return float(events_of_columns(values, counts))
+
+
+def events_of_columns(
+    values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64] | None = None
+) -> Any:
+    """The `effective_events` of each column of shape (realizations, ...); shape (...)."""
+    total = len(values) if counts is None else int(counts.sum())
+    if total < 2:
+        return np.zeros(values.shape[1:])
+    away = values - np.average(values, axis=0, weights=counts)
+    largest = np.abs(away).max(axis=0)
+    varies = (largest > 0) & (np.ptp(values, axis=0) > 0)
+    away /= np.where(varies, largest, 1.0)  # no overflow, no underflow
+    squares = away * away
+    second = np.average(squares, axis=0, weights=counts)
+    third = np.average(squares * away, axis=0, weights=counts)
+    skewed = third**2 > second**3
+    few = total * second**3 / np.where(skewed, third**2, 1.0)
+    return np.where(varies, np.where(skewed, few, total), 0.0)
 
 
 def half_width(x: Floats, confidence: float) -> Any:
@@ -293,3 +277,17 @@ def check_samples(samples: npt.ArrayLike, name: str, least: int) -> Floats:
 def check_confidence(confidence: float) -> None:
     if not isinstance(confidence, (float, np.floating)) or not 0 < confidence < 1:
         raise ValueError(f"confidence must be above 0 and below 1, got {shorten(confidence)}")
+
+
+def _quantile(x: Floats, q: float, confidence: float) -> Estimate:
+    """Of sorted samples."""
+    check_share(q)
+    nothing = np.full(x.shape[1:], np.inf)
+    low, high = binomial_ranks(len(x), float(q), confidence)
+    return Estimate(
+        x[quantile_rank(len(x), q) - 1],
+        -nothing if low is None else x[low - 1],
+        nothing if high is None else x[high - 1],
+        confidence,
+        len(x),
+    )

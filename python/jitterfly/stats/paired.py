@@ -9,117 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .. import special
 from ..fields import check_integer
 from .cross_moments import Gram, fieller, spread
-from .distributions import clopper_pearson, special, student_t
+from .distributions import clopper_pearson, student_t
 from .estimates import Estimate, Floats, check_confidence, check_samples, mean, standard_error
-
-
-@dataclass(frozen=True)
-class ConfidenceSet:
-    """The forms whose mean can not be told from the smallest one.
-
-    Attributes
-    ----------
-    best : int
-        Number of the form with the smallest mean; of equal ones the first.
-    members : tuple of int
-        Ascending; `best` is one of them.
-    confidence : float
-        At least this is the probability that the form of the smallest true mean is a member.
-    realizations : int
-    """
-
-    best: int
-    members: tuple[int, ...]
-    confidence: float
-    realizations: int
-
-
-def confidence_set(
-    gram: Gram, forms: Sequence[Sequence[int]], confidence: float = 0.95
-) -> ConfidenceSet:
-    """Of integer linear forms of a Gram's columns, those whose mean may be the smallest.
-
-    Each is compared with the best one by paired differences, one-sided, the error rate divided
-    by the number of comparisons (S. S. Gupta's subset selection, with Bonferroni's bound).
-
-    Parameters
-    ----------
-    gram : Gram
-    forms : sequence of sequences of int
-        The coefficients of each form, then its constant.
-    confidence : float
-        Between 0 and 1.
-    """
-    n = gram.count
-    totals = [gram.moments(form).x for form in forms]
-    best = totals.index(min(totals))
-    reach = comparison_t(len(forms), n, confidence)
-    members = []
-    for i, form in enumerate(forms):
-        found = gram.moments([a - b for a, b in zip(form, forms[best], strict=True)])
-        # The sum of the differences against `reach` standard errors of it.
-        width = math.sqrt(spread(n, found.x, found.xx) / (n - 1)) if n > 1 else math.inf
-        if found.x == 0 or found.x <= reach * width:
-            members.append(i)
-    return ConfidenceSet(best, tuple(members), confidence, n)
-
-
-def comparison_t(forms: int, count: int, confidence: float) -> float:
-    """How many standard errors tell a form from the best of `forms`."""
-    if count < 2:
-        return math.inf
-    return student_t(1 - 2 * (1 - confidence) / max(forms - 1, 1), count - 1)
-
-
-@dataclass(frozen=True)
-class SmallestT:
-    """The smallest T that is not distinguishable from the best one (see `smallest_t`)."""
-
-    T: int
-    mean: float
-    best_T: int
-    best_mean: float
-    confidence: float
-    realizations: int
-
-
-def smallest_t(samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1) -> SmallestT:
-    """The smallest T whose mean is not distinguishable from the smallest mean.
-
-    Completion can only fall with T, so the T of the smallest mean is decided by noise. Here T is
-    the smallest one that paired differences do not tell from the best: the smallest member of
-    its confidence set (`confidence_set`).
-
-    Parameters
-    ----------
-    samples : array, shape (realizations, number of T)
-        Column T holds completions with T redundant exchanges, of the same realizations.
-    confidence : float
-        Of all paired comparisons together, between 0 and 1.
-    first : int
-        The smallest T to consider. Matsumoto & Suda 2012 call the best of T >= 1 "the proposed
-        method"; 0 includes the butterfly itself.
-
-    Examples
-    --------
-    >>> smallest_t([[9.0, 4.0, 4.0], [9.0, 5.0, 5.0], [8.0, 6.0, 5.9]]).T
-    1
-    """
-    x = check_samples(samples, "samples", 2)
-    check_confidence(confidence)
-    if x.ndim != 2 or x.shape[1] < 2:
-        raise ValueError(f"samples must have shape (realizations, T + 1), T >= 1, got {x.shape}")
-    first = check_integer(first, "first", 0, x.shape[1] - 1)
-    means = x.mean(axis=0)
-    best = first + int(np.argmin(means[first:]))
-    reach = comparison_t(x.shape[1] - first, len(x), confidence)
-    for t in range(first, best + 1):
-        difference = x[:, t] - x[:, best]
-        if difference.mean() <= max(reach * float(standard_error(difference)), 0.0):
-            break
-    return SmallestT(t, float(means[t]), best, float(means[best]), confidence, len(x))
 
 
 def difference(
@@ -238,20 +132,111 @@ def recovery(
     return ratio(c - r, c - n, confidence)
 
 
-def _fieller_of_samples(
-    top: Floats, bottom: Floats, value: float, below: float, confidence: float
-) -> tuple[float, float]:
-    count = len(top)
-    residual = top - value * bottom
-    covariance = np.cov(top, bottom) / count
-    return fieller(
-        value,
-        below,
-        float(residual.var(ddof=1)) / count,
-        float(covariance[0, 1]),
-        float(covariance[1, 1]),
-        student_t(confidence, count - 1),
-    )
+@dataclass(frozen=True)
+class SmallestT:
+    """The smallest T that is not distinguishable from the best one (see `smallest_t`)."""
+
+    T: int
+    mean: float
+    best_T: int
+    best_mean: float
+    confidence: float
+    realizations: int
+
+
+def smallest_t(samples: npt.ArrayLike, confidence: float = 0.95, first: int = 1) -> SmallestT:
+    """The smallest T whose mean is not distinguishable from the smallest mean.
+
+    Completion can only fall with T, so the T of the smallest mean is decided by noise. Here T is
+    the smallest one that paired differences do not tell from the best: the smallest member of
+    its confidence set (`confidence_set`).
+
+    Parameters
+    ----------
+    samples : array, shape (realizations, number of T)
+        Column T holds completions with T redundant exchanges, of the same realizations.
+    confidence : float
+        Of all paired comparisons together, between 0 and 1.
+    first : int
+        The smallest T to consider. Matsumoto & Suda 2012 call the best of T >= 1 "the proposed
+        method"; 0 includes the butterfly itself.
+
+    Examples
+    --------
+    >>> smallest_t([[9.0, 4.0, 4.0], [9.0, 5.0, 5.0], [8.0, 6.0, 5.9]]).T
+    1
+    """
+    x = check_samples(samples, "samples", 2)
+    check_confidence(confidence)
+    if x.ndim != 2 or x.shape[1] < 2:
+        raise ValueError(f"samples must have shape (realizations, T + 1), T >= 1, got {x.shape}")
+    first = check_integer(first, "first", 0, x.shape[1] - 1)
+    means = x.mean(axis=0)
+    best = first + int(np.argmin(means[first:]))
+    reach = comparison_t(x.shape[1] - first, len(x), confidence)
+    for t in range(first, best + 1):
+        difference = x[:, t] - x[:, best]
+        if difference.mean() <= max(reach * float(standard_error(difference)), 0.0):
+            break
+    return SmallestT(t, float(means[t]), best, float(means[best]), confidence, len(x))
+
+
+@dataclass(frozen=True)
+class ConfidenceSet:
+    """The forms whose mean can not be told from the smallest one.
+
+    Attributes
+    ----------
+    best : int
+        Number of the form with the smallest mean; of equal ones the first.
+    members : tuple of int
+        Ascending; `best` is one of them.
+    confidence : float
+        At least this is the probability that the form of the smallest true mean is a member.
+    realizations : int
+    """
+
+    best: int
+    members: tuple[int, ...]
+    confidence: float
+    realizations: int
+
+
+def confidence_set(
+    gram: Gram, forms: Sequence[Sequence[int]], confidence: float = 0.95
+) -> ConfidenceSet:
+    """Of integer linear forms of a Gram's columns, those whose mean may be the smallest.
+
+    Each is compared with the best one by paired differences, one-sided, the error rate divided
+    by the number of comparisons (S. S. Gupta's subset selection, with Bonferroni's bound).
+
+    Parameters
+    ----------
+    gram : Gram
+    forms : sequence of sequences of int
+        The coefficients of each form, then its constant.
+    confidence : float
+        Between 0 and 1.
+    """
+    n = gram.count
+    totals = [gram.moments(form).x for form in forms]
+    best = totals.index(min(totals))
+    reach = comparison_t(len(forms), n, confidence)
+    members = []
+    for i, form in enumerate(forms):
+        found = gram.moments([a - b for a, b in zip(form, forms[best], strict=True)])
+        # The sum of the differences against `reach` standard errors of it.
+        width = math.sqrt(spread(n, found.x, found.xx) / (n - 1)) if n > 1 else math.inf
+        if found.x == 0 or found.x <= reach * width:
+            members.append(i)
+    return ConfidenceSet(best, tuple(members), confidence, n)
+
+
+def comparison_t(forms: int, count: int, confidence: float) -> float:
+    """How many standard errors tell a form from the best of `forms`."""
+    if count < 2:
+        return math.inf
+    return student_t(1 - 2 * (1 - confidence) / max(forms - 1, 1), count - 1)
 
 
 def win_probability(wins: int, ties: int, losses: int, confidence: float = 0.95) -> Estimate:
@@ -284,7 +269,7 @@ def win_probability(wins: int, ties: int, losses: int, confidence: float = 0.95)
     decided, count = wins + losses, wins + ties + losses
     if not count:
         return Estimate(math.nan, -math.inf, math.inf, confidence, 0)
-    reach = -float(special().ndtri((1 - confidence) / 2))
+    reach = -float(special.ndtri((1 - confidence) / 2))
     ends = [(1 + p) / 2 for p in _score_interval(wins, losses, count, reach)]
     part = decided / count
     ends += [0.5 + part * (p - 0.5) for p in clopper_pearson(wins, decided, confidence)]
@@ -293,6 +278,22 @@ def win_probability(wins: int, ties: int, losses: int, confidence: float = 0.95)
         ends += [0.5 + side * p for p in clopper_pearson(decided, count, confidence)]
     value = 0.5 + (wins - losses) / (2 * count)
     return Estimate(value, min(ends), max(ends), confidence, count)
+
+
+def _fieller_of_samples(
+    top: Floats, bottom: Floats, value: float, below: float, confidence: float
+) -> tuple[float, float]:
+    count = len(top)
+    residual = top - value * bottom
+    covariance = np.cov(top, bottom) / count
+    return fieller(
+        value,
+        below,
+        float(residual.var(ddof=1)) / count,
+        float(covariance[0, 1]),
+        float(covariance[1, 1]),
+        student_t(confidence, count - 1),
+    )
 
 
 def _score_interval(wins: int, losses: int, count: int, reach: float) -> tuple[float, float]:

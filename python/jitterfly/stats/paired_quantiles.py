@@ -18,7 +18,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .distributions import binomial_ranks, quantile_rank, special
+from .. import special
+from .distributions import binomial_ranks, quantile_rank
 
 Floats = npt.NDArray[np.float64]
 
@@ -135,7 +136,7 @@ class _Against:
         hits, misses = counts[0] - counts[2], counts[1] - counts[2]
         if (hits <= misses).any():
             return False
-        chances = special().betainc(hits, misses + 1, 0.5)  # P(B >= hits), B of hits + misses
+        chances = special.betainc(hits, misses + 1, 0.5)  # P(B >= hits), B of hits + misses
         return bool((chances <= self.error).all())
 
 

@@ -7,7 +7,7 @@ of confidence ``1 - alpha * SHARES[k]``, the one at the limit of the budget has 
 The shares sum to at most 1, so that the interval that is reported misses with a probability of
 about alpha at most: by the union bound over the deciding looks, and "about" since the size of a
 look goes by the widths that were seen before it. A larger budget or a finer target is a plan of
-its own. Decisions depend on the samples alone: who resumes finds the same ones.
+its own. Decisions depend on the samples alone: a run that is resumed finds the same.
 """
 
 from __future__ import annotations

@@ -100,6 +100,56 @@ def loggp_completion(network: LogGOPS, ranks: int, message_bytes: int = 1) -> fl
     return float((rounds - 1) * max(one, exact(network.g) + stream) + one)
 
 
+def collective_completion(case: Case) -> float:
+    """When the last rank has the result of the first collective without noise, in seconds.
+
+    With A(b) = CPU of send and receive, way and combining of a message of b bytes, d(b) how long it
+    occupies a link (LogGP: ``g + (b - 1) G``, Hockney: ``beta b``), N ranks, P = 2^K the largest
+    power of two of them, k = log2(N) rounded up, ``after`` any:
+
+    - Recursive doubling: ``A + (K - 1) max(A, d)``; with N > P, if ``d <= A``, the larger of
+      ``(K + 1) A`` and of the last rank that answers one beyond P, plus a message without
+      combining (`folded`). `Butterfly`: with d = 0.
+    - Dissemination: ``A + (k - 1) max(A, d)``. Ring: as many messages of a block as it has, of
+      which the last takes A and all before max(A, d).
+    - Rabenseifner, Bruck, recursive doubling allgather, recursive halving: the sum of A(b) over the
+      rounds, if no rank waits for a link: d(b) of a round is at most A(b), and at most its send and
+      way and the receive of the round before. With N > P as recursive doubling.
+    - Binomial broadcast, with D = max(send, d): ``A + (K - 1) max(A, D)`` for N = P, ``A + D + (k -
+      2) max(A, D)`` else. Reduce: ``A + (K - 1) max(A, d)`` for N = P; else by the size of the last
+      subtree. Reduce and broadcast in a row: their sum, if d is at most A of the one and send and
+      way of the other.
+    - Scatter and allgather: when the last rank of the scatter may send, and N - 1 messages of a
+      block, if ``d <= A`` for a block.
+
+    Parameters
+    ----------
+    case : Case
+        Its noise is ignored; `work` comes before the collective.
+
+    Raises
+    ------
+    ValueError
+        Ranks wait for links where the closed form needs that they do not, or `Butterfly` sends
+        copies (``within``). `Result.noise_free` has the value.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> network = jf.Hockney(alpha="1us", beta="1ns")
+    >>> for algorithm in jf.RabenseifnerAllreduce(), jf.RingAllreduce():
+    ...     case = jf.Case(4, algorithm=algorithm, network=network, message_bytes=4000)
+    ...     print(collective_completion(case))
+    1e-05
+    1.2e-05
+    """
+    form = _FORMS.get(check_case(case).algorithm.kind)
+    if form is None:
+        raise ValueError(f"algorithm: there is no closed form for {type(case.algorithm).__name__}")
+    ticks = 0 if case.ranks == 1 else form(case)
+    return float(from_ticks(to_ticks(case.work) + ticks))
+
+
 class Waits(ValueError):
     """There is no closed form: ranks wait for links that are taken."""
 
@@ -234,56 +284,6 @@ def _scatter_allgather(case: Case) -> int:
     if one.gap > one.time:
         raise Waits
     return scatter(case.ranks) + (case.ranks - 1) * one.time
-
-
-def collective_completion(case: Case) -> float:
-    """When the last rank has the result of the first collective without noise, in seconds.
-
-    With A(b) = CPU of send and receive, way and combining of a message of b bytes, d(b) how long it
-    occupies a link (LogGP: ``g + (b - 1) G``, Hockney: ``beta b``), N ranks, P = 2^K the largest
-    power of two of them, k = log2(N) rounded up, ``after`` any:
-
-    - Recursive doubling: ``A + (K - 1) max(A, d)``; with N > P, if ``d <= A``, the larger of
-      ``(K + 1) A`` and of the last rank that answers one beyond P, plus a message without
-      combining (`folded`). `Butterfly`: with d = 0.
-    - Dissemination: ``A + (k - 1) max(A, d)``. Ring: as many messages of a block as it has, of
-      which the last takes A and all before max(A, d).
-    - Rabenseifner, Bruck, recursive doubling allgather, recursive halving: the sum of A(b) over the
-      rounds, if no rank waits for a link: d(b) of a round is at most A(b), and at most its send and
-      way and the receive of the round before. With N > P as recursive doubling.
-    - Binomial broadcast, with D = max(send, d): ``A + (K - 1) max(A, D)`` for N = P, ``A + D + (k -
-      2) max(A, D)`` else. Reduce: ``A + (K - 1) max(A, d)`` for N = P; else by the size of the last
-      subtree. Reduce and broadcast in a row: their sum, if d is at most A of the one and send and
-      way of the other.
-    - Scatter and allgather: when the last rank of the scatter may send, and N - 1 messages of a
-      block, if ``d <= A`` for a block.
-
-    Parameters
-    ----------
-    case : Case
-        Its noise is ignored; `work` comes before the collective.
-
-    Raises
-    ------
-    ValueError
-        Ranks wait for links where the closed form needs that they do not, or `Butterfly` sends
-        copies (``within``). `Result.noise_free` has the value.
-
-    Examples
-    --------
-    >>> import jitterfly as jf
-    >>> network = jf.Hockney(alpha="1us", beta="1ns")
-    >>> for algorithm in jf.RabenseifnerAllreduce(), jf.RingAllreduce():
-    ...     case = jf.Case(4, algorithm=algorithm, network=network, message_bytes=4000)
-    ...     print(collective_completion(case))
-    1e-05
-    1.2e-05
-    """
-    form = _FORMS.get(check_case(case).algorithm.kind)
-    if form is None:
-        raise ValueError(f"algorithm: there is no closed form for {type(case.algorithm).__name__}")
-    ticks = 0 if case.ranks == 1 else form(case)
-    return float(from_ticks(to_ticks(case.work) + ticks))
 
 
 def _doubling(case: Case, combine: bool = True, occupies: bool = True) -> int:

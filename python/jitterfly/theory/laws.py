@@ -22,13 +22,6 @@ _HALF = -np.log(2.0)
 _TINY = -600.0  # logarithms below: 1 - exp(x) is 1
 
 
-def _complement(log: Floats) -> Floats:
-    """log(1 - exp(x)) for x <= 0."""
-    with np.errstate(divide="ignore"):
-        near = np.log(-np.expm1(np.maximum(log, -1.0)))
-        return np.where(log > -1.0, near, np.log1p(-np.exp(log)))
-
-
 @dataclass(frozen=True)
 class Lattice:
     """A time of few values: `values` rising, in ticks; log P(T <= value) and log P(T > value)."""
@@ -150,15 +143,6 @@ class Lattice:
         return exact, exact
 
 
-def _settled_lattice(values: Ticks, cdf: Floats, survival: Floats) -> Lattice:
-    """The larger of the two is made from the smaller one, which is the accurate one."""
-    cdf, survival = np.minimum(cdf, 0.0), np.minimum(survival, 0.0)
-    upper = survival < _HALF
-    cdf = np.where(upper, _complement(survival), cdf)
-    survival = np.where(upper, survival, _complement(cdf))
-    return Lattice(values, cdf, survival)
-
-
 @dataclass(frozen=True)
 class Bracket:
     """A time T with V <= T <= W for two times on the nodes of a mesh.
@@ -265,6 +249,22 @@ class Bracket:
         gaps = np.diff(self.mesh.nodes).astype(float)
         beyond = max(self.mesh.most - int(self.mesh.nodes[-1]), 0) * self.high[-1]
         return float(gaps @ self.low[:-1]), float(gaps @ self.high[:-1] + beyond)
+
+
+def _complement(log: Floats) -> Floats:
+    """log(1 - exp(x)) for x <= 0."""
+    with np.errstate(divide="ignore"):
+        near = np.log(-np.expm1(np.maximum(log, -1.0)))
+        return np.where(log > -1.0, near, np.log1p(-np.exp(log)))
+
+
+def _settled_lattice(values: Ticks, cdf: Floats, survival: Floats) -> Lattice:
+    """The larger of the two is made from the smaller one, which is the accurate one."""
+    cdf, survival = np.minimum(cdf, 0.0), np.minimum(survival, 0.0)
+    upper = survival < _HALF
+    cdf = np.where(upper, _complement(survival), cdf)
+    survival = np.where(upper, survival, _complement(cdf))
+    return Lattice(values, cdf, survival)
 
 
 def _survival_of_sum(mesh: Mesh, a: Floats, b: Floats, *, up: bool) -> Floats:

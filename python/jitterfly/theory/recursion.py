@@ -122,7 +122,7 @@ def not_after(tree: InputTree) -> Law:
 def _crossings(tree: InputTree) -> Floats:
     """A bound of P(last > t) at the ends of the tree: the mean number of crossings.
 
-    Whoever is later than t at the end was, or has its data from one that was, later than
+    A rank that is later than t at the end was, or has its data from one that was, later than
     t - (K - l) transits at level l. So somewhere on the way a single delay crosses this line,
     from below to above: P(last > t) <= N sum over l of P(before <= line < after). On a mesh all
     of this is said of times that are rounded up, which no time is later than.
