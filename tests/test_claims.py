@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from small_study import OBSERVABLES
 
-from jitterfly.analysis.results import Results
 from jitterfly.claims import CLAIMS, VERDICTS, Finding, cells, pairs, verdict
 from jitterfly.claims.finding import above, below, between, every
 from jitterfly.claims.hsl09 import HSL09
 from jitterfly.claims.report import check_claims, judge, report
+from jitterfly.results.results import Results
 from jitterfly.stats import Estimate
 from jitterfly.store import Store
 from jitterfly.studies.toml import parse_study

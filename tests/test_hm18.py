@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from jitterfly.analysis.figures import check_figure
-from jitterfly.analysis.results import Results
 from jitterfly.claims.hm18 import TABLE
 from jitterfly.claims.report import judge, report
 from jitterfly.cli import main
 from jitterfly.inference import read_curves
 from jitterfly.plots import draw
+from jitterfly.results.figures import check_figure
+from jitterfly.results.results import Results
 from jitterfly.studies.toml import load_study, parse_study
 from jitterfly.sweep import run
 

@@ -11,7 +11,7 @@ import pytest
 from small_store import STUDY, content, put, study
 
 from jitterfly import cli, progress
-from jitterfly.analysis.status import status
+from jitterfly.results.status import status
 from jitterfly.store import progress as standings
 from jitterfly.store.cache import fingerprint_of, read_kept, valid
 from jitterfly.store.directory import UNKNOWN, holder, locked

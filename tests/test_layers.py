@@ -17,7 +17,7 @@ ROOT = Path(jitterfly.__file__).parent
 ORDER = """
 fields units launchers files memory progress special steps syntax engine info stats notebook
 measured network algorithms congestion noise timeline cycle case exposure program noise_free
-simulate goal slowdown theory observables inference studies advice store sweep analysis claims
+simulate goal slowdown theory observables inference studies advice store sweep results claims
 plots report trace bench cli __main__
 """
 LAYERS = ORDER.split()

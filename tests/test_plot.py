@@ -8,18 +8,18 @@ import pytest
 from small_study import OBSERVABLES
 
 import jitterfly as jf
-from jitterfly.analysis import figures, measures, report
-from jitterfly.analysis.along import Along
-from jitterfly.analysis.curves import curves
-from jitterfly.analysis.maps import grids
-from jitterfly.analysis.needed import needed
-from jitterfly.analysis.results import Results
-from jitterfly.analysis.show import plus_minus, short
-from jitterfly.analysis.tails import steps, tail
-from jitterfly.analysis.thirty import thirty
+from jitterfly.claims.finding import of_independent
+from jitterfly.claims.pairs import needed
 from jitterfly.cli import main
 from jitterfly.plots import distribution, draw, maps, ticks
+from jitterfly.plots.curves import curves
 from jitterfly.plots.curves import draw as draw_curves
+from jitterfly.plots.distribution import steps, tail
+from jitterfly.results import figures, main_numbers, tables
+from jitterfly.results.figures import grids, thirty
+from jitterfly.results.number_text import plus_minus, short
+from jitterfly.results.results import Results
+from jitterfly.results.study_axes import Along
 from jitterfly.store import Store
 from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
@@ -116,7 +116,7 @@ def test_slowdown(tmp_path):
     assert gain.low < gain.value < gain.high
     assert 1 <= facts["optimal_T"].mean.value <= best
     assert facts["slowdown"].few.value == pytest.approx(samples[:30, 0].mean())
-    assert "2^8" in report.table(results)
+    assert "2^8" in tables.table(results)
 
 
 def test_what_is_enough_is_within_five_per_cent(tmp_path):
@@ -142,7 +142,7 @@ def test_overhead_and_cycles(tmp_path, text):
     assert float(spot.last("recovery").mean.value) == pytest.approx(recovered)
     assert spot.last("recovery").bound is None  # several cycles
     assert spot.last("recovery").quantiles is None
-    lines = report.table(results).splitlines()
+    lines = tables.table(results).splitlines()
     assert any("cycle 4" in line for line in lines) == (text == CYCLES)
 
 
@@ -165,7 +165,7 @@ def test_maps(tmp_path):
     assert grid.values["gain"][0, 0] < grid.values["gain"][2, 5]
     assert grid.unmet["gain"].any() == any(spot.unmet for spot in results.spots)
     assert not grid.unmet["slowdown"].any()
-    table = report.table(results)
+    table = tables.table(results)
     assert "D / P" in table
     assert "cells met the target" in table
 
@@ -179,7 +179,7 @@ def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):
     picture(results, tmp_path / "b.png", kind="curves")
     (grid,) = grids(results, "ranks", "duration", results.names)
     assert np.isnan(grid.values["gain"]).sum() == 7
-    assert "UNFINISHED: 11 of 18 cells done" in report.table(results)
+    assert "UNFINISHED: 11 of 18 cells done" in tables.table(results)
 
 
 def test_nothing_to_draw(tmp_path):
@@ -189,7 +189,7 @@ def test_nothing_to_draw(tmp_path):
     results = Results(Store.open(tmp_path / "out"))
     with pytest.raises(ValueError, match="no cell has any data yet"):
         draw.draw(results, tmp_path / "a.png")
-    assert "UNFINISHED" in report.table(results)
+    assert "UNFINISHED" in tables.table(results)
 
 
 @pytest.mark.parametrize("kind", ["curves", "distribution", "tail", "maps"])
@@ -201,7 +201,7 @@ def test_beyond_the_raw_budget(tmp_path, kind):
     assert spot.place.raw_limit < spot.realizations == 60
     assert not spot.facts["gain"].exact
     picture(results, tmp_path / "a.png", kind=kind)
-    assert report.tables(results)
+    assert tables.tables(results)
 
 
 @pytest.mark.parametrize("realizations", [1, 2])
@@ -219,7 +219,7 @@ def test_few_realizations_still_draw(tmp_path, realizations, text, kinds):
     assert {spot.realizations for spot in results.spots} == {realizations}
     for kind in kinds:
         picture(results, tmp_path / f"{kind}.png", kind=kind)
-    report.table(results)
+    tables.table(results)
 
 
 ANY = {
@@ -269,7 +269,7 @@ def test_studies_of_any_kind_are_drawn(tmp_path, name):
     results = make(text, tmp_path / name)
     for kind in ("curves",) if name == "many" else (None, "distribution", "tail"):
         picture(results, tmp_path / f"{name}_{kind}.png", kind=kind)
-    assert report.tables(results)
+    assert tables.tables(results)
     note = curves(results, results.names, 2).note
     assert bool(note) == (name in ("many", "each"))
     if name == "many":
@@ -351,7 +351,7 @@ def test_a_large_study_has_a_picture_and_a_table_that_can_be_read(tmp_path):
     assert not any(axes.texts for axes in figure.axes)  # cells are too small for numbers
     for axes in figure.axes[:4]:
         assert len(axes.get_yticks()) <= 40
-    lines = report.table(results).splitlines()
+    lines = tables.table(results).splitlines()
     assert len(lines) < 200
     assert sum("... 110 more rows: summary.csv has all" in line for line in lines) == 4
 
@@ -420,14 +420,14 @@ def test_optimal_T_has_whole_numbers_and_its_bars_a_name(tmp_path):
 
 def test_measures():
     samples = np.arange(1.0, 101.0)
-    few = measures.few_run_mean(samples)
+    few = main_numbers.few_run_mean(samples)
     assert few.value == samples[:30].mean()
     # The standard error of a 30-run mean is 28.9 / sqrt(30) = 5.3.
     assert few.low == pytest.approx(50.5 - 1.645 * 5.27, abs=1)
     assert few.high == pytest.approx(50.5 + 1.645 * 5.27, abs=1)
-    assert np.isnan(measures.few_run_mean(samples[:29]).low)
+    assert np.isnan(main_numbers.few_run_mean(samples[:29]).low)
     a, b = (jf.stats.Estimate(v, v - 1, v + 1, 0.95, 9) for v in (20.0, 10.0))
-    found = measures.of_independent(a, b)
+    found = of_independent(a, b)
     assert found.value == 2
     assert found.high - found.value == pytest.approx(2 * np.hypot(0.05, 0.1))
 

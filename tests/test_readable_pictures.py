@@ -16,7 +16,6 @@ from small_study import STUDY
 from test_noise_show import histogram, trace
 from test_plot import MS12
 
-from jitterfly.analysis.results import Results
 from jitterfly.congestion.study import run_settings, settings
 from jitterfly.measured import load
 from jitterfly.measured.data import Measured
@@ -24,6 +23,7 @@ from jitterfly.measured.describe import describe
 from jitterfly.plots import draw
 from jitterfly.plots.noise import figure_of
 from jitterfly.report.hsl09 import figures
+from jitterfly.results.results import Results
 from jitterfly.store import Store
 from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run

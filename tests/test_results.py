@@ -9,12 +9,12 @@ import pytest
 from small_study import STUDY
 
 from jitterfly import stats
-from jitterfly.analysis.compare import Side, compare
-from jitterfly.analysis.report import notes, tables
-from jitterfly.analysis.results import Results
-from jitterfly.analysis.show import telling
 from jitterfly.cli import main
 from jitterfly.observables import Overhead
+from jitterfly.results.compare import Side, compare
+from jitterfly.results.number_text import telling
+from jitterfly.results.results import Results
+from jitterfly.results.tables import notes, tables
 from jitterfly.store import Store
 from jitterfly.store.numbers import rows
 from jitterfly.studies import parse_study

@@ -486,7 +486,7 @@ def test_data_flows_one_way():
     """Each package may import only what is left of it."""
     order = [
         "stats", "congestion", "measured", "noise", "theory", "observables", "studies", "store",
-        "sweep", "analysis", "claims", "inference", "advice", "plots", "report",
+        "sweep", "results", "claims", "inference", "advice", "plots", "report",
     ]  # fmt: skip
     allowed = {name: {*order[:i]} for i, name in enumerate(order)}
     allowed["trace"] = {"noise", "plots"}

@@ -349,7 +349,7 @@ def test_targets_in_a_locale_without_unicode(tmp_path, sign):
 
 
 def test_a_width_is_said_once(tmp_path):
-    from jitterfly.analysis.status import status
+    from jitterfly.results.status import status
 
     run(sweep_cases.study(), tmp_path / "out", realizations=200, stream=io.StringIO())
     told = status(Store.open(tmp_path / "out"))

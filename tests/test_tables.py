@@ -8,11 +8,11 @@ import shutil
 
 import pytest
 
-from jitterfly.analysis import report
-from jitterfly.analysis.columns import MOST_OF_ALL, MOST_ROWS, aligned, fitting
-from jitterfly.analysis.results import Results
-from jitterfly.analysis.status import status
 from jitterfly.cli import main, terminal
+from jitterfly.results import tables
+from jitterfly.results.results import Results
+from jitterfly.results.status import status
+from jitterfly.results.text_table import MOST_OF_ALL, MOST_ROWS, aligned, fitting
 from jitterfly.store import Store
 from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
@@ -50,7 +50,7 @@ def wide(tmp_path_factory):
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_lines_are_no_longer_than_the_terminal(wide, width):
-    text = report.table(wide, width)
+    text = tables.table(wide, width)
     assert max(map(len, text.splitlines())) <= width
     left = re.search(r"\.\.\. (\d+) of 52 columns have no room", text)
     shown = len(re.findall(r"-+", next(li for li in text.splitlines() if li.startswith("--"))))
@@ -59,13 +59,13 @@ def test_lines_are_no_longer_than_the_terminal(wide, width):
 
 
 def test_a_target_is_the_last_to_go(wide):
-    told = " ".join(report.table(wide, 60).split())
+    told = " ".join(tables.table(wide, 60).split())
     assert "p90 of completion" in told
     assert told.index("p90 of completion") < told.index("columns have no room")
 
 
 def test_a_large_table_says_how_many_rows_there_are_more(wide):
-    text = report.table(wide, 120)
+    text = tables.table(wide, 120)
     assert f"... {45 - MOST_ROWS} more rows: summary.csv has all" in text
     assert len(text) < 10_000
 
@@ -87,13 +87,13 @@ def test_many_tables_are_shown_up_to_so_many_rows(tmp_path):
     axes = "".join(f'[axes.a.points.p{i}]\n"network.g" = "{i}ns"\n' for i in range(1, 60))
     run(parse_study(small.replace("[axes.ranks]", axes + "[axes.ranks]")), tmp_path / "out")
     results = Results(Store.open(tmp_path / "out"))
-    text = report.table(results, 120)
-    assert len(list(report.tables(results))) == 59
+    text = tables.table(results, 120)
+    assert len(list(tables.tables(results))) == 59
     shown = text.count("p") and len(re.findall(r"^p\d+", text, re.MULTILINE))
     assert f"... {59 - shown} more tables: summary.csv has all" in text
     # The others are not made, which takes long.
     asked = Results(Store.open(tmp_path / "out"))
-    report.table(asked, 120)
+    tables.table(asked, 120)
     assert sum("facts" in vars(spot) for spot in asked.spots) < len(asked.spots)
     assert len(text.splitlines()) < MOST_OF_ALL + 100
 

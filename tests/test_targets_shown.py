@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from test_plot import CS14, CYCLES, MAPS, MS12
 
-from jitterfly.analysis import report
-from jitterfly.analysis.results import Results
-from jitterfly.analysis.show import value_between
-from jitterfly.analysis.status import status
 from jitterfly.cli import main
+from jitterfly.results import tables
+from jitterfly.results.number_text import value_between
+from jitterfly.results.results import Results
+from jitterfly.results.status import status
 from jitterfly.store import Store, export
 from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
@@ -49,7 +49,7 @@ def results(tmp_path_factory):
 
 
 def test_a_target_is_a_column_of_the_table_with_its_interval(results):
-    (one, _) = report.tables(results)
+    (one, _) = tables.tables(results)
     heads = [" ".join(head.split()) for head in one.header]
     for row, spot in zip(one.rows, results.panels()[0].spots, strict=True):
         found = spot.estimate("slowdown", "p99")
@@ -58,7 +58,7 @@ def test_a_target_is_a_column_of_the_table_with_its_interval(results):
         found = spot.estimate("slowdown", "mean", 0.99)
         told = value_between(float(found.value), float(found.low), float(found.high))
         assert row[heads.index("mean of slowdown at 99 % [99 %]")] == told
-    printed = report.table(results)
+    printed = tables.table(results)
     assert "Other statistics that are targets have theirs in brackets" in printed
     for word in ("p99 of slowdown", "p90 of gain"):
         assert word in " ".join(printed.split())
@@ -137,15 +137,15 @@ def test_the_other_pictures_draw_it(tmp_path, text, kind, target):
     title, _, rest = text.partition("realizations")
     found = make(f'{title}targets = ["{target} ± 5 %"]\nrealizations{rest}', tmp_path / "out")
     assert target in texts(drawn(found, kind))
-    assert target.partition(",")[0] in " ".join(report.table(found).split())
+    assert target.partition(",")[0] in " ".join(tables.table(found).split())
 
 
 def test_a_map_of_a_target_prints_its_intervals_and_marks(tmp_path):
     text = MAPS.replace('"mean of gain ± 30 %"', '"p99 of slowdown ± 5 %"')
     found = make(text, tmp_path / "out")
-    (one,) = (t for t in report.tables(found) if t.title.startswith("p99 of slowdown"))
+    (one,) = (t for t in tables.tables(found) if t.title.startswith("p99 of slowdown"))
     assert all("±" in cell for row in one.rows for cell in row[1:])
-    (other,) = (t for t in report.tables(found) if t.title == "slowdown")
+    (other,) = (t for t in tables.tables(found) if t.title == "slowdown")
     assert not any("*" in cell for row in other.rows for cell in row)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..analysis.along import axis_title, number_axes
-from ..analysis.results import Results, Spot
-from ..analysis.show import interval, show_ranks
+from ..results.number_text import interval, show_ranks
+from ..results.results import Results, Spot
+from ..results.study_axes import axis_title, number_axes
 from ..stats import Estimate
 
 Region = Callable[[int, float], bool]  # by ranks and ratio

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analysis import measures
-from ..analysis.figures import named
-from ..analysis.results import CONVENTIONAL, REDUNDANT
-from ..analysis.show import interval, show, show_ranks
+from ..results.figures import named
+from ..results.number_text import interval, show, show_ranks
+from ..results.results import CONVENTIONAL, REDUNDANT
 from ..stats import Estimate
 from ..units import show_seconds
 from . import straight
-from .finding import Finding, above, below, between, every
+from .finding import Finding, above, below, between, every, of_independent
 
 if TYPE_CHECKING:
-    from ..analysis.results import Panel, Results, Spot
+    from ..results.results import Panel, Results, Spot
 
 _LARGEST = 2**23  # ranks: the right end of CS14's Fig. 8, and its Fig. 9
 _STRONG = 10.0  # "grows strongly": at least this factor over the ranks shown
@@ -49,7 +48,7 @@ def _growth(panel: Panel, overhead: str) -> Finding:
     if len(seen) < 2:
         return Finding(panel.label, None, "overhead above 0 at fewer than two numbers of ranks")
     (first, start), (last, end) = seen[0], known[-1]
-    growth = measures.of_independent(end, start)
+    growth = of_independent(end, start)
     return Finding(
         panel.label,
         above(growth, _STRONG),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from ..stats import Estimate
 
 REPRODUCED, DIFFERS, CANNOT_TELL = VERDICTS = ("reproduced", "differs", "cannot tell")
@@ -53,3 +55,19 @@ def between(found: Estimate, low: float, high: float) -> bool | None:
     if found.low >= low and found.high <= high:
         return True
     return False if found.high < low or found.low > high else None
+
+
+def of_independent(top: Estimate, bottom: Estimate) -> Estimate:
+    """Ratio of two estimates from different cells, their errors added as if independent.
+
+    Cells that share their noise (common random numbers) tend to err alike, which makes the true
+    interval of a ratio narrower. Infinite where one of them can not be told from 0.
+    """
+    count = min(top.realizations, bottom.realizations)
+    if any(e.low <= 0 <= e.high for e in (top, bottom)):
+        value = float(top.value) / float(bottom.value) if bottom.value else np.nan
+        return Estimate(value, -np.inf, np.inf, top.confidence, count)
+    value = float(top.value) / float(bottom.value)
+    parts = [float(e.high - e.low) / 2 / float(e.value) for e in (top, bottom)]
+    half = abs(value) * float(np.hypot(*parts))
+    return Estimate(value, value - half, value + half, top.confidence, count)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..analysis.figures import named
-from ..analysis.show import interval, show_ranks
+from ..results.figures import named
+from ..results.number_text import interval, show_ranks
 from ..stats import Estimate
 from ..units import show_seconds
 from .finding import Finding, above
 from .hm18_model import probability, root, step_and_delay
 
 if TYPE_CHECKING:
-    from ..analysis.results import Results, Spot
+    from ..results.results import Results, Spot
 
 # "A small p costs much": HM18 gives a number for neither. Chosen before the first look at results:
 _SMALL = 1e-3  # "small" is at most this

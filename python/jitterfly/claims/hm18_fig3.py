@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analysis.figures import named
+from ..results.figures import named
 from ..stats import Estimate
 from ..units import show_seconds
 from .finding import Finding, between
 from .hm18_model import probability, root, step_and_delay
 
 if TYPE_CHECKING:
-    from ..analysis.results import Results, Spot
+    from ..results.results import Results, Spot
 
 _CLOCK = 1.4e9
 _NODES = 24

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..analysis.results import Spot
+    from ..results.results import Spot
 
 
 def probability(spot: Spot) -> float:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from ..analysis import measures
-from ..analysis.figures import named
-from ..analysis.show import interval, show_ranks
+from ..results.figures import named
+from ..results.number_text import interval, show_ranks
 from .cells import Block, blocks, largest, smallest
-from .finding import Finding, above, between, every
+from .finding import Finding, above, between, every, of_independent
 
 if TYPE_CHECKING:
-    from ..analysis.results import Results
+    from ..results.results import Results
 
 _LOW, _HIGH = 2**7, 2**14
 _FAR = 2.0  # "far better": MS12 gives no number; we take at least twice as fast
@@ -79,7 +78,7 @@ def _rise(results: Results, block: Block, part: str) -> Finding:
     end = spots[-1]
     means = [spot.facts[redundant].mean for spot in (start, end)]
     plain = [float(spot.facts[conventional].mean.value) for spot in (start, end)]
-    rise = measures.of_independent(means[1], means[0])
+    rise = of_independent(means[1], means[0])
     return Finding(
         block.where,
         above(rise, _STEEP),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analysis import measures
-from ..analysis.figures import named
-from ..analysis.show import interval, show_ranks
+from ..results.figures import named
+from ..results.number_text import interval, show_ranks
 from ..stats import Estimate
-from .finding import Finding, between
+from .finding import Finding, between, of_independent
 
 if TYPE_CHECKING:
-    from ..analysis.results import Results
+    from ..results.results import Results
 
 _ABOUT = 2.0  # "about 10 times": within this factor of 10
 
@@ -27,7 +26,7 @@ def alpha(results: Results) -> list[Finding]:
         if len(by_alpha) < 2 or not both:
             found.append(Finding(label, None, "no cells at two values of alpha"))
             continue
-        growth = measures.of_independent(after[both[-1]], before[both[-1]])
+        growth = of_independent(after[both[-1]], before[both[-1]])
         limits = f"{10 / _ABOUT:g} to {10 * _ABOUT:g} count as about 10"
         holds = between(growth, 10 / _ABOUT, 10 * _ABOUT)
         text = f'"grows about 10 times" ({limits}): {_told(before, after, both)}'
@@ -49,7 +48,7 @@ def _means(results: Results) -> dict[str, dict[float, Means]]:
 
 
 def _told(before: Means, after: Means, both: list[int]) -> str:
-    growth = {ranks: measures.of_independent(after[ranks], before[ranks]) for ranks in both}
+    growth = {ranks: of_independent(after[ranks], before[ranks]) for ranks in both}
     low, high = (pick(both, key=lambda n: float(growth[n].value)) for pick in (min, max))
     top = both[-1]
     return (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from ..analysis.figures import named
+from ..results.figures import named
 from . import pairs
 from .cells import Block, Region, blocks, largest, smallest
 from .finding import Finding, above, below, between, every
 
 if TYPE_CHECKING:
-    from ..analysis.results import Results
+    from ..results.results import Results
 
 # MS12 gives no numbers for these words. A time is "small" up to, "large" from twice another one.
 TWICE = 2.0

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..analysis.results import Results
 from ..congestion.study import FigurePoint
 from ..fields import check_choice
+from ..results.results import Results
 from ..studies import Study
 from . import CLAIMS, Claim, Finding, verdict
 from .hsl09 import HSL09

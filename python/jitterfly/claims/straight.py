@@ -15,7 +15,7 @@ from ..stats import Estimate
 from ..units import TICKS_PER_SECOND
 
 if TYPE_CHECKING:
-    from ..analysis.results import Spot
+    from ..results.results import Spot
 
 _WEIGHT = 1000  # weights become integers by this
 

@@ -59,8 +59,8 @@ def add_parsers(commands: Any) -> None:
 
 
 def _status(chosen: argparse.Namespace) -> None:
-    from ..analysis.columns import MOST_OF_ALL
-    from ..analysis.status import status
+    from ..results.status import status
+    from ..results.text_table import MOST_OF_ALL
     from ..store.progress import standing
     from . import terminal
 
@@ -107,8 +107,8 @@ def _progress(found: Standing, only_open: bool) -> dict[str, Any]:
 
 
 def _plot(chosen: argparse.Namespace) -> None:
-    from ..analysis.results import Results
     from ..plots import draw
+    from ..results.results import Results
     from ..store import Store
 
     store = Store.open(chosen.results)
@@ -128,9 +128,9 @@ def _plot(chosen: argparse.Namespace) -> None:
 
 
 def _compare(chosen: argparse.Namespace) -> None:
-    from ..analysis.columns import aligned
-    from ..analysis.compare import Side, compare
-    from ..analysis.show import telling
+    from ..results.compare import Side, compare
+    from ..results.number_text import telling
+    from ..results.text_table import aligned
     from ..store import Store
 
     sides = []

@@ -106,8 +106,8 @@ def add_parser(commands: Any) -> None:
 
 def check_study(study: Any) -> None:
     """Raise ValueError if the study can not be run, drawn and judged as it says."""
-    from ..analysis.figures import check_figure
     from ..claims.report import check_claims
+    from ..results.figures import check_figure
 
     check_figure(study)
     check_claims(study)
@@ -119,9 +119,9 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
     Returns:
         The `Store`. A shard has no picture: it has not seen the rest.
     """
-    from ..analysis.results import Results
     from ..plots import draw
     from ..progress import phase
+    from ..results.results import Results
     from ..store import export
     from ..store.export import keep_numbers
     from ..store.numbers import NUMBERS, Numbers
@@ -260,8 +260,8 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
 
 def contents(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
-    from ..analysis.results import Results
     from ..claims.report import judge
+    from ..results.results import Results
     from ..store.export import read_numbers
     from ..store.numbers import COLUMNS
 
@@ -294,15 +294,15 @@ def contents(store: Any) -> dict[str, Any]:
 
 def show(store: Any) -> None:
     """The study's table, and its claims beside what was found."""
-    from ..analysis import report
-    from ..analysis.results import Results
     from ..claims.report import report as claims
     from ..progress import phase
+    from ..results import tables
+    from ..results.results import Results
     from . import terminal
 
     results = Results(store)
     with phase("making the table"):
-        table = report.table(results, terminal.width())
+        table = tables.table(results, terminal.width())
     print(f"{textwrap.fill(results.title, terminal.width())}\n")
     print(table)
     if results.study.claims:

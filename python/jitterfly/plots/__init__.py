@@ -26,7 +26,6 @@ __all__ = [
     "samples",
     "scaling",
     "slowdown",
-    "spread",
     "tail",
     "thirty",
 ]

@@ -13,7 +13,7 @@ from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from ..analysis.show import short
+from ..results.number_text import short
 from . import ticks
 
 COLOURS = "cividis"  # one ramp of lightness: the same order in a grey print

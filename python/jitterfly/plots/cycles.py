@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..analysis.figures import named
-from ..analysis.results import Results
-from ..analysis.show import show_ranks
+from ..results.figures import named
+from ..results.number_text import show_ranks
+from ..results.results import Results
 from . import overhead, series, style
 
 # Below the series: it shows where it leaves them, left of the first cycle.

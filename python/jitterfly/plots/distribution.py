@@ -2,22 +2,174 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from ..analysis.results import Results
-from ..analysis.tails import steps
+from .. import stats
 from ..observables import Observed
-from . import spread, ticks
+from ..results import study_axes
+from ..results.results import Panel, Results, Spot
+from ..results.study_axes import evenly
+from . import style, ticks
+
+Floats = npt.NDArray[np.float64]
+
+#: The quantiles that are named at a tail; p99.99 is the end of every picture.
+NAMED = {"p50": 0.5, "p90": 0.1, "p99": 1e-2, "p99.9": 1e-3, "p99.99": 1e-4}
+_STEPS = 400
+_PER_DECADE = 16
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Quantiles far up: `share` of the realizations is above `value`.
+
+    `low` and `high` are order statistics, infinite where the sample is too small for them;
+    `reach` names the last quantile of NAMED that has both.
+    """
+
+    share: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    realizations: int
+    reach: str
+
+
+def steps(observed: Observed) -> tuple[Floats, Floats]:
+    """Values and the share of realizations at or below each, as a step function from 0 to 1."""
+    count = min(observed.realizations, _STEPS)
+    at = np.arange(1, count + 1) / count
+    values = [float(observed.quantile(float(share)).value) for share in at[:-1]]
+    values.append(observed.maximum())
+    return np.array([values[0], *values]), np.array([0.0, *at])
+
+
+def tail(observed: Observed, confidence: float = 0.95) -> Tail:
+    """The upper half of a distribution, to p99.99 or as far as the sample goes."""
+    count = observed.realizations
+    decades = np.arange(np.log10(0.5), -4 - 1e-9, -1 / _PER_DECADE)
+    share = np.unique(np.concatenate([10.0**decades, list(NAMED.values())]))[::-1]
+    share = share[share >= min(1 / count, 0.5)]
+    found = [observed.quantile(float(q), confidence) for q in 1 - share]
+    value, low, high = (
+        np.array([float(getattr(e, name)) for e in found]) for name in ("value", "low", "high")
+    )
+    needed = {name: stats.realizations_needed(1 - s, confidence) for name, s in NAMED.items()}
+    known = [name for name, least in needed.items() if least <= count]
+    return Tail(share, value, low, high, count, known[-1] if known else "")
+
+
+_MOST_ROWS, _MOST_LINES = 4, 6
+_LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), "-.", (0, (8, 1.5, 1, 1.5, 1, 1.5)), (0, (2.5, 1.2))]
+
+
+def draw_panels(
+    results: Results,
+    observable: str | None,
+    line: Callable[[Axes, Observed, dict[str, Any], float], None],
+    finish: Callable[[Axes, str, str], None],
+    ylabel: str,
+    subtitle: str,
+) -> Figure:
+    """Let `line` draw each cell and `finish` each panel; one legend is below all of them.
+
+    The last argument of `line` is the confidence of intervals that hold with 95 % although the
+    data may have decided when to stop.
+    """
+    everything = results.panels()
+    panels = evenly(everything, style.MOST_COLUMNS)
+    known = [observable] if observable else _with_distribution(results, panels)
+    names = known[:_MOST_ROWS]
+    figure, axes = style.new_figure([2.1] * len(names), len(panels), sharex="row", sharey=True)
+    looks = _looks(results, panels, names)
+    for i, name in enumerate(names):
+        for j, panel in enumerate(panels):
+            _panel(results, axes[i, j], panel, name, line, looks)
+            style.panel_title(axes[i, j], panel.label if i == 0 else "")
+        for j, panel in enumerate(panels):
+            unit = next((s.facts[name].unit for s in panel.known(name)), "")
+            finish(axes[i, j], name.replace("_", " "), unit)
+        axes[i, 0].set_ylabel(ylabel)
+    shown = sum(_value(results, spot) in looks for panel in panels for spot in panel.spots)
+    left = [
+        style.left_out(len(names), len(known), "observables"),
+        style.left_out(len(panels), len(everything), "settings"),
+        style.left_out(shown, len(results.spots), "cells"),
+    ]
+    style.finish(figure, results.title, [subtitle, results.state, *left], _handles(results, looks))
+    return figure
+
+
+def _value(results: Results, spot: Spot) -> Any:
+    """Of a cell, on the axis whose values are the lines."""
+    return spot.place.coordinates[results.axis] if results.axis else ""
+
+
+def _looks(results: Results, panels: list[Panel], names: list[str]) -> dict[Any, dict[str, Any]]:
+    """The values of the axis that are shown, the same in all panels, and how they are drawn."""
+    known = {_value(results, spot) for panel in panels for name in names
+             for spot in panel.known(name)}  # fmt: skip
+    shown = evenly([value for value in results.along.values if value in known], _MOST_LINES)
+    return {
+        value: {
+            "color": mpl.colormaps["cividis"](0.75 * number / max(len(shown) - 1, 1)),
+            "linestyle": _LINES[number % len(_LINES)], "linewidth": 1.5,
+        }
+        for number, value in enumerate(shown)
+    }  # fmt: skip
+
+
+def _handles(results: Results, looks: dict[Any, dict[str, Any]]) -> list[Any]:
+    """Nothing where there is one line only."""
+    if not results.axis:
+        return []
+    title = study_axes.axis_title(results.study, results.axis)
+    return [
+        Line2D([], [], **look, label=f"{title} = {results.along.plain(value)}")
+        for value, look in looks.items()
+    ]
+
+
+def _with_distribution(results: Results, panels: list[Panel]) -> list[str]:
+    """Observables whose single realizations have a value, the first few."""
+    told = []
+    for name in results.names:
+        spots = [spot for panel in panels for spot in panel.known(name)]
+        if not spots or spots[0].facts[name].quantiles is not None:
+            told.append(name)
+    if not told:
+        raise results.study.error("no observable whose single realizations have a value")
+    return told
+
+
+def _panel(
+    results: Results, axes: Axes, panel: Panel, name: str, line: Any, looks: dict[Any, Any]
+) -> None:
+    for spot in panel.known(name):
+        look = looks.get(_value(results, spot))
+        if look is None:
+            continue
+        observed = spot.observed(name)
+        if observed is None or not observed.has_distribution:
+            axis = "observable must be one whose single realizations have a value"
+            raise results.study.error(f"{axis}, and {name!r} is not")
+        line(axes, observed, dict(look), spot.decision.level())
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:
     """A row for each observable, a column for each setting, a line for each cell."""
     subtitle = f"cumulative distribution, {results.counted}"
-    return spread.draw(results, observable, _line, _finish, "share at or below", subtitle)
+    return draw_panels(results, observable, _line, _finish, "share at or below", subtitle)
 
 
 def _line(axes: Axes, observed: Observed, look: dict[str, Any], _confidence: float) -> None:

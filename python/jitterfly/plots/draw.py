@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import notebook
-from ..analysis.figures import check_figure, figure_of
-from ..analysis.results import Results
 from ..files import check_replaceable, replacing
+from ..results.figures import check_figure, figure_of
+from ..results.results import Results
 from ..store import Store
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..analysis.along import axis_title
-from ..analysis.facts import Facts
-from ..analysis.figures import kind_of
-from ..analysis.results import Panel, Results
+from ..results.figures import kind_of
+from ..results.main_numbers import Facts
+from ..results.results import Panel, Results
+from ..results.study_axes import axis_title
 from . import series, style, ticks
 from .words import wrapped
 

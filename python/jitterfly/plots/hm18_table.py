@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..analysis.results import Results
 from ..claims.hm18 import TABLE
+from ..results.results import Results
 from ..units import show_seconds
 from . import series, style, ticks
 

@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..analysis.along import axis_title, number_axes
-from ..analysis.curves import evenly
-from ..analysis.maps import WIDE, Grid, grids
-from ..analysis.results import Results
+from ..results.figures import WIDE, Grid, grids
+from ..results.results import Results
+from ..results.study_axes import axis_title, evenly, number_axes
 from . import cells, style
 from .words import wrapped
 

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from ..analysis.along import Along
-from ..analysis.figures import named
-from ..analysis.results import CONVENTIONAL, REDUNDANT, Results
+from ..results.figures import named
+from ..results.results import CONVENTIONAL, REDUNDANT, Results
+from ..results.study_axes import Along
 from ..stats import Estimate
 from . import series, style, ticks
 

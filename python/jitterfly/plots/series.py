@@ -11,9 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..analysis.facts import Facts
-from ..analysis.measures import RUNS
-from ..analysis.results import Results, Spot
+from ..results.main_numbers import RUNS, Facts
+from ..results.results import Results, Spot
 from ..stats import Estimate
 from .style import GREY, INK, Look
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..analysis.along import Along
-from ..analysis.facts import Facts
-from ..analysis.figures import named
-from ..analysis.results import CONVENTIONAL, REDUNDANT, Results
+from ..results.figures import named
+from ..results.main_numbers import Facts
+from ..results.results import CONVENTIONAL, REDUNDANT, Results
+from ..results.study_axes import Along
 from . import series, style, ticks
 
 

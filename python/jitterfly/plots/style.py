@@ -14,7 +14,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..analysis.results import CONVENTIONAL, REDUNDANT
+from ..results.results import CONVENTIONAL, REDUNDANT
 from .words import lines_of, wrapped
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#555555"

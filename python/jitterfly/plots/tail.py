@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from ..analysis.results import Results
-from ..analysis.tails import NAMED, tail
 from ..observables import Observed
-from . import spread, ticks
+from ..results.results import Results
+from . import distribution, ticks
+from .distribution import NAMED, tail
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:
@@ -22,7 +22,9 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     line goes on, thin and without.
     """
     subtitle = f"{results.counted}; bands: 95 % intervals; thin: too few realizations for one"
-    return spread.draw(results, observable, _line, _finish, "share later (quantile)", subtitle)
+    return distribution.draw_panels(
+        results, observable, _line, _finish, "share later (quantile)", subtitle
+    )
 
 
 def _line(axes: Axes, observed: Observed, look: dict[str, Any], confidence: float) -> None:

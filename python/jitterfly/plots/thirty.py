@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..analysis.measures import RUNS
-from ..analysis.results import Results
-from ..analysis.thirty import LEAST_MEANS, Thirty, thirty
+from ..results.figures import LEAST_MEANS, Thirty, thirty
+from ..results.main_numbers import RUNS
+from ..results.results import Results
 from . import style, ticks
 from .words import wrapped
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullLocator
 
-from ..analysis.along import Along
+from ..results.study_axes import Along
 from ..units import show_seconds
 from .words import lines_of, wrapped
 

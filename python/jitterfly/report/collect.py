@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..analysis.report import SELECTION
-from ..analysis.results import Results
 from ..claims.report import Judged, judge
 from ..plots import draw
+from ..results.results import Results
+from ..results.tables import SELECTION
 from .model import Claim, Facts, Part, Picture, Section
 from .numbers import tables
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..analysis.measures import RUNS
-from ..analysis.results import Results
-from ..analysis.show import interval, show_number
-from ..analysis.thirty import Thirty, thirty
+from ..results.figures import Thirty, thirty
+from ..results.main_numbers import RUNS
+from ..results.number_text import interval, show_number
+from ..results.results import Results
 from ..units import show_seconds
 from .collect import picture
 from .model import Section, Table

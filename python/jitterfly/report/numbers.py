@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..analysis.along import axis_title
-from ..analysis.facts import Facts
-from ..analysis.results import Results, Spot
-from ..analysis.show import interval, show_number, show_ranks
+from ..results.main_numbers import Facts
+from ..results.number_text import interval, show_number, show_ranks
+from ..results.results import Results, Spot
+from ..results.study_axes import axis_title
 from ..units import show_seconds
 from .model import Table
 

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..analysis.figures import check_figure
-from ..analysis.results import Results
 from ..claims import CLAIMS
 from ..claims.report import check_claims
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots import draw
+from ..results.figures import check_figure
+from ..results.results import Results
 from ..store import Store
 from ..store.export import export, keep_numbers
 from ..studies import Study, load_study

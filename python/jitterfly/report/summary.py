@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from ..analysis.results import Results
 from ..congestion.study import FigurePoint
 from ..info import __version__, info
+from ..results.results import Results
 from ..sweep.progress import show_time
 from .model import Facts, Report, Section
 from .page import page

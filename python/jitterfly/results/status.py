@@ -8,8 +8,8 @@ from ..observables import State
 from ..store import Store
 from ..store.directory import UNKNOWN
 from ..store.progress import Cell, Reached, Standing
-from .columns import WIDTH, with_sentences
-from .show import interval
+from .number_text import interval
+from .text_table import WIDTH, with_sentences
 
 
 def show_error(state: State | Reached) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from .curves import evenly
+from .study_axes import evenly
 
 WIDTH = 120  # letters of a line, where nothing is known of the terminal
 MOST_ROWS = 40  # of a table, and

@@ -9,14 +9,31 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..noise_free import noise_free_ticks
+from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
-from . import along, figures
-from .absences import absences
-from .columns import MOST_OF_ALL, MOST_ROWS, MOST_TABLES, WIDTH, fitting
-from .facts import Facts
-from .maps import WIDE, grids
+from . import figures, study_axes
+from .figures import WIDE, grids
+from .main_numbers import Facts
+from .number_text import plus_minus, short, show_number, value_between
 from .results import Panel, Results, Spot
-from .show import plus_minus, short, show_number, value_between
+from .text_table import MOST_OF_ALL, MOST_ROWS, MOST_TABLES, WIDTH, fitting
+
+
+def absences(results: Results) -> list[str]:
+    """A line for each observable that places lack, and each cause."""
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for name, observable in results.study.observables.items():
+        for spot in results.spots:
+            if not any(one.partition(", ")[0] == name for one in spot.families):
+                why = why_absent_at(observable, spot.place)
+                lacking.setdefault((name.replace("_", " "), why), []).append(spot.place.name)
+    return [
+        f"No {name} at {places[0]}"
+        + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+        + f": {why}."
+        for (name, why), places in lacking.items()
+    ]
+
 
 _MEANS = "Every mean has its 95 % interval; medians and ranges have none."
 _TARGETS = "Other statistics that are targets have theirs in brackets. ? : too few realizations."
@@ -110,7 +127,7 @@ def notes(results: Results) -> list[str]:
 def _by_place(results: Results, panel: Panel, spots: list[Spot]) -> Table:
     names = [name for name in results.columns if any(name in spot.facts for spot in spots)]
     slow = any(figures.kind_of(results.study, name) == "slowdown" for name in names)
-    first = along.axis_title(results.study, results.axis) if results.axis else ""
+    first = study_axes.axis_title(results.study, results.axis) if results.axis else ""
     targets, wanted = bool(results.study.targets), _wanted(results)
     header = [first, "realiza-\ntions", *(["noise-\nfree"] if slow else [])]
     header += [column for name in names for column in _header(spots, name)]
@@ -141,7 +158,7 @@ def _by_index(results: Results, label: str, spot: Spot, indices: dict[str, list[
             row += _cells(spot.facts.get(f"{base}, {index}"), len(_header([spot], samples[base])))
         rows.append(row)
     at = _position(results, spot)
-    here = f"{along.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
+    here = f"{study_axes.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
     spare = _spare(results, [spot], list(samples.values()), 2)
     return Table(", ".join(part for part in (label, here) if part), header, rows, spare)
 
@@ -229,8 +246,10 @@ def _half(half: float) -> str:
 
 
 def _matrices(results: Results) -> list[Table]:
-    x, y = along.number_axes(results.study)[:2]
-    header = f"{along.axis_title(results.study, y)} /\n{along.axis_title(results.study, x)}"
+    x, y = study_axes.number_axes(results.study)[:2]
+    header = (
+        f"{study_axes.axis_title(results.study, y)} /\n{study_axes.axis_title(results.study, x)}"
+    )
     found = []
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
     for grid in grids(results, x, y, results.columns):

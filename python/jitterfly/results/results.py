@@ -1,8 +1,8 @@
-"""A study's results arranged for tables, figures and claims: spots in panels along an axis."""
+"""A study's results arranged for tables, figures and claims: cells in panels along an axis."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -10,13 +10,42 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import stats
+from ..case import Case
+from ..noise import Congestion
 from ..observables import Decision, Family, Form, Measure, Observed, Target
 from ..store import Store
 from ..studies import Place, Study
 from ..studies.study import axis_unit
-from . import along
-from .facts import Facts, facts_of, facts_of_target
-from .networks import network_noise
+from . import study_axes
+from .main_numbers import Facts, facts_of, facts_of_target
+
+_MOST = 4  # values of one thing that are told
+
+
+def network_noise(cases: Iterable[Case]) -> str:
+    """Pattern, perturbation, rule, routing, hosts and z of all cases with `Congestion`, or "".
+
+    The rule is that of the engine of collectives: true ready times, "ready".
+    """
+    found = [(case, one) for case in cases for one in case.noise if isinstance(one, Congestion)]
+    if not found:
+        return ""
+    patterns = _told(case.algorithm.kind for case, _ in found)
+    others = _told(one.perturbation for _, one in found)
+    routings = _told(one.network.routing_name for _, one in found)
+    hosts = _told(str(one.network.hosts) for _, one in found)
+    ranks = _told(str(case.ranks) for case, _ in found)
+    return (
+        f"network noise: {patterns} against {others}, rule ready, routing {routings}, "
+        f"z = {ranks} of {hosts} hosts"
+    )
+
+
+def _told(values: Iterable[str]) -> str:
+    every = list(dict.fromkeys(values))
+    more = f", ... ({len(every)})" if len(every) > _MOST else ""
+    return ", ".join(every[:_MOST]) + more
+
 
 CONVENTIONAL, REDUNDANT = "conventional", "redundant"
 
@@ -174,7 +203,7 @@ class Results:
     @cached_property
     def axis(self) -> str:
         """The axis that curves run along: the ranks, or the longest of numbers ("" without any)."""
-        return along.main_axis(self.study)
+        return study_axes.main_axis(self.study)
 
     def panels(self, axis: str | None = None) -> list[Panel]:
         """Spots along an axis (`self.axis` if not given), a panel for each place on the others."""
@@ -183,25 +212,25 @@ class Results:
         for spot in self.spots:
             groups.setdefault(self.label(spot, without=(axis,)), []).append(spot)
         return [
-            Panel(label, dict(spots[0].place.labels), along.ascending(spots, axis))
+            Panel(label, dict(spots[0].place.labels), study_axes.ascending(spots, axis))
             for label, spots in groups.items()
         ]
 
     def label(self, spot: Spot, without: tuple[str, ...] = ()) -> str:
         """A spot's place on all axes but some, for a title."""
         return ", ".join(
-            along.label_of(self.study, axis, text)
+            study_axes.label_of(self.study, axis, text)
             for axis, text in spot.place.labels.items()
             if axis not in without
         )
 
     @cached_property
-    def along(self) -> along.Along:
+    def along(self) -> study_axes.Along:
         """All values of `axis`, as they are drawn and told."""
         if not self.axis:
-            return along.Along([""])
-        values = along.axis_values(self.study)[self.axis]
-        return along.Along(values, axis_unit(self.study, self.axis))
+            return study_axes.Along([""])
+        values = study_axes.axis_values(self.study)[self.axis]
+        return study_axes.Along(values, axis_unit(self.study, self.axis))
 
     @property
     def counted(self) -> str:

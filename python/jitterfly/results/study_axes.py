@@ -1,11 +1,11 @@
-"""Axes of a study as axes of a picture: positions, scale, names."""
+"""Axes of a study as axes of a picture or a table: positions, scale, names."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from ..studies import Study
 from ..studies.study import axis_unit, value_text
@@ -131,3 +131,13 @@ class Along:
         """Positions and texts of at most about nine ticks."""
         shown = self.values if self.scale == "text" else self.values[:: -(-len(self.values) // 9)]
         return [self.position(value) for value in shown], [self.text(value) for value in shown]
+
+
+_T = TypeVar("_T")
+
+
+def evenly(items: Sequence[_T], most: int) -> list[_T]:
+    """At most so many of them, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]

@@ -1,0 +1,338 @@
+"""The kinds of figures: what each needs of a study, and what maps and 30-run means show.
+
+A kind is a name in FIGURES and a module of that name in `plots/`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import check_choice
+from ..stats import Estimate
+from ..studies import Study
+from ..studies.study import axis_unit
+from ..units import parse_seconds, show_seconds
+from . import main_numbers, study_axes
+from .main_numbers import Facts
+from .results import Results, Spot
+from .study_axes import Along, axis_values
+
+#: What a study may ask for with `figure`, or `plot --kind`.
+FIGURES = (
+    "slowdown", "overhead", "cycles", "maps", "curves", "family", "hm18_table", "distribution",
+    "tail", "thirty",
+)  # fmt: skip
+#: Those that show one observable as well as several.
+OF_ONE = ("maps", "curves", "family", "hm18_table", "distribution", "tail", "thirty")
+
+
+def figure_of(study: Study) -> str:
+    """The figure that a study asks for; without one, maps over two axes of numbers, or curves."""
+    if study.figure:
+        return str(study.figure)
+    return "maps" if len(study_axes.number_axes(study)) == 2 else "curves"
+
+
+def check_figure(study: Study, kind: str | None = None, observable: str | None = None) -> None:
+    """Raise if a figure is not known, or the study is not what it needs.
+
+    Args:
+        kind: instead of the study's own.
+        observable: the only one to be shown.
+
+    Raises:
+        ValueError: with the name of the file.
+    """
+    name = check_choice(kind, "kind", FIGURES) if kind else figure_of(study)
+    try:
+        check_choice(name, "figure", FIGURES)
+        if observable is not None:
+            check_choice(observable, "observable", observables(study))
+            if name not in OF_ONE:
+                raise ValueError(
+                    f"figure {name!r} shows its own observables, so give none; "
+                    f"{', '.join(OF_ONE)} show one"
+                )
+        needs = {
+            "slowdown": _slowdown_needs,
+            "overhead": _overhead_needs,
+            "cycles": _cycles_needs,
+            "maps": _maps_needs,
+            "family": _family_needs,
+            "hm18_table": _probability_needs,
+        }
+        if name in needs:
+            needs[name](study)
+    except ValueError as error:
+        raise study.error(str(error)) from None
+
+
+def observables(study: Study) -> list[str]:
+    """What a figure can show: all observables, with those of each T or cycle, and targets."""
+    names = [name for place in study.places() for name in study.families(place)]
+    return list(dict.fromkeys([*names, *(target.column for target in study.targets)]))
+
+
+def kind_of(study: Study, name: str) -> str:
+    """The kind of the observable `name`, which may be one of those for each T or cycle.
+
+    A target's column has the kind of its observable, but for a probability.
+    """
+    target = next((one for one in study.targets if one.column == name), None)
+    if target is not None and target.statistic == "win probability":
+        return target.statistic
+    name = name if target is None else target.observable
+    known = study.observables
+    for key in sorted(known, key=len, reverse=True):
+        if name == key or name.startswith(f"{key}, "):
+            return str(known[key].kind)
+    return ""
+
+
+def named(study: Study, kind: str) -> list[str]:
+    """Names of the observables of a kind, in the study's order."""
+    return [name for name, observable in study.observables.items() if observable.kind == kind]
+
+
+def _need(study: Study, figure: str, wanted: dict[str, int]) -> None:
+    missing = [kind for kind, count in wanted.items() if len(named(study, kind)) < count]
+    if missing:
+        told = ", ".join(f"{count} of kind {kind!r}" for kind, count in wanted.items())
+        raise ValueError(f"figure {figure!r} needs the observables: {told}; too few {missing[0]}")
+
+
+def _slowdown_needs(study: Study) -> None:
+    _need(study, "slowdown", {"slowdown": 2, "gain": 1, "optimal_T": 1})
+    _along_ranks(study, "slowdown")
+
+
+def _overhead_needs(study: Study) -> None:
+    _need(study, "overhead", {"overhead": 2, "recovery": 1})
+    _along_ranks(study, "overhead")
+
+
+def _cycles_needs(study: Study) -> None:
+    _need(study, "cycles", {"overhead": 2, "recovery": 1})
+    each = [study.observables[name] for kind in ("overhead", "recovery")
+            for name in named(study, kind)]  # fmt: skip
+    cycles = min(cell.case.cycles for place in study.places() for cell in place.cells)
+    if any(one.cycle != "each" for one in each) or cycles < 3:
+        raise ValueError("figure 'cycles' needs cycle = \"each\", and cases of at least 3 cycles")
+
+
+def _along_ranks(study: Study, figure: str) -> None:
+    if all(axis.name != "ranks" for axis in study.axes):
+        raise ValueError(f"figure {figure!r} needs an axis 'ranks'")
+
+
+def _maps_needs(study: Study) -> None:
+    numbers = study_axes.number_axes(study)
+    if len(numbers) < 2:
+        raise ValueError(
+            "figure 'maps' needs two axes of at least two numbers each, "
+            f"got {', '.join(numbers) or 'none'}; 'curves' needs one"
+        )
+
+
+def _family_needs(study: Study) -> None:
+    if not study_axes.number_axes(study):
+        raise ValueError("figure 'family' needs an axis of at least two numbers")
+
+
+def _probability_needs(study: Study) -> None:
+    if [axis.name for axis in study.axes] != ["probability"]:
+        raise ValueError("figure 'hm18_table' needs one axis, 'probability'")
+
+
+WIDE = 0.1  # an interval that reaches farther than this share of its mean is called uncertain
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Means of observables over two axes, shape (y, x); NaN where there is nothing.
+
+    `unsure` says where a mean is known to less than ± 10 %, and where a gain's interval holds 1
+    (no winner); `unmet` where a target was missed.
+    `reach` is the longer side of the interval.
+    `kinds` is "slowdown", "gain", "T" or "other".
+    """
+
+    label: str
+    x: list[Any]
+    y: list[Any]
+    x_texts: list[str]
+    y_texts: list[str]
+    values: dict[str, npt.NDArray[np.float64]]
+    reach: dict[str, npt.NDArray[np.float64]]
+    unsure: dict[str, npt.NDArray[np.bool_]]
+    unmet: dict[str, npt.NDArray[np.bool_]]
+    kinds: dict[str, str]
+    units: dict[str, str]
+    titles: dict[str, str]
+
+
+def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
+    """A grid for each place on the axes other than `x` and `y`."""
+    groups: dict[str, list[Spot]] = {}
+    for spot in results.spots:
+        groups.setdefault(results.label(spot, without=(x, y)), []).append(spot)
+    values = axis_values(results.study)
+    across, up = sorted(values[x]), sorted(values[y])
+    found = [_grid(results, label, spots, (x, across), (y, up), names)
+             for label, spots in groups.items()]  # fmt: skip
+    for name in names:
+        _rescale(found, name)
+    return found
+
+
+def _rescale(found: list[Grid], name: str) -> None:
+    """Times in the unit of the longest, the same in all grids."""
+    longest = max(np.nanmax(grid.values[name], initial=0.0) for grid in found)
+    if longest <= 0 or all(grid.units[name] != "s" for grid in found):
+        return
+    unit = show_seconds(longest).split()[1]
+    for grid in found:
+        grid.values[name] /= parse_seconds(f"1{unit}")
+        grid.reach[name] /= parse_seconds(f"1{unit}")
+        grid.titles[name] += f", {unit}"
+
+
+def _grid(
+    results: Results,
+    label: str,
+    spots: list[Spot],
+    x: tuple[str, list[Any]],
+    y: tuple[str, list[Any]],
+    names: list[str],
+) -> Grid:
+    shape = len(y[1]), len(x[1])
+    found = {name: np.full(shape, np.nan) for name in names}
+    reach = {name: np.full(shape, np.nan) for name in names}
+    unsure = {name: np.zeros(shape, dtype=bool) for name in names}
+    unmet = {name: np.zeros(shape, dtype=bool) for name in names}
+    kinds = {name: map_kind(results, name) for name in names}
+    units = dict.fromkeys(names, "")
+    rows, columns = ({value: i for i, value in enumerate(axis[1])} for axis in (y, x))
+    for spot in spots:
+        place = spot.place.coordinates
+        at = rows[place[y[0]]], columns[place[x[0]]]
+        for name in names:
+            facts = spot.facts.get(name)
+            if facts is None:
+                continue
+            found[name][at] = float(facts.mean.value)
+            value, low, high = (float(getattr(facts.mean, e)) for e in ("value", "low", "high"))
+            reach[name][at] = max(high - value, value - low)
+            unsure[name][at] = _unsure(facts, kinds[name])
+            unmet[name][at] = name in spot.unmet
+            units[name] = facts.unit
+    along = [Along(values, axis_unit(results.study, name)) for name, values in (x, y)]
+    texts = [[one.text(value) for value in one.values] for one in along]
+    titles = {name: title_of(results, name) for name in names}
+    return Grid(label, x[1], y[1], *texts, found, reach, unsure, unmet, kinds, units, titles)
+
+
+def _unsure(facts: Facts, kind: str) -> bool:
+    low, high = float(facts.mean.low), float(facts.mean.high)
+    if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
+        return False
+    return facts.relative > WIDE or (kind == "gain" and low <= 1 <= high)
+
+
+def map_kind(results: Results, name: str) -> str:
+    """What colours and marks an observable gets: "slowdown", "gain", "T" or "other"."""
+    kind = kind_of(results.study, name)
+    return {"slowdown": "slowdown", "gain": "gain", "optimal_T": "T"}.get(kind, "other")
+
+
+def title_of(results: Results, name: str) -> str:
+    """The name of an observable above its map."""
+    title = name.replace("_", " ")
+    if map_kind(results, name) == "T":
+        return f"{title}: the smallest not told from the best"
+    return title
+
+
+LEAST_MEANS = 20  # so many separate 30-run means show a spread
+MOST_CELLS = 6
+
+
+@dataclass(frozen=True)
+class Thirty:
+    """One cell: all separate 30-run means there, and the mean of all realizations.
+
+    `apart` is how far two of those means lie apart: the larger over the smaller.
+    """
+
+    cell: str
+    observable: str
+    unit: str
+    realizations: int
+    mean: Estimate
+    means: npt.NDArray[np.float64]
+
+    @property
+    def apart(self) -> float:
+        """Of two experiments that were lucky and unlucky, the ratio."""
+        low = float(self.means.min())
+        return float(self.means.max()) / low if low > 0 else np.inf
+
+    @property
+    def text(self) -> str:
+        """For a table or a caption."""
+        low, high = np.quantile(self.means, [0.05, 0.95])
+        return (
+            f"{len(self.means):,} means of {main_numbers.RUNS} runs: {self.means.min():.3g} to "
+            f"{self.means.max():.3g} ({self.apart:.2g} times; 5–95 %: {low:.3g} to {high:.3g}); "
+            f"all {self.realizations:,}: {self.mean:.4g}"
+        )
+
+
+def thirty(results: Results, observable: str | None = None, most: int = MOST_CELLS) -> list[Thirty]:
+    """The cells where 30-run means scatter most, in the study's order.
+
+    Without `observable`: the conventional and the redundant scheme's slowdown (or the first two
+    observables), half of the cells each. Cells with fewer than 600 kept samples are left out.
+    """
+    names = [observable] if observable else (named(results.study, "slowdown") or results.names)[:2]
+    found = []
+    for name in names:
+        known = [
+            (spot.facts[name].few, number)
+            for number, spot in enumerate(results.spots)
+            if name in spot.facts and spot.facts[name].few and _samples(spot, name)
+        ]
+        widest = sorted(
+            ((float(few.high / few.low), number) for few, number in known if few.low > 0),
+            reverse=True,
+        )
+        # One cell for each value on the main axis: others there look alike.
+        at = {number: _position(results, number) for _, number in widest}
+        first = {at[number]: number for _, number in reversed(widest)}
+        chosen = sorted(first.values(), key=[number for _, number in widest].index)
+        count = max(1, most // len(names))
+        found += [_thirty(results, results.spots[i], name) for i in sorted(chosen[:count])]
+    return found
+
+
+def _position(results: Results, number: int) -> object:
+    coordinates = results.spots[number].place.coordinates
+    return coordinates[results.axis] if results.axis else number
+
+
+def _samples(spot: Spot, name: str) -> bool:
+    return min(spot.realizations, spot.place.raw_limit) >= LEAST_MEANS * main_numbers.RUNS
+
+
+def _thirty(results: Results, spot: Spot, name: str) -> Thirty:
+    observed = spot.observed(name)
+    if observed is None or observed.samples is None:
+        raise results.study.error(f"no samples of {name!r} are kept at {spot.place.name}")
+    means = main_numbers.separate_means(observed.samples)
+    label = results.label(spot)
+    facts = spot.facts[name]
+    return Thirty(label, name, facts.unit, facts.realizations, facts.mean, means)
