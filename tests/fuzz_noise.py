@@ -1,8 +1,8 @@
 """Fuzz the importers of measured noise: ``python tests/fuzz_noise.py --count 1000000 --seed 1``.
 
 Every input is a mutated sample of some format. Reading it must end within a second in a measurement
-whose parts hold what `jitterfly.measured.data` promises, or in a FormatError of one line. All else
-is a finding, printed with what repeats it (``--seed 1 --only 12345``).
+whose parts hold what `jitterfly.measured.measurements` promises, or in a FormatError of one line.
+All else is a finding, printed with what repeats it (``--seed 1 --only 12345``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from jitterfly.measured import FormatError, Measured, noisefile, wording
+from jitterfly.measured import FormatError, Measured, noisefile
+from jitterfly.measured.description import description_lines
 from jitterfly.measured.formats import formats
 from jitterfly.measured.load import load_bytes
 
@@ -201,7 +202,7 @@ _MUTATIONS = (
 
 
 def check(measured: Measured, *, imported: bool) -> None:
-    """What `jitterfly.measured.data` promises, looked at once more."""
+    """What `jitterfly.measured.measurements` promises, looked at once more."""
     if not measured.parts or len({type(part) for part in measured.parts}) != 1:
         raise Finding("parts must be some, of one class")
     words = (*measured.notes, *measured.source.values())
@@ -268,7 +269,7 @@ def once(data: bytes, *, round_trip: bool) -> str:
     if measured is None:
         return ""
     if round_trip:
-        wording.lines(measured)
+        description_lines(measured)
     if round_trip and (written := _written(measured)) is not None:
         again = load_bytes(written, "input")
         if again.parts != measured.parts or again.notes != measured.notes:

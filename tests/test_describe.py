@@ -13,14 +13,15 @@ from jitterfly.measured import (
     Measured,
     PerRankSamples,
 )
-from jitterfly.measured.bootstrap import (
+from jitterfly.measured.description import (
+    describe,
+    describe_part,
+    description_lines,
     is_carried,
     mean_interval,
     rank_interval,
     weighted_mean_interval,
 )
-from jitterfly.measured.describe import describe, describe_part
-from jitterfly.measured.wording import lines
 from jitterfly.stats.distributions import quantile_rank, realizations_needed
 
 US, MS, S = 10**6, 10**9, 10**12
@@ -37,7 +38,7 @@ def quantile(facts, q):
 
 
 def text(part):
-    return "\n".join(lines(Measured((part,), "x")))
+    return "\n".join(description_lines(Measured((part,), "x")))
 
 
 def test_of_known_detours():
@@ -174,8 +175,8 @@ def test_latencies_of_wake_ups_have_no_rate():
     ],
 )
 def test_everything_can_be_described(part):
-    assert lines(Measured((part,), "x"))
-    assert len(lines(Measured((part,) * 9, "x"))) >= 9
+    assert description_lines(Measured((part,), "x"))
+    assert len(description_lines(Measured((part,) * 9, "x"))) >= 9
 
 
 def test_one_event_has_no_interval():

@@ -9,7 +9,7 @@ import pytest
 import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.cli.options import pairs
-from jitterfly.measured.parameters import read_parameters
+from jitterfly.measured.network_parameters import read_parameters
 
 DATA = Path(__file__).parent / "data" / "noise"
 SIZES = 2 ** np.arange(0, 21, 2)

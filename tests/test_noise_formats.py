@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jitterfly.measured import Detours, FormatError, Histogram, load
+from jitterfly.measured import CpuNoise, Detours, FormatError, Histogram, LogGPTable, load
 from jitterfly.measured.load import load_bytes
-from jitterfly.measured.summary import CpuNoise, LogGPTable
 
 SAMPLES = Path(__file__).parent / "data" / "noise"
 REAL = Path(os.environ.get("JITTERFLY_NOISE_DATA", "/does/not/exist"))
@@ -64,7 +63,7 @@ def test_rtla_options():
     assert "threshold" not in " ".join(measured.notes)
     with pytest.raises(FormatError, match="line 5: bin 1000 is not a multiple of the width"):
         sample("rtla_osnoise_hist.txt", width=300e-9)
-    with pytest.raises(FormatError, match="--runtime must be at most --period"):
+    with pytest.raises(FormatError, match="`runtime` must be at most `period`"):
         sample("rtla_osnoise_hist.txt", runtime=2.0)
     with pytest.raises(FormatError, match="does not take ranks"):
         sample("rtla_osnoise_hist.txt", ranks=4)
@@ -87,7 +86,7 @@ def test_rtla_timerlat_hist():
     assert [part.overflow for part in measured.parts] == [0, 0, 0, 0, 1, 1]
     assert {part.total for part in measured.parts} == {10000}
     assert "no rate" in measured.notes[0]
-    with pytest.raises(FormatError, match="timerlat histogram does not take --runtime"):
+    with pytest.raises(FormatError, match="timerlat histogram does not take `runtime`"):
         sample("rtla_timerlat_hist.txt", runtime=1.0)
 
 
@@ -158,7 +157,7 @@ def test_osnoise_tracer():
     first = measured.parts[0]
     assert (first.periods, first.longest, first.worst) == (2, 14 * US, 300 * US)
     assert first.counts["irq"] == 2003
-    with pytest.raises(FormatError, match="do not take --threshold"):
+    with pytest.raises(FormatError, match="do not take `threshold`"):
         sample("osnoise_tracer.txt", threshold=5e-6)
 
 

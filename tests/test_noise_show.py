@@ -9,17 +9,19 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from jitterfly.cli import main
-from jitterfly.measured import load, noisefile
-from jitterfly.measured.data import (
+from jitterfly.measured import (
     CollectiveTable,
+    CpuNoise,
     Detours,
     Histogram,
     Latencies,
+    LogGPTable,
     Measured,
     PerRankSamples,
+    load,
+    noisefile,
 )
-from jitterfly.measured.describe import describe
-from jitterfly.measured.summary import CpuNoise, LogGPTable
+from jitterfly.measured.description import describe
 from jitterfly.plots.noise import draw_measured, figure_of
 
 SAMPLES = Path(__file__).parent / "data" / "noise"

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jitterfly.measured.data import Detours
-from jitterfly.measured.periods import dominant_periods
-from jitterfly.measured.spectrum import periodogram, power_at, seconds_of
+from jitterfly.measured import Detours
+from jitterfly.measured.periods import dominant_periods, periodogram, power_at, seconds_of
 
 SECOND = 10**12
 ALARM = 0.01

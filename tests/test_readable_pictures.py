@@ -17,9 +17,8 @@ from test_noise_show import histogram, trace
 from test_plot import MS12
 
 from jitterfly.congestion.study import run_settings, settings
-from jitterfly.measured import load
-from jitterfly.measured.data import Measured
-from jitterfly.measured.describe import describe
+from jitterfly.measured import Measured, load
+from jitterfly.measured.description import describe
 from jitterfly.plots import draw
 from jitterfly.plots.noise import figure_of
 from jitterfly.report.hsl09 import figures

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 from jitterfly.measured import load, noisefile
-from jitterfly.measured.clock import rate
 from jitterfly.measured.host import allowed_cpus, show_cpus, snapshot
-from jitterfly.measured.record import MOST_DETOURS, record
+from jitterfly.measured.record import MOST_DETOURS, rate, record
 from jitterfly.units import TICKS_PER_SECOND, from_ticks
 
 pytestmark = [

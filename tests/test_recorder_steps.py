@@ -11,9 +11,8 @@ import pytest
 from jitterfly import _core
 from jitterfly.cli import main
 from jitterfly.measured import load
-from jitterfly.measured.clock import iteration
 from jitterfly.measured.host import allowed_cpus
-from jitterfly.measured.record import record
+from jitterfly.measured.record import iteration, record
 
 HISTOGRAM = {1: 107753, 25: 107654, 26: 1784173, 51: 85, 52: 192}  # as an AMD EPYC showed it
 GHZ = 2.6

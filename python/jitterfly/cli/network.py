@@ -74,7 +74,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _parameters(chosen: argparse.Namespace) -> None:
-    from ..measured.parameters import read_parameters
+    from ..measured.network_parameters import read_parameters
 
     overhead = chosen.overhead and parse_seconds(chosen.overhead, "--overhead")
     most = None if chosen.bytes is None else size(chosen.bytes, "bytes")

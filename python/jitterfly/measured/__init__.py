@@ -1,17 +1,34 @@
-"""Measured noise: files in, what they hold, one documented file out."""
+"""Measured noise: files in, what they hold, one documented file out.
+
+`formats` reads files of other tools, `noisefile` our own, `load` any of them. `record` measures
+this machine, `merge` joins recordings. `measurements` has the classes of what they hold,
+`description` says what is in a measurement, `periods` what of it is periodic; `network_parameters`
+reads L, o, g and G.
+"""
 
 from __future__ import annotations
 
-from .data import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
-from .formats.errors import FormatError
+from .formats.text import FormatError
 from .load import load
+from .measurements import (
+    CollectiveTable,
+    CpuNoise,
+    Detours,
+    Histogram,
+    Latencies,
+    LogGPTable,
+    Measured,
+    PerRankSamples,
+)
 
 __all__ = [
     "CollectiveTable",
+    "CpuNoise",
     "Detours",
     "FormatError",
     "Histogram",
     "Latencies",
+    "LogGPTable",
     "Measured",
     "PerRankSamples",
     "load",

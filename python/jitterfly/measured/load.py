@@ -8,8 +8,8 @@ from typing import Any
 
 from ..fields import shorten
 from . import noisefile
-from .data import Measured
 from .formats import Options, Text, open_text, read
+from .measurements import Measured
 
 
 def load(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..info import __version__
-from .data import Detours, Measured
+from .measurements import Detours, Measured
 
 _SHOWN = 3  # names of nodes in a note that several have
 

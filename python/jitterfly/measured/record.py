@@ -1,34 +1,344 @@
-"""Measure the noise of this machine: detours of a loop on the time-stamp counter."""
+"""Measure the noise of this machine: detours of a loop on the time-stamp counter.
+
+The counter's rate is calibrated against the system's CLOCK_MONOTONIC_RAW, which nobody sets and NTP
+does not steer. Its steps show in the iterations of a loop that does nothing but read it. A
+recording says of itself how the clock ran, what the recorder itself cost, and what went wrong.
+"""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from .. import launchers
 from ..engine import core
 from ..fields import check_integer, show_number
+from ..info import __version__
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
 from . import host
-from .clock import Rate, iteration, rate
-from .data import Detours, Measured
-from .recording import distrust, facts, notes
+from .measurements import Detours, Measured
 
+Moment = tuple[int, int, int]
+"""A reading of both clocks: counter, nanoseconds, and how many counts they may be apart."""
+
+_RATES_AGREE = 1e-5  # two calibrations: beyond what their errors explain
+_RARE_ITERATION = 1e-3  # share of the iterations below which one of that length is not a usual one
+_WITHIN_A_STEP = (
+    3  # a usual iteration of more than so many of the smallest: that one was within a step
+)
+_STEADY = 0.01  # of a frequency
+_MOSTLY = 0.5  # of the time
+_BUSY = 0.1  # of the time that other threads ran
+_STOLEN_SHOWN = 1e-3  # share of the time that a hypervisor took
 MOST_DETOURS = 2**24
 LONGEST = 7 * 86400.0  # seconds
 _TIMES_SMALLEST = 9  # as Netgauge: an iteration of more than 900 % of the smallest is a detour
 _EXPECTED = 20_000  # detours a second that the buffer has room for
 _LEAST_ROOM = 100_000
 _AHEAD = 0.002  # seconds in which all CPUs get ready
-_SEEN = 0.1  # seconds between two looks at Ctrl-C
+_POLL_SECONDS = 0.1  # seconds between two looks at Ctrl-C
 _COARSE = 1000  # ps, of a counter whose steps are worth telling
 _TRIES = 4  # recordings, each with a higher threshold, until the buffer is enough
 _EARLY = 0.5  # of the time asked for: a buffer that is full before that ends no useful recording
-_LOW = 0.01  # quantile of iterations with work, where the counter's steps blur the smallest
-
+_LOW_QUANTILE = (
+    0.01  # quantile of iterations with work, where the counter's steps blur the smallest
+)
 Progress = Callable[[float, int], object]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Of a counter, in counts a second.
+
+    Parameters
+    ----------
+    hz : float
+        Over the recording, the longest of three measurements.
+    error : float
+        Its relative error, an upper bound.
+    drift : float
+        Relative change from the calibration before the recording to that after it.
+    drift_error : float
+        What of it the errors of the two explain, an upper bound.
+    """
+
+    hz: float
+    error: float
+    drift: float
+    drift_error: float
+
+    @property
+    def steady(self) -> bool:
+        """Whether the calibrations before and after agree."""
+        return abs(self.drift) <= self.drift_error + _RATES_AGREE
+
+
+def rate(moments: Sequence[Moment]) -> Rate:
+    """The rate of a counter from four moments: calibration, recording, calibration.
+
+    Raises
+    ------
+    ValueError
+        A clock that does not advance.
+
+    Examples
+    --------
+    >>> found = rate([(0, 0, 0), (250, 100, 0), (1250, 500, 0), (1500, 600, 0)])
+    >>> found.hz, found.drift
+    (2500000000.0, 0.0)
+    """
+    before, during, after = (_rate_between(moments[i], moments[i + 1]) for i in range(3))
+    return Rate(during[0], during[1], after[0] / before[0] - 1, before[1] + after[1])
+
+
+def _rate_between(one: Moment, other: Moment) -> tuple[float, float]:
+    """Counts a second, and the relative error of that."""
+    counts, ns = other[0] - one[0], other[1] - one[1]
+    if counts <= 0 or ns <= 0:
+        raise ValueError(f"the clock stood still: {counts} counts in {ns} ns")
+    return counts / ns * 1e9, (one[2] + other[2]) / 2 / counts + 1 / ns
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Of a loop that reads a counter, where nothing disturbs it, in counts.
+
+    Parameters
+    ----------
+    smallest : int
+        What two readings were apart at least.
+    regular : int
+        What it takes, as far as the counter can tell: the smallest, or a step of the counter where
+        that is longer.
+    step : int
+        In which the counter advances, 1 where nothing else is seen.
+    """
+
+    smallest: int
+    regular: int
+    step: int
+
+    @property
+    def is_shorter_than_step(self) -> bool:
+        """Whether the loop reads the counter several times within one of its steps."""
+        return self.regular > max(self.smallest, 1)
+
+
+def iteration(taken: npt.ArrayLike, times: npt.ArrayLike | None = None) -> Iteration:
+    """The iteration of a loop from a histogram of those that were seen.
+
+    Some counters (AMD's since Zen 5, and where a hypervisor scales it) advance in steps that are
+    longer than the loop, and a second reading within a step is the last one + 1. The smallest
+    iteration is then 1 count, though no program can see anything that is shorter than a step. The
+    usual iteration is taken by time: half of all time passes in iterations of at least that length.
+
+    Parameters
+    ----------
+    taken : array_like of int
+        Counts that iterations took, one or more.
+    times : array_like of int, optional
+        How often each was seen. Default: once.
+
+    Examples
+    --------
+    >>> iteration([1, 25, 26, 51, 52], [107753, 107654, 1784173, 85, 192])
+    Iteration(smallest=1, regular=26, step=26)
+    >>> iteration([18, 20, 22, 3000], [50, 900, 50, 1])
+    Iteration(smallest=18, regular=18, step=2)
+    >>> iteration([24, 5000], [65530, 6])
+    Iteration(smallest=24, regular=24, step=1)
+    """
+    values, where = np.unique(np.asarray(taken, np.int64), return_inverse=True)
+    counts = np.bincount(where.ravel(), None if times is None else np.asarray(times, float))
+    common = counts >= _RARE_ITERATION * counts.sum()
+    if not common.any():
+        common[:] = True
+    passed = np.cumsum((values * counts)[common])
+    usual = int(values[common][np.searchsorted(passed, passed[-1] / 2)])
+    smallest = int(values[0])
+    if usual > _WITHIN_A_STEP * max(smallest, 1):
+        return Iteration(smallest, usual, usual)
+    # Rare ones count as well, but not those that something disturbed. One alone says nothing.
+    near = values[values <= _WITHIN_A_STEP * max(smallest, 1)]
+    step = int(np.gcd.reduce(near)) if len(near) > 1 else 1
+    return Iteration(smallest, max(smallest, 1), max(step, 1))
+
+
+def _source_of(
+    parts: Sequence[Detours], found: Sequence[dict[str, Any]], rates: Sequence[Rate], quantum: float
+) -> dict[str, str]:
+    """For `Measured.source`: what, where, when, with which clock, at what cost."""
+    source = {
+        "tool": "jitterfly noise record",
+        "version": __version__,
+        "node": platform.node(),
+        "machine": f"{platform.node()}, {host.model()}"
+        + (", a virtual machine" if host.is_virtual() else ""),
+        "kernel": f"{platform.system()} {platform.release()} {platform.version()}",
+        "date": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "cpus": host.show_cpus(one["cpu"] for one in found),
+        "counter": f"{core.counter}, "
+        + _per_cpu(found, [_counter_text(*pair) for pair in zip(found, rates, strict=True)]),
+        "calibration": "against CLOCK_MONOTONIC_RAW (clocksource "
+        f"{host.clocksource()}): before and after differ by "
+        + _per_cpu(found, [f"{1e6 * hz.drift:.2g} ppm" for hz in rates])
+        + f", known to {1e6 * max(hz.drift_error for hz in rates):.2g} ppm",
+        "iteration": _per_cpu(
+            found, [_iteration_text(*pair) for pair in zip(found, rates, strict=True)]
+        ),
+    }
+    task = launchers.task()
+    if task is not None:
+        source["rank"] = f"{task[0]} of {task[1]}"
+    if quantum:
+        source["quantum"] = f"{show_seconds(quantum)} of work in each iteration"
+    costs = [_overhead_text(*each) for each in zip(parts, found, rates, strict=True)]
+    return {**source, "overhead": _per_cpu(found, costs)}
+
+
+def _per_cpu(found: Sequence[dict[str, Any]], texts: Sequence[str]) -> str:
+    """One text where all CPUs have the same."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    return "; ".join(f"CPU {one['cpu']}: {text}" for one, text in zip(found, texts, strict=True))
+
+
+def _counter_text(found: dict[str, Any], hz: Rate) -> str:
+    steps = f", in steps of {found['step']} counts" if found["step"] > 1 else ""
+    return f"{hz.hz / 1e6:.6f} MHz{steps}"
+
+
+def _iteration_text(found: dict[str, Any], hz: Rate) -> str:
+    """The smallest, which a detour's duration leaves out, and what is usual."""
+    smallest = f"smallest {show_seconds(found['regular'] / hz.hz)}"
+    if found["steps_blur"] and found["regular"] == found["step"]:
+        smallest = f"as long as a step of the counter, {show_seconds(found['step'] / hz.hz)}"
+    return (
+        f"{smallest}, mean without detours {show_seconds(_mean_iteration(found) / hz.hz)}, "
+        f"{found['iterations']:,} in all"
+    )
+
+
+def _mean_iteration(found: dict[str, Any]) -> float:
+    """Counts of an iteration, without detours and what writing them took."""
+    lost = int(found["detours"][:, 1].sum()) + found["write_time"]
+    rest = max(found["iterations"] - len(found["detours"]), 1)
+    return float((found["end"] - found["begin"] - lost) / rest)
+
+
+def _overhead_text(part: Detours, found: dict[str, Any], hz: Rate) -> str:
+    count = len(part.starts)
+    if not count:
+        return "none: no detours"
+    each = found["write_time"] / hz.hz / count
+    share = found["write_time"] / hz.hz / (part.length / TICKS_PER_SECOND)
+    return f"{show_seconds(each, 3)} for each detour written, {share:.2g} of the time"
+
+
+def _reasons_for_distrust(found: dict[str, Any], hz: Rate) -> list[str]:
+    """Why a recording is one of the recorder itself; empty if it is not."""
+    reasons, mean = [], _mean_iteration(found)
+    if mean < found["smallest"] and len(found["detours"]):
+        reasons.append(
+            f"a mean iteration of {show_seconds(max(mean, 0.0) / hz.hz)} is below the smallest, "
+            f"{show_seconds(found['smallest'] / hz.hz)}, so what it took for detours were its own "
+            "iterations"
+        )
+    share = found["write_time"] / max(found["end"] - found["begin"], 1)
+    if share > _MOSTLY:
+        reasons.append(f"{share:.0%} of the time was spent on writing detours, and saw none")
+    # Nobody says how long each took; waiting for one's turn again is longer than other detours.
+    longest = np.sort(found["detours"][:, 1])[::-1][: found["preemptions"]]
+    busy = float(longest.sum()) / max(found["end"] - found["begin"], 1)
+    if busy > _BUSY:
+        reasons.append(
+            f"other threads ran there for about {busy:.0%} of the time ({found['preemptions']:,} "
+            "times), so that it is load rather than noise: record on an idle machine"
+        )
+    return reasons
+
+
+def _notes_of(
+    found: Sequence[dict[str, Any]],
+    rates: Sequence[Rate],
+    before: host.Snapshot,
+    after: host.Snapshot,
+) -> tuple[str, ...]:
+    """What happened that should not, and what the numbers do not say."""
+    text = []
+    flaw = host.counter_flaw(core.counter)
+    if flaw:
+        text.append(f"the counter's rate may not be constant: {flaw}")
+    for one, hz in zip(found, rates, strict=True):
+        text += _notes_on_cpu(one, hz, before, after)
+    if before.online != after.online:
+        text.append(f"CPUs were taken off or added meanwhile: {before.online}, {after.online}")
+    if host.is_virtual():
+        text.append("a virtual machine: what the host takes is in the detours, unless it stops "
+                    "the counter as well")  # fmt: skip
+    allowed = host.allowed_cpus()
+    if len(found) == len(allowed):
+        text.append("every CPU was measured, so the thread that waits for the end ran on one of "
+                    "them, ten times a second")  # fmt: skip
+    else:
+        text.append(
+            f"{len(found)} of {len(allowed)} CPUs were kept busy; where a program runs on all of "
+            "them, nothing can evade to another: measure all at once for that"
+        )
+    return tuple(text)
+
+
+def _notes_on_cpu(
+    one: dict[str, Any], hz: Rate, before: host.Snapshot, after: host.Snapshot
+) -> list[str]:
+    text, cpu = [], one["cpu"]
+    seconds = (one["end"] - one["begin"]) / hz.hz
+    if not hz.steady:
+        text.append(
+            f"CPU {cpu}: the calibrations disagree by {1e6 * hz.drift:.3g} ppm, so the "
+            "counter's rate is not constant"
+        )
+    if one["full"]:
+        many = len(one["detours"])
+        count = f"{many:,} detour{'s' * (many != 1)}"
+        text.append(
+            f"CPU {cpu}: the buffer was full after {count} in {seconds:.3g} s, "
+            "which ended the recording there; a higher threshold needs less"
+        )
+    if one["moved_to"] >= 0:
+        text.append(
+            f"CPU {cpu}: the thread was found on CPU {one['moved_to']}, although it was "
+            "pinned: was this one taken off?"
+        )
+    if one["faults"]:
+        text.append(f"CPU {cpu}: {one['faults']} page faults in the loop are among the detours")
+    if one["preemptions"]:
+        count = f"{one['preemptions']:,} time{'s' * (one['preemptions'] != 1)}"
+        text.append(
+            f"CPU {cpu}: {count} other threads ran there in place of the recorder; on an idle "
+            "machine that is noise, on a busy one its load"
+        )
+    stolen = after.stolen.get(cpu, 0.0) - before.stolen.get(cpu, 0.0)
+    if stolen > _STOLEN_SHOWN * seconds:
+        text.append(
+            f"CPU {cpu}: a hypervisor took it for {show_seconds(stolen, 3)} "
+            f"({stolen / seconds:.2g} of the time), by /proc/stat"
+        )
+    one_hz, other_hz = before.frequency.get(cpu), after.frequency.get(cpu)
+    if one_hz and other_hz and abs(other_hz / one_hz - 1) > _STEADY:
+        text.append(
+            f"CPU {cpu}: its frequency went from {one_hz / 1e6:.0f} to {other_hz / 1e6:.0f} MHz "
+            f"(governor {before.governor.get(cpu, 'unknown')}): the smallest iteration is that "
+            "of the highest"
+        )
+    return text
 
 
 def record(
@@ -104,7 +414,7 @@ def record(
     excess: dict[int, int] = {}
     text: list[str] = []
     for tries_left in reversed(range(_TRIES)):
-        found, before, after, stopped = _once(
+        found, before, after, stopped = _record_once(
             seconds, chosen, room, quantum, wanted, excess, progress
         )
         rates = [rate(one["moments"]) for one in found]
@@ -116,16 +426,16 @@ def record(
         if stopped or wanted is not None or not early or not tries_left:
             break
         for one, hz in early:
-            excess[one["cpu"]] = _raised(one)
-            text.append(_raising(one, hz, excess[one["cpu"]]))
+            excess[one["cpu"]] = _raised_threshold(one)
+            text.append(_note_of_raising(one, hz, excess[one["cpu"]]))
     parts = tuple(_detours(one, hz) for one, hz in zip(found, rates, strict=True))
-    source = facts(parts, found, rates, quantum)
+    source = _source_of(parts, found, rates, quantum)
     if stopped:
         source["stopped"] = f"by {stopped}, after {_seconds(parts[0]):.3g} of {seconds:g} s"
     reasons = [
         f"CPU {one['cpu']}: {reason}"
         for one, hz in zip(found, rates, strict=True)
-        for reason in distrust(one, hz)
+        for reason in _reasons_for_distrust(one, hz)
     ]
     if early and not stopped:
         reasons += [
@@ -136,10 +446,10 @@ def record(
         ]
     if reasons:
         source["untrusted"] = "; ".join(reasons)
-    return Measured(parts, "jitterfly", source, (*text, *notes(found, rates, before, after)))
+    return Measured(parts, "jitterfly", source, (*text, *_notes_of(found, rates, before, after)))
 
 
-def _once(
+def _record_once(
     seconds: float,
     cpus: Sequence[int],
     room: int,
@@ -156,10 +466,10 @@ def _once(
         ]
         for recorder in recorders:
             stack.callback(recorder.stop)
-        calm = [_calm(recorder.quiet()) for recorder in recorders]
+        calm = [_undisturbed(recorder.quiet()) for recorder in recorders]
         for cpu, one in zip(cpus, calm, strict=True):
             one["cpu"] = cpu
-            one["excess"] = max(_excess(wanted, one), raised.get(cpu, 0))
+            one["excess"] = max(_threshold_counts(wanted, one), raised.get(cpu, 0))
             one["asked"] = round(seconds * 1e9 / one["ns_per_count"])
         before = host.snapshot(cpus)
         begin = core.read_counter() + round(_AHEAD * 1e9 / calm[0]["ns_per_count"])
@@ -176,7 +486,7 @@ def _once(
     return found, before, after, stopped
 
 
-def _calm(quiet: dict[str, Any]) -> dict[str, Any]:
+def _undisturbed(quiet: dict[str, Any]) -> dict[str, Any]:
     """What an iteration takes where nothing disturbs it, from those of the calibration.
 
     `regular` is what a detour's duration leaves out, with the work of a quantum if there is one.
@@ -184,7 +494,7 @@ def _calm(quiet: dict[str, Any]) -> dict[str, Any]:
     bare = iteration(quiet["bare"])
     blur, regular = bare.is_shorter_than_step, bare.regular
     if len(quiet["with_work"]):
-        low = np.quantile(quiet["with_work"], _LOW if blur else 0.0, method="lower")
+        low = np.quantile(quiet["with_work"], _LOW_QUANTILE if blur else 0.0, method="lower")
         regular = max(int(low), bare.regular)
     return {
         "ns_per_count": quiet["ns_per_count"],
@@ -195,7 +505,7 @@ def _calm(quiet: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _raised(one: dict[str, Any]) -> int:
+def _raised_threshold(one: dict[str, Any]) -> int:
     """Counts beyond the regular iteration of which half of the buffer will hold the detours."""
     recorded = one["end"] - one["begin"]
     keep = 0.5 * min(recorded / one["asked"], 1.0)
@@ -203,7 +513,7 @@ def _raised(one: dict[str, Any]) -> int:
     return max(longer, 2 * one["excess"])
 
 
-def _raising(one: dict[str, Any], hz: Rate, excess: int) -> str:
+def _note_of_raising(one: dict[str, Any], hz: Rate, excess: int) -> str:
     count, passed = len(one["detours"]), (one["end"] - one["begin"]) / hz.hz
     return (
         f"CPU {one['cpu']}: detours from {show_seconds(one['excess'] / hz.hz, 3)} filled the "
@@ -225,7 +535,7 @@ def _check_cpus(cpus: Sequence[int] | None) -> list[int]:
     return chosen
 
 
-def _excess(wanted: float | None, calm: dict[str, Any]) -> int:
+def _threshold_counts(wanted: float | None, calm: dict[str, Any]) -> int:
     """Counts that an iteration takes beyond the regular one, if it is a detour."""
     if wanted is None:
         return int((_TIMES_SMALLEST - 1) * calm["bare"])
@@ -245,14 +555,14 @@ def _wait(
     """Until the end; what was before it: "Ctrl-C", the name of another signal, or ""."""
     start = core.read_counter()
     try:
-        while not all(recorder.wait(_SEEN / len(recorders)) for recorder in recorders):
+        while not all(recorder.wait(_POLL_SECONDS / len(recorders)) for recorder in recorders):
             if progress is not None:
                 passed = (core.read_counter() - start) / per_second
                 progress(min(passed, seconds), sum(recorder.count for recorder in recorders))
     except KeyboardInterrupt as stop:
         for recorder in recorders:
             recorder.stop()
-        while not all(recorder.wait(_SEEN) for recorder in recorders):
+        while not all(recorder.wait(_POLL_SECONDS) for recorder in recorders):
             pass
         return str(stop) or "Ctrl-C"
     return ""

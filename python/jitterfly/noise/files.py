@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 import shlex
 import warnings
 from collections.abc import Iterator
@@ -133,10 +134,12 @@ def read(path: Path, sha256: str) -> Measured:
         return found
     except FormatError as error:
         command = "jitterfly noise import"
-        if error.line is not None or "--" not in error.what or command in error.what:
+        # What an error names as `clock_hz` is --clock-hz of the command.
+        what = re.sub(r"`([a-z_]+)`", lambda o: "--" + o[1].replace("_", "-"), error.what)
+        if error.line is not None or what == error.what or command in error.what:
             raise
         way = f"to `{command} {shlex.quote(str(path))}`, which makes a noise file of it"
-        raise FormatError(error.file, None, f"{error.what}; {way}") from None
+        raise FormatError(error.file, None, f"{what}; {way}") from None
 
 
 def choose(

@@ -7,8 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..measured.data import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
-from ..measured.summary import CpuNoise, LogGPTable
+from ..measured import (
+    CollectiveTable,
+    CpuNoise,
+    Detours,
+    Histogram,
+    Latencies,
+    LogGPTable,
+    Measured,
+    PerRankSamples,
+)
 from ..units import show_seconds
 from . import draw, style
 

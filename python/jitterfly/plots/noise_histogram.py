@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
-from ..measured.data import Histogram
+from ..measured import Histogram
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import style, ticks
 

@@ -8,9 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from ..measured.data import Detours
-from ..measured.periods import LEAST_EVENTS
-from ..measured.spectrum import periodogram, seconds_of
+from ..measured import Detours
+from ..measured.periods import LEAST_FOR_PERIODS, periodogram, seconds_of
 from ..units import show_seconds
 from . import style, ticks
 
@@ -23,7 +22,7 @@ def draw(axes: Axes, detours: Detours, facts: dict[str, Any]) -> None:
     found = periodogram(*seconds_of(detours))
     axes.set_xlabel("frequency (Hz)")
     axes.set_ylabel("power")
-    if not len(found.frequency) or len(detours.starts) < LEAST_EVENTS:
+    if not len(found.frequency) or len(detours.starts) < LEAST_FOR_PERIODS:
         axes.text(0.5, 0.5, "too short, or too few detours", transform=axes.transAxes,
                   ha="center", color=style.GREY)  # fmt: skip
         return

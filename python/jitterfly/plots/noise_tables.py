@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..measured.data import CollectiveTable
-from ..measured.summary import CpuNoise, LogGPTable
+from ..measured import CollectiveTable, CpuNoise, LogGPTable
 from . import style, ticks
 
 _LINES = ("p99", "p90", "mean", "p50")

@@ -13,7 +13,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..measured.data import Detours
+from ..measured import Detours
 from ..units import TICKS_PER_SECOND
 from . import style, ticks
 

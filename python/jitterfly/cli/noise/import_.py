@@ -35,7 +35,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ...measured import wording
+    from ...measured.description import description_lines
 
     measured = reading.load(chosen)
     reading.warn(measured)
@@ -43,7 +43,7 @@ def _run(chosen: argparse.Namespace) -> None:
     for key in ("machine", "kernel", "date", "command"):
         if key in measured.source:
             print(f"{key}: {measured.source[key]}")
-    print("\n".join(wording.lines(measured)))
+    print("\n".join(description_lines(measured)))
     for note in measured.notes:
         print(f"note: {note}")
     _write(chosen, measured)
@@ -134,7 +134,7 @@ def _next(measured: Measured, out: Path) -> None:
 
 def _gap(histogram: Any) -> str:
     """Mean time between detours, in the syntax of TOML, where it is known."""
-    from ...measured.describe import describe_part
+    from ...measured.description import describe_part
 
     found = describe_part(histogram)
     if not found.get("rate"):

@@ -29,7 +29,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ...measured import load, noisefile, wording
+    from ...measured import load, noisefile
+    from ...measured.description import description_lines
     from ...measured.merge import merge
 
     out = chosen.out
@@ -43,7 +44,7 @@ def _run(chosen: argparse.Namespace) -> None:
     reading.warn(merged)
     count, nodes = len(merged.parts), len(merged.source["nodes"].split(", "))
     print(f"written: {out}: {count} parts of {nodes} node{'s' * (nodes != 1)}")
-    print("\n".join(wording.lines(merged)))
+    print("\n".join(description_lines(merged)))
     for note in merged.notes:
         print(f"note: {note}")
     print(f"next: jitterfly slowdown --noise {shlex.quote(str(out))},part=each --ranks 64..8192")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ...fields import shorten
 from ...units import parse_seconds
-from ..options import value
+from ..options import naming_options, value
 
 if TYPE_CHECKING:
     from ...measured import Measured
@@ -39,7 +39,9 @@ def load(chosen: argparse.Namespace) -> Measured:
     """What is in the file that was named."""
     from ...measured import load
 
-    return load(chosen.file, format=chosen.format, cpu=chosen.cpu, **_options(chosen))
+    options = _options(chosen)
+    with naming_options():
+        return load(chosen.file, format=chosen.format, cpu=chosen.cpu, **options)
 
 
 def warn(measured: Measured, file: TextIO | None = None) -> None:

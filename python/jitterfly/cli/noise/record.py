@@ -120,12 +120,12 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _show(measured: Measured) -> None:
-    from ...measured import wording
+    from ...measured.description import description_lines
 
     for key in _TOLD:
         if key in measured.source:
             print(f"{key}: {measured.source[key]}")
-    print("\n".join(wording.lines(measured)))
+    print("\n".join(description_lines(measured)))
     for note in measured.notes:
         print(f"note: {note}")
 

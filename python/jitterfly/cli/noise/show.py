@@ -34,8 +34,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ...measured import wording
-    from ...measured.describe import describe
+    from ...measured.description import describe, description_lines
     from ...plots.draw import check_path
 
     name = chosen.file.stem if chosen.file.suffix in _ENDINGS else chosen.file.name
@@ -53,7 +52,7 @@ def _run(chosen: argparse.Namespace) -> None:
         print_json("noise show", file=chosen.file, untrusted=untrusted, **facts, written=[out])
         return
     print(f"{chosen.file}: {measured.format}")
-    print("\n".join(wording.lines(measured, facts)))
+    print("\n".join(description_lines(measured, facts)))
     for note in measured.notes:
         print(f"note: {note}")
     print(f"written: {out}")

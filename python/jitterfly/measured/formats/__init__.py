@@ -21,10 +21,8 @@ from importlib import import_module
 from typing import Any
 
 from ...fields import check_choice
-from ..data import Measured
-from .errors import FormatError
-from .options import Options
-from .text import Text, open_text
+from ..measurements import Measured
+from .text import FormatError, Options, Text, open_text
 
 #: In the order in which they are asked; the plain ones, which take much, at the end.
 _MODULES = (

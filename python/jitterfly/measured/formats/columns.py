@@ -1,19 +1,272 @@
-"""Rows of numbers, and what their last digits say of the clock."""
+"""Columns of numbers from text, exact to the tick, with the line of what is wrong.
+
+Also where the numbers of a file are, between its comments, and of what unit they are.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...units import show_seconds
-from ..tidy import WTIME_QUANTUM, clock_quantum
-from .text import Text
+from ...fields import shorten
+from ...units import TICKS_PER_SECOND, show_seconds
+from ..measurements import MOST_TICKS
+from .detours_in_order import WTIME_QUANTUM, clock_quantum
+from .text import HEAD_BYTES, Options, Text
 
+_PIECE = 2**22
+#: Below this a float64 product is off by less than half a tick.
+_EXACT = float(2**51)
+_SPACE = np.zeros(256, dtype=bool)
+_SPACE[[9, 10, 11, 12, 32]] = True
+_NUMERIC = np.zeros(256, dtype=bool)
+_NUMERIC[list(b"0123456789+-.eE")] = True
+_NO_INTEGER = np.frombuffer(b".eE+-", dtype=np.uint8)
+_LONGEST_NUMBER = 40
+UNITS = {"s": 0, "ms": 3, "us": 6, "µs": 6, "ns": 9, "ps": 12}
+"""Their powers of ten in a second."""
+_COMMENT = re.compile(rb"^[ \t]*#[^\n]*(?:\n|\Z)", re.MULTILINE)
+_CLOCK = re.compile(
+    r"(?:clock|cpu|tsc|freq)[^0-9\n]{0,40}(\d{1,15}(?:\.\d{1,9})?(?:e\d{1,2})?)\s?([kmg]?)hz", re.I
+)
+_PREFIX = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_INTEGER = re.compile(r"[ \t]{0,20}[0-9]{1,18}[ \t]{0,20}")
 Row = tuple[int, list[str]]
 """Line number, words."""
 
 
-def table(text: Text, rows: list[Row], columns: list[str]) -> npt.NDArray[np.float64]:
+def integer_columns(
+    text: Text,
+    begin: int,
+    end: int,
+    scales: Sequence[Fraction | int],
+    what: str,
+    separator: bytes = b"",
+) -> list[npt.NDArray[np.int64]]:
+    """Columns of numbers of at least 0, as integers: the value times its scale, rounded.
+
+    Parameters
+    ----------
+    text : Text
+        The file.
+    begin, end : int
+        Bytes of it, whole lines. Empty lines count for nothing.
+    scales : sequence
+        One for each column, such as 1000 for nanoseconds that become ticks.
+    what : str
+        What a line must hold, for the error message, such as "a start and a duration".
+    separator : bytes
+        Of one letter; without it, blanks.
+
+    Raises
+    ------
+    FormatError
+        Names the first line that is wrong.
+    """
+    columns: list[list[npt.NDArray[np.int64]]] = [[] for _ in scales]
+    for first, piece in _pieces(text.data, begin, end):
+        flat = piece.replace(separator, b" ") if separator else piece
+        codes = np.frombuffer(flat, dtype=np.uint8)
+        words = flat.split()
+        width = len(scales)
+        if _is_regular(codes, piece, separator, width) and _NUMERIC[codes[~_SPACE[codes]]].all():
+            array = np.array(words, dtype=f"S{max(map(len, words), default=1)}")
+            try:
+                found = [to_integers(array[k::width], scale) for k, scale in enumerate(scales)]
+            except (ValueError, OverflowError):
+                pass
+            else:
+                for column, values in zip(columns, found, strict=True):
+                    column.append(values)
+                continue
+        raise _locate(text, first, piece, scales, what, separator)
+    empty = np.empty(0, dtype=np.int64)
+    return [np.concatenate(column) if column else empty for column in columns]
+
+
+def to_integers(
+    words: npt.NDArray[Any], scale: Fraction | int, base: int = 0
+) -> npt.NDArray[np.int64]:
+    """Decimal numbers (an array of bytes) less a base, times a scale, to the nearest integer.
+
+    Halves go to the even one.
+
+    Raises:
+        ValueError: one is not a number, or negative or beyond 2^62 in the end.
+    """
+    if len(words) == 0:
+        return np.empty(0, dtype=np.int64)
+    if words.dtype.itemsize > _LONGEST_NUMBER:
+        raise ValueError
+    if base:
+        return np.array([_exact(word, scale, base) for word in words.tolist()], dtype=np.int64)
+    with np.errstate(over="ignore"):
+        scaled = words.astype(np.float64) * float(scale)
+    # Negated, so that what is not a number fails too.
+    if not ((scaled >= 0) & (scaled < MOST_TICKS)).all():
+        raise ValueError
+    if scaled.max() < _EXACT:
+        return np.rint(scaled).astype(np.int64)
+    letters = np.ascontiguousarray(words).view(np.uint8)
+    if isinstance(scale, int) and not np.isin(letters, _NO_INTEGER).any():
+        return words.astype(np.int64) * scale
+    return np.array([_exact(word, scale) for word in words.tolist()], dtype=np.int64)
+
+
+def _exact(word: bytes, scale: Fraction | int, base: int = 0) -> int:
+    number = Decimal(word.decode("ascii"))
+    if not number.adjusted() < _LONGEST_NUMBER:  # no huge integers from 1e999999
+        raise ValueError
+    value = round((Fraction(number) - base) * scale)
+    if not 0 <= value < MOST_TICKS:
+        raise ValueError
+    return value
+
+
+def line_at(text: Text, position: int) -> int:
+    """The number of the line that holds this byte."""
+    return text.data.count(b"\n", 0, position) + 1
+
+
+def _pieces(data: bytes, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, a few megabytes at a time, each with the place of its first byte."""
+    while begin < end:
+        stop = min(end, begin + _PIECE)
+        if stop < end:
+            newline = data.find(b"\n", stop, end)
+            stop = end if newline < 0 else newline + 1
+        yield begin, data[begin:stop]
+        begin = stop
+
+
+def _is_regular(codes: npt.NDArray[np.uint8], piece: bytes, separator: bytes, width: int) -> bool:
+    """Whether every line has so many words, and separators between them, or is empty."""
+    space = _SPACE[codes]
+    first = np.empty(len(codes), dtype=bool)  # of a word
+    first[:1] = ~space[:1]
+    first[1:] = ~space[1:] & space[:-1]
+    ends = np.flatnonzero(codes == 10)
+    if len(ends) == 0 or ends[-1] != len(codes) - 1:
+        ends = np.append(ends, len(codes) - 1)
+    words = np.diff(np.cumsum(first)[ends], prepend=0)
+    if not ((words == width) | (words == 0)).all():
+        return False
+    if not separator:
+        return True
+    between = np.cumsum(np.frombuffer(piece, dtype=np.uint8) == separator[0])
+    return bool((np.diff(between[ends], prepend=0) == np.where(words == 0, 0, width - 1)).all())
+
+
+def _locate(
+    text: Text,
+    first: int,
+    piece: bytes,
+    scales: Sequence[Fraction | int],
+    what: str,
+    separator: bytes,
+) -> ValueError:
+    start = line_at(text, first)
+    for offset, line in enumerate(piece.split(b"\n")):
+        words = [word.strip() for word in line.split(separator)] if separator else line.split()
+        if not line.strip():
+            continue
+        good = len(words) == len(scales) and all(map(_is_number, words, scales))
+        if not good:
+            shown = shorten(line.decode("utf-8", "replace"))
+            return text.error(start + offset, f"must be {what}, got {shown}")
+    return text.error(start, f"must be lines of {what}")
+
+
+def _is_number(word: bytes, scale: Fraction | int) -> bool:
+    if not word or not _NUMERIC[list(word)].all():
+        return False
+    try:
+        to_integers(np.array([word]), scale)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def line_of_row(text: Text, ranges: Sequence[tuple[int, int]], row: int) -> int:
+    """The number of the line that holds a row of a table, which lies in these ranges of bytes."""
+    for begin, end in ranges:
+        lines = text.data[begin:end].split(b"\n")
+        filled = [number for number, line in enumerate(lines) if line.strip()]
+        if row < len(filled):
+            return line_at(text, begin) + filled[row]
+        row -= len(filled)
+    return line_at(text, ranges[-1][1])
+
+
+def data_ranges(text: Text) -> list[tuple[int, int]]:
+    """Bytes of the lines that are not comments."""
+    ranges = []
+    begin = 0
+    for match in _COMMENT.finditer(text.data):
+        if text.data[begin : match.start()].strip():
+            ranges.append((begin, match.start()))
+        begin = match.end()
+    if text.data[begin:].strip():
+        ranges.append((begin, len(text.data)))
+    return ranges
+
+
+def comments(text: Text) -> list[tuple[int, str]]:
+    """Comments at the beginning: numbers of their lines, and what follows the #."""
+    found = [line for line in enumerate(text.head.split("\n"), 1) if line[1].lstrip()[:1] == "#"]
+    return [(number, line.lstrip()[1:].strip()) for number, line in found]
+
+
+def unit_scale(unit: str) -> Fraction:
+    """Ticks in a unit of time.
+
+    Raises:
+        ValueError: not one of them.
+    """
+    if unit not in UNITS:
+        raise ValueError(f"unit must be one of {', '.join(UNITS)}, got {shorten(unit)}")
+    return Fraction(TICKS_PER_SECOND, 10 ** UNITS[unit])
+
+
+def clock_of(text: Text, options: Options, said: list[tuple[int, str]]) -> Fraction | None:
+    """Ticks in a number of the file: from the options, else from a clock rate in a comment."""
+    if options.unit is not None and options.unit != "cycles":
+        if options.clock_hz is not None:
+            raise text.error(None, f"`clock_hz` is for cycles, but `unit` is {options.unit}")
+        try:
+            return unit_scale(options.unit)
+        except ValueError as error:
+            raise text.error(None, f"{error}, or cycles") from None
+    if options.clock_hz is not None:
+        return Fraction(TICKS_PER_SECOND) / Fraction(options.clock_hz)
+    for number, words in said:
+        found = _CLOCK.search(words)
+        if found is not None:
+            rate = text.number(number, found[1], "the clock rate") * _PREFIX[found[2].lower()]
+            if not 1e3 <= rate <= 1e12:
+                raise text.error(number, f"the clock rate must be from 1 kHz to 1 THz, got {rate}")
+            return Fraction(TICKS_PER_SECOND) / Fraction(rate)
+    return None
+
+
+def single_column(head: str) -> npt.NDArray[np.float64]:
+    """The integers of a file that begins with one in each line; else none."""
+    lines = head.split("\n")
+    if len(head) >= HEAD_BYTES // 4:  # the last one may be cut off
+        lines = lines[:-1]
+    lines = [line for line in lines if line.strip() and line.lstrip()[:1] != "#"][:2000]
+    if not all(map(_INTEGER.fullmatch, lines)):
+        return np.empty(0)
+    return np.array([float(line) for line in lines])
+
+
+def number_rows(text: Text, rows: list[Row], columns: list[str]) -> npt.NDArray[np.float64]:
     """Numbers from 0, shape (rows, columns).
 
     Raises

@@ -1,28 +1,26 @@
 """Plain tables of detours: columns start and duration (or end), with or without a header.
 
 The separator is a comma, semicolon, tab or blank. Units stand in the header, as in `start_ns`,
-`duration (us)` or `end[ms]`, or come from ``--unit``. A column `cpu` tells runs apart; others are
-left alone.
+`duration (us)` or `end[ms]`, or come from the option `unit`. A column `cpu` tells runs apart;
+others are left alone.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
 from ...fields import shorten
 from ...units import TICKS_PER_SECOND
-from ..checks import Ticks
-from ..data import Detours, Measured
-from ..tidy import clock_quantum, quantum_note, tidy
-from .layout import NUMBER, Layout, layout_of, words_of
-from .numbers import to_integers
-from .options import Options
-from .series import UNITS, clock_of
-from .text import Text
+from ..measurements import Detours, Measured, Ticks
+from .columns import UNITS, clock_of, to_integers
+from .detours_in_order import clock_quantum, in_order, quantum_note
+from .text import HEAD_BYTES, Options, Text
 
 NAME = "csv"
 TITLE = "table of detours (columns start and duration)"
@@ -33,14 +31,24 @@ _MOST_CPUS = 4096
 _LONGEST_NAME = 40
 _LATE = float(2**61)  # ticks
 _DAY = 86_400 * TICKS_PER_SECOND
+_NUMBER = re.compile(r"\d{1,25}(?:[.,]\d{0,12})?(?:[eE][+-]?\d{1,3})?")
+_COLUMN_NAMES = {
+    "start": ("start", "begin", "t", "time", "timestamp", "ts", "at", "offset", "onset"),
+    "duration": ("duration", "dur", "length", "detour", "noise", "width"),
+    "end": ("end", "stop", "finish"),
+    "cpu": ("cpu", "core", "processor"),
+}
+_COLUMN = re.compile(r"([a-z]{1,20})(?:[ _]?time)?[ _]?[\[(/]? ?(s|ms|us|µs|ns|ps|cycles)?[\])]?")
+_SEPARATORS = (";", "\t", ",", None)
+_LINES_LOOKED_AT = 50
 
 
 def recognise(head: str) -> bool:
-    return layout_of(head) is not None
+    return _layout_of(head) is not None
 
 
 def read(text: Text, options: Options) -> Measured:
-    layout = layout_of(text.head)
+    layout = _layout_of(text.head)
     if layout is None:
         raise text.error(
             None,
@@ -72,7 +80,7 @@ def read(text: Text, options: Options) -> Measured:
     ):
         quantum = clock_quantum(durations[mine] / TICKS_PER_SECOND)
         try:
-            part, said = tidy(
+            part, said = in_order(
                 starts[mine],
                 durations[mine],
                 resolution=None if quantum is None else round(quantum * TICKS_PER_SECOND),
@@ -87,30 +95,30 @@ def read(text: Text, options: Options) -> Measured:
     return Measured(tuple(parts), NAME, {"tool": "table of detours"}, tuple(notes))
 
 
-def _scale(text: Text, options: Options, layout: Layout, name: str) -> Fraction:
+def _scale(text: Text, options: Options, layout: _Layout, name: str) -> Fraction:
     if name not in layout.columns:
         return Fraction(0)
     unit = layout.units.get(name)
     if unit is not None and options.unit not in (None, unit):
-        raise text.error(None, f"says that its {name} is in {unit}, but --unit is {options.unit}")
+        raise text.error(None, f"says that its {name} is in {unit}, but `unit` is {options.unit}")
     if unit == "cycles" and options.clock_hz is None:
-        raise text.error(None, f"its {name} is in cycles; give --clock-hz, their rate")
+        raise text.error(None, f"its {name} is in cycles; give `clock_hz`, their rate")
     chosen = unit or options.unit
     if chosen is None and options.clock_hz is None:
         raise text.error(
             None,
-            f"does not say the unit of its {name}: give --unit ({', '.join(UNITS)} or cycles), or "
+            f"does not say the unit of its {name}: give `unit` ({', '.join(UNITS)} or cycles), or "
             f"name the column {name}_ns",
         )
     clock = None if unit not in (None, "cycles") else options.clock_hz
     if chosen == "cycles" and clock is None:
-        raise text.error(None, "--unit cycles needs --clock-hz, their rate")
+        raise text.error(None, "`unit` cycles needs `clock_hz`, their rate")
     scale = clock_of(text, Options(unit=chosen, clock_hz=clock), [])
     assert scale is not None
     return scale
 
 
-def _rows(text: Text, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def _rows(text: Text, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and the words of the lines that hold numbers."""
     header = layout.header
     for number, line in enumerate(text.lines, 1):
@@ -119,7 +127,7 @@ def _rows(text: Text, layout: Layout) -> Iterator[tuple[int, list[str]]]:
         if header:
             header = False
             continue
-        words = words_of(line, layout.separator)
+        words = _words_of(line, layout.separator)
         if len(words) != layout.width:
             raise text.error(
                 number, f"must have {layout.width} columns, got {len(words)}: {shorten(line)}"
@@ -127,17 +135,17 @@ def _rows(text: Text, layout: Layout) -> Iterator[tuple[int, list[str]]]:
         yield number, words
 
 
-def _base(text: Text, layout: Layout, scale: Fraction) -> int:
+def _base(text: Text, layout: _Layout, scale: Fraction) -> int:
     """A time a day before the first, where times are too large to be counted from 0; else 0."""
     first = next(_rows(text, layout), None)
     word = first[1][layout.columns["start"]].replace(",", ".") if first else ""
-    if not NUMBER.fullmatch(word) or "e" in word.lower() or float(word) * float(scale) < _LATE:
+    if not _NUMBER.fullmatch(word) or "e" in word.lower() or float(word) * float(scale) < _LATE:
         return 0
     return int(word.partition(".")[0]) - int(_DAY / scale)
 
 
 def _columns(
-    text: Text, layout: Layout, scales: dict[str, Fraction], base: int
+    text: Text, layout: _Layout, scales: dict[str, Fraction], base: int
 ) -> tuple[dict[str, Ticks], list[str]]:
     """Columns of times in ticks, and the names of CPUs where there is such a column."""
     wanted = [name for name in ("start", "duration", "end") if name in layout.columns]
@@ -165,13 +173,13 @@ def _cpu(text: Text, line: int, word: str) -> str:
 def _times(text: Text, name: str, rows: list[tuple[int, str]], scale: Fraction, base: int) -> Ticks:
     words = [word.replace(",", ".") for _, word in rows]
     try:
-        if all(map(NUMBER.fullmatch, words)):
+        if all(map(_NUMBER.fullmatch, words)):
             return to_integers(np.array(words, dtype=bytes), scale, base)
     except (ValueError, OverflowError):
         pass
     for (number, _), word in zip(rows, words, strict=True):
         try:
-            if NUMBER.fullmatch(word):
+            if _NUMBER.fullmatch(word):
                 to_integers(np.array([word], dtype=bytes), scale, base)
                 continue
         except (ValueError, OverflowError):
@@ -180,3 +188,52 @@ def _times(text: Text, name: str, rows: list[tuple[int, str]], scale: Fraction, 
             number, f"{name} must be a time from 0 to 2^62 ps (53 days), got {shorten(word)}"
         )
     raise text.error(None, f"{name} must be times")
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the columns are, of what unit, and what separates them."""
+
+    separator: str | None
+    header: bool
+    columns: dict[str, int]
+    units: dict[str, str | None]
+    width: int
+
+
+def _layout_of(head: str) -> _Layout | None:
+    """The layout of a table that begins so; None where it is no table of detours."""
+    lines = head.split("\n")
+    if len(head) >= HEAD_BYTES // 4:  # the last one may be cut off
+        lines = lines[:-1]
+    lines = [line for line in lines if line.strip() and line[:1] != "#"][:_LINES_LOOKED_AT]
+    if not lines or len(lines[0]) > 4096:
+        return None
+    for separator in _SEPARATORS:
+        words = _words_of(lines[0], separator)
+        if len(words) < 2:
+            continue
+        columns: dict[str, int] = {}
+        units: dict[str, str | None] = {}
+        for at, word in enumerate(words):
+            found = _COLUMN.fullmatch(word.strip("\"' ").lower())
+            name = next(
+                (key for key, names in _COLUMN_NAMES.items() if found and found[1] in names), ""
+            )
+            if found and name and name not in columns:
+                columns[name], units[name] = at, found[2]
+        named = "start" in columns and ("duration" in columns or "end" in columns)
+        below = {len(_words_of(line, separator)) for line in lines[1:]}
+        if named and below <= {len(words)} and not any(map(_NUMBER.fullmatch, words)):
+            return _Layout(separator, True, columns, units, len(words))
+        rows = [_words_of(line, separator) for line in lines]
+        if all(len(row) == 2 and all(map(_NUMBER.fullmatch, row)) for row in rows):
+            starts = [float(row[0].replace(",", ".")) for row in rows]
+            if len(rows) > 1 and all(one < other for one, other in pairwise(starts)):
+                return _Layout(separator, False, {"start": 0, "duration": 1}, {}, 2)
+    return None
+
+
+def _words_of(line: str, separator: str | None) -> list[str]:
+    """The words of a line; a separator of None stands for blanks."""
+    return [word.strip() for word in line.split(separator)]

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
-from ..data import Histogram, Measured
-from .bins import MOST_COLUMNS, Bins
-from .options import Options
-from .text import Text
+from ..measurements import Histogram, Measured
+from .histogram_rows import MOST_COLUMNS, Bins
+from .text import Options, Text
 
 NAME = "cyclictest"
 TITLE = "histogram of cyclictest -h"
@@ -35,7 +34,7 @@ def read(text: Text, options: Options) -> Measured:
     """A histogram of latencies for each thread."""
     unit = options.unit or "us"
     if unit not in _UNITS:
-        raise text.error(None, f"--unit must be us or ns (cyclictest -N), got {unit!r}")
+        raise text.error(None, f"`unit` must be us or ns (cyclictest -N), got {unit!r}")
     bins: Bins | None = None
     begun = False
     footer: dict[str, list[str]] = {}

@@ -10,10 +10,9 @@ import re
 
 import numpy as np
 
-from ..data import Measured, PerRankSamples
-from .columns import Row, clock_notes, table
-from .options import Options
-from .text import Text
+from ..measurements import Measured, PerRankSamples
+from .columns import Row, clock_notes, number_rows
+from .text import Options, Text
 
 NAME = "dissemination"
 TITLE = "times of a dissemination on every rank"
@@ -65,5 +64,5 @@ def read(text: Text, options: Options) -> Measured:
 def _part(
     text: Text, size: int, rows: list[Row], columns: list[str], unit: float
 ) -> PerRankSamples:
-    times: np.ndarray = table(text, rows, columns)[:, 1:] / unit
+    times: np.ndarray = number_rows(text, rows, columns)[:, 1:] / unit
     return PerRankSamples("dissemination", size, len(columns) - 1, times)

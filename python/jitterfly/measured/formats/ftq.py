@@ -15,12 +15,9 @@ from pathlib import PurePath
 import numpy as np
 
 from ...units import TICKS_PER_SECOND, exact, show_seconds
-from ..checks import Ticks
-from ..data import Detours, Measured
-from .numbers import line_at, table
-from .options import Options
-from .series import clock_of, comments, data_ranges, single_column
-from .text import Text
+from ..measurements import Detours, Measured, Ticks
+from .columns import clock_of, comments, data_ranges, integer_columns, line_at, single_column
+from .text import Options, Text
 
 NAME = "ftq"
 TITLE = "fixed time quantum (FTQ): iterations in each quantum"
@@ -56,10 +53,10 @@ def read(text: Text, options: Options) -> Measured:
     timed = width == 2 and not netgauge
     if timed:
         if options.quantum is not None:
-            raise text.error(None, "says when each quantum began; leave out --quantum")
+            raise text.error(None, "says when each quantum began; leave out `quantum`")
         scales[0] = _time_scale(text, options)
     what = "a time and a count" if timed else "a number and a count" if netgauge else "a count"
-    pieces = [table(text, begin, end, scales, what) for begin, end in ranges]
+    pieces = [integer_columns(text, begin, end, scales, what) for begin, end in ranges]
     columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
     counts = columns[-1]
     if len(counts) <= _LEAST:
@@ -114,8 +111,8 @@ def _time_scale(text: Text, options: Options) -> Fraction:
     if scale is None:
         raise text.error(
             None,
-            "does not say the unit of its times: give --clock-hz, the rate of the time-stamp "
-            "counter, or --unit ns",
+            "does not say the unit of its times: give `clock_hz`, the rate of the time-stamp "
+            "counter, or `unit` ns",
         )
     return scale
 
@@ -123,12 +120,12 @@ def _time_scale(text: Text, options: Options) -> Fraction:
 def _quantum(text: Text, options: Options) -> Fraction:
     for name in ("clock_hz", "unit"):
         if getattr(options, name) is not None:
-            raise text.error(None, f"has no times; leave out {name} and give --quantum")
+            raise text.error(None, f"has no times; leave out {name} and give `quantum`")
     said = _CYCLE.search(text.head)
     if options.quantum is not None:
         return exact(options.quantum)
     if said is None:
         raise text.error(
-            None, "has counts only: give --quantum, how long each was measured, such as 1ms"
+            None, "has counts only: give `quantum`, how long each was measured, such as 1ms"
         )
     return Fraction(int(said[1]), 10**6)

@@ -14,11 +14,9 @@ from pathlib import PurePath
 import numpy as np
 
 from ...units import TICKS_PER_SECOND, show_seconds
-from ..data import Detours, Measured
-from .numbers import table
-from .options import Options
-from .series import clock_of, comments, data_ranges, single_column
-from .text import Text
+from ..measurements import Detours, Measured
+from .columns import clock_of, comments, data_ranges, integer_columns, single_column
+from .text import Options, Text
 
 NAME = "fwq"
 TITLE = "fixed work quantum (FWQ): a duration for each quantum"
@@ -43,7 +41,7 @@ def read(text: Text, options: Options) -> Measured:
     width = 2 if netgauge else 1
     what = "a number and a duration in us" if netgauge else "a duration"
     ranges = data_ranges(text)
-    pieces = [table(text, begin, end, [1] * width, what)[-1] for begin, end in ranges]
+    pieces = [integer_columns(text, begin, end, [1] * width, what)[-1] for begin, end in ranges]
     values = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
     if len(values) <= _LEAST:
         raise text.error(None, f"must have more than {_LEAST} samples, got {len(values)}")
@@ -89,6 +87,6 @@ def _scale(text: Text, options: Options, netgauge: bool) -> tuple[Fraction, int 
         raise text.error(
             None,
             "its numbers are cycles (FWQ), and the rate of their clock is not in the file: give "
-            "--clock-hz such as 2.1e9, the rate of the time-stamp counter, or --unit ns",
+            "`clock_hz` such as 2.1e9, the rate of the time-stamp counter, or `unit` ns",
         )
     return scale, None

@@ -12,9 +12,8 @@ import re
 import numpy as np
 
 from ...units import TICKS_PER_SECOND
-from ..data import Histogram, Measured
-from .options import Options
-from .text import Text
+from ..measurements import Histogram, Measured
+from .text import Options, Text
 
 NAME = "hwlatdetect"
 TITLE = "hwlatdetect report (gaps made by hardware or firmware)"

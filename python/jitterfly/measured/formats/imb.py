@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..data import Measured
-from .collectives import Collectives
-from .options import Options
-from .text import Text
+from ..measurements import Measured
+from .collective_rows import Collectives
+from .text import Options, Text
 
 NAME = "imb"
 TITLE = "Intel MPI Benchmarks of collectives"

@@ -15,11 +15,10 @@ from itertools import pairwise
 import numpy as np
 
 from ...units import TICKS_PER_SECOND, show_seconds
-from ..data import Detours, Measured
-from ..tidy import clock_quantum, quantum_note, tidy
-from .numbers import line_of_row, table
-from .options import Options
-from .text import HEAD_BYTES, Text
+from ..measurements import Detours, Measured
+from .columns import integer_columns, line_of_row
+from .detours_in_order import clock_quantum, in_order, quantum_note
+from .text import HEAD_BYTES, Options, Text
 
 NAME = "netgauge"
 TITLE = "Netgauge selfish-detour trace (start, duration)"
@@ -117,7 +116,7 @@ def _split(text: Text) -> list[_Run]:
 
 
 def _detours(text: Text, run: _Run) -> list[tuple[Detours, list[str]]]:
-    columns = [table(text, begin, end, [_NS, _NS], _LINE) for begin, end in run.rows]
+    columns = [integer_columns(text, begin, end, [_NS, _NS], _LINE) for begin, end in run.rows]
     starts, durations = (np.concatenate(column) for column in zip(*columns, strict=True))
     back = np.flatnonzero(starts[1:] < starts[:-1]) + 1
     if len(back) > _MOST_RUNS:
@@ -135,7 +134,7 @@ def _detours(text: Text, run: _Run) -> list[tuple[Detours, list[str]]]:
             "resolution": None if quantum is None else round(quantum * TICKS_PER_SECOND),
         }
         try:
-            detours, notes = tidy(starts[begin:end], durations[begin:end], **known)
+            detours, notes = in_order(starts[begin:end], durations[begin:end], **known)
         except ValueError as error:
             raise text.error(line_of_row(text, run.rows, int(begin)), str(error)) from None
         if quantum is not None:

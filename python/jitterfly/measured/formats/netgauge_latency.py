@@ -9,10 +9,9 @@ import re
 
 import numpy as np
 
-from ..data import Latencies, Measured
-from .columns import Row, clock_notes, table
-from .options import Options
-from .text import Text
+from ..measurements import Latencies, Measured
+from .columns import Row, clock_notes, number_rows
+from .text import Options, Text
 
 NAME = "netgauge_latency"
 TITLE = "Netgauge one-one latencies"
@@ -41,7 +40,7 @@ def read(text: Text, options: Options) -> Measured:
     if not sizes:
         raise text.error(len(text.lines), "has no row")
     parts = tuple(
-        Latencies(table(text, sizes[size], ["size", "rtt"])[:, 1] / 1e6, size)
+        Latencies(number_rows(text, sizes[size], ["size", "rtt"])[:, 1] / 1e6, size)
         for size in sorted(sizes)
     )
     notes = ["half of each round trip, so two messages and both CPUs stand behind a sample"]

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import math
 
-from ..data import Measured
-from ..summary import LogGPTable
-from .columns import Row, table
-from .options import Options
-from .text import Text
+from ..measurements import LogGPTable, Measured
+from .columns import Row, number_rows
+from .text import Options, Text
 
 NAME = "netgauge_loggp"
 TITLE = "Netgauge LogGP parameters"
@@ -45,7 +43,7 @@ def read(text: Text, options: Options) -> Measured:
         fits.append([_fit(text, line, *pair) for pair in zip(_FITS, words[8:], strict=True)])
     if not rows:
         raise text.error(len(text.lines), "has no row")
-    values = table(text, rows, _COLUMNS) / 1e6
+    values = number_rows(text, rows, _COLUMNS) / 1e6
     part = LogGPTable(
         bytes=[int(words[0]) for _, words in rows],
         latency=values[:, 5],

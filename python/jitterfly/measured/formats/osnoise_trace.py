@@ -11,11 +11,9 @@ import re
 from collections.abc import Callable
 
 from ...units import to_ticks
-from ..data import MOST_TICKS, Detours, Measured
-from ..summary import CpuNoise
-from .ktrace import KINDS, Event, cpu_noise, events, ticks
-from .options import Options
-from .text import Text
+from ..measurements import MOST_TICKS, CpuNoise, Detours, Measured
+from .kernel_trace import KINDS, Event, cpu_noise, events, ticks
+from .text import Options, Text
 
 NAME = "osnoise_trace"
 TITLE = "trace of the kernel's osnoise tracer or tracepoints"
@@ -61,7 +59,7 @@ def read(text: Text, options: Options) -> Measured:
     if noise.samples or noise.sources:
         return Measured(noise.parts(options, notes), NAME, source, tuple(notes))
     if options.given():
-        raise text.error(None, f"sums of periods do not take --{options.given()[0]}")
+        raise text.error(None, f"sums of periods do not take `{options.given()[0]}`")
     if not periods:
         raise text.error(len(text.lines), "has no noise and no period of the osnoise tracer")
     notes.append("sums over periods: a share and a longest noise, no distribution of durations")
@@ -100,7 +98,7 @@ class _Noise:
         use = options.events or ("samples" if self.samples else "sources")
         found = self.samples if use == "samples" else self.sources
         if not found:
-            raise self.text.error(None, f"has no events that last: --events {use} finds none")
+            raise self.text.error(None, f"has no events that last: `events` {use} finds none")
         notes += _NOTES[use]
         if use == "samples" and options.threshold is None:
             notes.append(

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
-from ..data import Measured
-from .collectives import Collectives
-from .options import Options
-from .text import Text
+from ..measurements import Measured
+from .collective_rows import Collectives
+from .text import Options, Text
 
 NAME = "osu"
 TITLE = "OSU micro-benchmarks of collectives"

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import re
 
-from ..data import Measured
-from ..summary import CpuNoise
-from .ktrace import KINDS, cpu_noise
-from .options import Options
-from .text import Text
+from ..measurements import CpuNoise, Measured
+from .kernel_trace import KINDS, cpu_noise
+from .text import Options, Text
 
 NAME = "rtla_top"
 TITLE = "table of rtla osnoise top"

@@ -14,12 +14,10 @@ from pathlib import PurePath
 import numpy as np
 
 from ...units import TICKS_PER_SECOND
-from ..data import Measured
-from ..tidy import tidy
-from .numbers import table
-from .options import Options
-from .series import comments, data_ranges
-from .text import Text
+from ..measurements import Measured
+from .columns import comments, data_ranges, integer_columns
+from .detours_in_order import in_order
+from .text import Options, Text
 
 NAME = "sysjitter"
 TITLE = "sysjitter raw file (interruptions of one thread)"
@@ -54,7 +52,8 @@ def read(text: Text, options: Options) -> Measured:
     width = 3 if by_duration else 4
     what = f"{width} columns: time in ns, {'' if by_duration else 'delta, '}cycles, ns"
     pieces = [
-        table(text, begin, end, [_NS] + [1] * (width - 2) + [_NS], what) for begin, end in ranges
+        integer_columns(text, begin, end, [_NS] + [1] * (width - 2) + [_NS], what)
+        for begin, end in ranges
     ]
     columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
     ends, durations = columns[0], columns[-1]
@@ -73,7 +72,7 @@ def read(text: Text, options: Options) -> Measured:
         starts, ends = starts[order], ends[order]
     try:
         threshold = round(said["threshold"] * _NS) if "threshold" in said else None
-        detours, more = tidy(starts, ends - starts, length=length, threshold=threshold)
+        detours, more = in_order(starts, ends - starts, length=length, threshold=threshold)
     except ValueError as error:
         raise text.error(None, str(error)) from None
     if said.get("n_interruptions", len(ends)) != len(ends):

@@ -1,19 +1,79 @@
-"""The text of a file and its line numbers, for all formats."""
+"""What every format reads: the text of a file with its line numbers, options, and errors."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ...fields import shorten
+from ...fields import check_choice, check_integer, shorten
 from ...files import MOST_BYTES, open_input
-from .errors import FormatError
 
 HEAD_BYTES = 2**16
 """A format is recognised by so many bytes at the beginning."""
-
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
+
+
+class FormatError(ValueError):
+    """A file that cannot be read: ``FILE, line 17: what``, or ``FILE: what`` for all of it."""
+
+    def __init__(self, file: str, line: int | None, what: str) -> None:
+        super().__init__(f"{file}{'' if line is None else f', line {line}'}: {what}")
+        self.file = file
+        self.line = line
+        self.what = what
+
+
+@dataclass(frozen=True)
+class Options:
+    """Each is None unless given. A format lists those it takes in its `OPTIONS`.
+
+    Parameters
+    ----------
+    clock_hz : float, optional
+        Cycles of the time-stamp counter in a second, above 0.
+    unit : str, optional
+        Unit of times without one: "s", "ms", "us", "ns", "ps", or "cycles" (with clock_hz).
+    quantum : float, optional
+        Seconds, length of a quantum (FTQ).
+    runtime, period : float, optional
+        Seconds: how long an osnoise thread looks for noise in each period.
+    threshold : float, optional
+        Seconds: shorter noise was not recorded.
+    width : float, optional
+        Seconds, width of the bins of a histogram.
+    ranks : int, optional
+        Of a collective.
+    events : str, optional
+        Which events of a trace are the detours: "samples" or "sources".
+    """
+
+    clock_hz: float | None = None
+    unit: str | None = None
+    quantum: float | None = None
+    runtime: float | None = None
+    period: float | None = None
+    threshold: float | None = None
+    width: float | None = None
+    ranks: int | None = None
+    events: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("clock_hz", "quantum", "runtime", "period", "threshold", "width"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1e15:
+                raise ValueError(f"{name} must be above 0, got {shorten(value)}")
+        if self.ranks is not None:
+            check_integer(self.ranks, "ranks", 1, 2**30)
+        if self.events is not None:
+            check_choice(self.events, "events", ("samples", "sources"))
+
+    def given(self) -> tuple[str, ...]:
+        """Names of the options that are not None."""
+        fields = (field.name for field in dataclasses.fields(self))
+        return tuple(name for name in fields if getattr(self, name) is not None)
 
 
 class Text:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from ..data import MOST_TICKS, Histogram, Measured
-from .ktrace import events
-from .options import Options
-from .text import Text
+from ..measurements import MOST_TICKS, Histogram, Measured
+from .kernel_trace import events
+from .text import Options, Text
 
 NAME = "timerlat_trace"
 TITLE = "trace of the kernel's timerlat tracer"

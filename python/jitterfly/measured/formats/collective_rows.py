@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import CollectiveTable
+from ..measurements import CollectiveTable
 from .text import Text
 
 MOST_TIME = 1e9

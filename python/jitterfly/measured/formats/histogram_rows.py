@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..data import MOST_TICKS, Histogram
+from ..measurements import MOST_TICKS, Histogram
 from .text import Text
 
 MOST_COUNT = 2**48

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..data import MOST_TICKS
-from ..summary import CpuNoise
+from ..measurements import MOST_TICKS, CpuNoise
 from .text import Text
 
 KINDS = ("hardware", "nmi", "irq", "softirq", "thread")

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..units import TICKS_PER_SECOND, show_seconds
-from .checks import Floats, Ticks
-from .data import Detours
+from ...units import TICKS_PER_SECOND, show_seconds
+from ..measurements import Detours, Floats, Ticks
 
 LEAST_QUANTUM = 30e-9
 """Seconds; finer clocks are not called coarse."""
@@ -21,7 +20,7 @@ _NEAR = 0.05  # of a quantum; durations that know no quantum are that near with 
 _MOST_STEPS = 2**12
 
 
-def tidy(
+def in_order(
     starts: Ticks, durations: Ticks, *, length: int | None = None, **known: Any
 ) -> tuple[Detours, list[str]]:
     """Detours in any order, with overlaps, as a run; and notes on what had to be changed.

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from ..fields import check_integer
 from ..units import Time, parse_seconds, show_seconds
 from .formats import Options, Text, netgauge_loggp, open_text
-from .formats.columns import Row, table
-from .summary import LogGPTable
+from .formats.columns import Row, number_rows
+from .measurements import LogGPTable
 
 _OSU = re.compile(r"^[ \t]{0,40}# OSU MPI(?:-\S{0,20})? Latency Test\b", re.MULTILINE)
 _OSU_HEAD = re.compile(r"[ \t]{0,40}#[ \t]{0,40}Size[ \t]{1,60}(?:Avg )?Latency ?\(us\)")
@@ -130,7 +130,7 @@ def _of_loggp(text: Text, found: LogGPTable, most: int) -> Parameters:
         )
     send, receive = float(found.send_overhead[0]), float(found.receive_overhead[0])
     smallest, size = float(found.bytes[0]), _bytes(found.bytes[0])
-    half, notes = _of_a_byte(float(found.latency[0]), smallest, per_byte)
+    half, notes = _time_of_a_byte(float(found.latency[0]), smallest, per_byte)
     way = "half a round trip" + (", less G for the further bytes" if smallest > 1 else "")
     if send + receive <= half:
         o, latency = (send + receive) / 2, half - send - receive
@@ -149,7 +149,7 @@ def _of_loggp(text: Text, found: LogGPTable, most: int) -> Parameters:
     return Parameters(latency, o, gap, per_byte, (*notes, *fitted))
 
 
-def _of_a_byte(time: float, size: float, per_byte: float) -> tuple[float, list[str]]:
+def _time_of_a_byte(time: float, size: float, per_byte: float) -> tuple[float, list[str]]:
     """The time of a message of one byte, L + 2 o, from that of one of `size` bytes; notes on it."""
     found = time - per_byte * (size - 1)
     if found >= 0:
@@ -166,7 +166,7 @@ def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None)
     G is the slope of least relative error.
     """
     columns = ["size", "time in us"]
-    values = table(text, rows, columns)
+    values = number_rows(text, rows, columns)
     values = values[(values[:, 0] >= 1) & (values[:, 0] <= most)]
     if not len(values):
         least = f"1 to {most} bytes" if most < 2**62 else "1 byte or more"
@@ -179,7 +179,7 @@ def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None)
     weights = 1 / times**2
     slope = float((weights * more * later).sum() / max((weights * more**2).sum(), 1e-300))
     per_byte = max(slope, 0.0)
-    whole, notes = _of_a_byte(float(times[0]), float(sizes[0]), per_byte)
+    whole, notes = _time_of_a_byte(float(times[0]), float(sizes[0]), per_byte)
     o = overhead or 0.0
     if 2 * o > whole:
         raise ValueError(

@@ -1,0 +1,417 @@
+"""What is in a measurement: rate, share of CPU, quantiles with what stands behind them, periods.
+
+As facts for programs and as lines of text. How far statistics of measured events may be off comes
+from a bootstrap: events are drawn with replacement, each by itself (no blocks, so that events are
+taken for independent of each other). Quantiles need no drawing: the rank that a quantile of a
+resample has among the events is binomial (Efron 1979; Maritz & Jarrett 1978).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv, ndtri
+
+from ..stats.distributions import quantile_rank, realizations_needed
+from ..units import TICKS_PER_SECOND, from_ticks, show_seconds
+from .measurements import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
+from .periods import LEAST_FOR_PERIODS as LEAST_FOR_PERIODS
+from .periods import dominant_periods
+
+LEVEL = 0.95
+RESAMPLES = 1000
+SEED = 20100711
+LEAST_EVENTS = 20
+"""Below so many the bootstrap of a mean says little."""
+
+Floats = npt.NDArray[np.float64]
+_MOST_EXACT = 10**9  # events
+_LARGEST_DRAWN = 2000  # largest values: a mean's tail is theirs
+QUANTILES = (0.5, 0.9, 0.99, 0.999)
+Facts = dict[str, Any]
+_MOST_IN_FULL = 4  # parts; of more, each has one line
+_MOST_ROWS = 12
+
+
+def rank_interval(q: float, total: int, level: float = LEVEL) -> tuple[int, int]:
+    """Ranks (from 1) between which the q quantile of a resample lies with probability `level`.
+
+    Examples
+    --------
+    >>> rank_interval(0.5, 101)
+    (41, 61)
+    """
+    rank = quantile_rank(total, q)
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    if total < _MOST_EXACT:
+        shares = betaincinv(rank, total - rank + 1, tails)
+    else:  # where betaincinv fails, its normal limit is exact enough
+        shares = q + ndtri(tails) * math.sqrt(q * (1 - q) / total)
+    low, high = np.clip(np.ceil(shares * total), 1, total).astype(int)
+    return int(low), int(high)
+
+
+def is_carried(q: float, total: int, level: float = LEVEL) -> bool:
+    """Whether so many events bound their q quantile from above at this level.
+
+    They do not where all of them may lie below it, with a probability above (1 - level) / 2.
+    For q from 1/2.
+    """
+    return total >= realizations_needed(q, level)
+
+
+def mean_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:
+    """Interval of the mean, by the percentiles of its bootstrap distribution.
+
+    The 2000 largest values are drawn; what is below them is bounded by them, and the sum of so many
+    is taken for normal.
+    """
+    values = np.sort(np.asarray(values, dtype=np.float64))
+    total = len(values)
+    rng = np.random.default_rng(SEED)
+    top, rest = values[-_LARGEST_DRAWN:], values[:-_LARGEST_DRAWN]
+    drawn = rng.binomial(total, len(top) / total, RESAMPLES)
+    sums = np.array([top[rng.integers(len(top), size=count)].sum() for count in drawn])
+    if len(rest):
+        left = total - drawn
+        sums += rng.normal(left * rest.mean(), np.sqrt(left) * rest.std())
+    return _percentiles(sums / total, level)
+
+
+def weighted_mean_interval(
+    values: Floats, counts: npt.NDArray[np.int64], level: float = LEVEL
+) -> tuple[float, float]:
+    """The same for values that come so often each."""
+    total = int(counts.sum())
+    values, counts = values[counts > 0], counts[counts > 0]
+    rng = np.random.default_rng(SEED)
+    shares = counts / total
+    means = [rng.multinomial(total, shares) @ values / total for _ in range(RESAMPLES)]
+    return _percentiles(np.array(means), level)
+
+
+def _percentiles(means: Floats, level: float) -> tuple[float, float]:
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def describe(measured: Measured, *, periods: bool = True) -> Facts:
+    """Everything that is printed, for programs; times in seconds.
+
+    Parameters
+    ----------
+    measured : Measured
+        From `load`.
+    periods : bool
+        Look for dominant periods of detours, too.
+
+    Returns
+    -------
+    dict
+        format, source, notes, and for each of the parts: its kind and what it holds. For events:
+        count, rate (a second), share (of the CPU), mean with its interval, quantiles (each with
+        `events`, how many distinct measured events lie at or above it, and its interval; value
+        None where the events do not carry it), largest. Latencies have no rate and no share.
+    """
+    return {
+        "format": measured.format,
+        "source": dict(measured.source),
+        "notes": list(measured.notes),
+        "level": LEVEL,
+        "parts": [describe_part(part, periods=periods) for part in measured.parts],
+    }
+
+
+def describe_part(part: Any, *, periods: bool = True) -> Facts:
+    """The same for one part."""
+    if isinstance(part, Detours):
+        return _detour_facts(part, periods)
+    if isinstance(part, Histogram):
+        return _histogram_facts(part)
+    if isinstance(part, Latencies):
+        return {"kind": "message latency", "bytes": part.bytes, **_event_facts(part.samples)}
+    if isinstance(part, PerRankSamples):
+        slowest = part.times.max(axis=1)
+        name = {"kind": "samples per rank", "operation": part.operation}
+        size = {"bytes": part.bytes, "ranks": part.ranks}
+        return {**name, **size, **_event_facts(slowest)}
+    if isinstance(part, CollectiveTable):
+        return {"kind": "collective", **_collective_facts(part)}
+    facts: Facts = {"kind": type(part).__name__, **part.facts()}
+    return facts
+
+
+def _detour_facts(part: Detours, periods: bool) -> Facts:
+    seconds = part.length / TICKS_PER_SECOND
+    facts = {
+        "kind": "detours",
+        "cpu": part.cpu,
+        "seconds": seconds,
+        "threshold": None if part.threshold is None else part.threshold / TICKS_PER_SECOND,
+        "resolution": None if part.resolution is None else part.resolution / TICKS_PER_SECOND,
+        "rate": len(part.starts) / seconds,
+        "share": part.share,
+        **_event_facts(from_ticks(part.durations)),
+    }
+    if len(part.starts):
+        facts["share_interval"] = [
+            bound * len(part.starts) / seconds for bound in facts["mean_interval"]
+        ]
+    if periods:
+        facts["periods"] = [
+            {
+                "seconds": found.seconds,
+                "frequency": found.frequency,
+                "share": found.share,
+                "time_share": found.time_share,
+                "false_alarm": found.false_alarm,
+            }
+            for found in dominant_periods(part)
+        ]
+    return facts
+
+
+def _event_facts(values: Any) -> Facts:
+    """Of single events, in seconds."""
+    values = np.sort(values)
+    total = len(values)
+    if total == 0:
+        return {"count": 0, "quantiles": []}
+    quantiles: list[Facts] = []
+    for q in QUANTILES:
+        found: Facts = {
+            "q": q,
+            "value": None,
+            "interval": None,
+            "needs": realizations_needed(q, LEVEL),
+        }
+        if is_carried(q, total):
+            found["value"] = float(values[quantile_rank(total, q) - 1])
+            found["interval"] = [float(values[rank - 1]) for rank in rank_interval(q, total)]
+            found["events"] = int(total - np.searchsorted(values, found["value"], "left"))
+        quantiles.append(found)
+    largest = float(values[-1])
+    return {
+        "count": total,
+        "mean": float(values.mean()),
+        "mean_interval": list(mean_interval(values)),
+        "quantiles": quantiles,
+        "largest": largest,
+        "largest_events": int(total - np.searchsorted(values, largest, "left")),
+    }
+
+
+def _histogram_facts(part: Histogram) -> Facts:
+    total = part.total
+    facts: Facts = {
+        "kind": "latency histogram" if part.what == "latency" else "detour histogram",
+        "cpu": part.cpu,
+        "count": total,
+        "overflow": part.overflow,
+        "quantiles": [],
+    }
+    seconds = None if part.observed is None else part.observed / TICKS_PER_SECOND
+    if part.what == "detour":
+        facts["seconds"] = seconds
+        facts["rate"] = None if seconds is None else total / seconds
+    if total == 0:
+        return facts
+    low, high = from_ticks(part.low), from_ticks(part.high)
+    # What is beyond the last bin has a lower edge only.
+    low = np.append(low, high[-1] if len(high) else 0.0)
+    high = np.append(high, np.inf)
+    counts = np.append(part.counts, part.overflow)
+    upto = np.cumsum(counts)
+    for q in QUANTILES:
+        found: Facts = {
+            "q": q,
+            "value": None,
+            "interval": None,
+            "needs": realizations_needed(q, LEVEL),
+        }
+        if is_carried(q, total):
+            bin_ = int(np.searchsorted(upto, quantile_rank(total, q)))
+            ends = [int(np.searchsorted(upto, rank)) for rank in rank_interval(q, total)]
+            found["value"] = [float(low[bin_]), float(high[bin_])]
+            found["interval"] = [float(low[ends[0]]), float(high[ends[1]])]
+            found["events"] = total - int(upto[bin_] - counts[bin_])
+        facts["quantiles"].append(found)
+    last = int(np.flatnonzero(counts)[-1])
+    facts["largest"] = [float(low[last]), float(high[last])]
+    facts["largest_events"] = int(counts[last])
+    if part.overflow == 0:
+        middle = (low[:-1] + high[:-1]) / 2
+        facts["mean"] = float(middle @ part.counts / total)
+        # Where in its bin an event was is not known, which the interval allows for.
+        facts["mean_interval"] = [
+            weighted_mean_interval(low[:-1], part.counts)[0],
+            weighted_mean_interval(high[:-1], part.counts)[1],
+        ]
+        if part.what == "detour" and seconds is not None:
+            facts["share"] = facts["mean"] * total / seconds
+            facts["share_interval"] = [x * total / seconds for x in facts["mean_interval"]]
+    return facts
+
+
+def _collective_facts(part: CollectiveTable) -> Facts:
+    names = ("ranks", "bytes", "mean", "min", "max", "p50", "p90", "p99", "iterations")
+    columns = {name: getattr(part, name) for name in names}
+    rows = {name: column.tolist() for name, column in columns.items() if column is not None}
+    return {"operation": part.operation, "rows": len(part.mean), **rows}
+
+
+def description_lines(measured: Measured, facts: Facts | None = None) -> list[str]:
+    """What a measurement holds, for people.
+
+    Parameters
+    ----------
+    measured : Measured
+        From `load`.
+    facts : dict, optional
+        From `describe`, where it is at hand.
+    """
+    in_full = len(measured.parts) <= _MOST_IN_FULL
+    facts = facts or describe(measured, periods=in_full)
+    text: list[str] = []
+    for number, (part, found) in enumerate(zip(measured.parts, facts["parts"], strict=True), 1):
+        name = f"CPU {found['cpu']}" if found.get("cpu") else f"part {number}"
+        if hasattr(part, "lines"):
+            text += part.lines()
+        elif "rows" in found:
+            text += _collective_lines(found)
+        elif in_full:
+            text += _in_full(found, name if len(measured.parts) > 1 or found.get("cpu") else "")
+        else:
+            text.append(_in_short(found, name))
+    if any(found.get("count") for found in facts["parts"]):
+        text.append(
+            f"[]: {facts['level']:.0%} intervals, bootstrap over events ({RESAMPLES} resamples, "
+            "fixed seed); events are taken for independent, without blocks"
+        )
+    return text
+
+
+def _in_full(found: Facts, name: str) -> list[str]:
+    text = [f"{name}: {_what_it_holds(found)}" if name else _what_it_holds(found)]
+    if found["count"] == 0:
+        return text
+    rates = _rates(found)
+    if rates:
+        text.append(f"  {rates}")
+    if "mean" in found:
+        sure = _shown_interval(found["mean_interval"])
+        if found["count"] < LEAST_EVENTS:
+            sure = f"too few events for an interval ({LEAST_EVENTS} would do)"
+        text.append(f"  mean   {_shown_value(found['mean']):<20} {sure}")
+    for quantile in found["quantiles"]:
+        label = f"p{100 * quantile['q']:g}"
+        if quantile["value"] is None:
+            text.append(
+                f"  {label:6} unknown: {_counted(found['count'])} cannot carry it "
+                f"({quantile['needs']:,} could)"
+            )
+            continue
+        interval = _shown_interval(quantile["interval"])
+        text.append(
+            f"  {label:6} {_shown_value(quantile['value']):<20} {interval:<24} "
+            f"{_counted(quantile['events'])} at or above"
+        )
+    text.append(
+        f"  max    {_shown_value(found['largest']):<20} "
+        f"{'':24} {_counted(found['largest_events'])}; a longer run finds longer ones"
+    )
+    return text + _period_lines(found)
+
+
+def _what_it_holds(found: Facts) -> str:
+    count = f"{found['count']:,}"
+    if found["kind"] == "detours":
+        known = [f"{_counted(found['count'], 'detour')} in {found['seconds']:.4g} s"]
+        if found["threshold"]:
+            known.append(f"none below {show_seconds(found['threshold'], 3)} recorded")
+        if found["resolution"]:
+            known.append(f"clock of {show_seconds(found['resolution'])}")
+        return "; ".join(known)
+    if found["kind"] == "detour histogram":
+        seconds = found["seconds"]
+        return f"{_counted(found['count'], 'detour')} in " + (
+            f"{seconds:.4g} s of CPU time" if seconds else "a time that is not known"
+        )
+    if found["kind"] == "latency histogram":
+        return f"{count} wake-up latencies (how late a timer woke: no detours, so no rate)"
+    size = f"{found['bytes']} byte{'s' * (found['bytes'] != 1)}"
+    if found["kind"] == "message latency":
+        return f"{count} latencies of messages of {size}"
+    return f"{count} times {found['operation']} of {size} on {found['ranks']} ranks, the slowest:"
+
+
+def _rates(found: Facts) -> str:
+    words = []
+    if found.get("rate") is not None:
+        words.append(f"rate {found['rate']:.4g} /s")
+    if found.get("share") is not None:
+        low, high = (100 * bound for bound in found["share_interval"])
+        sure = f" [{low:.3g}, {high:.3g}]" if found["count"] >= LEAST_EVENTS else ""
+        words.append(f"share of the CPU {100 * found['share']:.3g} %{sure}")
+    if found.get("overflow"):
+        words.append(f"{_counted(found['overflow'])} beyond the last bin, so the mean is not known")
+    return "; ".join(words)
+
+
+def _period_lines(found: Facts) -> list[str]:
+    if "periods" not in found:
+        return []
+    if not found["periods"]:
+        few = f" among so few detours ({LEAST_FOR_PERIODS} would do)"
+        return [f"  periods: none found{few * (found['count'] < LEAST_FOR_PERIODS)}"]
+    return [
+        f"  period {show_seconds(period['seconds'])} ({period['frequency']:.4g} Hz): "
+        f"{period['share']:.1%} of the detours, {period['time_share']:.1%} of their time"
+        for period in found["periods"]
+    ]
+
+
+def _in_short(found: Facts, name: str) -> str:
+    words = [f"{name}: {_what_it_holds(found)}"]
+    if found["count"]:
+        words += [_rates(found)] if _rates(found) else []
+        for quantile in found["quantiles"]:
+            if quantile["q"] in (0.5, 0.99) and quantile["value"] is not None:
+                words.append(f"p{100 * quantile['q']:g} {_shown_value(quantile['value'])}")
+        words.append(f"max {_shown_value(found['largest'])}")
+    return "; ".join(words)
+
+
+def _collective_lines(found: Facts) -> list[str]:
+    names = [name for name in ("mean", "min", "max", "p50", "p90", "p99") if name in found]
+    text = [f"{found['operation']}: {found['rows']} rows"]
+    text.append(f"  {'ranks':>8} {'bytes':>10} " + " ".join(f"{name:>10}" for name in names))
+    for row in range(min(found["rows"], _MOST_ROWS)):
+        times = " ".join(f"{show_seconds(found[name][row]):>10}" for name in names)
+        text.append(f"  {found['ranks'][row]:>8} {found['bytes'][row]:>10} {times}")
+    if found["rows"] > _MOST_ROWS:
+        text.append(f"  ... and {found['rows'] - _MOST_ROWS} more")
+    return text
+
+
+def _shown_value(value: Any) -> str:
+    if not isinstance(value, list):
+        return show_seconds(value)
+    low, high = value
+    return f">= {show_seconds(low)}" if math.isinf(high) else _range(low, high)
+
+
+def _shown_interval(bounds: list[float]) -> str:
+    low, high = bounds
+    return f"[{show_seconds(low)}, {'...' if math.isinf(high) else show_seconds(high)}]"
+
+
+def _range(low: float, high: float) -> str:
+    return f"{show_seconds(low)} to {show_seconds(high)}"
+
+
+def _counted(count: int, name: str = "event") -> str:
+    return f"{count:,} {name}{'' if count == 1 else 's'}"

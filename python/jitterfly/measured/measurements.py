@@ -1,0 +1,430 @@
+"""What measurements hold: detours, histograms, tables of collectives, samples, sums and parameters.
+
+Times are int64 ticks of 1 ps where they become noise, and float64 seconds where they are compared
+with results. Some tools print no events but noise summed over a CPU's run (`CpuNoise`), or LogGP
+parameters (`LogGPTable`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import (
+    Dataclass,
+    IntegerArray,
+    check_choice,
+    check_integer,
+    check_numbers,
+    frozen_dataclass,
+    shorten,
+)
+from ..units import TICKS_PER_SECOND, show_seconds
+
+MOST_TICKS = 2**62
+"""Times of measurements stay below this, as all times (about 53 days)."""
+
+Ticks = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Compared:
+    """Equal where all fields are, arrays element by element."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(
+            _same(getattr(self, part.name), getattr(other, part.name))
+            for part in dataclasses.fields(self)  # type: ignore[arg-type]
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.shape == other.shape and bool(np.array_equal(one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def set_ticks(owner: Any, name: str) -> Ticks:
+    """Make a field a frozen array of int64, from 0 to below 2^62."""
+    rule = f"{name} must be a list of integers from 0 to below 2^62"
+    array = check_numbers(getattr(owner, name), rule)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{rule}, got {shorten(getattr(owner, name))}")
+    check_each((array >= 0) & (array < MOST_TICKS), rule, array)
+    return freeze(owner, name, array.astype(np.int64))
+
+
+def set_seconds(owner: Any, name: str, dimensions: int) -> Floats:
+    """Make a field a frozen array of finite float64 from 0."""
+    rule = f"{name} must be times in seconds, finite and from 0, of {dimensions} dimension(s)"
+    array = check_numbers(getattr(owner, name), rule).astype(np.float64)
+    if array.ndim != dimensions or not (np.isfinite(array) & (array >= 0)).all():
+        raise ValueError(f"{rule}, got {shorten(getattr(owner, name))}")
+    return freeze(owner, name, array)
+
+
+def freeze(owner: Any, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Set a field of a frozen dataclass to an array that nobody changes."""
+    array.setflags(write=False)
+    object.__setattr__(owner, name, array)
+    return array
+
+
+def set_integer(owner: Any, name: str, low: int, *, optional: bool = False) -> None:
+    """Make a field an int, from `low` to 2^62; or None where that is allowed."""
+    value = getattr(owner, name)
+    if value is not None or not optional:
+        object.__setattr__(owner, name, check_integer(value, name, low, MOST_TICKS))
+
+
+def check_each(good: npt.NDArray[np.bool_], rule: str, values: npt.NDArray[Any]) -> None:
+    """Raise ValueError with the first of `values` that is not good."""
+    if not good.all():
+        at = int(np.argmin(good)) + len(values) - len(good)
+        raise ValueError(f"{rule}, got {values[at]} at index {at}")
+
+
+@frozen_dataclass(eq=False)
+class Detours(Dataclass, Compared):
+    """One continuous run of a detour benchmark: when a CPU was away, and for how long.
+
+    Parameters
+    ----------
+    starts, durations : int64 ticks, shape (detours,)
+        Half-open intervals ``[start, start + duration)``, sorted, disjoint, durations above 0, all
+        inside ``[0, length)``. May be empty.
+    length : int
+        Ticks observed, above 0.
+    threshold : int, optional
+        Shorter detours were not recorded, in ticks.
+    resolution : int, optional
+        Quantum of the clock, in ticks, where it is coarse.
+    cpu : str
+        Which one, as the file names it.
+
+    Raises
+    ------
+    ValueError
+        Names the detour that is out of order or out of range.
+
+    Examples
+    --------
+    >>> Detours([1000, 5000], [10, 20], length=10_000).share
+    0.003
+    """
+
+    starts: IntegerArray
+    durations: IntegerArray
+    length: int
+    threshold: int | None = None
+    resolution: int | None = None
+    cpu: str = ""
+
+    def __post_init__(self) -> None:
+        starts = set_ticks(self, "starts")
+        durations = set_ticks(self, "durations")
+        if len(starts) != len(durations):
+            raise ValueError(
+                f"durations must be as many as starts, {len(starts)}, got {len(durations)}"
+            )
+        set_integer(self, "length", 1)
+        set_integer(self, "threshold", 0, optional=True)
+        set_integer(self, "resolution", 1, optional=True)
+        if len(starts) == 0:
+            return
+        check_each(durations >= 1, "durations must be 1 tick or more", durations)
+        ends = starts + durations
+        check_each(starts[1:] >= ends[:-1], "starts must be sorted, and detours disjoint", starts)
+        if ends[-1] > self.length:
+            raise ValueError(
+                f"length must be {ends[-1]} ticks or more, the end of the last detour, "
+                f"got {self.length}"
+            )
+
+    @property
+    def share(self) -> float:
+        """Part of the time that detours took, from 0 to 1."""
+        return float(int(self.durations.sum()) / self.length)
+
+
+@frozen_dataclass(eq=False)
+class Histogram(Dataclass, Compared):
+    """Counts of events by their duration.
+
+    Parameters
+    ----------
+    low, high : int64 ticks, shape (bins,)
+        Events with ``low <= duration < high``; bins are sorted and disjoint, each wider than 0.
+    counts : int64, shape (bins,)
+        From 0.
+    what : "detour" or "latency"
+        A latency (how late a timer woke) has no rate and takes no share of a CPU.
+    observed : int, optional
+        Ticks observed, summed over the CPUs that the counts are of.
+    cpu : str
+        Which one, as the file names it; "" for all together.
+    overflow : int
+        Events at or above the last edge.
+    """
+
+    low: IntegerArray
+    high: IntegerArray
+    counts: IntegerArray
+    what: str = "detour"
+    observed: int | None = None
+    cpu: str = ""
+    overflow: int = 0
+
+    def __post_init__(self) -> None:
+        low, high = set_ticks(self, "low"), set_ticks(self, "high")
+        counts = set_ticks(self, "counts")
+        if not len(low) == len(high) == len(counts):
+            raise ValueError(
+                f"low, high and counts must be equally many, got {len(low)}, {len(high)}, "
+                f"{len(counts)}"
+            )
+        check_choice(self.what, "what", ("detour", "latency"))
+        set_integer(self, "observed", 1, optional=True)
+        set_integer(self, "overflow", 0)
+        check_each(low < high, "low must be below high", low)
+        check_each(low[1:] >= high[:-1], "bins must be sorted and disjoint", low)
+        if counts.sum(dtype=np.float64) + self.overflow > MOST_TICKS:
+            raise ValueError("counts must be below 2^62 together")
+
+    @property
+    def total(self) -> int:
+        """Events, the overflow included."""
+        return int(self.counts.sum()) + self.overflow
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveTable(Compared):
+    """How long a collective took, a row for each size; times in seconds, shape (rows,).
+
+    Columns that the file lacks are None.
+    """
+
+    operation: str
+    ranks: npt.NDArray[np.int64]
+    bytes: npt.NDArray[np.int64]
+    mean: Floats
+    min: Floats | None = None
+    max: Floats | None = None
+    p50: Floats | None = None
+    p90: Floats | None = None
+    p99: Floats | None = None
+    iterations: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("ranks", "bytes", "iterations"):
+            if getattr(self, name) is not None:
+                set_ticks(self, name)
+        for name in ("mean", "min", "max", "p50", "p90", "p99"):
+            if getattr(self, name) is not None:
+                set_seconds(self, name, 1)
+        for part in dataclasses.fields(self):
+            value = getattr(self, part.name)
+            if isinstance(value, np.ndarray) and len(value) != len(self.mean):
+                raise ValueError(f"{part.name} must have {len(self.mean)} rows, got {len(value)}")
+
+
+@dataclass(frozen=True, eq=False)
+class PerRankSamples(Compared):
+    """Every iteration of a collective on every rank: seconds, shape (iterations, ranks)."""
+
+    operation: str
+    bytes: int
+    ranks: int
+    times: Floats
+
+    def __post_init__(self) -> None:
+        set_integer(self, "bytes", 0)
+        set_integer(self, "ranks", 1)
+        times = set_seconds(self, "times", 2)
+        if times.shape[1] != self.ranks:
+            raise ValueError(f"times must have {self.ranks} columns, got {times.shape[1]}")
+
+
+@dataclass(frozen=True, eq=False)
+class Latencies(Compared):
+    """Samples of the latency of a message of `bytes` bytes: seconds, shape (samples,)."""
+
+    samples: Floats
+    bytes: int = 0
+
+    def __post_init__(self) -> None:
+        set_integer(self, "bytes", 0)
+        set_seconds(self, "samples", 1)
+
+
+Part = Detours | Histogram | CollectiveTable | PerRankSamples | Latencies
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is in a file.
+
+    Parameters
+    ----------
+    parts : tuple
+        One or more `Detours`, `Histogram`, `CollectiveTable`, `PerRankSamples` or `Latencies`, all
+        of one class.
+    format : str
+        Name of the format it was read from.
+    source : dict of str to str
+        Whatever is known: tool, version, machine, kernel, date, command, file, sha256, ...
+    notes : tuple of str
+        What to know before the numbers are believed.
+    """
+
+    parts: tuple[Part, ...]
+    format: str
+    source: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        kinds = {type(part) for part in self.parts}
+        if len(kinds) != 1 or not all(issubclass(kind, Compared) for kind in kinds):
+            raise ValueError("parts must be one or more, all of one class such as Detours")
+
+
+@dataclass(frozen=True, eq=False)
+class CpuNoise(Compared):
+    """Noise of one CPU, summed over its run: a share, but no distribution.
+
+    Parameters
+    ----------
+    runtime, noise : int
+        Ticks in which a thread looked for noise, and those of it that noise took.
+    longest : int
+        The longest single noise, in ticks.
+    periods : int
+        Over how many periods the sums are.
+    worst : int, optional
+        The most noise in one period, in ticks.
+    counts : dict of str to int
+        Interferences by their kind: hardware, nmi, irq, softirq, thread.
+    cpu : str
+        Which one, as the file names it.
+
+    Examples
+    --------
+    >>> CpuNoise(runtime=10**12, noise=2 * 10**9, longest=10**7, periods=1).share
+    0.002
+    """
+
+    runtime: int
+    noise: int
+    longest: int
+    periods: int
+    worst: int | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    cpu: str = ""
+
+    def __post_init__(self) -> None:
+        set_integer(self, "runtime", 1)
+        set_integer(self, "periods", 1)
+        set_integer(self, "noise", 0)
+        set_integer(self, "longest", 0)
+        set_integer(self, "worst", 0, optional=True)
+        if not self.longest <= self.noise <= self.runtime:
+            raise ValueError(
+                "noise must be from longest to runtime ticks, "
+                f"{self.longest} to {self.runtime}, got {self.noise}"
+            )
+
+    @property
+    def share(self) -> float:
+        """Part of the time that noise took, from 0 to 1."""
+        return self.noise / self.runtime
+
+    def lines(self) -> list[str]:
+        """What it says, for people."""
+        counts = ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
+        return [
+            f"CPU {self.cpu}: share of the CPU {100 * self.share:.3g} % ({_show(self.noise)} of "
+            f"{_show(self.runtime)}); longest {_show(self.longest)}; "
+            f"interferences: {counts or 'not counted'}"
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        """What it says, for programs: times in seconds."""
+        return {
+            "cpu": self.cpu,
+            "share": self.share,
+            "runtime": self.runtime / TICKS_PER_SECOND,
+            "noise": self.noise / TICKS_PER_SECOND,
+            "longest": self.longest / TICKS_PER_SECOND,
+            "periods": self.periods,
+            "counts": dict(self.counts),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class LogGPTable(Compared):
+    """LogGP parameters by message size, shape (rows,); seconds, G in seconds per byte.
+
+    `latency` is the L of LogGP; `gap` (g) and `gap_per_byte` (G) are fits over all sizes up to that
+    of the row, NaN where there are too few of them.
+    """
+
+    bytes: Ticks
+    latency: Floats
+    send_overhead: Floats
+    receive_overhead: Floats
+    gap: Floats
+    gap_per_byte: Floats
+
+    def __post_init__(self) -> None:
+        set_ticks(self, "bytes")
+        for name in ("latency", "send_overhead", "receive_overhead"):
+            set_seconds(self, name, 1)
+        for name in ("gap", "gap_per_byte"):  # a least-squares fit may come out below 0
+            values = np.array(getattr(self, name), dtype=np.float64)
+            if values.ndim != 1 or np.isinf(values).any():
+                raise ValueError(f"{name} must be numbers or NaN, got {shorten(values)}")
+            freeze(self, name, values)
+        sizes = {len(getattr(self, name)) for name in self.__dataclass_fields__}
+        if len(sizes) != 1 or sizes == {0}:
+            raise ValueError(f"all columns must have one length above 0, got {sorted(sizes)}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is LogGPTable and all(
+            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True)
+            for name in self.__dataclass_fields__
+        )
+
+    def lines(self) -> list[str]:
+        """What it says, for people: the smallest size, and the fit over all."""
+        last = len(self.bytes) - 1
+        return [
+            f"{len(self.bytes)} sizes from {self.bytes[0]} to {self.bytes[last]} bytes",
+            f"size {self.bytes[0]}: L {show_seconds(self.latency[0])}, "
+            f"o_s {show_seconds(self.send_overhead[0])}, "
+            f"o_r {show_seconds(self.receive_overhead[0])}",
+            f"fit over all sizes: g {show_seconds(self.gap[last])}, "
+            f"G {show_seconds(self.gap_per_byte[last])} per byte",
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        """All columns, for programs; NaN becomes None."""
+        return {
+            name: json.loads(json.dumps(getattr(self, name).tolist()).replace("NaN", "null"))
+            for name in self.__dataclass_fields__
+        }
+
+
+def _show(ticks: int) -> str:
+    return show_seconds(ticks / TICKS_PER_SECOND)
