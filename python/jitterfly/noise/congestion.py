@@ -37,8 +37,8 @@ class Congestion(Noise, kind="congestion"):
 
     Originals of a round, and the redundant copies that leave right after them, are under way
     together, so that copies add to the load of all; forwards after the collective are rounds of
-    their own. All ranks count as sending at once, and every copy as sent: who adopts one, and sends
-    none, depends on times, which depend on loads.
+    their own. All ranks count as sending at once, and every copy as sent: which rank adopts
+    one, and sends none, depends on times, which depend on loads.
 
     Parameters
     ----------
@@ -164,10 +164,11 @@ def _read_topology(value: Any) -> Topology:
         expected = [table.pop(key, None) for key in ("sha256", "tables_sha256")]
         named = [table.get("file"), table.get("tables")]
         content = []
-        for key, file, sha256 in zip(("file", "tables"), named, expected, strict=True):
+        for number, (key, sha256) in enumerate(zip(("file", "tables"), expected, strict=True)):
+            file = named[number]
             if file is not None:
-                path, found = files.find(file, sha256)
-                table[key] = str(path)
+                name, found = files.find(file, sha256)
+                table[key], named[number] = str(name.path), name
                 content.append(found)
             elif sha256 is not None:
                 raise ValueError(f"network: {key} is missing, whose sha256 is given")
@@ -204,4 +205,7 @@ def _files_of_network(network: Topology) -> list[tuple[str, Path, str]]:
     if not isinstance(network, NetworkMap):
         return []
     named = [name for name in getattr(network, "named", (network.file, network.tables)) if name]
-    return list(zip(map(str, named), network.paths, network.sha256, strict=True))
+    names = [
+        name if isinstance(name, str) else str(name) for name in named
+    ]  # and no `FileName` lost
+    return list(zip(names, network.paths, network.sha256, strict=True))

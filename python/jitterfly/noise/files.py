@@ -32,7 +32,24 @@ class UntrustedNoiseWarning(UserWarning):
 
 _Folders = tuple[Path, Path | None]
 _FOLDERS: ContextVar[_Folders] = ContextVar("folders", default=(Path(), None))
-_FOUND: dict[tuple[str, str | None], Path] = {}
+
+
+class FileName(str):
+    """A file as the user named it, which also knows where it was found.
+
+    A noise source that is made again elsewhere, changed a little, then keeps its file.
+    """
+
+    __slots__ = ("path",)
+    path: Path
+
+    def __new__(cls, name: str, path: Path) -> FileName:
+        made = super().__new__(cls, name)
+        made.path = path
+        return made
+
+    def __reduce__(self) -> tuple[type[FileName], tuple[str, Path]]:
+        return FileName, (str(self), self.path)
 
 
 @contextmanager
@@ -58,7 +75,8 @@ def copy_name(file: str) -> str:
 
 def files_of(part: Any) -> dict[str, Path]:
     """The files that a noise source, or a distribution, reads: by name, where they are."""
-    found = {part.file: part._path} if hasattr(part, "_path") else {}
+    file = getattr(part, "file", None)
+    found = {str(file): file.path} if isinstance(file, FileName) else {}
     found |= getattr(part, "read_files", {})
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
@@ -67,8 +85,8 @@ def files_of(part: Any) -> dict[str, Path]:
     return found
 
 
-def find(file: Any, sha256: Any) -> tuple[Path, str]:
-    """A file, and the SHA-256 of its content as 64 hex digits.
+def find(file: Any, sha256: Any) -> tuple[FileName, str]:
+    """The name of a file with its place, and the SHA-256 of its content as 64 hex digits.
 
     Raises:
         ValueError: it can not be read, or `sha256` is given and is another.
@@ -78,11 +96,10 @@ def find(file: Any, sha256: Any) -> tuple[Path, str]:
     if sha256 is not None and not (isinstance(sha256, str) and len(sha256) == 64):
         raise ValueError(f"sha256 must be the 64 hex digits of a SHA-256, got {shorten(sha256)}")
     path = _locate(file)
-    if not path.exists():  # a noise source that is changed a little elsewhere keeps its file
-        path = _FOUND.get((file, sha256), path)
+    if not path.exists() and isinstance(file, FileName):
+        path = file.path
     found = _check_content(path, file, sha256)
-    _FOUND[file, found] = path
-    return path, found
+    return FileName(file, path), found
 
 
 def _locate(file: str) -> Path:

@@ -121,8 +121,8 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         check_window(self.begin, self.end)
         put("shared", check_shared(self.shared))
         if self.file is not None:
-            path, sha256 = files.find(self.file, self.sha256)
-            put("_path", path)  # no field: where it lies does not identify it
+            name, sha256 = files.find(self.file, self.sha256)
+            put("file", name)
             put("sha256", sha256)
         elif trace is not None:
             put("starts", from_ticks(trace.starts))
@@ -141,8 +141,8 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     def replayed(self) -> tuple[Recording, ...]:
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
         if self.file is not None:
-            path: Any = self._path  # type: ignore[attr-defined]
-            return _recordings_of_file(path, str(self.sha256), self.part, self.file)
+            assert isinstance(self.file, files.FileName)
+            return _recordings_of_file(self.file.path, str(self.sha256), self.part, self.file)
         assert self.starts is not None
         assert self.durations is not None
         return (_recording_of_lists(self.starts, self.durations, self.length),)

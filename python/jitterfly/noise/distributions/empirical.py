@@ -76,8 +76,8 @@ class Empirical(Distribution, kind="empirical"):
         if self.samples is not None:
             put("samples", _read_seconds(self.samples, "samples"))
         elif self.file is not None:
-            path, sha256 = files.find(self.file, self.sha256)
-            put("_path", path)  # no field: where it lies does not identify it
+            name, sha256 = files.find(self.file, self.sha256)
+            put("file", name)
             put("sha256", sha256)
         else:
             put("low", _read_seconds(self.low, "low"))
@@ -129,8 +129,8 @@ class Empirical(Distribution, kind="empirical"):
 
     def make_table(self) -> tables.DelayTable:
         if self.file is not None:
-            path: Any = self._path  # type: ignore[attr-defined]
-            measured = files.read(path, str(self.sha256))
+            assert isinstance(self.file, files.FileName)
+            measured = files.read(self.file.path, str(self.sha256))
             parts = files.choose(measured, self.part, self.file, all_parts=True)
             return _table_of_parts(parts, self.file, self.longest)
         if self.samples is not None:
