@@ -111,7 +111,7 @@ def test_a_finished_answer_is_not_replaced_by_less(tmp_path, capsys, monkeypatch
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert json.loads(before["advice.json"])["ended"] == "decided"
     if less == ("stop",):
-        monkeypatch.setattr("jitterfly.cli.advise_line.Line.__call__", press)
+        monkeypatch.setattr("jitterfly.cli.advise.AdviceProgress.__call__", press)
     else:
         given += less
     assert run(*given) == (130 if less == ("stop",) else 0)
@@ -352,7 +352,7 @@ def test_bad_files(tmp_path, capsys, text, what):
 
 
 def test_ctrl_c_of_the_command(capsys, monkeypatch):
-    monkeypatch.setattr("jitterfly.cli.advise_line.Line.__call__", press)
+    monkeypatch.setattr("jitterfly.cli.advise.AdviceProgress.__call__", press)
     assert run(*ARGUMENTS, "--within", "0") == 130
     assert "stopped: this is what was known by then" in capsys.readouterr().out
 

@@ -328,14 +328,14 @@ def test_info_and_version(capsys):
     assert capsys.readouterr().out == f"jitterfly {jf.__version__}\n"
 
 
-@pytest.mark.parametrize("module", ["parser", "run", "terminal"])
+@pytest.mark.parametrize("module", ["parser", "run", "output"])
 def test_interrupted_while_loading(monkeypatch, capsys, module):
     class Interrupt:
         def find_spec(self, name, *_):
             if name == f"jitterfly.cli.{module}":
                 raise KeyboardInterrupt
 
-    for name in ("parser", "run", "terminal"):
+    for name in ("parser", "run", "output"):
         monkeypatch.delitem(sys.modules, f"jitterfly.cli.{name}", raising=False)
         monkeypatch.delattr(f"jitterfly.cli.{name}", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])

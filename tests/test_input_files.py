@@ -224,10 +224,10 @@ def test_no_other_way_to_read():
         "sweep/executors.py",
         "inference/worst_path.py", "report/page.py",  # files of the package
         "report/times.py", "report/collect.py", "report/hsl09.py", "report/theory.py",  # its own
-        "cli/network_study.py",
+        "cli/network.py",
         "store/directory.py", "store/metadata.py", "store/record_files.py", "store/cache.py",
         "store/numbers.py",
-        "measured/noisefile.py", "measured/formats/text.py", "cli/noise/import_.py",
+        "measured/noisefile.py", "measured/formats/text.py", "cli/noise.py",
         "congestion/mapfile.py",
     }  # fmt: skip
     package = Path(files.__file__).parent

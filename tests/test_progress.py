@@ -7,8 +7,8 @@ import types
 import numpy as np
 import pytest
 
-from jitterfly.cli import advise_line, main, progress
-from jitterfly.cli.progress import Phases
+from jitterfly.cli import advise, main, output
+from jitterfly.cli.output import Phases
 from jitterfly.inference.worst_path import simulate_hit_table, watching
 from jitterfly.measured import Detours, Measured, noisefile
 from jitterfly.report.network import network_study
@@ -28,17 +28,17 @@ class Clock:
 def clock(monkeypatch):
     made = Clock()
     time = types.SimpleNamespace(monotonic=made.monotonic)
-    monkeypatch.setattr(progress, "time", time)
-    monkeypatch.setattr(advise_line, "time", time)
+    monkeypatch.setattr(output, "time", time)
+    monkeypatch.setattr(advise, "time", time)
     return made
 
 
 @pytest.fixture
 def talkative(monkeypatch):
     """Every phase is told, however quick it is."""
-    monkeypatch.setattr(progress, "QUIET", 0.0)
-    monkeypatch.setattr(progress, "SOON", 0.0)
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(output, "QUIET", 0.0)
+    monkeypatch.setattr(output, "SOON", 0.0)
+    monkeypatch.setattr(output, "EVERY", 0.0)
 
 
 class Terminal(io.StringIO):
@@ -96,7 +96,7 @@ def test_without_tqdm_a_line_that_changes(clock, monkeypatch):
 
 
 def test_advise_says_something_after_two_seconds(clock, capsys):
-    line = advise_line.Line()
+    line = advise.AdviceProgress()
     state = types.SimpleNamespace(decided=0, cells=4, prepared=1, look=1, looks=9,
                                   realizations=32, elapsed=2.5)  # fmt: skip
     for _ in range(13):

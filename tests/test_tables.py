@@ -8,7 +8,8 @@ import shutil
 
 import pytest
 
-from jitterfly.cli import main, terminal
+from jitterfly.cli import main
+from jitterfly.cli.output import terminal_width
 from jitterfly.results import tables
 from jitterfly.results.results import Results
 from jitterfly.results.status import status
@@ -102,7 +103,7 @@ def test_the_commands_print_what_fits(wide, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
     for columns in (80, 120):
         monkeypatch.setenv("COLUMNS", str(columns))
-        assert terminal.width() == columns
+        assert terminal_width() == columns
         for command in ("plot", "status"):
             assert main([command, str(wide.store.path)]) == 0
             lines = capsys.readouterr().out.splitlines()
@@ -113,7 +114,7 @@ def test_the_commands_print_what_fits(wide, capsys, monkeypatch):
 def test_without_a_terminal_lines_have_120_letters(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(shutil, "get_terminal_size", lambda fallback: os.terminal_size(fallback))
-    assert terminal.width() == 120
+    assert terminal_width() == 120
 
 
 def test_the_file_keeps_everything(wide, tmp_path):

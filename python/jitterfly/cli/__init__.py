@@ -25,9 +25,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
         from ..progress import telling
-        from .output import level, tell
+        from .output import accept_everything, level, short_warnings, tell
         from .parser import parse
-        from .terminal import accept_everything, short_warnings
 
         accept_everything()
         short_warnings()

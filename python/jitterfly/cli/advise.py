@@ -10,11 +10,11 @@ from typing import Any
 
 from ..fields import MOST_THREADS
 from ..units import parse_seconds
-from .advise_line import Line
 from .options import add_backend, integer, noises, tell_understood, value
-from .output import add_json, check_out, print_json, remove_picture
-from .progress import Phases
+from .output import Phases, add_json, check_out, print_json, progress_stream, remove_picture
 
+_FIRST_LINE = 2.0  # seconds until the first line where there is no terminal
+_LINES_EVERY = {True: 0.2, False: 10.0}  # seconds between lines: on a terminal, elsewhere
 EPILOG = """\
 examples:
   jitterfly advise --ranks 64,1000,6000 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us,G=0.1ns \\
@@ -28,6 +28,38 @@ A file in TOML has the same under the names of jitterfly.advise: ranks, message_
 _FIELDS = ("collective", "statistic", "within", "confidence", "work")
 _SECONDS = 120.0
 _BUDGET = ("realizations", "seconds")  # how long to look for the answer, not what is asked
+
+
+class AdviceProgress:
+    """Progress on standard error: a line that changes, or one now and then."""
+
+    def __init__(self) -> None:
+        self.stream = progress_stream()
+        self.terminal = self.stream.isatty()
+        self.last = time.monotonic() - (0.0 if self.terminal else _LINES_EVERY[False] - _FIRST_LINE)
+        self.drawn = False
+
+    def __call__(self, state: Any) -> None:
+        now = time.monotonic()
+        if now - self.last < _LINES_EVERY[self.terminal]:
+            return
+        self.last = now
+        text = (
+            f"{state.decided}/{state.cells} cells decided, look {state.look} of at most "
+            f"{state.looks} ({state.realizations:,} realizations), {state.elapsed:.0f} s"
+        )
+        if state.prepared < state.cells:
+            text = f"noise-free times of {state.prepared}/{state.cells} cells, {text}"
+        if self.terminal:
+            print(f"\r\033[K{text}", end="", file=self.stream, flush=True)
+            self.drawn = True
+        else:
+            print(text, file=self.stream, flush=True)
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self.drawn:
+            print("\r\033[K", end="", file=self.stream, flush=True)
 
 
 def add_parser(commands: Any) -> None:
@@ -71,7 +103,7 @@ def add_parser(commands: Any) -> None:
 def _run(chosen: argparse.Namespace) -> int | None:
     from ..advice import advice_report, search
     from ..plots import draw
-    from . import terminal
+    from .output import terminal_width
 
     if chosen.candidates == "list":
         _list(chosen)
@@ -88,7 +120,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         if not draw.can_draw():
             print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
     tell_understood(question.network, question.noise)
-    show = Line()
+    show = AdviceProgress()
     try:
         found = search(
             question, backend=chosen.backend, threads=threads, progress=show, started=started
@@ -98,7 +130,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     names: list[str] = []
     kept = _is_less(found, before)
     if not chosen.json:
-        print("\n".join(advice_report(found, terminal.width())), flush=True)
+        print("\n".join(advice_report(found, terminal_width())), flush=True)
     if chosen.out is not None and not kept:
         with Phases(begun=started) as phases:
             phases("drawing the picture")

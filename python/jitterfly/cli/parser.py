@@ -12,19 +12,16 @@ from ..info import __version__
 from ..syntax import HELP
 from . import (
     advise,
-    budget,
-    fit,
-    goal,
+    inference,
     init,
     network,
     noise,
+    one_case,
     output,
-    reproduce,
+    reports,
     results,
     run,
     slowdown,
-    theory,
-    trace,
 )
 
 _EXAMPLES = """\
@@ -111,17 +108,17 @@ def _parser() -> argparse.ArgumentParser:
     init.add_parser(commands)
     slowdown.add_parser(commands)
     results.add_parsers(commands)
-    reproduce.add_parser(commands)
-    theory.add_parser(commands)
+    reports.add_reproduce(commands)
+    reports.add_theory(commands)
     info = commands.add_parser("info", help="devices, build, versions")
     output.add_json(info)
     info.set_defaults(run=_info)
-    trace.add_parser(commands)
-    goal.add_parser(commands)
+    one_case.add_trace(commands)
+    one_case.add_export_goal(commands)
     noise.add_parser(commands)
     network.add_parser(commands)
-    fit.add_parser(commands)
-    budget.add_parser(commands)
+    inference.add_fit(commands)
+    inference.add_budget(commands)
     advise.add_parser(commands)
     bench = commands.add_parser("bench", help="speed of the engine", add_help=False)
     bench.set_defaults(run=_bench)

@@ -62,14 +62,14 @@ def _status(chosen: argparse.Namespace) -> None:
     from ..results.status import status
     from ..results.text_table import MOST_OF_ALL
     from ..store.progress import standing
-    from . import terminal
+    from .output import terminal_width
 
     found = standing(chosen.results)
     if chosen.json:
         print_json("status", **_progress(found, chosen.open))
         return
     most = None if chosen.all else MOST_OF_ALL
-    print(status(found, only_open=chosen.open, width=terminal.width(), most=most))
+    print(status(found, only_open=chosen.open, width=terminal_width(), most=most))
     if most is not None and len(found.cells) > most:
         print("--all prints every cell, --open those that are not finished")
 

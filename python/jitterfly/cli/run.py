@@ -298,13 +298,13 @@ def show(store: Any) -> None:
     from ..progress import phase
     from ..results import tables
     from ..results.results import Results
-    from . import terminal
+    from .output import terminal_width
 
     results = Results(store)
     with phase("making the table"):
-        table = tables.table(results, terminal.width())
-    print(f"{textwrap.fill(results.title, terminal.width())}\n")
+        table = tables.table(results, terminal_width())
+    print(f"{textwrap.fill(results.title, terminal_width())}\n")
     print(table)
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")
-        print(claims(results, min(100, terminal.width())))
+        print(claims(results, min(100, terminal_width())))

@@ -11,8 +11,7 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from .options import add_backend, integer, noises, size, tell_understood
-from .output import add_json, check_out, plain, print_json, remove_picture
-from .progress import Phases
+from .output import Phases, add_json, check_out, plain, print_json, remove_picture
 
 EPILOG = """\
 examples:

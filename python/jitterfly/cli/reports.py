@@ -1,4 +1,4 @@
-"""The command `jitterfly reproduce`: figures of all papers, each beside its claim."""
+"""The commands that write HTML pages: `jitterfly reproduce` and `jitterfly theory`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .output import progress_stream
+from .output import add_json, print_json, progress_stream, tell
 from .run import WORKERS, add_options, options
 
 
-def add_parser(commands: Any) -> None:
+def add_reproduce(commands: Any) -> None:
     """Add the command to argparse's."""
     reproduce = commands.add_parser(
         "reproduce",
@@ -38,10 +38,10 @@ def add_parser(commands: Any) -> None:
         help="default: results/reproduce, with --quick results/reproduce_quick",
     )
     add_options(reproduce)
-    reproduce.set_defaults(run=_reproduce)
+    reproduce.set_defaults(run=_run_reproduce)
 
 
-def _reproduce(chosen: argparse.Namespace) -> None:
+def _run_reproduce(chosen: argparse.Namespace) -> None:
     from ..report.reproduce import reproduce
     from ..sweep.executors import check_not_copies
 
@@ -58,4 +58,32 @@ def _reproduce(chosen: argparse.Namespace) -> None:
         stream=progress_stream(),
         **options(chosen),
     )
+    print(f"written: {page}")
+
+
+def add_theory(commands: Any) -> None:
+    """Add the command to argparse's."""
+    theory = commands.add_parser(
+        "theory",
+        help="one HTML page: what is known without simulation, and how the engine agrees with it",
+        description="Writes DIR/theory.html: one rank and the last under step delays, the largest "
+        "of N draws, saturation, LogGP; theory and simulation on one plot.",
+    )
+    theory.add_argument(
+        "--full", action="store_true", help="sizes for a GPU; else for half a minute on two cores"
+    )
+    theory.add_argument(
+        "--out", type=Path, metavar="DIR", default=Path("results"), help="default: results"
+    )
+    add_json(theory)
+    theory.set_defaults(run=_run_theory)
+
+
+def _run_theory(chosen: argparse.Namespace) -> None:
+    from ..report.theory import write
+
+    page = write(chosen.out, quick=not chosen.full, told=tell)
+    if chosen.json:
+        print_json("theory", written=[page])
+        return
     print(f"written: {page}")

@@ -1,0 +1,322 @@
+"""The commands `jitterfly fit` and `jitterfly budget`: noise of a curve, and how much is allowed.
+
+`fit` estimates latency and noise of a step from a measured scaling curve; `budget` says how much
+noise keeps a collective under a limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+from ..fields import shorten
+from ..syntax import read_noise
+from .options import check_units, naming_options, number, size, tell_of_wait, value
+from .output import Phases, add_json, print_json, written
+
+FIT_EPILOG = """\
+CURVE is a file of columns with a header, such as
+
+  ranks,latency_us,error_us
+  2,3.9,0.1
+  4,8.1,0.1
+
+(also min, max, and series: a curve for each), or the output of a benchmark of collectives
+(OSU, IMB), one file or one for each number of ranks. Known values are given, such as
+--step 3.45us --delay 14us.
+A step takes L on both partners: latency = K L + noise, K = log2(ranks).
+Exit code 0 also where no parameters fit; the text then says `no fit`, and what could explain it.
+"""
+_PRINTED_ROWS = 14  # of the table that is printed
+_BUDGET_COLUMNS = (
+    "rank", "statistic", "ranks", "latency_s", "step_s", "delay_s", "state", "p", "low", "high",
+    "confidence", "how",
+)  # fmt: skip
+_BUDGET_PARAMETERS = ("ranks", "latency", "step", "delay", "rank", "statistic", "precision", "seed")
+BUDGET_EPILOG = """\
+example:
+  jitterfly budget --ranks 8192 --latency 120us --step 3.45us --delay 14us
+The answer is the largest p, the probability that a step is delayed by D, with the interval of its
+Monte Carlo error. --rank mean is exact. The curve over D comes from a table that is shipped.
+With --noise FILE, a measured noise file: how much rarer its detours must become.
+"""
+
+
+def add_fit(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "fit",
+        help="latency and noise of a step from a measured scaling curve",
+        description="Estimate L and the noise of a step (p, D), with intervals, from ranks and "
+        "latency.",
+        epilog=FIT_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("curve", type=Path, nargs="+", metavar="CURVE")
+    parser.add_argument(
+        "--model", metavar="NAME", default="bernoulli",
+        help="bernoulli (default), exponential (every step) or rare-exponential",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rank", metavar="RANK", default="last", help="whose completion it is: last or mean"
+    )
+    parser.add_argument("--step", metavar="TIME", help="L, where it is known")
+    parser.add_argument("--delay", metavar="TIME", help="D, where it is known")
+    parser.add_argument("--probability", metavar="P", help="p, where it is known")
+    parser.add_argument("--confidence", metavar="SHARE", default="0.95")
+    parser.add_argument("--series", metavar="NAME", help="only this curve of the file")
+    parser.add_argument("--bytes", metavar="N", help="size, where a table has several")
+    parser.add_argument("--unit", metavar="UNIT", default="", help="of numbers without one (s)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="tables and pictures go there")
+    add_json(parser)
+    parser.set_defaults(run=_run_fit)
+
+
+def _run_fit(chosen: argparse.Namespace) -> None:
+    from ..inference import fit, fit_report, read_curves, watching
+
+    bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
+    with naming_options("unit"):
+        curves = read_curves(chosen.curve, rank=chosen.rank, message_bytes=bytes_, unit=chosen.unit)
+    if chosen.series is not None:
+        from ..fields import check_choice
+
+        check_choice(chosen.series, "--series", [curve.name for curve in curves])
+        curves = [curve for curve in curves if curve.name == chosen.series]
+    if chosen.model == "bernoulli" and chosen.rank == "last":
+        tell_of_wait(max(curve.rounds[-1] for curve in curves))
+    check_units(chosen, ("step", "delay"))
+    probability = chosen.probability
+    names = naming_options("model", "rank", "step", "delay", "probability")
+    with names, Phases() as phases, watching(phases):
+        found = []
+        for place, curve in enumerate(curves, 1):
+            phases(f"curve {place} of {len(curves)}{f', {curve.name}' if curve.name else ''}")
+            found.append(
+                fit(
+                    curve,
+                    chosen.model,
+                    chosen.rank,
+                    step=chosen.step,
+                    delay=chosen.delay,
+                    probability=None if probability is None else number(probability, "probability"),
+                    confidence=number(chosen.confidence, "confidence"),
+                )
+            )
+    if chosen.json:
+        names = [] if chosen.out is None else written(chosen.out, _write_fits(found, chosen.out))
+        print_json("fit", fits=[_plain_fit(one) for one in found], written=names)
+        return
+    print("\n\n".join("\n".join(fit_report(one)) for one in found))
+    if chosen.out is not None:
+        print(f"\nwritten to {chosen.out}: {', '.join(_write_fits(found, chosen.out))}")
+
+
+def _plain_fit(one: Any) -> dict[str, Any]:
+    parameters = {}
+    for name in ("step", "scale", "probability", "load"):
+        bounds = getattr(one, name)
+        ends = {"low": bounds.low, "high": bounds.high} if one.intervals else {}
+        parameters[name] = {"value": bounds.value, "low": None, "high": None, **ends,
+                            "given": bool(bounds.fixed)}  # fmt: skip
+    names = ("series", "ranks", "measured_s", "error_s", "model_s")
+    points = [dict(zip(names, row, strict=True)) for row in _rows_of_points(one)]
+    return {"series": one.curve.name, "verdict": one.verdict, "model": one.model.name,
+            "rank": one.model.rank, "confidence": one.confidence, "misfit": one.misfit,
+            "parameters": parameters, "points": points}  # fmt: skip
+
+
+def _write_fits(found: list[Any], out: Path) -> list[str]:
+    from ..files import write_whole
+    from ..plots import draw
+
+    out.mkdir(parents=True, exist_ok=True)
+    write_whole(out / "fit.csv", _parameters_csv(found).encode())
+    write_whole(out / "points.csv", _points_csv(found).encode())
+    names = ["fit.csv", "points.csv"]
+    if not draw.can_draw():
+        return names
+    from ..plots import fit as picture
+
+    for i, one in enumerate(found):
+        plain = re.sub(r"[^A-Za-z0-9.-]+", "_", one.curve.name).strip("_.") or "curve"
+        name = f"{plain}.png" if len(found) == 1 else f"{i + 1}_{plain}.png"
+        with draw.drawing():
+            draw.save(picture.draw(one), out / name)
+        names.append(name)
+    return names
+
+
+def _parameters_csv(found: list[Any]) -> str:
+    rows = [("series", "verdict", "model", "rank", "parameter", "value", "low", "high", "given",
+             "confidence")]  # fmt: skip
+    for one in found:
+        for name in ("step", "scale", "probability", "load"):
+            bounds = getattr(one, name)
+            low, high = (bounds.low, bounds.high) if one.intervals else ("", "")
+            rows.append((one.curve.name, one.verdict, one.model.name, one.model.rank, name,
+                         bounds.value, low, high, int(bounds.fixed), one.confidence))  # fmt: skip
+    return _csv(rows)
+
+
+def _points_csv(found: list[Any]) -> str:
+    rows: list[Any] = [("series", "ranks", "measured_s", "error_s", "model_s")]
+    for one in found:
+        rows += [["" if x is None else x for x in row] for row in _rows_of_points(one)]
+    return _csv(rows)
+
+
+def _rows_of_points(one: Any) -> list[tuple[Any, ...]]:
+    curve = one.curve
+    errors = [None] * len(curve) if curve.error is None else curve.error.tolist()
+    points = (curve.ranks.tolist(), curve.latency.tolist(), errors, one.predicted.tolist())
+    return [(curve.name, *point) for point in zip(*points, strict=True)]
+
+
+def _csv(rows: list[tuple[Any, ...]]) -> str:
+    """Rows as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def add_budget(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "budget",
+        help="how much noise keeps a collective under a limit",
+        description="The largest probability of a delay that keeps a latency, and its curve over "
+        "the length of the delay.",
+        epilog=BUDGET_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--ranks", metavar="N", required=True, help="a power of two")
+    parser.add_argument("--latency", metavar="TIME", required=True, help="the limit")
+    parser.add_argument("--step", metavar="TIME", required=True, help="L, of a step without noise")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--delay", metavar="TIME", help="D, by which a hit delays a step")
+    what.add_argument("--noise", metavar="FILE", help="detours as they were measured")
+    parser.add_argument(
+        "--rank", metavar="RANK", default="last", help="whose completion: last (default) or mean"
+    )
+    parser.add_argument(
+        "--statistic", metavar="NAME", default="mean",
+        help="mean (default), p50, p90, p95, p99 or p99.9",
+    )  # fmt: skip
+    parser.add_argument("--confidence", metavar="SHARE", default="0.95")
+    parser.add_argument(
+        "--precision", metavar="SHARE",
+        help="half the interval over p (default 0.03; 0.08 for a quantile)",
+    )  # fmt: skip
+    parser.add_argument("--seed", metavar="N", default="1")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="table and picture go there")
+    add_json(parser)
+    parser.set_defaults(run=_run_budget)
+
+
+def _run_budget(chosen: argparse.Namespace) -> None:
+    options = {
+        "confidence": number(chosen.confidence, "confidence"),
+        "precision": None if chosen.precision is None else number(chosen.precision, "precision"),
+        "seed": value(chosen.seed),
+    }
+    fields = {
+        "ranks": value(chosen.ranks),
+        "latency": chosen.latency,
+        "step": chosen.step,
+        "rank": chosen.rank,
+        "statistic": chosen.statistic,
+    }
+    if chosen.noise is not None:
+        _run_budget_of_measured(chosen, fields, options)
+        return
+    from ..inference import (
+        Question,
+        budget,
+        budget_report,
+        curves_over_delays,
+        delays_table,
+        watching,
+    )
+
+    with naming_options(*_BUDGET_PARAMETERS):
+        question = Question(delay=chosen.delay, **fields)
+    check_units(chosen, ("latency", "step", "delay"))
+    tell_of_wait(question.rounds)
+    with naming_options(*_BUDGET_PARAMETERS), Phases() as phases, watching(phases):
+        found = budget(question, **options)
+    if chosen.json:
+        with Phases() as phases, watching(phases):
+            phases("the curve over D")
+            curves = curves_over_delays(question, options["confidence"])
+        names = [] if chosen.out is None else _write_budget(found, curves, chosen.out)
+        rows = [
+            dict(zip(_BUDGET_COLUMNS, row, strict=True)) for row in _budget_rows([found], curves)
+        ]
+        paths = written(chosen.out, names) if chosen.out is not None else []
+        print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
+        return
+    print("\n".join(budget_report(found)), flush=True)
+    with Phases() as phases, watching(phases):
+        phases("the curve over D")
+        curves = curves_over_delays(question, options["confidence"])
+    few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
+    print("\n" + "\n".join(delays_table(few)))
+    if chosen.out is not None:
+        print(f"\nwritten to {chosen.out}: {', '.join(_write_budget(found, curves, chosen.out))}")
+
+
+def _run_budget_of_measured(
+    chosen: argparse.Namespace, fields: dict[str, Any], options: dict[str, Any]
+) -> None:
+    if chosen.out is not None:
+        raise ValueError("--out is for --delay: with --noise there is no curve over D")
+    from ..inference import watching
+    from ..inference.thinning import thinned
+
+    table = read_noise(chosen.noise, "--noise")
+    if set(table) != {"kind", "file"} or table["kind"] != "trace":
+        raise ValueError(
+            f"--noise must be a noise file here, got {shorten(chosen.noise)}: --delay answers for "
+            "delays of one length"
+        )
+    check_units(chosen, ("latency", "step"))
+    with naming_options(*_BUDGET_PARAMETERS), Phases() as phases, watching(phases):
+        phases(f"reading {chosen.noise}")
+        found = thinned(Path(table["file"]), **fields, **options)
+    if chosen.json:
+        print_json("budget", answer=found, measured_probability=found.measured)
+        return
+    print("\n".join(found.lines()))
+
+
+def _budget_rows(found: list[Any], curves: list[list[Any]]) -> list[tuple[Any, ...]]:
+    rows = []
+    for one in [*found, *(one for curve in curves for one in curve)]:
+        asked, p = one.question, one.probability
+        rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
+                     asked.delay, one.state, p.value, p.low, p.high, one.confidence,
+                     one.how))  # fmt: skip
+    return rows
+
+
+def _write_budget(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
+    from ..files import write_whole
+    from ..inference.budget import AT_MOST
+    from ..plots import draw
+
+    out.mkdir(parents=True, exist_ok=True)
+    rows = [_BUDGET_COLUMNS, *_budget_rows([found], curves)]
+    write_whole(out / "budget.csv", _csv(rows).encode())
+    some = any(one.state == AT_MOST for curve in curves for one in curve)
+    if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
+        return ["budget.csv"]
+    from ..plots import budget as picture
+
+    with draw.drawing():
+        draw.save(picture.draw(found, curves), out / "budget.png")
+    return ["budget.csv", "budget.png"]

@@ -1,0 +1,483 @@
+"""The commands `jitterfly noise ...`: measured noise, imported, recorded, merged and shown."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import shlex
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ..fields import shorten
+from ..files import check_replaceable
+from ..units import parse_seconds, show_seconds
+from .options import integer, naming_options, value
+from .output import add_json, print_json, progress_stream, tell
+
+if TYPE_CHECKING:
+    from ..measured import Measured
+
+_TIME_OPTIONS = ("quantum", "runtime", "period", "threshold", "width")
+_READING_OPTIONS = {
+    "clock-hz": ("HZ", "rate of the clock that its cycles are of, such as 2.1e9 or 2.1GHz"),
+    "unit": ("UNIT", "of its times: s, ms, us, ns, ps or cycles"),
+    "quantum": ("TIME", "length of a quantum (FTQ)"),
+    "runtime": ("TIME", "how long osnoise looked in each period"),
+    "period": ("TIME", "of osnoise"),
+    "threshold": ("TIME", "shorter noise was not recorded"),
+    "width": ("TIME", "of the bins of a histogram"),
+    "ranks": ("N", "of a collective"),
+    "events": ("WHICH", "events of a trace that are its detours: samples or sources"),
+}
+_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+_SUFFIXES = (".out", ".txt", ".csv", ".tsv", ".dat", ".log", ".noise")
+_SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
+_RECORD_FACTS = ("machine", "kernel", "counter", "calibration", "iteration", "quantum", "overhead")
+_RECORD_HELP = """\
+Nothing else should run meanwhile. A CPU is kept busy by a loop that reads its time-stamp counter;
+an iteration that takes far longer than the smallest is a detour: a timer tick, an interrupt, a
+daemon, a hypervisor. No root is needed. Ctrl-C ends it early and keeps what there is. Where the
+recording is not to be trusted, the first line says why, the file too, and the exit code is 1.
+
+With one CPU (the default) whatever can run elsewhere does. A program that fills the machine has the
+noise of --cpu all.
+
+Many nodes: srun --ntasks-per-node=1 jitterfly noise record --cpu all --out node.noise
+Each process of srun, mpirun or mpiexec writes a file of its own, such as node_rank07.noise;
+`jitterfly noise merge` joins them.
+"""
+
+
+def _add_reading_options(parser: argparse.ArgumentParser) -> None:
+    """Add them to argparse's."""
+    parser.add_argument("--format", metavar="NAME", help="of FILE, where it is not recognised")
+    parser.add_argument("--cpu", metavar="CPU", help="only this one, of a file of several")
+    for name, (metavar, text) in _READING_OPTIONS.items():
+        parser.add_argument(f"--{name}", metavar=metavar, help=text)
+
+
+def _load(chosen: argparse.Namespace) -> Measured:
+    """What is in the file that was named."""
+    from ..measured import load
+
+    options = _reading_options(chosen)
+    with naming_options():
+        return load(chosen.file, format=chosen.format, cpu=chosen.cpu, **options)
+
+
+def _warn_of_distrust(measured: Measured, file: TextIO | None = None) -> None:
+    """Print, before all else, why a recording is not to be trusted, where that is so."""
+    if "untrusted" in measured.source:
+        print(f"not to be trusted: {measured.source['untrusted']}", file=file)
+
+
+def _reading_options(chosen: argparse.Namespace) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for name in _READING_OPTIONS:
+        text = getattr(chosen, name.replace("-", "_"))
+        if text is None:
+            continue
+        if name in _TIME_OPTIONS:
+            options[name] = parse_seconds(text, f"--{name}", positive=True)
+        elif name == "clock-hz":
+            options["clock_hz"] = _read_rate(text)
+        elif name == "ranks":
+            options[name] = value(text)
+        else:
+            options[name] = text
+    return options
+
+
+def _read_rate(text: str) -> float:
+    number = text.strip().lower().removesuffix("hz")
+    prefix = number[-1:] if number[-1:] in ("k", "m", "g") else ""
+    try:
+        rate = float(number.removesuffix(prefix)) * _PREFIXES[prefix]
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < 1e15:
+        raise ValueError(
+            f"--clock-hz must be a rate above 0, such as 2.1e9 or 2.1GHz, got {shorten(text)}"
+        )
+    return rate
+
+
+def _add_import(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "import",
+        help="read a measurement of another tool",
+        description="Recognise a measurement (Netgauge, FWQ, FTQ, rtla, cyclictest, sysjitter, "
+        "hwlatdetect, OSU, IMB, CSV), print what it holds, and write it as a noise file, which "
+        "studies and `jitterfly noise show` read.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="/dev/stdin for what a pipe brings")
+    parser.add_argument(
+        "--out", type=Path, metavar="X.noise", help="default: FILE's name, in this directory"
+    )
+    parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
+    _add_reading_options(parser)
+    parser.set_defaults(run=_run_import)
+
+
+def _run_import(chosen: argparse.Namespace) -> None:
+    from ..measured.description import description_lines
+
+    measured = _load(chosen)
+    _warn_of_distrust(measured)
+    print(f"{chosen.file}: {_title(measured)}")
+    for key in ("machine", "kernel", "date", "command"):
+        if key in measured.source:
+            print(f"{key}: {measured.source[key]}")
+    print("\n".join(description_lines(measured)))
+    for note in measured.notes:
+        print(f"note: {note}")
+    _write_noise_file(chosen, measured)
+
+
+def _title(measured: Measured) -> str:
+    from ..measured.formats import formats
+
+    known = formats()
+    if measured.format in known:
+        return f"{known[measured.format].TITLE} [{measured.format}]"
+    return f"noise file [{measured.format}]"
+
+
+def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> None:
+    from ..measured import Detours, Histogram, noisefile
+
+    first = measured.parts[0]
+    if not isinstance(first, (Detours, Histogram)):
+        if chosen.out is not None:
+            raise ValueError(
+                f"--out: a noise file holds detours or histograms, and {chosen.file} holds neither"
+            )
+        print("not written as a noise file: it holds neither detours nor a histogram")
+        return
+    out = chosen.out or Path(_noise_file_name(chosen.file))
+    check_replaceable(out)
+    if out.exists() and not chosen.force:
+        if _holds_the_same(out, measured):
+            print(f"{out} is there already, and the same")
+            _tell_next_steps(measured, out)
+            return
+        raise ValueError(f"{out} exists; --force replaces it, --out gives another name")
+    if out.exists() and out.samefile(chosen.file) and not _is_noise_file(out):
+        raise ValueError(f"--out must not be the file that is read, {out}")
+    noisefile.write(measured, out)
+    print(f"written: {out}")
+    _tell_next_steps(measured, out)
+
+
+def _noise_file_name(path: Path) -> str:
+    return f"{path.stem if path.suffix in _SUFFIXES else path.name}.noise"
+
+
+def _is_noise_file(path: Path) -> bool:
+    from ..measured import noisefile
+
+    with path.open("rb") as file:
+        return noisefile.recognise(file.read(100).decode("utf-8", "replace"))
+
+
+def _holds_the_same(path: Path, measured: Measured) -> bool:
+    from ..measured import FormatError, noisefile
+
+    try:
+        return path.is_file() and noisefile.read(path) == measured
+    except FormatError:
+        return False
+
+
+def _tell_next_steps(measured: Measured, out: Path) -> None:
+    """What to do with it."""
+    from ..measured import Detours
+
+    first = measured.parts[0]
+    print(f"next: jitterfly noise show {out}")
+    if not isinstance(first, Detours) and first.what == "latency":
+        print("no noise source takes it: lateness of a timer does not hold up a running program")
+        return
+    several = len(measured.parts) > 1
+    file = f'file = "{out.name}"'
+    print("in a study in the same directory:")
+    print("  [[case.noise]]")
+    if isinstance(first, Detours):
+        print(f'  kind = "trace"\n  {file}')
+        if several:
+            print(f"  part = 'each'  # rank by rank; or one of 0 to {len(measured.parts) - 1}")
+        return
+    part = ", part = 0" if several else ""
+    more = ""
+    if first.overflow:
+        longest = show_seconds(2e-12 * int(first.high[-1]), 3)
+        part += f', longest = "{longest}"'
+        more = f"  # for example: {first.overflow} of them are above the last bin"
+    print(f'  kind = "renewal"\n  duration = {{ kind = "empirical", {file}{part} }}{more}')
+    print(f"  gap = {_gap_in_toml(first)}")
+
+
+def _gap_in_toml(histogram: Any) -> str:
+    """Mean time between detours, in the syntax of TOML, where it is known."""
+    from ..measured.description import describe_part
+
+    found = describe_part(histogram)
+    if not found.get("rate"):
+        return '"1ms"  # for example: the file does not say how often they come'
+    if "share" not in found:
+        return f"{1 / found['rate']:.4g}  # from start to start: how long they are is not known"
+    return f"{(1 - found['share']) / found['rate']:.4g}"
+
+
+def _add_record(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "record",
+        help="measure the noise of this machine",
+        description=_RECORD_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--seconds", metavar="TIME", default="10", help="how long (10)")
+    parser.add_argument(
+        "--cpu", metavar="CPUS", help="such as 3, or 0,2 or 0-3, or all (default: the last)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="X.noise", help="default: HOST_cpuCPUS_DATE.noise"
+    )
+    parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
+    parser.add_argument(
+        "--threshold",
+        metavar="TIME",
+        help="shortest detour that is kept (default: 8 times the smallest iteration or step of the "
+        "counter, some 60 ns; more, if those fill the buffer early)",
+    )
+    parser.add_argument(
+        "--quantum",
+        metavar="TIME",
+        default="0",
+        help="work in each iteration, as in the fixed-work-quantum benchmark (default: 0, the "
+        "finest)",
+    )
+    parser.add_argument("--most", metavar="N", help="detours to have room for, on each CPU")
+    parser.set_defaults(run=_run_record)
+
+
+def _run_record(chosen: argparse.Namespace) -> int:
+    from ..launchers import task
+    from ..measured import noisefile
+    from ..measured.host import allowed_cpus, show_cpus
+    from ..measured.record import MOST_DETOURS, record
+
+    seconds = parse_seconds(chosen.seconds, "--seconds", positive=True)
+    allowed = allowed_cpus()
+    cpus = [allowed[-1]] if chosen.cpu is None else _read_cpus(chosen.cpu, allowed)
+    most = integer(chosen.most, "most", 1, MOST_DETOURS)
+    started = time.strftime("%Y-%m-%dT%H-%M-%S")
+    out = chosen.out or Path(f"{platform.node()}_cpu{show_cpus(cpus)}_{started}.noise")
+    one_of = task()
+    if one_of is not None:
+        out = _file_of_task(out, *one_of)
+    first = one_of is None or one_of[0] == 0
+    _check_recording_file(out, chosen.force)
+    with _RecordProgress(seconds if first else None) as progress:
+        measured = record(
+            seconds,
+            cpus,
+            threshold=chosen.threshold,
+            quantum=chosen.quantum,
+            most=most,
+            progress=progress.show,
+        )
+    command = shlex.join(["jitterfly", *sys.argv[1:]])
+    measured = replace(measured, source={**measured.source, "command": command})
+    noisefile.write(measured, out)
+    _warn_of_distrust(measured)
+    print(f"written: {out}", flush=True)  # before what takes a moment more
+    if first:
+        _print_recording(measured)
+    if "stopped" in measured.source:
+        raise KeyboardInterrupt(f"{measured.source['stopped']}; what there is, is in {out}")
+    if "untrusted" in measured.source:
+        return 1
+    if one_of is None:
+        print(f"next: jitterfly noise show {out}")
+    elif first:
+        # Names that are not given begin with the hosts'.
+        every = chosen.out.with_stem(f"{chosen.out.stem}_rank*") if chosen.out else "*_rank*.noise"
+        print(f"next, when all have written: jitterfly noise merge ALL.noise {every}")
+    return 0
+
+
+def _print_recording(measured: Measured) -> None:
+    from ..measured.description import description_lines
+
+    for key in _RECORD_FACTS:
+        if key in measured.source:
+            print(f"{key}: {measured.source[key]}")
+    print("\n".join(description_lines(measured)))
+    for note in measured.notes:
+        print(f"note: {note}")
+
+
+def _file_of_task(out: Path, rank: int, count: int) -> Path:
+    """The file of one process of many: of all of them it is the one with this name."""
+    return out.with_stem(f"{out.stem}_rank{rank:0{len(str(count - 1))}}")
+
+
+def _read_cpus(text: str, allowed: list[int]) -> list[int]:
+    """The CPUs that `--cpu` names."""
+    if text.strip() == "all":
+        return allowed
+    chosen: set[int] = set()
+    for part in text.split(","):
+        span = re.fullmatch(r"\s*([0-9]{1,5})\s*(?:-\s*([0-9]{1,5})\s*)?", part)
+        if span is None or int(span[2] or span[1]) < int(span[1]):
+            raise ValueError(f"--cpu must be such as 3, or 0,2 or 0-3, or all; got {shorten(text)}")
+        chosen |= set(range(int(span[1]), int(span[2] or span[1]) + 1))
+    return sorted(chosen)
+
+
+def _check_recording_file(out: Path, force: bool) -> None:
+    """Before the recording, not after it."""
+    check_replaceable(out)
+    if out.exists() and not force:
+        raise ValueError(f"{out} exists; --force replaces it, --out gives another name")
+    if not out.parent.is_dir():
+        raise ValueError(f"{out}: the directory {out.parent} does not exist")
+    if not os.access(out.parent, os.W_OK):
+        raise ValueError(f"{out}: the directory {out.parent} can not be written to")
+
+
+class _RecordProgress:
+    """A line on a terminal, else one now and then; nothing where the time is None."""
+
+    def __init__(self, seconds: float | None):
+        self.seconds, self.bar, self.last = seconds, None, 0.0  # None: another process shows it
+
+    def __enter__(self) -> _RecordProgress:
+        if self.seconds is not None and progress_stream().isatty():
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                return self
+            self.bar = tqdm(total=self.seconds, file=progress_stream(), leave=False,
+                            bar_format="{percentage:3.0f}%|{bar}| {desc}")  # fmt: skip
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def show(self, seconds: float, detours: int) -> None:
+        """So much has been recorded."""
+        if self.seconds is None:
+            return
+        left = show_seconds(max(self.seconds - seconds, 0.0), 2)
+        if self.bar is not None:
+            self.bar.n = seconds
+            self.bar.set_description_str(f"{left} left, {detours:,} detours")
+        elif seconds - self.last >= _SECONDS_BETWEEN_LINES:
+            self.last = seconds
+            tell(f"{left} left, {detours:,} detours")
+
+
+def _add_merge(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "merge",
+        help="join the recordings of many nodes in one file",
+        description="Joins noise files, such as those that `srun jitterfly noise record` wrote, "
+        "into one with a part for each CPU of each node. In a study, a trace gives rank i the part "
+        "i // ranks_per_part, modulo the number of parts (part = 'each'), or all ranks the same "
+        "(part = N), and a distribution takes the "
+        "durations of all (part = 'all').",
+    )
+    parser.add_argument("out", type=Path, metavar="OUT.noise")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--force", action="store_true", help="replace OUT.noise if it exists")
+    parser.set_defaults(run=_run_merge)
+
+
+def _run_merge(chosen: argparse.Namespace) -> None:
+    from ..measured import load, noisefile
+    from ..measured.description import description_lines
+    from ..measured.merge import merge
+
+    out = chosen.out
+    check_replaceable(out)
+    if out.exists() and not chosen.force:
+        raise ValueError(f"{out} exists; --force replaces it")
+    if any(out.exists() and file.exists() and out.samefile(file) for file in chosen.files):
+        raise ValueError(f"{out} is one of the files that are to be merged; give another name")
+    merged = merge([(str(file), load(file)) for file in chosen.files])
+    noisefile.write(merged, out)
+    _warn_of_distrust(merged)
+    count, nodes = len(merged.parts), len(merged.source["nodes"].split(", "))
+    print(f"written: {out}: {count} parts of {nodes} node{'s' * (nodes != 1)}")
+    print("\n".join(description_lines(merged)))
+    for note in merged.notes:
+        print(f"note: {note}")
+    print(f"next: jitterfly slowdown --noise {shlex.quote(str(out))},part=each --ranks 64..8192")
+
+
+def _add_show(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "show",
+        help="draw a noise file, or what another tool measured",
+        description="Draw a noise file, or a file that `jitterfly noise import` reads: timeline, "
+        "durations and periods of detours; histograms; tables of collectives.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="X.png",
+        help="picture; its ending decides the format (default: FILE's name, in this directory)",
+    )
+    _add_reading_options(parser)
+    add_json(parser)
+    parser.set_defaults(run=_run_show)
+
+
+def _run_show(chosen: argparse.Namespace) -> None:
+    from ..measured.description import describe, description_lines
+    from ..plots.draw import check_path
+
+    name = chosen.file.stem if chosen.file.suffix in _SUFFIXES else chosen.file.name
+    out = chosen.out or Path(f"{name}.png")
+    check_path(out)
+    measured = _load(chosen)
+    facts = describe(measured)
+
+    from ..plots.noise import draw_measured
+
+    draw_measured(measured, out, facts)
+    _warn_of_distrust(measured, sys.stderr if chosen.json else None)
+    if chosen.json:
+        untrusted = measured.source.get("untrusted")
+        print_json("noise show", file=chosen.file, untrusted=untrusted, **facts, written=[out])
+        return
+    print(f"{chosen.file}: {measured.format}")
+    print("\n".join(description_lines(measured, facts)))
+    for note in measured.notes:
+        print(f"note: {note}")
+    print(f"written: {out}")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the group to argparse's."""
+    noise = commands.add_parser(
+        "noise",
+        help="measured noise: import, record, merge, show",
+        description="Measured noise: read what other tools measured, measure machines, draw.",
+    )
+    group = noise.add_subparsers(dest="noise_command", metavar="COMMAND", required=True)
+    for add in (_add_import, _add_merge, _add_record, _add_show):
+        add(group)

@@ -1,0 +1,248 @@
+"""The commands on one case: `jitterfly trace`, a picture, and `jitterfly export-goal`.
+
+The case comes from a file (a case, or a cell of a study), for a trace also from options.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..case import Case
+from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of_two, shorten
+from ..syntax import read_network
+from ..trace import MOST_RANKS, check_size
+from .options import integer, noises, pairs, size, tell_understood, value
+
+if TYPE_CHECKING:
+    from ..case import Case
+    from ..studies import Study
+
+_CASE_OPTIONS = (
+    "ranks",
+    "within",
+    "after",
+    "network",
+    "noise",
+    "jitter",
+    "bytes",
+    "cycles",
+    "work",
+)
+_TRACE_NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
+_TRACE_NOISE = "period=10us,duration=3us,start=stationary"
+
+
+def _add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
+    """Add the file, and `--at`, to argparse's; `count` as its `nargs`."""
+    told: dict[str, Any] = {"nargs": count} if count else {}
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE.toml",
+        help="a study; or the fields of a case, or nothing but a table [case] of them",
+        **told,
+    )
+    parser.add_argument(
+        "--at",
+        action="append",
+        metavar="AXIS=LABEL",
+        help="cell of the study, e.g. ranks=16 or variant=redundant; once for each axis; "
+        "an axis that is left out is at its first point",
+    )
+
+
+def _read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
+    """The case in a file; of a study also its seed, and which cell it is (else 0 and "").
+
+    Raises
+    ------
+    ValueError
+        As `load_case` and `load_study`; no such cell; or cells of what has one case alone.
+    OSError
+        The file can not be read.
+    """
+    from ..studies.toml import holds_study, load_case, load_study
+
+    if holds_study(path):
+        return _cell_of_study(load_study(path), at)
+    case = load_case(path)
+    if at:
+        raise ValueError(f"--at chooses a cell of a study: {path} holds one case")
+    return case, 0, ""
+
+
+def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
+    labels = {axis.name: [point.label for point in axis.points] for axis in study.axes}
+    if study.variants:
+        labels["variant"] = [point.label for point in study.variants]
+    wanted: dict[str, str] = {}
+    for text in at:
+        if not labels:
+            raise ValueError(f"--at chooses a cell of a study: {study.name} has one cell alone")
+        name, equals, label = text.partition("=")
+        if not equals or name not in labels:
+            names = ", ".join(labels)
+            raise ValueError(f"--at must be AXIS=LABEL, AXIS one of {names}; got {shorten(text)}")
+        if name in wanted:
+            raise ValueError(f"--at gives {name} twice: {wanted[name]!r} and {shorten(label)}")
+        matches = [known for known in labels[name] if known == label]
+        matches = matches or [known for known in labels[name] if known.startswith(label)]
+        if len(matches) != 1:
+            known = ", ".join(labels[name])
+            raise ValueError(f"--at {name} must be one of {known}; got {shorten(label)}")
+        wanted[name] = matches[0]
+    for place in study.places():
+        if all(place.labels.get(name, label) == label for name, label in wanted.items()):
+            cells = {cell.variant: cell.case for cell in place.cells}
+            variant = wanted.get("variant", next(iter(cells)))
+            where = [f"{name}={label}" for name, label in place.labels.items()]
+            where += [f"variant={variant}"] if variant else []
+            return cells[variant], study.seed, ", ".join(where)
+    raise AssertionError("every combination of labels is a cell")
+
+
+def add_trace(commands: Any) -> None:
+    """Add the command to argparse's."""
+    trace = commands.add_parser(
+        "trace",
+        help="picture of one realization",
+        description="Picture of one realization: ready times per rank and round, noise, messages, "
+        "adopted copies. The case comes from a file (a case, or a cell of a study) or from "
+        "the options.",
+    )
+    _add_case(trace, "?")
+    trace.add_argument("--ranks", metavar="N", help=f"1 to {MOST_RANKS} (default 16)")
+    trace.add_argument(
+        "--within", metavar="LEVELS", help="levels copied: all (default), none, or such as 1,3"
+    )
+    trace.add_argument("--after", metavar="T", help="redundant exchanges after the butterfly (0)")
+    trace.add_argument("--network", metavar="K=V,...", help=f"default {_TRACE_NETWORK}")
+    trace.add_argument(
+        "--noise",
+        metavar="FILE|K=V,...",
+        action="append",
+        help=f"may be given several times, or none (default {_TRACE_NOISE})",
+    )
+    trace.add_argument("--jitter", metavar="K=V,...", help="network jitter (none)")
+    trace.add_argument("--bytes", metavar="N", help="message size, such as 1KiB (default 8)")
+    trace.add_argument("--cycles", metavar="N", help="default 1")
+    trace.add_argument("--work", metavar="TIME", help="compute phase of each cycle (default 0)")
+    trace.add_argument("--seed", metavar="N", help="default: the study's, or 0")
+    trace.add_argument(
+        "--realization",
+        metavar="N",
+        default="worst",
+        help="its number, or `worst` (default): the slowest of the first 1000",
+    )
+    trace.add_argument("--out", type=Path, default=Path("trace.png"), metavar="FILE")
+    trace.set_defaults(run=_run_trace)
+
+
+def _run_trace(chosen: argparse.Namespace) -> None:
+    given = [name for name in _CASE_OPTIONS if getattr(chosen, name) is not None]
+    seed = 0
+    if chosen.file is not None:
+        if given:
+            raise ValueError(f"--{given[0]} and FILE.toml both describe a case: give one")
+        case, seed, _ = _read_case(chosen.file, chosen.at or [])
+    elif chosen.at:
+        raise ValueError("--at chooses a cell of a study: give STUDY.toml")
+    else:
+        case = _case_of_options(chosen)
+    if chosen.seed is not None:
+        seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
+    realization = chosen.realization
+    if realization != "worst":
+        realization = integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+
+    from ..plots.draw import check_path
+    from ..trace import picture
+
+    check_path(chosen.out)
+    check_size(case)
+    if chosen.file is None:
+        tell_understood(case.network, case.noise)
+    if realization == "worst":
+        realization = picture.worst_realization(case, seed)
+    print(picture.draw(case, chosen.out, seed=seed, realization=realization))
+    print(f"written: {chosen.out}")
+
+
+def _given(chosen: argparse.Namespace, name: str, default: str) -> str:
+    text = getattr(chosen, name)
+    return default if text is None else text
+
+
+def _case_of_options(chosen: argparse.Namespace) -> Case:
+    ranks = check_power_of_two(value(_given(chosen, "ranks", "16")), "--ranks", MOST_RANKS)
+    algorithm: dict[str, Any] = {"kind": "butterfly", "after": value(_given(chosen, "after", "0"))}
+    # Two ranks have no level inside the butterfly.
+    within = _given(chosen, "within", "all" if ranks > 2 else "none")
+    if within == "all":
+        algorithm["within"] = "all"
+    elif within != "none":
+        levels = [value(level) for level in within.split(",")]
+        if not all(isinstance(level, int) for level in levels):
+            raise ValueError(
+                f"--within must be all, none, or levels such as 1,3; got {shorten(within)}"
+            )
+        algorithm["within"] = levels
+    noise: list[dict[str, Any]] = []
+    if chosen.noise != ["none"]:
+        noise += noises([_TRACE_NOISE] if chosen.noise is None else chosen.noise)
+    if chosen.jitter is not None:
+        noise.append({"kind": "jitter"} | pairs(chosen.jitter, "jitter"))
+    network = read_network(_given(chosen, "network", _TRACE_NETWORK), "--network")
+    table: dict[str, Any] = {
+        "ranks": ranks,
+        "algorithm": algorithm,
+        "network": network,
+        "noise": noise,
+    }
+    for option in ("cycles", "work"):
+        if getattr(chosen, option) is not None:
+            table[option] = value(getattr(chosen, option))
+    if chosen.bytes is not None:
+        table["message_bytes"] = size(chosen.bytes, "bytes")
+    return Case.from_dict(table)
+
+
+def add_export_goal(commands: Any) -> None:
+    """Add the command to argparse's."""
+    export = commands.add_parser(
+        "export-goal",
+        help="the schedule of a case as GOAL text, to run it in LogGOPSim",
+        description="Writes the messages and the work of a case as GOAL, with all dependencies; "
+        "LogGOPSim's converter txt2bin reads it. Noise is left out. On standard error: the options "
+        "that make LogGOPSim's network that of the case, and what had to be rounded.",
+    )
+    _add_case(export)
+    export.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")
+    export.set_defaults(run=_run_export_goal)
+
+
+def _run_export_goal(chosen: argparse.Namespace) -> None:
+    from ..files import check_replaceable, write_whole
+    from ..goal import goal_schedule
+
+    if chosen.out is not None:  # before all else
+        if not chosen.out.parent.is_dir():
+            raise ValueError(f"{chosen.out}: the directory {chosen.out.parent} does not exist")
+        if chosen.out.exists() and chosen.file.exists() and chosen.out.samefile(chosen.file):
+            raise ValueError(f"--out must be another file than {chosen.file}, which has the case")
+        check_replaceable(chosen.out)
+    case, _, where = _read_case(chosen.file, chosen.at or [])
+    goal = goal_schedule(case)
+    if where:
+        print(f"cell of the study: {where}", file=sys.stderr)
+    for note in goal.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(f"LogGOPSim {' '.join(goal.options)}", file=sys.stderr)
+    if chosen.out is None:
+        sys.stdout.write(goal.text)
+        return
+    write_whole(chosen.out, goal.text.encode("ascii"))
+    print(f"written: {chosen.out}")
