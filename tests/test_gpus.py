@@ -46,7 +46,7 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setattr(_core, "devices", list)
     monkeypatch.setattr(_core, "build_info", lambda: _core_info | Machine.build)
     for name, value in {"asked": False, "started": False, "forked": False, "warned": set()}.items():
-        monkeypatch.setattr(engine._State, name, value)
+        monkeypatch.setattr(engine._Process, name, value)
     return Machine
 
 

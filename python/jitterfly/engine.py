@@ -47,7 +47,7 @@ class UnusedGPUWarning(RuntimeWarning):
     """
 
 
-class _State:
+class _Process:
     """What this process knows about CUDA in it."""
 
     asked = False  # the driver was asked once, so that it answers at once
@@ -57,7 +57,7 @@ class _State:
 
 
 def _after_fork() -> None:
-    _State.forked = _State.forked or _State.started
+    _Process.forked = _Process.forked or _Process.started
 
 
 if hasattr(os, "register_at_fork"):
@@ -98,11 +98,11 @@ def gpu_problem() -> str:
     The first call starts CUDA. Where this build has no machine code for the GPU, the driver
     compiles it then, for some seconds; Ctrl-C is heard.
     """
-    if _State.forked:
+    if _Process.forked:
         return _FORKED
-    status = _status()
+    status = _cuda_status()
     if not status:
-        _State.started = True
+        _Process.started = True
         return ""
     mend = gpu_remedy(status, core.build_info(), driver_version()) if gpu_present() else ""
     return f"{status}; {mend}" if mend else status
@@ -113,17 +113,17 @@ def gpu_devices() -> list[dict[str, Any]]:
     return [] if gpu_problem() else [dict(device) for device in core.devices()]
 
 
-def _status() -> str:
+def _cuda_status() -> str:
     """`core.cuda_status`, in another thread where it may take long, so that Ctrl-C is heard."""
     in_main = threading.current_thread() is threading.main_thread()
-    if _State.asked or not in_main or not gpu_present():
-        _State.asked = True
+    if _Process.asked or not in_main or not gpu_present():
+        _Process.asked = True
         return core.cuda_status()
     told: list[str] = []
     asking = threading.Thread(target=lambda: told.append(core.cuda_status()), daemon=True)
     asking.start()
     asking.join()
-    _State.asked = True
+    _Process.asked = True
     return told[0]
 
 
@@ -191,18 +191,18 @@ def _reinstall_for(driver: tuple[int, int], without_off: bool = False) -> str:
 
 def warn_of_unused(why: str) -> None:
     """Warn once that "auto" takes the CPU, if there is a GPU; `why` is `gpu_problem()`."""
-    if why not in _State.warned and gpu_present():
+    if why not in _Process.warned and gpu_present():
         warn_of_cpu(why)
-        _State.warned.add(why)
+        _Process.warned.add(why)
 
 
 def warn_of_cpu(why: str) -> None:
     """Warn that "auto" takes the CPU although there is a GPU; shown at the user's line."""
     told = f"backend 'auto' takes the CPU: {why.removeprefix('no usable GPU: ')}"
-    warnings.warn(told, UnusedGPUWarning, stacklevel=_users_level())
+    warnings.warn(told, UnusedGPUWarning, stacklevel=_stacklevel_of_user())
 
 
-def _users_level() -> int:
+def _stacklevel_of_user() -> int:
     """The `stacklevel`, for the caller of this, of the nearest frame outside of this package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

@@ -22,13 +22,13 @@ def exposed(case: Case) -> ExposedWork:
 
     A forward after the last result changes nothing where no rank can be late with the result.
     """
-    there = _exposed(case, trailing=case.cycles > 1)
-    if case.cycles > 1 or all(_longest(n, there) <= 0 or n.misses(there) for n in case.noise):
+    there = _exposed_work(case, trailing=case.cycles > 1)
+    if case.cycles > 1 or all(_longest_delay(n, there) <= 0 or n.misses(there) for n in case.noise):
         return there
-    return _exposed(case, trailing=True)
+    return _exposed_work(case, trailing=True)
 
 
-def _exposed(case: Case, *, trailing: bool) -> ExposedWork:
+def _exposed_work(case: Case, *, trailing: bool) -> ExposedWork:
     """What a rank does in one cycle, with the CPU time of `trailing` forwards or without it."""
     total = 0
 
@@ -71,10 +71,10 @@ def _remedy(case: Case) -> str:
 def delays(noise: Noise, case: Case) -> bool:
     """Whether this noise of the case can delay anything in it."""
     there = exposed(case)
-    return _longest(noise, there) > 0 and not noise.misses(there)
+    return _longest_delay(noise, there) > 0 and not noise.misses(there)
 
 
-def _longest(noise: Noise, there: ExposedWork) -> int:
+def _longest_delay(noise: Noise, there: ExposedWork) -> int:
     """The longest delay of anything that the noise hits, in ticks."""
     return max(
         noise.longest_delay(1),
@@ -102,14 +102,18 @@ def check_exposed(
         for key in ((i, noise.kind) for i, noise in enumerate(case.noise)):
             if key in hits:
                 continue
-            there = exposed(case) if trailing or case.cycles > 1 else _exposed(case, trailing=False)
+            there = (
+                exposed(case)
+                if trailing or case.cycles > 1
+                else _exposed_work(case, trailing=False)
+            )
             if not (why := case.noise[key[0]].misses(there)):
                 hits.add(key)
             else:
                 misses[key] = why
     for key, why in misses.items():
         if key not in hits:
-            raise ValueError(_nothing(*key, f" in any cell: {why}", ranks))
+            raise ValueError(_hits_nothing(*key, f" in any cell: {why}", ranks))
 
 
 def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
@@ -124,14 +128,14 @@ def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
     there = exposed(case)
     for i, noise in enumerate(case.noise):
         why = noise.misses(there)
-        if why and _longest(noise, there) > 0:
-            told = _nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
+        if why and _longest_delay(noise, there) > 0:
+            told = _hits_nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
             warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
         elif unused := noise.ignores(case.ranks):
             told = f"noise.{i} ({noise.kind}): {unused}"
             warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
 
 
-def _nothing(place: int, kind: str, why: str, ranks: int) -> str:
+def _hits_nothing(place: int, kind: str, why: str, ranks: int) -> str:
     alone = "" if ranks > 1 else " (one rank exchanges nothing)"
     return f"noise.{place} ({kind}) can hit nothing{why}{alone}"

@@ -28,7 +28,7 @@ MOST_BYTES = 2**30
 def check_replaceable(path: Path) -> None:
     """Raise ValueError where a new file must not take the place of what is there: of a device."""
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} must be a file, it is {_kind(path.stat().st_mode)}")
+        raise ValueError(f"{path} must be a file, it is {_kind_of_file(path.stat().st_mode)}")
 
 
 def is_open_already(path: Path) -> bool:
@@ -60,7 +60,7 @@ def open_input(path: Path, *, pipe: bool = False) -> BinaryIO:
         piped = stat.S_ISFIFO(mode)
         if not (pipe and piped and is_open_already(path)):
             way = "; write what comes out of it to a file first" if piped else ""
-            raise ValueError(f"{path} must be a file, it is {_kind(mode)}{way}")
+            raise ValueError(f"{path} must be a file, it is {_kind_of_file(mode)}{way}")
     return path.open("rb")
 
 
@@ -70,7 +70,7 @@ def read_whole(path: Path, most: int = MOST_BYTES, *, pipe: bool = False) -> byt
         long = os.fstat(file.fileno()).st_size > most
         content = b"" if long else file.read(most + 1)  # which may be more than it says
     if long or len(content) > most:
-        raise ValueError(f"{path} must be at most {_size(most)} long, and is longer")
+        raise ValueError(f"{path} must be at most {_show_limit(most)} long, and is longer")
     return content
 
 
@@ -83,11 +83,11 @@ def read_text(path: str | Path, *, pipe: bool = False) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _size(count: int) -> str:
+def _show_limit(count: int) -> str:
     return f"{count >> 30} GiB" if count >= 2**30 else f"{count >> 20} MiB"
 
 
-def _kind(mode: int) -> str:
+def _kind_of_file(mode: int) -> str:
     if stat.S_ISDIR(mode):
         return "a directory"
     if stat.S_ISFIFO(mode):

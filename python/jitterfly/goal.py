@@ -86,10 +86,10 @@ def goal_schedule(case: Case) -> Goal:
     '-L 1000 -o 100 -g 0 -G 0 -O 0 -S 2147483647'
     """
     steps = check_case(case).cycle_steps()
-    _check(case, steps)
+    _check_expressible(case, steps)
     notes: list[str] = []
     work = _whole_ns(to_ticks(case.work), "work", notes)
-    ranks = [_Rank() for _ in range(case.ranks)]
+    ranks = [_RankOperations() for _ in range(case.ranks)]
     takers: set[int] = set()
     takes_twice = False
     for cycle in range(case.cycles):
@@ -100,18 +100,18 @@ def goal_schedule(case: Case) -> Goal:
             for turn in range(step.repeat):
                 draw = draws_per_cycle(steps) * cycle + step.round + turn
                 messages = list(_messages(case, step, draw, notes))
-                _do(ranks, messages)
+                _add_step(ranks, messages)
                 receivers = {m.receiver for m in messages}  # one message each in a step
                 takes_twice = takes_twice or not takers.isdisjoint(receivers)
                 takers |= receivers
-    if takes_twice and _order_counts(case, steps):
+    if takes_twice and _order_matters(case, steps):
         notes.append(_ORDER)
     bodies = [f"\nrank {i} {{\n{rank.text()}}}\n" for i, rank in enumerate(ranks)]
     text = f"num_ranks {case.ranks}\n" + "".join(bodies)
     return Goal(text, _options(case, notes), list(dict.fromkeys(notes)))
 
 
-class _Rank:
+class _RankOperations:
     """The operations of one rank, and those that the next ones wait for."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class _Rank:
         return "".join(f"{line}\n" for line in self.lines or ["o0: calc 0"])
 
 
-def _do(ranks: list[_Rank], messages: list[_Message]) -> None:
+def _add_step(ranks: list[_RankOperations], messages: list[_Message]) -> None:
     """One step: every rank in it sends and receives, then combines."""
     operations: dict[int, list[str]] = {}
     for m in messages:
@@ -164,7 +164,7 @@ def _messages(case: Case, step: Step, draw: int, notes: list[str]) -> Iterator[_
         yield _Message(sender, receiver, draw, step.bytes, combine)
 
 
-def _check(case: Case, steps: list[Step]) -> None:
+def _check_expressible(case: Case, steps: list[Step]) -> None:
     if any(step.kind == FORWARD or step.flags & (COPY | ASK) for step in steps):
         raise ValueError(
             "algorithm: redundant exchanges (after, within, on_demand) can not be written as GOAL, "
@@ -179,7 +179,7 @@ def _check(case: Case, steps: list[Step]) -> None:
         )
 
 
-def _order_counts(case: Case, steps: list[Step]) -> bool:
+def _order_matters(case: Case, steps: list[Step]) -> bool:
     """Whether it can matter in which order a rank takes messages: they cost it some time.
 
     Where ranks are alike and start together, messages arrive in the order of the algorithm.

@@ -14,7 +14,7 @@ def available_bytes(root: Path = _ROOT) -> int | None:
     The least of what the machine has to spare and what is left of the control groups (version 1
     or 2) that the process belongs to.
     """
-    found = [_machine(root), *_control_groups(root)]
+    found = [_left_of_machine(root), *_left_of_control_groups(root)]
     known = [value for value in found if value is not None]
     return min(known) if known else None
 
@@ -44,15 +44,15 @@ def show_bytes(count: int) -> str:
     return f"{size:.1f} TiB"
 
 
-def _read(path: Path) -> str | None:
+def _read_file(path: Path) -> str | None:
     try:
         return path.read_bytes().decode("ascii", errors="replace")
     except OSError:
         return None
 
 
-def _machine(root: Path) -> int | None:
-    for line in (_read(root / "proc/meminfo") or "").splitlines():
+def _left_of_machine(root: Path) -> int | None:
+    for line in (_read_file(root / "proc/meminfo") or "").splitlines():
         words = line.split()
         if len(words) >= 2 and words[0] == "MemAvailable:" and words[1].isdigit():
             return int(words[1]) * 1024
@@ -62,9 +62,9 @@ def _machine(root: Path) -> int | None:
         return None
 
 
-def _control_groups(root: Path) -> list[int | None]:
+def _left_of_control_groups(root: Path) -> list[int | None]:
     limits: list[int | None] = []
-    for line in (_read(root / "proc/self/cgroup") or "").splitlines():
+    for line in (_read_file(root / "proc/self/cgroup") or "").splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":
             base, files = "sys/fs/cgroup", ("memory.max", "memory.current")
@@ -77,23 +77,25 @@ def _control_groups(root: Path) -> list[int | None]:
         here = top / path.lstrip("/")
         # A parent's limit holds as well; inside a container the own path may not be visible.
         while True:
-            limits.append(_left(here, *files))
+            limits.append(_left_of_group(here, *files))
             if here == top or top not in here.parents:
                 break
             here = here.parent
     return limits
 
 
-def _left(folder: Path, limit_file: str, usage_file: str) -> int | None:
-    limit = (_read(folder / limit_file) or "").strip()
+def _left_of_group(folder: Path, limit_file: str, usage_file: str) -> int | None:
+    limit = (_read_file(folder / limit_file) or "").strip()
     if not limit.isdigit():
         return None  # "max": no limit
-    usage = (_read(folder / usage_file) or "").strip()
+    usage = (_read_file(folder / usage_file) or "").strip()
     if not usage.isdigit():
         return None
     # Cache can be given up for us.
     stat = dict(
-        line.split() for line in (_read(folder / "memory.stat") or "").splitlines() if " " in line
+        line.split()
+        for line in (_read_file(folder / "memory.stat") or "").splitlines()
+        if " " in line
     )
     cache = int(stat.get("inactive_file", stat.get("total_inactive_file", "0")))
     return max(int(limit) - int(usage) + cache, 0)

@@ -83,7 +83,7 @@ class Hockney(Network, kind="hockney"):
     def costs(self, message_bytes: int) -> Costs:
         n = message_bytes
         transit = to_ticks(exact(self.alpha) + exact(self.beta) * n, "alpha + beta * message_bytes")
-        return Costs(0, 0, transit, _combine(self.gamma, n))
+        return Costs(0, 0, transit, _combine_ticks(self.gamma, n))
 
     def gap(self, message_bytes: int) -> int:
         return to_ticks(exact(self.beta) * message_bytes, "beta * message_bytes")
@@ -171,7 +171,7 @@ class LogGOPS(Network, kind="loggops"):
             )
         overhead = to_ticks(exact(self.o) + exact(self.O) * n, "o + O * message_bytes")
         way = to_ticks(exact(self.L) + exact(self.G) * (n - 1), "L + (message_bytes - 1) * G")
-        return Costs(overhead, overhead, way, _combine(self.gamma, n))
+        return Costs(overhead, overhead, way, _combine_ticks(self.gamma, n))
 
     def gap(self, message_bytes: int) -> int:
         occupied = exact(self.g) + exact(self.G) * (message_bytes - 1)
@@ -189,7 +189,7 @@ class LogGOPS(Network, kind="loggops"):
             )
 
 
-def _combine(gamma: float, message_bytes: int) -> int:
+def _combine_ticks(gamma: float, message_bytes: int) -> int:
     return to_ticks(exact(gamma) * message_bytes, "gamma * message_bytes")
 
 

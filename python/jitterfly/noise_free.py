@@ -51,9 +51,9 @@ def _max_min_mean(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]
     found = _kept.get(case)
     if found is None:
         if is_symmetric(case.lowered.steps, case.ranks, case.algorithm.forward_ticks()):
-            found = np.repeat(_symmetric(case)[:, None], 3, axis=1)
+            found = np.repeat(_by_one_rank(case)[:, None], 3, axis=1)
         else:
-            found = _simulated(case, poll)
+            found = _by_engine(case, poll)
         found.setflags(write=False)
         if len(_kept) >= _MOST_KEPT:
             _kept.pop(next(iter(_kept)), None)
@@ -61,7 +61,7 @@ def _max_min_mean(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]
     return found
 
 
-def _simulated(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
+def _by_engine(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
     """By the engine: ranks differ, but without noise one realization is like any other."""
     try:
         raw = core.simulate(compile_case(case), 0, 0, 1, "all", "cpu", 0, poll)
@@ -70,7 +70,7 @@ def _simulated(case: Case, poll: Poll | None) -> npt.NDArray[np.int64]:
     return max_min_mean(raw, ranks_of_rows(case)).reshape(-1, 3)
 
 
-def _symmetric(case: Case) -> npt.NDArray[np.int64]:
+def _by_one_rank(case: Case) -> npt.NDArray[np.int64]:
     """One rank stands for all. Cycles differ until its links are found as in the one before."""
     rows = rows_of_steps(case, case.observe == "rounds") >= 0
     cycle = case.lowered

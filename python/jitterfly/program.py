@@ -44,7 +44,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     rows = rows_of_steps(case, every_row or case.observe == "rounds")
     cycle = case.lowered
     table, costs = cycle.table, cycle.costs
-    one = np.array([_numbers(*each) for each in zip(cycle.steps, table.of_step, strict=True)])
+    one = np.array([_engine_step(*each) for each in zip(cycle.steps, table.of_step, strict=True)])
     plain = not table.entries and case.ranks == 1 << case.log2_ranks
     one = one[:, :5] if plain else one
     steps = np.tile(one.astype(np.int32), (case.cycles, 1, 1))
@@ -54,7 +54,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     steps[:, :, _ROW] = rows
     machine: dict[str, Any] = {"load": cycle.load}
     if not plain:
-        entries = {"messages": _table(table.entries), "loads": list(table.loads)}
+        entries = {"messages": _engine_messages(table.entries), "loads": list(table.loads)}
         machine |= {"ranks": case.ranks, **entries}
     program = core.Program(
         log2_ranks=case.log2_ranks,
@@ -73,7 +73,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     return program
 
 
-def _numbers(step: Step, cost: int) -> tuple[int, ...]:
+def _engine_step(step: Step, cost: int) -> tuple[int, ...]:
     """A step as the engine takes it: kind, round, flags, draw, row, and what messages need."""
     head = (step.kind, step.round, step.flags, 0, 0)
     if step.partners is None:
@@ -81,7 +81,7 @@ def _numbers(step: Step, cost: int) -> tuple[int, ...]:
     return *head, *step.partners.code(), cost, step.repeat
 
 
-def _table(entries: tuple[MessageCosts, ...]) -> npt.NDArray[np.int64]:
+def _engine_messages(entries: tuple[MessageCosts, ...]) -> npt.NDArray[np.int64]:
     return np.array(entries, dtype=np.int64).reshape(-1, 4)
 
 
@@ -102,12 +102,12 @@ def ranks_of_rows(case: Case) -> npt.NDArray[np.int64]:
     """
     if case.observe == "rank 0":
         return np.ones(len(completions(case)), dtype=np.int64)
-    of_step = [_ranks_of(step, case.ranks) for step in case.lowered.steps]
+    of_step = [_ranks_in_row(step, case.ranks) for step in case.lowered.steps]
     rows = rows_of_steps(case, case.observe == "rounds")
     return np.tile(np.array(of_step, dtype=np.int64), (case.cycles, 1))[rows >= 0]
 
 
-def _ranks_of(step: Step, ranks: int) -> int:
+def _ranks_in_row(step: Step, ranks: int) -> int:
     return power_below(ranks) if step.kind in (ENTER, EXCHANGE) else ranks
 
 

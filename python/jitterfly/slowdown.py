@@ -92,8 +92,8 @@ class SlowdownTable:
         rows = [("ranks", "without noise", "mean", "p50", "p99", "slowdown (mean)")]
         for row in self.rows:
             p50, p99 = (show_seconds(float(one.value)) for one in (row.p50, row.p99))
-            rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), _interval(row.mean), p50,
-                         p99, _times(row.slowdown)))  # fmt: skip
+            rows.append((f"{row.ranks:,}", show_seconds(row.noise_free), _show_time(row.mean), p50,
+                         p99, _show_ratio(row.slowdown)))  # fmt: skip
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return ["  ".join(f"{word:>{width}}" for word, width in zip(row, widths, strict=True))
                 for row in rows]  # fmt: skip
@@ -112,14 +112,14 @@ class SlowdownTable:
         unseen = [row.ranks for row in self.rows if row.mean.too_small]
         if unseen:
             text.append(
-                f"on {_listed(unseen)} ranks no realization was delayed: a mean that rests on no "
-                "event has no interval; take more realizations"
+                f"on {_show_ranks(unseen)} ranks no realization was delayed: a mean that rests on "
+                "no event has no interval; take more realizations"
             )
         few = [row.ranks for row in self.rows if row.mean.skewed]
         if few:
             text.append(
-                f"on {_listed(few)} ranks the mean rests on fewer than {stats.ENOUGH_EVENTS} rare "
-                "events: its interval covers less often than is said; take more realizations"
+                f"on {_show_ranks(few)} ranks the mean rests on fewer than {stats.ENOUGH_EVENTS} "
+                "rare events: its interval covers less often than is said; take more realizations"
             )
         text += [f"{noise.kind}: {unused}" for noise in self.case.noise
                  if (unused := noise.ignores(self.case.ranks))]  # fmt: skip
@@ -269,14 +269,14 @@ def _row(case: Case, result: Result, confidence: float) -> SlowdownRow:
     return SlowdownRow(case.ranks, quiet, mean, p50, p99, times)
 
 
-def _listed(counts: list[int]) -> str:
+def _show_ranks(counts: list[int]) -> str:
     """Numbers of ranks in words."""
     if len(counts) > _SHOWN:
         return f"{counts[0]:,} to {counts[-1]:,}"
     return ", ".join(f"{count:,}" for count in counts)
 
 
-def _interval(estimate: Estimate) -> str:
+def _show_time(estimate: Estimate) -> str:
     value, low, high = (
         show_seconds(float(end)) if math.isfinite(float(end)) else "?"
         for end in (estimate.value, estimate.low, estimate.high)
@@ -284,7 +284,7 @@ def _interval(estimate: Estimate) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def _times(estimate: Estimate) -> str:
+def _show_ratio(estimate: Estimate) -> str:
     value, low, high = (
         f"{float(end):.3g}" if abs(float(end)) < 1e3 else f"{float(end):,.0f}"
         for end in (estimate.value, estimate.low, estimate.high)

@@ -62,7 +62,7 @@ def read_count(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
     >>> read_count(64, "ranks"), read_count("2^12", "ranks"), read_count("1e6", "realizations")
     (64, 4096, 1000000)
     """
-    return _single(value, name, low, high, False)
+    return _read_number(value, name, low, high, False)
 
 
 def read_size(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
@@ -73,13 +73,13 @@ def read_size(value: Any, name: str, low: int = 0, high: int = 2**62) -> int:
     >>> read_size("8K", "bytes"), read_size("8 kB", "bytes"), read_size("1.5MiB", "bytes")
     (8192, 8000, 1572864)
     """
-    return _single(value, name, low, high, True)
+    return _read_number(value, name, low, high, True)
 
 
 def is_number(text: str, sizes: bool = False) -> bool:
     """Whether `read_count`, or `read_size`, knows the text."""
     try:
-        _one(text, "", sizes)
+        _parse_number(text, "", sizes)
     except ValueError:
         return False
     return True
@@ -97,7 +97,7 @@ def read_ranks(value: Any, name: str) -> list[int]:
     >>> read_ranks("100..350+100", "ranks")
     [100, 200, 300, 350]
     """
-    return _listed(value, name, False)
+    return _read_numbers(value, name, False)
 
 
 def read_bytes(value: Any, name: str) -> list[int]:
@@ -110,7 +110,7 @@ def read_bytes(value: Any, name: str) -> list[int]:
     >>> read_bytes(["1KiB..4KiB", 7], "bytes")
     [1024, 2048, 4096, 7]
     """
-    return _listed(value, name, True)
+    return _read_numbers(value, name, True)
 
 
 def read_share(
@@ -154,7 +154,7 @@ def read_pairs(text: str, name: str) -> dict[str, Any]:
             raise ValueError(f"{name} must look like key=value,key=value; got {shorten(text)}")
         if key in table:
             raise ValueError(f"{name} has the key {key!r} twice; got {shorten(text)}")
-        table[key] = _plain(entry)
+        table[key] = _number_or_text(entry)
     return table
 
 
@@ -238,9 +238,9 @@ def read_values(values: Any, path: str, name: str) -> Any:
     read: list[Any] = []
     for value in values:
         if isinstance(value, str) and ".." in value and numbers:
-            read += _range(value, name, lambda text: _one(text, name, sizes))
+            read += _read_range(value, name, lambda text: _parse_number(text, name, sizes))
         elif isinstance(value, str) and numbers and (sizes or is_number(value)):
-            read.append(_one(value, name, sizes))
+            read.append(_parse_number(value, name, sizes))
         elif numbers and _is_whole_float(value):
             read.append(int(value))
         else:
@@ -248,7 +248,7 @@ def read_values(values: Any, path: str, name: str) -> Any:
     return read
 
 
-def _plain(text: str) -> Any:
+def _number_or_text(text: str) -> Any:
     """A number where the text is no more than that; times stay text, with their units."""
     for kind in (int, float):
         try:
@@ -258,9 +258,9 @@ def _plain(text: str) -> Any:
     return text
 
 
-def _single(value: Any, name: str, low: int, high: int, units: bool) -> int:
+def _read_number(value: Any, name: str, low: int, high: int, units: bool) -> int:
     if isinstance(value, str) and is_number(value, units):
-        value = _one(value, name, units)
+        value = _parse_number(value, name, units)
     elif isinstance(value, str) and units:
         raise ValueError(
             f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}, as text such "
@@ -277,9 +277,9 @@ def _is_whole_float(value: Any) -> bool:
     return number and value >= _LEAST_FLOAT and float(value).is_integer()
 
 
-def _listed(value: Any, name: str, units: bool) -> list[int]:
+def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
     def read(text: str) -> int:
-        return _one(text, name, units)
+        return _parse_number(text, name, units)
 
     single = isinstance(value, (str, int, float, np.number))
     parts = [value] if single else value
@@ -289,9 +289,9 @@ def _listed(value: Any, name: str, units: bool) -> list[int]:
     for part in parts:
         if isinstance(part, str):
             for piece in part.split(","):
-                numbers += _range(piece, name, read)
+                numbers += _read_range(piece, name, read)
         else:
-            numbers.append(_single(part, name, 0, 2**62, units))
+            numbers.append(_read_number(part, name, 0, 2**62, units))
     if not numbers or len(numbers) > _MOST_VALUES:
         raise ValueError(f"{name} must hold from 1 to {_MOST_VALUES} values, got {len(numbers)}")
     twice = sorted(one for one, times in Counter(numbers).items() if times > 1)
@@ -300,7 +300,7 @@ def _listed(value: Any, name: str, units: bool) -> list[int]:
     return numbers
 
 
-def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
+def _read_range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
     first, dots, ends = text.partition("..")
     if not dots:
         return [read(text)]
@@ -328,7 +328,7 @@ def _range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
     return [1 << k for k in exponents] + [high]
 
 
-def _one(text: str, name: str, units: bool) -> int:
+def _parse_number(text: str, name: str, units: bool) -> int:
     match = _NUMBER.fullmatch(text)
     unit = match[3] if match else ""
     known = {**BYTES, **_SHORT} if units else {}

@@ -62,7 +62,9 @@ class _RankTimes(NamedTuple):
         return _RankTimes(*(t + ticks for t in self))
 
 
-def _repeat(links: _RankTimes, costs: MessageCosts, count: int, advance: _Advance) -> _RankTimes:
+def _after_repeats(
+    links: _RankTimes, costs: MessageCosts, count: int, advance: _Advance
+) -> _RankTimes:
     """`count` messages in a row. From some message on each takes as long as the one before."""
     while count:
         count, before, links = count - 1, links, links.after(costs, advance)
@@ -139,7 +141,7 @@ def symmetric_timeline(
         elif step.kind == MESSAGE:
             cost = messages[number]
             assert cost is not None
-            done = _repeat(_RankTimes(t, sends, receives), cost, step.repeat, advance)
+            done = _after_repeats(_RankTimes(t, sends, receives), cost, step.repeat, advance)
             (ready, sends, receives), t = done, done.busy
         times.append(ready)
     return Timeline(times, t, sends, receives)

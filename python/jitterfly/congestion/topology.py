@@ -95,10 +95,10 @@ class FatTree(Topology, kind="fat_tree"):
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        put("m", _numbers(self.m, "m"))
+        put("m", _check_numbers(self.m, "m"))
         height = len(self.m)
-        put("w", _numbers(self.w, "w", height))
-        put("p", (1,) * height if self.p is None else _numbers(self.p, "p", height))
+        put("w", _check_numbers(self.w, "w", height))
+        put("p", (1,) * height if self.p is None else _check_numbers(self.p, "p", height))
         check_choice(self.routing, "routing", ROUTINGS)
         put("salt", check_integer(self.salt, "salt", 0, MOST_SEED))
         if self.salt and self.routing != "hash":
@@ -192,7 +192,7 @@ class FatTree(Topology, kind="fat_tree"):
         return core.congestion_routes(program, senders, receivers, keys)
 
 
-def _numbers(value: Any, name: str, length: int | None = None) -> tuple[int, ...]:
+def _check_numbers(value: Any, name: str, length: int | None = None) -> tuple[int, ...]:
     rule = f"a list of {length or f'1 to {_MOST_HEIGHT}'} integers from 1 to 2^20"
     if isinstance(value, (str, bytes, dict)):
         raise ValueError(f"{name} must be {rule}, got {shorten(value)}")

@@ -209,7 +209,8 @@ class Observable(Component, ABC):
         where = f"observables.{name}"
         sides = self.sides()
         variants = {
-            side: select.variant_of(cells, _field(where, side)) for side, select in sides.items()
+            side: select.variant_of(cells, _field_name(where, side))
+            for side, select in sides.items()
         }
         found = {
             side: select.found(variants[side], cells[variants[side]])
@@ -217,11 +218,11 @@ class Observable(Component, ABC):
         }
         floor = self.floor({side: cells[variant] for side, variant in variants.items()})
         families = []
-        for T in _common(
+        for T in _common_values(
             found, [side for side, select in sides.items() if select.T == "each"], "T"
         ):
             by_cycle = [side for side, select in sides.items() if select.cycle == "each"]
-            for cycle in _common(found, by_cycle, "cycle"):
+            for cycle in _common_values(found, by_cycle, "cycle"):
                 choice = {
                     side: [
                         completion
@@ -243,7 +244,7 @@ class Observable(Component, ABC):
     ) -> Family | None:
         if not all(choice.values()):
             return None
-        best = self._best()
+        best = self._side_of_best()
         first = {side: chosen[0] for side, chosen in choice.items()}
         if best is None:
             only = self.measure(name, **first)
@@ -256,7 +257,7 @@ class Observable(Component, ABC):
         labels = tuple(T for T, measure in made if measure)
         return Family(name, self.unit, members, labels, self.picks[best], floor)
 
-    def _best(self) -> str | None:
+    def _side_of_best(self) -> str | None:
         """The side that asks for the best T."""
         return next((side for side, select in self.sides().items() if select.T == "best"), None)
 
@@ -329,12 +330,14 @@ def read_observable(name: str, value: Any) -> Observable:
     return Observable.from_dict(value, f"observables.{name}")
 
 
-def _field(where: str, side: str) -> str:
+def _field_name(where: str, side: str) -> str:
     """The name of a side for errors; a kind with one side has its fields at the top."""
     return ".".join(part for part in (where, side if side != "completion" else "") if part)
 
 
-def _common(found: Mapping[str, list[Chosen]], sides: list[str], what: str) -> list[int | None]:
+def _common_values(
+    found: Mapping[str, list[Chosen]], sides: list[str], what: str
+) -> list[int | None]:
     """The values of T (or cycle) that all `sides` have; [None] without sides."""
     if not sides:
         return [None]

@@ -114,28 +114,28 @@ class Observed:
         return self.family.pick == "set"
 
     @cached_property
-    def _rivals(self) -> list[tuple[int, ...]]:
+    def _compared_forms(self) -> list[tuple[int, ...]]:
         """What the members are compared by: the side that has a T."""
         below = self.family.pick == "smallest denominator"
         forms = [m.denominator if below else m.numerator for m in self.family.members]
         return [f.vector(self.family.columns) for f in forms if isinstance(f, Form)]
 
     @cached_property
-    def _chosen(self) -> int:
+    def _chosen_member(self) -> int:
         if len(self.family.members) == 1:
             return 0
-        totals = [self._gram.moments(rival).x for rival in self._rivals]
+        totals = [self._gram.moments(rival).x for rival in self._compared_forms]
         return totals.index(min(totals))
 
     @property
     def measure(self) -> Measure:
         """The member that is meant."""
-        return self.family.members[self._chosen]
+        return self.family.members[self._chosen_member]
 
     @property
     def T(self) -> int | None:
         """The T of the member that the data chose; None where there was no choice."""
-        return self.family.labels[self._chosen] if self.family.pick != "only" else None
+        return self.family.labels[self._chosen_member] if self.family.pick != "only" else None
 
     # --- the data
 
@@ -196,7 +196,7 @@ class Observed:
     def confidence_set(self, confidence: float = 0.95) -> tuple[int, ...]:
         """Every T whose mean can not be told from the smallest."""
         check_confidence(confidence)
-        found = paired.confidence_set(self._gram, self._rivals, confidence)
+        found = paired.confidence_set(self._gram, self._compared_forms, confidence)
         return tuple(self.family.labels[i] for i in found.members)
 
     def quantile(self, q: float, confidence: float = 0.95) -> Estimate:
@@ -204,7 +204,7 @@ class Observed:
         check_confidence(confidence)
         n = self.realizations
         if not self.has_distribution:
-            return self._alone(math.nan, confidence)
+            return self._without_interval(math.nan, confidence)
         at, (low, high) = quantile_rank(n, q), binomial_ranks(n, q, confidence)
         return Estimate(
             self._order_statistic(at)[1],
@@ -236,7 +236,7 @@ class Observed:
         """P(numerator > denominator), a tie counts half; NaN if there is no such comparison."""
         check_confidence(confidence)
         if not self.has_distribution or not self.measure.is_ratio:
-            return self._alone(math.nan, confidence)
+            return self._without_interval(math.nan, confidence)
         less, equal, larger = self.data.wins(self.measure)
         return win_probability(larger, equal, less, confidence)
 
@@ -251,8 +251,8 @@ class Observed:
         if share is not None:
             return self.quantile(share, confidence)
         alone = {"min": self.minimum, "max": self.maximum, "standard error": self.standard_error}
-        return self._alone(alone[name](), confidence)
+        return self._without_interval(alone[name](), confidence)
 
-    def _alone(self, value: float, confidence: float) -> Estimate:
+    def _without_interval(self, value: float, confidence: float) -> Estimate:
         """A value without an interval."""
         return Estimate(value, math.nan, math.nan, confidence, self.realizations)

@@ -101,7 +101,7 @@ class Target:
             raise ValueError(f"target must be {_FORM}, got {shorten(text)}")
         confidence = 0.95
         if match["confidence"] is not None:
-            share = _number(match["confidence"], "confidence", text) / 100
+            share = _read_number(match["confidence"], "confidence", text) / 100
             confidence = float(share)
             if not 0 < confidence < 1:
                 raise ValueError(
@@ -110,9 +110,9 @@ class Target:
                 )
         width, relative, absolute, unit = match["width"], None, None, ""
         if width.endswith("%"):
-            relative = float(_number(width[:-1].rstrip(), "width", text) / 100)
+            relative = float(_read_number(width[:-1].rstrip(), "width", text) / 100)
         elif _PERCENT.fullmatch(width):
-            absolute = float(_number(width, "width", text))
+            absolute = float(_read_number(width, "width", text))
         else:
             absolute, unit = parse_seconds(width, f"target {text!r}: width", positive=True), "s"
         if not (absolute if relative is None else relative) > 0:
@@ -245,7 +245,7 @@ def decide(
         if look.last or (look.decides and decision.met):
             return decision
         ahead = sequential.share(look.decisions + look.decides)
-        ways = [_needed(t, observed[t.observable], ahead, noisy) for t in here]
+        ways = [_realizations_needed(t, observed[t.observable], ahead, noisy) for t in here]
         # What is not known yet comes first: a target that needs more may turn out to be another.
         known = all(known for _, known in ways)
         needed = max(needed for needed, told in ways if told == known)
@@ -263,7 +263,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _number(text: str, part: str, target: str) -> Fraction:
+def _read_number(text: str, part: str, target: str) -> Fraction:
     match = _PERCENT.fullmatch(text)
     if match is None or text.endswith("%"):
         raise ValueError(f"target {target!r}: {part} must be a number, got {text!r}")
@@ -278,12 +278,12 @@ def _percent(share: float) -> str:
 
 def _state(target: Target, observed: Observed, look: sequential.Look, noisy: bool) -> State:
     estimate = _interval(target, observed, look.share)
-    error = _error(target, estimate)
+    error = _half_width(target, estimate)
     why = "" if look.decides else "a pilot only"
     if not math.isfinite(error):
         why = f"too few realizations for an interval of {target.statistic}"
-    elif error > _goal(target):
-        why = f"± {_show(target, error)}"
+    elif error > _wanted_half_width(target):
+        why = f"± {_show_half_width(target, error)}"
     elif _wants_events(target, observed, noisy) and observed.events < LEAST_EVENTS:
         why = f"the mean rests on about {observed.events:.0f} rare events"
     return State(target, not why, error, estimate, why)
@@ -295,11 +295,11 @@ def _interval(target: Target, observed: Observed, share: float) -> Estimate:
     return replace(found, confidence=target.confidence)
 
 
-def _goal(target: Target) -> float:
+def _wanted_half_width(target: Target) -> float:
     return target.absolute if target.relative is None else target.relative
 
 
-def _error(target: Target, estimate: Estimate) -> float:
+def _half_width(target: Target, estimate: Estimate) -> float:
     value, low, high = float(estimate.value), float(estimate.low), float(estimate.high)
     half = max(high - value, value - low)
     if math.isnan(half):
@@ -313,7 +313,9 @@ def _wants_events(target: Target, observed: Observed, noisy: bool) -> bool:
     return noisy and target.statistic == "mean" and not observed.is_set
 
 
-def _needed(target: Target, observed: Observed, share: float, noisy: bool) -> tuple[float, bool]:
+def _realizations_needed(
+    target: Target, observed: Observed, share: float, noisy: bool
+) -> tuple[float, bool]:
     """Realizations that meet the target at that share of the error rate, and True.
 
     As long as the data can not tell: those that may be able to, and False.
@@ -327,14 +329,14 @@ def _needed(target: Target, observed: Observed, share: float, noisy: bool) -> tu
     q = quantile_share(target.statistic)
     if q is not None and n * min(q, 1 - q) < _TELLING_TAIL:
         return _TELLING_TAIL / min(q, 1 - q), False
-    error = _error(target, _interval(target, observed, share))
+    error = _half_width(target, _interval(target, observed, share))
     if not math.isfinite(error):
         return float(_UNKNOWN * n), False
     margin = _MARGIN if q is None else _ROUGH_MARGIN
-    return max(needed, n * margin * (error / _goal(target)) ** 2), True
+    return max(needed, n * margin * (error / _wanted_half_width(target)) ** 2), True
 
 
-def _show(target: Target, error: float) -> str:
+def _show_half_width(target: Target, error: float) -> str:
     if target.relative is not None:
         return f"{100 * error:.3g} %, {100 * target.relative:.3g} % wanted"
     return f"{error:.3g}, {target.absolute:.3g} wanted"

@@ -75,7 +75,7 @@ class Gram:
         base, highest = extremes(values)
         span = max(int(high) - int(low) for low, high in zip(base, highest, strict=True))
         limbs = max(-(-span.bit_length() // _LIMB), 1)
-        sums, products = _of_offsets(values, base, limbs)
+        sums, products = _moments_of_offsets(values, base, limbs)
         base = base.astype(object)
         outer = np.outer(base, sums)
         products = products + outer + outer.T + count * np.outer(base, base)
@@ -192,7 +192,7 @@ def ratio_of(moments: Moments, confidence: float = 0.95) -> Estimate:
         low, high = fieller(
             value,
             moments.y / n,
-            _residual(moments) * share,
+            _residual_spread(moments) * share,
             (n * moments.xy - moments.x * moments.y) * share,
             spread(n, moments.y, moments.yy) * share,
             student_t(confidence, n - 1),
@@ -205,7 +205,7 @@ def ratio_error_of(moments: Moments) -> float:
     n = moments.count
     if n < 2 or not moments.y:
         return math.nan
-    return math.sqrt(_residual(moments) / (n * n * (n - 1))) / abs(moments.y / n)
+    return math.sqrt(_residual_spread(moments) / (n * n * (n - 1))) / abs(moments.y / n)
 
 
 def spread(n: int, total: int, squares: int) -> int:
@@ -255,10 +255,10 @@ def extremes(values: Integers) -> tuple[Integers, Integers]:
     >>> low.tolist(), high.tolist()
     ([1, 6], [5, 9])
     """
-    return _reduced(np.minimum, values), _reduced(np.maximum, values)
+    return _reduce_rows(np.minimum, values), _reduce_rows(np.maximum, values)
 
 
-def _reduced(what: np.ufunc, values: Integers) -> Integers:
+def _reduce_rows(what: np.ufunc, values: Integers) -> Integers:
     rows, columns = values.shape
     whole = rows - rows % _FOLDED
     if not whole or not values.flags.c_contiguous:
@@ -268,7 +268,7 @@ def _reduced(what: np.ufunc, values: Integers) -> Integers:
     return what.reduce(np.concatenate([long.reshape(_FOLDED, columns), values[whole:]]), axis=0)
 
 
-def _residual(moments: Moments) -> float:
+def _residual_spread(moments: Moments) -> float:
     """`spread` of ``x - value * y``, whose mean is 0; exact until the last division."""
     x, y = moments.x, moments.y
     squares = y * y * moments.xx - 2 * x * y * moments.xy + x * x * moments.yy
@@ -279,7 +279,7 @@ def _zeros(*shape: int) -> npt.NDArray[Any]:
     return np.full(shape, 0, dtype=object)
 
 
-def _of_offsets(
+def _moments_of_offsets(
     values: npt.NDArray[np.int64], base: npt.NDArray[np.int64], limbs: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Sums and products of ``values - base``, which has that many limbs."""

@@ -33,8 +33,8 @@ def binomial_ranks(count: int, q: float, confidence: float) -> tuple[int | None,
     check_share(q)
     tail = (1 - confidence) / 2
     # Sample `rank` lies above the quantile when fewer than `rank` samples are at or below it.
-    low = _first(count, lambda k: _at_most(k, count, q) > tail)
-    high = _first(count, lambda k: _more_than(k, count, q) <= tail) + 1
+    low = _first_that_holds(count, lambda k: _at_most(k, count, q) > tail)
+    high = _first_that_holds(count, lambda k: _more_than(k, count, q) <= tail) + 1
     return (low if low >= 1 else None), (high if high <= count else None)
 
 
@@ -48,7 +48,7 @@ def _more_than(k: int, count: int, q: float) -> float:
     return float(special.betainc(k + 1, count - k, q)) if k < count else 0.0
 
 
-def _first(count: int, holds: Callable[[int], bool]) -> int:
+def _first_that_holds(count: int, holds: Callable[[int], bool]) -> int:
     """The smallest k from 0 to `count` from which on `holds` is true."""
     start, stop = 0, count
     while start < stop:

@@ -69,12 +69,12 @@ class PairedQuantiles:
     # The counts are of realizations just inside the quantile, where there are more than outside.
 
     @cached_property
-    def _of_a(self) -> _Against:
-        return _Against(self.b, self.q, self.error)
+    def _of_a(self) -> _ReferenceSample:
+        return _ReferenceSample(self.b, self.q, self.error)
 
     @cached_property
-    def _of_b(self) -> _Against:
-        return _Against(self.a, self.q, self.error)
+    def _of_b(self) -> _ReferenceSample:
+        return _ReferenceSample(self.a, self.q, self.error)
 
     @cached_property
     def value(self) -> tuple[float, float]:
@@ -91,8 +91,8 @@ class PairedQuantiles:
         if not value > 0:
             return value, 0.0, math.inf
         far = math.log(_FARTHEST)
-        low = _nearest(lambda x: self.above(value * math.exp(-x)), _FINEST, far)
-        high = _nearest(lambda x: self.below(value * math.exp(x)), _FINEST, far)
+        low = _nearest_told(lambda x: self.above(value * math.exp(-x)), _FINEST, far)
+        high = _nearest_told(lambda x: self.below(value * math.exp(x)), _FINEST, far)
         return value, value * math.exp(-low), value * math.exp(high)
 
     def difference(self) -> tuple[float, float, float]:
@@ -102,12 +102,12 @@ class PairedQuantiles:
         if not step > 0:
             return value, -math.inf, math.inf
         far = _FARTHEST * max(top, bottom)
-        low = _nearest(lambda x: self.above(1.0, value - x), step, far)
-        high = _nearest(lambda x: self.below(1.0, value + x), step, far)
+        low = _nearest_told(lambda x: self.above(1.0, value - x), step, far)
+        high = _nearest_told(lambda x: self.below(1.0, value + x), step, far)
         return value, value - low, value + high
 
 
-class _Against:
+class _ReferenceSample:
     """A sample whose quantile another one's is compared with."""
 
     def __init__(self, b: Floats, q: float, error: float):
@@ -121,18 +121,18 @@ class _Against:
 
     def over(self, a: Floats, move: Callable[[Floats], Floats]) -> bool:
         """Whether the quantile of a is told to be above that of b, moved."""
-        return self._more(self.below, np.searchsorted(move(self.grid), a, side="left"))
+        return self._tells_more(self.below, np.searchsorted(move(self.grid), a, side="left"))
 
     def under(self, a: Floats, move: Callable[[Floats], Floats]) -> bool:
         """Whether the quantile of a is told to be below that of b, moved."""
-        return self._more(np.searchsorted(move(self.grid), a, side="right"), self.upto)
+        return self._tells_more(np.searchsorted(move(self.grid), a, side="right"), self.upto)
 
-    def _more(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> bool:
+    def _tells_more(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> bool:
         """Whether at each point more realizations are in the first only than in the second only."""
         size = len(self.grid)
         if not size:
             return False
-        counts = [_upto(found, size) for found in (first, second, np.maximum(first, second))]
+        counts = [_count_upto(found, size) for found in (first, second, np.maximum(first, second))]
         hits, misses = counts[0] - counts[2], counts[1] - counts[2]
         if (hits <= misses).any():
             return False
@@ -140,7 +140,7 @@ class _Against:
         return bool((chances <= self.error).all())
 
 
-def _nearest(told: Callable[[float], bool], step: float, far: float) -> float:
+def _nearest_told(told: Callable[[float], bool], step: float, far: float) -> float:
     """A distance that is told, at most 5 % above the smallest; infinite if it is beyond `far`."""
     inside = 0.0
     while not told(step):
@@ -156,7 +156,7 @@ def _nearest(told: Callable[[float], bool], step: float, far: float) -> float:
     return step
 
 
-def _upto(first: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+def _count_upto(first: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
     """How many begin at or before each of `size` places."""
     counts: npt.NDArray[np.int64] = np.cumsum(np.bincount(first, minlength=size + 1)[:size])
     return counts

@@ -52,9 +52,9 @@ def completion_bound(case: Case) -> float:
         "the network's send cost must be above 0": case.costs.send > 0,
         "noise must hold a PeriodicNoise": bool(periodic),
     }
-    useful = [source for source in periodic if all(_conditions(source).values())]
+    useful = [source for source in periodic if all(_conditions_of_source(source).values())]
     if periodic and not useful:
-        conditions |= _conditions(periodic[0])
+        conditions |= _conditions_of_source(periodic[0])
     for rule, holds in conditions.items():
         if not holds:
             raise ValueError(f"{rule} for this bound to apply")
@@ -62,7 +62,7 @@ def completion_bound(case: Case) -> float:
     return noise_free_completion(case) + _largest_of_all(groups)
 
 
-def _conditions(source: Any) -> dict[str, bool]:
+def _conditions_of_source(source: Any) -> dict[str, bool]:
     return {
         "start must be 'stationary'": source.start == "stationary",
         "phases must be None": source.phases is None,

@@ -158,7 +158,7 @@ def delays_of(what: Case | StepModel) -> tuple[CollectiveDelays, int]:
         draws = CollectiveDelays(what.rounds, way, **{what.at: part})  # type: ignore[arg-type]
         return draws, what.rounds * (to_ticks(what.round_time) - way)
     case = check_case(what)
-    _check(case)
+    _check_applicable(case)
     costs = case.costs
     at_send = _sources_of(case, "step", lambda source: source.at == "send")
     at_receive = _sources_of(case, "step", lambda source: source.at == "receive")
@@ -183,7 +183,7 @@ def _acting(sources: list[Any], phase: str) -> tuple[RandomDelay, ...]:
     return tuple(RandomDelay(s.delay, s.probability) for s in acting)
 
 
-def _check(case: Case) -> None:
+def _check_applicable(case: Case) -> None:
     algorithm = case.algorithm
     plain = isinstance(algorithm, Butterfly) and not algorithm.levels(case.ranks)
     if not plain or algorithm.forwards(case.ranks) or algorithm.on_demand is not None:

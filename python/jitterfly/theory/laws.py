@@ -173,7 +173,7 @@ class Bracket:
 
     def plus(self, other: Bracket) -> Bracket:
         """The sum of two independent times."""
-        return self._both(
+        return self._with_bounds(
             _survival_of_sum(self.mesh, self.low, other.low, up=False),
             _survival_of_sum(self.mesh, self.high, other.high, up=True),
         )
@@ -188,21 +188,21 @@ class Bracket:
         # Rounded down, V + ticks > node means V + ticks >= the next node.
         down = np.searchsorted(nodes, nodes[1:] - ticks, side="left") - 1
         low = np.where(down < 0, 1.0, self.low[np.maximum(down, 0)])
-        return self._both(np.append(low, 0.0), high)
+        return self._with_bounds(np.append(low, 0.0), high)
 
     def maximum(self, other: Bracket) -> Bracket:
         """The later of two independent times."""
-        return self._both(
+        return self._with_bounds(
             self.low + other.low * (1 - self.low), self.high + other.high * (1 - self.high)
         )
 
     def largest_of(self, count: int) -> Bracket:
         """The latest of `count` independent times."""
-        return self._both(
+        return self._with_bounds(
             _survival_of_largest(self.low, count), _survival_of_largest(self.high, count)
         )
 
-    def _both(self, low: Floats, high: Floats) -> Bracket:
+    def _with_bounds(self, low: Floats, high: Floats) -> Bracket:
         return Bracket(self.mesh, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
 
     def survival(self, ticks: Any) -> tuple[Floats, Floats]:
@@ -237,9 +237,9 @@ class Bracket:
 
     def exceeded(self, share: Any) -> tuple[Floats, Floats]:
         """Bounds of the smallest t with P(T > t) <= share, in ticks."""
-        return self._first(self.low, share), self._first(self.high, share)
+        return self._first_exceeded(self.low, share), self._first_exceeded(self.high, share)
 
-    def _first(self, side: Floats, share: Any) -> Floats:
+    def _first_exceeded(self, side: Floats, share: Any) -> Floats:
         nodes = self.mesh.nodes
         index = np.searchsorted(-side, -np.asarray(share, dtype=float))
         return nodes[np.minimum(index, len(nodes) - 1)].astype(float)
@@ -269,13 +269,13 @@ def _settled_lattice(values: Ticks, cdf: Floats, survival: Floats) -> Lattice:
 
 def _survival_of_sum(mesh: Mesh, a: Floats, b: Floats, *, up: bool) -> Floats:
     """P(A + B > node). What is 0 is kept apart: it may be nearly all, and drown the rest."""
-    both, beyond = mesh.sum(_positive(a), _positive(b), up=up)
+    both, beyond = mesh.sum(_above_zero(a), _above_zero(b), up=up)
     beyond += a[0] * b[-1] + a[-1] * (b[0] - b[-1])  # of one of them already
     later = np.cumsum(np.append(beyond, both[:0:-1]))[::-1]
     return (1 - a[0]) * b + (1 - b[0]) * a + later
 
 
-def _positive(survival: Floats) -> Floats:
+def _above_zero(survival: Floats) -> Floats:
     """Probabilities of the nodes above 0."""
     return np.append(0.0, survival[:-1] - survival[1:])
 

@@ -28,7 +28,7 @@ def convolve(a: Floats, b: Floats, up: bool | None = None) -> Floats:
     """
     if min(len(a), len(b)) <= _SMALLEST:
         short = min(len(a), len(b))
-        return np.convolve(a, b) * (1 + _side(up) * (short + 1) * _EPSILON)
+        return np.convolve(a, b) * (1 + _rounding_sign(up) * (short + 1) * _EPSILON)
     size = 1 << max(len(a), len(b)).bit_length() - 1
     size = max(size // _PIECES, _SMALLEST)
     left, right = _transforms(a, size), _transforms(b, size)
@@ -37,7 +37,7 @@ def convolve(a: Floats, b: Floats, up: bool | None = None) -> Floats:
         products[i : i + len(right)] += piece * right
     blocks = np.fft.irfft(products, 2 * size, axis=1)
     sizes = np.convolve(_norms(a, size), _norms(b, size))[:, None]
-    blocks += _side(up) * _ERROR * np.log2(2 * size) * sizes
+    blocks += _rounding_sign(up) * _ERROR * np.log2(2 * size) * sizes
     blocks = np.maximum(blocks, 0.0)
     out = np.zeros((len(blocks) + 1, size))
     out[:-1] += blocks[:, :size]
@@ -45,7 +45,7 @@ def convolve(a: Floats, b: Floats, up: bool | None = None) -> Floats:
     return out.ravel()[: len(a) + len(b) - 1]
 
 
-def _side(up: bool | None) -> int:
+def _rounding_sign(up: bool | None) -> int:
     return 0 if up is None else 1 if up else -1
 
 
@@ -109,7 +109,10 @@ class Mesh:
         for block in range(1, self.blocks + 1):
             at = slice(n + (block - 1) * half, n + block * half)
             below_a, below_b = _coarser(total_a, up), _coarser(total_b, up)
-            total_a, total_b = _above(below_a, a[at], half), _above(below_b, b[at], half)
+            total_a, total_b = (
+                _with_upper_half(below_a, a[at], half),
+                _with_upper_half(below_b, b[at], half),
+            )
             found = np.zeros(n + half + 2)  # of the nodes from `half` on
             found[: len(carry)] += carry
             for one, other in ((a[at], total_b), (b[at], below_a)):
@@ -134,7 +137,7 @@ def _coarser(values: Floats, up: bool) -> Floats:
     return pairs
 
 
-def _above(below: Floats, block: Floats, half: int) -> Floats:
+def _with_upper_half(below: Floats, block: Floats, half: int) -> Floats:
     total = np.zeros(2 * half)
     total[: len(below)] = below
     total[half:] += block

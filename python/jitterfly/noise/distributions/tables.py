@@ -140,7 +140,7 @@ def bins(low: list[int], high: list[int], counts: list[int]) -> DelayTable:
     """
     kept = [entry for entry in zip(low, high, counts, strict=True) if entry[2]][::-1]
     until = list(accumulate(count for _, _, count in kept))
-    edges = [0, *(_rounded(above * TWO_64 // until[-1]) for above in until[:-1])]
+    edges = [0, *(_rounded_edge(above * TWO_64 // until[-1]) for above in until[:-1])]
     wide = [a < b for a, b in pairwise([*edges, TWO_64])]
     bottom, top = (np.array(list(compress(ends, wide)), dtype=np.int64)
                    for ends in list(zip(*kept, strict=True))[:2])  # fmt: skip
@@ -149,7 +149,7 @@ def bins(low: list[int], high: list[int], counts: list[int]) -> DelayTable:
     )
 
 
-def _rounded(edge: int) -> int:
+def _rounded_edge(edge: int) -> int:
     # Part of what a seed means. In the tail edges stay exact.
     return edge if edge < 2**52 else edge >> 24 << 24
 
