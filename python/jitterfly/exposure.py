@@ -22,9 +22,9 @@ def exposed(case: Case) -> ExposedWork:
 
     A forward after the last result changes nothing where no rank can be late with the result.
     """
-    there = _exposed_work(case, trailing=case.cycles > 1)
-    if case.cycles > 1 or all(_longest_delay(n, there) <= 0 or n.misses(there) for n in case.noise):
-        return there
+    work = _exposed_work(case, trailing=case.cycles > 1)
+    if case.cycles > 1 or all(_longest_delay(n, work) <= 0 or n.misses(work) for n in case.noise):
+        return work
     return _exposed_work(case, trailing=True)
 
 
@@ -70,16 +70,16 @@ def _remedy(case: Case) -> str:
 
 def delays(noise: Noise, case: Case) -> bool:
     """Whether this noise of the case can delay anything in it."""
-    there = exposed(case)
-    return _longest_delay(noise, there) > 0 and not noise.misses(there)
+    work = exposed(case)
+    return _longest_delay(noise, work) > 0 and not noise.misses(work)
 
 
-def _longest_delay(noise: Noise, there: ExposedWork) -> int:
+def _longest_delay(noise: Noise, work: ExposedWork) -> int:
     """The longest delay of anything that the noise hits, in ticks."""
     return max(
         noise.longest_delay(1),
         noise.longest_step_delay(),
-        noise.longest_message_delay(there.transit or 1),
+        noise.longest_message_delay(work.transit or 1),
         noise.longest_wait(1),
     )
 
@@ -102,12 +102,12 @@ def check_exposed(
         for key in ((i, noise.kind) for i, noise in enumerate(case.noise)):
             if key in hits:
                 continue
-            there = (
+            work = (
                 exposed(case)
                 if trailing or case.cycles > 1
                 else _exposed_work(case, trailing=False)
             )
-            if not (why := case.noise[key[0]].misses(there)):
+            if not (why := case.noise[key[0]].misses(work)):
                 hits.add(key)
             else:
                 misses[key] = why
@@ -125,10 +125,10 @@ def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
     """
     if not case.noise or (case.ranks == 1 and not case.work):
         return
-    there = exposed(case)
+    work = exposed(case)
     for i, noise in enumerate(case.noise):
-        why = noise.misses(there)
-        if why and _longest_delay(noise, there) > 0:
+        why = noise.misses(work)
+        if why and _longest_delay(noise, work) > 0:
             told = _hits_nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
             warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
         elif unused := noise.ignores(case.ranks):
