@@ -18,8 +18,7 @@ from jitterfly.advice.answer import _shown_time, cells_table
 from jitterfly.advice.race import CandidateRuns, Race
 from jitterfly.advice.ranking import cell_of_race
 from jitterfly.advice.statistic import Statistic
-from jitterfly.stats import Estimate
-from jitterfly.stats.paired_quantiles import PairedQuantiles
+from jitterfly.stats import Estimate, PairedQuantiles
 
 TRIALS = 400
 

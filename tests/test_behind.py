@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_store import study, ticks
 
-from jitterfly.observables.measure import Column, Piece, Ticks
+from jitterfly.observables import Column, Piece, Ticks
 from jitterfly.store import record_files
 from jitterfly.store.place_records import RecentSamples
 from jitterfly.store.record_files import BackgroundWriter

@@ -20,7 +20,7 @@ from test_collectives import labels_of
 import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import _core
-from jitterfly.congestion.simulate import simulate_congestion
+from jitterfly.congestion import simulate_congestion
 from jitterfly.engine import choose_backend
 from jitterfly.studies.toml import parse_study
 

@@ -22,7 +22,8 @@ from jitterfly.measured.description import (
     rank_interval,
     weighted_mean_interval,
 )
-from jitterfly.stats.distributions import quantile_rank, realizations_needed
+from jitterfly.stats import realizations_needed
+from jitterfly.stats.distributions import quantile_rank
 
 US, MS, S = 10**6, 10**9, 10**12
 

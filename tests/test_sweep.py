@@ -16,7 +16,7 @@ import pytest
 import sweep_cases
 
 import jitterfly as jf
-from jitterfly.observables.targets import Decision
+from jitterfly.observables import Decision
 from jitterfly.stats.sequential import grid_up
 from jitterfly.store.store import Store
 from jitterfly.sweep import Stopped, run

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from .case import Case
 from .network import LogGOPS
-from .noise.source import ExposedWork, Noise
+from .noise import Noise
+from .noise.source import ExposedWork
 from .steps import EXCHANGE, FORWARD, MESSAGE
 from .timeline import symmetric_timeline
 from .units import to_ticks

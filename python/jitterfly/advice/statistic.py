@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from .. import stats
 from ..fields import shorten
-from ..observables.statistics import quantile_share
+from ..observables import quantile_share
+from ..stats import ENOUGH_EVENTS, PairedQuantiles
 from ..stats.distributions import binomial_ranks, student_t
-from ..stats.estimates import ENOUGH_EVENTS
-from ..stats.paired_quantiles import PairedQuantiles
 
 Floats = npt.NDArray[np.float64]
 

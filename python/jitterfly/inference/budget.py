@@ -22,7 +22,8 @@ import numpy.typing as npt
 from .. import notebook
 from ..fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
 from ..noise import Fixed
-from ..stats.distributions import clopper_pearson, realizations_needed, student_t
+from ..stats import realizations_needed
+from ..stats.distributions import clopper_pearson, student_t
 from ..stats.estimates import check_confidence
 from ..units import Time, parse_seconds, show_seconds, to_ticks
 from .fit import Bounds

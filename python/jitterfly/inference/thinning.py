@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ..measured import Detours, FormatError, Histogram, load
-from ..noise.distributions import Empirical
-from ..stats.distributions import clopper_pearson, realizations_needed, student_t
+from ..noise import Empirical
+from ..stats import realizations_needed
+from ..stats.distributions import clopper_pearson, student_t
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 from .budget import (
     ALWAYS,

@@ -27,8 +27,7 @@ import numpy.typing as npt
 from ..algorithms import Butterfly
 from ..case import Case
 from ..network import Hockney
-from ..noise import Fixed, StepNoise
-from ..noise.distributions import Distribution
+from ..noise import Distribution, Fixed, StepNoise
 from ..simulate import simulate
 from ..units import TICKS_PER_SECOND
 

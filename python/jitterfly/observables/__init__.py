@@ -5,17 +5,19 @@ A kind of observable is one file here that registers itself, and one line below.
 
 from .completion import Completion
 from .gain import Gain
-from .measure import Column, Family, Form, Measure, Ticks
-from .observable import Observable, Select, read_observable
+from .measure import Column, Family, Form, Measure, Piece, Ticks
+from .observable import NOISE_FREE, Observable, Select, read_observable
 from .optimal_t import OptimalT
 from .overhead import Overhead
 from .recovery import Recovery
 from .slowdown import Slowdown
-from .statistics import STATISTICS, Observed, check_statistic, quantile_share
+from .statistics import LEAST_RAW, STATISTICS, Observed, check_statistic, quantile_share
 from .summary import PlaceData, Summary
-from .targets import Decision, State, Target, decide
+from .targets import Decision, Target, TargetState, decide, level_of
 
 __all__ = [
+    "LEAST_RAW",
+    "NOISE_FREE",
     "STATISTICS",
     "Column",
     "Completion",
@@ -28,16 +30,18 @@ __all__ = [
     "Observed",
     "OptimalT",
     "Overhead",
+    "Piece",
     "PlaceData",
     "Recovery",
     "Select",
     "Slowdown",
-    "State",
     "Summary",
     "Target",
+    "TargetState",
     "Ticks",
     "check_statistic",
     "decide",
+    "level_of",
     "quantile_share",
     "read_observable",
 ]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..stats.cross_moments import Gram
+from ..stats import Gram
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import shorten
-from ..stats import cross_moments, paired
-from ..stats.cross_moments import Gram
+from ..stats import Estimate, Gram, cross_moments, effective_events, paired, win_probability
 from ..stats.distributions import binomial_ranks, quantile_rank
-from ..stats.estimates import Estimate, check_confidence, effective_events
-from ..stats.paired import win_probability
+from ..stats.estimates import check_confidence
 from .measure import Family, Form, Measure
 from .summary import PlaceData, histogram_scale
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..stats.cross_moments import Gram
-from ..stats.histogram import Histogram
+from ..stats import Gram, Histogram
 from .measure import Column, Form, Integers, Measure, Ticks
 
 RATIO_ONE = 2**30

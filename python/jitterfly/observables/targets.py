@@ -10,9 +10,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ..fields import shorten
-from ..stats import sequential
+from ..stats import Estimate, sequential
 from ..stats.estimates import ENOUGH_EVENTS as LEAST_EVENTS
-from ..stats.estimates import Estimate
 from ..units import parse_seconds
 from .measure import Family
 from .statistics import Observed, check_statistic, quantile_share
@@ -146,7 +145,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class State:
+class TargetState:
     """Where a target stands.
 
     Attributes
@@ -181,7 +180,7 @@ class Decision:
         Of that look; before the first one what there is.
     next : int or None
         Realizations of the next look. None: finished.
-    states : tuple of State
+    states : tuple of TargetState
         One for each target that the place has.
     share : float
         Of the error rate, that the intervals of the targets have.
@@ -190,7 +189,7 @@ class Decision:
     look: int
     realizations: int
     next: int | None
-    states: tuple[State, ...]
+    states: tuple[TargetState, ...]
     share: float = 1.0
 
     @property
@@ -276,7 +275,7 @@ def _percent(share: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _state(target: Target, observed: Observed, look: sequential.Look, noisy: bool) -> State:
+def _state(target: Target, observed: Observed, look: sequential.Look, noisy: bool) -> TargetState:
     estimate = _interval(target, observed, look.share)
     error = _half_width(target, estimate)
     why = "" if look.decides else "a pilot only"
@@ -286,7 +285,7 @@ def _state(target: Target, observed: Observed, look: sequential.Look, noisy: boo
         why = f"± {_show_half_width(target, error)}"
     elif _wants_events(target, observed, noisy) and observed.events < LEAST_EVENTS:
         why = f"the mean rests on about {observed.events:.0f} rare events"
-    return State(target, not why, error, estimate, why)
+    return TargetState(target, not why, error, estimate, why)
 
 
 def _interval(target: Target, observed: Observed, share: float) -> Estimate:

@@ -14,8 +14,7 @@ from scipy import special
 from .. import theory
 from ..case import Case
 from ..network import Hockney
-from ..noise import StepNoise
-from ..noise.distributions import Bernoulli, Distribution, Exponential, Pareto
+from ..noise import Bernoulli, Distribution, Exponential, Pareto, StepNoise
 from ..plots.theory_parts import Ends, Floats, Points
 from ..simulate import simulate
 from ..stats import mean

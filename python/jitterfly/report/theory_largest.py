@@ -11,8 +11,7 @@ import numpy as np
 from .. import theory
 from ..case import Case
 from ..network import Hockney, LogGOPS
-from ..noise import PeriodicNoise, StepNoise
-from ..noise.distributions import Bernoulli, Exponential, Pareto
+from ..noise import Bernoulli, Exponential, Pareto, PeriodicNoise, StepNoise
 from ..plots.theory_parts import Floats, Growth, Limits, Points
 from ..simulate import simulate
 from ..stats import Estimate, mean

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import stats
-from ..observables import Completion, Family, Observed
-from ..observables.targets import level_of
+from ..observables import Completion, Family, Observed, level_of
 from ..store import Store
 from ..studies import Place
 from ..studies.study import shown_labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..observables import State
+from ..observables import TargetState
 from ..store import Store
 from ..store.directory import UNKNOWN
 from ..store.progress import Cell, Reached, Standing
@@ -12,14 +12,14 @@ from .number_text import interval
 from .text_table import WIDTH, with_sentences
 
 
-def show_error(state: State | Reached) -> str:
+def show_error(state: TargetState | Reached) -> str:
     """The half width that was reached: `1.3 %` of the value, or in the observable's unit."""
     return (
         f"{100 * state.error:.2g} %" if state.target.relative is not None else f"{state.error:.3g}"
     )
 
 
-def show_target(state: State | Reached, unit: str = "") -> str:
+def show_target(state: TargetState | Reached, unit: str = "") -> str:
     """`p99 of gain: met, ± 0.9 %: 1.3 [1.29, 1.31]`, or `not met, ± 2.65 %, 2 % wanted: ...`.
 
     Args:

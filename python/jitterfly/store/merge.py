@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..observables.summary import Summary
+from ..observables import Summary
 from ..progress import each
 from ..studies.grid import Place
 from .directory import SHARDS

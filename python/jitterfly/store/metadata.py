@@ -17,7 +17,7 @@ from ..fields import MOST_SEED
 from ..files import read_text, read_whole, write_whole
 from ..info import __version__
 from ..noise.files import copy_name, files_from, files_of
-from ..observables.targets import Target
+from ..observables import Target
 from ..studies.budget import Budget
 from ..studies.grid import STREAM_VERSION
 from ..studies.study import BaseReplaced, Study

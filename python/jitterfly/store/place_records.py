@@ -8,8 +8,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..observables import PlaceData, Summary
-from ..observables.measure import SMALL, Integers, Piece, Ticks
+from ..observables import Piece, PlaceData, Summary, Ticks
+from ..observables.measure import SMALL, Integers
 from ..program import observation_names
 from ..studies import Place, Study
 from ..studies.grid import STREAM_VERSION

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..observables.targets import Decision, Target
+from ..observables import Decision, Target
 from ..progress import each
 from ..stats import Estimate
 from ..studies.study import shown_labels
@@ -24,7 +24,7 @@ _SOON = 60.0  # seconds, from what a run wrote down last to its last record
 
 
 class Reached(NamedTuple):
-    """Where a target stands: see `State`. `unit` is the observable's."""
+    """Where a target stands: see `TargetState`. `unit` is the observable's."""
 
     target: Target
     met: bool

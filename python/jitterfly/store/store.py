@@ -23,10 +23,7 @@ from typing import TYPE_CHECKING, Any
 from .. import notebook
 from ..fields import MOST_REALIZATIONS, check_choice
 from ..files import synchronize
-from ..observables import PlaceData, Summary
-from ..observables.measure import Ticks
-from ..observables.statistics import Observed
-from ..observables.targets import Decision, decide
+from ..observables import Decision, Observed, PlaceData, Summary, Ticks, decide
 from ..progress import phase
 from ..stats import Estimate
 from ..studies.grid import Place

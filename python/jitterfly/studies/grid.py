@@ -14,8 +14,7 @@ from typing import Any
 from ..algorithms import Butterfly
 from ..case import Case
 from ..exposure import check_exposed, delays
-from ..observables.measure import Column
-from ..observables.observable import Observable
+from ..observables import Column, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import each
 from . import derived

@@ -7,10 +7,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..fields import did_you_mean, shorten, show_number
-from ..observables import Completion, Observable, Slowdown, read_observable
-from ..observables.observable import NOISE_FREE, Select
-from ..observables.statistics import LEAST_RAW
-from ..observables.targets import Target
+from ..observables import (
+    LEAST_RAW,
+    NOISE_FREE,
+    Completion,
+    Observable,
+    Select,
+    Slowdown,
+    Target,
+    read_observable,
+)
 from ..program import completions
 from . import derived
 from .axes import Axis, Point

@@ -17,9 +17,7 @@ import numpy as np
 from .. import launchers
 from ..engine import BackendError, takes_gpu
 from ..info import processors
-from ..observables.measure import Measure, Ticks
-from ..observables.summary import Summary
-from ..observables.targets import Decision
+from ..observables import Decision, Measure, Summary, Ticks
 from ..simulate import simulate_checked as simulate
 from ..stats.sequential import grid_up
 from ..store.store import Store

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from ..engine import BACKENDS, BackendError, backend_named, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
-from ..observables.targets import Target
+from ..observables import Target
 from ..progress import each
 from ..store.progress import Diary, is_finished
 from ..store.store import Store

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..engine import core
-from ..observables import PlaceData
-from ..observables.statistics import STATISTICS, Observed
+from ..observables import STATISTICS, Observed, PlaceData
 from ..program import compile_case
 from ..progress import phase
 from ..store import Store
