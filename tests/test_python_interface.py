@@ -42,7 +42,7 @@ KINDS = ["Result", "Store", "Advice", "Fit", "Budget", "CongestionResult"]
 
 def test_dir_has_what_is_public_only():
     assert dir(jf) == sorted(jf.__all__)
-    assert not {"fields", "units", "longest", "_core", "realization", "timeline"} & set(dir(jf))
+    assert not {"fields", "units", "cycle", "_core", "noise_free", "timeline"} & set(dir(jf))
 
 
 def test_subpackages_are_there_without_an_import_of_their_own():
