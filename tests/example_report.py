@@ -3,15 +3,8 @@
 import struct
 import zlib
 
-from jitterfly.claims.finding import CANNOT_TELL, DIFFERS, REPRODUCED
-from jitterfly.report.model import (
-    Claim,
-    Part,
-    Picture,
-    Report,
-    Section,
-    Table,
-)
+from jitterfly.claims.claim import CANNOT_TELL, DIFFERS, REPRODUCED
+from jitterfly.report.document import Claim, Part, Picture, Report, Section, Table
 
 SVG = b"""<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400" viewBox="0 0 640 400">
 <rect width="640" height="400" fill="#ffffff"/>

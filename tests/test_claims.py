@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from small_study import OBSERVABLES
 
-from jitterfly.claims import CLAIMS, VERDICTS, Finding, cells, pairs, verdict
-from jitterfly.claims.finding import above, below, between, every
+from jitterfly.claims import CLAIMS, VERDICTS, Finding, cells, verdict
+from jitterfly.claims.claim import above, below, between, every
 from jitterfly.claims.hsl09 import HSL09
-from jitterfly.claims.report import check_claims, judge, report
+from jitterfly.claims.verdicts import check_claims, judge, report
 from jitterfly.results.results import Results
 from jitterfly.stats import Estimate
 from jitterfly.store import Store
@@ -131,11 +131,11 @@ def test_order_is_judged_by_pairs_that_are_told_apart():
     low, mid, high = estimate(1, 0.1), estimate(2, 0.1), estimate(3, 0.1)
     wide = estimate(2, 5)
     both = [(low, high, low, high), (mid, high, high, mid), (low, wide, low, high)]
-    assert pairs.concordance(both) == (1, 1, 1)
-    told = pairs.ordered("", "part", [(low, high, low, mid)] * 3 + both, "alike")
+    assert cells.concordance(both) == (1, 1, 1)
+    told = cells.ordered("", "part", [(low, high, low, mid)] * 3 + both, "alike")
     assert told.holds is True  # 4 of 5
-    assert pairs.ordered("", "part", both, "alike").holds is False  # 1 of 2
-    assert pairs.ordered("", "part", [both[2]], "alike").holds is None
+    assert cells.ordered("", "part", both, "alike").holds is False  # 1 of 2
+    assert cells.ordered("", "part", [both[2]], "alike").holds is None
 
 
 @pytest.mark.parametrize(

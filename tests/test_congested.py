@@ -566,7 +566,7 @@ kind = "slowdown"
 
 
 def test_tables_and_pictures_say_which_network_noise_they_hold_for(tmp_path):
-    from jitterfly.report.collect import about
+    from jitterfly.report.sections import about
     from jitterfly.results.results import Results
     from jitterfly.results.tables import table
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jitterfly.claims.hm18 import TABLE
-from jitterfly.claims.report import judge, report
+from jitterfly.claims.verdicts import judge, report
 from jitterfly.cli import main
 from jitterfly.inference import read_curves
 from jitterfly.plots import draw

@@ -223,7 +223,7 @@ def test_no_other_way_to_read():
         "measured/host.py", "memory.py", "bench/benchmark.py", "bench/limits.py",  # Linux's
         "sweep/executors.py",
         "inference/worst_path.py", "report/page.py",  # files of the package
-        "report/times.py", "report/collect.py", "report/hsl09.py", "report/theory.py",  # its own
+        "report/sections.py", "report/hsl09.py", "report/theory.py",  # its own
         "cli/network.py",
         "store/directory.py", "store/metadata.py", "store/record_files.py", "store/cache.py",
         "store/numbers.py",

@@ -7,12 +7,11 @@ import pytest
 
 import jitterfly.congestion as jc
 from jitterfly.congestion.study import MEASURED, Setting, run_settings, settings
-from jitterfly.plots import loads
 
 pytest.importorskip("matplotlib")
 
 from jitterfly.plots import congestion, draw
-from jitterfly.report.network import network_study
+from jitterfly.report.hsl09 import network_study
 
 
 def texts(figure):
@@ -35,8 +34,8 @@ def test_congestion_is_the_largest_load_on_the_route(tree, pattern):
     for number in range(4):
         found = jc.congestion_realization(case, number, 3)
         for level, messages in enumerate(found.levels):
-            both = loads.loads(case, level, number, 3)
-            assert [len(up) for up, _ in both] == loads.links(tree)
+            both = congestion.loads(case, level, number, 3)
+            assert [len(up) for up, _ in both] == congestion.links(tree)
             flat = np.concatenate([side for pair in both for side in pair])
             assert len(flat) == tree.edges
             ends = found.host_of_rank[messages.pairs]
@@ -50,20 +49,20 @@ def test_congestion_is_the_largest_load_on_the_route(tree, pattern):
 
 def test_loads_refuse_what_they_can_not_show():
     with pytest.raises(ValueError, match="routing 'd-mod-k' or 's-mod-k'"):
-        loads.loads(jc.CongestionCase(jc.FatTree((4, 4), (1, 4), routing="hash")), 0)
+        congestion.loads(jc.CongestionCase(jc.FatTree((4, 4), (1, 4), routing="hash")), 0)
     with pytest.raises(ValueError, match="level must be from 0 to 2, got 3"):
-        loads.loads(jc.CongestionCase(jc.FatTree((4, 4), (1, 4))), 3)
+        congestion.loads(jc.CongestionCase(jc.FatTree((4, 4), (1, 4))), 3)
     with pytest.raises(ValueError, match="at most 64 hosts"):
-        loads.draw_loads(jc.CongestionCase(jc.FatTree.of(144)), 0)
+        congestion.draw_loads(jc.CongestionCase(jc.FatTree.of(144)), 0)
 
 
 def test_drawing_of_a_tree_numbers_shared_links():
     case = jc.CongestionCase(jc.FatTree((4, 4), (1, 2)), ratio=0.5)
-    both = loads.loads(case, 2, seed=5)
+    both = congestion.loads(case, 2, seed=5)
     shared = sorted(str(n) for pair in both for side in pair for n in side if n > 1)
     assert shared
     with draw.drawing():
-        figure = loads.draw_loads(case, 2, seed=5)
+        figure = congestion.draw_loads(case, 2, seed=5)
     found = texts(figure)
     assert sorted(t for axes in figure.axes for t in (x.get_text() for x in axes.texts)) == shared
     assert any("level 2 of tree among 8 ranks: 4 messages, 8 of rand" in text for text in found)
@@ -72,9 +71,9 @@ def test_drawing_of_a_tree_numbers_shared_links():
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert ("3 or more" in labels) == (most >= 3)
     alone = jc.CongestionCase(jc.FatTree((4, 4), (1, 4)), perturbation="none", ratio=0.0)
-    assert max(int(n) for pair in loads.loads(alone, 0) for side in pair for n in side) < 3
+    assert max(int(n) for pair in congestion.loads(alone, 0) for side in pair for n in side) < 3
     with draw.drawing():
-        figure = loads.draw_loads(alone, 0)
+        figure = congestion.draw_loads(alone, 0)
     assert "3 or more" not in [text.get_text() for text in figure.legends[0].get_texts()]
 
 

@@ -8,8 +8,8 @@ import pytest
 from small_study import OBSERVABLES
 
 import jitterfly as jf
-from jitterfly.claims.finding import of_independent
-from jitterfly.claims.pairs import needed
+from jitterfly.claims.cells import needed
+from jitterfly.claims.claim import of_independent
 from jitterfly.cli import main
 from jitterfly.plots import distribution, draw, maps, ticks
 from jitterfly.plots.curves import curves

@@ -11,7 +11,7 @@ from jitterfly.cli import advise, main, output
 from jitterfly.cli.output import Phases
 from jitterfly.inference.worst_path import simulate_hit_table, watching
 from jitterfly.measured import Detours, Measured, noisefile
-from jitterfly.report.network import network_study
+from jitterfly.report.hsl09 import network_study
 
 
 class Clock:
@@ -207,11 +207,11 @@ def test_theory_names_its_pictures_and_reproduce_its_theory(tmp_path, monkeypatc
     told = []
     for name in ("draw_ends", "draw_growth", "draw_limits"):
         monkeypatch.setattr(f"jitterfly.plots.theory.{name}", lambda *_: None)
-    monkeypatch.setattr(theory.data, "ends", lambda *_: ([], []))
-    monkeypatch.setattr(theory.largest, "growth", lambda *_: ([], []))
-    monkeypatch.setattr(theory.largest, "limits", lambda *_: None)
+    monkeypatch.setattr(theory, "simulate_ends", lambda *_: ([], []))
+    monkeypatch.setattr(theory, "simulate_growth", lambda *_: ([], []))
+    monkeypatch.setattr(theory, "simulate_limits", lambda *_: None)
     monkeypatch.setattr(theory.draw, "save", lambda *_: None)
-    theory._make(tmp_path, theory.data.QUICK, told.append)
+    theory._make(tmp_path, theory.QUICK, told.append)
     assert told == ["pictures"]
 
     def section(out, *, quick, told):

@@ -7,9 +7,8 @@ from html.parser import HTMLParser
 import pytest
 from example_report import PNG, REPORT, STEEP, SVG
 
-from jitterfly.report.html import Html, tag, text
-from jitterfly.report.model import Part, Picture, Report
-from jitterfly.report.page import page
+from jitterfly.report.document import Part, Picture, Report
+from jitterfly.report.page import Html, page, tag, text
 
 VOID = {"img", "link", "meta"}
 LOADING = ("src", "href", "srcset", "data", "action", "poster", "background")

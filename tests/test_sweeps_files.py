@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jitterfly.claims import CLAIMS
-from jitterfly.claims.report import check_claims
+from jitterfly.claims.verdicts import check_claims
 from jitterfly.results.figures import check_figure, figure_of
 from jitterfly.studies.toml import load_study, parse_study
 from jitterfly.theory import round_time

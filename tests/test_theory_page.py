@@ -9,16 +9,16 @@ import small_reproduction
 
 from jitterfly.cli import main
 from jitterfly.report import reproduce as reproduction
-from jitterfly.report import theory, theory_data
+from jitterfly.report import theory
 
 pytest.importorskip("matplotlib")
-SMALL = theory_data.Sizes(one=60, last=60, largest=60, rounds=4, points=2**8)
+SMALL = theory.Sizes(one=60, last=60, largest=60, rounds=4, points=2**8)
 
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(theory_data, "QUICK", SMALL)
-    monkeypatch.setattr(theory_data, "ROUNDS", 5)
+    monkeypatch.setattr(theory, "QUICK", SMALL)
+    monkeypatch.setattr(theory, "ROUNDS", 5)
 
 
 def test_the_command(small, tmp_path, capsys):
@@ -40,7 +40,7 @@ def test_other_sizes_are_made_anew(small, tmp_path, monkeypatch):
     rows = json.loads((tmp_path / "theory" / "numbers.json").read_text())["rows"]
     assert len(rows) == 10
     assert all(float(distance) < float(allowed) for _, _, distance, allowed, *_ in rows)
-    monkeypatch.setattr(theory_data, "QUICK", dataclasses.replace(SMALL, one=61))
+    monkeypatch.setattr(theory, "QUICK", dataclasses.replace(SMALL, one=61))
     second = theory.section(tmp_path, quick=True)
     assert first.tables != second.tables
 

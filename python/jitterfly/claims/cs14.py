@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..observables import Form
 from ..results.figures import named
 from ..results.number_text import interval, show, show_ranks
 from ..results.results import CONVENTIONAL, REDUNDANT
 from ..stats import Estimate
-from ..units import show_seconds
-from . import straight
-from .finding import Finding, above, below, between, every, of_independent
+from ..units import TICKS_PER_SECOND, show_seconds
+from .claim import Finding, above, below, between, every, of_independent
 
 if TYPE_CHECKING:
     from ..results.results import Panel, Results, Spot
@@ -91,10 +93,10 @@ def _line(panel: Panel, who: str, name: str) -> list[Finding]:
     for cycle in range(1, cycles + 1):
         form = spot.families[f"{name}, cycle {cycle}"].members[0].numerator
         forms.append(form)
-    misses = [straight.miss(spot, forms, cycle) for cycle in range(1, cycles)]
+    misses = [line_miss(spot, forms, cycle) for cycle in range(1, cycles)]
     worst = max(misses, key=lambda miss: abs(float(miss.value)))
-    slope = straight.slope(spot, forms)
-    first = straight.first_over_later(spot, forms)
+    slope = line_slope(spot, forms)
+    first = first_over_later(spot, forms)
     at = f"{who}, {_at(spot)}"
     return [
         Finding(
@@ -154,3 +156,41 @@ def recovery(results: Results) -> list[Finding]:
             )
         )
     return found
+
+
+if TYPE_CHECKING:
+    from ..results.results import Spot
+
+_WEIGHT = 1000  # weights become integers by this
+
+
+def line_miss(spot: Spot, forms: list[Form], cycle: int) -> Estimate:
+    """How far the least-squares line through all cycles but the first misses one of them.
+
+    A residual of the line is a sum of the means with fixed weights, so it has an interval too. As
+    a share of the last mean.
+    """
+    x = np.arange(2.0, len(forms) + 1)
+    centred = x - x.mean()
+    hat = 1 / len(x) + np.outer(centred, centred) / (centred @ centred)
+    weights = np.rint(_WEIGHT * (np.eye(len(x)) - hat)[cycle - 1]).astype(int)
+    above_line = total([(int(w), form) for w, form in zip(weights, forms[1:], strict=True)])
+    return spot.ratio(above_line, total([(_WEIGHT, forms[-1])]))
+
+
+def first_over_later(spot: Spot, forms: list[Form]) -> Estimate:
+    """What the first cycle costs, over the mean of what the others do."""
+    later = total([(1, forms[-1]), (-1, forms[0])])
+    return spot.ratio(total([(len(forms) - 1, forms[0])]), later)
+
+
+def line_slope(spot: Spot, forms: list[Form]) -> float:
+    """Seconds per cycle, from the second cycle to the last."""
+    rise = total([(1, forms[-1]), (-1, forms[1])])
+    return float(spot.ratio(rise, TICKS_PER_SECOND).value) / (len(forms) - 2)
+
+
+def total(parts: list[tuple[int, Form]]) -> Form:
+    """A sum with whole weights."""
+    terms = tuple((weight * c, column) for weight, form in parts for c, column in form.terms)
+    return Form(terms, sum(weight * form.constant for weight, form in parts))

@@ -13,8 +13,7 @@ import numpy as np
 
 from ..congestion.study import HALF, FigurePoint
 from ..stats import Estimate
-from .claim import Claim
-from .finding import Finding, between, every
+from .claim import Claim, Finding, between, every
 
 _STRAIGHT = 0.1  # of the rise from the smallest size to the largest
 _SURE = 2.576  # normal, 99 %: with the five sizes together 95 %

@@ -54,7 +54,7 @@ def _add_study(actions: Any) -> None:
 
 def _run_study(chosen: argparse.Namespace) -> None:
     from ..congestion import NetworkMap
-    from ..report.network import network_study
+    from ..report.hsl09 import network_study
 
     files = [*((file, None) for file in chosen.maps), *chosen.map]
     names = [Path(file).name for file, _ in files]

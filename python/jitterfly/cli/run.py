@@ -106,7 +106,7 @@ def add_parser(commands: Any) -> None:
 
 def check_study(study: Any) -> None:
     """Raise ValueError if the study can not be run, drawn and judged as it says."""
-    from ..claims.report import check_claims
+    from ..claims.verdicts import check_claims
     from ..results.figures import check_figure
 
     check_figure(study)
@@ -260,7 +260,7 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
 
 def contents(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
-    from ..claims.report import judge
+    from ..claims.verdicts import judge
     from ..results.results import Results
     from ..store.export import read_numbers
     from ..store.numbers import COLUMNS
@@ -294,7 +294,7 @@ def contents(store: Any) -> dict[str, Any]:
 
 def show(store: Any) -> None:
     """The study's table, and its claims beside what was found."""
-    from ..claims.report import report as claims
+    from ..claims.verdicts import report as claims
     from ..progress import phase
     from ..results import tables
     from ..results.results import Results

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..results import figures, study_axes
-from ..results.main_numbers import Facts
+from ..results.main_numbers import MainNumbers
 from ..results.results import Panel, Results
 from ..results.study_axes import axis_title, evenly
 from . import series, style, ticks
-from .words import wrapped
+from .ticks import wrapped
 
 MOST_LINES = 6
 _FEW_PANELS = 4
@@ -27,7 +27,7 @@ class Cell:
 
     title: str
     x: study_axes.Along
-    lines: dict[str, list[Facts | None]]
+    lines: dict[str, list[MainNumbers | None]]
 
 
 @dataclass(frozen=True)

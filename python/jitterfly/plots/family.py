@@ -12,11 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..results.figures import kind_of
-from ..results.main_numbers import Facts
+from ..results.main_numbers import MainNumbers
 from ..results.results import Panel, Results
 from ..results.study_axes import axis_title
 from . import series, style, ticks
-from .words import wrapped
+from .ticks import wrapped
 
 _MARKERS = "os^vDXP*<>"
 _DARK, _LIGHT = 0.0, 0.85  # of the colour map: its end is too light for a line
@@ -68,7 +68,7 @@ def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _known(results: Results, name: str) -> list[Facts]:
+def _known(results: Results, name: str) -> list[MainNumbers]:
     """What is known of an observable, at all places."""
     return [spot.facts[name] for spot in results.spots if name in spot.facts]
 

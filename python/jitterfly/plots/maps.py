@@ -14,8 +14,8 @@ from matplotlib.patches import Patch
 from ..results.figures import WIDE, Grid, grids
 from ..results.results import Results
 from ..results.study_axes import axis_title, evenly, number_axes
-from . import cells, style
-from .words import wrapped
+from . import heat_map, style
+from .ticks import wrapped
 
 _MOST_ROWS = 6
 _HIGHEST, _WIDEST = 9.4, 10.8  # inches of a map: 40 cells with their numbers
@@ -66,13 +66,15 @@ def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float
     width, height = size
     numbers = height / len(grid.y) >= 0.13 and width / len(grid.x) >= 0.2
     hatched, marked = grid.unsure[name], grid.unmet[name]
-    cells.draw_map(axes, grid.values[name], norm, hatched=hatched, marked=marked, numbers=numbers)
+    heat_map.draw_map(
+        axes, grid.values[name], norm, hatched=hatched, marked=marked, numbers=numbers
+    )
     letters = max(2 if "^" in text else len(text) for text in grid.x_texts)
     across = _some(len(grid.x), min(9, width / (0.075 * letters + 0.12)))
     up = _some(len(grid.y), height / 0.17)
     axes.set_xticks(across, [grid.x_texts[i] for i in across])
     axes.set_yticks(up, [grid.y_texts[i] for i in up])
-    cells.colour_bar(axes, norm, height)
+    heat_map.colour_bar(axes, norm, height)
 
 
 def _some(count: int, most: float) -> list[int]:
@@ -96,7 +98,7 @@ def _handles(shown: list[Grid], names: list[str]) -> list[Any]:
     handles: list[Any] = []
     if any(grid.unsure[name].any() for grid in shown for name in names):
         text = f"uncertain: interval wider than ± {100 * WIDE:.0f} %, or a gain that may be 1"
-        handles.append(Patch(facecolor="white", edgecolor=style.INK, hatch=cells.HATCH,
+        handles.append(Patch(facecolor="white", edgecolor=style.INK, hatch=heat_map.HATCH,
                              linewidth=0.4, label=text))  # fmt: skip
     if any(grid.unmet[name].any() for grid in shown for name in names):
         handles.append(Line2D([], [], color=style.INK, marker=".", markersize=3, linestyle="none",

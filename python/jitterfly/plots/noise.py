@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
 
-from ..measured import (
+from ..measured.measurements import (
     CollectiveTable,
     CpuNoise,
     Detours,
@@ -17,8 +25,11 @@ from ..measured import (
     Measured,
     PerRankSamples,
 )
-from ..units import show_seconds
-from . import draw, style
+from ..measured.periods import LEAST_FOR_PERIODS, periodogram, seconds_of
+from ..units import TICKS_PER_SECOND, show_seconds
+from . import draw, style, ticks
+
+Floats = npt.NDArray[np.float64]
 
 _MOST_COLUMNS, _MOST_PANELS = 4, 12
 
@@ -48,14 +59,12 @@ def figure_of(measured: Measured, facts: dict[str, Any]) -> Any:
         return _histograms(measured, parts[:_MOST_PANELS], known)
     if isinstance(first, (Latencies, PerRankSamples)):
         return _samples(measured, parts[:_MOST_COLUMNS], known)
-    from . import noise_tables
-
     if isinstance(first, CollectiveTable):
-        figure, handles = noise_tables.collectives(parts[:_MOST_PANELS])
+        figure, handles = collectives(parts[:_MOST_PANELS])
     elif isinstance(first, LogGPTable):
-        figure, handles = noise_tables.loggp(first)
+        figure, handles = loggp(first)
     elif isinstance(first, CpuNoise):
-        figure, handles = noise_tables.shares(parts)
+        figure, handles = shares(parts)
     else:
         raise ValueError(f"there is no picture of {type(first).__name__}")
     style.finish(figure, _title(measured), _subtitle(measured), handles)
@@ -63,14 +72,12 @@ def figure_of(measured: Measured, facts: dict[str, Any]) -> Any:
 
 
 def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
-    from . import noise_histogram, noise_periods, noise_timeline
-
     figure, axes = style.new_figure([1.35, 1.6, 1.35], len(parts), sharex=False, sharey="row")
     limits: list[tuple[float, float]] = [(np.inf, 0.0)] * 3
     for column, (part, found) in enumerate(zip(parts, facts, strict=False)):
-        noise_timeline.draw(axes[0, column], part)
-        noise_histogram.draw_events(axes[1, column], part.durations / 1e12, found)
-        noise_periods.draw(axes[2, column], part, found)
+        draw_timeline(axes[0, column], part)
+        draw_events(axes[1, column], part.durations / 1e12, found)
+        draw_periodogram(axes[2, column], part, found)
         if len(measured.parts) > 1:
             style.panel_title(axes[0, column], _name(part, column))
         _join(axes, column, limits)
@@ -80,15 +87,13 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
         *_cut(measured, parts),
         *_subtitle(measured),
     ]
-    handles = [*noise_timeline.handles(parts), *noise_histogram.handles("detours")]
-    handles += noise_periods.handles()
+    handles = [*timeline_handles(parts), *histogram_handles("detours")]
+    handles += period_handles()
     style.finish(figure, _title(measured), subtitle, handles)
     return figure
 
 
 def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
-    from . import noise_histogram
-
     columns = min(len(parts), 2 if len(parts) <= 4 else _MOST_COLUMNS)
     rows = -(-len(parts) // columns)
     height = 2.4 if rows == 1 else 1.7
@@ -97,7 +102,7 @@ def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]
     for axis in flat[len(parts) :]:
         axis.set_visible(False)
     what = "detours" if parts[0].what == "detour" else "wake-ups"
-    noise_histogram.draw_bins(flat[: len(parts)], parts, facts, what)
+    draw_bins(flat[: len(parts)], parts, facts, what)
     for number, (axis, part) in enumerate(zip(flat, parts, strict=False)):
         if len(parts) > 1:
             style.panel_title(axis, _name(part, number))
@@ -108,25 +113,23 @@ def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]
         axis.tick_params(labelbottom=number + columns >= len(parts))
     total = sum(part.total for part in measured.parts)
     subtitle = [f"{total:,} {what}", *_cut(measured, parts), *_subtitle(measured)]
-    style.finish(figure, _title(measured), subtitle, noise_histogram.handles(what))
+    style.finish(figure, _title(measured), subtitle, histogram_handles(what))
     return figure
 
 
 def _samples(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
-    from . import noise_histogram, noise_timeline
-
     figure, axes = style.new_figure([1.35, 1.7], len(parts), sharex=False, sharey="row")
     limits: list[tuple[float, float]] = [(np.inf, 0.0)] * 2
     for column, (part, found) in enumerate(zip(parts, facts, strict=False)):
         several = isinstance(part, PerRankSamples)
         values = part.times.max(axis=1) if several else part.samples
         name = "slowest rank" if several else "latency"
-        noise_timeline.draw_samples(axes[0, column], values, name)
-        noise_histogram.draw_events(axes[1, column], values, found, name)
+        draw_samples(axes[0, column], values, name)
+        draw_events(axes[1, column], values, found, name)
         _join(axes, column, limits)
     what = "iterations" if isinstance(parts[0], PerRankSamples) else "messages"
     subtitle = [f"{sum(found.get('count', 0) for found in facts):,} {what}", *_subtitle(measured)]
-    style.finish(figure, _title(measured), subtitle, noise_histogram.handles(what))
+    style.finish(figure, _title(measured), subtitle, histogram_handles(what))
     return figure
 
 
@@ -171,3 +174,343 @@ def _subtitle(measured: Measured) -> list[str]:
 
 def _cut(measured: Measured, parts: list[Any]) -> list[str]:
     return [style.left_out(len(parts), len(measured.parts), "parts are shown")]
+
+
+_MOST_POINTS = 5_000  # beyond that, where they are dense is counted
+_GRID = (500, 130)  # cells, each a dot of the picture or two
+_COLOURS = mpl.colormaps["viridis_r"]
+_LONGEST = 200  # of them are drawn as points in any case
+
+
+def draw_timeline(axes: Axes, detours: Detours) -> None:
+    """Duration (logarithmic) over start; a million take as long as a thousand."""
+    starts = detours.starts / float(TICKS_PER_SECOND)
+    _cloud(axes, starts, detours.durations / float(TICKS_PER_SECOND))
+    if detours.threshold and len(starts):
+        axes.axhline(detours.threshold / TICKS_PER_SECOND, color=style.GREY, linewidth=0.8,
+                     linestyle=":")  # fmt: skip
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, detours.threshold / TICKS_PER_SECOND / 1.3), high)  # it is seen
+    axes.set_xlim(0, detours.length / TICKS_PER_SECOND)
+    ticks.value_axis(axes, "s", linear=True)
+    axes.set_xlabel("start")
+    axes.set_ylabel("duration")
+
+
+def timeline_handles(parts: Sequence[Detours]) -> list[Any]:
+    """What the marks mean, of those that are there."""
+    found = []
+    if any(len(part.starts) > _MOST_POINTS for part in parts):
+        found.append(Patch(color=_COLOURS(0.6), label="many detours (lighter: one)"))
+        found.append(Line2D([], [], color=style.INK, linewidth=0, marker=".", markersize=4,
+                            label=f"one of the {_LONGEST} longest"))  # fmt: skip
+    if any(part.threshold for part in parts):
+        found.append(Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=":",
+                            label="shorter ones were not recorded"))  # fmt: skip
+    return found
+
+
+def draw_samples(axes: Axes, values: Floats, name: str) -> None:
+    """Any times in their order."""
+    _cloud(axes, np.arange(len(values), dtype=np.float64), values)
+    axes.set_xlim(0, max(len(values), 1))
+    axes.set_xlabel("number")
+    axes.set_ylabel(name)
+
+
+def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
+    good = y > 0
+    x, y = x[good], y[good]
+    look: dict[str, Any] = {"color": style.BLUE, "linewidth": 0, "rasterized": True}
+    if len(y) == 0:
+        axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", color=style.GREY)
+        return
+    axes.set_yscale("log")
+    low, high = float(y.min()), float(y.max())
+    axes.set_ylim(low / 1.3, high * 1.5)
+    if len(y) > _MOST_POINTS:
+        edges = (
+            np.linspace(0, x[-1] * (1 + 1e-9), _GRID[0] + 1),
+            np.geomspace(low / 1.3, high * 1.5, _GRID[1] + 1),
+        )
+        counts = np.histogram2d(x, y, bins=edges)[0].T
+        axes.pcolormesh(*edges, np.ma.masked_equal(counts, 0), cmap=_COLOURS, rasterized=True,
+                        norm=LogNorm(0.3, max(counts.max(), 10)))  # fmt: skip
+        longest = np.argpartition(y, -_LONGEST)[-_LONGEST:]
+        x, y = x[longest], y[longest]
+        look |= {"color": style.INK}
+    axes.plot(x, y, ".", markersize=2.2, **look)
+    ticks.log_axis(axes, "s")
+
+
+_BINS_A_DECADE, _MOST_BINS = 16, 120
+_WIDE = 30.0  # last bin over first: a logarithmic axis
+_THIN = 0.003  # of the axis
+_LOWEST = 0.6  # of the axis of events
+_ROW = 11.0  # points, of a line of text above the curve
+_NAMED = {0.5: "p50", 0.99: "p99", 0.999: "p99.9"}
+
+
+def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "duration") -> None:
+    """Single events in seconds: bins of equal ratio, and how many are at least as long.
+
+    Args:
+        values: any order; shape (events,).
+        facts: from `describe`: quantiles that have enough events behind them.
+        name: of the x axis.
+    """
+    values = np.sort(values[values > 0])
+    axes.set_xlabel(name)
+    axes.set_ylabel("events")
+    if len(values) == 0:
+        axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", color=style.GREY)
+        return
+    low, high = values[0] / 1.02, values[-1] * 1.02
+    decades = np.log10(high / low)
+    edges = np.geomspace(low, high, int(np.clip(decades * _BINS_A_DECADE, 10, _MOST_BINS)) + 1)
+    axes.stairs(np.histogram(values, edges)[0], edges, fill=True, color=style.BLUE, alpha=0.35,
+                baseline=0.3)  # fmt: skip
+    keep = _thinned(len(values))
+    axes.step(np.append(low, values[keep]), np.append(len(values), len(values) - keep),
+              where="pre", color=style.ORANGE, linewidth=1.4)  # fmt: skip
+    axes.set_yscale("log")
+    axes.set_ylim(_LOWEST, _highest(axes, max(len(values), 6)))
+    axes.set_xlim(low, high)
+    axes.set_xscale("log")
+    ticks.log_axis(axes, "s", "x")
+    _mark_quantiles(axes, facts["quantiles"])
+
+
+def draw_bins(
+    panels: Sequence[Axes], parts: Sequence[Histogram], facts: Sequence[dict[str, Any]], what: str
+) -> None:
+    """Histograms as they were counted, on common axes."""
+    spans = [np.flatnonzero(part.counts) for part in parts]
+    lows = [part.low[span[0]] / TICKS_PER_SECOND for part, span in zip(parts, spans, strict=True)
+            if len(span)]  # fmt: skip
+    highs = [part.high[span[-1]] / TICKS_PER_SECOND for part, span in zip(parts, spans, strict=True)
+             if len(span)]  # fmt: skip
+    low, high = min(lows, default=0.0), max(highs, default=1e-6)
+    wide = low > 0 and high / low > _WIDE
+    for axes, part, found in zip(panels, parts, facts, strict=False):
+        axes.set_yscale("log")
+        axes.set_ylim(_LOWEST, _highest(axes, max(6, *(other.total for other in parts))))
+        axes.set_xlim(*((low / 1.1, high * 1.1) if wide else (low - 0.02 * (high - low), high)))
+        axes.set_xlabel("duration" if what == "detours" else "latency")
+        axes.set_ylabel("events")
+        if wide:
+            axes.set_xscale("log")
+            ticks.log_axis(axes, "s", "x")
+        else:
+            ticks.value_axis(axes, "s")
+        if not part.total:
+            axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", color=style.GREY)
+            continue
+        width = (part.high - part.low) / TICKS_PER_SECOND
+        thin = width.max() < _THIN * (high - low)  # single values rather than bins
+        axes.bar(part.low / TICKS_PER_SECOND, part.counts, width, align="edge", color=style.BLUE,
+                 alpha=0.35, linewidth=1.5 * thin, edgecolor=style.BLUE)  # fmt: skip
+        above = part.overflow + np.append(np.cumsum(part.counts[::-1])[::-1], 0)
+        x = np.stack([part.low, part.high], axis=1).ravel() / TICKS_PER_SECOND
+        y = np.stack([above[:-1], above[1:]], axis=1).ravel()
+        last = int(np.flatnonzero(y)[-1])  # its level goes on to the next edge
+        x = np.concatenate(([axes.get_xlim()[0]], x[: last + 2]))
+        y = np.concatenate(([part.total], y[: last + 1], y[last : last + 1]))[: len(x)]
+        axes.step(x, y, where="post", color=style.ORANGE, linewidth=1.4)
+        _mark_quantiles(axes, found["quantiles"])
+        if part.overflow:
+            axes.annotate(f"{part.overflow:,} beyond", (1, 0.06), xycoords="axes fraction",
+                          ha="right", fontsize=7.5, color=style.INK)  # fmt: skip
+
+
+def histogram_handles(what: str) -> list[Any]:
+    """What the marks mean."""
+    return [
+        Patch(color=style.BLUE, alpha=0.35, label=f"{what} in a bin"),
+        Line2D([], [], color=style.ORANGE, linewidth=1.4, label=f"{what} at least as long"),
+    ]
+
+
+def _highest(axes: Axes, events: int) -> float:
+    """The upper end of a logarithmic axis that has room for the marks above so many events."""
+    height = axes.get_position().height * axes.figure.get_figheight() * 72
+    share = min(1.2 * (len(_NAMED) + 0.5) * _ROW / height, 0.6)
+    return float(events * (events / _LOWEST) ** (share / (1 - share)))
+
+
+def _mark_quantiles(axes: Axes, quantiles: Sequence[dict[str, Any]]) -> None:
+    """Quantiles on the line, and above it the number of events that they rest on."""
+    places: dict[
+        float, tuple[tuple[str, ...], str, int]
+    ] = {}  # of a coarse histogram, several are in one bin
+    for quantile in quantiles:
+        if quantile["q"] in _NAMED and quantile["value"] is not None:
+            known = quantile["value"]
+            value, sign = (known, "") if isinstance(known, float) else (known[0], "≥ ")
+            if not value:  # at least 0 says nothing
+                continue
+            names, _, _ = places.get(value, ((), "", 0))
+            places[value] = (*names, _NAMED[quantile["q"]]), sign, quantile["events"]
+    for row, (value, (names, sign, events)) in enumerate(sorted(places.items())):
+        text = f"{', '.join(names)} {sign}{show_seconds(value, 3)}: {events:,} events"
+        axes.plot([value], [events], "o", color=style.INK, markersize=3, zorder=5)
+        left, right = axes.get_window_extent().intervalx
+        start = axes.transData.transform((value, 1))[0] < (left + right) / 2  # where there is room
+        down = ScaledTranslation(0, -(row + 0.5) * _ROW / 72, axes.figure.dpi_scale_trans)
+        axes.annotate(
+            text, (value, events), xytext=(value, 1), textcoords=axes.get_xaxis_transform() + down,
+            ha="left" if start else "right", va="center", fontsize=7.5, color=style.INK, zorder=6,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+            arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.6, "shrinkA": 0,
+                        "shrinkB": 0, "relpos": (0 if start else 1, 0.5)},
+        )  # fmt: skip
+
+
+def _thinned(count: int) -> npt.NDArray[np.int64]:
+    """Which of sorted events a line needs: all of the tail, few of the body."""
+    if count <= 4000:
+        return np.arange(count)
+    above = np.unique(np.geomspace(1, count, 3000).astype(np.int64))
+    return np.sort(count - above)
+
+
+_COLUMNS = 700  # of the picture, each with the highest power of its frequencies
+_FALSE_ALARM = 1e-3
+
+
+def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> None:
+    """Power over frequency, both logarithmic: 1 is what random arrivals have."""
+    found = periodogram(*seconds_of(detours))
+    axes.set_xlabel("frequency (Hz)")
+    axes.set_ylabel("power")
+    if not len(found.frequency) or len(detours.starts) < LEAST_FOR_PERIODS:
+        axes.text(0.5, 0.5, "too short, or too few detours", transform=axes.transAxes,
+                  ha="center", color=style.GREY)  # fmt: skip
+        return
+    edges = np.unique(
+        np.searchsorted(
+            found.frequency,
+            np.geomspace(found.frequency[0], found.frequency[-1], _COLUMNS + 1)[:-1],
+        )
+    )
+    highest = np.maximum.reduceat(found.power, edges)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.plot(found.frequency[edges], highest, color=style.BLUE, linewidth=0.7)
+    limit = found.threshold(_FALSE_ALARM)
+    axes.axhline(limit, color=style.GREY, linewidth=0.9, linestyle="--")
+    top = max(float(highest.max()), 2 * limit)
+    periods = facts.get("periods", [])
+    axes.set_ylim(0.5, top * 4.0 ** (1 + len(periods)))
+    axes.set_xlim(found.frequency[0], found.frequency[-1])
+    ticks.log_axis(axes, "", "x")
+    for number, period in enumerate(periods):
+        _mark_period(axes, period, top * 4.0 ** (0.8 + number))
+
+
+def _mark_period(axes: Axes, period: dict[str, Any], height: float) -> None:
+    frequency = period["frequency"]
+    axes.plot([frequency, frequency], [0.5, height], color=style.ORANGE, linewidth=1, zorder=0.9)
+    axes.plot([frequency], [height], "v", color=style.ORANGE, markersize=4)
+    low, high = np.log(axes.get_xlim())
+    left = (np.log(frequency) - low) / (high - low) < 0.5
+    text = f"{frequency:.4g} Hz ({show_seconds(period['seconds'], 3)}): {period['share']:.1%}"
+    axes.annotate(text, (frequency, height), xytext=(5 if left else -5, 0), va="center",
+                  ha="left" if left else "right", textcoords="offset points", fontsize=7.5,
+                  color=style.INK, zorder=3,
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})  # fmt: skip
+
+
+def period_handles() -> list[Any]:
+    """What the marks mean."""
+    return [
+        Line2D([], [], color=style.ORANGE, linewidth=1, marker="v", markersize=4,
+               label="period, with its part of the detours"),
+        Line2D([], [], color=style.GREY, linewidth=0.9, linestyle="--",
+               label=f"random arrivals exceed it anywhere: {_FALSE_ALARM:.1%}"),
+    ]  # fmt: skip
+
+
+_LINES = ("p99", "p90", "mean", "p50")
+
+
+def collectives(parts: Sequence[CollectiveTable]) -> tuple[Any, list[Any]]:
+    """Latency over ranks, or over bytes where all are of one number of ranks; a panel for each."""
+    columns = min(len(parts), _MOST_COLUMNS)
+    rows = -(-len(parts) // columns)
+    figure, axes = style.new_figure([2.4] * rows, columns, sharex=False, sharey=False)
+    handles: dict[str, Any] = {}
+    for axis, part in zip(axes.flat, parts, strict=False):
+        by_ranks = len(np.unique(part.ranks)) > 1
+        x = part.ranks if by_ranks else part.bytes
+        others = part.bytes if by_ranks else part.ranks
+        known = sorted(set(others.tolist()))
+        unit = "bytes" if by_ranks else "ranks"
+        # 0 ranks: the file does not say how many.
+        told = len(known) == 1 and (by_ranks or known[0] > 0)
+        style.panel_title(axis, part.operation + (f", {known[0]} {unit}" if told else ""))
+        for other in known:
+            rows_ = np.flatnonzero(others == other)
+            rows_ = rows_[np.argsort(x[rows_], kind="stable")]
+            _table(axis, part, rows_, x, handles)
+            if len(known) > 1:
+                axis.annotate(f"{other} {unit}", (x[rows_[-1]], part.mean[rows_[-1]]), ha="right",
+                              xytext=(0, 4), textcoords="offset points", fontsize=7.5)  # fmt: skip
+        if x.max(initial=0) > 8 * max(int(x[x > 0].min(initial=1)), 1):
+            axis.set_xscale("symlog" if (x == 0).any() else "log", base=2)
+        places = np.unique(x)
+        if len(places) <= 5:
+            axis.set_xticks(places, [f"{place}" for place in places])
+            axis.minorticks_off()
+        axis.set_xlabel("ranks" if by_ranks else "bytes")
+        axis.set_ylabel("latency")
+        ticks.log_axis(axis, "s")
+    for axis in list(axes.flat)[len(parts) :]:
+        axis.set_visible(False)
+    return figure, list(handles.values())
+
+
+def _table(axis: Any, part: CollectiveTable, rows: Any, x: Any, handles: dict[str, Any]) -> None:
+    if part.min is not None and part.max is not None:
+        axis.fill_between(x[rows], part.min[rows], part.max[rows], color=style.BLUE, alpha=0.15,
+                          linewidth=0)  # fmt: skip
+        handles["band"] = Patch(color=style.BLUE, alpha=0.15, label="smallest to largest")
+    for look, name in zip(style.SERIES, _LINES, strict=False):
+        values = getattr(part, name)
+        if values is None:
+            continue
+        shown = {"color": look.color, "marker": look.marker, "linestyle": look.line}
+        axis.plot(x[rows], values[rows], markersize=3.5, linewidth=1.2, **shown)
+        handles[name] = Line2D([], [], markersize=3.5, label=name, **shown)
+
+
+def loggp(table: LogGPTable) -> tuple[Any, list[Any]]:
+    """Overheads and latency over bytes, and the gaps that were fitted."""
+    figure, axes = style.new_figure([2.2], 2, sharex=True, sharey=False)
+    handles = []
+    columns = {"latency": "L", "send_overhead": "o_s", "receive_overhead": "o_r", "gap": "g"}
+    for look, (name, label) in zip(style.SERIES, columns.items(), strict=False):
+        shown = {"color": look.color, "linestyle": look.line}
+        axes[0, 0].plot(table.bytes, getattr(table, name), linewidth=1.2, **shown)
+        handles.append(Line2D([], [], label=label, **shown))
+    axes[0, 1].plot(table.bytes, table.gap_per_byte, color=style.INK, linewidth=1.2)
+    axes[0, 0].set_ylabel("time")
+    axes[0, 1].set_ylabel("G, for each byte")
+    for axis in axes[0]:
+        axis.set_xscale("log", base=2)
+        axis.set_xlabel("bytes")
+        ticks.unit_axis(axis, "s")
+    return figure, handles
+
+
+def shares(parts: Sequence[CpuNoise]) -> tuple[Any, list[Any]]:
+    """Part of the time that noise took, for each CPU."""
+    figure, axes = style.new_figure([2.2], 1)
+    axis = axes[0, 0]
+    places = np.arange(len(parts))
+    axis.bar(places, [100 * part.share for part in parts], color=style.BLUE, alpha=0.6)
+    if len(parts) <= 32:
+        axis.set_xticks(places, [part.cpu or str(i + 1) for i, part in enumerate(parts)])
+    axis.set_xlabel("CPU")
+    axis.set_ylabel("share of the time (%)")
+    return figure, []

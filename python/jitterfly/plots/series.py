@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..results.main_numbers import RUNS, Facts
+from ..results.main_numbers import RUNS, MainNumbers
 from ..results.results import Results, Spot
 from ..stats import Estimate
 from .style import GREY, INK, Look
@@ -31,7 +31,7 @@ ESTIMATE: dict[str, Any] = {"color": "black", "marker": "D", "markersize": 3, "l
 def draw_series(
     axes: Axes,
     x: Sequence[float],
-    facts: Sequence[Facts | None],
+    facts: Sequence[MainNumbers | None],
     look: Look,
     few: bool = True,
     bar: float | None = None,
@@ -146,7 +146,7 @@ class Targets:
         return f"not in this figure: {', '.join(dict.fromkeys(others))}" if others else ""
 
 
-def of_interval(facts: Sequence[Facts]) -> str:
+def of_interval(facts: Sequence[MainNumbers]) -> str:
     """What a line of these shows: `mean, 95 % interval`, or of a target its interval."""
     told = [
         ("" if f.is_target else "mean, ") + f"{100 * f.mean.confidence:.6g} % interval"
@@ -156,7 +156,7 @@ def of_interval(facts: Sequence[Facts]) -> str:
     return " or ".join(dict.fromkeys(told)) + arrow
 
 
-def _draw_few(axes: Axes, x: Any, facts: Sequence[Facts | None], look: Look) -> None:
+def _draw_few(axes: Axes, x: Any, facts: Sequence[MainNumbers | None], look: Look) -> None:
     kept = [(at, f.few) for at, f in zip(x, facts, strict=True) if f is not None and f.few]
     if not kept:
         return

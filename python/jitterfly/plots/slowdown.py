@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..results.figures import named
-from ..results.main_numbers import Facts
+from ..results.main_numbers import MainNumbers
 from ..results.results import CONVENTIONAL, REDUNDANT, Results
 from ..results.study_axes import Along
 from . import series, style, ticks
@@ -27,7 +27,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         along = Along([spot.ranks for spot in panel.spots])
         x = along.positions
 
-        def facts(name: str, panel: object = panel) -> list[Facts | None]:
+        def facts(name: str, panel: object = panel) -> list[MainNumbers | None]:
             return [spot.facts.get(name) for spot in panel.spots]  # type: ignore[attr-defined]
 
         for name, of in shown.items():
@@ -59,8 +59,8 @@ def draw(results: Results, observable: str | None = None) -> Figure:
 def _redundancy(
     axes: Axes,
     x: Sequence[float],
-    sets: Sequence[Facts | None],
-    redundant: Sequence[Facts | None],
+    sets: Sequence[MainNumbers | None],
+    redundant: Sequence[MainNumbers | None],
 ) -> None:
     """The smallest T that can not be told from the best, up to the one with the smallest mean."""
     known = [

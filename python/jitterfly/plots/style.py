@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..results.results import CONVENTIONAL, REDUNDANT
-from .words import lines_of, wrapped
+from .ticks import lines_of, wrapped
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#555555"
 INK = "#222222"

@@ -11,7 +11,7 @@ from ..results.figures import LEAST_MEANS, Thirty, thirty
 from ..results.main_numbers import RUNS
 from ..results.results import Results
 from . import style, ticks
-from .words import wrapped
+from .ticks import wrapped
 
 _MOST_DOTS = 2000
 

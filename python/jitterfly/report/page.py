@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable
+from html import escape
+from itertools import groupby
 from pathlib import Path
 
-from ..claims.finding import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS
-from . import texts
-from .html import Html, join, tag
-from .model import Facts, Report
-from .sections import few_runs, section, verdict
+from ..claims.claim import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS
+from .document import Claim, Facts, Part, Picture, Report, Section, Table
 
 # A browser that obeys it loads nothing at all: pictures are in the file.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -57,7 +58,7 @@ def _header(report: Report) -> Html:
     return tag(
         "header",
         tag("h1", report.title),
-        tag("p", report.introduction or texts.INTRODUCTION, class_="lead"),
+        tag("p", report.introduction or INTRODUCTION, class_="lead"),
         _facts(report.facts),
     )
 
@@ -109,7 +110,7 @@ def _overview(report: Report) -> Html:
             tag("tbody", *rows),
             class_="overview",
         ),
-        tag("p", texts.VERDICT, class_="note"),
+        tag("p", VERDICT, class_="note"),
         id="overview",
     )
 
@@ -143,7 +144,7 @@ def _bar(report: Report) -> Html:
 
 
 def _method() -> Html:
-    parts = (tag("div", tag("dt", name), tag("dd", words)) for name, words in texts.METHOD)
+    parts = (tag("div", tag("dt", name), tag("dd", words)) for name, words in METHOD)
     return tag(
         "section",
         tag("h2", "How the intervals are made"),
@@ -153,5 +154,266 @@ def _method() -> Html:
 
 
 def _sources() -> Html:
-    parts = (tag("div", tag("dt", name), tag("dd", words)) for name, words in texts.SOURCES)
+    parts = (tag("div", tag("dt", name), tag("dd", words)) for name, words in SOURCES)
     return tag("section", tag("h2", "Sources"), tag("dl", *parts, class_="method"), id="sources")
+
+
+# Shapes as well as colours, for those who see no difference between red and green.
+_MARKS = {REPRODUCED: "✓", DIFFERS: "✗", CANNOT_TELL: "?"}
+
+
+def verdict(name: str) -> Html:
+    """A verdict as a label with a mark."""
+    return tag(
+        "span",
+        tag("span", _MARKS[name], class_="mark", aria_hidden="true"),
+        Html("&nbsp;"),
+        Html(name.replace(" ", "&nbsp;")),
+        class_=f"verdict {_kind(name)}",
+    )
+
+
+def section(one: Section) -> Html:
+    """A study: what was run, its pictures with the claims beside them, its numbers."""
+    wide = [picture for picture in one.pictures if picture.wide]
+    narrow = [picture for picture in one.pictures if not picture.wide]
+    claims = [_claim(one, claim) for claim in one.claims]
+    beside = [_pictures(narrow), tag("div", *claims, class_="claims") if claims else Html()]
+    kind = "beside" if narrow and claims else "below"
+    return tag(
+        "section",
+        tag("h2", one.title),
+        _about(one),
+        _pictures(wide),
+        tag("div", *beside, class_=kind),
+        *(tag("p", note, class_="note") for note in one.notes),
+        *map(_table, one.tables),
+        id=one.name,
+    )
+
+
+def few_runs(one: Section) -> Html:
+    """The section on means of 30 runs: its table stands open."""
+    return tag(
+        "section",
+        tag("h2", one.title),
+        tag("p", FEW_RUNS),
+        _pictures(one.pictures),
+        *(tag("p", note, class_="note") for note in one.notes),
+        *(_grid(table) for table in one.tables),
+        id=one.name,
+    )
+
+
+def _kind(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _about(one: Section) -> Html:
+    source = [tag("span", one.source)] if one.source else []
+    facts = [tag("span", f"{name}: {value}") for name, value in one.facts]
+    return tag("p", join([*source, *facts], " "), class_="about")
+
+
+def _pictures(pictures: Iterable[Picture]) -> Html:
+    shown = [
+        tag(
+            "figure",
+            tag(
+                "div",
+                tag("img", src=picture.uri, alt=picture.alt),
+                class_="plate",
+                # The only parts that scroll sideways, on a phone: reachable by keyboard.
+                tabindex="0",
+                role="group",
+                aria_label=picture.alt.partition(".")[0],
+            ),
+            tag("figcaption", picture.caption) if picture.caption else Html(),
+            style=f"--width: {picture.width:.0f}pt" if picture.width else None,
+        )
+        for picture in pictures
+    ]
+    return tag("div", *shown, class_="pictures") if shown else Html()
+
+
+def _claim(one: Section, claim: Claim) -> Html:
+    by_place = groupby(claim.parts, key=lambda part: part.where)
+    return tag(
+        "article",
+        tag("h3", f"{claim.name} ", verdict(claim.verdict)),
+        tag("blockquote", claim.text, tag("footer", claim.source)),
+        tag("div", *(_place(where, parts) for where, parts in by_place), class_="places"),
+        class_=f"claim {_kind(claim.verdict)}",
+        id=f"{one.name}-{claim.name}",
+    )
+
+
+def _place(where: str, parts: Iterable[Part]) -> Html:
+    title = tag("h4", where) if where else Html()
+    rows = (
+        tag(
+            "li",
+            tag("span", _MARKS[part.verdict], class_="mark", aria_hidden="true"),
+            tag("span", f"{part.verdict}: ", class_="aloud"),
+            tag("span", part.text),
+            class_=_kind(part.verdict),
+        )
+        for part in parts
+    )
+    return tag("div", title, tag("ul", *rows, class_="parts"))
+
+
+def _table(table: Table) -> Html:
+    return tag("details", tag("summary", table.title), _grid(table))
+
+
+def _grid(table: Table) -> Html:
+    head = tag("tr", *(tag("th", name, scope="col") for name in table.header))
+    rows = (tag("tr", *(tag("td", cell) for cell in row)) for row in table.rows)
+    grid = tag("table", tag("thead", head), tag("tbody", *rows), class_="numbers")
+    notes = (tag("p", note, class_="note") for note in table.notes)
+    scroll = tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=table.title)
+    return join([scroll, *notes])
+
+
+INTRODUCTION = (
+    "Figures of four papers on noise in collective communication, run again. MS12 and CS14 average "
+    "30 runs; here each number comes from a distribution of independent realizations and has an "
+    "interval, and each claim is judged by intervals alone."
+)
+
+VERDICT = (
+    "A part of a claim is reproduced when the whole interval lies on the claim's side, differs "
+    "when the whole interval lies on the other side, and otherwise the data cannot tell. A claim "
+    "is reproduced when all its parts are, and differs when one does. Where a paper says a word, "
+    "such as “far better”, the number that we take for it stands beside the finding."
+)
+
+FEW_RUNS = (
+    "Noise that is rare hits some runs and misses most. The mean of 30 such runs depends on how "
+    "many were hit, and two honest experiments differ by more than the effects they measure. "
+    "Here are the cells of one figure where such means scatter most: means of 30 runs, no run in "
+    "two of them, beside the mean of all realizations with its interval."
+)
+
+METHOD = (
+    (
+        "What is counted",
+        "A realization is one independent draw of all noise of the whole machine. Time is an "
+        "integer number of picoseconds, so sums, products and maxima are exact. All algorithms of "
+        "a cell see the same noise: their differences and ratios are paired.",
+    ),
+    (
+        "Means and ratios",
+        "The interval of a mean is Student's. A ratio of means, such as gain or recovery, has "
+        "Fieller's interval over the paired realizations; it is unbounded where the denominator "
+        "cannot be told from zero.",
+    ),
+    (
+        "Quantiles",
+        "Order statistics with their exact binomial probability: nothing is assumed about the "
+        "distribution. A sample too small for such an interval is said to be too small.",
+    ),
+    (
+        "The best number of redundant exchanges T",
+        "The smallest T whose mean the data cannot tell from the smallest mean, by paired "
+        "differences corrected for the number of comparisons. The best T is chosen by the data "
+        "that its gain is then taken from, which favours the redundant scheme a little.",
+    ),
+    (
+        "When a cell stops",
+        "A cell with a target, such as “mean of gain ± 2 % at 95 %”, is looked at on "
+        "occasions fixed in advance, and the permitted error rate is shared out among these looks. "
+        "So the interval holds although the data decided when to stop. A cell that reaches "
+        "its budget first has not met its target, and says so.",
+    ),
+    (
+        "What 95 % means here",
+        "Each interval misses the truth in at most one of twenty experiments. There are many "
+        "intervals on this page and none is corrected for that: expect some to miss.",
+    ),
+    (
+        "The same numbers again",
+        "Random numbers are counters: seed, rank, realization and message decide each draw. The "
+        "same version and seed give the same bits on any number of threads, on CPU and GPU.",
+    ),
+)
+
+SOURCES = (
+    (
+        "MS12",
+        "Matsumoto & Suda, A collective communication algorithm that mitigates jitter, IPSJ SIG "
+        "Technical Report HPC 137-19, 2012. Redundant exchanges after the butterfly.",
+    ),
+    (
+        "CS14",
+        "Chen & Suda, Evaluation of Impact of Noise on Collective Algorithms in Repeated "
+        "Computation Cycle, 2014. Redundant exchanges inside the butterfly.",
+    ),
+    (
+        "HM18",
+        "Horikoshi et al., Scaling Collectives on Large Clusters of Intel Architecture Processors, "
+        "IXPUG, 2018. Delays of single steps, barrier and allreduce on Oakforest-PACS.",
+    ),
+    (
+        "HSL09",
+        "Hoefler, Schneider & Lumsdaine, The Impact of Network Noise on Large-Scale Communication "
+        "Performance, LSPP, 2009. Other jobs' traffic in fat trees; its simulator is ORCS.",
+    ),
+    (
+        "AGV05",
+        "Agarwal, Garg & Vishnoi, The Impact of Noise on the Scaling of Collectives: A Theoretical "
+        "Approach, HiPC, 2005. The largest of many phases.",
+    ),
+)
+
+
+_VOID = {"img", "link", "meta"}
+# What is plain text in a terminal is set as in print.
+_SETTING = (
+    (re.compile(r"\b(\d+)\^(\d+)\b"), r"\1<sup>\2</sup>"),
+    (re.compile(r"\bT_comm\b"), "T<sub>comm</sub>"),
+    (re.compile(r"-&gt;"), "→"),
+    (re.compile(r"-inf\b"), "-∞"),
+    (re.compile(r"\binf\b"), "∞"),
+    (re.compile(r" \.\.\. "), " … "),
+)
+
+
+class Html(str):
+    """Text that is HTML; everything else is text that has to become HTML."""
+
+    __slots__ = ()
+
+
+def text(content: str) -> Html:
+    """Escaped, with 2^14, T_comm and -> as in print."""
+    if isinstance(content, Html):
+        return content
+    safe = escape(content)
+    for pattern, set_as in _SETTING:
+        safe = pattern.sub(set_as, safe)
+    return Html(safe)
+
+
+def tag(name: str, /, *content: str, **attributes: str | None) -> Html:
+    """An element; `class_` is the attribute class, `http_equiv` is http-equiv, None is left out.
+
+    Examples
+    --------
+    >>> tag("p", "a < b", class_="note")
+    '<p class="note">a &lt; b</p>'
+    """
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    if name in _VOID:
+        return Html(f"<{name}{given}>")
+    return Html(f"<{name}{given}>{join(content)}</{name}>")
+
+
+def join(parts: Iterable[str], between: str = "") -> Html:
+    """Parts one after the other."""
+    return Html(between.join(text(part) for part in parts))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..claims import CLAIMS
-from ..claims.report import check_claims
+from ..claims.verdicts import check_claims
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots import draw
@@ -22,11 +22,9 @@ from ..studies import Study, load_study
 from ..studies.shipped import folder
 from ..sweep import PlacesFailed, Stopped, run
 from ..sweep.progress import show_time
-from . import hsl09, theory, times
-from .collect import section
-from .few_runs import few_runs
-from .model import Section
-from .summary import Tally, report
+from . import hsl09, theory
+from .document import Section
+from .sections import Tally, add_time, few_runs, recorded_bytes, report, section
 
 PAGE = "report.html"
 
@@ -134,7 +132,7 @@ class _Reproduction:
 
     def _study(self, study: Study, stream: TextIO, options: dict[str, Any]) -> None:
         folder = self.out / study.name
-        finish = partial(self._finish, stream, time.monotonic(), times.recorded(folder))
+        finish = partial(self._finish, stream, time.monotonic(), recorded_bytes(folder))
         try:
             run(study, folder, finish=finish, stream=stream, **options)
         except PlacesFailed as error:
@@ -160,8 +158,8 @@ class _Reproduction:
     def _finish(self, stream: TextIO, started: float, before: int, store: Store) -> None:
         """A study is run: its table, its section of the report."""
         print("  tables, pictures and verdicts", file=stream, flush=True)
-        ran = time.monotonic() - started if times.recorded(store.path) != before else 0.0
-        seconds = times.add(self.out, store.study.name, ran, anew=not before)
+        ran = time.monotonic() - started if recorded_bytes(store.path) != before else 0.0
+        seconds = add_time(self.out, store.study.name, ran, anew=not before)
         export(keep_numbers(store), store.path / "summary.csv")
         results = Results(store)
         self.sections.append(section(results, (("time", show_time(seconds)),)))

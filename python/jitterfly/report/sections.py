@@ -1,128 +1,297 @@
-"""The part of the page about one study: figures, claims beside them, numbers."""
+"""What runs add to a report: sections of studies, 30-run means, times, and the sums over all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
+import datetime
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
 
-from ..claims.finding import CANNOT_TELL, DIFFERS, REPRODUCED
-from . import texts
-from .html import Html, join, tag
-from .model import Claim, Part, Picture, Section, Table
+import numpy as np
 
-# Shapes as well as colours, for those who see no difference between red and green.
-_MARKS = {REPRODUCED: "✓", DIFFERS: "✗", CANNOT_TELL: "?"}
+from ..claims.verdicts import Judged, judge
+from ..congestion.study import FigurePoint
+from ..files import write_whole
+from ..info import __version__, info
+from ..plots import draw
+from ..results.figures import Thirty, thirty
+from ..results.main_numbers import RUNS, MainNumbers
+from ..results.number_text import interval, show_number, show_ranks
+from ..results.results import Results, Spot
+from ..results.study_axes import axis_title
+from ..results.tables import SELECTION
+from ..sweep.progress import show_time
+from ..units import show_seconds
+from .document import Claim, Facts, Part, Picture, Report, Section, Table
+from .page import page
+
+_LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
 
 
-def verdict(name: str) -> Html:
-    """A verdict as a label with a mark."""
-    return tag(
-        "span",
-        tag("span", _MARKS[name], class_="mark", aria_hidden="true"),
-        Html("&nbsp;"),
-        Html(name.replace(" ", "&nbsp;")),
-        class_=f"verdict {_kind(name)}",
+def section(results: Results, facts: Facts = ()) -> Section:
+    """The section of a study; its pictures are written into its directory too."""
+    study = results.study
+    chosen = any(fact.T is not None for spot in results.spots for fact in spot.facts.values())
+    return Section(
+        name=study.name,
+        title=study.title,
+        source=study.source,
+        claims=tuple(map(model_claim, judge(results))),
+        pictures=(picture(results),),
+        tables=tuple(tables(results)),
+        facts=(*about(results), *facts),
+        notes=(SELECTION.replace("\n", " "),) if chosen else (),
     )
 
 
-def section(one: Section) -> Html:
-    """A study: what was run, its pictures with the claims beside them, its numbers."""
-    wide = [picture for picture in one.pictures if picture.wide]
-    narrow = [picture for picture in one.pictures if not picture.wide]
-    claims = [_claim(one, claim) for claim in one.claims]
-    beside = [_pictures(narrow), tag("div", *claims, class_="claims") if claims else Html()]
-    kind = "beside" if narrow and claims else "below"
-    return tag(
-        "section",
-        tag("h2", one.title),
-        _about(one),
-        _pictures(wide),
-        tag("div", *beside, class_=kind),
-        *(tag("p", note, class_="note") for note in one.notes),
-        *map(_table, one.tables),
-        id=one.name,
-    )
+def model_claim(one: Judged) -> Claim:
+    """A claim that was judged, as a report holds it."""
+    parts = (Part(found.where, found.verdict, found.text) for found in one.findings)
+    return Claim(one.name, one.claim.source, one.claim.text, one.verdict, tuple(parts))
 
 
-def few_runs(one: Section) -> Html:
-    """The section on means of 30 runs: its table stands open."""
-    return tag(
-        "section",
-        tag("h2", one.title),
-        tag("p", texts.FEW_RUNS),
-        _pictures(one.pictures),
-        *(tag("p", note, class_="note") for note in one.notes),
-        *(_grid(table) for table in one.tables),
-        id=one.name,
-    )
+def about(results: Results) -> Facts:
+    """How much was run, and how many cells met their targets."""
+    cells = len(results.spots)
+    told = [("cells", f"{cells:,}"), ("realizations per cell", results.count)]
+    if results.network_noise:
+        what, _, text = results.network_noise.partition(": ")
+        told.append((what, text))
+    open_ = sum(not spot.complete for spot in results.spots)
+    if open_:
+        told.append(("UNFINISHED", f"{open_:,} cells"))
+    for target in results.study.targets:
+        met = sum(target.column not in spot.unmet for spot in results.spots)
+        told.append((str(target), f"met in {met:,} of {cells:,} cells"))
+    return tuple(told)
 
 
-def _kind(name: str) -> str:
-    return name.replace(" ", "-")
+def picture(results: Results, kind: str | None = None, what: str = "The figure") -> Picture:
+    """A figure as a drawing, or as pixels where the drawing would be very large.
+
+    Args:
+        kind: as of `plots.draw.draw`.
+        what: the beginning of a description for those who do not see it.
+    """
+    study = results.study
+    name = f"{study.name}_{kind}" if kind else study.name
+    path, media = results.store.path / f"{name}.svg", "image/svg+xml"
+    draw.draw(results, path, kind=kind)
+    points = width(path)
+    if path.stat().st_size > _LARGEST:
+        path.unlink()
+        path, media = path.with_suffix(".png"), "image/png"
+        draw.draw(results, path, kind=kind)
+    alt = f"{what} of {study.title}; its numbers are in the tables below."
+    return Picture(path.read_bytes(), media, alt, width=points)
 
 
-def _about(one: Section) -> Html:
-    source = [tag("span", one.source)] if one.source else []
-    facts = [tag("span", f"{name}: {value}") for name, value in one.facts]
-    return tag("p", join([*source, *facts], " "), class_="about")
+def width(drawing: Path) -> float:
+    """Of an SVG, in points; 0 where it does not say."""
+    found = re.search(r'<svg[^>]*?\swidth="([0-9.]+)pt"', drawing.read_text(encoding="utf-8"))
+    return float(found[1]) if found else 0.0
 
 
-def _pictures(pictures: Iterable[Picture]) -> Html:
-    shown = [
-        tag(
-            "figure",
-            tag(
-                "div",
-                tag("img", src=picture.uri, alt=picture.alt),
-                class_="plate",
-                # The only parts that scroll sideways, on a phone: reachable by keyboard.
-                tabindex="0",
-                role="group",
-                aria_label=picture.alt.partition(".")[0],
-            ),
-            tag("figcaption", picture.caption) if picture.caption else Html(),
-            style=f"--width: {picture.width:.0f}pt" if picture.width else None,
-        )
-        for picture in pictures
+_NONE = "–"
+
+
+def tables(results: Results) -> tuple[Table, ...]:
+    """A table for each observable: every cell that has data of it, in the study's order.
+
+    An observable of each cycle or each T is one table, with the cycle or T as a column.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in results.columns:
+        groups.setdefault(name.partition(", ")[0], []).append(name)
+    found = [_table(results, group, names) for group, names in groups.items()]
+    return tuple(table for table in found if table.rows)
+
+
+def _table(results: Results, group: str, names: list[str]) -> Table:
+    axes = [axis.name for axis in results.study.axes]
+    known = [
+        (spot, name, spot.facts[name])
+        for spot in results.spots
+        for name in names
+        if name in spot.facts
     ]
-    return tag("div", *shown, class_="pictures") if shown else Html()
-
-
-def _claim(one: Section, claim: Claim) -> Html:
-    by_place = groupby(claim.parts, key=lambda part: part.where)
-    return tag(
-        "article",
-        tag("h3", f"{claim.name} ", verdict(claim.verdict)),
-        tag("blockquote", claim.text, tag("footer", claim.source)),
-        tag("div", *(_place(where, parts) for where, parts in by_place), class_="places"),
-        class_=f"claim {_kind(claim.verdict)}",
-        id=f"{one.name}-{claim.name}",
-    )
-
-
-def _place(where: str, parts: Iterable[Part]) -> Html:
-    title = tag("h4", where) if where else Html()
-    rows = (
-        tag(
-            "li",
-            tag("span", _MARKS[part.verdict], class_="mark", aria_hidden="true"),
-            tag("span", f"{part.verdict}: ", class_="aloud"),
-            tag("span", part.text),
-            class_=_kind(part.verdict),
+    rows = [
+        (
+            *(_label(spot, axis) for axis in axes),
+            name.partition(", ")[2],
+            f"{facts.realizations:,}",
+            "" if facts.T is None else str(facts.T),
+            interval(facts.mean, ".4g", facts.unit),
+            *_spread(facts),
+            _target(results, spot, name),
         )
-        for part in parts
+        for spot, name, facts in known
+    ]
+    header = (
+        *(axis_title(results.study, axis) for axis in axes),
+        "of",
+        "realizations",
+        "best T",
+        _what(known[0][2]) if known else "",
+        "median",
+        "5–95 %",
+        "target",
     )
-    return tag("div", title, tag("ul", *rows, class_="parts"))
+    used = [i for i in range(len(header)) if any(row[i] not in ("", _NONE) for row in rows)]
+    return Table(
+        f"{group.replace('_', ' ')}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}",
+        tuple(header[i] for i in used),
+        tuple(tuple(row[i] for i in used) for row in rows),
+    )
 
 
-def _table(table: Table) -> Html:
-    return tag("details", tag("summary", table.title), _grid(table))
+def _what(facts: MainNumbers) -> str:
+    """The statistic of a table, with the confidence of its interval."""
+    return f"{facts.statistic} [{100 * facts.mean.confidence:.6g} %]"
 
 
-def _grid(table: Table) -> Html:
-    head = tag("tr", *(tag("th", name, scope="col") for name in table.header))
-    rows = (tag("tr", *(tag("td", cell) for cell in row)) for row in table.rows)
-    grid = tag("table", tag("thead", head), tag("tbody", *rows), class_="numbers")
-    notes = (tag("p", note, class_="note") for note in table.notes)
-    scroll = tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=table.title)
-    return join([scroll, *notes])
+def _label(spot: Spot, axis: str) -> str:
+    return show_ranks(spot.ranks) if axis == "ranks" else spot.place.labels[axis]
+
+
+def _spread(facts: MainNumbers) -> tuple[str, str]:
+    """Median and range of single realizations, where they have a value."""
+    if facts.quantiles is None:
+        return _NONE, _NONE
+    show = (lambda value: show_seconds(value, 3)) if facts.unit == "s" else show_number
+    low, middle, high = map(show, facts.quantiles)
+    return middle, f"{low} – {high}"
+
+
+def _target(results: Results, spot: Spot, name: str) -> str:
+    if all(target.column != name for target in results.study.targets):
+        return ""
+    return "missed" if name in spot.unmet else "met"
+
+
+_HEADER = (
+    "cell",
+    "observable",
+    f"{RUNS}-run\nmeans",
+    "5–95 % of them",
+    "lowest – highest",
+    "apart",
+    "all reali-\nzations",
+    "their mean [95 %]",
+)
+
+
+def few_runs(results: Results) -> Section | None:
+    """The section for the cells of a study where such means scatter most; None without such."""
+    cells = thirty(results)
+    if not cells:
+        return None
+    title = f"What a mean of {RUNS} runs is worth"
+    return Section(
+        name="few-runs",
+        title=title,
+        source=results.study.title,
+        pictures=(picture(results, kind="thirty", what=f"Means of {RUNS} runs as dots"),),
+        tables=(Table(title, _HEADER, tuple(map(_row, cells))),),
+    )
+
+
+def _row(cell: Thirty) -> tuple[str, ...]:
+    def show(value: float) -> str:
+        return show_seconds(value, 3) if cell.unit == "s" else show_number(value)
+
+    inner = np.quantile(cell.means, [0.05, 0.95])
+    outer = cell.means.min(), cell.means.max()
+    return (
+        cell.cell,
+        cell.observable.replace("_", " "),
+        f"{len(cell.means):,}",
+        *(" – ".join(show(float(end)) for end in ends) for ends in (inner, outer)),
+        f"{cell.apart:.2g}×",
+        f"{cell.realizations:,}",
+        interval(cell.mean, ".4g", cell.unit),
+    )
+
+
+_FILE = "times.json"
+
+
+def recorded_bytes(path: Path) -> int:
+    """Bytes of records in a store: whether a run added anything."""
+    return sum(file.stat().st_size for file in path.glob("records/*"))
+
+
+def add_time(out: Path, name: str, seconds: float, *, anew: bool) -> float:
+    """Add to what earlier calls took for a study (`anew`: there were none), and keep the sum."""
+    file = out / _FILE
+    try:
+        times = {str(k): float(v) for k, v in json.loads(file.read_text(encoding="utf-8")).items()}
+    except (OSError, ValueError, TypeError, AttributeError):  # not there, or damaged: only times
+        times = {}
+    times[name] = seconds + (0.0 if anew else times.get(name, 0.0))
+    write_whole(file, (json.dumps(times, indent=1) + "\n").encode())
+    return times[name]
+
+
+_TITLE = "Noise in collective communication: MS12, CS14, HM18 and HSL09 run again"
+
+
+class Tally:
+    """Sums over the studies that are done."""
+
+    def __init__(self, quick: bool):
+        self.quick = quick
+        self.seeds: set[int] = set()
+        self.backends: set[str] = set()
+        self.cells = self.realizations = 0
+        self.seconds = 0.0
+        self.few_runs: Section | None = None
+
+    def add(self, results: Results, seconds: float) -> None:
+        """One more study."""
+        self.seeds.add(results.study.seed)
+        self.backends.update(results.store.meta["backend"])
+        self.cells += len(results.spots)
+        self.realizations += sum(
+            spot.realizations * len(spot.place.cells) for spot in results.spots
+        )
+        self.seconds += seconds
+
+    def add_points(self, points: Sequence[FigurePoint], seed: int, seconds: float) -> None:
+        """One more figure of networks."""
+        results = [one for point in points for one in (point.perturbed, point.unperturbed)]
+        self.seeds.add(seed)
+        self.backends.update(one.backend for one in results)
+        self.cells += len(points)
+        self.realizations += sum(len(one.samples) for one in results)
+        self.seconds += seconds
+
+    @property
+    def facts(self) -> Facts:
+        """For the head of the report."""
+        now = datetime.datetime.now().astimezone()
+        return (
+            ("version", __version__),
+            ("seed", ", ".join(map(str, sorted(self.seeds)))),
+            ("date", f"{now:%Y-%m-%d %H:%M %Z}"),
+            ("backend", ", ".join(map(_machine, sorted(self.backends)))),
+            ("sizes", "quick" if self.quick else "full"),
+            ("cells", f"{self.cells:,}"),
+            ("realizations", f"{self.realizations:,}"),
+            ("total time", show_time(self.seconds)),
+        )
+
+
+def report(tally: Tally, sections: Sequence[Section], pending: tuple[str, ...]) -> str:
+    """The page as it stands."""
+    return page(Report(_TITLE, tally.facts, tuple(sections), tally.few_runs, pending))
+
+
+def _machine(backend: str) -> str:
+    """A backend with what it is on here."""
+    here = info()
+    if backend == "cpu":
+        return f"CPU, {here['processors']} processors, {here['build']['instruction_set']}"
+    names = {str(device.get("name", "")) for device in here["devices"]} - {""}
+    return f"CUDA, {', '.join(sorted(names))}" if names else "CUDA"

@@ -2,20 +2,243 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import log, sqrt
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy import special
+
+from .. import theory
+from ..case import Case
 from ..files import write_whole
 from ..info import __version__
+from ..network import Hockney, LogGOPS
+from ..noise import PeriodicNoise, StepNoise
+from ..noise.distributions import Bernoulli, Distribution, Exponential, Pareto
 from ..plots import draw
+from ..plots.theory import Ends, Floats, Growth, Limits, Points
+from ..simulate import simulate
+from ..stats import Estimate, mean
 from ..units import show_seconds
-from . import theory_data as data
-from . import theory_largest as largest
-from .collect import width
-from .model import Picture, Report, Section, Table
+from .document import Picture, Report, Section, Table
 from .page import page
+from .sections import width
+
+SEED = 4
+ROUNDS = 13
+LEVEL = 1e-3
+"""Probability that one exact agreement would be called none."""
+_DEEPEST = 1e-7  # of the tails that are drawn
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Realizations for one rank, for the last, and for the largest of up to 2^`rounds` draws.
+
+    And nodes of the grid for each doubling of time.
+    """
+
+    one: int
+    last: int
+    largest: int
+    rounds: int
+    points: int = 2**13
+
+
+QUICK = Sizes(one=4000, last=4000, largest=2000, rounds=12)
+FULL = Sizes(one=200_000, last=200_000, largest=10_000, rounds=18)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The distance of a sample to the distribution function that theory gives."""
+
+    what: str
+    realizations: int
+    distance: float
+    allowed: float
+    simulated: tuple[float, float, float]  # mean and its 95 % interval, seconds
+    exact: float
+
+
+def _noises() -> list[tuple[str, Distribution]]:
+    return [
+        ("Bernoulli: 14 µs, p = 0.01", Bernoulli(0.01, "14us")),
+        ("exponential, mean 5 µs", Exponential("5us")),
+        ("Pareto from 1 µs, shape 3", Pareto("1us", 3)),
+    ]
+
+
+def machine(rounds: int, *noise: Any) -> Case:
+    """HM18's barrier: 3.45 µs a round, all of it on the CPU, so that both data wait for it."""
+    network = Hockney(0, 0, gamma="3.45us")
+    return Case(2**rounds, network=network, noise=noise, message_bytes=1)
+
+
+def simulate_ends(sizes: Sizes, told: Callable[[str], None]) -> tuple[list[Ends], list[Agreement]]:
+    """One rank and the last one after 13 rounds, for each noise, at the receive and at the send."""
+    found, checks = [], []
+    for at in ("receive", "send"):
+        for name, delay in _noises():
+            told(f"one rank and the last: {name}, at the {at}")
+            noise = StepNoise(delay, at=at, during="communication")  # type: ignore[arg-type]
+            case = machine(ROUNDS, noise)
+            one, last = (law(case, sizes.points) for law in (theory.one_rank, theory.last_rank))
+            # Ranks of one realization share inputs: only one of them is taken.
+            only = dataclasses.replace(case, observe="rank 0")
+            ready = simulate(only, sizes.one, SEED).samples[:, 0]
+            latest = simulate(case, sizes.last, SEED + 1).samples[:, 0]
+            found.append(_ends(name, at, one, last, ready, latest))
+            checks.append(agreement(f"{name}, at the {at}", one, ready))
+    return found, checks
+
+
+def _ends(
+    name: str, at: str, one: theory.OneRank, last: theory.LastRank, ready: Floats, latest: Floats
+) -> Ends:
+    end = float(last.isf_bounds(_DEEPEST)[1])
+    wide = "Pareto" in name
+    first = float(one.isf(1.0))
+    times = np.geomspace(max(first, 1e-9), end, 600) if wide else np.linspace(0, end, 600)
+    if one.exact:
+        times = np.unique(np.append(times, np.concatenate([ready, latest])))
+    low, high = last.survival_bounds(times)
+    return Ends(
+        name, at, times, one.survival(times), low, high, later(ready), later(latest),
+        steps=one.exact, wide=wide,
+    )  # fmt: skip
+
+
+def later(samples: Floats) -> Points:
+    """P(later than t) at some of the samples, with Clopper and Pearson's intervals."""
+    count = len(samples)
+    ordered = np.sort(samples)
+    shares = np.geomspace(0.9, 5 / count, 10)
+    at = np.unique(ordered[np.minimum((1 - shares) * count, count - 1).astype(int)])
+    number = count - np.searchsorted(ordered, at, side="right")
+    at, number = at[number > 0], number[number > 0].astype(float)
+    low = special.betaincinv(number, count - number + 1, 0.025)
+    high = np.where(
+        number < count, special.betaincinv(number + 1, np.maximum(count - number, 1), 0.975), 1.0
+    )
+    return Points(at, number / count, low, high)
+
+
+def agreement(what: str, law: Any, samples: Floats) -> Agreement:
+    """A sample beside its law."""
+    values, counts = np.unique(samples, return_counts=True)
+    upto = np.cumsum(counts) / len(samples)
+    tick = 1e-12
+    after = np.abs(upto - law.cdf(values)).max()
+    before = np.abs(upto - counts / len(samples) - law.cdf(values - tick)).max()
+    found = mean(samples)
+    return Agreement(
+        what,
+        len(samples),
+        float(max(after, before)),
+        sqrt(log(2 / LEVEL) / (2 * len(samples))),
+        (float(found.value), float(found.low), float(found.high)),
+        law.mean(),
+    )
+
+
+_SCALE = 1e-5  # seconds, of every delay
+
+
+def simulate_growth(
+    sizes: Sizes, told: Callable[[str], None]
+) -> tuple[list[Growth], list[Agreement]]:
+    """The largest of N draws: a compute phase, then a collective that takes no time (AGV05)."""
+    delays: dict[str, Any] = {
+        "exponential": Exponential(_SCALE),
+        "Pareto, shape 3": Pareto(_SCALE, 3),
+        "Bernoulli, p = 0.001": Bernoulli(0.001, _SCALE),
+        "residual of periodic noise, D / P = 0.01": theory.Residual(100 * _SCALE, _SCALE),
+    }
+    found, checks = [], []
+    for name, delay in delays.items():
+        told(f"the largest of N: {name}")
+        steps = np.arange(0, sizes.rounds + 1, 2)
+        samples = [_largest(delay, int(rounds), sizes.largest) for rounds in steps]
+        law = theory.Largest(1 << int(steps[-1]), delay)
+        checks.append(agreement(f"largest of {law.count:,}: {name}", law, samples[-1]))
+        counts = 2.0 ** np.arange(sizes.rounds + 1)
+        means = np.array([theory.Largest(int(n), delay).mean() for n in counts])
+        shares, tail = np.geomspace(3e-5, 0.999, 200), later(samples[-1])
+        found.append(
+            Growth(
+                name,
+                counts,
+                means / _SCALE,
+                _points(2.0**steps, map(mean, samples), _SCALE),
+                shares,
+                law.isf(shares) / law.mean(),
+                dataclasses.replace(tail, at=tail.at / law.mean()),
+            )
+        )
+    return found, checks
+
+
+def _largest(delay: Any, rounds: int, count: int) -> Floats:
+    noise: Any
+    if isinstance(delay, theory.Residual):
+        noise = PeriodicNoise(delay.period, delay.duration, start="stationary", during="compute")
+    else:
+        noise = StepNoise(delay, during="compute")
+    work = 1e-12  # a tick: without any there is no compute phase
+    case = Case(2**rounds, network=Hockney(0, 0), noise=[noise], work=work)
+    samples: Floats = simulate(case, count, SEED + 2).samples[:, 0] - work
+    return samples
+
+
+def simulate_limits(sizes: Sizes, told: Callable[[str], None]) -> Limits:
+    """HM18's barrier on 4096 ranks for every p, its end; and LogGP without noise."""
+    told("HM18's saturation, LogGP without noise")
+    p = np.geomspace(1e-6, 1.0, 61)
+    models = [theory.StepModel(12, "3.45us", Bernoulli(float(x), "14us")) for x in p]
+    one = np.array([theory.one_rank(model).mean() for model in models])
+    last = np.array([theory.last_rank(model).mean_bounds() for model in models])
+    noises = (StepNoise("14us", probability=float(x), during="communication") for x in p[::6])
+    cases = [machine(12, noise) for noise in noises]
+    seen = [mean(simulate(case, sizes.last // 4, SEED + 3).samples[:, 0]) for case in cases]
+    levels = [
+        ("no noise: K L", 12 * 3.45e-6),
+        ("K (L + D): the latest that such delays can be", theory.saturation(models[0])),
+        ("HM18 measured: 671 µs, tuned 94 µs", 671e-6),
+    ]
+    ranks = 2.0 ** np.arange(0, 15)
+    networks = [
+        (f"g = {g} µs" if g else "g = 0", LogGOPS(L="1us", o="0.5us", g=f"{g}us"))
+        for g in (0, 3, 6)
+    ]
+    gaps = [
+        (name, np.array([theory.loggp_completion(network, int(n)) for n in ranks]))
+        for name, network in networks
+    ]
+    free = [Case(int(n), network=networks[0][1], message_bytes=1) for n in ranks]
+    times = np.array([simulate(case, 1).samples[0, 0] for case in free])
+    return Limits(
+        p=p,
+        one=one,
+        last_low=last[:, 0],
+        last_high=last[:, 1],
+        seen=_points(p[::6], seen, 1.0),
+        levels=levels,
+        ranks=ranks,
+        gaps=gaps,
+        seen_free=Points(ranks, times, times, times),
+    )
+
+
+def _points(at: Floats, means: Iterable[Estimate], scale: float) -> Points:
+    values = np.array([(e.value, e.low, e.high) for e in means], dtype=float).T / scale
+    return Points(at, *values)
+
 
 PAGE = "theory.html"
 _NUMBERS = "numbers.json"
@@ -23,7 +246,7 @@ _HEADER = (
     "setting",
     "realizations",
     "distance",
-    f"exceeded with\nprobability {data.LEVEL:g}",
+    f"exceeded with\nprobability {LEVEL:g}",
     "simulated mean [95 %]",
     "exact mean",
 )
@@ -73,7 +296,7 @@ def section(out: Path, *, quick: bool, told: Told = _say_nothing) -> Section:
     rows = _kept(folder, quick)
     if rows is None:
         folder.mkdir(parents=True, exist_ok=True)
-        rows = _make(folder, data.QUICK if quick else data.FULL, told)
+        rows = _make(folder, QUICK if quick else FULL, told)
         kept = {"key": _key(quick), "rows": rows}
         write_whole(folder / _NUMBERS, (json.dumps(kept, indent=1) + "\n").encode())
     table = Table("Distances between simulation and theory", _HEADER, tuple(map(tuple, rows)))
@@ -85,7 +308,7 @@ def write(out: Path, *, quick: bool, told: Told = _say_nothing) -> Path:
     """The section as a page of its own, `out`/theory.html."""
     if not draw.can_draw():
         raise ValueError(draw.MISSING)
-    facts = (("version", __version__), ("seed", str(data.SEED)))
+    facts = (("version", __version__), ("seed", str(SEED)))
     facts += (("sizes", "quick" if quick else "full"),)
     found = section(out, quick=quick, told=told)
     report = Report(_TITLE, facts, (found,), introduction=_INTRODUCTION)
@@ -94,7 +317,7 @@ def write(out: Path, *, quick: bool, told: Told = _say_nothing) -> Path:
 
 
 def _key(quick: bool) -> str:
-    return f"{__version__} {data.SEED} {data.QUICK if quick else data.FULL}"
+    return f"{__version__} {SEED} {QUICK if quick else FULL}"
 
 
 def _kept(folder: Path, quick: bool) -> list[list[str]] | None:
@@ -107,12 +330,12 @@ def _kept(folder: Path, quick: bool) -> list[list[str]] | None:
         return None
 
 
-def _make(folder: Path, sizes: data.Sizes, told: Told) -> list[list[str]]:
+def _make(folder: Path, sizes: Sizes, told: Told) -> list[list[str]]:
     from ..plots import theory as plots
 
-    ends, checks = data.ends(sizes, told)
-    growth, more = largest.growth(sizes, told)
-    limits = largest.limits(sizes, told)
+    ends, checks = simulate_ends(sizes, told)
+    growth, more = simulate_growth(sizes, told)
+    limits = simulate_limits(sizes, told)
     settings = f"{sizes.one:,} realizations of one rank, {sizes.last:,} of the last"
     drawn: dict[str, Callable[[], Any]] = {
         "ends": lambda: plots.draw_ends(
@@ -140,7 +363,7 @@ def _make(folder: Path, sizes: data.Sizes, told: Told) -> list[list[str]]:
     return [_row(check) for check in (*checks, *more)]
 
 
-def _row(check: data.Agreement) -> list[str]:
+def _row(check: Agreement) -> list[str]:
     value, low, high = (show_seconds(x, 5) for x in check.simulated)
     return [
         check.what,

@@ -17,7 +17,7 @@ from ..studies import Study
 from ..studies.study import axis_unit
 from ..units import parse_seconds, show_seconds
 from . import main_numbers, study_axes
-from .main_numbers import Facts
+from .main_numbers import MainNumbers
 from .results import Results, Spot
 from .study_axes import Along, axis_values
 
@@ -236,7 +236,7 @@ def _grid(
     return Grid(label, x[1], y[1], *texts, found, reach, unsure, unmet, kinds, units, titles)
 
 
-def _unsure(facts: Facts, kind: str) -> bool:
+def _unsure(facts: MainNumbers, kind: str) -> bool:
     low, high = float(facts.mean.low), float(facts.mean.high)
     if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
         return False

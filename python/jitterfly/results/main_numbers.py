@@ -49,7 +49,7 @@ Samples = Callable[[], "npt.NDArray[np.float64] | None"]
 
 
 @dataclass(frozen=True)
-class Facts:
+class MainNumbers:
     """Mean with interval; median and 5-95 % range; a 30-run mean with the range of such means.
 
     `quantiles` and `few` are None for what single realizations do not have (a recovery, the best
@@ -92,13 +92,13 @@ class Facts:
         return half / value if value > 0 and math.isfinite(half) else math.inf
 
 
-def facts_of(observed: Observed, mean: Estimate, samples: Samples) -> Facts:
+def facts_of(observed: Observed, mean: Estimate, samples: Samples) -> MainNumbers:
     """The numbers of an observable, beside an interval of its mean that allows for early looks.
 
     Args:
         samples: reads those of single realizations again; it must not hold them.
     """
-    return Facts(
+    return MainNumbers(
         observed.name,
         observed.unit,
         observed.realizations,
@@ -112,9 +112,9 @@ def facts_of(observed: Observed, mean: Estimate, samples: Samples) -> Facts:
     )
 
 
-def facts_of_target(observed: Observed, target: Target, estimate: Estimate) -> Facts:
+def facts_of_target(observed: Observed, target: Target, estimate: Estimate) -> MainNumbers:
     """A statistic that is a target, as an observable of its own: `Target.column` is its name."""
-    return Facts(
+    return MainNumbers(
         target.column,
         "" if target.statistic == "win probability" else observed.unit,
         observed.realizations,

@@ -17,7 +17,7 @@ from ..store import Store
 from ..studies import Place, Study
 from ..studies.study import axis_unit
 from . import study_axes
-from .main_numbers import Facts, facts_of, facts_of_target
+from .main_numbers import MainNumbers, facts_of, facts_of_target
 
 _MOST = 4  # values of one thing that are told
 
@@ -101,7 +101,7 @@ class Spot:
         return self.store.observed(self.place, name)
 
     @cached_property
-    def facts(self) -> dict[str, Facts]:
+    def facts(self) -> dict[str, MainNumbers]:
         """The main numbers of each observable that has data; the samples are not kept.
 
         A target that is no mean with 95 % has numbers of its own, under its `column`.
@@ -127,7 +127,7 @@ class Spot:
         observed = self.observed(name)
         return None if observed is None else observed.samples
 
-    def last(self, name: str) -> Facts | None:
+    def last(self, name: str) -> MainNumbers | None:
         """An observable after the last cycle, whether there is one for each cycle or not."""
         cycles = self.place.cells[0].case.cycles
         return self.facts.get(name) or self.facts.get(f"{name}, cycle {cycles}")

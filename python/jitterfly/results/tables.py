@@ -13,7 +13,7 @@ from ..studies.validation import why_absent_at
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import figures, study_axes
 from .figures import WIDE, grids
-from .main_numbers import Facts
+from .main_numbers import MainNumbers
 from .number_text import plus_minus, short, show_number, value_between
 from .results import Panel, Results, Spot
 from .text_table import MOST_OF_ALL, MOST_ROWS, MOST_TABLES, WIDTH, fitting
@@ -209,7 +209,7 @@ def _header(spots: list[Spot], name: str) -> list[str]:
     return [f"{title}\n{what}" for what in ("median", "5-95 %", "mean")]
 
 
-def _cells(facts: Facts | None, columns: int, wanted: bool = False) -> list[str]:
+def _cells(facts: MainNumbers | None, columns: int, wanted: bool = False) -> list[str]:
     """Median, 5-95 %, mean; or the mean alone; `wanted`: with an interval, whatever it is."""
     if facts is None:
         return ["-"] * columns

@@ -6,7 +6,7 @@ import base64
 from collections import Counter
 from dataclasses import dataclass
 
-from ..claims.finding import VERDICTS
+from ..claims.claim import VERDICTS
 from ..fields import check_choice
 
 _WIDE = 600.0  # points: two panels of our figures stay below
