@@ -205,7 +205,7 @@ def test_every_kind_of_noise_is_measured():
 
 
 def measured(name, program, noise, seconds, threads=1):
-    contestant = bench_measure.Contestant(name, program, noise, 10, print, threads)
+    contestant = bench_beside.ComparedContestant(name, program, noise, 10, print, threads)
     contestant.realizations, contestant.cpu_seconds = 100, seconds
     contestant.seconds = [2 * s for s in seconds]
     return contestant
@@ -241,7 +241,7 @@ def collective(shape, ranks, seconds, threads=1, cycles=1):
     algorithm = bench_collectives.SHAPES[shape]
     case = jf.Case(ranks, network=HOCKNEY, algorithm=algorithm, cycles=cycles)
     name = "jitterfly, cpu" if threads else "jitterfly, cuda"
-    contestant = bench_measure.Contestant(name, shape, "periodic", 1, print, threads, case)
+    contestant = bench_beside.ComparedContestant(name, shape, "periodic", 1, print, threads, case)
     contestant.realizations, contestant.cpu_seconds = 1, seconds
     contestant.seconds = [5 * s for s in seconds]
     return contestant
@@ -370,7 +370,7 @@ def test_calibration_goes_by_the_time_of_the_thread():
 
 def taking(name, seconds, beside=None, log=None):
     """A contestant whose runs take these seconds, over and over."""
-    found = bench_measure.Contestant(name, "butterfly", name, 1, print)
+    found = bench_beside.ComparedContestant(name, "butterfly", name, 1, print)
     each = itertools.cycle(seconds)
 
     def time():
@@ -387,7 +387,7 @@ def test_what_is_beside_is_timed_before_and_after():
     log = []
     one, two = taking("one", [1.0, 3.0, 4.0], log=log), taking("two", [2.0], log=log)
     others = [taking(name, [6.0], b, log) for name, b in [("a", one), ("b", two), ("c", one)]]
-    bench_measure.measure([one, *others], 1, "", lambda line: None)
+    bench_beside.measure_beside([one, *others], 1, "", lambda line: None)
     assert log == ["one", "one", "a", "one", "c", "one", "two", "b", "two"]
     assert others[0].beside_times == [(3.5, 3.5)]
     assert others[2].beside_times == [(2.5, 2.5)]

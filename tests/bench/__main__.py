@@ -25,18 +25,17 @@ from jitterfly.bench.command import (
     write_json,
 )
 from jitterfly.bench.measure import (
-    Contestant,
     DisagreementError,
     Plan,
     anchor,
     calibrate,
-    measure,
     stored,
     ways,
 )
 from jitterfly.files import read_whole
 
 from . import collectives, comparison, congestion, goals, loggopsim, peers, sources
+from .beside import ComparedContestant, measure_beside
 
 _HELP = """Speed of the engine as `jitterfly bench` measures it, and all that judges the engine: its
 goals, other programs on the same work, what each kind of noise and each collective costs, and
@@ -213,14 +212,14 @@ def run(
 
 
 def _measure(
-    table: Sequence[Contestant],
+    table: Sequence[ComparedContestant],
     what: str,
     seconds: float,
     repeats: int,
     tell: Callable[[str], object],
 ) -> None:
     calibrate(table, seconds, what, tell)
-    measure(table, repeats, what, tell)
+    measure_beside(table, repeats, what, tell)
 
 
 def lines(result: dict[str, Any]) -> list[str]:

@@ -1,18 +1,79 @@
-"""Ratios to something else that was measured beside, their intervals, and how they are shown."""
+"""What is measured between two measurements of something else: ratios, intervals, how they look.
+
+A machine that others use too changes its speed between one second and the next, so what counts is
+the ratio to something else that was timed just before and just after.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from jitterfly.bench.measure import spread
+from jitterfly.bench.measure import Contestant, Times, engine, spread
 from jitterfly.stats import quantile
 
 CONFIDENCE = 0.99
 """Of the interval of each median."""
 INTERVAL = f"({CONFIDENCE:.0%} interval of the median)"
 """What the numbers in brackets are."""
+
+
+@dataclass
+class ComparedContestant(Contestant):
+    """A contestant of which the ratio to one other, `beside`, is what counts.
+
+    `beside` is timed just before and just after each measurement; `beside_times` are the means of
+    both, by the clock and in CPU time.
+    """
+
+    beside: ComparedContestant | None = None
+    beside_times: list[Times] = field(default_factory=list)
+
+    def times_beside(self) -> list[float]:
+        """`times` of one realization over those of one of `beside`, for each repeat."""
+        own = self.times()
+        if self.beside is None:
+            return [1.0] * len(own)
+        factor = self.beside.realizations / self.realizations
+        others = [time[self.threads == 1] for time in self.beside_times]
+        return [factor * mine / other for mine, other in zip(own, others, strict=True)]
+
+
+def compared_engine(*case: Any) -> ComparedContestant:
+    """The engine as `jitterfly.bench.measure.engine` makes it, to be compared."""
+    return ComparedContestant(**vars(engine(*case)))
+
+
+def measure_beside(
+    contestants: Sequence[ComparedContestant],
+    repeats: int,
+    what: str,
+    tell: Callable[[str], object],
+) -> None:
+    """Time all in turn, each between two measurements of what is beside it.
+
+    All must be calibrated. Those beside the same one take their turns in a row, and share what was
+    timed between them.
+    """
+    groups = list(dict.fromkeys(id(c.beside) for c in contestants))
+    turns = sorted(contestants, key=lambda c: groups.index(id(c.beside)))
+    for repeat in range(repeats):
+        last: tuple[Contestant | None, Times] = None, (0.0, 0.0)
+        for number, contestant in enumerate(turns):
+            if number % 8 == 0:
+                tell(f"{what}: repeat {repeat + 1} of {repeats}, {number} of {len(turns)}")
+            beside = contestant.beside
+            if beside and beside is not last[0]:
+                last = beside, beside.time()
+            contestant.measure_once()
+            if beside:
+                before, after = last[1], beside.time()
+                contestant.beside_times.append(
+                    ((before[0] + after[0]) / 2, (before[1] + after[1]) / 2)
+                )
+                last = beside, after
 
 
 def ratios(values: Sequence[float]) -> dict[str, float | None]:

@@ -27,12 +27,19 @@ from jitterfly.algorithms import (
     ScatterAllgatherBroadcast,
     TreeBarrier,
 )
-from jitterfly.bench.measure import NOISES, Contestant, engine, spread
+from jitterfly.bench.measure import NOISES, spread
 from jitterfly.case import Case
 from jitterfly.network import LogGOPS, Network
 from jitterfly.program import message_count
 
-from .beside import INTERVAL, interval, ratios, table_head
+from .beside import (
+    INTERVAL,
+    ComparedContestant,
+    compared_engine,
+    interval,
+    ratios,
+    table_head,
+)
 
 CYCLES = 1, 10
 """Collectives in a row."""
@@ -69,7 +76,9 @@ def messages(case: Case) -> int:
     return case.cycles * sum(message_count(step, case.ranks) for step in case.cycle_steps())
 
 
-def contestants(anchor: int, name: str, backend: str, threads: int | None) -> list[Contestant]:
+def contestants(
+    anchor: int, name: str, backend: str, threads: int | None
+) -> list[ComparedContestant]:
     """The engine on every shape at both sizes, once and in a row, under periodic noise.
 
     All beside as many butterflies at the larger size, a power of two, where it has no fold.
@@ -81,14 +90,14 @@ def contestants(anchor: int, name: str, backend: str, threads: int | None) -> li
             for shape, algorithm in SHAPES.items():
                 case = Case(ranks, network=NETWORK, algorithm=algorithm, noise=NOISES[NOISE],
                             cycles=cycles)  # fmt: skip
-                contestant = engine(name, shape, NOISE, case, backend, threads)
+                contestant = compared_engine(name, shape, NOISE, case, backend, threads)
                 contestant.beside = butterfly
                 butterfly = butterfly or contestant
                 found.append(contestant)
     return found
 
 
-def times_butterfly(contestant: Contestant) -> list[float]:
+def times_butterfly(contestant: ComparedContestant) -> list[float]:
     """What a message takes, over one of the butterfly beside it; one for each repeat."""
     own, other = contestant.case, (contestant.beside or contestant).case
     assert own
@@ -97,12 +106,12 @@ def times_butterfly(contestant: Contestant) -> list[float]:
     return [each * t for t in contestant.times_beside()]
 
 
-def _nanoseconds(contestant: Contestant) -> list[float]:
+def _nanoseconds(contestant: ComparedContestant) -> list[float]:
     """Of a realization, one for each repeat; of a GPU by the clock."""
     return [1e9 * s / contestant.realizations for s in contestant.times()]
 
 
-def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
+def compared(measured: Sequence[ComparedContestant]) -> list[dict[str, Any]]:
     """Each shape's cost per message, and its ratio to that of the butterfly beside it."""
     rows = []
     for c in measured:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jitterfly.bench.measure import Contestant, engine, spread
+from jitterfly.bench.measure import spread
 from jitterfly.case import Case
 from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import (
@@ -32,7 +32,14 @@ from jitterfly.noise import (
     TraceNoise,
 )
 
-from .beside import INTERVAL, interval, ratios, table_head
+from .beside import (
+    INTERVAL,
+    ComparedContestant,
+    compared_engine,
+    interval,
+    ratios,
+    table_head,
+)
 
 PERIODIC = "periodic"
 _RARE = Bernoulli(0.001, "14us")
@@ -80,10 +87,12 @@ def programs(ranks: int, noise: Sequence[Noise]) -> dict[str, Case]:
     }
 
 
-def contestants(ranks: int, name: str, backend: str, threads: int | None) -> list[Contestant]:
+def contestants(
+    ranks: int, name: str, backend: str, threads: int | None
+) -> list[ComparedContestant]:
     """The engine on every program under every source, each beside the periodic one."""
     found = [
-        engine(name, program, source, case, backend, threads)
+        compared_engine(name, program, source, case, backend, threads)
         for source, noise in SOURCES.items()
         for program, case in programs(ranks, noise).items()
     ]
@@ -94,7 +103,7 @@ def contestants(ranks: int, name: str, backend: str, threads: int | None) -> lis
     return found
 
 
-def costs(contestant: Contestant) -> list[float]:
+def costs(contestant: ComparedContestant) -> list[float]:
     """Nanoseconds per rank-round, one for each repeat.
 
     CPU time, which other programs on the machine lengthen little; of a GPU the time by the clock.
@@ -103,7 +112,7 @@ def costs(contestant: Contestant) -> list[float]:
     return [1e9 * s / count for s in contestant.times()]
 
 
-def compared(measured: Sequence[Contestant]) -> list[dict[str, Any]]:
+def compared(measured: Sequence[ComparedContestant]) -> list[dict[str, Any]]:
     """Each source's cost, and its ratio to the periodic one of the same program beside it."""
     rows = []
     for c in measured:

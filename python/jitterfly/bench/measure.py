@@ -143,9 +143,7 @@ class Contestant:
     """One program on one case, and its measurements.
 
     `run` evaluates so many realizations, drawing of the noise included. `reference` is what the
-    reference took, in CPU time, just before each measurement. Where a ratio to one other contestant
-    is what counts, that is `beside`: it too is timed just before and just after each measurement,
-    and `beside_times` are the means of both, by the clock and in CPU time.
+    reference took, in CPU time, just before each measurement.
     """
 
     name: str
@@ -160,8 +158,6 @@ class Contestant:
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
     reference: list[float] = field(default_factory=list)
-    beside: Contestant | None = None
-    beside_times: list[Times] = field(default_factory=list)
 
     @property
     def label(self) -> str:
@@ -174,6 +170,12 @@ class Contestant:
         start, cpu = time.perf_counter(), cpu_clock()
         self.run(self.realizations)
         return time.perf_counter() - start, cpu_clock() - cpu
+
+    def measure_once(self) -> None:
+        """One more measurement."""
+        seconds, cpu = self.time()
+        self.seconds.append(seconds)
+        self.cpu_seconds.append(cpu)
 
     def calibrate(self, seconds: float) -> None:
         """Choose how many realizations take about so long. The first runs also warm up.
@@ -198,15 +200,6 @@ class Contestant:
         CPU time of one thread, which other programs lengthen little; else those of the clock.
         """
         return self.cpu_seconds if self.threads == 1 else self.seconds
-
-    def times_beside(self) -> list[float]:
-        """`times` of one realization over those of one of `beside`, for each repeat."""
-        own = self.times()
-        if self.beside is None:
-            return [1.0] * len(own)
-        factor = self.beside.realizations / self.realizations
-        others = [time[self.threads == 1] for time in self.beside_times]
-        return [factor * mine / other for mine, other in zip(own, others, strict=True)]
 
     def rates(self) -> list[float]:
         """Rank-rounds per second of `times`, one for each repeat."""
@@ -240,40 +233,24 @@ def measure(
     tell: Callable[[str], object],
     reference: Contestant | None = None,
 ) -> None:
-    """Time everyone in turn (A B C A B C ...), so that a change of the machine hits all alike.
+    """Time all in turn (A B C A B C ...), so that a change of the machine hits all alike.
 
     All must be calibrated. Neighbours in time share the machine's state even more: where there is
-    a reference, it is timed before each of them. What is beside a contestant is timed before and
-    after it, as a machine that others use too changes its speed between one second and the next;
-    those beside the same one take their turns in a row, and share what was timed between them.
+    a reference, it is timed before each of them.
     """
-    groups = list(dict.fromkeys(id(c.beside) for c in contestants))
-    turns = sorted(contestants, key=lambda c: groups.index(id(c.beside)))
     for repeat in range(repeats):
-        last: tuple[Contestant | None, Times] = None, (0.0, 0.0)
-        for number, contestant in enumerate(turns):
+        for number, contestant in enumerate(contestants):
             if number % 8 == 0:
-                tell(f"{what}: repeat {repeat + 1} of {repeats}, {number} of {len(turns)}")
+                tell(f"{what}: repeat {repeat + 1} of {repeats}, {number} of {len(contestants)}")
             if reference:
                 contestant.reference.append(reference.time()[1])
-            beside = contestant.beside
-            if beside and beside is not last[0]:
-                last = beside, beside.time()
-            seconds, cpu = contestant.time()
-            contestant.seconds.append(seconds)
-            contestant.cpu_seconds.append(cpu)
-            if beside:
-                before, after = last[1], beside.time()
-                contestant.beside_times.append(
-                    ((before[0] + after[0]) / 2, (before[1] + after[1]) / 2)
-                )
-                last = beside, after
+            contestant.measure_once()
 
 
 def calibrate(
     contestants: Sequence[Contestant], seconds: float, what: str, tell: Callable[[str], object]
 ) -> None:
-    """Warm everyone up, and choose their numbers of realizations."""
+    """Warm all up, and choose their numbers of realizations."""
     for number, contestant in enumerate(contestants):
         if number % 8 == 0:
             tell(f"{what}: warming up, {number} of {len(contestants)}")
