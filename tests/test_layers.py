@@ -21,8 +21,6 @@ simulate goal slowdown theory observables inference studies advice store sweep r
 plots report trace bench cli __main__
 """
 LAYERS = ORDER.split()
-# A result draws itself when its `plot` is called; nothing below `plots` needs it otherwise.
-DRAWN_WHEN_ASKED = {("jitterfly.notebook", "jitterfly.plots.draw")}
 
 
 def modules() -> dict[str, Path]:
@@ -55,12 +53,7 @@ def imported(name: str) -> Iterator[str]:
                 yield full if submodule else ".".join(parts)
 
 
-IMPORTS = {
-    name: {
-        other for other in imported(name) if other != name and (name, other) not in DRAWN_WHEN_ASKED
-    }
-    for name in MODULES
-}
+IMPORTS = {name: set(imported(name)) - {name} for name in MODULES}
 
 
 def layer(name: str) -> str:
@@ -116,11 +109,6 @@ def test_no_arrow_upwards():
 
 def test_the_compiled_module_is_imported_in_one_place():
     assert [name for name in MODULES if "jitterfly._core" in IMPORTS[name]] == ["jitterfly.engine"]
-
-
-def test_what_is_drawn_when_asked_is_needed():
-    for name, other in DRAWN_WHEN_ASKED:
-        assert other in set(imported(name))
 
 
 @pytest.mark.parametrize(

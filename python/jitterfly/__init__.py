@@ -15,7 +15,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import congestion, stats, theory
+from . import congestion, notebook, stats, theory
 from .advice import Advice, advise
 from .algorithms import (
     Algorithm,
@@ -151,6 +151,9 @@ __all__ = [
 ]
 
 _LOADED_WHEN_ASKED_FOR = ("inference", "measured", "plots")
+
+
+notebook.draw_with(lambda name: import_module(f".plots.{name}", __name__))
 
 
 def __getattr__(name: str) -> Any:

@@ -1,14 +1,14 @@
 """What results show in a notebook, and give to pandas and matplotlib, which are not required.
 
 Results come before pictures: no package of results imports `plots`. Their methods ask here for a
-picture, and `plots` is imported when one is drawn.
+picture; the package's face says how the modules of `plots` are loaded when one is drawn.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib import import_module
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 20
 """Of a table in a notebook."""
+
+_load_plots: Callable[[str], Any]
+
+
+def draw_with(load: Callable[[str], Any]) -> None:
+    """Say how a module of `plots` is loaded by its name."""
+    global _load_plots
+    _load_plots = load
 
 
 def package(name: str) -> Any:
@@ -88,12 +96,11 @@ def picture(module: str, *what: Any, path: str | Path | None = None) -> Figure:
         No matplotlib, or `path` has an ending that matplotlib does not know.
     """
     package("matplotlib")
-    from .plots import draw
-
+    draw = _load_plots("draw")
     if path is not None:
         draw.check_path(Path(path))
     with draw.drawing():
-        figure: Figure = import_module(f"{draw.__package__}.{module}").draw(*what)
+        figure: Figure = _load_plots(module).draw(*what)
         if path is not None:
             draw.save(figure, Path(path))
     # What a notebook shows, also where pyplot was never imported.
@@ -106,9 +113,8 @@ def picture_of_study(
 ) -> Figure:
     """A figure of a study, see `plots.draw.figure`; errors as `picture`."""
     package("matplotlib")
-    from .plots import draw
-
-    return draw.figure(store, kind, observable, path)
+    figure: Figure = _load_plots("draw").figure(store, kind, observable, path)
+    return figure
 
 
 def _png(figure: Figure) -> bytes:
