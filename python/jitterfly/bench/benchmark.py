@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
-import platform
 import statistics
 from collections.abc import Callable
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..engine import gpu_devices
 from ..info import info
+from ..measured import host
 from ..memory import available_bytes, check_memory
 from .limits import Counter, core_capacity, core_limit, gpu_capacity, gpu_limit
 from .measure import (
@@ -209,7 +208,7 @@ def machine() -> dict[str, Any]:
     """Processor, versions, build and devices, as plain values (tests/bench/README.md)."""
     found = info()
     return {
-        "cpu": _processor(),
+        "cpu": host.model(),
         "cores": found["processors"],
         "system": found["platform"],
         "python": found["python"],
@@ -218,15 +217,6 @@ def machine() -> dict[str, Any]:
         "devices": found["devices"],
         "cuda": found["cuda"] or "usable",
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def report(result: dict[str, Any]) -> list[str]:
