@@ -12,13 +12,13 @@ from small_store import STUDY, content, put, study
 
 from jitterfly import cli, progress
 from jitterfly.results.status import status
-from jitterfly.store import progress as standings
-from jitterfly.store.cache import fingerprint_of, read_kept, valid
+from jitterfly.store import progress as store_progress
+from jitterfly.store.cache import fingerprint_of, read_cached, valid_content
 from jitterfly.store.directory import UNKNOWN, holder, locked
 from jitterfly.store.export import export, keep_numbers, read_numbers
 from jitterfly.store.merge import merge
 from jitterfly.store.numbers import Numbers, to_csv
-from jitterfly.store.progress import Diary, standing
+from jitterfly.store.progress import ProgressWriter, run_progress
 from jitterfly.store.store import Store
 from jitterfly.studies import study as studies
 from jitterfly.sweep import run
@@ -87,7 +87,7 @@ def test_what_is_exported_is_the_same_from_what_is_kept(file, out, suffix):
         pytest.importorskip(package)
     assert jitterfly("run", file, "--out", out) == 0
     kept, fresh = out.with_suffix(suffix), out.with_name("fresh" + suffix)
-    assert Numbers.kept(out) is not None
+    assert Numbers.read_cached(out) is not None
     export(read_numbers(out), kept)
     export(Store.open(out), fresh)
     if suffix == ".parquet":
@@ -116,8 +116,8 @@ def test_whatever_happens_to_what_is_kept(file, out, capsys):
     assert jitterfly("run", file, "--out", out) == 0
     told, table = computed(out), to_csv(Store.open(out))
     for name, kept_is_used in (
-        ("progress.json", lambda: valid(out / "progress.json") is not None),
-        ("numbers.npz", lambda: Numbers.kept(out) is not None),
+        ("progress.json", lambda: valid_content(out / "progress.json") is not None),
+        ("numbers.npz", lambda: Numbers.read_cached(out) is not None),
     ):
         whole = (out / name).read_bytes()
         assert kept_is_used()
@@ -132,14 +132,14 @@ def test_whatever_happens_to_what_is_kept(file, out, capsys):
             (out / name).write_bytes(some)
             # What is flipped may be the time at which it was written, which nobody trusts.
             if kept_is_used():
-                kept = read_kept(out / name)
+                kept = read_cached(out / name)
                 assert kept.content == rest
         (out / name).write_bytes(b"{}")
-        assert status(standing(out)) == told
+        assert status(run_progress(out)) == told
         assert jitterfly("export", out, out.with_suffix(".csv")) == 0
         assert out.with_suffix(".csv").read_text() == table
         (out / name).unlink()
-        assert status(standing(out)) == told
+        assert status(run_progress(out)) == told
         (out / name).write_bytes(whole)
     capsys.readouterr()
 
@@ -147,15 +147,15 @@ def test_whatever_happens_to_what_is_kept(file, out, capsys):
 def test_what_is_kept_of_other_records_does_not_count(file, out, capsys):
     assert jitterfly("run", file, "--out", out) == 0
     kept = {name: (out / name).read_bytes() for name in ("progress.json", "numbers.npz")}
-    assert valid(out / "progress.json")
-    assert Numbers.kept(out)
+    assert valid_content(out / "progress.json")
+    assert Numbers.read_cached(out)
 
     def check():
         for name, whole in kept.items():
             (out / name).write_bytes(whole)
-        assert valid(out / "progress.json") is None
-        assert Numbers.kept(out) is None
-        assert status(standing(out)) == computed(out)
+        assert valid_content(out / "progress.json") is None
+        assert Numbers.read_cached(out) is None
+        assert status(run_progress(out)) == computed(out)
 
     record = sorted((out / "records").iterdir())[0]
     whole = record.read_bytes()
@@ -177,10 +177,10 @@ def test_what_is_kept_counts_in_a_copy(file, out, built):
     copy = shutil.copytree(out, out.with_name("copy"), copy_function=shutil.copyfile)
     for path in copy.rglob("*"):
         os.utime(path, (10**9, 10**9))
-    assert valid(copy / "progress.json") == valid(out / "progress.json") is not None
-    assert Numbers.kept(copy) is not None
+    assert valid_content(copy / "progress.json") == valid_content(out / "progress.json") is not None
+    assert Numbers.read_cached(copy) is not None
     built.clear()
-    standing(copy)
+    run_progress(copy)
     assert built == []
 
 
@@ -188,17 +188,17 @@ def test_a_file_of_the_study_with_other_content_voids_what_is_kept(out):
     with Store.create(out, study()) as store:
         (out / "files").mkdir()
         (out / "files" / "a.noise").write_text("one")
-        Diary(store, [None] * 4).write()
-    assert valid(out / "progress.json") is not None
+        ProgressWriter(store, [None] * 4).write()
+    assert valid_content(out / "progress.json") is not None
     changed = (out / "files" / "a.noise").stat().st_mtime_ns + 10**9
     (out / "files" / "a.noise").write_text("two")
     os.utime(out / "files" / "a.noise", ns=(changed, changed))
-    assert valid(out / "progress.json") is None
+    assert valid_content(out / "progress.json") is None
 
 
 def test_a_store_that_was_replaced_keeps_nothing_of_before(out):
     with Store.create(out, study()) as store:
-        Diary(store, [None] * 4).write()
+        ProgressWriter(store, [None] * 4).write()
         keep_numbers(store)
     with Store.create(out, study(old="seed = 5", new="seed = 6"), force=True):
         assert not (out / "progress.json").exists()
@@ -244,12 +244,12 @@ def test_numbers_that_lack_what_another_wrote_are_not_kept(out):
         for place in store.places:
             put(store, place, 100, 500)
     keep_numbers(merged)
-    Diary(merged, [merged.decision(place) for place in merged.places]).write()
-    assert Numbers.kept(out) is None
-    assert valid(out / "progress.json") is None
+    ProgressWriter(merged, [merged.decision(place) for place in merged.places]).write()
+    assert Numbers.read_cached(out) is None
+    assert valid_content(out / "progress.json") is None
     again = Store.open(out)
     keep_numbers(again)
-    assert Numbers.kept(out).arrays["realizations"].tolist() == [600] * 4
+    assert Numbers.read_cached(out).arrays["realizations"].tolist() == [600] * 4
 
 
 def test_merge_keeps_what_it_found_while_it_holds_the_directory(out):
@@ -267,7 +267,7 @@ def test_two_runs_where_there_are_no_locks_keep_nothing_wrong(out, monkeypatch, 
     without_locks(monkeypatch)
     monkeypatch.setattr("jitterfly.store.record_files.MOST_OWN_FILES", most)
     with Store.create(out, study()) as one, Store.create(out, study()) as other:
-        diaries = [Diary(store, [None] * 4) for store in (one, other)]
+        diaries = [ProgressWriter(store, [None] * 4) for store in (one, other)]
         for store, diary, places in zip((one, other), diaries, ((0, 1), (2, 3)), strict=True):
             for i in places:
                 put(store, store.places[i], 0, 200)
@@ -278,8 +278,8 @@ def test_two_runs_where_there_are_no_locks_keep_nothing_wrong(out, monkeypatch, 
             put(one, one.places[i], 200, 50)
             diaries[0]._changed[i] = None
         diaries[0].write()
-    assert valid(out / "progress.json") is None
-    assert "4 of 4 cells finished" in status(standing(out))
+    assert valid_content(out / "progress.json") is None
+    assert "4 of 4 cells finished" in status(run_progress(out))
 
 
 # --- of many cells
@@ -303,25 +303,25 @@ def test_what_is_finished_is_not_read_again(file, out, capsys, monkeypatch):
 
 def test_status_of_many_cells_after_a_kill(out, built, monkeypatch):
     """As it was some seconds before; later, or of few cells, from the records, which is kept."""
-    monkeypatch.setattr(standings, "MANY", 4)
+    monkeypatch.setattr(store_progress, "MANY", 4)
     with Store.create(out, study(TARGETED)) as store:
         put(store, store.places[0], 0, 100)
-        Diary(store, [None] * 4).write()
+        ProgressWriter(store, [None] * 4).write()
         put(store, store.places[0], 100, 100)
-    written = read_kept(out / "progress.json").time
+    written = read_cached(out / "progress.json").time
     for record in (out / "records").iterdir():
         os.utime(record, (written + 7, written + 7))
     built.clear()
-    told = status(standing(out))
+    told = status(run_progress(out))
     assert "as of 7 s before the run was stopped; no run is going on" in told
     assert "100 realizations" in told
     assert built == []
     for record in (out / "records").iterdir():
         os.utime(record, (written + 700, written + 700))
-    assert status(standing(out)) == computed(out)
+    assert status(run_progress(out)) == computed(out)
     assert "200 realizations" in computed(out)
     built.clear()
-    assert status(standing(out)) == computed(out)
+    assert status(run_progress(out)) == computed(out)
     assert len(built) == 1  # of `computed` alone
 
 
@@ -349,33 +349,33 @@ def test_status_and_compare_show_values_with_their_units(out, capsys):
 
 def test_status_of_a_run_that_goes_on(out, built):
     with Store.create(out, study(TARGETED)) as store:
-        diary = Diary(store, [None] * 4)
+        diary = ProgressWriter(store, [None] * 4)
         put(store, store.places[0], 0, 50)
         diary.step(0, store.decision(store.places[0]))
-        kept = status(standing(out))
+        kept = status(run_progress(out))
         assert f"a run is going on (pid {os.getpid()} on " in kept
         assert "50 realizations" in kept
         built.clear()
         put(store, store.places[1], 0, 50)  # which is not written down yet
-        told = status(standing(out))
+        told = status(run_progress(out))
         assert "as of 0 s ago; a run is going on (pid " in told
         assert "50 realizations" in told
         assert built == []
         diary.step(1, None)  # too soon to be written down again
-        assert "as of " in status(standing(out))
+        assert "as of " in status(run_progress(out))
         diary.write()
-        assert "100 realizations" in status(standing(out))
-    told = status(standing(out))
+        assert "100 realizations" in status(run_progress(out))
+    told = status(run_progress(out))
     assert told.endswith("no run is going on")
     assert told == computed(out)
 
 
 def test_what_was_written_down_of_another_study_is_not_shown(out):
     with Store.create(out, study()) as store:
-        Diary(store, [None] * 4).write()
+        ProgressWriter(store, [None] * 4).write()
     with Store.create(out, study(old="max = 200", new="max = 300")) as store:
         put(store, store.places[0], 0, 50)
-        told = status(standing(out))
+        told = status(run_progress(out))
         assert "as of" not in told
         assert "50 realizations" in told
 
@@ -389,13 +389,13 @@ def test_what_is_said_to_be_there_is_on_disk(out, monkeypatch):
         return real(*words)
 
     with Store.create(out, study()) as store, store.writing():
-        diary = Diary(store, [None] * 4)
+        diary = ProgressWriter(store, [None] * 4)
         monkeypatch.setattr("jitterfly.files.os.write", slow)
         put(store, store.places[0], 0, 50)
         diary._changed[0] = None
         diary.write()
-        assert read_kept(out / "progress.json").fingerprint == fingerprint_of(out)
-        assert "50 realizations" in status(standing(out))
+        assert read_cached(out / "progress.json").fingerprint == fingerprint_of(out)
+        assert "50 realizations" in status(run_progress(out))
 
 
 class Interrupted(InProcess):
@@ -418,7 +418,7 @@ def test_ctrl_c_writes_down_how_far_it_is(out, built, text, batch_seconds):
     with pytest.raises(KeyboardInterrupt):
         run(described, out, executor=Interrupted(), batch_seconds=batch_seconds)
     built.clear()
-    told = status(standing(out))
+    told = status(run_progress(out))
     assert built == []
     assert told == computed(out)
     assert told.endswith("no run is going on")
@@ -428,16 +428,16 @@ def test_ctrl_c_writes_down_how_far_it_is(out, built, text, batch_seconds):
 def test_it_costs_a_run_little(out, monkeypatch):
     """The longer it takes, the rarer it is written."""
     now = [0.0]
-    monkeypatch.setattr(standings.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(store_progress.time, "monotonic", lambda: now[0])
     written = []
 
     def keep(*_):
         now[0] += 1.0
         written.append(now[0])
 
-    monkeypatch.setattr(standings, "keep", keep)
+    monkeypatch.setattr(store_progress, "write_cached", keep)
     with Store.create(out, study()) as store:
-        diary = Diary(store, [None] * 4)
+        diary = ProgressWriter(store, [None] * 4)
         for _ in range(1000):
             now[0] += 0.5
             diary.step(0, None)
@@ -471,8 +471,8 @@ def test_without_locks_it_is_not_known_whether_a_run_goes_on(out, monkeypatch, c
     without_locks(monkeypatch)
     with locked(out):
         assert holder(out) == UNKNOWN
-        assert "whether a run is going on is not known here" in status(standing(out))
-        assert status(store) == status(standing(out))
+        assert "whether a run is going on is not known here" in status(run_progress(out))
+        assert status(store) == status(run_progress(out))
         capsys.readouterr()
         assert jitterfly("status", out, "--json") == 0
         told = json.loads(capsys.readouterr().out)

@@ -19,7 +19,7 @@ from jitterfly.results import figures, main_numbers, tables
 from jitterfly.results.figures import grids, thirty
 from jitterfly.results.number_text import plus_minus, short
 from jitterfly.results.results import Results
-from jitterfly.results.study_axes import Along
+from jitterfly.results.study_axes import AxisScale
 from jitterfly.store import Store
 from jitterfly.studies.toml import parse_study
 from jitterfly.sweep import run
@@ -433,11 +433,11 @@ def test_measures():
 
 
 def test_axes():
-    assert Along([4, 8, 16]).positions == [2, 3, 4]
-    assert Along([0.01, 0.1, 1.0]).scale == "log10"
-    assert Along([1.0, 2.0]).scale == Along([-1, 5]).scale == "linear"
-    assert Along(["b", "a"]).positions == [0, 1]
-    assert len(Along([2**k for k in range(20)]).ticks[0]) <= 10
+    assert AxisScale([4, 8, 16]).positions == [2, 3, 4]
+    assert AxisScale([0.01, 0.1, 1.0]).scale == "log10"
+    assert AxisScale([1.0, 2.0]).scale == AxisScale([-1, 5]).scale == "linear"
+    assert AxisScale(["b", "a"]).positions == [0, 1]
+    assert len(AxisScale([2**k for k in range(20)]).ticks[0]) <= 10
     assert [short(v) for v in (0.0, 1.0, 9.96, 123.4, 12345.0)] == ["0", "1", "10", "123", "1e4"]
     assert plus_minus(90.42, float("inf")) == "90.42 ± ?"
 

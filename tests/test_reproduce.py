@@ -77,7 +77,7 @@ def test_writes_a_report_of_all_studies(small, said):
     assert "study 2 of 2: MS12 Fig. 21, small" in said.getvalue()
     assert said.getvalue().count("  tables, pictures and verdicts\n") == 2
     assert (small / "first" / "summary.csv").is_file()
-    assert Numbers.kept(small / "first") is not None  # so that `export` is quick
+    assert Numbers.read_cached(small / "first") is not None  # so that `export` is quick
 
 
 def test_a_second_call_runs_nothing_again(small, said):

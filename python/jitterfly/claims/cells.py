@@ -15,7 +15,7 @@ from .claim import Finding
 Region = Callable[[int, float], bool]  # by ranks and ratio
 
 
-class Cell(NamedTuple):
+class JudgedCell(NamedTuple):
     """One cell: its ranks, its place on the other axis of numbers (0 without one), an estimate."""
 
     ranks: int
@@ -50,12 +50,13 @@ class Block(NamedTuple):
         ]
         return [(s, ratio) for s, ratio in known if which is None or which(s.ranks, ratio)]
 
-    def cells(self, observable: str, which: Region | None = None) -> list[Cell]:
+    def cells(self, observable: str, which: Region | None = None) -> list[JudgedCell]:
         """The cells of a region, with means whose intervals hold together with 95 %."""
         chosen = self.chosen(observable, which)
         level = 1 - 0.05 / max(len(chosen), 1)  # Bonferroni
         return [
-            Cell(s.ranks, ratio, s, s.estimate(observable, confidence=level)) for s, ratio in chosen
+            JudgedCell(s.ranks, ratio, s, s.estimate(observable, confidence=level))
+            for s, ratio in chosen
         ]
 
 
@@ -72,12 +73,12 @@ def blocks(results: Results) -> list[Block]:
     return [Block(label, name, spots, ratio) for label, spots in groups.items()]
 
 
-def largest(cells: Sequence[Cell]) -> Cell:
+def largest(cells: Sequence[JudgedCell]) -> JudgedCell:
     """The cell of the largest value."""
     return max(cells, key=lambda cell: float(cell.found.value))
 
 
-def smallest(cells: Sequence[Cell]) -> Cell:
+def smallest(cells: Sequence[JudgedCell]) -> JudgedCell:
     """The cell of the smallest value."""
     return min(cells, key=lambda cell: float(cell.found.value))
 
@@ -131,8 +132,8 @@ def rising(
     block: Block,
     best: str,
     part: str,
-    same: Callable[[Cell], float],
-    along: Callable[[Cell], float],
+    same: Callable[[JudgedCell], float],
+    along: Callable[[JudgedCell], float],
     told: str,
     region: Region | None = None,
 ) -> Finding:
@@ -142,7 +143,7 @@ def rising(
         best: an observable of kind `optimal_T`.
     """
     cells = [
-        Cell(spot.ranks, ratio, spot, needed(spot, best))
+        JudgedCell(spot.ranks, ratio, spot, needed(spot, best))
         for spot, ratio in block.chosen(best, region)
     ]
     order = sorted(cells, key=along)

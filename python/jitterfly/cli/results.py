@@ -13,7 +13,7 @@ from .run import check_study, contents, show
 
 if TYPE_CHECKING:
     from ..store import Store
-    from ..store.progress import Standing
+    from ..store.progress import RunProgress
 
 
 def add_parsers(commands: Any) -> None:
@@ -61,10 +61,10 @@ def add_parsers(commands: Any) -> None:
 def _status(chosen: argparse.Namespace) -> None:
     from ..results.status import status
     from ..results.text_table import MOST_OF_ALL
-    from ..store.progress import standing
+    from ..store.progress import run_progress
     from .output import terminal_width
 
-    found = standing(chosen.results)
+    found = run_progress(chosen.results)
     if chosen.json:
         print_json("status", **_progress(found, chosen.open))
         return
@@ -74,7 +74,7 @@ def _status(chosen: argparse.Namespace) -> None:
         print("--all prints every cell, --open those that are not finished")
 
 
-def _progress(found: Standing, only_open: bool) -> dict[str, Any]:
+def _progress(found: RunProgress, only_open: bool) -> dict[str, Any]:
     """What `status` prints, for programs."""
     from ..store.directory import UNKNOWN
 
@@ -192,13 +192,13 @@ def _merge(chosen: argparse.Namespace) -> int:
     from ..store.directory import SHARDS
     from ..store.export import keep_numbers
     from ..store.merge import missing_shards
-    from ..store.progress import Diary
+    from ..store.progress import ProgressWriter
 
     sources = chosen.shards or sorted(chosen.out.glob(SHARDS))
 
     def finish(store: Store) -> None:
         export(keep_numbers(store), chosen.out / "summary.csv")
-        Diary(store, [store.decision(place) for place in store.places]).write()
+        ProgressWriter(store, [store.decision(place) for place in store.places]).write()
 
     store = merge(chosen.out, sources, finish=finish)
     done = sum(store.complete(place) for place in store.places)

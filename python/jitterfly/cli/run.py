@@ -131,7 +131,7 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
 
     def finish(store: Any) -> None:
         summary, path = store.path / "summary.csv", store.path / f"{study.name}.png"
-        numbers = Numbers.kept(store.path)
+        numbers = Numbers.read_cached(store.path)
         if numbers is None or not _is_newer(summary, store.path / NUMBERS):
             export(numbers or keep_numbers(store), summary)
         elif _is_newer(path, summary):

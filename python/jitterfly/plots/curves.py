@@ -22,11 +22,11 @@ _FEW_PANELS = 4
 
 
 @dataclass(frozen=True)
-class Cell:
+class CurvePanel:
     """One panel: lines by name, each with what is known at every position (None: nothing)."""
 
     title: str
-    x: study_axes.Along
+    x: study_axes.AxisScale
     lines: dict[str, list[MainNumbers | None]]
 
 
@@ -36,7 +36,7 @@ class Curves:
 
     names: list[str]
     units: list[str]
-    rows: list[list[Cell]]
+    rows: list[list[CurvePanel]]
     note: str
 
 
@@ -98,7 +98,9 @@ def _columns(results: Results, panels: list[Panel], by: str) -> list[tuple[str, 
     return list(columns.items())
 
 
-def _cell(results: Results, title: str, panels: list[Panel], names: list[str], by: str) -> Cell:
+def _cell(
+    results: Results, title: str, panels: list[Panel], names: list[str], by: str
+) -> CurvePanel:
     spots = panels[0].spots
     axis = results.axis
     values = [spot.place.coordinates[axis] for spot in spots] if axis else [""]
@@ -109,10 +111,10 @@ def _cell(results: Results, title: str, panels: list[Panel], names: list[str], b
             if by:
                 label = study_axes.label_of(results.study, by, panel.labels[by])
             lines[label] = [spot.facts.get(name) for spot in panel.spots]
-    return Cell(title, study_axes.Along(values, results.along.unit), lines)
+    return CurvePanel(title, study_axes.AxisScale(values, results.along.unit), lines)
 
 
-def _unit(row: list[Cell]) -> str:
+def _unit(row: list[CurvePanel]) -> str:
     known = (f for cell in row for line in cell.lines.values() for f in line if f is not None)
     return next((facts.unit for facts in known), "")
 
@@ -146,7 +148,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     return figure
 
 
-def _banded(cell: Cell) -> int:
+def _banded(cell: CurvePanel) -> int:
     """Lines of a panel that have a range of realizations around them."""
     return sum(any(f is not None and f.quantiles for f in line) for line in cell.lines.values())
 
@@ -174,7 +176,7 @@ def _handles(found: Curves, looks: dict[str, style.Look], crowded: bool) -> list
     return handles
 
 
-def _panel(axes: Axes, cell: Cell, looks: dict[str, style.Look], crowded: bool) -> None:
+def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: bool) -> None:
     for number, (name, facts) in enumerate(cell.lines.items()):
         if name not in looks:
             looks[name] = style.SERIES[len(looks) % len(style.SERIES)]
@@ -198,7 +200,7 @@ def _inches(axes: Axes) -> float:
     return float(axes.get_position().width * axes.figure.get_figwidth())
 
 
-def _scale(row: list[Axes], cells: list[Cell], unit: str) -> None:
+def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
     """Logarithmic where values are positive and span more than a factor of 8."""
     facts = [f for cell in cells for line in cell.lines.values() for f in line if f is not None]
     if any(f.is_set for f in facts):

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..results.figures import named
 from ..results.results import CONVENTIONAL, REDUNDANT, Results
-from ..results.study_axes import Along
+from ..results.study_axes import AxisScale
 from ..stats import Estimate
 from . import series, style, ticks
 
@@ -32,7 +32,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     bounded, targets = False, series.Targets(results)
     for column, panel in enumerate(panels):
         top, bottom = axes[:, column]
-        along = Along([spot.ranks for spot in panel.spots])
+        along = AxisScale([spot.ranks for spot in panel.spots])
         x = along.positions
         for name, of in shown.items():
             facts = [spot.last(of) for spot in panel.spots]

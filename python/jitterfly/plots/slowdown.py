@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ..results.figures import named
 from ..results.main_numbers import MainNumbers
 from ..results.results import CONVENTIONAL, REDUNDANT, Results
-from ..results.study_axes import Along
+from ..results.study_axes import AxisScale
 from . import series, style, ticks
 
 
@@ -24,7 +24,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     targets = series.Targets(results)
     for column, panel in enumerate(panels):
         top, middle, bottom = axes[:, column]
-        along = Along([spot.ranks for spot in panel.spots])
+        along = AxisScale([spot.ranks for spot in panel.spots])
         x = along.positions
 
         def facts(name: str, panel: object = panel) -> list[MainNumbers | None]:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..results.figures import LEAST_MEANS, Thirty, thirty
+from ..results.figures import LEAST_MEANS, FewRunMeans, thirty
 from ..results.main_numbers import RUNS
 from ..results.results import Results
 from . import style, ticks
@@ -46,7 +46,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     return figure
 
 
-def _strip(axes: Axes, row: int, cell: Thirty) -> None:
+def _strip(axes: Axes, row: int, cell: FewRunMeans) -> None:
     means = cell.means[:_MOST_DOTS]
     # Dots are spread out in turn, not at random: the same picture every time.
     offsets = 0.06 + 0.42 * ((np.arange(len(means)) * 0.6180339887) % 1.0)
@@ -72,7 +72,7 @@ def _strip(axes: Axes, row: int, cell: Thirty) -> None:
     axes.axhline(row - 0.3, color="#dddddd", linewidth=0.6)
 
 
-def _text(cell: Thirty) -> str:
+def _text(cell: FewRunMeans) -> str:
     name = cell.observable.replace("_", " ")
     text = f"{name}, {cell.cell}: {len(cell.means):,} means of {RUNS} runs, "
     text += f"{cell.realizations:,} in all"

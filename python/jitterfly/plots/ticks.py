@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullLocator
 
-from ..results.study_axes import Along
+from ..results.study_axes import AxisScale
 from ..units import show_seconds
 
 _WIDE = "WF"  # East Asian characters that are as wide as two letters
@@ -71,7 +71,7 @@ def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
     return all(abs(float(f"{t:.{digits}g}") - t) <= 0.05 * step for t in ticks) or not step
 
 
-def place_axis(axes: Axes, along: Along, name: str) -> None:
+def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
     """The x axis: ticks where the values of a study's axis are, as many as have room."""
     positions, texts = along.ticks
     axes.xaxis.set_minor_locator(NullLocator())

@@ -15,7 +15,7 @@ from ..congestion.study import FigurePoint
 from ..files import write_whole
 from ..info import __version__, info
 from ..plots import draw
-from ..results.figures import Thirty, thirty
+from ..results.figures import FewRunMeans, thirty
 from ..results.main_numbers import RUNS, MainNumbers
 from ..results.number_text import interval, show_number, show_ranks
 from ..results.results import Results, Spot
@@ -197,7 +197,7 @@ def few_runs(results: Results) -> Section | None:
     )
 
 
-def _row(cell: Thirty) -> tuple[str, ...]:
+def _row(cell: FewRunMeans) -> tuple[str, ...]:
     def show(value: float) -> str:
         return show_seconds(value, 3) if cell.unit == "s" else show_number(value)
 

@@ -19,7 +19,7 @@ from ..units import parse_seconds, show_seconds
 from . import main_numbers, study_axes
 from .main_numbers import MainNumbers
 from .results import Results, Spot
-from .study_axes import Along, axis_values
+from .study_axes import AxisScale, axis_values
 
 #: What a study may ask for with `figure`, or `plot --kind`.
 FIGURES = (
@@ -230,7 +230,7 @@ def _grid(
             unsure[name][at] = _unsure(facts, kinds[name])
             unmet[name][at] = name in spot.unmet
             units[name] = facts.unit
-    along = [Along(values, axis_unit(results.study, name)) for name, values in (x, y)]
+    along = [AxisScale(values, axis_unit(results.study, name)) for name, values in (x, y)]
     texts = [[one.text(value) for value in one.values] for one in along]
     titles = {name: title_of(results, name) for name in names}
     return Grid(label, x[1], y[1], *texts, found, reach, unsure, unmet, kinds, units, titles)
@@ -262,7 +262,7 @@ MOST_CELLS = 6
 
 
 @dataclass(frozen=True)
-class Thirty:
+class FewRunMeans:
     """One cell: all separate 30-run means there, and the mean of all realizations.
 
     `apart` is how far two of those means lie apart: the larger over the smaller.
@@ -292,7 +292,9 @@ class Thirty:
         )
 
 
-def thirty(results: Results, observable: str | None = None, most: int = MOST_CELLS) -> list[Thirty]:
+def thirty(
+    results: Results, observable: str | None = None, most: int = MOST_CELLS
+) -> list[FewRunMeans]:
     """The cells where 30-run means scatter most, in the study's order.
 
     Without `observable`: the conventional and the redundant scheme's slowdown (or the first two
@@ -328,11 +330,11 @@ def _samples(spot: Spot, name: str) -> bool:
     return min(spot.realizations, spot.place.raw_limit) >= LEAST_MEANS * main_numbers.RUNS
 
 
-def _thirty(results: Results, spot: Spot, name: str) -> Thirty:
+def _thirty(results: Results, spot: Spot, name: str) -> FewRunMeans:
     observed = spot.observed(name)
     if observed is None or observed.samples is None:
         raise results.study.error(f"no samples of {name!r} are kept at {spot.place.name}")
     means = main_numbers.separate_means(observed.samples)
     label = results.label(spot)
     facts = spot.facts[name]
-    return Thirty(label, name, facts.unit, facts.realizations, facts.mean, means)
+    return FewRunMeans(label, name, facts.unit, facts.realizations, facts.mean, means)

@@ -225,12 +225,12 @@ class Results:
         )
 
     @cached_property
-    def along(self) -> study_axes.Along:
+    def along(self) -> study_axes.AxisScale:
         """All values of `axis`, as they are drawn and told."""
         if not self.axis:
-            return study_axes.Along([""])
+            return study_axes.AxisScale([""])
         values = study_axes.axis_values(self.study)[self.axis]
-        return study_axes.Along(values, axis_unit(self.study, self.axis))
+        return study_axes.AxisScale(values, axis_unit(self.study, self.axis))
 
     @property
     def counted(self) -> str:

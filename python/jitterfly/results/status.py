@@ -7,19 +7,19 @@ import math
 from ..observables import TargetState
 from ..store import Store
 from ..store.directory import UNKNOWN
-from ..store.progress import Cell, Reached, Standing
+from ..store.progress import CellProgress, RunProgress, TargetProgress
 from .number_text import interval
 from .text_table import WIDTH, with_sentences
 
 
-def show_error(state: TargetState | Reached) -> str:
+def show_error(state: TargetState | TargetProgress) -> str:
     """The half width that was reached: `1.3 %` of the value, or in the observable's unit."""
     return (
         f"{100 * state.error:.2g} %" if state.target.relative is not None else f"{state.error:.3g}"
     )
 
 
-def show_target(state: TargetState | Reached, unit: str = "") -> str:
+def show_target(state: TargetState | TargetProgress, unit: str = "") -> str:
     """`p99 of gain: met, ± 0.9 %: 1.3 [1.29, 1.31]`, or `not met, ± 2.65 %, 2 % wanted: ...`.
 
     Args:
@@ -35,11 +35,11 @@ def show_target(state: TargetState | Reached, unit: str = "") -> str:
     return f"{name}: not met, {why}: {value}"
 
 
-def _met(cell: Cell) -> bool:
+def _met(cell: CellProgress) -> bool:
     return cell.complete and all(state.met for state in cell.states)
 
 
-def _state(cell: Cell) -> str:
+def _state(cell: CellProgress) -> str:
     if not cell.complete:
         return "runs" if cell.looked else "waits"
     if not cell.states:
@@ -47,7 +47,7 @@ def _state(cell: Cell) -> str:
     return "met" if _met(cell) else "budget spent"
 
 
-def _activity(found: Standing) -> str:
+def _activity(found: RunProgress) -> str:
     """Whether a run is going on, and how old that is what is shown."""
     if found.holder is None and found.age is not None:
         return f"as of {found.age:.0f} s before the run was stopped; no run is going on"
@@ -60,7 +60,11 @@ def _activity(found: Standing) -> str:
 
 
 def status(
-    run: Store | Standing, *, only_open: bool = False, width: int = WIDTH, most: int | None = None
+    run: Store | RunProgress,
+    *,
+    only_open: bool = False,
+    width: int = WIDTH,
+    most: int | None = None,
 ) -> str:
     """A line for each cell: realizations done, of how many at most, and its targets.
 
@@ -69,7 +73,7 @@ def status(
         width: letters of a line.
         most: cells that are shown; None shows all. How many are left out is said.
     """
-    found = Standing.of(run) if isinstance(run, Store) else run
+    found = RunProgress.of(run) if isinstance(run, Store) else run
     header = [*found.axes, "realizations", "at most", "state", "targets"]
     rows, finished, met, total = [], 0, 0, 0
     targets = bool(found.targets)

@@ -79,7 +79,7 @@ def _is_numeric(study: Study, name: str) -> bool:
     return numeric(axis_values(study)[name])
 
 
-class Along:
+class AxisScale:
     """Where the values of an axis are drawn: powers of two, decades, plain numbers, or texts.
 
     `unit` is that of the values: "s", "s/B", "B" or "".

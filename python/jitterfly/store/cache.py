@@ -23,7 +23,7 @@ MANY = 1000  # cells, whose records take longer to read than anybody likes to wa
 _FORMAT = 2
 
 
-class Kept(NamedTuple):
+class Cached(NamedTuple):
     """What was written down, of what, and when (seconds since 1970)."""
 
     content: bytes
@@ -70,7 +70,7 @@ def _hashed(file: Path, size: int, changed: int) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def keep(file: Path, content: bytes, fingerprint: str) -> None:
+def write_cached(file: Path, content: bytes, fingerprint: str) -> None:
     """Write `content` down as what follows from the records that had that fingerprint.
 
     It must be from before they were read: what came to them since then is not in `content`.
@@ -84,23 +84,23 @@ def keep(file: Path, content: bytes, fingerprint: str) -> None:
     write_whole(file, json.dumps(head).encode() + b"\n" + content, sync=False)
 
 
-def read_kept(file: Path) -> Kept | None:
+def read_cached(file: Path) -> Cached | None:
     """What is in `file`, of whatever records; None where there is nothing that is whole."""
     try:
         line, _, content = file.read_bytes().partition(b"\n")
         head = json.loads(line)
         if head["sha256"] != hashlib.sha256(content).hexdigest():
             return None
-        return Kept(content, str(head["study"]), str(head["fingerprint"]), float(head["time"]))
+        return Cached(content, str(head["study"]), str(head["fingerprint"]), float(head["time"]))
     except (OSError, KeyError, TypeError, ValueError, RecursionError):
         return None
 
 
-def valid(file: Path) -> bytes | None:
+def valid_content(file: Path) -> bytes | None:
     """The content of `file`, if it follows from the records beside it as they are now."""
     if not (file.parent / META).is_file():
         return None
-    kept = read_kept(file)
-    if kept is None or kept.fingerprint != fingerprint_of(file.parent):
+    cached = read_cached(file)
+    if cached is None or cached.fingerprint != fingerprint_of(file.parent):
         return None
-    return kept.content
+    return cached.content

@@ -128,7 +128,7 @@ def keep_numbers(store: Store) -> Numbers:
     numbers = Numbers.of(store)
     if fingerprint is not None and store.files.is_undisturbed():
         with suppress(OSError, ValueError):
-            numbers.keep(store.path, fingerprint)
+            numbers.write_cached(store.path, fingerprint)
     return numbers
 
 
@@ -139,7 +139,7 @@ def read_numbers(path: str | Path) -> Numbers:
         ValueError: `path` holds no run, or a damaged one.
         OSError: a file can not be read.
     """
-    kept = Numbers.kept(Path(path))
+    kept = Numbers.read_cached(Path(path))
     if kept is not None:
         return kept
     store = Store.open(path)

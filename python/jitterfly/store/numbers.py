@@ -23,7 +23,7 @@ from ..stats import Estimate
 from ..studies import Place, Study
 from ..studies.study import axis_unit
 from ..units import show_seconds
-from .cache import keep, valid
+from .cache import valid_content, write_cached
 from .directory import NUMBERS, has_records
 
 if TYPE_CHECKING:
@@ -171,17 +171,17 @@ class Numbers:
 
     # --- kept beside the records
 
-    def keep(self, path: Path, fingerprint: str) -> None:
+    def write_cached(self, path: Path, fingerprint: str) -> None:
         """Write it down in the directory `path`; `fingerprint` is from before it was made."""
         file = io.BytesIO()
         about = np.frombuffer(json.dumps(self.about).encode(), np.uint8)
         np.savez(file, about=about, **self.arrays)
-        keep(path / NUMBERS, file.getvalue(), fingerprint)
+        write_cached(path / NUMBERS, file.getvalue(), fingerprint)
 
     @classmethod
-    def kept(cls, path: Path) -> Numbers | None:
+    def read_cached(cls, path: Path) -> Numbers | None:
         """What was written down in the directory `path`, if the records are still those."""
-        content = valid(path / NUMBERS)
+        content = valid_content(path / NUMBERS)
         if content is None:
             return None
         with np.load(io.BytesIO(content)) as file:

@@ -15,7 +15,7 @@ from ..observables import Decision, Target
 from ..progress import each
 from ..stats import Estimate
 from ..studies.study import shown_labels
-from .cache import MANY, fingerprint_of, keep, read_kept, study_of, valid
+from .cache import MANY, fingerprint_of, read_cached, study_of, valid_content, write_cached
 from .directory import PROGRESS, RECORDS, UNKNOWN, holder
 from .metadata import META
 from .store import Store
@@ -23,7 +23,7 @@ from .store import Store
 _SOON = 60.0  # seconds, from what a run wrote down last to its last record
 
 
-class Reached(NamedTuple):
+class TargetProgress(NamedTuple):
     """Where a target stands: see `TargetState`. `unit` is the observable's."""
 
     target: Target
@@ -34,7 +34,7 @@ class Reached(NamedTuple):
     unit: str
 
 
-class Cell(NamedTuple):
+class CellProgress(NamedTuple):
     """One place: realizations that are there and that were looked at, and its targets."""
 
     labels: tuple[str, ...]
@@ -43,10 +43,10 @@ class Cell(NamedTuple):
     looked: int
     limit: int
     complete: bool
-    states: tuple[Reached, ...]
+    states: tuple[TargetProgress, ...]
 
     @classmethod
-    def of(cls, store: Store, index: int, decision: Decision | None = None) -> Cell:
+    def of(cls, store: Store, index: int, decision: Decision | None = None) -> CellProgress:
         """As the data say."""
         place = store.places[index]
         decision = store.decision(place) if decision is None else decision
@@ -62,7 +62,7 @@ class Cell(NamedTuple):
             place.limit,
             decision.next is None,
             tuple(
-                Reached(
+                TargetProgress(
                     s.target, s.met, s.error, s.why, s.estimate, families[s.target.observable].unit
                 )
                 for s in decision.states
@@ -71,7 +71,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunProgress:
     """How far the run in the directory `path` is.
 
     `age` is None where it is so now, else seconds since it was so; or, where no run is going on,
@@ -84,16 +84,18 @@ class Standing:
     title: str
     axes: tuple[str, ...]
     targets: tuple[Target, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[CellProgress, ...]
     age: float | None = None
     holder: str | None = None
 
     @classmethod
-    def of(cls, store: Store) -> Standing:
+    def of(cls, store: Store) -> RunProgress:
         """As the records say."""
         places = store.places
-        cells = [Cell.of(store, p.index) for p in each(places, len(places), "reading cells")]
-        return _standing(store, cells, who=holder(store.path))
+        cells = [
+            CellProgress.of(store, p.index) for p in each(places, len(places), "reading cells")
+        ]
+        return _run_progress(store, cells, who=holder(store.path))
 
     def to_json(self) -> bytes:
         """For `from_json`; targets by their number."""
@@ -111,12 +113,12 @@ class Standing:
         return json.dumps(table, allow_nan=False, separators=(",", ":")).encode()
 
     @classmethod
-    def from_json(cls, path: Path, text: bytes, age: float | None, who: str | None) -> Standing:
+    def from_json(cls, path: Path, text: bytes, age: float | None, who: str | None) -> RunProgress:
         """What `to_json` made."""
         table = json.loads(text)
         targets = tuple(map(Target.parse, table["targets"]))
         cells = tuple(
-            Cell(
+            CellProgress(
                 tuple(labels),
                 tuple(coordinates),
                 *numbers,
@@ -127,7 +129,7 @@ class Standing:
         return cls(path, table["title"], tuple(table["axes"]), targets, cells, age, who)
 
 
-def standing(path: str | Path) -> Standing:
+def run_progress(path: str | Path) -> RunProgress:
     """How far the run in the directory `path` is.
 
     What the run wrote down, if the records are still those. While it goes on, what it wrote down
@@ -142,38 +144,38 @@ def standing(path: str | Path) -> Standing:
     file = path / PROGRESS
     if (path / META).is_file():
         who = holder(path)
-        if (content := valid(file)) is not None:
-            return Standing.from_json(path, content, None, who)
-        kept = read_kept(file)
+        if (content := valid_content(file)) is not None:
+            return RunProgress.from_json(path, content, None, who)
+        kept = read_cached(file)
         if kept is not None and who not in (None, UNKNOWN) and kept.study == study_of(path):
-            return Standing.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
+            return RunProgress.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
         if kept is not None and who is None and kept.study == study_of(path):
             times = [file.stat().st_mtime for file in (path / RECORDS).glob("*.jfr")]
             age = max(times, default=kept.time) - kept.time
-            found = Standing.from_json(path, kept.content, max(age, 0.0), who)
+            found = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
             if len(found.cells) >= MANY and 0 <= age <= _SOON:
                 return found
     store = Store.open(path)
     fingerprint = None
     with suppress(OSError, ValueError):
         fingerprint = fingerprint_of(path)
-    found = Standing.of(store)
+    found = RunProgress.of(store)
     if len(found.cells) >= MANY and found.holder is None and fingerprint is not None:
         with suppress(OSError, ValueError):
             if store.files.is_undisturbed():
-                keep(file, found.to_json(), fingerprint)
+                write_cached(file, found.to_json(), fingerprint)
     return found
 
 
 def is_finished(path: Path) -> bool:
     """Whether a run wrote down that each cell is finished, and the records are still those."""
-    content = valid(path / PROGRESS)
+    content = valid_content(path / PROGRESS)
     return content is not None and all(
-        cell.complete for cell in Standing.from_json(path, content, None, None).cells
+        cell.complete for cell in RunProgress.from_json(path, content, None, None).cells
     )
 
 
-class Diary:
+class ProgressWriter:
     """Writes down how far a run is, as often as costs next to nothing, and at its end."""
 
     LEAST = 5.0  # seconds between two times
@@ -182,7 +184,7 @@ class Diary:
     def __init__(self, store: Store, decisions: Sequence[Decision | None]):
         self.store = store
         known = each(decisions, len(decisions), "counting realizations")
-        self.cells = [Cell.of(store, i, decision) for i, decision in enumerate(known)]
+        self.cells = [CellProgress.of(store, i, decision) for i, decision in enumerate(known)]
         self._changed: dict[int, Decision | None] = {}
         self._pause = 0.0
         self._last = -math.inf
@@ -205,33 +207,37 @@ class Diary:
         with suppress(OSError, ValueError):
             fingerprint = fingerprint_of(self.store.path)
             for index, decision in self._changed.items():
-                self.cells[index] = Cell.of(self.store, index, decision)
+                self.cells[index] = CellProgress.of(self.store, index, decision)
             self._changed.clear()
-            content = _standing(self.store, self.cells).to_json()
+            content = _run_progress(self.store, self.cells).to_json()
             if self.store.files.is_undisturbed():
-                keep(self.store.path / PROGRESS, content, fingerprint)
+                write_cached(self.store.path / PROGRESS, content, fingerprint)
         self._last = time.monotonic()
         self._pause = max(self.LEAST, (self._last - started) / self.SHARE)
 
 
-def _standing(store: Store, cells: Sequence[Cell], who: str | None = None) -> Standing:
+def _run_progress(
+    store: Store, cells: Sequence[CellProgress], who: str | None = None
+) -> RunProgress:
     study = store.study
     axes = tuple(axis.name for axis in study.axes)
     title = study.title or study.name
-    return Standing(store.path, title, axes, tuple(study.targets), tuple(cells), None, who)
+    return RunProgress(store.path, title, axes, tuple(study.targets), tuple(cells), None, who)
 
 
-def _plain_reached(state: Reached) -> list[Any]:
+def _plain_reached(state: TargetProgress) -> list[Any]:
     estimate = state.estimate
     ends = [_plain(float(end)) for end in (estimate.value, estimate.low, estimate.high)]
     count = [estimate.confidence, estimate.realizations]
     return [state.met, _plain(state.error), state.why, *ends, *count, state.unit]
 
 
-def _reached(target: Target, met: bool, error: float | str, why: str, *numbers: Any) -> Reached:
+def _reached(
+    target: Target, met: bool, error: float | str, why: str, *numbers: Any
+) -> TargetProgress:
     *ends, confidence, realizations, unit = numbers
     estimate = Estimate(*map(float, ends), confidence, realizations)
-    return Reached(target, met, float(error), why, estimate, unit)
+    return TargetProgress(target, met, float(error), why, estimate, unit)
 
 
 def _plain(value: float) -> float | str:

@@ -1,4 +1,4 @@
-"""Points: the values of an axis, and variants, as the fields of a case that they set."""
+"""The axes of a study: each value of an axis, as a variant, sets fields of the base case."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ from .case_fields import Frozen, freeze, put
 
 
 @dataclass(frozen=True)
-class Point:
-    """One value of an axis, or a variant: its label and the fields it sets, by path.
-
-    `value` is the number of a derived axis.
-    """
+class Variant:
+    """A label and the fields of a case that it sets, by path."""
 
     label: str
     settings: Mapping[str, Any]
-    value: float | None = None
 
     def apply(self, table: dict[str, Any]) -> None:
         """Set its fields in the table of a case."""
         for path, value in self.settings.items():
             put(table, path, value)
+
+
+@dataclass(frozen=True)
+class AxisValue(Variant):
+    """One value of an axis, with the fields that it sets; `value`: the number of a derived axis."""
+
+    value: float | None = None
 
 
 def check_path(path: Any, where: str) -> str:
@@ -68,13 +71,13 @@ def label_of(value: Any) -> str:
     return str(value)
 
 
-def named_points(points: Any, where: str) -> list[Point]:
+def named_points(points: Any, where: str) -> list[AxisValue]:
     if not isinstance(points, Mapping):
         raise ValueError(f"{where} must be a table of names, got {shorten(points)}")
-    return [Point(str(k), read_settings(v, f"{where}.{k}")) for k, v in points.items()]
+    return [AxisValue(str(k), read_settings(v, f"{where}.{k}")) for k, v in points.items()]
 
 
-def zip_points(columns: Any, where: str) -> list[Point]:
+def zip_points(columns: Any, where: str) -> list[AxisValue]:
     if not isinstance(columns, Mapping) or not columns:
         raise ValueError(f'{where} must be a table of "path" = list, got {shorten(columns)}')
     lists = {check_path(path, where): listed(v, f"{where}.{path}") for path, v in columns.items()}
@@ -83,7 +86,8 @@ def zip_points(columns: Any, where: str) -> list[Point]:
         raise ValueError(f"{where} must hold lists of one length, got {told}")
     rows = [freeze(row, where) for row in zip(*lists.values(), strict=True)]
     return [
-        Point(", ".join(map(label_of, row)), Frozen(zip(lists, row, strict=True))) for row in rows
+        AxisValue(", ".join(map(label_of, row)), Frozen(zip(lists, row, strict=True)))
+        for row in rows
     ]
 
 
@@ -136,7 +140,7 @@ class Axis:
     """
 
     name: str
-    points: tuple[Point, ...]
+    points: tuple[AxisValue, ...]
     path: str
     rule: str
     by: tuple[str, ...]
@@ -171,7 +175,7 @@ class Axis:
             else:
                 found = listed(read_values(values, path, where), key)
             found = freeze(found, key)
-            made = [Point(label_of(value), Frozen({path: value})) for value in found]
+            made = [AxisValue(label_of(value), Frozen({path: value})) for value in found]
         self._put(name, made, path=path or "")
 
     @classmethod
@@ -208,13 +212,13 @@ class Axis:
             good = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not good or not value > 0 or not math.isfinite(value):
                 raise ValueError(f"{where}.values must be numbers above 0, got {shorten(value)}")
-            made.append(Point(str(value), Frozen(), value))
+            made.append(AxisValue(str(value), Frozen(), value))
         axis = cls.__new__(cls)
         axis._put(name, made, rule=" ".join(rule.split()), by=fields)
         return axis
 
     def _put(
-        self, name: str, points: Iterable[Point], path: str = "", rule: str = "", by: Any = ()
+        self, name: str, points: Iterable[AxisValue], path: str = "", rule: str = "", by: Any = ()
     ) -> None:
         points = tuple(points)
         if not points:
@@ -228,7 +232,7 @@ class Axis:
         object.__setattr__(self, "rule", rule)
         object.__setattr__(self, "by", by)
 
-    def apply(self, table: dict[str, Any], point: Point) -> None:
+    def apply(self, table: dict[str, Any], point: AxisValue) -> None:
         """Set what `point` stands for in the table of a case."""
         if point.value is not None:
             derived.apply(table, self.rule, self.by, point.value, f"axes.{self.name}")

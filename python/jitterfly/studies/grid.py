@@ -18,7 +18,7 @@ from ..observables import Column, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import each
 from . import derived
-from .axes import Axis, Point
+from .axes import Axis, AxisValue, Variant
 from .case_fields import Frozen, get_path, thaw
 
 #: Part of every cell's hash: a change of the random streams or of the model makes new cells.
@@ -118,7 +118,7 @@ def build_places(study: Any) -> tuple[Place, ...]:
         ValueError: a case refuses its values, two cells are the same (the message names the
             cell), or noise that can hit nothing anywhere.
     """
-    variants = study.variants or (Point("", Frozen()),)
+    variants = study.variants or (Variant("", Frozen()),)
     spread = _spread_variants(study.observables.values(), [variant.label for variant in variants])
     axes: list[Axis] = [axis for axis in study.axes if not axis.rule]
     axes += order_derived([axis for axis in study.axes if axis.rule])
@@ -185,7 +185,7 @@ def _check_twice(place: Place) -> None:
         seen[cell.hash] = cell.variant
 
 
-def _coordinate(axis: Axis, point: Point, table: Mapping[str, Any]) -> float | int | str:
+def _coordinate(axis: Axis, point: AxisValue, table: Mapping[str, Any]) -> float | int | str:
     """Where a point is on its axis: a number if the axis is one of numbers."""
     if axis.rule and point.value is not None:
         return point.value

@@ -19,11 +19,11 @@ from ..observables import Family, Measure, Observable, Target
 from ..syntax import read_count, read_noises
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
 from . import validation
-from .axes import Axis, Point, listed, read_settings
+from .axes import Axis, Variant, listed, read_settings
 from .budget import Budget
 from .case_fields import Frozen, freeze, get_path, without
 from .grid import STREAM_VERSION, Cell, Place, build_places
-from .validation import check_wishes, covered, read_observables
+from .validation import check_observables_and_targets, covered, read_observables
 
 __all__ = ["STREAM_VERSION", "Budget", "Cell", "Place", "Study"]
 
@@ -85,7 +85,7 @@ class Study:
     _: KW_ONLY
     case: Case | Mapping[str, Any]
     axes: Sequence[Axis] = ()
-    variants: Mapping[str, Mapping[str, Any]] | Sequence[Point] = ()
+    variants: Mapping[str, Mapping[str, Any]] | Sequence[Variant] = ()
     observables: Mapping[str, Observable] = field(default_factory=Frozen)
     targets: Sequence[Target | str] = ()
     budget: Budget = None  # type: ignore[assignment]
@@ -118,7 +118,7 @@ class Study:
             folders = self.made.folders if self.made else current_folders()
             with files_from(*folders):
                 put("made", Made(description, build_places(self), folders=folders))
-        check_wishes(self)
+        check_observables_and_targets(self)
 
     @property
     def text(self) -> str:
@@ -201,15 +201,15 @@ class BaseReplaced(UserWarning):
     """A value of the base case is none of any cell: axes or variants set the field."""
 
 
-def read_variants(value: Any) -> tuple[Point, ...]:
+def read_variants(value: Any) -> tuple[Variant, ...]:
     """Variants by name, each with the fields that it sets by path."""
     if not isinstance(value, Mapping):
         points = tuple(listed(value, "variants"))
-        if all(isinstance(point, Point) for point in points):
+        if all(isinstance(point, Variant) for point in points):
             return points
         raise ValueError(f"variants must be a table of names, got {shorten(value)}")
     return tuple(
-        Point(str(name), read_settings(settings, f"variants.{name}"))
+        Variant(str(name), read_settings(settings, f"variants.{name}"))
         for name, settings in value.items()
     )
 

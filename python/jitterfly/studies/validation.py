@@ -19,7 +19,7 @@ from ..observables import (
 )
 from ..program import completions
 from . import derived
-from .axes import Axis, Point
+from .axes import Axis, Variant
 from .budget import Budget
 from .case_fields import Frozen, leaves
 from .grid import Place
@@ -139,7 +139,7 @@ def _covers(paths: Iterable[str], leaf: str) -> bool:
     return any(leaf == path or leaf.startswith(f"{path}.") for path in paths)
 
 
-def check_wishes(study: Any) -> None:
+def check_observables_and_targets(study: Any) -> None:
     """Raise ValueError for an observable that no place has, or a target that makes no sense."""
     observables: Mapping[str, Observable] = study.observables
     targets: Sequence[Target] = study.targets
@@ -254,7 +254,7 @@ def _missing(select: Select, places: Sequence[Place]) -> str:
     return ""
 
 
-def read_observables(value: Any, variants: tuple[Point, ...]) -> Frozen:
+def read_observables(value: Any, variants: tuple[Variant, ...]) -> Frozen:
     """Observables by name; where there are none, completion and slowdown of each variant."""
     if not isinstance(value, Mapping):
         raise ValueError(f"observables must be a table of names, got {shorten(value)}")

@@ -16,7 +16,7 @@ from ..engine import BACKENDS, BackendError, backend_named, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables import Target
 from ..progress import each
-from ..store.progress import Diary, is_finished
+from ..store.progress import ProgressWriter, is_finished
 from ..store.store import Store
 from ..studies.study import Study
 from ..studies.toml import load_study
@@ -34,7 +34,7 @@ class Feed:
     """Batches of all places on their way to the workers and back.
 
     `on_error`: at a place that can not be run "stop", or "finish" the others first. How far it is
-    is written down in `diary`.
+    is written down by `writer`.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class Feed:
         runs: Sequence[PlaceRun],
         progress: Progress,
         on_error: str,
-        diary: Diary | None = None,
+        writer: ProgressWriter | None = None,
     ):
-        self.diary = diary
+        self.writer = writer
         self.store, self.runs, self.progress = store, runs, progress
         self.on_error = on_error
         self.lost: dict[tuple[int, int], int] = {}
@@ -107,8 +107,8 @@ class Feed:
         if not run.todo and not run.running and not run.failed:
             run.look()
         self.progress.step(run, batch.count)
-        if self.diary is not None:
-            self.diary.step(run.place.index, run.decision)
+        if self.writer is not None:
+            self.writer.step(run.place.index, run.decision)
 
     def _fail(self, run: PlaceRun, why: str, error: Exception | None = None) -> None:
         run.fail(why)
@@ -217,16 +217,18 @@ def run(
             for one in each(runs, len(runs), "looking at what is there"):
                 one.look()
             # A shard has not looked at the cells of the others.
-            diary = Diary(store, [one.decision for one in runs]) if shard is None else None
+            writer = (
+                ProgressWriter(store, [one.decision for one in runs]) if shard is None else None
+            )
             try:
                 with store.writing(), Progress(runs, stream) as progress:
-                    feed = Feed(store, runs, progress, on_error, diary)
+                    feed = Feed(store, runs, progress, on_error, writer)
                     if not all(one.done for one in runs):
                         with _opened(executor, workers, threads) as chosen:
                             feed.run(chosen, executors.backend_of(workers, backend), threads)
             finally:
-                if diary is not None:
-                    diary.write()
+                if writer is not None:
+                    writer.write()
             if finish is not None:
                 finish(store)
     except KeyboardInterrupt:
