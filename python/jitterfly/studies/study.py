@@ -53,8 +53,6 @@ class Study:
         Texts for the picture, and names of what the source says about it.
     seed : int
         Of all noise.
-    made
-        What follows from the rest: leave it out.
 
     Raises
     ------
@@ -94,7 +92,10 @@ class Study:
     figure: str = ""
     claims: Sequence[str] = ()
     seed: int = 0
-    made: Made | None = field(default=None, compare=False, repr=False)
+    # What follows from the rest. `dataclasses.replace` hands it on, so that the same cases with
+    # another seed or budget are not built again.
+    _origin: _Origin = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+    _grid: _Grid = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -114,34 +115,36 @@ class Study:
         validation.check_budget(self)
         # The same description with another seed or budget is quick.
         description = describe(self)
-        if self.made is None or self.made.description != description:
-            folders = self.made.folders if self.made else current_folders()
-            with files_from(*folders):
-                put("made", Made(description, build_places(self), folders=folders))
+        if self._origin is None:
+            put("_origin", _Origin(folders=current_folders()))
+        if self._grid is None or self._grid.description != description:
+            if self._grid is not None:  # another study than the file describes
+                put("_origin", _Origin(folders=self._origin.folders))
+            with files_from(*self._origin.folders):
+                put("_grid", _Grid(description, build_places(self)))
         check_observables_and_targets(self)
 
     @property
     def text(self) -> str:
         """The file that it was read from, word for word, else TOML that describes it."""
-        return self._made.text or self.to_toml()
+        return self._origin.text or self.to_toml()
 
     @property
     def full(self) -> bool:
         """Whether the table [full] of that file was applied."""
-        return self._made.full
+        return self._origin.full
 
     @property
     def where(self) -> str:
         """What it is called in errors: its file."""
-        return self._made.where or f"study {self.name}"
+        return self._origin.where or f"study {self.name}"
 
-    @property
-    def _made(self) -> Made:
-        assert self.made is not None  # by the constructor
-        return self.made
+    def read_from(self, text: str, full: bool, where: str) -> Study:
+        """The same study with the file that it was read from, for its copy and for errors."""
+        return replace(self, _origin=replace(self._origin, text=text, full=full, where=where))
 
     def __hash__(self) -> int:
-        return hash((self._made.description, self.seed, self.budget, self.targets))
+        return hash((self._grid.description, self.seed, self.budget, self.targets))
 
     def error(self, what: str) -> ValueError:
         """An error in this study, with the name of its file."""
@@ -157,7 +160,7 @@ class Study:
 
     @cached_property
     def _places(self) -> tuple[Place, ...]:
-        return tuple(self._budgeted(place) for place in self._made.places)
+        return tuple(self._budgeted(place) for place in self._grid.places)
 
     def _budgeted(self, place: Place) -> Place:
         limit = self.budget.realizations(place.cost)
@@ -186,15 +189,21 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Made:
-    """What follows from a study's description, and the file that it was read from."""
+class _Origin:
+    """The file that a study was read from, and the folders of the files that its noise names."""
 
-    description: str
-    places: tuple[Place, ...]
+    folders: tuple[Path, Path | None]
     text: str = ""
     full: bool = False
     where: str = ""
-    folders: tuple[Path, Path | None] = (Path(), None)  # of the files that noise is read from
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The places of a study before its budget, with the description that they were built of."""
+
+    description: str
+    places: tuple[Place, ...]
 
 
 class BaseReplaced(UserWarning):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +142,7 @@ def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study
         raise ValueError(f"{where}: {error}") from None
     except RecursionError:
         raise ValueError(f"{where}: nested too deeply") from None
-    return replace(study, made=replace(study._made, text=text, full=full, where=where))
+    return study.read_from(text, full, where)
 
 
 def load_case(path: str | Path) -> Case:

@@ -143,7 +143,7 @@ def check_observables_and_targets(study: Any) -> None:
     """Raise ValueError for an observable that no place has, or a target that makes no sense."""
     observables: Mapping[str, Observable] = study.observables
     targets: Sequence[Target] = study.targets
-    places: Sequence[Place] = study.made.places
+    places: Sequence[Place] = study._grid.places
     owner: dict[str, str] = {}  # observables with "each" have several names
 
     def look(name: str, enough: Callable[[], bool]) -> None:
