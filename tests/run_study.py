@@ -7,7 +7,7 @@ import os
 import sys
 
 from jitterfly.store import record_files
-from jitterfly.studies.toml import load_study
+from jitterfly.studies import load_study
 from jitterfly.sweep import run
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from jitterfly.observables import Summary, Ticks
 from jitterfly.stats.sequential import grid_up
 from jitterfly.store.store import Store
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import parse_study
 
 STUDY = """
 name = "small"

@@ -17,7 +17,7 @@ from jitterfly import files
 from jitterfly.store import record_files
 from jitterfly.store.export import export
 from jitterfly.store.store import Store
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 from jitterfly.sweep.batches import run_batch
 from jitterfly.sweep.executors import Pool

@@ -8,10 +8,10 @@ from jitterfly.claims import CLAIMS, VERDICTS, Finding, cells, verdict
 from jitterfly.claims.claim import above, below, between, every
 from jitterfly.claims.hsl09 import HSL09
 from jitterfly.claims.verdicts import check_claims, judge, report
-from jitterfly.results.results import Results
+from jitterfly.results import Results
 from jitterfly.stats import Estimate
 from jitterfly.store import Store
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 
 CASE = """

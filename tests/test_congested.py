@@ -22,7 +22,7 @@ import jitterfly.congestion as jc
 from jitterfly import _core
 from jitterfly.congestion import simulate_congestion
 from jitterfly.engine import choose_backend
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import parse_study
 
 FAMILIES = {
     "any": lambda rng: random_case(rng, 5),
@@ -567,7 +567,7 @@ kind = "slowdown"
 
 def test_tables_and_pictures_say_which_network_noise_they_hold_for(tmp_path):
     from jitterfly.report.sections import about
-    from jitterfly.results.results import Results
+    from jitterfly.results import Results
     from jitterfly.results.tables import table
 
     said = "butterfly against rand, rule ready, routing d-mod-k, hash, z = 4, 8 of 16 hosts"

@@ -9,9 +9,9 @@ from jitterfly.claims.verdicts import judge, report
 from jitterfly.cli import main
 from jitterfly.inference import read_curves
 from jitterfly.plots import draw
+from jitterfly.results import Results
 from jitterfly.results.figures import check_figure
-from jitterfly.results.results import Results
-from jitterfly.studies.toml import load_study, parse_study
+from jitterfly.studies import load_study, parse_study
 from jitterfly.sweep import run
 
 SWEEPS = Path(__file__).parents[1] / "sweeps"

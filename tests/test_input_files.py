@@ -15,7 +15,7 @@ import pytest
 
 from jitterfly import files
 from jitterfly.cli import main
-from jitterfly.studies.toml import load_case, load_study
+from jitterfly.studies import load_case, load_study
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 

@@ -15,13 +15,12 @@ from jitterfly.plots import distribution, draw, maps, ticks
 from jitterfly.plots.curves import curves
 from jitterfly.plots.curves import draw as draw_curves
 from jitterfly.plots.distribution import steps, tail
-from jitterfly.results import figures, main_numbers, tables
+from jitterfly.results import Results, figures, main_numbers, tables
 from jitterfly.results.figures import grids, thirty
 from jitterfly.results.number_text import plus_minus, short
-from jitterfly.results.results import Results
 from jitterfly.results.study_axes import AxisScale
 from jitterfly.store import Store
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 from jitterfly.trace import Replay
 

@@ -22,9 +22,9 @@ from jitterfly.measured.description import describe
 from jitterfly.plots import draw
 from jitterfly.plots.noise import figure_of
 from jitterfly.report.hsl09 import figures
-from jitterfly.results.results import Results
+from jitterfly.results import Results
 from jitterfly.store import Store
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 
 ROOT = Path(__file__).parents[1]

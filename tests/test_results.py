@@ -11,9 +11,9 @@ from small_study import STUDY
 from jitterfly import stats
 from jitterfly.cli import main
 from jitterfly.observables import Overhead
+from jitterfly.results import Results
 from jitterfly.results.compare import Side, compare
 from jitterfly.results.number_text import telling
-from jitterfly.results.results import Results
 from jitterfly.results.tables import notes, tables
 from jitterfly.store import Store
 from jitterfly.store.numbers import rows

@@ -15,7 +15,7 @@ from small_store import STUDY, TWO, content, fill, make, numbers, put, study, ti
 from jitterfly.observables import Target
 from jitterfly.store import directory as locks
 from jitterfly.store.store import Store
-from jitterfly.studies.study import Study
+from jitterfly.studies import Study
 
 TARGETS = 'targets = ["mean of completion ± 3 %", "p50 of gain ± 5 %"]\n'
 PRECISE = TARGETS + STUDY.replace("max = 200", "max = 20000")

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from jitterfly.store.export import export
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 from jitterfly.sweep.executors import InProcess
 

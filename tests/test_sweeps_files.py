@@ -8,7 +8,7 @@ import pytest
 from jitterfly.claims import CLAIMS
 from jitterfly.claims.verdicts import check_claims
 from jitterfly.results.figures import check_figure, figure_of
-from jitterfly.studies.toml import load_study, parse_study
+from jitterfly.studies import load_study, parse_study
 from jitterfly.theory import round_time
 
 SWEEPS = Path(__file__).parents[1] / "sweeps"

@@ -10,8 +10,7 @@ from small_study import STUDY
 import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.store import Store
-from jitterfly.studies.study import BaseReplaced
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import BaseReplaced, parse_study
 from jitterfly.syntax import (
     read_bytes,
     read_count,

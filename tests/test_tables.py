@@ -10,12 +10,11 @@ import pytest
 
 from jitterfly.cli import main
 from jitterfly.cli.output import terminal_width
-from jitterfly.results import tables
-from jitterfly.results.results import Results
+from jitterfly.results import Results, tables
 from jitterfly.results.status import status
 from jitterfly.results.text_table import MOST_OF_ALL, MOST_ROWS, aligned, fitting
 from jitterfly.store import Store
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 
 KINDS = ("butterfly", "ring_allreduce", "rabenseifner_allreduce", "reduce_broadcast_allreduce")

@@ -8,12 +8,11 @@ import pytest
 from test_plot import CS14, CYCLES, MAPS, MS12
 
 from jitterfly.cli import main
-from jitterfly.results import tables
+from jitterfly.results import Results, tables
 from jitterfly.results.number_text import value_between
-from jitterfly.results.results import Results
 from jitterfly.results.status import status
 from jitterfly.store import Store, export
-from jitterfly.studies.toml import parse_study
+from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 
 TARGETS = '["p99 of slowdown ± 5 %", "p90 of gain ± 10 %", "mean of slowdown ± 50 % at 99 %"]'

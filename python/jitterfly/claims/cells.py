@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ..results import Results, Spot
 from ..results.number_text import interval, show_ranks
-from ..results.results import Results, Spot
 from ..results.study_axes import axis_title, number_axes
 from ..stats import Estimate
 from .claim import Finding

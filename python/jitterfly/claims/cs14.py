@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..observables import Form
+from ..results import CONVENTIONAL, REDUNDANT
 from ..results.figures import named
 from ..results.number_text import interval, show, show_ranks
-from ..results.results import CONVENTIONAL, REDUNDANT
 from ..stats import Estimate
 from ..units import TICKS_PER_SECOND, show_seconds
 from .claim import Finding, above, below, between, every, of_independent
 
 if TYPE_CHECKING:
-    from ..results.results import Panel, Results, Spot
+    from ..results import Panel, Results, Spot
 
 _LARGEST = 2**23  # ranks: the right end of CS14's Fig. 8, and its Fig. 9
 _STRONG = 10.0  # "grows strongly": at least this factor over the ranks shown
@@ -159,7 +159,7 @@ def recovery(results: Results) -> list[Finding]:
 
 
 if TYPE_CHECKING:
-    from ..results.results import Spot
+    from ..results import Spot
 
 _WEIGHT = 1000  # weights become integers by this
 

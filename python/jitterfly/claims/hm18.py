@@ -15,7 +15,7 @@ from ..units import show_seconds
 from .claim import Finding, above, between
 
 if TYPE_CHECKING:
-    from ..results.results import Results, Spot
+    from ..results import Results, Spot
 
 # "A small p costs much": HM18 gives a number for neither. Chosen before the first look at results:
 _SMALL = 1e-3  # "small" is at most this
@@ -133,7 +133,7 @@ def _explained(spots: list[Spot], name: str, what: str, kind: str, seconds: floa
 
 
 if TYPE_CHECKING:
-    from ..results.results import Results, Spot
+    from ..results import Results, Spot
 
 _CLOCK = 1.4e9
 _NODES = 24
@@ -197,7 +197,7 @@ def _most(seen: float, step: float, delay: float) -> Finding:
 
 
 if TYPE_CHECKING:
-    from ..results.results import Spot
+    from ..results import Spot
 
 
 def probability(spot: Spot) -> float:

@@ -12,7 +12,7 @@ from .cells import WITHIN, Block, Region, blocks, largest, ordered, rising, smal
 from .claim import Finding, above, below, between, every, of_independent
 
 if TYPE_CHECKING:
-    from ..results.results import Results
+    from ..results import Results
 
 _LOW, _HIGH = 2**7, 2**14
 _FAR = 2.0  # "far better": MS12 gives no number; we take at least twice as fast
@@ -108,7 +108,7 @@ def _steepest(series: list) -> str:
 
 
 if TYPE_CHECKING:
-    from ..results.results import Results
+    from ..results import Results
 
 
 Means = dict[int, Estimate]  # by ranks
@@ -156,7 +156,7 @@ def _told(before: Means, after: Means, both: list[int]) -> str:
 
 
 if TYPE_CHECKING:
-    from ..results.results import Results
+    from ..results import Results
 
 # MS12 gives no numbers for these words. A time is "small" up to, "large" from twice another one.
 TWICE = 2.0

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..congestion.study import FigurePoint
 from ..fields import check_choice
-from ..results.results import Results
+from ..results import Results
 from ..studies import Study
 from . import cs14, hm18, ms12
 from .claim import Claim, Finding, verdict

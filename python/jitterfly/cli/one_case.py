@@ -64,7 +64,7 @@ def _read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
     OSError
         The file can not be read.
     """
-    from ..studies.toml import holds_study, load_case, load_study
+    from ..studies import holds_study, load_case, load_study
 
     if holds_study(path):
         return _cell_of_study(load_study(path), at)

@@ -108,7 +108,7 @@ def _progress(found: RunProgress, only_open: bool) -> dict[str, Any]:
 
 def _plot(chosen: argparse.Namespace) -> None:
     from ..plots import draw
-    from ..results.results import Results
+    from ..results import Results
     from ..store import Store
 
     store = Store.open(chosen.results)

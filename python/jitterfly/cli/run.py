@@ -121,7 +121,7 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
     """
     from ..plots import draw
     from ..progress import phase
-    from ..results.results import Results
+    from ..results import Results
     from ..store import export
     from ..store.export import keep_numbers
     from ..store.numbers import NUMBERS, Numbers
@@ -261,7 +261,7 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
 def contents(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
     from ..claims.verdicts import judge
-    from ..results.results import Results
+    from ..results import Results
     from ..store.export import read_numbers
     from ..store.numbers import COLUMNS
 
@@ -296,8 +296,7 @@ def show(store: Any) -> None:
     """The study's table, and its claims beside what was found."""
     from ..claims.verdicts import report as claims
     from ..progress import phase
-    from ..results import tables
-    from ..results.results import Results
+    from ..results import Results, tables
     from .output import terminal_width
 
     results = Results(store)

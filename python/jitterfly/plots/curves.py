@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..results import figures, study_axes
+from ..results import Panel, Results, figures, study_axes
 from ..results.main_numbers import MainNumbers
-from ..results.results import Panel, Results
 from ..results.study_axes import axis_title, evenly
 from . import series, style, ticks
 from .ticks import wrapped

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ..results import Results
 from ..results.figures import named
 from ..results.number_text import show_ranks
-from ..results.results import Results
 from . import overhead, series, style
 
 # Below the series: it shows where it leaves them, left of the first cycle.

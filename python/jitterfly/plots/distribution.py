@@ -16,8 +16,7 @@ from matplotlib.ticker import PercentFormatter
 
 from .. import stats
 from ..observables import Observed
-from ..results import study_axes
-from ..results.results import Panel, Results, Spot
+from ..results import Panel, Results, Spot, study_axes
 from ..results.study_axes import evenly
 from . import style, ticks
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import notebook
 from ..files import check_replaceable, replacing
+from ..results import Results
 from ..results.figures import check_figure, figure_of
-from ..results.results import Results
 from ..store import Store
 
 if TYPE_CHECKING:

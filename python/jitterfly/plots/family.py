@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from ..results import Panel, Results
 from ..results.figures import kind_of
 from ..results.main_numbers import MainNumbers
-from ..results.results import Panel, Results
 from ..results.study_axes import axis_title
 from . import series, style, ticks
 from .ticks import wrapped

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..claims.hm18 import TABLE
-from ..results.results import Results
+from ..results import Results
 from ..units import show_seconds
 from . import series, style, ticks
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from ..results import Results
 from ..results.figures import WIDE, Grid, grids
-from ..results.results import Results
 from ..results.study_axes import axis_title, evenly, number_axes
 from . import heat_map, style
 from .ticks import wrapped

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from ..results import CONVENTIONAL, REDUNDANT, Results
 from ..results.figures import named
-from ..results.results import CONVENTIONAL, REDUNDANT, Results
 from ..results.study_axes import AxisScale
 from ..stats import Estimate
 from . import series, style, ticks

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from ..results import Results, Spot
 from ..results.main_numbers import RUNS, MainNumbers
-from ..results.results import Results, Spot
 from ..stats import Estimate
 from .style import GREY, INK, Look
 

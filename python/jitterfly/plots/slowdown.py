@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..results import CONVENTIONAL, REDUNDANT, Results
 from ..results.figures import named
 from ..results.main_numbers import MainNumbers
-from ..results.results import CONVENTIONAL, REDUNDANT, Results
 from ..results.study_axes import AxisScale
 from . import series, style, ticks
 

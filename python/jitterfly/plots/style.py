@@ -14,7 +14,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..results.results import CONVENTIONAL, REDUNDANT
+from ..results import CONVENTIONAL, REDUNDANT
 from .ticks import lines_of, wrapped
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#555555"

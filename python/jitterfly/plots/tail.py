@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ..observables import Observed
-from ..results.results import Results
+from ..results import Results
 from . import distribution, ticks
 from .distribution import NAMED, tail
 

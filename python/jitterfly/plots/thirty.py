@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ..results import Results
 from ..results.figures import LEAST_MEANS, FewRunMeans, thirty
 from ..results.main_numbers import RUNS
-from ..results.results import Results
 from . import style, ticks
 from .ticks import wrapped
 

@@ -14,8 +14,8 @@ from ..claims.verdicts import check_claims
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots import draw
+from ..results import Results
 from ..results.figures import check_figure
-from ..results.results import Results
 from ..store import Store
 from ..store.export import export, keep_numbers
 from ..studies import Study, load_study

@@ -15,10 +15,10 @@ from ..congestion.study import FigurePoint
 from ..files import write_whole
 from ..info import __version__, info
 from ..plots import draw
+from ..results import Results, Spot
 from ..results.figures import FewRunMeans, thirty
 from ..results.main_numbers import RUNS, MainNumbers
 from ..results.number_text import interval, show_number, show_ranks
-from ..results.results import Results, Spot
 from ..results.study_axes import axis_title
 from ..results.tables import SELECTION
 from ..sweep.progress import show_time

@@ -9,8 +9,7 @@ import numpy as np
 from .. import stats
 from ..observables import Completion, Family, Observed, level_of
 from ..store import Store
-from ..studies import Place
-from ..studies.study import shown_labels
+from ..studies import Place, shown_labels
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from ..fields import check_choice
 from ..stats import Estimate
-from ..studies import Study
-from ..studies.study import axis_unit
+from ..studies import Study, axis_unit
 from ..units import parse_seconds, show_seconds
 from . import main_numbers, study_axes
 from .main_numbers import MainNumbers

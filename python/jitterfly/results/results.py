@@ -14,8 +14,7 @@ from ..case import Case
 from ..noise import Congestion
 from ..observables import Decision, Family, Form, Measure, Observed, Target
 from ..store import Store
-from ..studies import Place, Study
-from ..studies.study import axis_unit
+from ..studies import Place, Study, axis_unit
 from . import study_axes
 from .main_numbers import MainNumbers, facts_of, facts_of_target
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from ..studies import Study
-from ..studies.study import axis_unit, value_text
+from ..studies import Study, axis_unit, value_text
 
 
 def numeric(values: Sequence[Any]) -> bool:

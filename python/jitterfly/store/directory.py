@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import TEMPORARY
-from ..studies.study import Study
+from ..studies import Study
 from .metadata import META, differences, joined, read_meta
 from .records import RAW, read_head
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..observables import Summary
 from ..progress import each
-from ..studies.grid import Place
+from ..studies import Place
 from .directory import SHARDS
 from .metadata import META, differences, joined, situations
 from .record_files import CellRecords

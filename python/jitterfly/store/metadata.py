@@ -18,10 +18,7 @@ from ..files import read_text, read_whole, write_whole
 from ..info import __version__
 from ..noise.files import copy_name, files_from, files_of
 from ..observables import Target
-from ..studies.budget import Budget
-from ..studies.grid import STREAM_VERSION
-from ..studies.study import BaseReplaced, Study
-from ..studies.toml import parse_study
+from ..studies import STREAM_VERSION, BaseReplaced, Budget, Study, parse_study
 
 FORMAT = 2
 SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find

@@ -20,8 +20,7 @@ from ..notebook import package
 from ..observables import STATISTICS, Decision, Family, Observed, PlaceData
 from ..progress import each
 from ..stats import Estimate
-from ..studies import Place, Study
-from ..studies.study import axis_unit
+from ..studies import Place, Study, axis_unit
 from ..units import show_seconds
 from .cache import valid_content, write_cached
 from .directory import NUMBERS, has_records

@@ -11,8 +11,7 @@ import numpy as np
 from ..observables import Piece, PlaceData, Summary, Ticks
 from ..observables.measure import SMALL, Integers
 from ..program import observation_names
-from ..studies import Place, Study
-from ..studies.grid import STREAM_VERSION
+from ..studies import STREAM_VERSION, Place, Study
 from .metadata import digest
 from .record_files import CellRecords, RecordFiles
 from .records import RAW, SUMMARY, Identity

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..observables import Decision, Target
 from ..progress import each
 from ..stats import Estimate
-from ..studies.study import shown_labels
+from ..studies import shown_labels
 from .cache import MANY, fingerprint_of, read_cached, study_of, valid_content, write_cached
 from .directory import PROGRESS, RECORDS, UNKNOWN, holder
 from .metadata import META

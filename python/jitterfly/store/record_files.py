@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..files import append_whole
-from ..studies.grid import Place
+from ..studies import Place
 from .records import (
     Entry,
     Identity,

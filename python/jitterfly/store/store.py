@@ -26,8 +26,7 @@ from ..files import synchronize
 from ..observables import Decision, Observed, PlaceData, Summary, Ticks, decide
 from ..progress import phase
 from ..stats import Estimate
-from ..studies.grid import Place
-from ..studies.study import Study
+from ..studies import Place, Study
 from . import metadata, numbers
 from .directory import RECORDS, check_directory, locked, shared_files, take_over
 from .place_records import PlaceRecords, RecentSamples

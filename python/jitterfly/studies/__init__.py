@@ -2,8 +2,23 @@
 
 from .axes import Axis
 from .budget import Budget
-from .grid import Cell, Place
-from .study import Study
-from .toml import load_study, parse_study
+from .grid import STREAM_VERSION, Cell, Place
+from .study import BaseReplaced, Study, axis_unit, shown_labels, value_text
+from .toml import holds_study, load_case, load_study, parse_study
 
-__all__ = ["Axis", "Budget", "Cell", "Place", "Study", "load_study", "parse_study"]
+__all__ = [
+    "STREAM_VERSION",
+    "Axis",
+    "BaseReplaced",
+    "Budget",
+    "Cell",
+    "Place",
+    "Study",
+    "axis_unit",
+    "holds_study",
+    "load_case",
+    "load_study",
+    "parse_study",
+    "shown_labels",
+    "value_text",
+]

@@ -21,7 +21,7 @@ from ..observables import Decision, Measure, Summary, Ticks
 from ..simulate import simulate_checked as simulate
 from ..stats.sequential import grid_up
 from ..store.store import Store
-from ..studies.grid import Place
+from ..studies import Place
 from .executors import bind_gpu
 
 

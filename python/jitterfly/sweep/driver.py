@@ -18,8 +18,7 @@ from ..observables import Target
 from ..progress import each
 from ..store.progress import ProgressWriter, is_finished
 from ..store.store import Store
-from ..studies.study import Study
-from ..studies.toml import load_study
+from ..studies import Study, load_study
 from ..syntax import read_count
 from . import executors
 from .batches import Batch, Pace, PlaceRun, run_batch

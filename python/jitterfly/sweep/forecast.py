@@ -18,8 +18,7 @@ from ..program import compile_case
 from ..progress import phase
 from ..store import Store
 from ..store.record_files import MOST_OWN_FILES
-from ..studies.grid import Place
-from ..studies.study import Study
+from ..studies import Place, Study
 from .batches import Batch, run_batch
 
 _TRIED = 7  # places, from the one of least work to the one of most

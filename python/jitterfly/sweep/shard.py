@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..fields import check_integer, shorten
-from ..studies.grid import Place
+from ..studies import Place
 
 MOST_SHARDS = 1_000_000
 
