@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 
 from jitterfly.observables import Summary, Ticks
 from jitterfly.stats.sequential import grid_up
+from jitterfly.store.numbers import Numbers
 from jitterfly.store.store import Store
 from jitterfly.studies import parse_study
 
@@ -122,3 +125,10 @@ def content(path):
         for file in sorted(path.rglob("*"))
         if file.is_file()
     }
+
+
+def to_csv(store):
+    """All numbers of a store as `export` writes them."""
+    file = io.StringIO()
+    Numbers.of(store).write_csv(file)
+    return file.getvalue()

@@ -8,12 +8,12 @@ import sys
 
 import numpy as np
 import pytest
-from small_store import STUDY, make, put, study
+from small_store import STUDY, make, put, study, to_csv
 
 from jitterfly import notebook
 from jitterfly.observables import STATISTICS
 from jitterfly.store.export import export
-from jitterfly.store.numbers import to_csv, to_xarray
+from jitterfly.store.numbers import to_xarray
 from jitterfly.store.store import Store
 
 xr = pytest.importorskip("xarray")

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from small_store import STUDY, content, put, study
+from small_store import STUDY, content, put, study, to_csv
 
 from jitterfly import cli, progress
 from jitterfly.results.status import status
@@ -17,7 +17,7 @@ from jitterfly.store.cache import fingerprint_of, read_cached, valid_content
 from jitterfly.store.directory import UNKNOWN, holder, locked
 from jitterfly.store.export import export, keep_numbers, read_numbers
 from jitterfly.store.merge import merge
-from jitterfly.store.numbers import Numbers, to_csv
+from jitterfly.store.numbers import Numbers
 from jitterfly.store.progress import ProgressWriter, run_progress
 from jitterfly.store.store import Store
 from jitterfly.studies import study as studies

@@ -1,4 +1,9 @@
-"""Claims of CS14 about overhead (completion - noiseless completion) and its recovery."""
+"""Claims of CS14 about overhead (completion - noiseless completion) and its recovery.
+
+The line through the means of several cycles is made of ratios of sums of observations with whole
+weights. So its intervals are Fieller's, of the same realizations, whether samples are kept or only
+their moments.
+"""
 
 from __future__ import annotations
 

@@ -296,13 +296,6 @@ def _plain(value: float) -> str:
     return f"{value:.4g}"
 
 
-def to_csv(store: Readable, confidence: float = 0.95) -> str:
-    """`Numbers.write_csv` as text."""
-    file = io.StringIO()
-    Numbers.of(store, confidence).write_csv(file)
-    return file.getvalue()
-
-
 if TYPE_CHECKING:
     import xarray
 

@@ -1,4 +1,4 @@
-"""Times of a case that derived axes know: where they are in its table, and what sets them."""
+"""Derived axes: a ratio of two times of a case, reached by solving for one of its fields."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .case_fields import get_path, put
 _NOISE = re.compile(r"noise\.[0-9]+\.(duration|delay|period|gap)")
 
 
-class Time(ABC):
+class CaseTime(ABC):
     """A time of a case, as an exact fraction of ticks."""
 
     @abstractmethod
@@ -47,7 +47,7 @@ class Time(ABC):
         return None, (Fraction(1), Fraction(LONGEST_TICKS))
 
 
-class RoundTime(Time):
+class RoundTime(CaseTime):
     """T_comm: one round without noise, as `theory.round_time`; set by the size of the message."""
 
     def read(self, table: Mapping[str, Any], by: str) -> Fraction:
@@ -85,7 +85,7 @@ class RoundTime(Time):
         return Network.from_dict(table["network"], "network")
 
 
-class NoiseTime(Time):
+class NoiseTime(CaseTime):
     """D or P: a field of the noise that is solved for, else of the periodic or only one."""
 
     def __init__(self, *fields: str) -> None:
@@ -126,7 +126,7 @@ class NoiseTime(Time):
         return self.owns(path)
 
 
-class Work(Time):
+class Work(CaseTime):
     """W: the compute phase."""
 
     def read(self, table: Mapping[str, Any], by: str) -> Fraction:
@@ -140,7 +140,7 @@ class Work(Time):
         return path == "work"
 
 
-TIMES: dict[str, Time] = {
+TIMES: dict[str, CaseTime] = {
     "T_comm": RoundTime(),
     "D": NoiseTime("duration", "delay"),
     "P": NoiseTime("period", "gap"),

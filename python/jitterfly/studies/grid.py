@@ -1,4 +1,4 @@
-"""The places of a study: every combination of its axes' values, with one cell per variant."""
+"""The grid of a study: a place for each combination of its axes' values, a cell per variant."""
 
 from __future__ import annotations
 

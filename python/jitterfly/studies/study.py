@@ -22,10 +22,8 @@ from . import validation
 from .axes import Axis, Variant, listed, read_settings
 from .budget import Budget
 from .case_fields import Frozen, freeze, get_path, without
-from .grid import STREAM_VERSION, Cell, Place, build_places
+from .grid import Place, build_places
 from .validation import check_observables_and_targets, covered, read_observables
-
-__all__ = ["STREAM_VERSION", "Budget", "Cell", "Place", "Study"]
 
 
 @dataclass(frozen=True)

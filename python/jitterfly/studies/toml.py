@@ -1,4 +1,4 @@
-"""Strict reading of TOML tables: a key that nobody asks for is an error."""
+"""Studies and cases from TOML, as text or in a file. A key that nothing reads is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold in a study before anything of it runs."""
+"""What must hold in a study before anything of it runs: names, paths, budget, observables."""
 
 from __future__ import annotations
 
