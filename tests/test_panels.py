@@ -192,5 +192,5 @@ def test_the_cases_are_what_they_are_for():
     assert all(Skips.of(at_levels(levels, 0)).count > 50 for levels in LEVELS)
     mirrored = [Skips.of(to_mirrors(mirrors, 10, rarely(0.1), (2, 9))) for mirrors in MIRRORS]
     assert all(skips.count > 10 for skips in mirrored)
-    # Between neighbours panels have room for half as many as there are ranks (PanelGroups::room).
+    # Between neighbours panels hold half as many as there are ranks (PanelGroups::capacity).
     assert all(Skips.of(case).count > case.ranks / 2 for case in FULL)

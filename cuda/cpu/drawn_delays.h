@@ -1,9 +1,10 @@
 // Delays that do not depend on the time are drawn before the steps that they delay: for some steps
-// and some ranks at once, in loops of their own.
+// and some ranks at once (jobs.h: kDrawnSteps, kDrawnRanks), in loops of their own. In goes a noise
+// source, out come sums of delays, [step][rank], which blocks (block.h) and panels add. Read
+// noise/sources.h first.
 #pragma once
 
-// First: templates see only those overloads for registers, which have no namespace, that are
-// declared before them.
+// First: see its head.
 #include "cpu/simd_philox.h"
 
 #include "cpu/jobs.h"
@@ -16,7 +17,7 @@ namespace {
 
 // --- The random numbers of some steps for some ranks.
 
-// The ranks of the register at index x of a tile.
+// The ranks in the register at index x of a tile.
 struct TileRanks {
   TileMap map;
   std::int64_t base, count;
@@ -27,16 +28,16 @@ struct TileRanks {
   }
 };
 
-// The same at index y of a part of it.
+// The ranks in the register at index y of a part of a tile, which begins at index `begin`.
 struct PartRanks {
   TileRanks ranks;
   TileMap part;
-  std::int64_t from;
+  std::int64_t begin;
 
-  JF_HD Lanes operator()(std::int64_t y) const { return ranks(from + part.offset(y)); }
+  JF_HD Lanes operator()(std::int64_t y) const { return ranks(begin + part.offset(y)); }
 };
 
-// What is drawn: numbers [first, first + count) of the first `ranks` of a part.
+// What is drawn: draws [first, first + count) of the first `ranks` ranks of a part.
 struct Draws {
   const RoundKeys& keys;
   std::uint64_t seed;
@@ -45,95 +46,102 @@ struct Draws {
   PartRanks rank_of;
   std::uint64_t* words;  // kDrawnSteps * kDrawnRanks
 
-  // High halves of one number of a block that was drawn.
-  JF_HD std::uint64_t* high(std::uint32_t draw) const { return words + (draw & 3) * kDrawnRanks; }
+  // The high halves of a draw of the block that was drawn last, by rank.
+  JF_HD std::uint64_t* high_halves(std::uint32_t draw) const {
+    return words + (draw & 3) * kDrawnRanks;
+  }
 };
 
-// All numbers of a block.
+// Draws all four numbers of a block.
 JF_HD void draw_block(const Draws& d, std::uint32_t purpose, std::int32_t scope_bits,
                       std::uint32_t block) {
   const FirstRounds common(d.keys, purpose, block, d.realization);
-  const auto some = [&]<int n>(std::int64_t from) JF_INLINE {
+  const auto draw_registers = [&]<int n>(std::int64_t from) JF_INLINE {
     Lanes ranks[n];
     WordLanes drawn[n];
     for (int i = 0; i < n; ++i) ranks[i] = d.rank_of(from + i * kLanes) >> scope_bits;
     philox4x32_10(d.keys, common, ranks, drawn);
     for (std::uint32_t k = 0; k < 4; ++k) {
       for (int i = 0; i < n; ++i)
-        *reinterpret_cast<ULanes*>(d.high(k) + from + i * kLanes) = drawn[i].w[k] & kMaxHigh;
+        *reinterpret_cast<ULanes*>(d.high_halves(k) + from + i * kLanes) = drawn[i].w[k] & kMaxHigh;
     }
   };
-  // As many as there are registers for; with the widest, memory serves better.
-  constexpr int kAtOnce = kLaneBits == 3 ? kMaxBlocks : 2;
+  // As many blocks at once as the processor has registers for. With the widest registers,
+  // philox_of_products keeps part of more blocks in memory, which is faster.
+  constexpr int kTogether = kLaneBits == 3 ? kMaxBlocks : 2;
   std::int64_t y = 0;
-  for (; y + kAtOnce * kLanes <= d.ranks; y += kAtOnce * kLanes)
-    some.template operator()<kAtOnce>(y);
-  for (; y < d.ranks; y += kLanes) some.template operator()<1>(y);
+  for (; y + kTogether * kLanes <= d.ranks; y += kTogether * kLanes)
+    draw_registers.template operator()<kTogether>(y);
+  for (; y < d.ranks; y += kLanes) draw_registers.template operator()<1>(y);
 }
 
-JF_HD ULanes load_high(const std::uint64_t* p) { return *reinterpret_cast<const ULanes*>(p); }
+JF_HD ULanes load_words(const std::uint64_t* p) { return *reinterpret_cast<const ULanes*>(p); }
 
-// --- Until when ranks meet no interval of any source: what Sources::first says, for many ranks in
-// loops of their own. Registers are drawn some at once, and of two neighbours' uniforms none is
-// lost.
+// --- The time before which no interval of any source begins: Sources::first for many ranks, in
+// loops of their own. Several registers are drawn at once, and both uniforms of each block are
+// used.
 
-// For the registers at indices [from, to) of a tile.
+// For the registers at indices [begin, end) of a tile.
 struct FirstIntervals {
   const RoundKeys& keys;
   const Sources& sources;
   const TileRanks& rank_of;
-  std::int64_t from, to;
+  std::int64_t begin, end;
   Tick* next;
 
   __attribute__((noinline)) void find() const {
     if (sources.interval_count == 0) {
-      for (std::int64_t x = from; x < to; x += kLanes) store(next + x, broadcast(kNever));
+      for (std::int64_t x = begin; x < end; x += kLanes) store(next + x, broadcast(kNever));
       return;
     }
     for (std::int32_t j = 0; j < sources.interval_count; ++j) {
       const IntervalSource& source = sources.intervals[j];
-      std::int64_t x = from;
+      std::int64_t x = begin;
       if (source.first_is_drawn()) {
-        // What the stores can not change.
+        // A copy: the compiler knows that the stores below do not change it.
         const IntervalSource own = source;
         const FirstRounds common(keys, own.first_purpose(), 0, sources.realization);
         if (own.first_by_pair())
-          x = by_pairs(own, common, j == 0);
-        else if (own.scope_bits == 0 && to - from >= 2 * kLanes && rank_of.map.low_bits > kLaneBits)
-          x = by_neighbours(own, common, j == 0);
+          x = two_uniforms_a_rank(own, common, j == 0);
+        else if (own.scope_bits == 0 && end - begin >= 2 * kLanes &&
+                 rank_of.map.low_bits > kLaneBits)
+          x = one_uniform_a_rank(own, common, j == 0);
       }
-      for (; x < to; x += kLanes)
-        take(j == 0, x, source.first(sources.seed, sources.realization, rank_of(x), sources.words));
+      for (; x < end; x += kLanes)
+        merge_bound(j == 0, x,
+                    source.first(sources.seed, sources.realization, rank_of(x), sources.words));
     }
   }
 
  private:
-  static constexpr int kAtOnce = kLaneBits == 3 ? 4 : 2;  // as many as there are registers for
+  static constexpr int kTogether = kLaneBits == 3 ? 4 : 2;  // as many as there are registers for
 
-  JF_HD void take(bool set, std::int64_t x, Lanes bound) const {
-    store(next + x, set ? bound : earlier(load(next + x), bound));
+  JF_HD void merge_bound(bool overwrite, std::int64_t x, Lanes bound) const {
+    store(next + x, overwrite ? bound : earlier(load(next + x), bound));
   }
 
-  // Both uniforms of a block are of one rank. Returns the index after the last one found.
-  std::int64_t by_pairs(const IntervalSource& source, const FirstRounds& common, bool set) const {
-    std::int64_t x = from;
-    for (; x + kAtOnce * kLanes <= to; x += kAtOnce * kLanes) {
-      Lanes streams[kAtOnce];
-      WordLanes drawn[kAtOnce];
-      for (int i = 0; i < kAtOnce; ++i) streams[i] = rank_of(x + i * kLanes) >> source.scope_bits;
+  // Both uniforms of a block are one rank's. Returns the index after the last rank that was done.
+  std::int64_t two_uniforms_a_rank(const IntervalSource& source, const FirstRounds& common,
+                                   bool overwrite) const {
+    std::int64_t x = begin;
+    for (; x + kTogether * kLanes <= end; x += kTogether * kLanes) {
+      Lanes streams[kTogether];
+      WordLanes drawn[kTogether];
+      for (int i = 0; i < kTogether; ++i) streams[i] = rank_of(x + i * kLanes) >> source.scope_bits;
       philox4x32_10(keys, common, streams, drawn);
-      for (int i = 0; i < kAtOnce; ++i)
-        take(set, x + i * kLanes, source.first_of<Lanes>(uniforms(drawn[i]), sources.words));
+      for (int i = 0; i < kTogether; ++i)
+        merge_bound(overwrite, x + i * kLanes,
+                    source.first_of<Lanes>(uniforms(drawn[i]), sources.words));
     }
     return x;
   }
 
-  // They are of two neighbours, which are in two registers in a row.
-  std::int64_t by_neighbours(const IntervalSource& source, const FirstRounds& common,
-                             bool set) const {
-    constexpr int kPairs = kAtOnce / 2;
-    std::int64_t x = from;
-    for (; x + kAtOnce * kLanes <= to; x += kAtOnce * kLanes) {
+  // The uniforms of a block are those of two neighbouring ranks, whose registers follow each other.
+  std::int64_t one_uniform_a_rank(const IntervalSource& source, const FirstRounds& common,
+                                  bool overwrite) const {
+    constexpr int kPairs = kTogether / 2;
+    std::int64_t x = begin;
+    for (; x + kTogether * kLanes <= end; x += kTogether * kLanes) {
       Lanes streams[kPairs];
       WordLanes drawn[kPairs];
       for (int i = 0; i < kPairs; ++i) {
@@ -144,22 +152,24 @@ struct FirstIntervals {
       for (int i = 0; i < kPairs; ++i) {
         const Pair<ULanes> u = uniforms(drawn[i]);
         for (int half = 0; half < 2; ++half)
-          take(set, x + (2 * i + half) * kLanes,
-               source.first_of<Lanes>(interleave(u.even, u.odd, half * kLanes / 2), sources.words));
+          merge_bound(
+              overwrite, x + (2 * i + half) * kLanes,
+              source.first_of<Lanes>(interleave(u.even, u.odd, half * kLanes / 2), sources.words));
       }
     }
     return x;
   }
 };
 
-// --- The delays that one source draws for some steps of some ranks at once: in loops of its own,
-// and a block of random numbers serves four steps.
+// --- The delays of one source for some steps and ranks, in loops of their own: a block of random
+// numbers serves four steps.
 
-// That of one rank, of whatever high half.
+// The delay of one rank from all 64 bits of its uniform: the fallback where the high half alone
+// does not decide.
 [[maybe_unused]] __attribute__((noinline, cold)) Tick
-one_delay(const Draws& d, const Delay& delay, const std::uint64_t* words, std::uint32_t purpose,
-          std::int32_t scope_bits, std::uint32_t draw, std::int64_t y) {
-  return delay_of_draw(delay, d.high(draw)[y], words, [&] {
+exact_delay(const Draws& d, const Delay& delay, const std::uint64_t* words, std::uint32_t purpose,
+            std::int32_t scope_bits, std::uint32_t draw, std::int64_t y) {
+  return delay_of_draw(delay, d.high_halves(draw)[y], words, [&] {
     const std::int64_t lane = y % kLanes;
     const Lanes streams = d.rank_of(y - lane) >> scope_bits;
     return uniform32(d.seed, purpose | kLowHalves, draw,
@@ -168,119 +178,122 @@ one_delay(const Draws& d, const Delay& delay, const std::uint64_t* words, std::u
   });
 }
 
-// Sets `sum` to the delays of number `draw`, or adds them.
+// Adds the delays of draw number `draw` to `sum`, or overwrites it.
 JF_HD void add_delays(const Draws& d, const Delay& delay, const std::uint64_t* words,
-                      std::uint32_t purpose, std::int32_t scope_bits, std::uint32_t draw, bool set,
-                      Tick* sum) {
+                      std::uint32_t purpose, std::int32_t scope_bits, std::uint32_t draw,
+                      bool overwrite, Tick* sum) {
   for (std::int64_t y = 0; y < d.ranks; y += kLanes) {
-    const ULanes high = load_high(d.high(draw) + y);
+    const ULanes high = load_words(d.high_halves(draw) + y);
     Lanes found{};
     if (__builtin_expect(delay.any_undecided(high, words), 0))
       for (unsigned k = 0; k < kLanes; ++k)
-        found[k] = one_delay(d, delay, words, purpose, scope_bits, draw, y + k);
+        found[k] = exact_delay(d, delay, words, purpose, scope_bits, draw, y + k);
     else
       found = delay.from_high<Lanes>(high, words);
-    store(sum + y, set ? found : load(sum + y) + found);
+    store(sum + y, overwrite ? found : load(sum + y) + found);
   }
 }
 
-constexpr int kPlaces = 4;  // registers
-
-// For all ranks of a draw, by a loop without branches, so that what it needs stays in registers.
-// Some registers go through it together: there are two reads of a table to wait for, and while a
-// processor waits it does not look far ahead. `wrong`: of each register, the lanes that it got
-// wrong.
-template <bool set, class Quick>
-__attribute__((noinline)) void add_quickly(const Quick& given, const std::uint64_t* drawn,
-                                           std::int64_t ranks, Tick* sum, std::uint8_t* wrong) {
-  const Quick quick = given;  // which the stores can not change; read number by number, as it was
-                              // written: one by wider loads would wait for all stores before it
-  const auto some = [&]<int n>(std::int64_t y) JF_INLINE {
-    Place<ULanes> at[n];
+// The same in a loop without branches, so that its constants stay in registers. Several registers
+// go through it together: each waits for two reads of a table, and meanwhile a processor does not
+// look far ahead. inexact[i]: the lanes of register i whose high half does not decide the delay;
+// what is added for them is of no use.
+template <bool overwrite, class Quick>
+__attribute__((noinline)) void add_without_branches(const Quick& given, const std::uint64_t* drawn,
+                                                    std::int64_t ranks, Tick* sum,
+                                                    std::uint8_t* inexact) {
+  // A copy, which the stores below do not change. It is read word by word, as it was written: a
+  // wider load would wait for all stores before it.
+  const Quick quick = given;
+  const auto add_registers = [&]<int n>(std::int64_t y) JF_INLINE {
+    Place<ULanes> places[n];
 #pragma GCC unroll 4
     for (int i = 0; i < n; ++i) {
-      ULanes met{};
-      at[i] = quick.place(load_high(drawn + y + i * kLanes), met);
-      wrong[y / kLanes + i] = lanes_with(met, quick.wrong());
+      ULanes flags{};
+      places[i] = quick.place(load_words(drawn + y + i * kLanes), flags);
+      inexact[y / kLanes + i] = lanes_with(flags, quick.wrong());
     }
 #pragma GCC unroll 4
     for (int i = 0; i < n; ++i) {
-      Tick* own = sum + y + i * kLanes;
-      const Lanes found = quick.template delay<Lanes>(at[i]);
-      store(own, set ? found : load(own) + found);
+      Tick* target = sum + y + i * kLanes;
+      const Lanes delays = quick.template delay<Lanes>(places[i]);
+      store(target, overwrite ? delays : load(target) + delays);
     }
   };
+  constexpr int kTogether = 4;
   std::int64_t y = 0;
-  for (; y + kPlaces * kLanes <= ranks; y += kPlaces * kLanes) some.template operator()<kPlaces>(y);
-  for (; y < ranks; y += kLanes) some.template operator()<1>(y);
+  for (; y + kTogether * kLanes <= ranks; y += kTogether * kLanes)
+    add_registers.template operator()<kTogether>(y);
+  for (; y < ranks; y += kLanes) add_registers.template operator()<1>(y);
 }
 
-// What add_quickly got wrong.
-template <bool set, class Quick>
-__attribute__((noinline)) void correct(const Quick& quick, const Draws& d, const Delay& delay,
-                                       const std::uint64_t* words, std::uint32_t purpose,
-                                       std::int32_t scope_bits, std::uint32_t draw, Tick* sum,
-                                       const std::uint8_t* wrong) {
+// Corrects the delays of the inexact lanes.
+template <bool overwrite, class Quick>
+__attribute__((noinline)) void correct_inexact(const Quick& quick, const Draws& d,
+                                               const Delay& delay, const std::uint64_t* words,
+                                               std::uint32_t purpose, std::int32_t scope_bits,
+                                               std::uint32_t draw, Tick* sum,
+                                               const std::uint8_t* inexact) {
   const std::int64_t registers = (d.ranks + kLanes - 1) / kLanes;
   for (std::int64_t first = 0; first < registers; first += 8) {
     std::uint64_t bits;
-    __builtin_memcpy(&bits, wrong + first, 8);
+    __builtin_memcpy(&bits, inexact + first, 8);
     for (; bits != 0; bits &= bits - 1) {
       const int bit = __builtin_ctzll(bits);
       const std::int64_t y = (first + bit / 8) * kLanes + bit % 8;
-      const Tick right = one_delay(d, delay, words, purpose, scope_bits, draw, y);
-      std::uint64_t met = 0;
-      const Tick wrong_one = quick.template delay<Tick>(quick.place(d.high(draw)[y], met));
-      sum[y] = set ? right : sum[y] + (right - wrong_one);
+      const Tick exact = exact_delay(d, delay, words, purpose, scope_bits, draw, y);
+      std::uint64_t flags = 0;
+      const Tick added = quick.template delay<Tick>(quick.place(d.high_halves(draw)[y], flags));
+      sum[y] = overwrite ? exact : sum[y] + (exact - added);
     }
   }
 }
 
-// One source's share of the sums, number by number. The loops are made for each kind of delay.
+// The share of one source in the sums, draw by draw. The loops are compiled for each kind of delay.
 [[maybe_unused]] __attribute__((noinline)) void draw_delays(const Draws& d, const Delay& delay,
                                                             const std::uint64_t* words,
                                                             std::uint32_t purpose,
-                                                            std::int32_t scope_bits, bool set,
+                                                            std::int32_t scope_bits, bool overwrite,
                                                             Tick* sums) {
   for (std::uint32_t n = d.first; n < d.first + d.count; ++n) {
     Tick* sum = sums + (n - d.first) * kDrawnRanks;
     if (delay.certain && delay.kind == kConstantDelay) {
       for (std::int64_t y = 0; y < d.ranks; y += kLanes)
-        store(sum + y, (set ? Lanes{} : load(sum + y)) + delay.value);
+        store(sum + y, (overwrite ? Lanes{} : load(sum + y)) + delay.value);
       continue;
     }
     if (n == d.first || n % 4 == 0) draw_block(d, purpose, scope_bits, n / 4);
-    const auto quickly = [&](const auto& quick) {
-      const std::uint64_t* drawn = d.high(n);
-      const auto add = [&]<bool set>() JF_INLINE {
-        std::uint8_t wrong[(kDrawnRanks / kLanes + 7) / 8 * 8] = {};
-        add_quickly<set>(quick, drawn, d.ranks, sum, wrong);
-        correct<set>(quick, d, delay, words, purpose, scope_bits, n, sum, wrong);
+    const auto without_branches = [&](const auto& quick) {
+      const std::uint64_t* drawn = d.high_halves(n);
+      const auto add = [&]<bool overwrite>() JF_INLINE {
+        std::uint8_t inexact[(kDrawnRanks / kLanes + 7) / 8 * 8] = {};
+        add_without_branches<overwrite>(quick, drawn, d.ranks, sum, inexact);
+        correct_inexact<overwrite>(quick, d, delay, words, purpose, scope_bits, n, sum, inexact);
       };
-      set ? add.template operator()<true>() : add.template operator()<false>();
+      overwrite ? add.template operator()<true>() : add.template operator()<false>();
     };
-    if (delay.with_quick(words, quickly)) continue;
+    if (delay.with_quick(words, without_branches)) continue;
     const auto add = [&](bool certain, DelayKind kind) JF_INLINE {
-      Delay own = delay;  // which the stores can not change
+      Delay own = delay;  // a copy, which the stores do not change
       own.certain = certain;
       own.kind = kind;
-      add_delays(d, own, words, purpose, scope_bits, n, set, sum);
+      add_delays(d, own, words, purpose, scope_bits, n, overwrite, sum);
     };
     if (!delay.certain && delay.kind == kConstantDelay)
       add(false, kConstantDelay);
     else if (delay.certain && delay.kind == kCountedDelay)
       add(true, kCountedDelay);
     else
-      add_delays(d, delay, words, purpose, scope_bits, n, set, sum);
+      add_delays(d, delay, words, purpose, scope_bits, n, overwrite, sum);
   }
 }
 
-// --- Draws the delays of some steps for some ranks before these steps are done.
+// --- The delays of all sources for some steps and ranks.
 
-// Those of one role. Returns where the sums are, or null if there are no sources. Windows depend on
-// the time: sources with one are never among them.
-[[maybe_unused]] const Tick* draw_steps(const Draws& d, const Sources& s, StepRole role,
-                                        Tick* sums) {
+// The CPU delays of one role. Returns the sums, or null if there are no sources. Sources with a
+// window depend on the time, so they are left out.
+[[maybe_unused]] const Tick* draw_step_delays(const Draws& d, const Sources& s, StepRole role,
+                                              Tick* sums) {
   bool any_source = false;
   for (std::int32_t j = 0; j < s.step_count; ++j) {
     const StepDelay& source = s.steps[j];
@@ -292,21 +305,22 @@ __attribute__((noinline)) void correct(const Quick& quick, const Draws& d, const
   return any_source ? sums : nullptr;
 }
 
-// How long messages are held up by congestion, number by number.
+// Adds how long congestion holds up messages, draw by draw.
 [[maybe_unused]] __attribute__((noinline)) void add_loads(const Draws& d, const Loads& loads,
-                                                          std::uint32_t purpose, bool set,
+                                                          std::uint32_t purpose, bool overwrite,
                                                           Tick* sums) {
   for (std::uint32_t n = d.first; n < d.first + d.count; ++n) {
     Tick* sum = sums + (n - d.first) * kDrawnRanks;
     for (std::int64_t y = 0; y < d.ranks; y += kLanes) {
-      const Lanes held = loads.held_up<Lanes>(purpose, n, d.rank_of(y), d.realization);
-      store(sum + y, set ? held : load(sum + y) + held);
+      const Lanes held_up = loads.held_up<Lanes>(purpose, n, d.rank_of(y), d.realization);
+      store(sum + y, overwrite ? held_up : load(sum + y) + held_up);
     }
   }
 }
 
-[[maybe_unused]] const Tick* draw_messages(const Draws& d, const Messages& m, std::uint32_t purpose,
-                                           Tick* sums) {
+// The delays of messages in the network. Returns as draw_step_delays does.
+[[maybe_unused]] const Tick* draw_message_delays(const Draws& d, const Messages& m,
+                                                 std::uint32_t purpose, Tick* sums) {
   bool any_source = false;
   for (std::int32_t j = 0; j < m.count; ++j) {
     const MessageDelay& source = m.delays[j];
@@ -322,12 +336,13 @@ __attribute__((noinline)) void correct(const Quick& quick, const Draws& d, const
   return any_source ? sums : nullptr;
 }
 
-// Sources that delay the steps that receive a message, and perhaps phases of computing, and have no
-// windows: as most are that have no intervals. For them each rank's step is an addition or two.
+// Sources that delay only the steps that receive a message (and perhaps compute phases), without
+// intervals and windows: the most frequent case of per-step delays. With them a step of a rank is
+// an addition or two.
 struct ReceiveDelays : Sources {
   static constexpr bool only_receives = true;
 
-  JF_HD static bool are(const Sources& s) {
+  JF_HD static bool cover(const Sources& s) {
     return s.interval_count == 0 && s.windows == 0 && (s.roles >> kReceiveRole & 1) != 0 &&
            (s.roles >> kSendRole & 1) == 0;
   }
@@ -340,12 +355,12 @@ struct ReceiveDelays : Sources {
 template <class Noise>
 constexpr bool only_receives = requires { Noise::only_receives; };
 
-// Whether it matters when something happens: whether `next` of a clock is of any use.
+// Whether the noise depends on the time. If not, `next` of a Clock is of no use.
 template <class Noise>
 constexpr bool is_timed = !std::is_same_v<Noise, NoNoise> && !only_receives<Noise>;
 
-// ReceiveDelays as a register of ranks meets them in communication.
-struct DrawnDelays {
+// ReceiveDelays for a register whose delays have been drawn, in communication.
+struct DrawnReceiveDelays {
   static constexpr bool general = true, in_communication = true;
 
   const Tick* drawn;
@@ -356,14 +371,14 @@ struct DrawnDelays {
   }
 };
 
-// Sources as a register of ranks meets them whose delays have been drawn. kQuiet: as if no interval
-// ever came; for delays without a window.
+// Sources for a register whose delays have been drawn. kQuiet: as if no interval ever came; only
+// for sources without windows.
 template <bool kQuiet, class All>
 struct PreparedSources {
   static constexpr bool general = true, in_communication = true;
 
   const All& sources;
-  const Tick* drawn[2];  // when receiving, when sending; or null
+  const Tick* drawn[2];  // by role: when receiving, when sending; or null
 
   JF_HD void seek(Lanes& next, bool back) const { sources.seek(next, back); }
 

@@ -1,5 +1,6 @@
-// The CPU engine: threads over realizations while there are enough of them and each fits a share
-// of memory, else all threads on the tiles of one realization.
+// The CPU engine (declared in core/engine.h). Each thread computes realizations of its own while
+// there are enough of them and each fits a share of memory; else all threads form a team, which
+// works on the tiles of one realization. Read core/plan.h, cpu/jobs.h and cpu/memory.h first.
 #include "core/engine.h"
 
 #include <unistd.h>
@@ -25,16 +26,16 @@
 namespace jf::cpu {
 namespace {
 
-// 2^14 ranks and their three ticks are 384 KiB: inside L2 of current cores. 2^4 neighbours are two
-// cache lines, and leave 10 rounds to a pass: two passes up to 2^24 ranks. Segments are panels, at
-// least.
+// 2^14 ranks with three ticks are 384 KiB, inside L2 of current cores. 2^4 neighbouring ranks are
+// two cache lines, and leave 10 rounds to a pass: two passes up to 2^24 ranks. A segment has at
+// least the size of a panel.
 constexpr PlanLimits kLimits{14, 4, kDrawnBits};
-// From here on a realization is shared by all threads rather than one given to each.
+// From 2^kTeamBits ranks on, a program of several passes gets a team.
 constexpr int kTeamBits = 21;
 
 class Run {
  public:
-  // capture: rows x ranks for the ready times of one realization, or null.
+  // capture: rows x ranks, receives the ready times of one realization; or null.
   Run(const Program& program, const Request& request, Tick* capture = nullptr)
       : program_(program),
         request_(request),
@@ -47,13 +48,13 @@ class Run {
     int wanted = request.threads > 0 ? request.threads : hardware_threads();
     const std::int64_t alone = std::clamp<std::int64_t>(request.count, 1, wanted);
     const bool large = alone * sizes_.state_bytes(1, 1) > share_of_memory();
-    if (program.has_message_passes())  // these a team leaves to one of its threads
+    if (program.has_message_passes())  // a team leaves message passes to one thread
       team_ = large || (request.count < wanted && max_tiles() > 1);
     else
       team_ = passes_.size() > 1 &&
               (program.log2_ranks >= kTeamBits || request.count < wanted || large);
     if (program.has_message_passes() && !team_) wanted = choose_lanes(wanted);
-    const std::int64_t groups = (request.count + together_ - 1) / together_;
+    const std::int64_t groups = (request.count + side_by_side_ - 1) / side_by_side_;
     set_threads(
         static_cast<int>(std::clamp<std::int64_t>(team_ ? max_tiles() : groups, 1, wanted)));
   }
@@ -61,13 +62,13 @@ class Run {
   std::int64_t bytes() const {
     const auto rows = static_cast<std::int64_t>(sizeof(Observation)) * program_.rows;
     return sizes_.state_bytes(segments_, lanes_) * (team_ ? 1 : threads_) +
-           (sizes_.tile_bytes() + rows * together_) * threads_;
+           (sizes_.tile_bytes() + rows * side_by_side_) * threads_;
   }
 
   void simulate(Tick* out, const Poll& poll) {
     out_ = out;
     for (int t = 0; t < threads_; ++t) {
-      scratch_.push_back(std::make_unique<Scratch>(sizes_, together_ * program_.rows));
+      scratch_.push_back(std::make_unique<Scratch>(sizes_, side_by_side_ * program_.rows));
       if (t == 0 || !team_)
         states_.push_back(std::make_unique<State>(
             sizes_, segments_, lanes_, static_cast<std::uint32_t>(request_.first + request_.count),
@@ -91,29 +92,29 @@ class Run {
     return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE) / 4;
   }
 
-  // Message passes take as many realizations at once as a register has lanes, if each thread has
-  // some. A register takes about as long as two of them alone, so that fewer threads are quicker
-  // where there is no memory for all; returns how many.
+  // Message passes compute as many realizations at once as a register has lanes, if each thread has
+  // at least two. A register takes about as long as two realizations alone. So if there is no
+  // memory for all threads, fewer threads with registers are faster. Returns how many threads.
   int choose_lanes(int threads) {
-    const std::int64_t room = share_of_memory() / sizes_.state_bytes(1, runner_.lanes);
-    if (room * runner_.lanes / 2 < threads) return threads;
-    const int fewer = static_cast<int>(std::min<std::int64_t>(room, threads));
-    const std::int64_t each = (request_.count + fewer - 1) / fewer;
-    if (each < 2) return threads;
+    const std::int64_t fit = share_of_memory() / sizes_.state_bytes(1, runner_.lanes);
+    if (fit * runner_.lanes / 2 < threads) return threads;
+    const int fewer = static_cast<int>(std::min<std::int64_t>(fit, threads));
+    const std::int64_t per_thread = (request_.count + fewer - 1) / fewer;
+    if (per_thread < 2) return threads;
     lanes_ = runner_.lanes;
-    together_ = std::min(each, lanes_);
+    side_by_side_ = std::min(per_thread, lanes_);
     return fewer;
   }
 
   void set_threads(int threads) {
     threads_ = threads;
-    // A team works on as many segments at once as together hold half the ranks; wide ones are
-    // taken in turn, or they would need more memory than everything else.
+    // A team computes as many segments at once as together hold half the ranks. More would need
+    // more memory than everything else.
     if (team_ && sizes_.segment > 0)
       segments_ = std::clamp<std::int64_t>(program_.ranks() / 2 / sizes_.segment, 1, threads);
   }
 
-  // As many as the system grants: the result does not depend on it.
+  // Starts as many threads as the system allows. The result does not depend on their number.
   void start_threads() {
     try {
       for (int t = 0; t < threads_; ++t) workers_.emplace_back([this, t] { work(t); });
@@ -121,7 +122,7 @@ class Run {
       if (workers_.empty()) {
         throw std::invalid_argument(std::string("threads: none could be started: ") + error.what());
       }
-      const std::int64_t segments = segments_;  // that there is memory for
+      const std::int64_t segments = segments_;  // for which there is memory
       set_threads(static_cast<int>(workers_.size()));
       segments_ = std::min(segments, segments_);
     }
@@ -141,7 +142,7 @@ class Run {
     finished_.notify_one();
   }
 
-  // Polls until all threads have finished; what poll throws, or its wish to stop, is returned.
+  // Polls until all threads have finished. Returns what poll threw, or its request to stop.
   std::exception_ptr watch(const Poll& poll) {
     std::exception_ptr error;
     std::unique_lock lock(mutex_);
@@ -168,7 +169,7 @@ class Run {
     std::fill(scratch.rows.begin(), scratch.rows.end(), Observation::nothing());
   }
 
-  // `number`: of the realization among those of the request; it is in lane `lane` of the state.
+  // `number`: of the realization in the request. It is in lane `lane` of the state.
   void run_tile(const Pass& pass, std::int64_t tile, std::int64_t number, Scratch& scratch,
                 const State& state, std::int64_t slot, std::int64_t lane) const {
     const TileJob job{&state.loads.view,
@@ -187,7 +188,7 @@ class Run {
       run_segment(job, scratch, state, slot);
   }
 
-  // Which passes are done in panels: once, as there may be many small segments.
+  // Which passes are computed in panels. Found once, as there may be many small segments.
   std::vector<bool> find_panels() const {
     std::vector<bool> found;
     for (const Pass& pass : passes_)
@@ -214,7 +215,7 @@ class Run {
          state.message_cursors(), scratch.rows.data(), &stop_});
   }
 
-  // The observations of realization `number` of the request.
+  // Writes the observations of realization `number` of the request.
   void write(std::int64_t number, const Observation* rows) const {
     const int words = words_per_row(request_);
     Tick* out = out_ + number * program_.rows * words;
@@ -229,8 +230,8 @@ class Run {
   }
 
   void work_alone(Scratch& scratch, State& state) {
-    for (std::int64_t i; !stop_ && (i = claimed_.fetch_add(together_)) < request_.count;) {
-      const std::int64_t count = std::min(together_, request_.count - i);
+    for (std::int64_t i; !stop_ && (i = claimed_.fetch_add(side_by_side_)) < request_.count;) {
+      const std::int64_t count = std::min(side_by_side_, request_.count - i);
       clear(scratch);
       state.loads.make(static_cast<std::uint32_t>(request_.first + i), count, stop_);
       for (const Pass& pass : passes_) {
@@ -275,9 +276,9 @@ class Run {
         write(i, mine.rows.data());
         ++done_;
       }
-      if (thread == 0) leave_ = stop_;  // all have to leave at the same realization
+      if (thread == 0) team_stops_ = stop_;  // all threads have to stop at the same realization
       barrier.arrive_and_wait();
-      if (leave_) return;
+      if (team_stops_) return;
     }
   }
 
@@ -299,9 +300,10 @@ class Run {
   Tick* const capture_;
   bool team_;
   int threads_ = 1;
-  // Realizations that a thread works on side by side, and for how many there is room.
-  std::int64_t together_ = 1, lanes_ = 1;
-  std::int64_t segments_ = 1;  // worked on at once in one realization
+  // Realizations that a thread computes side by side (in lanes), and the lanes for which it has
+  // memory.
+  std::int64_t side_by_side_ = 1, lanes_ = 1;
+  std::int64_t segments_ = 1;  // computed at once in one realization
   Tick* out_ = nullptr;
   std::vector<std::unique_ptr<Scratch>> scratch_;
   std::vector<std::unique_ptr<State>> states_;
@@ -310,7 +312,7 @@ class Run {
   std::optional<std::barrier<>> barrier_;
   std::atomic<std::int64_t> claimed_{0}, done_{0};
   std::atomic<bool> stop_{false};
-  bool leave_ = false;
+  bool team_stops_ = false;
   std::mutex mutex_;
   std::condition_variable finished_;
   int active_ = 0;
@@ -340,20 +342,20 @@ void ready_times(const Program& program, std::uint64_t seed, std::int64_t realiz
 
 void phases(const Program& program, std::size_t source, std::uint64_t seed,
             std::int64_t realization, Tick* out, const Poll& poll) {
-  constexpr std::int64_t kPatience = 1 << 20;
+  constexpr std::int64_t kRanksBetweenPolls = 1 << 20;
   const ProgramView view = program.view(seed);
   const IntervalSource& noise = program.intervals.at(source);
   for (std::int64_t rank = 0; rank < program.ranks(); ++rank) {
     const Stream<std::uint32_t> stream{seed, static_cast<std::uint32_t>(rank >> noise.scope_bits),
                                        static_cast<std::uint32_t>(realization)};
     out[rank] = noise.phase(stream, rank, view.sources.words);
-    if (rank % kPatience == 0 && poll && !poll(0)) throw Cancelled();
+    if (rank % kRanksBetweenPolls == 0 && poll && !poll(0)) throw Cancelled();
   }
 }
 
 std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t realization,
                        std::int64_t rank, Tick until, bool compute, const Poll& poll) {
-  constexpr std::size_t kPatience = 1 << 16;
+  constexpr std::size_t kTimesBetweenPolls = 1 << 16;
   const ProgramView view = program.view(seed);
   std::vector<Cursor> cursors(program.intervals.size(),
                               Cursor{0, 0, 0, 0, ~static_cast<std::uint32_t>(realization)});
@@ -363,13 +365,13 @@ std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t 
   for (Tick t = 0; t < until;) {
     const auto interval = noise.meets(cursors.data(), t, rank, compute, bound);
     if (interval.begin >= until) break;
-    // Intervals that overlap or touch are one.
+    // Intervals that overlap or touch are merged.
     if (!found.empty() && interval.begin <= found.back())
       found.back() = interval.end;
     else if (interval.begin < interval.end)
       found.insert(found.end(), {interval.begin, interval.end});
     t = interval.end;
-    if (found.size() % kPatience == 0 && poll && !poll(0)) throw Cancelled();
+    if (found.size() % kTimesBetweenPolls == 0 && poll && !poll(0)) throw Cancelled();
   }
   return found;
 }

@@ -1,5 +1,5 @@
-// Which compilation of tiles and messages runs: the best that this processor has, or the one asked
-// for.
+// Chooses among the compilations of the passes for different instruction sets: the best that this
+// processor has, or the one that JITTERFLY_ISA names.
 #pragma once
 
 #include <cstdlib>
@@ -17,10 +17,10 @@ struct TileRunner {
   RunTile run;
   RunMessages run_messages;
   int lanes;             // realizations in a register of run_messages
-  RunPanels run_panels;  // or null: segments rank by rank
+  RunPanels run_panels;  // or null: segments are swept rank by rank
 };
 
-// Best first; those that this processor has. The last one runs everywhere, rank by rank.
+// Those that this processor can run, best first. The last one, rank by rank, runs everywhere.
 inline std::vector<TileRunner> tile_runners() {
   std::vector<TileRunner> runners;
 #if defined(JF_HAVE_AVX512)
@@ -42,14 +42,14 @@ inline std::vector<TileRunner> tile_runners() {
 
 inline TileRunner choose_tile_runner() {
   const std::vector<TileRunner> runners = tile_runners();
-  const char* wish = std::getenv("JITTERFLY_ISA");
-  if (wish == nullptr || *wish == '\0') return runners.front();
+  const char* wanted = std::getenv("JITTERFLY_ISA");
+  if (wanted == nullptr || *wanted == '\0') return runners.front();
   std::string names;
   for (const TileRunner& runner : runners) {
-    if (std::string(wish) == runner.name) return runner;
+    if (std::string(wanted) == runner.name) return runner;
     names += (names.empty() ? "" : ", ") + std::string(runner.name);
   }
-  throw std::invalid_argument("JITTERFLY_ISA must be one of " + names + " here, got '" + wish +
+  throw std::invalid_argument("JITTERFLY_ISA must be one of " + names + " here, got '" + wanted +
                               "'");
 }
 

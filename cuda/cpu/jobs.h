@@ -1,4 +1,6 @@
-// What cpu/engine.cpp hands to the passes that are compiled once per instruction set.
+// The jobs of the CPU engine: what cpu/engine.cpp hands to the code that is compiled once per
+// instruction set, and the working memory that it brings along. Read core/plan.h first: a pass runs
+// some steps on tiles, segments or messages.
 #pragma once
 
 #include <atomic>
@@ -8,27 +10,28 @@
 
 namespace jf {
 
-// Ranks in the widest register of any compilation.
+// Lanes (one 64-bit time each) of the widest register of any compilation.
 constexpr std::int64_t kMaxLanes = 8;
 
-// Delays are drawn beforehand for so many steps, which share a block of random numbers, and so many
-// ranks, which makes 8 KiB.
+// Delays that do not depend on the time are drawn before the steps that they delay: for up to
+// kDrawnSteps steps, because four draws share a block of random numbers, and for up to kDrawnRanks
+// ranks, because a step's delays then take 2 KiB and all four 8 KiB.
 constexpr std::int64_t kDrawnSteps = 4, kDrawnBits = 8, kDrawnRanks = 1 << kDrawnBits;
 
-// What delays are drawn into, see prepare.h.
-enum DrawnDelays { kReceiving, kSending, kOfMessages, kDrawnKinds };
+// The sums of drawn delays, by what they delay (cpu/drawn_delays.h).
+enum DrawnKind { kReceiving, kSending, kInNetwork, kDrawnKinds };
 
-// Room for one tile; each array holds max(tile size, kLanes) ticks, aligned to 64 bytes.
+// Working memory of one tile. Each array holds max(tile size, kLanes) ticks, aligned to 64 bytes.
 struct TileScratch {
   Tick *sent, *busy, *next;
-  // Each of kDrawnSteps * kDrawnRanks words, or none.
+  // Random words and sums of delays, each kDrawnSteps * kDrawnRanks words; or null.
   std::uint64_t* draws = nullptr;
   Tick* sums[kDrawnKinds] = {};
 };
 
-// What a tile is part of. `memory` holds one Tick per rank between passes (see kCopyBit),
-// `second` another one if forwards cost CPU time; `capture` (rows x ranks) takes every ready time,
-// or null.
+// One tile of a pass. Between passes, `memory` holds one Tick per rank (see kCopyBit), and `second`
+// another one if forwards cost CPU time. `capture` (rows x ranks) receives every ready time, or is
+// null.
 struct TileJob {
   const ProgramView* program;
   const Pass* pass;
@@ -36,37 +39,38 @@ struct TileJob {
   std::uint32_t realization;
   bool full_statistics;
   Tick *memory, *second, *capture;
-  Cursor* cursors;            // of all ranks, for noise that needs them
-  Observation* observations;  // one per row, merged into
+  Cursor* cursors;            // of all ranks; null unless the noise needs them
+  Observation* observations;  // one per row; results are merged into them
 };
 
-// The compilations for different instruction sets.
+// One per instruction set.
 using RunTile = void (*)(const TileJob&, const TileScratch&);
 void run_tile_portable(const TileJob& job, const TileScratch& scratch);
 void run_tile_avx2(const TileJob& job, const TileScratch& scratch);
 void run_tile_avx512(const TileJob& job, const TileScratch& scratch);
 
-// --- What cpu/engine.cpp hands to the compilations of cpu/segments_isa.cpp, and its working
-// memory.
+// --- Segments in panels (cpu/panels.h): the job and its working memory.
 
 // A copy that overtakes a lower level: it arrives at a rank before the latest of the messages that
-// the rank took for lower levels. Unless mirrors are neighbours, copies that only come before the
-// original of their own level are among these, too.
+// the rank accepted for lower levels. If mirrors are not neighbours, copies that merely arrive
+// before the original of their own level are recorded as well.
 struct EarlyCopy {
-  Tick arrival;        // kNever: it was found to overtake nothing after all
-  std::int32_t after;  // number of the next one of this pair of ranks, from 1 on, or 0
-  std::int32_t place;  // 2 * (kMaxMirrors * the step that makes its level + number of the mirror)
-                       // + which of both ranks gets it
+  Tick arrival;       // kNever: a later iteration found that it overtakes nothing
+  std::int32_t next;  // number (from 1 on) of the next copy to this pair of ranks, or 0
+  // 2 * (kMaxMirrors * index of the step that makes its level + index of the mirror)
+  // + which rank of the pair receives it
+  std::int32_t key;
 };
 
-// How a segment is cut into panels (panels.h): into groups of steps, and each of these into sets of
-// ranks. The first steps, whose partners are near each other, are one group; each later group is of
-// steps whose delays are drawn together.
+// How a segment is cut into panels: its steps into groups, and the ranks of each group into panels,
+// sets that are closed under the partners of these steps. The first steps, whose partners are near
+// each other (fewer than kDrawnRanks apart), are one group. Each later group consists of steps
+// whose delays are drawn together.
 struct PanelGroups {
   static constexpr int kMax = 30;
 
   std::int64_t size;  // ranks of the segment
-  bool neighbours;    // each rank's only mirror is its neighbour
+  bool neighbours;    // the only mirror of each rank is its neighbour
   int count = 0;
   int begin[kMax + 1];  // [begin[g], begin[g + 1]): the steps of group g
 
@@ -75,42 +79,42 @@ struct PanelGroups {
     const auto near = [&](int i) { return pass.map.local_bit(p.steps[i].round) < kDrawnBits; };
     for (int i = pass.begin; i < pass.end; ++i)
       if (i == pass.begin ||
-          (!near(i) && (near(begin[count - 1]) || draws_end(p.steps, begin[count - 1], i))))
+          (!near(i) && (near(begin[count - 1]) || draws_anew(p.steps, begin[count - 1], i))))
         begin[count++] = i;
     begin[count] = pass.end;
   }
 
-  // Whether the delays of step i are not drawn together with those of steps from `first` on.
-  JF_HD static bool draws_end(const Step* steps, int first, int i) {
+  // Whether the delays of step i have to be drawn anew, after those of steps from `first` on.
+  JF_HD static bool draws_anew(const Step* steps, int first, int i) {
     return i - first == kDrawnSteps || steps[i].draw != steps[i - 1].draw + 1 ||
            steps[i].draw % kDrawnSteps == 0;
   }
 
-  // Of each group.
+  // Panels of each group.
   JF_HD std::int64_t panels() const { return size > kDrawnRanks ? size / kDrawnRanks : 1; }
-  // So many early copies there is room for. Where there are more, the segment is swept as a whole
-  // (segment_run.h).
-  JF_HD std::int64_t room() const { return neighbours ? size / 2 : 2 * size; }
+  // Early copies that fit into the memory. If there are more, the segment is swept as a whole, rank
+  // by rank (cpu/plain.h).
+  JF_HD std::int64_t capacity() const { return neighbours ? size / 2 : 2 * size; }
 
-  // The memory of a segment: the times that ranks come with to each group; the early copies, and
-  // the first one of each pair of ranks; which panels have to be done.
+  // The memory of a segment: the times of its ranks before each group; the early copies, and the
+  // number of the first one of each pair of ranks; which panels have to be computed.
   JF_HD std::int64_t ticks() const { return 4 * size * count; }
   JF_HD std::int64_t bytes() const {
-    return ticks() * std::int64_t{sizeof(Tick)} + room() * std::int64_t{sizeof(EarlyCopy)} +
+    return ticks() * std::int64_t{sizeof(Tick)} + capacity() * std::int64_t{sizeof(EarlyCopy)} +
            size / 2 * std::int64_t{sizeof(std::int32_t)} + panels() * count;
   }
 };
 
-// The memory of a segment of `size` ranks that is swept as a whole, with so many guesses of when
-// copies arrive: see SegmentScratch.
+// The memory of a segment of `size` ranks that is swept as a whole, with `copies` guesses of
+// arrival times: see SegmentScratch.
 JF_HD std::int64_t swept_bytes(std::int64_t size, std::int64_t copies) {
   return size * 17 + copies * 8;
 }
 
-// The memory of a segment of a pass that is done in panels; 0: it is not. Its segments must be full
-// registers of neighbours, and mirrors always in the same panel. As sweeps take ten times as long,
-// panels may take as much memory as sweeps to one mirror would, and in any case as much as machines
-// have for a core.
+// The memory that a segment of this pass needs to be computed in panels, or 0 if it can not be.
+// Neighbouring ranks must fill whole registers, and mirrors must always be in the same panel.
+// Sweeps take ten times as long; so panels may take as much memory as sweeps with one mirror would,
+// and in any case as much as machines have per core.
 JF_HD std::int64_t panel_bytes(const ProgramView& p, const Pass& pass) {
   constexpr std::int64_t kBytesOfCore = 1 << 28,
                          kMaxMirrorDistance = 1 << (kDrawnBits - kDrawnSteps);
@@ -123,55 +127,56 @@ JF_HD std::int64_t panel_bytes(const ProgramView& p, const Pass& pass) {
   return bytes <= (swept > kBytesOfCore ? swept : kBytesOfCore) ? bytes : 0;
 }
 
-// A segment that is done in panels; to its pass it is a tile.
+// A segment that is computed in panels. To its pass it is a tile.
 struct SegmentJob {
   TileJob tile;
-  TileScratch scratch;  // to draw delays into
+  TileScratch scratch;  // for drawn delays
   void* memory;         // of panel_bytes()
   const std::atomic<bool>* stop;
 };
 
-// Whether to give up: what is in the arrays does not matter then.
+// Whether the run was cancelled. Then the contents of the arrays do not matter.
 bool stopped(const SegmentJob& job);
 
-// The compilations for different instruction sets. They return false, and leave memory as it was,
-// if there is no room for all early copies.
+// One per instruction set. They return false, and leave memory as it was, if the early copies do
+// not fit.
 using RunPanels = bool (*)(const SegmentJob&);
 bool run_panels_portable(const SegmentJob& job);
 bool run_panels_avx2(const SegmentJob& job);
 bool run_panels_avx512(const SegmentJob& job);
 
-// --- What cpu/engine.cpp hands to a message pass (cpu/messages.h).
+// --- Message passes (cpu/messages.h): the job.
 
-// Ranks in a block, in ticks of an array: 5 arrays of them are 160 KiB. With fewer realizations in
-// a register there are more ranks.
+// Ranks in a block of a message pass, times lanes: an array of a block has so many ticks, and 5
+// arrays take 160 KiB. The fewer lanes a register has, the more ranks are in a block.
 constexpr std::int64_t kMessageChunk = 4096;
 
 // A message pass over all ranks of some realizations. Lane k of a register is realization first +
-// k; where there are fewer realizations than lanes, the last one is in all lanes that are left.
+// k. If there are fewer realizations than lanes, the remaining lanes repeat the last realization.
 struct MessageJob {
   const ProgramView* program;
   const Pass* pass;
   std::uint32_t first;  // realization
   int realizations;
   bool full_statistics;
-  bool first_pass;  // the realizations' first message pass
+  bool first_pass;  // no message pass of these realizations came before
   MessageState state;
-  // [realization][rank], the times between passes: `second` of forwards that cost CPU time, or
+  // [realization][rank]: the times between passes. `second` is for forwards that cost CPU time, or
   // null.
   Tick *memory, *second;
   std::int64_t memory_stride;
-  Tick* capture;  // rows x ranks of the first realization, takes every ready time; or null
-  void* cursors;  // [rank][source], CursorOf a register or of a tick; for noise that needs them
-  Observation* observations;  // [realization][row], merged into
+  Tick* capture;  // rows x ranks: every ready time of the first realization; or null
+  void* cursors;  // [rank][source], CursorOf<Lanes> or CursorOf<Tick>, if the noise needs them
+  Observation* observations;  // [realization][row]; results are merged into them
   const std::atomic<bool>* stop;
 };
 
-// Whether to give up: what is in the arrays does not matter then. For looks that are rare enough.
+// Whether the run was cancelled. Then the contents of the arrays do not matter. It is asked once
+// per kMessagesBetweenPolls messages.
 bool stopped(const MessageJob& job);
-constexpr std::int64_t kMessagesBetweenPolls = std::int64_t{1} << 15;  // messages in between
+constexpr std::int64_t kMessagesBetweenPolls = std::int64_t{1} << 15;
 
-// The compilations for different instruction sets: a lane of a register is a realization.
+// One per instruction set. A lane of a register is a realization.
 using RunMessages = void (*)(const MessageJob&);
 void run_messages_portable(const MessageJob& job);
 void run_messages_avx2(const MessageJob& job);

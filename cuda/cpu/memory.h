@@ -1,4 +1,6 @@
-// The memory of the CPU engine: how much a program needs, where it comes from, and what lies where.
+// The memory of the CPU engine: where it comes from, how much a program needs, and which array lies
+// where. Read core/plan.h (passes) and cpu/jobs.h first. The engine makes a Scratch for each thread
+// and a State for the realizations in work.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,23 +22,24 @@ namespace jf::cpu {
 
 // --- Arrays of the CPU engine.
 
-// Freed blocks for who asks next. A system gives out memory page by page at the first touch, and
-// clears it; a virtual machine may have to fetch it from its host. At millions of ranks that can
-// take longer than a realization.
+// Keeps freed blocks of memory for the next allocation. A system provides memory page by page at
+// the first touch, and clears it; a virtual machine may have to fetch it from its host. At millions
+// of ranks that can take longer than a realization.
 class KeptMemory {
  public:
-  static constexpr std::size_t kPage = std::size_t{1} << 21;  // a large one, and the smallest block
-  static constexpr std::size_t kMax = std::size_t{1} << 27;   // bytes kept
+  static constexpr std::size_t kPage = std::size_t{1}
+                                       << 21;  // a large page; also the smallest block
+  static constexpr std::size_t kMax = std::size_t{1} << 27;  // bytes kept at most
 
-  // Of the whole process. Never destroyed: threads may still run when it ends.
+  // One for the whole process. Never destroyed: threads may still run when it ends.
   static KeptMemory& instance() {
     static auto* const kept = new KeptMemory;
     return *kept;
   }
 
-  KeptMemory() { blocks_.reserve(kMax / kPage); }  // who frees must not need memory
+  KeptMemory() { blocks_.reserve(kMax / kPage); }  // give() must not need memory
 
-  // A block of at least so many bytes, which is set to how many it has; or null.
+  // A block of at least `bytes` bytes, or null. Sets `bytes` to its size.
   void* take(std::size_t& bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);  // see give()
     if (!lock.owns_lock()) return nullptr;
@@ -50,31 +53,31 @@ class KeptMemory {
     blocks_.erase(best);
     held_ -= found.bytes;
     bytes = found.bytes;
-    return found.at;
+    return found.address;
   }
 
-  // Returns false if there is no room, or another thread is at it: maybe one that this process,
-  // a fork, does not have, so nobody waits.
-  bool give(void* at, std::size_t bytes) {
+  // Returns false if there is no room, or if another thread holds the lock. It does not wait for
+  // that thread: in a forked process the thread may not exist.
+  bool give(void* address, std::size_t bytes) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock() || held_ + bytes > kMax) return false;
-    blocks_.push_back({at, bytes});
+    blocks_.push_back({address, bytes});
     held_ += bytes;
     return true;
   }
 
-  // For who finds no memory.
+  // Frees all blocks; for an allocation that failed.
   void release() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return;
-    for (const Block& block : blocks_) ::operator delete[](block.at, std::align_val_t{kPage});
+    for (const Block& block : blocks_) ::operator delete[](block.address, std::align_val_t{kPage});
     blocks_.clear();
     held_ = 0;
   }
 
  private:
   struct Block {
-    void* at;
+    void* address;
     std::size_t bytes;
   };
 
@@ -83,7 +86,7 @@ class KeptMemory {
   std::size_t held_ = 0;
 };
 
-// A sanitizer is to see every use of what was freed, or never written.
+// Off under a sanitizer, which has to see every use of freed or uninitialized memory.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kKeepMemory = false;
 #else
@@ -91,7 +94,7 @@ constexpr bool kKeepMemory = true;
 #endif
 
 struct FreeBuffer {
-  std::size_t bytes = 0;  // of a block that may be kept, or 0
+  std::size_t bytes = 0;  // of a block that KeptMemory takes, or 0
 
   void operator()(void* p) const {
     if (bytes == 0)
@@ -112,8 +115,8 @@ inline void* new_pages(std::size_t bytes) {
   }
 }
 
-// Not initialized. Large ones on large pages where the system has them: passes jump through memory,
-// and the first touch of a page costs more than what is computed in it.
+// An uninitialized array. Large arrays are on large pages if the system has them: passes jump
+// through memory, and the first touch of a page costs more than the computation in it.
 template <class T>
 Buffer<T> allocate(std::int64_t count) {
   auto bytes = static_cast<std::size_t>(count) * sizeof(T);
@@ -123,33 +126,33 @@ Buffer<T> allocate(std::int64_t count) {
   if (p == nullptr) {
     p = new_pages(bytes);
 #if defined(MADV_HUGEPAGE)
-    madvise(p, bytes, MADV_HUGEPAGE);  // only advice: it may be refused
+    madvise(p, bytes, MADV_HUGEPAGE);  // a hint, which may be refused
 #endif
   }
   return Buffer<T>(static_cast<T*>(p), {bytes});
 }
 
-// --- How much memory a program needs, by the passes that it is done in.
+// --- How much memory a program needs, by its passes.
 
-// How much of everything one realization needs.
+// What one realization needs.
 struct Sizes {
-  // Ticks between passes: of one realization, and a second one of each rank, for which there is
-  // room in a segment's memory, or behind the first ones.
+  // Ticks between passes, of all ranks. `second`: second ticks of all ranks, which share the memory
+  // of segments. `second_behind`: second ticks that follow `memory` instead.
   std::int64_t memory = 0, second = 0, second_behind = 0;
   std::int64_t tile = 0;            // ranks of the largest tile
   std::int64_t segment = 0;         // ranks of the largest segment
-  std::int64_t segment_copies = 0;  // ticks for its copies
-  std::int64_t panels = 0;          // bytes of the largest segment in panels, instead of these
-  std::int64_t drawn = 0;           // words for delays that are drawn beforehand
-  std::int64_t cursors = 0;         // in the intervals of noise, of all ranks
-  // Ticks of a message pass, and whether those of links, of forwards and of shifts are among them.
+  std::int64_t segment_copies = 0;  // ticks for the guesses of its copies
+  std::int64_t panels = 0;          // bytes of the largest segment in panels
+  std::int64_t drawn = 0;           // words of each array of drawn delays
+  std::int64_t cursors = 0;         // of all ranks, in the intervals of noise
+  // Ticks of a message pass, and whether arrays for links, forwards and shifts are among them.
   std::int64_t message = 0;
-  std::int64_t message_block = 0;  // and besides, for all realizations side by side
+  std::int64_t message_block = 0;  // more, once for all realizations
   bool links = false, forwards = false, shifts = false;
   bool busy = false;
   std::int64_t loads = 0;  // bytes, see LoadState
 
-  // What lies between arrays of a tile, in ticks: else the same ranks of all of them, and of blocks
+  // Ticks between the arrays of a tile. Without them the same ranks of all arrays, and of blocks
   // with partners far apart, would compete for one set of a cache.
   static constexpr std::int64_t kPad = 21 * 8;
 
@@ -157,21 +160,21 @@ struct Sizes {
     return tile * (busy ? 3 : 2) + 2 * kPad + (1 + kDrawnKinds) * drawn;
   }
   std::int64_t tile_bytes() const { return 8 * tile_ticks(); }
-  // Rounded so that the next segment's ticks are aligned.
+  // Rounded up, so that the ticks of the next segment are aligned.
   std::int64_t segment_bytes() const {
     return (std::max(swept_bytes(segment, segment_copies), panels) + 63) / 64 * 64;
   }
-  // Of `lanes` realizations that are worked on side by side.
+  // For `lanes` realizations that are computed side by side.
   std::int64_t state_bytes(std::int64_t segments, std::int64_t lanes) const {
     return lanes * (8 * (memory + second_behind + message) + cursor_bytes() + loads) +
            8 * (message_block + lane_cursor_ticks(lanes)) + arena_bytes(segments);
   }
   std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
-  // Of a CursorOf a register for each cursor, which message passes use.
+  // A CursorOf<Lanes> for each cursor, for message passes; it consists of five registers.
   std::int64_t lane_cursor_ticks(std::int64_t lanes) const {
     return lanes > 1 ? lanes * cursors * 5 : 0;
   }
-  // `second` is for times between two forwards, when no segment is in work: they share memory.
+  // `second` is used between forwards, when no segment is computed: so they share memory.
   std::int64_t arena_bytes(std::int64_t segments) const {
     return std::max(8 * second, segments * segment_bytes());
   }
@@ -215,10 +218,9 @@ inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<
   return s;
 }
 
-// --- The memory that the CPU engine holds: for each thread, and for each realization that is in
-// work.
+// --- The memory of each thread, and of the realizations in work.
 
-// Memory of one thread.
+// The memory of one thread.
 struct Scratch {
   Scratch(const Sizes& s, std::int64_t rows)
       : ticks(allocate<Tick>(s.tile_ticks())), rows(static_cast<std::size_t>(rows)) {
@@ -226,9 +228,9 @@ struct Scratch {
     tile.next = tile.sent + s.tile + Sizes::kPad;
     tile.busy = s.busy ? tile.next + s.tile + Sizes::kPad : tile.sent;
     if (s.drawn == 0) return;
-    Tick* after = (s.busy ? tile.busy : tile.next) + s.tile;
-    tile.draws = reinterpret_cast<std::uint64_t*>(after);
-    for (Tick*& sum : tile.sums) sum = after += s.drawn;
+    Tick* end = (s.busy ? tile.busy : tile.next) + s.tile;
+    tile.draws = reinterpret_cast<std::uint64_t*>(end);
+    for (Tick*& sum : tile.sums) sum = end += s.drawn;
   }
 
   Buffer<Tick> ticks;
@@ -236,7 +238,8 @@ struct Scratch {
   std::vector<Observation> rows;
 };
 
-// Loads of the messages of the realizations in work, and the view of the program that sees them.
+// The loads of links under congestion of the realizations in work, and the view of the program that
+// points to them.
 struct LoadState {
   LoadState(const Program& p, const ProgramView& of_all, std::int64_t lanes)
       : program(p), view(of_all) {
@@ -245,7 +248,7 @@ struct LoadState {
     maker = congestion::make_loads(*p.loads, view.seed);
   }
 
-  // For `count` realizations from `first` on.
+  // Makes the loads of `count` realizations from `first` on.
   void make(std::uint32_t first, std::int64_t count, const std::atomic<bool>& stop) {
     if (maker == nullptr) return;
     const std::int64_t size = program.loads->table_size();
@@ -262,8 +265,8 @@ struct LoadState {
   std::unique_ptr<congestion::LoadMaker> maker;
 };
 
-// Memory of so many realizations as are worked on side by side, `lanes`: between passes, and for as
-// many segments as are worked on at once.
+// The memory of `lanes` realizations that are computed side by side: between passes, and for
+// `segments` segments that are computed at once.
 struct State {
   State(const Sizes& s, std::int64_t segments, std::int64_t lanes, std::uint32_t no_owner,
         const Program& p, const ProgramView& view)
@@ -275,14 +278,14 @@ struct State {
         cursors_(allocate<Cursor>(lanes * s.cursors)),
         lane_cursors_(allocate<Tick>(s.lane_cursor_ticks(lanes))),
         messages_(allocate<Tick>(lanes * s.message + s.message_block)) {
-    // Of no realization yet: of the one after the last.
+    // Cursors belong to no realization yet: `no_owner` is the one after the last.
     std::fill_n(cursors_.get(), lanes * s.cursors, Cursor{0, 0, 0, 0, no_owner});
-    // `owner` is the last register of five.
+    // Of the five registers of a CursorOf<Lanes>, `owner` is the last.
     for (std::int64_t i = 0; i < s.lane_cursor_ticks(lanes); ++i)
       lane_cursors_[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{no_owner} : 0;
   }
 
-  // Of the realization in a lane.
+  // Of the realization in lane `lane`.
   Tick* memory(std::int64_t lane) const {
     return memory_.get() + lane * (sizes.memory + sizes.second_behind);
   }
@@ -292,12 +295,12 @@ struct State {
   }
   Cursor* cursors(std::int64_t lane) const { return cursors_.get() + lane * sizes.cursors; }
 
-  // Of message passes.
+  // For message passes.
   void* message_cursors() const {
     return lanes > 1 ? static_cast<void*>(lane_cursors_.get()) : cursors_.get();
   }
 
-  // Of all lanes. What is kept of a rank lies together.
+  // Of all lanes. The arrays are interleaved: what is kept of a rank lies together.
   MessageState message() const {
     int next_array = 0;
     const auto array = [&] { return messages_.get() + next_array++ * lanes; };
@@ -312,7 +315,7 @@ struct State {
     return s;
   }
 
-  // The memory of one segment, in panels or not.
+  // The memory of one segment, in panels or as a whole.
   std::uint8_t* segment_memory(std::int64_t slot) const {
     return arena_.get() + slot * sizes.segment_bytes();
   }

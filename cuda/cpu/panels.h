@@ -1,21 +1,23 @@
-// A segment (segment.h) in panels.
+// A segment (core/segment.h: read it first) that is computed in panels. A panel is a group of steps
+// for some ranks of the segment: its times fit the first-level cache.
 //
 // Hardly any copy overtakes a lower level. So ranks first go through every level, a register at a
-// time, and each remembers the latest arrival of a message that it has taken. A copy that arrives
-// before that overtakes a lower level: it is noted. These notes are the guesses of segment.h. With
-// them the panel is done again, and so are the earlier panels in which its rank took a message that
-// arrived later than the copy, and the later panels that ranks now come to with other times. This
-// ends when nothing changes.
+// time, and each keeps the latest arrival of a message that it has accepted. A copy that arrives
+// before that overtakes a lower level, and is recorded as an early copy. These records are the
+// guesses of segment.h. With them the panel is done again. So are earlier panels in which the
+// receiving rank accepted a message that arrived later than the copy, and later panels whose ranks
+// now come with other times. This ends when nothing changes.
 //
-// Then the times are those that the arrivals of all copies as guesses would give, and bring these
-// about: a copy that is not noted arrives at its rank after all messages that the rank took for
-// lower levels, or together with the last of them, which is taken then. It does end, as going
-// through the panels gets right at least the next copy in order of time: so does a sweep of
-// segment.h.
+// Then the times are those that the arrivals of all copies as guesses would give, and they produce
+// these arrivals: a copy that is not recorded arrives at its rank after all messages that the rank
+// accepted for lower levels, or together with the last of them, which is accepted then. It ends
+// because each iteration gets right at least the next copy in order of time, as a sweep of
+// segment.h does.
 //
-// Which of two neighbours takes the other's copy of a level is settled with their exchange. With
-// other mirrors that would not do, as who sends copies depends on who took one from a third rank,
-// and so on: there copies that only come before the original of their own level are noted, too.
+// Which of two neighbours accepts the other's copy of a level is settled with their exchange. With
+// other mirrors that is not possible, as the senders of copies depend on which ranks accepted one
+// from a third rank, and so on. There copies that merely arrive before the original of their own
+// level are recorded, too.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +28,11 @@
 namespace jf {
 namespace {
 
-// --- A panel: a group of steps of a segment (PanelGroups), for some of its ranks, which are closed
-// under the partners of these steps, and under mirrors. Its times fit the nearest cache.
+// --- A panel: a group of steps of a segment (PanelGroups) for some of its ranks. These are closed
+// under the partners of the steps, and under mirrors. y is the index of a rank in the panel, x in
+// the segment.
 
-// kPairs: each rank's only mirror is its neighbour.
+// kPairs: the only mirror of each rank is its neighbour.
 template <class Noise, class Network, bool kPairs>
 class Panel {
  public:
@@ -44,124 +47,130 @@ class Panel {
         early_(early),
         general_exchange_{ranks_, early_, {p_, noise, network, job.tile.realization}} {}
 
-  // Ranks of the segment: `from` + offsets in `map`.
-  std::int64_t place(std::int64_t y) const { return from_ + map_.offset(y); }
+  // The index in the segment: `from` + offsets in `map`.
+  std::int64_t segment_index(std::int64_t y) const { return from_ + map_.offset(y); }
   std::int64_t size() const { return map_.size(); }
 
-  // Does steps [begin, end), from the times of ranks in `in`, again and again until what is known
-  // of early copies does not change. note(step, number of the mirror, rank, arrival) is told of
-  // these, and returns whether that is new; see(step, number of the rank, ready time) is told each
-  // level that a rank gets, all of them if `observing`. Not inlined: its loops need all registers.
-  template <class Note, class See>
+  // Does steps [begin, end), from the times `in`, until the records of early copies do not change.
+  // record(step, number of the mirror, x, arrival) records a copy and returns whether that is new;
+  // observe(step, rank, ready time) is called for each level that a rank gets, and for all of them
+  // if `observing`. Not inlined: its loops need all registers.
+  template <class Record, class Observe>
   __attribute__((noinline)) void run(int begin, int end, const TileMap& map, std::int64_t from,
-                                     const PanelTimes& in, bool observing, Note&& note, See&& see) {
+                                     const PanelTimes& in, bool observing, Record&& record,
+                                     Observe&& observe) {
     map_ = map;
     from_ = from;
     const PanelSteps<Noise, Network> steps{p_, noise_, work, copies_};
-    const bool never = observing || !noise_.ever_quiet();
+    const bool all_general = observing || !noise_.can_be_quiet();
     do {
       changed_ = false;
-      enter(begin, in);
+      load_panel(begin, in);
       for (int i = begin, drawn = begin; i < end; ++i) {
-        if (i == begin || PanelGroups::draws_end(p_.steps, drawn, i))
+        if (i == begin || PanelGroups::draws_anew(p_.steps, drawn, i))
           noise_.draw(drawn = i, end, map_, from_);
         const LevelMirrors mirrors(p_, p_.steps[i].round + 1);
-        const auto each_of = [&](std::int64_t y, Lanes from) JF_INLINE {
+        const auto general = [&](std::int64_t y, Lanes departures) JF_INLINE {
           if constexpr (kPairs)
-            changed_ |=
-                general_exchange_.among_pairs(steps, i, i - drawn, y, place(y), from, note, see);
+            changed_ |= general_exchange_.among_pairs(steps, i, i - drawn, y, segment_index(y),
+                                                      departures, record, observe);
           else
-            general_exchange_.among_mirrors(steps, i, i - drawn, y, place(y), from, mirrors, see);
+            general_exchange_.among_mirrors(steps, i, i - drawn, y, segment_index(y), departures,
+                                            mirrors, observe);
         };
         constexpr auto kCopies = kPairs ? Copies::kToNeighbour : Copies::kToMirrors;
         if ((p_.steps[i].flags & kCopy) != 0)
-          step<kCopies>(steps, i, i - begin, i - drawn, never, mirrors, each_of);
+          step<kCopies>(steps, i, i - begin, i - drawn, all_general, mirrors, general);
         else
-          step<Copies::kNone>(steps, i, i - begin, i - drawn, never, mirrors, each_of);
-        if (!kPairs && (p_.steps[i].flags & kCopy) != 0) note_copies(i, i - begin, note);
+          step<Copies::kNone>(steps, i, i - begin, i - drawn, all_general, mirrors, general);
+        if (!kPairs && (p_.steps[i].flags & kCopy) != 0) record_copies(i, i - begin, record);
       }
     } while (changed_ && !stopped(job_));
   }
 
  private:
-  // Takes the times of the ranks, and what is known of early copies to them.
-  void enter(int begin, const PanelTimes& in) {
+  // Loads the times of the ranks, and the steps of early copies to them.
+  void load_panel(int begin, const PanelTimes& in) {
     for (std::int64_t y = 0; y < size(); y += kLanes) {
-      const std::int64_t x = place(y);
+      const std::int64_t x = segment_index(y);
       copy_times(work + y, in + x);
-      auto known = early_.among_register(begin, x);
-      // Who comes here with levels skipped does not exchange at these, even if the copy that was
-      // taken has been found not to be sent since: an earlier panel is to be done again.
+      auto copies = early_.of_register(begin, x);
+      // A rank that arrives with skipped levels has no exchange in them. That holds even if the
+      // copy that it accepted is no longer recorded: an earlier panel will be done again.
       const Lanes skipped = Lanes{} - load(work.busy + y);
       if (__builtin_expect(any_greater(skipped, Lanes{}), 0))
-        known.steps |= (1u << (greatest(skipped) - p_.steps[begin].round)) - 1;
-      early_steps_[y / kLanes] = known.steps;
-      soonest_[y / kLanes] = known.soonest;
+        copies.steps |= (1u << (greatest(skipped) - p_.steps[begin].round)) - 1;
+      early_steps_[y / kLanes] = copies.steps;
+      earliest_copy_[y / kLanes] = copies.earliest;
     }
   }
 
-  // Step i, which is step `number` of the panel, and step s of those whose delays are drawn. Calls
-  // anyhow(y, when messages of partners left) for registers that are not done quietly; `never`: for
-  // all of them.
-  template <Copies kCopies, class Anyhow>
-  void step(const PanelSteps<Noise, Network>& steps, int i, int number, int s, bool never,
-            const LevelMirrors& mirrors, Anyhow&& anyhow) {
+  // Step i: step `number` of the panel, and step s of those whose delays are drawn. Calls
+  // general(y, departures of the partners' messages) for registers that can not be done quietly;
+  // all_general: for all of them.
+  template <Copies kCopies, class General>
+  void step(const PanelSteps<Noise, Network>& steps, int i, int number, int s, bool all_general,
+            const LevelMirrors& mirrors, General&& general) {
     const Step step = p_.steps[i];
-    const Costs costs = p_.costs;  // which the stores can not change
-    const bool noisy = noise_.in_communication();
+    const Costs costs = p_.costs;  // a copy, which the stores do not change
+    const bool interruptible = noise_.in_communication();
     const Tick* const originals = noise_.drawn_originals(s);
     const int bit = map_.local_bit(ranks_.map.local_bit(step.round));
-    // A register that early copies go to, quietly. Returns whether that did: none of them matters
-    // yet. Pairs find out with the exchange about those of this very level.
-    const auto watched = [&](std::int64_t y, Lanes from) {
+    // Tries a register with recorded early copies quietly. Returns whether that was possible: none
+    // of them matters yet. For pairs, copies of this very level are settled by the general
+    // exchange.
+    const auto without_early_copies = [&](std::int64_t y, Lanes departures) {
       const std::uint32_t ahead = early_steps_[y / kLanes] >> number;
       if (kPairs && (ahead & 1) != 0) return false;
-      const std::int64_t at[] = {y};
-      const Lanes of[] = {from};
+      const std::int64_t index[] = {y};
+      const Lanes of[] = {departures};
       return steps.template exchange_quietly<1, kCopies, true>(
-                 costs, step, s, noisy, originals, at, of, mirrors,
-                 ahead == 0 ? kNever : soonest_[y / kLanes]) == 0;
+                 costs, step, s, interruptible, originals, index, of, mirrors,
+                 ahead == 0 ? kNever : earliest_copy_[y / kLanes]) == 0;
     };
-    const auto some = [&]<int n>(const std::int64_t (&y)[n], const Lanes(&from)[n]) JF_INLINE {
-      unsigned left = (1u << n) - 1;  // registers
+    const auto exchange = [&]<int n>(const std::int64_t (&y)[n],
+                                     const Lanes(&departures)[n]) JF_INLINE {
+      unsigned remaining = (1u << n) - 1;  // registers
       const std::uint32_t known = early_steps_[y[0] / kLanes] | early_steps_[y[n - 1] / kLanes];
-      if (__builtin_expect(never, 0)) {
+      if (__builtin_expect(all_general, 0)) {
         // All of them.
       } else if (__builtin_expect(known >> number == 0, 1)) {
-        left = steps.template exchange_quietly<n, kCopies, false>(costs, step, s, noisy, originals,
-                                                                  y, from, mirrors, {});
+        remaining = steps.template exchange_quietly<n, kCopies, false>(
+            costs, step, s, interruptible, originals, y, departures, mirrors, {});
       } else {
         for (int k = 0; k < n; ++k)
-          if (watched(y[k], from[k])) left &= ~(1u << k);
+          if (without_early_copies(y[k], departures[k])) remaining &= ~(1u << k);
       }
-      if (__builtin_expect(left == 0, 1)) return;
+      if (__builtin_expect(remaining == 0, 1)) return;
       for (int k = 0; k < n; ++k)
-        if ((left >> k & 1) != 0) anyhow(y[k], from[k]);
+        if ((remaining >> k & 1) != 0) general(y[k], departures[k]);
     };
     const std::int64_t end = size();
     const auto sent = [&](std::int64_t y) JF_INLINE { return load(times_[0] + y); };
     const auto swapped = [&](std::int64_t y) JF_INLINE { return swap_lanes(sent(y), bit); };
     if (end == kLanes) {
-      some.template operator()<1>({0}, {swapped(0)});
+      exchange.template operator()<1>({0}, {swapped(0)});
     } else if (bit < kLaneBits) {
       for (std::int64_t y = 0; y < end; y += 2 * kLanes)
-        some.template operator()<2>({y, y + kLanes}, {swapped(y), swapped(y + kLanes)});
+        exchange.template operator()<2>({y, y + kLanes}, {swapped(y), swapped(y + kLanes)});
     } else {
       const std::int64_t stride = std::int64_t{1} << bit;
       for (std::int64_t first = 0; first < end; first += 2 * stride)
         for (std::int64_t y = first; y < first + stride; y += kLanes)
-          some.template operator()<2>({y, y + stride}, {sent(y + stride), sent(y)});
+          exchange.template operator()<2>({y, y + stride}, {sent(y + stride), sent(y)});
     }
   }
 
-  // Notes which copies of step i, which is step `number` of the panel, arrive in time for mirrors.
-  template <class Note>
-  void note_copies(int i, int number, Note& note) {
+  // Records the copies of step i, step `number` of the panel, that arrive in time at mirrors.
+  template <class Record>
+  void record_copies(int i, int number, Record& record) {
     copies_.deliver(
         general_exchange_.rank, p_.steps[i], size(), work,
-        [&](std::int64_t y) { return ranks_(place(y)); },
+        [&](std::int64_t y) { return ranks_(segment_index(y)); },
         [&](std::int64_t y) { return (early_steps_[y / kLanes] >> number & 1) != 0; },
-        [&](int k, std::int64_t y, Tick arrival) { changed_ |= note(i, k, place(y), arrival); });
+        [&](int k, std::int64_t y, Tick arrival) {
+          changed_ |= record(i, k, segment_index(y), arrival);
+        });
   }
 
   const SegmentJob& job_;
@@ -170,13 +179,14 @@ class Panel {
   PanelNoise<Noise, Network> noise_;
   EarlyCopies& early_;
   const PanelGeneralExchange<Noise, Network> general_exchange_;
-  PanelCopies copies_;  // if kPairs never touched
+  PanelCopies copies_;  // unused if kPairs
   TileMap map_{};
   std::int64_t from_ = 0;
   bool changed_ = false;
-  // Early copies to each register, and levels that its ranks have skipped: EarlyCopies::OfRegister.
+  // The steps of early copies to each register and of levels that its ranks skip; the earliest
+  // arrival.
   std::uint32_t early_steps_[kDrawnRanks / kLanes];
-  Tick soonest_[kDrawnRanks / kLanes];
+  Tick earliest_copy_[kDrawnRanks / kLanes];
   alignas(64) Tick times_[4][kDrawnRanks];
 };
 
@@ -192,13 +202,13 @@ class Panels {
         tile_(with_pass(job.tile, pass_)),
         noise_(bind(noise, tile_.realization, tile_.cursors)),
         network_(network),
-        first_early_(reinterpret_cast<std::int32_t*>(early_copies() + groups_.room())),
-        early_(early_copies(), groups_.room(), first_early_, size_ / 2),
+        first_early_(reinterpret_cast<std::int32_t*>(early_copies() + groups_.capacity())),
+        early_(early_copies(), groups_.capacity(), first_early_, size_ / 2),
         dirty_(reinterpret_cast<std::uint8_t*>(first_early_ + size_ / 2)),
         panel_(job, {pass_.map, pass_.map.base(tile_.tile), size_}, noise_, network_, early_) {}
 
-  // Does the segment. Returns false, and leaves memory as it was, if there are too many early
-  // copies.
+  // Computes the segment. Returns false, and leaves memory as it was, if the early copies do not
+  // fit.
   bool run() {
     begin();
     all_dirty();
@@ -215,7 +225,7 @@ class Panels {
   }
 
  private:
-  // Ranks that are in a row as the low bits of a map, without a window: so they are quick to find.
+  // If all ranks are neighbours, the map gets them as its low bits only, so that indices are quick.
   static Pass with_low_bits(Pass pass) {
     const std::int32_t bits = pass.map.bits();
     if (pass.map.in_a_row() == pass.map.size()) pass.map = {pass.map.log2_ranks, bits, bits, 0};
@@ -228,13 +238,13 @@ class Panels {
   EarlyCopy* early_copies() const {
     return reinterpret_cast<EarlyCopy*>(static_cast<Tick*>(job_.memory) + groups_.ticks());
   }
-  // The times that ranks come with to a group of steps.
+  // The times of ranks before a group of steps.
   PanelTimes times(int group) const {
     Tick* const at = static_cast<Tick*>(job_.memory) + 4 * size_ * group;
     return {at, at + size_, at + 2 * size_, at + 3 * size_};
   }
 
-  // The panels of a group: to the segment, what tiles are to all ranks.
+  // The map of the panels of a group: they are to the segment what tiles are to all ranks.
   TileMap map(int group) const {
     const std::int32_t all = pass_.map.bits(), bits = std::min<std::int32_t>(all, kDrawnBits);
     const std::int32_t first = pass_.map.local_bit(p_.steps[groups_.begin[group]].round);
@@ -242,7 +252,7 @@ class Panels {
     if (first + steps <= bits) return {all, bits, bits, 0};
     return {all, bits - steps, first, steps};
   }
-  // Whether a panel has to be done.
+  // Whether a panel has to be computed.
   std::uint8_t& dirty(int group, std::int64_t panel) const {
     return dirty_[group * groups_.panels() + panel];
   }
@@ -250,20 +260,20 @@ class Panels {
     std::fill(dirty_, dirty_ + groups_.count * groups_.panels(), std::uint8_t{1});
   }
 
-  // The times that ranks come with to the segment.
+  // Sets the times of ranks before the segment.
   void begin() const {
     const PanelTimes to = times(0);
     const TileScratch scratch{to.sent, to.busy, to.next};
     TileState<Noise, true> state(tile_, scratch, noise_);
     state.draw_noise(0, size_);
     for (std::int64_t x = 0; x < size_; x += kLanes) {
-      state.put(x, state.before(x));
+      state.put(x, state.initial(x));
       if constexpr (!is_timed<Noise>) store(to.next + x, Lanes{});
-      store(to.taken + x, Lanes{});
+      store(to.latest_arrival + x, Lanes{});
     }
   }
 
-  // Does what is dirty; `first`: for the first time. Returns false if it gave up.
+  // Computes the dirty panels; `first`: for the first time. Returns false if it gave up.
   bool sweep(bool first) {
     for (int g = 0; g < groups_.count; ++g) {
       const TileMap panels = map(g);
@@ -281,54 +291,54 @@ class Panels {
   void run_panel(int g, const TileMap& panels, std::int64_t from, bool first) {
     panel_.run(
         groups_.begin[g], groups_.begin[g + 1], panels, from, times(g), observing_,
-        [&](int i, int k, std::int64_t x, Tick arrival) { return note(g, i, k, x, arrival); },
-        [&](int i, std::int64_t rank, Tick ready) { see(i, rank, ready); });
-    if (g + 1 == groups_.count) return leave();
+        [&](int i, int k, std::int64_t x, Tick arrival) { return record(g, i, k, x, arrival); },
+        [&](int i, std::int64_t rank, Tick ready) { observe(i, rank, ready); });
+    if (g + 1 == groups_.count) return save();
     const TileMap next = map(g + 1);
     const PanelTimes out = times(g + 1);
     for (std::int64_t y = 0; y < panel_.size(); y += kLanes) {
-      const std::int64_t x = panel_.place(y);
+      const std::int64_t x = panel_.segment_index(y);
       if (!first && same_times(panel_.work + y, out + x)) continue;
       copy_times(out + x, panel_.work + y);
       dirty(g + 1, next.tile_of(x)) = 1;
     }
   }
 
-  // The copy of step i, of group g, from mirror number k arrives at rank x no later than the last
-  // message that it has taken; kNever: it does not. Returns whether that is new.
-  bool note(int g, int i, int k, std::int64_t x, Tick arrival) {
+  // Records that the copy of step i, of group g, from mirror number k arrives at rank x no later
+  // than the latest message that it has accepted; kNever: it does not. Returns whether that is new.
+  bool record(int g, int i, int k, std::int64_t x, Tick arrival) {
     const Tick old = early_.set(i, k, x, arrival);
     if (old == arrival) return false;
-    // Earlier panels are done again in which the rank took a message that arrived no earlier than
-    // the copy does, or was thought to.
+    // Earlier panels are done again if the rank accepted a message there that arrived no earlier
+    // than the copy does, or did by the record before.
     for (int before = 0; before < g; ++before) {
-      if (earlier(old, arrival) > times(before + 1).taken[x]) continue;
+      if (earlier(old, arrival) > times(before + 1).latest_arrival[x]) continue;
       dirty(before, map(before).tile_of(x)) = 1;
       again_ = true;
     }
     return true;
   }
 
-  void see(int i, std::int64_t rank, Tick ready) const {
+  void observe(int i, std::int64_t rank, Tick ready) const {
     const int row = p_.steps[i].row;
     if (!observing_ || row < 0) return;
     if (!p_.one_rank || rank == 0) tile_.observations[row].see(ready);
     if (tile_.capture != nullptr) tile_.capture[row * p_.ranks + rank] = ready;
   }
 
-  // To memory: the ranks of the last panel, or all as they were.
-  void leave() const {
-    leave(panel_.size(), panel_.work, [&](auto y) { return panel_.place(y); });
+  // Writes the times to memory: of the last panel, or of all ranks as they were before.
+  void save() const {
+    save(panel_.size(), panel_.work, [&](auto y) { return panel_.segment_index(y); });
   }
   void restore() const {
-    leave(size_, times(0), [](auto x) { return x; });
+    save(size_, times(0), [](auto x) { return x; });
   }
-  template <class Place>
-  void leave(std::int64_t size, const PanelTimes& from, Place&& place) const {
+  template <class Index>
+  void save(std::int64_t size, const PanelTimes& from, Index&& index) const {
     const TileState<Noise, true> state(tile_, job_.scratch, noise_);
     for (std::int64_t y = 0; y < size; y += kLanes) {
       const Lanes sent = load(from.sent + y);
-      state.write(tile_.memory, place(y), sent | ((load(from.busy + y) != sent) & kCopyBit));
+      state.write(tile_.memory, index(y), sent | ((load(from.busy + y) != sent) & kCopyBit));
     }
   }
 

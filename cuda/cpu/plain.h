@@ -1,4 +1,5 @@
-// Tiles, segments and messages rank by rank: what every faster way has to agree with, to the tick.
+// Tiles, segments and messages rank by rank, without registers of ranks, blocks or short cuts: the
+// reference with which all faster ways have to agree, to the tick. JITTERFLY_ISA=plain chooses it.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +12,7 @@
 
 namespace jf::cpu {
 
-// --- One tile through the steps of a pass, rank by rank and step by step: no registers of ranks,
-// no blocks, no short cuts. What every faster way through a tile has to agree with, to the tick;
-// JITTERFLY_ISA=plain chooses it.
+// --- One tile: its ranks go through a pass step by step.
 
 template <class Noise, class Network>
 class PlainTile {
@@ -30,7 +29,7 @@ class PlainTile {
         ready_(ranks_) {}
 
   void run() {
-    for (std::size_t x = 0; x < ranks_; ++x) clocks_[x] = before(x);
+    for (std::size_t x = 0; x < ranks_; ++x) clocks_[x] = initial(x);
     for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
       const Step& step = p_.steps[i];
       do_step(step);
@@ -50,13 +49,13 @@ class PlainTile {
   std::size_t partner(const Step& step, std::size_t x) const {
     return x ^ std::size_t{1} << map_.local_bit(step.round);
   }
-  Tick arrival(Purpose purpose, const Step& step, std::size_t x, Tick left) const {
-    return left + p_.costs.transit +
+  Tick arrival(Purpose purpose, const Step& step, std::size_t x, Tick departure) const {
+    return departure + p_.costs.transit +
            network_.delay(p_.seed, purpose, static_cast<std::uint32_t>(step.draw), rank(x),
-                          job_.realization, left);
+                          job_.realization, departure);
   }
 
-  Clock<Tick> before(std::size_t x) const {
+  Clock<Tick> initial(std::size_t x) const {
     const Tick id = rank(x);
     Clock<Tick> c{0, 0, begin_noise(noise_, p_.seed, job_.realization, id), id};
     if (!job_.pass->load) return c;
@@ -93,8 +92,8 @@ class PlainTile {
         own[x] = asked_path(noise_, p_.costs, step, originals[x], old[x]);
       }
       for (std::size_t x = 0; x < ranks_; ++x) {
-        const Tick left = answer_leaves(p_.costs, own[x].asked, own[x ^ 1].ready);
-        const Tick answer = arrival(kCopyJitter, step, x, left);
+        const Tick departure = answer_leaves(p_.costs, own[x].asked, own[x ^ 1].ready);
+        const Tick answer = arrival(kCopyJitter, step, x, departure);
         ready_[x] = settle_asked(noise_, p_.costs, step, originals[x], answer, own[x], clocks_[x]);
       }
       return;
@@ -107,12 +106,12 @@ class PlainTile {
       } else if (step.kind == kEnter) {
         ready_[x] = enter(noise_, p_.costs, step, c);
       } else if (step.kind == kExchange) {
-        const Tick at = arrival(kOriginalJitter, step, x, old[partner(step, x)].sent);
-        ready_[x] = exchange(noise_, p_.costs, step, at, c);
+        const Tick arrives = arrival(kOriginalJitter, step, x, old[partner(step, x)].sent);
+        ready_[x] = exchange(noise_, p_.costs, step, arrives, c);
       } else if (step.kind == kForward) {
-        const Tick left = forward_sent(noise_, p_.costs, old[partner(step, x)]);
+        const Tick departure = forward_sent(noise_, p_.costs, old[partner(step, x)]);
         ready_[x] = take_forward(forward_sent(noise_, p_.costs, old[x]),
-                                 arrival(kForwardJitter, step, x, left), c);
+                                 arrival(kForwardJitter, step, x, departure), c);
       } else {
         ready_[x] = c.sent;
       }
@@ -144,22 +143,20 @@ inline void run_tile_plain(const TileJob& job, const TileScratch&) {
                       });
 }
 
-// --- One segment (segment.h) to its fixed point, on one thread, rank by rank. That is how segments
-// are done that have no panels (panels.h), or whose panels gave up; the others have to agree with
-// it, to the tick.
+// --- One segment (core/segment.h) to its fixed point, on one thread. This way is for segments that
+// have no panels (panels.h), or whose early copies do not fit.
 
-// Sweeps all levels once. Returns whether a guess changed; gives up soon after `stop` is set.
-template <class Noise, class Network, class See>
+// Sweeps all levels once. Returns whether a guess changed. Gives up soon after `stop` is set.
+template <class Noise, class Network, class Observe>
 bool sweep_all(const Segment<Noise, Network>& segment, const Tick* memory,
-               const std::atomic<bool>& stop, See&& see) {
-  // Groups between looks at `stop`: about a millisecond.
-  constexpr std::int64_t kPatience = 1 << 14;
+               const std::atomic<bool>& stop, Observe&& observe) {
+  constexpr std::int64_t kGroupsBetweenPolls = 1 << 14;  // of `stop`: about a millisecond
   bool changed = false;
   for (std::int64_t x = 0; x < segment.size(); ++x) segment.load(x, memory[segment.rank_of(x)]);
   for (int i = segment.pass.begin; i < segment.pass.end; ++i) {
     for (std::int64_t g = 0, n = segment.groups(i); g < n; ++g) {
-      changed |= segment.sweep(i, g, see);
-      if (g % kPatience == 0 && stop.load(std::memory_order_relaxed)) return false;
+      changed |= segment.sweep(i, g, observe);
+      if (g % kGroupsBetweenPolls == 0 && stop.load(std::memory_order_relaxed)) return false;
     }
   }
   return changed;
@@ -190,9 +187,8 @@ inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
       });
 }
 
-// --- A message pass of one realization, without registers: of a huge machine, of which several do
-// not fit into memory, and what the compilations for registers have to agree with, to the tick.
-// JITTERFLY_ISA=plain chooses it.
+// --- A message pass of one realization: also for a huge machine, of which several realizations do
+// not fit into memory.
 
 inline void run_messages_plain(const MessageJob& job) {
   run_messages<Tick>(job, job.first, job.program->seed);

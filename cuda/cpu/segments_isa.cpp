@@ -1,4 +1,4 @@
-// Segments in panels, compiled once per instruction set: see tiles_isa.cpp.
+// Segments in panels (panels.h), compiled once per instruction set: see tiles_isa.cpp.
 #include "cpu/panels.h"
 
 #define JF_PASTE(a, b) a##b

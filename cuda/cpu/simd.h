@@ -1,5 +1,7 @@
-// A register of ranks. Compiled once per instruction set; the arithmetic of steps.h and noise/ is
-// a template over Tick and Lanes, so nothing of it is written here.
+// Lanes: a register of 64-bit times, one lane for each of kLanes ranks or realizations, and the
+// operations on it. Compiled once per instruction set. The arithmetic of core/steps.h and noise/ is
+// a template over Tick and Lanes, so none of it is repeated here. core/philox.h has the same
+// functions for one number; their comments there say what they give.
 #pragma once
 
 #include "core/philox.h"
@@ -8,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-// For lambdas: a call in the loops over ranks would send their registers through memory.
+// For lambdas: a call in a loop over ranks would send their registers through memory.
 #define JF_INLINE __attribute__((always_inline))
 
 namespace jf {
@@ -37,7 +39,7 @@ JF_HD bool any(Lanes mask) {
 #endif
 }
 
-// any(a > b), and any(a > b) || any(c > d), without making masks into registers first.
+// any(a > b), and any(a > b || c > d): comparisons alone, without masks as registers.
 JF_HD bool any_greater(Lanes a, Lanes b) {
 #if defined(__AVX512F__)
   return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b) != 0;
@@ -55,7 +57,7 @@ JF_HD bool any_greater(Lanes a, Lanes b, Lanes c, Lanes d) {
 }
 
 #if defined(__AVX512F__)
-// In one instruction, where a comparison and a choice would be two.
+// One instruction each; a comparison and a choice would be two.
 JF_HD Lanes later(Lanes a, Lanes b) {
   return (Lanes)_mm512_maskz_max_epi64(0xff, (__m512i)a, (__m512i)b);
 }
@@ -63,19 +65,6 @@ JF_HD Lanes earlier(Lanes a, Lanes b) {
   return (Lanes)_mm512_maskz_min_epi64(0xff, (__m512i)a, (__m512i)b);
 }
 #endif
-
-// The lanes in which a > b, as bits.
-JF_HD unsigned greater(Lanes a, Lanes b) {
-#if defined(__AVX512F__)
-  return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b);
-#elif defined(__AVX2__)
-  return static_cast<unsigned>(_mm256_movemask_pd((__m256d)(a > b)));
-#else
-  unsigned bits = 0;
-  for (unsigned k = 0; k < kLanes; ++k) bits |= static_cast<unsigned>(a[k] > b[k]) << k;
-  return bits;
-#endif
-}
 
 JF_HD bool any_above(ULanes a, ULanes b) {
 #if defined(__AVX512F__)
@@ -92,7 +81,7 @@ JF_HD bool any_bits(ULanes a, ULanes b) {
 #endif
 }
 
-// A bit for each lane of v that has any of `bits`.
+// The lanes of v that have any of `bits`, as bits.
 JF_HD std::uint8_t lanes_with(ULanes v, std::uint64_t bits) {
 #if defined(__AVX512F__)
   return _cvtmask8_u32(_mm512_test_epi64_mask((__m512i)v, (__m512i)(ULanes{} + bits)));
@@ -125,18 +114,18 @@ JF_HD ULanes later_low(ULanes a, ULanes b) {
 #endif
 }
 
-// An instruction for each lane's own number is one step, that for one number of all lanes two.
-JF_HD ULanes each_by(std::uint64_t by) {
-  ULanes each = ULanes{} + by;
+// A shift by a register of counts is one micro-operation; a shift of all lanes by one count is two.
+JF_HD ULanes shift_counts(std::uint64_t by) {
+  ULanes counts = ULanes{} + by;
 #if defined(__AVX512F__)
-  asm("" : "+v"(each));  // else g++ would see that they are the same
+  asm("" : "+v"(counts));  // hides from g++ that all counts are the same
 #endif
-  return each;
+  return counts;
 }
-JF_HD ULanes shifted_right(ULanes v, std::uint64_t by) { return v >> each_by(by); }
-JF_HD ULanes shifted_left(ULanes v, std::uint64_t by) { return v << each_by(by); }
+JF_HD ULanes shifted_right(ULanes v, std::uint64_t by) { return v >> shift_counts(by); }
+JF_HD ULanes shifted_left(ULanes v, std::uint64_t by) { return v << shift_counts(by); }
 
-// A shuffle: see high_halves().
+// By a shuffle: see high_halves().
 JF_HD ULanes as_high_half(ULanes v) {
 #if defined(__AVX512F__)
   return (ULanes)_mm512_maskz_shuffle_epi32(0xaaaa, (__m512i)v, _MM_PERM_CCAA);
@@ -187,7 +176,7 @@ JF_HD ULanes floor_log2(ULanes v) {
 #if defined(__AVX512CD__)
   return 63u - (ULanes)_mm512_maskz_lzcnt_epi64(0xff, (__m512i)v);
 #elif defined(__AVX2__)
-  // The exponent of a double, of v without its lowest bits: these decide next to never.
+  // The exponent of v as a double. The lowest bits of v, which hardly ever decide, are left out.
   const ULanes high = v >> 12, magic = ULanes{} + 0x4330000000000000u;  // 2^52
   if (!any(high == 0)) {
     const __m256d exact = _mm256_sub_pd((__m256d)(high | magic), (__m256d)magic);
@@ -217,8 +206,8 @@ JF_HD ULanes double_of(ULanes v) {
 
 JF_HD ULanes gather(const std::uint64_t* table, ULanes index) {
 #if defined(__AVX512F__)
-  // Into zeros by a mask that g++ knows nothing of: else it leaves out the zeros, and the gather
-  // waits for what its register was used for before.
+  // A masked gather into zeros, with a mask whose value g++ does not know. Otherwise g++ drops the
+  // zeros, and the gather waits for the last use of its destination register.
   __mmask8 all = 0xff;
   asm("" : "+Yk"(all));
   return (ULanes)_mm512_mask_i64gather_epi64(_mm512_setzero_si512(), all, (__m512i)index, table, 8);
@@ -226,9 +215,9 @@ JF_HD ULanes gather(const std::uint64_t* table, ULanes index) {
   return (ULanes)_mm256_i64gather_epi64(reinterpret_cast<const long long*>(table), (__m256i)index,
                                         8);
 #else
-  ULanes found{};
-  for (int k = 0; k < kLanes; ++k) found[k] = table[index[k]];
-  return found;
+  ULanes values{};
+  for (int k = 0; k < kLanes; ++k) values[k] = table[index[k]];
+  return values;
 #endif
 }
 
@@ -236,16 +225,16 @@ JF_HD ULanes gather_half(const std::uint64_t* table, ULanes index) {
 #if defined(__AVX512F__)
   __mmask8 all = 0xff;
   asm("" : "+Yk"(all));  // see gather()
-  const __m256i found =
+  const __m256i values =
       _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), all, (__m512i)index, table, 4);
-  return (ULanes)_mm512_maskz_cvtepu32_epi64(0xff, found);
+  return (ULanes)_mm512_maskz_cvtepu32_epi64(0xff, values);
 #elif defined(__AVX2__)
   return (ULanes)_mm256_cvtepu32_epi64(
       _mm256_i64gather_epi32(reinterpret_cast<const int*>(table), (__m256i)index, 4));
 #else
-  ULanes found{};
-  for (int k = 0; k < kLanes; ++k) found[k] = gather_half(table, std::uint64_t{index[k]});
-  return found;
+  ULanes values{};
+  for (int k = 0; k < kLanes; ++k) values[k] = gather_half(table, std::uint64_t{index[k]});
+  return values;
 #endif
 }
 

@@ -1,15 +1,18 @@
-// Philox (core/philox.h) in registers, and what is drawn from it.
+// Philox4x32-10 in registers, and the uniforms that are drawn with it. core/philox.h says what a
+// draw is, and has the same functions for one rank; read it first.
+//
+// Include this before any template over Tick and Lanes: the overloads for registers take built-in
+// vector types, which have no namespace, so a template sees only those that are declared before it.
 #pragma once
 
-// First: templates see only those overloads for registers, which have no namespace, that are
-// declared before them.
+// First: see above.
 #include "cpu/simd.h"
 
 namespace jf {
 
-// --- Philox (philox.h), for one rank a lane.
+// --- Philox, for one rank a lane.
 
-// Product of the low halves.
+// The products of the low halves (32 bits each).
 JF_HD ULanes multiply32(ULanes a, ULanes b) {
 #if defined(__AVX512F__)
   // maskz: the unmasked one makes g++ 12 warn about an uninitialized value in its own header.
@@ -37,7 +40,7 @@ JF_HD Lanes multiply_signed32(ULanes a, ULanes b) {
 #endif
 }
 
-// The high halves, in the low halves; what is in the high ones does not matter. A shuffle, as
+// Moves the high halves to the low halves; the new high halves are unspecified. By a shuffle, as
 // shifts compete with multiplications for a port.
 JF_HD ULanes high_halves(ULanes v) {
 #if defined(__AVX512F__)
@@ -49,8 +52,8 @@ JF_HD ULanes high_halves(ULanes v) {
 #endif
 }
 
-// What a Philox block does with its counter does not depend on the rank: the keys of its rounds, as
-// registers in memory, which an instruction can take as an operand.
+// The keys of all rounds, which do not depend on the rank, as registers in memory: an instruction
+// can take them as an operand.
 struct RoundKeys {
   ULanes k0[philox::kRounds], k1[philox::kRounds];
 
@@ -60,13 +63,13 @@ struct RoundKeys {
       k0[round] = ULanes{} + a;
       k1[round] = ULanes{} + b;
     }
-    asm("" : "+m"(*this));  // really in memory: else they would be made again each time
+    asm("" : "+m"(*this));  // forces them into memory: g++ would make them anew each time
   }
   JF_HD std::uint64_t seed() const { return k1[0][0] << 32 | k0[0][0]; }
 };
 
-// Of its counter only the rank differs from lane to lane: what the first two rounds do with the
-// rest is the same for all.
+// The counters of a register differ in the rank only. This is what the first two rounds make of the
+// other words, which is the same in all lanes.
 struct FirstRounds {
   ULanes before, w0, w1, w2;
 
@@ -84,13 +87,13 @@ struct FirstRounds {
   }
 };
 
-// Philox for one rank a lane. Words live in the low halves; what the multiplications leave in the
-// high halves is never read by a later multiplication.
+// The four words of a counter, in the low halves. Multiplications leave something in the high
+// halves, which no later multiplication reads.
 struct WordLanes {
   ULanes w[4];
 };
 // Rounds from `begin` on, of n registers in turn: a round waits for the one before it, and a
-// processor does not look far enough ahead to fill the time with the next block.
+// processor does not look far enough ahead to start the next block meanwhile.
 template <int begin, int n>
 JF_HD void philox_rounds(const RoundKeys& keys, WordLanes (&words)[n]) {
   const ULanes m0 = ULanes{} + philox::kM0, m1 = ULanes{} + philox::kM1;
@@ -108,7 +111,7 @@ JF_HD void philox_rounds(const RoundKeys& keys, WordLanes (&words)[n]) {
   }
 }
 
-// `first`: kM1 times the ranks, with which the first round begins.
+// `first`: kM1 times the ranks, the products with which the first round begins.
 template <int n>
 JF_HD void philox_of_products(const RoundKeys& keys, const FirstRounds& common,
                               const ULanes (&first)[n], WordLanes (&words)[n]) {
@@ -122,9 +125,9 @@ JF_HD void philox_of_products(const RoundKeys& keys, const FirstRounds& common,
 }
 
 #if defined(__AVX512F__)
-// Multiplications, shuffles and xors share two ports. A load of the high halves of what has been
-// stored takes neither, but there is only one store a cycle: every second block does it that way,
-// the others stay in registers. Eight blocks are enough to wait for that.
+// Multiplications, shuffles and xors share two ports. Loading the high halves of a stored register
+// uses neither, but only one store a cycle is possible. So every second block is stored, and the
+// others stay in registers. With eight blocks no load waits for its store.
 constexpr int kMaxBlocks = 8;
 class BlockProducts {
   ULanes stored_[2][kMaxBlocks], staying_[2][kMaxBlocks];  // of even rounds, and of odd ones
@@ -154,7 +157,7 @@ struct InterleavedBlocks {
   BlockProducts p0, p1;
   ULanes w0[kMaxBlocks], w2[kMaxBlocks];
 
-  // Rounds from `begin` on; before it w[3] is in p0, and w[1] of block i is w1(i).
+  // Rounds from `begin` on. Before them w[3] is in p0, and w[1] of block i is w1(i).
   template <int begin, class First>
   JF_HD void rounds(const RoundKeys& keys, WordLanes (&words)[kMaxBlocks], First&& w1) {
     constexpr int n = kMaxBlocks, kLast = philox::kRounds - 1;
@@ -172,7 +175,7 @@ struct InterleavedBlocks {
       }
     }
 #pragma GCC unroll 8
-    for (int i = 0; i < n; ++i) {  // often not all words are wanted
+    for (int i = 0; i < n; ++i) {  // apart, as g++ then drops words that are not used
       const ULanes last0 = multiply32(m0, w0[i]), last1 = multiply32(m1, w2[i]);
       words[i] = {{high_halves(last1) ^ p1.get(kLast - 1, i) ^ keys.k0[kLast], last1,
                    high_halves(last0) ^ p0.get(kLast - 1, i) ^ keys.k1[kLast], last0}};
@@ -198,7 +201,7 @@ JF_HD void philox_of_products<kMaxBlocks>(const RoundKeys& keys, const FirstRoun
 constexpr int kMaxBlocks = 4;
 #endif
 
-// Of registers of ranks.
+// For registers of ranks.
 template <int n>
 JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const Lanes (&ranks)[n],
                          WordLanes (&words)[n]) {
@@ -209,8 +212,8 @@ JF_HD void philox4x32_10(const RoundKeys& keys, const FirstRounds& common, const
   philox_of_products(keys, common, first, words);
 }
 
-// Of one rank in registers of realizations. All words but the last one of the counter are the same
-// in all lanes, so that of the first round two words are.
+// For one rank each, in registers of realizations. Only the last word of the counters differs from
+// lane to lane, so two words of the first round are the same in all lanes.
 template <int n>
 JF_HD void philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std::uint32_t block,
                          const std::uint32_t (&ranks)[n], Lanes realizations,
@@ -236,9 +239,9 @@ JF_HD WordLanes philox4x32_10(const RoundKeys& keys, std::uint32_t purpose, std:
   return words[0];
 }
 
-// --- What is drawn from Philox (simd_philox.h), for one rank a lane.
+// --- Uniforms.
 
-// Both draws of a block.
+// Both 64-bit draws of a block.
 JF_HD Pair<ULanes> uniforms(const WordLanes& r) {
   return {(r.w[0] & 0xffffffffu) | r.w[1] << 32, (r.w[2] & 0xffffffffu) | r.w[3] << 32};
 }
@@ -247,13 +250,13 @@ JF_HD Pair<ULanes> uniform_pair(const RoundKeys& keys, std::uint32_t purpose, st
                                 Lanes ranks, std::uint32_t realization) {
   return uniforms(philox4x32_10(keys, purpose, block, ranks, realization));
 }
-// Number `draw` of the words of blocks.
+// The 32-bit draw number `draw`, from its block.
 JF_HD ULanes uniform32_of(const WordLanes& r, std::uint32_t draw) {
   const ULanes even = (draw & 2) == 0 ? r.w[0] : r.w[2], odd = (draw & 2) == 0 ? r.w[1] : r.w[3];
   return ((draw & 1) == 0 ? even : odd) & 0xffffffffu;
 }
 
-// Of a register of ranks.
+// For a register of ranks.
 JF_HD Pair<ULanes> uniform_pair(std::uint64_t seed, std::uint32_t purpose, std::uint32_t block,
                                 Lanes ranks, std::uint32_t realization) {
   return uniform_pair(RoundKeys(seed), purpose, block, ranks, realization);
@@ -268,7 +271,7 @@ JF_HD ULanes only_uniform64(std::uint64_t seed, std::uint32_t purpose, Lanes ran
   return (ULanes)select((ranks & 1) == 0, (Lanes)pair.even, (Lanes)pair.odd);
 }
 
-// Of one rank, or stream, in a register of realizations. `ranks` has it in all lanes.
+// For one rank (or stream) in a register of realizations. `ranks` has it in all lanes.
 JF_HD Pair<ULanes> uniform_pair(const RoundKeys* keys, std::uint32_t purpose, std::uint32_t block,
                                 std::uint32_t rank, Lanes realizations) {
   const std::uint32_t ranks[1] = {rank};
@@ -280,7 +283,7 @@ JF_HD Pair<ULanes> uniform_pair(const RoundKeys* keys, std::uint32_t purpose, st
                                 Lanes ranks, Lanes realizations) {
   return uniform_pair(keys, purpose, block, static_cast<std::uint32_t>(ranks[0]), realizations);
 }
-// The first blocks for two purposes, made together: a round waits for the one before it.
+// The first blocks for two purposes, made together, as a round waits for the one before it.
 JF_HD TwoUniformPairs<ULanes> first_pairs(const RoundKeys* keys, std::uint32_t purpose,
                                           std::uint32_t other_purpose, std::uint32_t rank,
                                           Lanes realizations) {
@@ -290,7 +293,7 @@ JF_HD TwoUniformPairs<ULanes> first_pairs(const RoundKeys* keys, std::uint32_t p
   philox_rounds<0>(*keys, words);
   return {uniforms(words[0]), uniforms(words[1])};
 }
-// Another block in each lane.
+// With its own block number in each lane.
 JF_HD Pair<ULanes> uniform_pair(const RoundKeys* keys, std::uint32_t purpose, Lanes blocks,
                                 std::uint32_t rank, Lanes realizations) {
   WordLanes words[1] = {
@@ -314,14 +317,14 @@ JF_HD ULanes uniform32(const RoundKeys* keys, std::uint32_t purpose, std::uint32
   philox4x32_10(*keys, purpose, draw >> 2, rank, realizations, words);
   return uniform32_of(words[0], draw);
 }
-// In one of the lanes.
+// For one realization of the register.
 JF_HD std::uint32_t uniform32(const RoundKeys* keys, std::uint32_t purpose, std::uint32_t draw,
                               std::uint32_t rank, std::uint32_t realization) {
   return uniform32(keys->seed(), purpose, draw, rank, realization);
 }
 
-// The same for 2 kLanes neighbours from rank `first`, an even one, on: no half of a block is lost.
-// `even`: of the first half of them.
+// only_uniform64 for 2 kLanes neighbouring ranks from `first` (even) on: both halves of each block
+// are used. `even` are the first kLanes ranks.
 JF_HD Pair<ULanes> only_uniform64(const RoundKeys& keys, std::uint32_t purpose, Tick first,
                                   std::uint32_t realization) {
   const auto pair =
@@ -329,7 +332,7 @@ JF_HD Pair<ULanes> only_uniform64(const RoundKeys& keys, std::uint32_t purpose, 
   return {interleave(pair.even, pair.odd, 0), interleave(pair.even, pair.odd, kLanes / 2)};
 }
 
-// For ranges below 2^32, as nearly all are.
+// scale64 for ranges below 2^32, as nearly all are.
 JF_HD ULanes scale64_short(ULanes u, ULanes range) {
   return (multiply32(u >> 32, range) + (multiply32(u, range) >> 32)) >> 32;
 }
@@ -346,53 +349,7 @@ JF_HD ULanes scale64(ULanes u, ULanes range) {
 
 JF_HD ULanes scale64(ULanes u, std::uint64_t range) { return scale64(u, ULanes{} + range); }
 
-// The only draws of streams 2 * pair, scaled; `words` are the blocks of pairs.
-JF_HD Lanes scaled_half(ULanes low, ULanes high, ULanes ranges, bool is_short) {
-  // What is in the high halves of the words does not matter to multiply32.
-  if (__builtin_expect(is_short, 1))
-    return (Lanes)((multiply32(high, ranges) + (multiply32(low, ranges) >> 32)) >> 32);
-  return (Lanes)scale64((low & 0xffffffffu) | high << 32, ranges);
-}
-JF_HD Lanes scaled_even(const WordLanes& words, ULanes ranges, bool is_short) {
-  return scaled_half(words.w[0], words.w[1], ranges, is_short);
-}
-
-// The same, and those of streams 2 * pair + 1.
-JF_HD Pair<Lanes> scaled_pair(const WordLanes& words, ULanes ranges, bool is_short) {
-  return {scaled_even(words, ranges, is_short),
-          scaled_half(words.w[2], words.w[3], ranges, is_short)};
-}
-
-// For registers of pairs of ranks.
-template <int kMany>
-JF_HD void only_scaled_pairs(const RoundKeys& keys, const FirstRounds& common,
-                             const Lanes (&pairs)[kMany], std::uint64_t range,
-                             Pair<Lanes> (&found)[kMany]) {
-  WordLanes r[kMany];
-  philox4x32_10(keys, common, pairs, r);
-  const ULanes ranges = ULanes{} + range;
-#pragma GCC unroll 8
-  for (int i = 0; i < kMany; ++i) found[i] = scaled_pair(r[i], ranges, range >> 32 == 0);
-}
-
-// For 2 kMany kLanes neighbours from rank `first`, an even one, on: only_uniform64, scaled.
-template <int kMany>
-JF_HD void only_scaled64(const RoundKeys& keys, const FirstRounds& common, Tick first,
-                         std::uint64_t range, Lanes (&found)[2 * kMany]) {
-  Lanes pairs[kMany];
-  Pair<Lanes> scaled[kMany];
-#pragma GCC unroll 8
-  for (int i = 0; i < kMany; ++i) pairs[i] = broadcast((first >> 1) + i * kLanes) + lane_index();
-  only_scaled_pairs(keys, common, pairs, range, scaled);
-#pragma GCC unroll 8
-  for (int i = 0; i < kMany; ++i) {
-    const ULanes even = (ULanes)scaled[i].even, odd = (ULanes)scaled[i].odd;
-    found[2 * i] = (Lanes)interleave(even, odd, 0);
-    found[2 * i + 1] = (Lanes)interleave(even, odd, kLanes / 2);
-  }
-}
-
-// Phases of n ranks from an even one on, which have draws of their own, in a register of
+// The phases of n ranks from `first` (even) on, if each rank has its own, in a register of
 // realizations each.
 template <class Noise, int n>
 JF_HD void draw_phases(const Noise& noise, const RoundKeys* keys, Tick first, Lanes realizations,

@@ -1,10 +1,14 @@
-// One tile through the steps of a pass, vectorized over ranks.
+// One tile of a pass: its ranks go through all steps of the pass, a register of ranks at a time. In
+// goes a TileJob (jobs.h) with the times that the pass before stored; out come the times after the
+// pass and the observations. Read core/plan.h and core/steps.h first.
+//
+// x is the index of a rank in the tile. A part is a set of ranks of the tile that is small enough
+// for the first-level cache; y is the index of a rank in it.
 #pragma once
 
 #include <algorithm>
 
-// First: templates see only those overloads for registers, which have no namespace, that are
-// declared before them.
+// First: see its head.
 #include "cpu/simd_philox.h"
 
 #include "core/segment.h"
@@ -16,13 +20,14 @@
 namespace jf {
 namespace {
 
-// --- Observations of the ranks of a tile, a register at a time.
+// --- Observations of ready times, a register at a time.
 
-// Of one row: what has been seen, lane by lane.
-struct Seen {
+// The observation (core/program.h) of one row, lane by lane.
+struct LaneObservation {
   Lanes max, min, hi, lo;
 };
-constexpr Seen kNothing = {Lanes{} + INT64_MIN, Lanes{} + INT64_MAX, Lanes{}, Lanes{}};
+constexpr LaneObservation kNoObservation = {Lanes{} + INT64_MIN, Lanes{} + INT64_MAX, Lanes{},
+                                            Lanes{}};
 
 class Observer {
  public:
@@ -36,7 +41,7 @@ class Observer {
 
   bool observes(const Step& step) const { return step.row >= 0 && !(one_rank_ && base_ != 0); }
 
-  JF_HD void see(int row, std::int64_t x, Lanes t, Seen& seen) const {
+  JF_HD void observe(int row, std::int64_t x, Lanes t, LaneObservation& seen) const {
     if (one_rank_ && x != 0) return;
     seen.max = later(seen.max, t);
     if (job_.full_statistics) {
@@ -50,32 +55,35 @@ class Observer {
     }
   }
 
-  // The same of registers that are `apart`.
+  // The same for kCount registers that are `stride` apart.
   template <int kCount>
-  JF_HD void see(int row, std::int64_t x, std::int64_t stride, const Lanes (&ready)[kCount],
-                 Seen& seen) const {
+  JF_HD void observe(int row, std::int64_t x, std::int64_t stride, const Lanes (&ready)[kCount],
+                     LaneObservation& seen) const {
     if (__builtin_expect(only_max_, 1)) {
-      Lanes most = ready[0];
-      for (int k = 1; k < kCount; ++k) most = later(most, ready[k]);
-      seen.max = later(seen.max, most);
+      Lanes greatest = ready[0];
+      for (int k = 1; k < kCount; ++k) greatest = later(greatest, ready[k]);
+      seen.max = later(seen.max, greatest);
     } else {
-      Lanes copy[kCount];  // only a copy leaves the registers
+      Lanes copy[kCount];  // its address is taken; `ready` can stay in registers
       for (int k = 0; k < kCount; ++k) copy[k] = ready[k];
-      see_each(row, x, stride, kCount, copy, seen);
+      observe_each(row, x, stride, kCount, copy, seen);
     }
   }
 
-  // Adds what was seen of a row to the observations.
-  void note(int row, const Seen& seen) const { job_.observations[row].merge(reduce(seen)); }
-
- private:
-  __attribute__((noinline)) void see_each(int row, std::int64_t x, std::int64_t stride, int count,
-                                          const Lanes* ready, Seen& seen) const {
-    for (int k = 0; k < count; ++k) see(row, x + k * stride, ready[k], seen);
+  // Merges the observation of a row into those of the job.
+  void merge(int row, const LaneObservation& seen) const {
+    job_.observations[row].merge(reduce(seen));
   }
 
-  Observation reduce(const Seen& seen) const {
-    // With fewer ranks_ than lanes the other lanes repeat them.
+ private:
+  __attribute__((noinline)) void observe_each(int row, std::int64_t x, std::int64_t stride,
+                                              int count, const Lanes* ready,
+                                              LaneObservation& seen) const {
+    for (int k = 0; k < count; ++k) observe(row, x + k * stride, ready[k], seen);
+  }
+
+  Observation reduce(const LaneObservation& seen) const {
+    // If there are fewer ranks than lanes, the other lanes repeat them.
     Observation o = Observation::nothing();
     for (int k = 0; k < kLanes && k < (one_rank_ ? 1 : ranks_); ++k)
       o.merge({seen.max[k], seen.min[k], seen.hi[k], seen.lo[k]});
@@ -88,8 +96,7 @@ class Observer {
   const bool one_rank_, only_max_;
 };
 
-// --- The ranks of a tile: where their times are, and how these come from and go to memory between
-// passes.
+// --- The times of the ranks of a tile, in working memory and in memory between passes.
 
 template <class Noise, bool kBusy>
 struct TileState {
@@ -128,7 +135,7 @@ struct TileState {
       __builtin_memcpy(memory + base, &v, static_cast<std::size_t>(ranks) * sizeof(Tick));
   }
 
-  // Without the ranks, which only noise asks for.
+  // Without the numbers of the ranks, which only noise needs.
   JF_HD Clock<Lanes> get(std::int64_t x) const {
     const Lanes sent = load(scratch.sent + x);
     return {sent, kBusy ? load(scratch.busy + x) : sent, next(x), Lanes{}};
@@ -143,7 +150,8 @@ struct TileState {
     return is_timed<Noise> ? load(scratch.next + x) : Lanes{};
   }
 
-  // Phases are drawn again in each pass: cheaper than keeping them in memory.
+  // Sets `next` of ranks [from, to). Phases are drawn anew in each pass, which is cheaper than
+  // keeping them.
   void draw_noise(std::int64_t from, std::int64_t to) {
     if (!is_timed<Noise>) return;
     if constexpr (is_general<Noise>) {
@@ -167,8 +175,8 @@ struct TileState {
       store(scratch.next + x, begin_noise(noise, p.seed, job.realization, rank(x)));
   }
 
-  // The same as the pass before left it, or at time 0.
-  JF_HD Clock<Lanes> before(std::int64_t x) const {
+  // The times of ranks when the pass begins: as the pass before stored them, or time 0.
+  JF_HD Clock<Lanes> initial(std::int64_t x) const {
     Clock<Lanes> c{Lanes{}, Lanes{}, next(x), Lanes{}};
     if (!job.pass->load) return c;
     const Lanes packed = read(job.memory, x);
@@ -187,7 +195,7 @@ struct TileState {
     return c;
   }
 
-  void leave(std::int64_t from, std::int64_t to) const {
+  void save(std::int64_t from, std::int64_t to) const {
     for (std::int64_t x = from; x < to; x += kLanes) {
       const Clock<Lanes> c = get(x);
       Lanes packed = c.sent;
@@ -200,29 +208,30 @@ struct TileState {
   }
 };
 
-// --- Which steps of a tile have their delays drawn together, and where the blocks find these.
+// --- Drawn delays of a tile: which steps have theirs drawn together, and where blocks find them.
 
 inline bool has_partner(const Step& step) {
   return step.kind == kExchange || step.kind == kForward;
 }
 
-// `noise` and `network`, which a TileRun owns, are told to leave to this what it draws.
+// Draws delays for a TileRun. In its `noise` and `network` it marks the delays that are drawn here,
+// so that these leave them out.
 template <class Noise, class Network>
 class TileDraws {
  public:
   static constexpr bool kDrawn = is_general<Noise> || Network::on;
 
-  bool any = false;  // is there anything to draw
-  int until = 0;     // delays of steps before this one have been drawn for the part in work
+  bool any = false;  // whether there is anything to draw
+  int until = 0;     // the delays of the current part are drawn for the steps before this one
 
   TileDraws(const TileJob& job, const TileScratch& scratch, Noise& noise, Network& network)
       : job_(job), p_(*job.program), s_(scratch), noise_(noise), network_(network), keys_(p_.seed) {
     if constexpr (is_general<Noise>) {
       noise.prepared = true;
-      sends_alone_ = !Network::on && (noise.roles >> kReceiveRole & 1) == 0;
+      only_sends_delayed_ = !Network::on && (noise.roles >> kReceiveRole & 1) == 0;
       noise.roles = noise.windows | (noise.roles & 1 << kComputeRole);
       any = noise.step_count > 0;
-      never_quiet_ = (noise.windows & ~(1 << kComputeRole)) != 0;
+      windows_ = (noise.windows & ~(1 << kComputeRole)) != 0;
     }
     if constexpr (Network::on) {
       network.prepared = true;
@@ -232,63 +241,65 @@ class TileDraws {
 
   int local_bit(int i) const { return job_.pass->map.local_bit(p_.steps[i].round); }
 
-  bool continue_each_other(int i) const {
+  // Whether steps i and i + 1 are of one kind, on consecutive bits: one register block can do both.
+  bool fit_one_block(int i) const {
     const Step &a = p_.steps[i], &b = p_.steps[i + 1];
     return a.kind == b.kind && (a.flags & kMirrored) == (b.flags & kMirrored) &&
            local_bit(i + 1) == local_bit(i) + 1;
   }
 
-  // So many steps from i on have draws of the same blocks.
-  int together(int i, int end) const {
+  // How many steps from i on (before `end`) draw from the same block of random numbers.
+  int steps_together(int i, int end) const {
     int steps = 1;
-    while (i + steps < end && steps < kDrawnSteps && goes_on(i + steps - 1)) ++steps;
+    while (i + steps < end && steps < kDrawnSteps && shares_random_numbers(i + steps - 1)) ++steps;
     return steps;
   }
 
-  // Whether the draws of step i + 1 are of the same blocks as those of step i.
-  bool goes_on(int i) const {
+  // Whether step i + 1 draws from the same blocks of random numbers as step i.
+  bool shares_random_numbers(int i) const {
     const Step &step = p_.steps[i], &after = p_.steps[i + 1];
-    if ((after.draw + sends_alone_) % kDrawnSteps == 0) return false;
-    if (step.kind == kEnter)  // its send has the number before that of the first exchange's
-      return sends_alone_ && after.kind == kExchange && after.draw == step.draw;
+    if ((after.draw + only_sends_delayed_) % kDrawnSteps == 0) return false;
+    if (step.kind == kEnter)  // the draw of its send precedes that of the first exchange's send
+      return only_sends_delayed_ && after.kind == kExchange && after.draw == step.draw;
     return has_partner(step) && step.kind == after.kind && after.draw == step.draw + 1 &&
-           (step.flags & kFinal) == 0 && continue_each_other(i);
+           (step.flags & kFinal) == 0 && fit_one_block(i);
   }
 
-  // Draws the delays of some steps from i on, for the ranks of a part.
+  // Draws the delays of step i and of the steps before `end` that share its random numbers, for the
+  // ranks of a part; sets `until`.
   void draw(int i, int end, const PartRanks& ranks) {
-    from_ = i;
+    first_ = i;
     until = end;
     if constexpr (kDrawn) {
-      if (any) draw_now(i, end, ranks);
+      if (any) draw_sums(i, end, ranks);
     }
   }
 
-  // Where the delays of step i are, and of those after it.
-  JF_HD DrawnIf<kDrawn> at(int i) const {
-    DrawnIf<kDrawn> at;
+  // The drawn delays of step i and of the steps after it.
+  JF_HD BlockDelaysIf<kDrawn> delays_of(int i) const {
+    BlockDelaysIf<kDrawn> found;
     if constexpr (kDrawn) {
-      at.never_quiet = never_quiet_;
-      if constexpr (is_general<Noise>) at.intervals = noise_.interval_count > 0;
+      found.windows = windows_;
+      if constexpr (is_general<Noise>) found.intervals = noise_.interval_count > 0;
       for (int kind = 0; kind < kDrawnKinds; ++kind)
-        at.drawn[kind] = drawn_[kind] ? drawn_[kind] + (i - from_) * kDrawnRanks : nullptr;
+        found.drawn[kind] = drawn_[kind] ? drawn_[kind] + (i - first_) * kDrawnRanks : nullptr;
     }
-    return at;
+    return found;
   }
 
-  // Whether a step that each rank does alone can have a delay.
+  // Whether noise can delay a local step (compute or enter), intervals aside.
   bool delays(const Step& step) const {
     if constexpr (is_general<Noise>) {
       const bool works = step.kind == kCompute && p_.costs.work > 0;
-      return never_quiet_ || drawn_[kSending] != nullptr ||
+      return windows_ || drawn_[kSending] != nullptr ||
              (works && (noise_.roles & 1 << kComputeRole) != 0);
     } else {
       return false;
     }
   }
 
-  // The noise of such a step, the first one of those drawn together, at index y of the part.
-  JF_HD decltype(auto) noise_at(std::int64_t y) const {
+  // The noise of a local step, the first one of those drawn together, at index y of the part.
+  JF_HD decltype(auto) local_noise(std::int64_t y) const {
     if constexpr (is_general<Noise>) {
       const Tick* sending = drawn_[kSending];
       return PreparedSources<false, Noise>{noise_, {nullptr, sending ? sending + y : nullptr}};
@@ -298,10 +309,10 @@ class TileDraws {
   }
 
  private:
-  void draw_now(int i, int end, const PartRanks& ranks) {
+  void draw_sums(int i, int end, const PartRanks& ranks) {
     const Step& step = p_.steps[i];
     const bool exchange = step.kind == kExchange, enter = step.kind == kEnter;
-    const int steps = together(i, end);
+    const int steps = steps_together(i, end);
     until = i + steps;
     const auto draws = [&](std::int32_t first, int count) {
       return Draws{keys_,
@@ -318,17 +329,17 @@ class TileDraws {
       const int sends = steps - ((p_.steps[i + steps - 1].flags & kFinal) != 0 ? 1 : 0);
       if (exchange)
         drawn_[kReceiving] =
-            draw_steps(draws(step.draw, steps), noise_, kReceiveRole, s_.sums[kReceiving]);
+            draw_step_delays(draws(step.draw, steps), noise_, kReceiveRole, s_.sums[kReceiving]);
       if (exchange || enter)
-        drawn_[kSending] =
-            draw_steps(draws(step.draw + exchange, sends), noise_, kSendRole, s_.sums[kSending]);
+        drawn_[kSending] = draw_step_delays(draws(step.draw + exchange, sends), noise_, kSendRole,
+                                            s_.sums[kSending]);
     }
     if constexpr (Network::on) {
-      drawn_[kOfMessages] = nullptr;
+      drawn_[kInNetwork] = nullptr;
       if (exchange || step.kind == kForward)
-        drawn_[kOfMessages] =
-            draw_messages(draws(step.draw, steps), network_,
-                          exchange ? kOriginalJitter : kForwardJitter, s_.sums[kOfMessages]);
+        drawn_[kInNetwork] =
+            draw_message_delays(draws(step.draw, steps), network_,
+                                exchange ? kOriginalJitter : kForwardJitter, s_.sums[kInNetwork]);
     }
   }
 
@@ -342,24 +353,25 @@ class TileDraws {
   Noise& noise_;
   Network& network_;
   const std::conditional_t<kDrawn, RoundKeys, NoKeys> keys_;
-  bool never_quiet_ = false;
-  bool sends_alone_ = false;  // are delayed: their draws have the number after the step's
-  int from_ = 0;              // the first step of those drawn
+  bool windows_ = false;
+  bool only_sends_delayed_ = false;      // draws of a send have the number after the step's
+  int first_ = 0;                        // the first step whose delays are drawn
   const Tick* drawn_[kDrawnKinds] = {};  // or null
 };
 
 template <class Noise, class Network, bool kBusy>
 class TileRun {
-  // Whether delays are drawn. Else parts are always ranks in a row.
+  // Whether delays may be drawn. If not, parts are always ranks in a row.
   static constexpr bool kDrawn = is_general<Noise> || Network::on;
-  // Rounds in registers. Half of them are for what is computed on the way; kBusy: each rank has two
-  // times. Delays are drawn for four rounds, hence two and two.
+  // Rounds that a block of registers goes through: about half of the registers are for intermediate
+  // results, and with kBusy each rank has two times. Drawn delays cover four rounds, hence two and
+  // two.
 #if defined(__AVX512F__)
   static constexpr int kMaxBits = kDrawn || kBusy ? 2 : 3;
 #else
   static constexpr int kMaxBits = 2;
 #endif
-  // At most 24 KiB, and such that all rounds in it are in full blocks.
+  // A part is at most 24 KiB, and all its rounds fit full blocks of registers.
   static constexpr int kPartBits = kLaneBits + (10 - kLaneBits) / kMaxBits * kMaxBits;
 
  public:
@@ -377,7 +389,7 @@ class TileRun {
     while (std::int64_t{1} << size_bits_ < size_) ++size_bits_;
   }
 
-  // Steps whose partners are near each other are done part by part: a part stays in L1.
+  // Steps whose partners are near (in the same part) are done part by part, as a part stays in L1.
   void run() {
     const int end = job_.pass->end;
     for (int i = job_.pass->begin; i < end;) {
@@ -393,7 +405,7 @@ class TileRun {
   }
 
  private:
-  // Steps [i, end) of each part in turn, where parts are ranks in a row. Returns `end`.
+  // Steps [i, end) of each part in turn. Parts are ranks in a row. Returns `end`.
   int all_parts(TileMap map, int i, int end) {
     map.high_start = map.low_bits;
     part_ = map;
@@ -401,17 +413,17 @@ class TileRun {
       from_ = part_.base(n);
       const std::int64_t to = from_ + part_.size();
       draws_.until = i;
-      steps(i == job_.pass->begin ? first_step(to, end) : i, end);
-      if (end == job_.pass->end && job_.pass->store) state_.leave(from_, to);
+      steps(i == job_.pass->begin ? begin_part(to, end) : i, end);
+      if (end == job_.pass->end && job_.pass->store) state_.save(from_, to);
     }
     return end;
   }
 
-  // Some steps from i on, whose partners are far apart, with delays: parts are few ranks in a row,
-  // and all their partners. Returns the step after them.
+  // Some steps from i on whose partners are far (in other parts), with drawn delays: a part is a
+  // few ranks in a row and all their partners. Returns the step after them.
   int drawn_far(int i) {
-    const int first = i == job_.pass->begin ? whole_tile_first() : i;
-    const int bits = draws_.together(first, job_.pass->end);
+    const int first = i == job_.pass->begin ? begin_tile() : i;
+    const int bits = draws_.steps_together(first, job_.pass->end);
     const int start = draws_.local_bit(first);
     part_ = {size_bits_, static_cast<std::int32_t>(kDrawnBits) - bits, start, bits};
     for (std::int64_t n = 0; n < part_.tiles(); ++n) {
@@ -419,13 +431,13 @@ class TileRun {
       draws_.until = first;
       steps(first, first + bits);
     }
-    if (first + bits == job_.pass->end && job_.pass->store) state_.leave(0, size_);
+    if (first + bits == job_.pass->end && job_.pass->store) state_.save(0, size_);
     return first + bits;
   }
-  int whole_tile_first() {
+  int begin_tile() {
     part_ = {size_bits_, size_bits_, size_bits_, 0};
     from_ = 0;
-    return first_step(size_, job_.pass->begin);  // takes no step: the first one has partners
+    return begin_part(size_, job_.pass->begin);  // does no step: the first one has partners
   }
 
   void steps(int i, int end) {
@@ -434,32 +446,32 @@ class TileRun {
       if (i >= draws_.until) draws_.draw(i, end, part_ranks());
       const int until = std::min(end, draws_.until);
       if (step.kind == kForward)
-        i = partners<Forwarded>(i, until);
+        i = exchange_steps<Forward>(i, until);
       else if (step.kind == kExchange && (step.flags & kCopy) != 0)
-        i = partners<std::conditional_t<kBusy, Copied, Original>>(i, until);  // no copies: never
+        i = exchange_steps<std::conditional_t<kBusy, ExchangeWithCopy, OriginalExchange>>(i, until);
       else if (step.kind == kExchange && (step.flags & kAsk) != 0)
-        i = partners<std::conditional_t<kBusy, Asked, Original>>(i, until);
+        i = exchange_steps<std::conditional_t<kBusy, ExchangeOnDemand, OriginalExchange>>(i, until);
       else if (step.kind == kExchange)
-        i = partners<Original>(i, until);
+        i = exchange_steps<OriginalExchange>(i, until);
       else
-        i = alone(i, [this](std::int64_t x) JF_INLINE { return state_.get(x); });
+        i = local_step(i, [this](std::int64_t x) JF_INLINE { return state_.get(x); });
     }
   }
 
-  // Takes the state as it is before the pass, and the first step with it if that needs no partner.
-  // Returns the step that is next.
-  int first_step(std::int64_t to, int end) {
+  // Loads the times of a part from before the pass. If the first step needs no partner, does it at
+  // the same time. Returns the next step.
+  int begin_part(std::int64_t to, int end) {
     const int i = job_.pass->begin;
     state_.draw_noise(from_, to);
     if (!has_partner(p_.steps[i])) {
       draws_.draw(i, end, part_ranks());
-      return alone(i, [this](std::int64_t x) JF_INLINE { return state_.before(x); });
+      return local_step(i, [this](std::int64_t x) JF_INLINE { return state_.initial(x); });
     }
-    for (std::int64_t x = from_; x < to; x += kLanes) state_.put(x, state_.before(x));
+    for (std::int64_t x = from_; x < to; x += kLanes) state_.put(x, state_.initial(x));
     return i;
   }
 
-  // The first step from i on whose partners are not (or are) within a part.
+  // The first step from i on whose partners are far, or near.
   int near_until(int i) const {
     while (i < job_.pass->end && near(i)) ++i;
     return i;
@@ -468,15 +480,15 @@ class TileRun {
     while (i < job_.pass->end && !near(i)) ++i;
     return i;
   }
-  // near_until(i), less some last steps whose delays are drawn together with those of steps that
-  // are not near: drawn_far takes all of them, if a part for them still has ranks in a row.
+  // near_until(i), less the last steps if their delays are drawn together with those of far steps:
+  // then drawn_far does all of them, provided that a part for them still has ranks in a row.
   int drawn_near_until(int i) const {
     const int first_far = near_until(i);
     if (!draws_.any || first_far == i || first_far == job_.pass->end ||
-        !draws_.goes_on(first_far - 1))
+        !draws_.shares_random_numbers(first_far - 1))
       return first_far;
     int first = first_far - 1;
-    while (first > i && draws_.goes_on(first - 1)) --first;
+    while (first > i && draws_.shares_random_numbers(first - 1)) --first;
     return has_partner(p_.steps[first]) && draws_.local_bit(first) >= kDrawnBits - kDrawnSteps
                ? first
                : first_far;
@@ -485,137 +497,141 @@ class TileRun {
 
   PartRanks part_ranks() const { return {{state_.map, state_.base, state_.ranks}, part_, from_}; }
 
-  // Loops over the ranks of a part count them from 0 where their delays have numbers, else from
-  // where they are.
-  std::int64_t first() const { return kDrawn ? 0 : from_; }
-  std::int64_t last() const { return first() + part_.size(); }
-  std::int64_t place(std::int64_t y) const { return kDrawn ? from_ + part_.offset(y) : y; }
+  // Loops over the ranks of a part run over y with drawn delays, which are stored by y, and else
+  // directly over x.
+  std::int64_t loop_begin() const { return kDrawn ? 0 : from_; }
+  std::int64_t loop_end() const { return loop_begin() + part_.size(); }
+  std::int64_t tile_index(std::int64_t y) const { return kDrawn ? from_ + part_.offset(y) : y; }
 
-  // A step that each rank does alone, from what source(x) says. Returns the step after it.
-  template <class Source>
-  int alone(int i, Source&& source) {
+  // A local step (compute, enter, observe), which needs no partner, from the times load(x). Returns
+  // the step after it.
+  template <class Load>
+  int local_step(int i, Load&& load) {
     const Step& step = p_.steps[i];
-    Seen seen = kNothing;
+    LaneObservation seen = kNoObservation;
     const bool observed = observer_.observes(step);
     const bool quiet_first = (step.flags & kAfterForward) == 0 && !draws_.delays(step);
-    const std::int64_t end = last();
-    for (std::int64_t y = first(); y < end; y += kLanes) {
-      const std::int64_t x = place(y);
-      Clock<Lanes> c = source(x), quiet = c;
-      Lanes ready = act_alone(NoNoise{}, step, quiet);
-      // As in Block::exchange_group; but after forwards `next` may have been made for a later time.
+    const std::int64_t end = loop_end();
+    for (std::int64_t y = loop_begin(); y < end; y += kLanes) {
+      const std::int64_t x = tile_index(y);
+      Clock<Lanes> c = load(x), quiet = c;
+      Lanes ready = act_locally(NoNoise{}, step, quiet);
+      // As in Block::exchange_group; but a forward may have left `next` for a later time.
       if (quiet_first && (!is_timed<Noise> || !any_greater(quiet.busy, c.next))) {
         c = quiet;
       } else {
         c.id = state_.rank(x);
-        ready = act_alone(draws_.noise_at(y), step, c);
+        ready = act_locally(draws_.local_noise(y), step, c);
       }
-      if (observed) observer_.see(step.row, x, ready, seen);
+      if (observed) observer_.observe(step.row, x, ready, seen);
       state_.put(x, c);
     }
-    if (observed) observer_.note(step.row, seen);
+    if (observed) observer_.merge(step.row, seen);
     return i + 1;
   }
 
   template <class Any>
-  JF_HD Lanes act_alone(const Any& noise, const Step& step, Clock<Lanes>& c) const {
+  JF_HD Lanes act_locally(const Any& noise, const Step& step, Clock<Lanes>& c) const {
     if (step.kind == kEnter) return enter(noise, p_.costs, step, c);
     if (step.kind == kCompute) compute(noise, p_.costs, step, c);
     return c.sent;
   }
 
-  // As many steps from `i` on as blocks of one shape can take. Returns the step after them.
+  // Does as many exchanges from `i` on as one block of registers can. Returns the step after them.
   template <class Kind>
-  int partners(int i, int end) {
+  int exchange_steps(int i, int end) {
     int steps = 1;  // of this kind, with consecutive local bits
-    while (i + steps < end && draws_.continue_each_other(i + steps - 1)) ++steps;
+    while (i + steps < end && draws_.fit_one_block(i + steps - 1)) ++steps;
     const int bit = draws_.local_bit(i);
-    if (bit >= kLaneBits)  // two and two are better than three and one
+    if (bit >= kLaneBits)  // four are done two and two, not three and one
       return i + rounds<Kind, 0>(i, bit, steps == 4 ? 2 : std::min(steps, kMaxBits));
     if (bit == 0 && steps > kLaneBits)
       return i + rounds<Kind, kLaneBits>(i, kLaneBits, std::min(steps - kLaneBits, kMaxBits));
-    through<Kind, 0, 0>(i, bit);
+    run_blocks<Kind, 0, 0>(i, bit);
     return i + 1;
   }
 
-  // kLow rounds of partners in a register, then `bits` of partners apart.
+  // kLow rounds with partners in the same register, then `bits` rounds with partners in others.
   template <class Kind, int kLow>
   int rounds(int i, int bit, int bits) {
     if (bits == 1)
-      through<Kind, kLow, 1>(i, bit);
+      run_blocks<Kind, kLow, 1>(i, bit);
     else if (bits == 2)
-      through<Kind, kLow, std::min(2, kMaxBits)>(i, bit);
+      run_blocks<Kind, kLow, std::min(2, kMaxBits)>(i, bit);
     else
-      through<Kind, kLow, kMaxBits>(i, bit);
+      run_blocks<Kind, kLow, kMaxBits>(i, bit);
     return kLow + bits;
   }
 
-  // Blocks through one round of partners in a register (kBits = 0), or through kLow such rounds
-  // and kBits of partners that are 2^bit and more apart.
+  // Runs all blocks of the part through one round with partners in the same register (kBits = 0),
+  // or through kLow such rounds and then kBits rounds with partners that are at least 2^bit apart.
   template <class Kind, int kLow, int kBits>
-  void through(int i, int bit) {
+  void run_blocks(int i, int bit) {
     using B = Block<kBits, Noise, Network, kBusy>;
     constexpr int kSteps = kLow + std::max(kBits, 1);
-    const Costs costs = p_.costs;  // which the stores can not change, unless others are shown it
-    const ExchangeContext<Noise, Network> by{costs,   noise_,           net_,
-                                             p_.seed, job_.realization, draws_.at(i)};
+    // A copy, which the stores do not change as long as its address stays here.
+    const Costs costs = p_.costs;
+    const ExchangeContext<Noise, Network> context{costs,   noise_,           net_,
+                                                  p_.seed, job_.realization, draws_.delays_of(i)};
     Step steps[kSteps];
-    Seen seen[kSteps];
+    LaneObservation seen[kSteps];
     bool observed = false;
     for (int s = 0; s < kSteps; ++s) {
       steps[s] = p_.steps[i + s];
-      seen[s] = kNothing;
+      seen[s] = kNoObservation;
       observed |= observer_.observes(steps[s]);
     }
     const std::int64_t stride = kBits > 0 ? std::int64_t{1} << bit : kLanes;
     const std::int64_t y_stride =
         kDrawn && kBits > 0 ? std::int64_t{1} << part_.local_bit(bit) : stride;
-    const std::int64_t end = last(), from = from_;
+    const std::int64_t end = loop_end(), from = from_;
     const TileMap part = part_;
     Tick *const sent = s_.sent, *const busy = s_.busy, *const next = s_.next;
-    const TileRanks ranks_of{state_.map, state_.base, state_.ranks};
-    for (std::int64_t start = first(); start < end; start += y_stride << kBits) {
+    const TileRanks tile_ranks{state_.map, state_.base, state_.ranks};
+    for (std::int64_t start = loop_begin(); start < end; start += y_stride << kBits) {
       for (std::int64_t y = start; y < start + y_stride; y += kLanes) {
         const std::int64_t x = kDrawn ? from + part.offset(y) : y;
-        B block(by, where<typename B::At>({next + x, stride}, x, y, y_stride, ranks_of));
-        each<B::kSize>([&](auto k) JF_INLINE {
+        B block(context, register_location<typename B::RegisterLocation>({next + x, stride}, x, y,
+                                                                         y_stride, tile_ranks));
+        unrolled<B::kSize>([&](auto k) JF_INLINE {
           block.sent[k] = load(sent + x + k * stride);
           if (kBusy) block.busy[k] = load(busy + x + k * stride);
         });
-        const auto after = [&](auto s) JF_INLINE {
+        const auto observe = [&](auto s) JF_INLINE {
           if (observed && observer_.observes(steps[s]))
-            observer_.see(steps[s].row, x, stride, block.ready, seen[s]);
+            observer_.observe(steps[s].row, x, stride, block.ready, seen[s]);
         };
         if constexpr (kBits == 0) {
           block.template among_lanes<Kind>(steps[0], 0, bit);
-          after(0);
+          observe(0);
         } else {
-          each<kLow>([&](auto b) JF_INLINE {
+          unrolled<kLow>([&](auto b) JF_INLINE {
             block.template among_lanes<Kind>(steps[b], b, b);
-            after(b);
+            observe(b);
           });
-          each<kBits>([&](auto b) JF_INLINE {
+          unrolled<kBits>([&](auto b) JF_INLINE {
             block.template among_registers<Kind>(steps[kLow + b], kLow + b, b);
-            after(kLow + b);
+            observe(kLow + b);
           });
         }
-        each<B::kSize>([&](auto k) JF_INLINE {
+        unrolled<B::kSize>([&](auto k) JF_INLINE {
           store(sent + x + k * stride, block.sent[k]);
           if (kBusy) store(busy + x + k * stride, block.busy[k]);
         });
       }
     }
     for (int s = 0; s < kSteps; ++s)
-      if (observer_.observes(steps[s])) observer_.note(steps[s].row, seen[s]);
+      if (observer_.observes(steps[s])) observer_.merge(steps[s].row, seen[s]);
   }
 
-  template <class At>
-  JF_HD static At where(const Location at, std::int64_t x, std::int64_t y, std::int64_t y_stride,
-                        const TileRanks& ranks_of) {
+  template <class RegisterLocation>
+  JF_HD static RegisterLocation register_location(const Location location, std::int64_t x,
+                                                  std::int64_t y, std::int64_t y_stride,
+                                                  const TileRanks& tile_ranks) {
     if constexpr (kDrawn)
-      return {at, x, y, y_stride, &ranks_of};
+      return {location, x, y, y_stride, &tile_ranks};
     else
-      return at;
+      return location;
   }
 
   const TileJob& job_;
@@ -628,7 +644,7 @@ class TileRun {
   TileDraws<Noise, Network> draws_;
   const std::int64_t size_;
   std::int32_t size_bits_ = 0, part_bits_ = kPartBits;
-  // The part in work: its ranks, and the place of the first of them.
+  // The current part: its ranks, and the index x of the first one.
   TileMap part_{};
   std::int64_t from_ = 0;
 };

@@ -1,6 +1,6 @@
-// Compiled once per instruction set, with JF_ISA naming it; engine.cpp picks one at run time. Only
-// headers whose functions are always inlined belong here: a shared function compiled for AVX-512
-// must not end up in code that runs elsewhere.
+// The tile passes, compiled once per instruction set, which JF_ISA names; engine.cpp picks one at
+// run time. Only headers whose functions are always inlined or have internal linkage belong here: a
+// shared function compiled for AVX-512 must not end up in code that runs elsewhere.
 #include "cpu/tile.h"
 
 #define JF_PASTE(a, b) a##b
@@ -17,7 +17,7 @@ void run(const TileJob& job, const TileScratch& scratch) {
           TileRun<std::decay_t<decltype(any)>, Network, kBusy>(job, scratch, any, network).run();
         };
         if constexpr (is_general<Noise> && !kBusy) {
-          if (ReceiveDelays::are(noise)) return run(ReceiveDelays{noise});
+          if (ReceiveDelays::cover(noise)) return run(ReceiveDelays{noise});
         }
         run(noise);
       });
