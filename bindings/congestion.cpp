@@ -1,4 +1,4 @@
-#include "congestion.h"
+#include "parts.h"
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
@@ -13,17 +13,11 @@
 namespace py = pybind11;
 namespace congestion = jf::congestion;
 using congestion::Program;
+using jf::Array;
 
 namespace {
 
-template <class T>
-using Array = py::array_t<T, py::array::c_style | py::array::forcecast>;
 using Numbers = std::vector<std::uint32_t>;
-
-template <class T>
-std::vector<T> as_vector(const Array<T>& array) {
-  return {array.data(), array.data() + array.size()};
-}
 
 template <class T>
 py::array_t<T> as_array(const std::vector<T>& values) {
@@ -40,8 +34,8 @@ Program make(std::uint32_t hosts, std::uint32_t used, std::uint32_t ranks, int p
   program.used = used;
   program.ranks = ranks;
   program.perturbation = perturbation;
-  program.set_levels(as_vector(offsets), as_vector(senders), as_vector(receivers),
-                     as_vector(chain));
+  program.set_levels(jf::to_vector<std::uint32_t>(offsets), jf::to_vector<std::uint32_t>(senders),
+                     jf::to_vector<std::uint32_t>(receivers), jf::to_vector<std::uint32_t>(chain));
   return program;
 }
 
@@ -53,29 +47,20 @@ void check_network(const Program& program) {
 py::tuple simulate(const Program& program, std::uint64_t seed, std::int64_t first,
                    std::int64_t count, bool all, const std::string& backend, int threads,
                    bool histogram, const std::optional<py::function>& progress) {
-  constexpr std::int64_t kRealizations = std::int64_t{1} << 32;
   check_network(program);
-  if (first < 0 || count < 0 || first > kRealizations || count > kRealizations - first)
-    throw std::invalid_argument("realizations must lie in [0, 2^32)");
-  if (backend != "cpu" && backend != "cuda")
-    throw std::invalid_argument("backend must be 'cpu' or 'cuda'");
-  if (threads < 0 || threads > 1024) throw std::invalid_argument("threads must be 0 to 1024");
+  jf::check_realizations(first, count);
+  const bool gpu = jf::use_gpu(backend);
+  jf::check_threads(threads);
   if (histogram && !all) throw std::invalid_argument("histogram needs all");
   const congestion::Request request{seed, first, count, all, threads};
   py::array_t<std::int64_t> out({static_cast<py::ssize_t>(count), py::ssize_t{congestion::kWords}});
   std::vector<std::uint64_t> bins(histogram ? program.most_messages() + 1 : 0);
-  const jf::congestion::Poll poll = [&progress](std::int64_t done) {
-    const py::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (progress) (*progress)(done);
-    return true;
-  };
+  const congestion::Poll poll = jf::make_poll(progress);
   std::int64_t* const data = out.mutable_data();
-  {
-    const py::gil_scoped_release release;
-    (backend == "cuda" ? congestion::gpu::simulate : congestion::simulate)(
+  jf::without_gil([&] {
+    (gpu ? congestion::gpu::simulate : congestion::simulate)(
         program, request, data, histogram ? bins.data() : nullptr, poll);
-  }
+  });
   return py::make_tuple(out, as_array(bins));
 }
 
@@ -86,7 +71,7 @@ py::dict capture(const Program& program, std::uint64_t seed, std::int64_t realiz
     throw std::invalid_argument("realization must lie in [0, 2^32)");
   Numbers hosts;
   if (placement) {
-    hosts = as_vector(*placement);
+    hosts = jf::to_vector<std::uint32_t>(*placement);
     std::vector<bool> seen(program.hosts);
     bool ok = hosts.size() == program.hosts;
     for (const std::uint32_t host : hosts) {
@@ -95,11 +80,9 @@ py::dict capture(const Program& program, std::uint64_t seed, std::int64_t realiz
     }
     if (!ok) throw std::invalid_argument("placement must be a permutation of the hosts");
   }
-  congestion::Capture found;
-  {
-    const py::gil_scoped_release release;
-    found = congestion::capture(program, seed, static_cast<std::uint32_t>(realization), hosts);
-  }
+  const congestion::Capture found = jf::without_gil([&] {
+    return congestion::capture(program, seed, static_cast<std::uint32_t>(realization), hosts);
+  });
   py::dict result;
   result["host_of_rank"] = as_array(found.host_of_rank);
   result["offsets"] = as_array(found.offsets);
@@ -109,7 +92,7 @@ py::dict capture(const Program& program, std::uint64_t seed, std::int64_t realiz
   return result;
 }
 
-// Counters on the route of each message, 2^32 - 1 behind its last one: shape (messages, longest).
+// The counters (links) on each message's route, filled up with 2^32 - 1: shape (messages, longest).
 py::array_t<std::uint32_t> routes(const Program& program, const Array<std::uint32_t>& from,
                                   const Array<std::uint32_t>& to,
                                   const Array<std::uint32_t>& keys) {
@@ -139,7 +122,7 @@ py::array_t<std::uint32_t> routes(const Program& program, const Array<std::uint3
   return out;
 }
 
-// Lengths of the cycles of permutations without fixed points of `left` things, drawn one by one.
+// The next cycle of a random permutation without fixed points, if `left` things remain.
 std::uint32_t cycle_length(std::uint64_t u, std::uint32_t left) {
   if (left < 2) throw std::invalid_argument("left must be at least 2");
   return congestion::cycle_length(u, left);
@@ -175,13 +158,13 @@ std::int64_t longest_delay(const Graph& graph, const Array<std::uint32_t>& host_
                                static_cast<int>(host_of_rank.data()[to])});
     }
   }
-  const py::gil_scoped_release release;
-  return jitterfly::graph_walk::longest_delay(graph, levels, own);
+  return jf::without_gil([&] { return jitterfly::graph_walk::longest_delay(graph, levels, own); });
 }
 
 }  // namespace
 
 void jf::bind_congestion(py::module_& m) {
+  using congestion::Program;
   py::class_<Program>(m, "CongestionProgram")
       .def(py::init(&make), py::kw_only(), py::arg("hosts"), py::arg("used"), py::arg("ranks"),
            py::arg("perturbation"), py::arg("offsets"), py::arg("senders"), py::arg("receivers"),
@@ -192,7 +175,8 @@ void jf::bind_congestion(py::module_& m) {
           "set_table",
           [](Program& self, std::uint32_t nodes, const Array<std::uint32_t>& next,
              const Array<std::uint32_t>& head) {
-            self.set_table(nodes, as_vector(next), as_vector(head));
+            self.set_table(nodes, jf::to_vector<std::uint32_t>(next),
+                           jf::to_vector<std::uint32_t>(head));
           },
           py::arg("nodes"), py::arg("next"), py::arg("head"))
       .def_property_readonly("counters", &Program::counters)

@@ -1,4 +1,4 @@
-#include "limits.h"
+#include "parts.h"
 
 #include <pybind11/stl.h>
 
@@ -17,13 +17,9 @@ std::pair<std::int64_t, std::int64_t> count(const jf::Program& program, std::uin
                                             std::int64_t realizations, std::int64_t most) {
   if (realizations < 1 || realizations > 1 << 20 || most < 1)
     throw std::invalid_argument("realizations must be 1 to 2^20, most at least 1");
-  const jf::Poll poll = [](std::int64_t) {
-    const py::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    return true;
-  };
-  const py::gil_scoped_release release;
-  const auto found = jf::limits::count(program, seed, realizations, most, poll);
+  const jf::Poll poll = jf::make_poll();
+  const auto found =
+      jf::without_gil([&] { return jf::limits::count(program, seed, realizations, most, poll); });
   return {found.all, found.vector};
 }
 

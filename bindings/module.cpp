@@ -1,4 +1,4 @@
-// jitterfly._core: arrays in, arrays out. No logic lives here.
+// jitterfly._core: arrays in, arrays out. It checks arguments, and leaves everything else to cuda/.
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -8,25 +8,21 @@
 #include <optional>
 
 #include "build_info.h"
-#include "congestion.h"
 #include "congestion/loads.h"
 #include "core/engine.h"
-#include "limits.h"
-#include "noise.h"
+#include "parts.h"
 #include "peers/event_driven.h"
-#include "record.h"
 
 namespace py = pybind11;
 using jf::Tick;
 using jf::Ticks;
-using Steps = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
 
 namespace {
 
-jf::Program make_program(int log2_ranks, const Steps& steps, int rows, Tick send, Tick receive,
-                         Tick transit, Tick combine, Tick work, Tick forward, bool one_rank,
-                         std::vector<std::int32_t> mirrors, Tick patience, Tick ask, Tick request,
-                         const std::optional<std::int64_t>& ranks,
+jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, int rows, Tick send,
+                         Tick receive, Tick transit, Tick combine, Tick work, Tick forward,
+                         bool one_rank, std::vector<std::int32_t> mirrors, Tick patience, Tick ask,
+                         Tick request, const std::optional<std::int64_t>& ranks,
                          const std::optional<Ticks>& messages, Tick load,
                          const std::vector<Tick>& loads) {
   if (steps.ndim() != 2 || (steps.shape(1) != 5 && steps.shape(1) != 11))
@@ -78,64 +74,40 @@ jf::Program make_program(int log2_ranks, const Steps& steps, int rows, Tick send
 
 jf::Request make_request(std::uint64_t seed, std::int64_t first, std::int64_t count,
                          const std::string& statistics, int threads) {
-  constexpr std::int64_t kRealizations = std::int64_t{1} << 32;
-  if (first < 0 || count < 0 || first > kRealizations || count > kRealizations - first)
-    throw std::invalid_argument("realizations must lie in [0, 2^32)");
+  jf::check_realizations(first, count);
   if (statistics != "max" && statistics != "all")
     throw std::invalid_argument("statistics must be 'max' or 'all'");
-  if (threads < 0 || threads > 1024) throw std::invalid_argument("threads must be 0 to 1024");
+  jf::check_threads(threads);
   return {seed, first, count, statistics == "all", threads};
-}
-
-bool use_gpu(const std::string& backend) {
-  if (backend != "cpu" && backend != "cuda")
-    throw std::invalid_argument("backend must be 'cpu' or 'cuda'");
-  return backend == "cuda";
-}
-
-// Looks after signals, and tells `progress` how many realizations are done.
-jf::Poll make_poll(const std::optional<py::function>& progress = std::nullopt) {
-  return [progress](std::int64_t done) {
-    const py::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (progress) (*progress)(done);
-    return true;
-  };
 }
 
 Ticks simulate(const jf::Program& p, std::uint64_t seed, std::int64_t first, std::int64_t count,
                const std::string& statistics, const std::string& backend, int threads,
                const std::optional<py::function>& progress) {
   const jf::Request request = make_request(seed, first, count, statistics, threads);
-  const bool gpu = use_gpu(backend);
+  const bool gpu = jf::use_gpu(backend);
   std::vector<py::ssize_t> shape{count, p.rows};
   if (request.full_statistics) shape.push_back(4);
   Ticks out(shape);
   Tick* data = out.mutable_data();
-  const jf::Poll poll = make_poll(progress);
-  {
-    const py::gil_scoped_release release;
-    (gpu ? jf::gpu::simulate : jf::cpu::simulate)(p, request, data, poll);
-  }
+  const jf::Poll poll = jf::make_poll(progress);
+  jf::without_gil([&] { (gpu ? jf::gpu::simulate : jf::cpu::simulate)(p, request, data, poll); });
   return out;
 }
 
 Ticks ready_times(const jf::Program& p, std::uint64_t seed, std::int64_t realization) {
-  make_request(seed, realization, 1, "max", 1);
+  jf::check_realizations(realization, 1);
   Ticks out({static_cast<py::ssize_t>(p.rows), static_cast<py::ssize_t>(p.ranks())});
   Tick* data = out.mutable_data();
-  const jf::Poll poll = make_poll();
-  {
-    const py::gil_scoped_release release;
-    jf::cpu::ready_times(p, seed, realization, data, poll);
-  }
+  const jf::Poll poll = jf::make_poll();
+  jf::without_gil([&] { jf::cpu::ready_times(p, seed, realization, data, poll); });
   return out;
 }
 
-// Rows of draws, shape (2 + mirrors, draws), and the table that they are in, shape (rows, ranks).
+// The rows of draws, shape (2 + mirrors, draws), and the table of loads, shape (rows, ranks).
 py::tuple loads(const jf::Program& p, std::uint64_t seed, std::int64_t realization) {
   if (p.loads == nullptr) throw std::invalid_argument("the program has no congestion");
-  make_request(seed, realization, 1, "max", 1);
+  jf::check_realizations(realization, 1);
   const std::vector<std::int32_t>& rows = p.loads->rows();
   const auto roles = static_cast<py::ssize_t>(2 + p.mirrors.size());
   py::array_t<std::int32_t> of_draws({roles, static_cast<py::ssize_t>(rows.size()) / roles});
@@ -144,43 +116,35 @@ py::tuple loads(const jf::Program& p, std::uint64_t seed, std::int64_t realizati
   py::array_t<std::uint16_t> table(
       {static_cast<py::ssize_t>(p.loads->table_size()) / stride, stride});
   std::uint16_t* data = table.mutable_data();
-  {
-    const py::gil_scoped_release release;
-    const std::atomic<bool> stop{false};
+  jf::without_gil([&] {
     jf::congestion::make_loads(*p.loads, seed)
-        ->make(static_cast<std::uint32_t>(realization), data, stop);
-  }
+        ->make(static_cast<std::uint32_t>(realization), data, std::atomic<bool>(false));
+  });
   return py::make_tuple(of_draws, table);
 }
 
 Ticks phases(const jf::Program& p, std::uint64_t seed, std::int64_t realization,
              std::size_t number) {
-  std::size_t source = 0, seen = 0;  // the periodic source of that number
+  std::size_t source = 0, periodic = 0;
   for (; source < p.intervals.size(); ++source)
-    if (p.intervals[source].kind == jf::kPeriodicIntervals && seen++ == number) break;
+    if (p.intervals[source].kind == jf::kPeriodicIntervals && periodic++ == number) break;
   if (source == p.intervals.size())
     throw std::invalid_argument("the program has no such periodic noise");
-  make_request(seed, realization, 1, "max", 1);
+  jf::check_realizations(realization, 1);
   Ticks out(static_cast<py::ssize_t>(p.ranks()));
   Tick* data = out.mutable_data();
-  const jf::Poll poll = make_poll();
-  {
-    const py::gil_scoped_release release;
-    jf::cpu::phases(p, source, seed, realization, data, poll);
-  }
+  const jf::Poll poll = jf::make_poll();
+  jf::without_gil([&] { jf::cpu::phases(p, source, seed, realization, data, poll); });
   return out;
 }
 
 Ticks busy(const jf::Program& p, std::uint64_t seed, std::int64_t realization, std::int64_t rank,
            Tick until, bool compute) {
-  make_request(seed, realization, 1, "max", 1);
+  jf::check_realizations(realization, 1);
   if (rank < 0 || rank >= p.ranks()) throw std::invalid_argument("there is no such rank");
-  const jf::Poll poll = make_poll();
-  std::vector<Tick> found;
-  {
-    const py::gil_scoped_release release;
-    found = jf::cpu::busy(p, seed, realization, rank, until, compute, poll);
-  }
+  const jf::Poll poll = jf::make_poll();
+  const std::vector<Tick> found = jf::without_gil(
+      [&] { return jf::cpu::busy(p, seed, realization, rank, until, compute, poll); });
   Ticks out({static_cast<py::ssize_t>(found.size() / 2), py::ssize_t{2}});
   std::copy(found.begin(), found.end(), out.mutable_data());
   return out;
@@ -189,10 +153,10 @@ Ticks busy(const jf::Program& p, std::uint64_t seed, std::int64_t realization, s
 std::int64_t memory(const jf::Program& p, const std::string& backend, int threads,
                     std::int64_t count) {
   const jf::Request request = make_request(0, 0, count, "max", threads);
-  return use_gpu(backend) ? jf::gpu::memory(p, request) : jf::cpu::memory(p, request);
+  return jf::use_gpu(backend) ? jf::gpu::memory(p, request) : jf::cpu::memory(p, request);
 }
 
-// Of the loads of a realization's messages under congestion, and of what makes them on the host.
+// Bytes of the loads of a realization under congestion, and of what makes them on the host.
 std::pair<std::int64_t, std::int64_t> load_bytes(const jf::Program& p) {
   if (p.loads == nullptr) return {0, 0};
   const std::int64_t table = std::int64_t{sizeof(std::uint16_t)} * p.loads->table_size();

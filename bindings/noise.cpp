@@ -1,4 +1,4 @@
-#include "noise.h"
+#include "parts.h"
 
 #include <pybind11/stl.h>
 
@@ -16,7 +16,7 @@ Scope make_scope(std::int64_t node_ranks, bool in_compute, bool in_communication
   return {node_ranks, in_compute, in_communication, {begin, end}};
 }
 
-// Adds to a copy first: an error leaves the program as it was.
+// Changes a copy first: an error leaves the program as it was.
 template <class Add>
 void change(Program& p, Add&& add) {
   Program changed = p;
@@ -112,7 +112,7 @@ Ticks draw(const HostDelay& d, std::uint64_t seed, std::uint32_t purpose, std::u
   return out;
 }
 
-// Draw 0 of as many keys, and of as many realizations as that takes.
+// The largest of draws number 0 of all keys, in realization 0 first.
 Tick largest_of(const HostDelay& d, std::uint64_t seed, std::uint32_t purpose,
                 std::uint64_t draws) {
   Tick largest = 0;

@@ -1,5 +1,5 @@
-// The recorder of detours, as arrays and plain values.
-#include "record.h"
+// The recorder of detours: its results as arrays and plain values.
+#include "parts.h"
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -19,16 +19,16 @@ py::array_t<Count> array(const std::vector<Count>& values) {
   return py::array_t<Count>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
-py::dict show(const jf::record::Quiet& quiet) {
-  py::dict found;
-  found["bare"] = array(quiet.bare);
-  found["with_work"] = array(quiet.with_work);
-  found["work"] = quiet.work;
-  found["ns_per_count"] = quiet.ns_per_count;
-  return found;
+py::dict to_dict(const jf::record::Calibration& calibration) {
+  py::dict dict;
+  dict["bare"] = array(calibration.bare);
+  dict["with_work"] = array(calibration.with_work);
+  dict["work"] = calibration.work;
+  dict["ns_per_count"] = calibration.ns_per_count;
+  return dict;
 }
 
-py::dict show(const jf::record::Recording& recording) {
+py::dict to_dict(const jf::record::Recording& recording) {
   const auto n = static_cast<py::ssize_t>(recording.detours.size());
   py::array_t<Count> detours({n, py::ssize_t{2}});
   auto at = detours.mutable_unchecked<2>();
@@ -39,19 +39,19 @@ py::dict show(const jf::record::Recording& recording) {
   py::list moments;
   for (const auto& moment : recording.moments)
     moments.append(py::make_tuple(moment.count, moment.ns, moment.width));
-  py::dict found;
-  found["detours"] = detours;
-  found["begin"] = recording.begin;
-  found["end"] = recording.end;
-  found["iterations"] = recording.iterations;
-  found["smallest"] = recording.smallest;
-  found["write_time"] = recording.write_time;
-  found["full"] = recording.full;
-  found["moved_to"] = recording.moved_to;
-  found["moments"] = moments;
-  found["faults"] = recording.faults;
-  found["preemptions"] = recording.preemptions;
-  return found;
+  py::dict dict;
+  dict["detours"] = detours;
+  dict["begin"] = recording.begin;
+  dict["end"] = recording.end;
+  dict["iterations"] = recording.iterations;
+  dict["smallest"] = recording.smallest;
+  dict["write_time"] = recording.write_time;
+  dict["full"] = recording.full;
+  dict["moved_to"] = recording.moved_to;
+  dict["moments"] = moments;
+  dict["faults"] = recording.faults;
+  dict["preemptions"] = recording.preemptions;
+  return dict;
 }
 
 }  // namespace
@@ -67,9 +67,9 @@ void jf::bind_record(py::module_& m) {
            [](Recorder& self) {
              {
                const py::gil_scoped_release release;  // while it waits
-               self.quiet();
+               self.calibration();
              }
-             return show(self.quiet());
+             return to_dict(self.calibration());
            })
       .def("go", &Recorder::go, py::kw_only(), py::arg("limit"), py::arg("begin"),
            py::arg("length"), unlocked)
@@ -78,6 +78,6 @@ void jf::bind_record(py::module_& m) {
       .def_property_readonly("count", &Recorder::count)
       .def("recording", [](Recorder& self) {
         if (!self.wait(0)) throw std::invalid_argument("it has not ended yet");
-        return show(self.recording());
+        return to_dict(self.recording());
       });
 }

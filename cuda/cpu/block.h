@@ -1,13 +1,12 @@
 // A block: some registers of a tile that go through several rounds together, as in a radix-8 pass
-// of an FFT. Their times are read and written once for all these rounds, and stay in registers in
-// between. cpu/tile.h makes the blocks; read core/steps.h first, whose arithmetic this file
-// applies.
+// of an FFT. Their times are read and written once for all these rounds. cpu/tile.h makes the
+// blocks; this file applies the arithmetic of core/steps.h to them.
 #pragma once
 
 #include <type_traits>
 #include <utility>
 
-// First: see its head.
+// Before all templates over registers: see its head.
 #include "cpu/simd_philox.h"
 
 #include "core/steps.h"
@@ -15,15 +14,13 @@
 
 namespace jf {
 
-// Internal linkage: this is compiled once per instruction set, and the linker must not merge the
-// compilations.
+// Internal linkage: the linker must not merge the compilations for different instruction sets.
 namespace {
 
 // --- The noise of some registers of a block: the same code for blocks of every size.
 
 // Calls f(0), ..., f(kCount - 1), unrolled, so that what the counter indexes can live in registers.
-// A sanitizer is given a loop: it keeps next to nothing in registers, and to compile its checks of
-// each turn would take g++ minutes.
+// A sanitizer gets a loop: it uses few registers, and g++ would need minutes for its checks.
 template <int kCount, class F>
 JF_HD void unrolled(F&& f) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -90,8 +87,7 @@ struct Location {
   JF_HD Tick* next_of(int k) const { return next + k * stride; }
 };
 
-// The same with drawn delays: register 0 is at index x of the tile, and at index y of the part that
-// delays were drawn for.
+// The same with drawn delays: register 0 has index x in the tile, and y in the part (cpu/tile.h).
 struct DrawnLocation : Location {
   std::int64_t x, y, y_stride;
   const TileRanks* tile_ranks;
@@ -311,9 +307,9 @@ struct Block {
     }
   }
 
-  // First does the step as if no interval of noise came ("quietly"): if all ranks are free again by
-  // the time that their next interval begins, none delayed them. With delays that depend on the
-  // time there is no quiet step.
+  // First does the step as if no interval of noise came ("quietly"). If all ranks are free again by
+  // the time that their next interval begins, none delayed them. With windows there is no quiet
+  // step.
   template <class Kind>
   JF_HD void exchange_group(const Step& step, int round, int first,
                             RegisterGroup<kGroup>& group) const {

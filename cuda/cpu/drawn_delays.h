@@ -1,10 +1,9 @@
 // Delays that do not depend on the time are drawn before the steps that they delay: for some steps
-// and some ranks at once (jobs.h: kDrawnSteps, kDrawnRanks), in loops of their own. In goes a noise
-// source, out come sums of delays, [step][rank], which blocks (block.h) and panels add. Read
-// noise/sources.h first.
+// and some ranks at once (jobs.h), in loops of their own. From the noise sources (noise/sources.h)
+// come sums of delays, [step][rank], which blocks (block.h) and panels add.
 #pragma once
 
-// First: see its head.
+// Before all templates over registers: see its head.
 #include "cpu/simd_philox.h"
 
 #include "cpu/jobs.h"
@@ -66,12 +65,12 @@ JF_HD void draw_block(const Draws& d, std::uint32_t purpose, std::int32_t scope_
         *reinterpret_cast<ULanes*>(d.high_halves(k) + from + i * kLanes) = drawn[i].w[k] & kMaxHigh;
     }
   };
-  // As many blocks at once as the processor has registers for. With the widest registers,
-  // philox_of_products keeps part of more blocks in memory, which is faster.
-  constexpr int kTogether = kLaneBits == 3 ? kMaxBlocks : 2;
+  // As many blocks as there are registers for. With the widest registers, blocks partly in memory
+  // are faster (see BlockProducts).
+  constexpr int kBatch = kLaneBits == 3 ? kMaxBlocks : 2;
   std::int64_t y = 0;
-  for (; y + kTogether * kLanes <= d.ranks; y += kTogether * kLanes)
-    draw_registers.template operator()<kTogether>(y);
+  for (; y + kBatch * kLanes <= d.ranks; y += kBatch * kLanes)
+    draw_registers.template operator()<kBatch>(y);
   for (; y < d.ranks; y += kLanes) draw_registers.template operator()<1>(y);
 }
 
@@ -108,15 +107,15 @@ struct FirstIntervals {
           x = one_uniform_a_rank(own, common, j == 0);
       }
       for (; x < end; x += kLanes)
-        merge_bound(j == 0, x,
-                    source.first(sources.seed, sources.realization, rank_of(x), sources.words));
+        merge(j == 0, x,
+              source.first(sources.seed, sources.realization, rank_of(x), sources.words));
     }
   }
 
  private:
-  static constexpr int kTogether = kLaneBits == 3 ? 4 : 2;  // as many as there are registers for
+  static constexpr int kBatch = kLaneBits == 3 ? 4 : 2;  // as many as there are registers for
 
-  JF_HD void merge_bound(bool overwrite, std::int64_t x, Lanes bound) const {
+  JF_HD void merge(bool overwrite, std::int64_t x, Lanes bound) const {
     store(next + x, overwrite ? bound : earlier(load(next + x), bound));
   }
 
@@ -124,14 +123,13 @@ struct FirstIntervals {
   std::int64_t two_uniforms_a_rank(const IntervalSource& source, const FirstRounds& common,
                                    bool overwrite) const {
     std::int64_t x = begin;
-    for (; x + kTogether * kLanes <= end; x += kTogether * kLanes) {
-      Lanes streams[kTogether];
-      WordLanes drawn[kTogether];
-      for (int i = 0; i < kTogether; ++i) streams[i] = rank_of(x + i * kLanes) >> source.scope_bits;
+    for (; x + kBatch * kLanes <= end; x += kBatch * kLanes) {
+      Lanes streams[kBatch];
+      WordLanes drawn[kBatch];
+      for (int i = 0; i < kBatch; ++i) streams[i] = rank_of(x + i * kLanes) >> source.scope_bits;
       philox4x32_10(keys, common, streams, drawn);
-      for (int i = 0; i < kTogether; ++i)
-        merge_bound(overwrite, x + i * kLanes,
-                    source.first_of<Lanes>(uniforms(drawn[i]), sources.words));
+      for (int i = 0; i < kBatch; ++i)
+        merge(overwrite, x + i * kLanes, source.first_of<Lanes>(uniforms(drawn[i]), sources.words));
     }
     return x;
   }
@@ -139,9 +137,9 @@ struct FirstIntervals {
   // The uniforms of a block are those of two neighbouring ranks, whose registers follow each other.
   std::int64_t one_uniform_a_rank(const IntervalSource& source, const FirstRounds& common,
                                   bool overwrite) const {
-    constexpr int kPairs = kTogether / 2;
+    constexpr int kPairs = kBatch / 2;
     std::int64_t x = begin;
-    for (; x + kTogether * kLanes <= end; x += kTogether * kLanes) {
+    for (; x + kBatch * kLanes <= end; x += kBatch * kLanes) {
       Lanes streams[kPairs];
       WordLanes drawn[kPairs];
       for (int i = 0; i < kPairs; ++i) {
@@ -152,7 +150,7 @@ struct FirstIntervals {
       for (int i = 0; i < kPairs; ++i) {
         const Pair<ULanes> u = uniforms(drawn[i]);
         for (int half = 0; half < 2; ++half)
-          merge_bound(
+          merge(
               overwrite, x + (2 * i + half) * kLanes,
               source.first_of<Lanes>(interleave(u.even, u.odd, half * kLanes / 2), sources.words));
       }
@@ -164,8 +162,7 @@ struct FirstIntervals {
 // --- The delays of one source for some steps and ranks, in loops of their own: a block of random
 // numbers serves four steps.
 
-// The delay of one rank from all 64 bits of its uniform: the fallback where the high half alone
-// does not decide.
+// The delay of one rank from all 64 bits of its uniform, where the high half does not decide.
 [[maybe_unused]] __attribute__((noinline, cold)) Tick
 exact_delay(const Draws& d, const Delay& delay, const std::uint64_t* words, std::uint32_t purpose,
             std::int32_t scope_bits, std::uint32_t draw, std::int64_t y) {
@@ -220,10 +217,10 @@ __attribute__((noinline)) void add_without_branches(const Quick& given, const st
       store(target, overwrite ? delays : load(target) + delays);
     }
   };
-  constexpr int kTogether = 4;
+  constexpr int kBatch = 4;
   std::int64_t y = 0;
-  for (; y + kTogether * kLanes <= ranks; y += kTogether * kLanes)
-    add_registers.template operator()<kTogether>(y);
+  for (; y + kBatch * kLanes <= ranks; y += kBatch * kLanes)
+    add_registers.template operator()<kBatch>(y);
   for (; y < ranks; y += kLanes) add_registers.template operator()<1>(y);
 }
 

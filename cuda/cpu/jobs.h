@@ -1,6 +1,5 @@
 // The jobs of the CPU engine: what cpu/engine.cpp hands to the code that is compiled once per
-// instruction set, and the working memory that it brings along. Read core/plan.h first: a pass runs
-// some steps on tiles, segments or messages.
+// instruction set, with its working memory. Read core/plan.h first.
 #pragma once
 
 #include <atomic>
@@ -13,9 +12,8 @@ namespace jf {
 // Lanes (one 64-bit time each) of the widest register of any compilation.
 constexpr std::int64_t kMaxLanes = 8;
 
-// Delays that do not depend on the time are drawn before the steps that they delay: for up to
-// kDrawnSteps steps, because four draws share a block of random numbers, and for up to kDrawnRanks
-// ranks, because a step's delays then take 2 KiB and all four 8 KiB.
+// Delays that do not depend on the time are drawn beforehand, for up to so many steps, because four
+// draws share a block of random numbers, and for so many ranks, because all delays then take 8 KiB.
 constexpr std::int64_t kDrawnSteps = 4, kDrawnBits = 8, kDrawnRanks = 1 << kDrawnBits;
 
 // The sums of drawn delays, by what they delay (cpu/drawn_delays.h).
@@ -51,9 +49,9 @@ void run_tile_avx512(const TileJob& job, const TileScratch& scratch);
 
 // --- Segments in panels (cpu/panels.h): the job and its working memory.
 
-// A copy that overtakes a lower level: it arrives at a rank before the latest of the messages that
-// the rank accepted for lower levels. If mirrors are not neighbours, copies that merely arrive
-// before the original of their own level are recorded as well.
+// A copy that overtakes a lower level: it arrives before the latest message that the rank accepted
+// for lower levels. If mirrors are not neighbours, also a copy that merely arrives before the
+// original of its own level.
 struct EarlyCopy {
   Tick arrival;       // kNever: a later iteration found that it overtakes nothing
   std::int32_t next;  // number (from 1 on) of the next copy to this pair of ranks, or 0

@@ -2,7 +2,7 @@
 // copies overtake lower levels. Read panels.h and panel_times.h first.
 #pragma once
 
-// First: see its head.
+// Before all templates over registers: see its head.
 #include "cpu/simd_philox.h"
 
 #include "core/steps.h"
@@ -186,7 +186,7 @@ struct PanelCopies {
   // may be out of date.
   //
   // ids(y): the ranks of a register. Mirrors are within 2^(kDrawnBits - kDrawnSteps) ranks of each
-  // other (panel_bytes). So the numbers of two mirrors in the panel differ by the same mask as
+  // other (panel_bytes), so the indices of two mirrors in the panel differ by the same mask as
   // their ranks.
   template <class Rank, class Ids, class Recorded, class Report>
   void deliver(const Rank& rank, const Step& step, std::int64_t size, const PanelTimes& work,
@@ -216,10 +216,9 @@ struct PanelCopies {
 // --- Exchanges of the ranks of a panel, a register at a time, as if every rank went through every
 // level.
 //
-// Nearly always no noise delays the register, and no copy is of any use: it arrives after the
-// original and after all messages that the rank has accepted before. A delay in the network only
-// makes it later. So as a rule this is known without that delay, which is drawn only where it
-// matters.
+// Nearly always no noise delays the register, and no copy is of use: it arrives after the original
+// and after all messages that the rank has accepted. A delay in the network only makes it later, so
+// as a rule this is known without that delay, which is drawn only where it matters.
 
 // The receivers of a step's copies, if it sends any: each rank's neighbour, or its mirrors.
 enum class Copies { kNone, kToNeighbour, kToMirrors };
@@ -233,9 +232,8 @@ struct PanelSteps {
 
   // Does the exchange of those of the registers at y in which no noise delays a rank and no copy
   // can matter. Returns the remaining registers, as bits. interruptible: intervals of noise can
-  // delay the exchange. originals: drawn delays of the original messages, by rank of the panel.
-  // kMaySkip: ranks may have skipped this level, or will if they accept a message after
-  // `earliest_copy`.
+  // delay it. originals: drawn delays of the original messages, by rank of the panel. kMaySkip:
+  // ranks may have skipped this level, or will if they accept a message after `earliest_copy`.
   template <int n, Copies kCopies, bool kMaySkip>
   JF_HD unsigned exchange_quietly(const Costs& costs, const Step& step, int s, bool interruptible,
                                   const Tick* originals, const std::int64_t (&y)[n],
@@ -360,10 +358,9 @@ struct PanelGeneralExchange {
   const PanelRank<Noise, Network> rank;
 
   // Step i (step s of those whose delays are drawn) of the register at y of the panel and x of the
-  // segment; `departures`: when the messages of the partners of its ranks left. record(step, number
-  // of the mirror, rank, arrival) records a copy and returns whether that is new; observe(step,
-  // number of the rank, ready time) is called for each level that a rank gets. Returns whether
-  // anything was new.
+  // segment; the messages of its ranks' partners left at `departures`. record(step, number of the
+  // mirror, rank, arrival) returns whether the record is new; observe(step, rank, ready time) is
+  // called for each level that a rank gets. Returns whether any record was new.
   template <class Record, class Observe>
   __attribute__((noinline)) bool among_pairs(const PanelSteps<Noise, Network>& steps, int i, int s,
                                              std::int64_t y, std::int64_t x, Lanes departures,

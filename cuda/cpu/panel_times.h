@@ -2,7 +2,7 @@
 // early copies. panels.h says what these are; read it first.
 #pragma once
 
-// First: see its head.
+// Before all templates over registers: see its head.
 #include "cpu/simd_philox.h"
 
 #include "core/steps.h"
@@ -49,14 +49,15 @@ struct PanelTimes {
   }
 };
 
-JF_HD RegisterTimes load_times(const PanelTimes& at) {
-  return {load(at.sent), load(at.busy), load(at.next), load(at.latest_arrival), Lanes{}};
+JF_HD RegisterTimes load_times(const PanelTimes& times) {
+  return {load(times.sent), load(times.busy), load(times.next), load(times.latest_arrival),
+          Lanes{}};
 }
-JF_HD void store_times(const PanelTimes& at, const RegisterTimes& r) {
-  store(at.sent, r.sent);
-  store(at.busy, r.busy);
-  store(at.next, r.next);
-  store(at.latest_arrival, r.latest_arrival);
+JF_HD void store_times(const PanelTimes& times, const RegisterTimes& r) {
+  store(times.sent, r.sent);
+  store(times.busy, r.busy);
+  store(times.next, r.next);
+  store(times.latest_arrival, r.latest_arrival);
 }
 JF_HD void copy_times(const PanelTimes& to, const PanelTimes& from) {
   store_times(to, load_times(from));

@@ -14,9 +14,8 @@
 // because each iteration gets right at least the next copy in order of time, as a sweep of
 // segment.h does.
 //
-// Which of two neighbours accepts the other's copy of a level is settled with their exchange. With
-// other mirrors that is not possible, as the senders of copies depend on which ranks accepted one
-// from a third rank, and so on. There copies that merely arrive before the original of their own
+// Which of two neighbours accepts the other's copy of a level is settled with their exchange. Other
+// mirrors depend on third ranks: there copies that merely arrive before the original of their own
 // level are recorded, too.
 #pragma once
 
@@ -28,9 +27,8 @@
 namespace jf {
 namespace {
 
-// --- A panel: a group of steps of a segment (PanelGroups) for some of its ranks. These are closed
-// under the partners of the steps, and under mirrors. y is the index of a rank in the panel, x in
-// the segment.
+// --- A panel: a group of steps (PanelGroups) for some ranks, which are closed under the partners
+// of the steps, and under mirrors. y is the index of a rank in the panel, x in the segment.
 
 // kPairs: the only mirror of each rank is its neighbour.
 template <class Noise, class Network, bool kPairs>
@@ -116,9 +114,8 @@ class Panel {
     const bool interruptible = noise_.in_communication();
     const Tick* const originals = noise_.drawn_originals(s);
     const int bit = map_.local_bit(ranks_.map.local_bit(step.round));
-    // Tries a register with recorded early copies quietly. Returns whether that was possible: none
-    // of them matters yet. For pairs, copies of this very level are settled by the general
-    // exchange.
+    // Tries a register with recorded early copies quietly. Returns whether none of them matters
+    // yet. For pairs, copies of this very level are settled by the general exchange.
     const auto without_early_copies = [&](std::int64_t y, Lanes departures) {
       const std::uint32_t ahead = early_steps_[y / kLanes] >> number;
       if (kPairs && (ahead & 1) != 0) return false;
@@ -183,8 +180,7 @@ class Panel {
   TileMap map_{};
   std::int64_t from_ = 0;
   bool changed_ = false;
-  // The steps of early copies to each register and of levels that its ranks skip; the earliest
-  // arrival.
+  // By register: steps of early copies and of skipped levels, as bits; the earliest arrival.
   std::uint32_t early_steps_[kDrawnRanks / kLanes];
   Tick earliest_copy_[kDrawnRanks / kLanes];
   alignas(64) Tick times_[4][kDrawnRanks];

@@ -5,7 +5,6 @@
 // vector types, which have no namespace, so a template sees only those that are declared before it.
 #pragma once
 
-// First: see above.
 #include "cpu/simd.h"
 
 namespace jf {

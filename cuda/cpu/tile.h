@@ -1,14 +1,11 @@
-// One tile of a pass: its ranks go through all steps of the pass, a register of ranks at a time. In
-// goes a TileJob (jobs.h) with the times that the pass before stored; out come the times after the
-// pass and the observations. Read core/plan.h and core/steps.h first.
-//
-// x is the index of a rank in the tile. A part is a set of ranks of the tile that is small enough
-// for the first-level cache; y is the index of a rank in it.
+// One tile of a pass: its ranks go through all steps of the pass, a register of ranks at a time.
+// Read core/plan.h, core/steps.h and cpu/jobs.h first. x is the index of a rank in the tile. A part
+// is a set of ranks of the tile that fits the first-level cache; y is the index of a rank in it.
 #pragma once
 
 #include <algorithm>
 
-// First: see its head.
+// Before all templates over registers: see its head.
 #include "cpu/simd_philox.h"
 
 #include "core/segment.h"
@@ -150,8 +147,7 @@ struct TileState {
     return is_timed<Noise> ? load(scratch.next + x) : Lanes{};
   }
 
-  // Sets `next` of ranks [from, to). Phases are drawn anew in each pass, which is cheaper than
-  // keeping them.
+  // Sets `next` of ranks [from, to). Phases are drawn anew in each pass: cheaper than to keep them.
   void draw_noise(std::int64_t from, std::int64_t to) {
     if (!is_timed<Noise>) return;
     if constexpr (is_general<Noise>) {
@@ -214,8 +210,7 @@ inline bool has_partner(const Step& step) {
   return step.kind == kExchange || step.kind == kForward;
 }
 
-// Draws delays for a TileRun. In its `noise` and `network` it marks the delays that are drawn here,
-// so that these leave them out.
+// Draws delays, and marks them in `noise` and `network` of a TileRun, which then leave them out.
 template <class Noise, class Network>
 class TileDraws {
  public:
@@ -265,8 +260,8 @@ class TileDraws {
            (step.flags & kFinal) == 0 && fit_one_block(i);
   }
 
-  // Draws the delays of step i and of the steps before `end` that share its random numbers, for the
-  // ranks of a part; sets `until`.
+  // Draws the delays of step i, and of steps before `end` that share its random numbers, for a
+  // part.
   void draw(int i, int end, const PartRanks& ranks) {
     first_ = i;
     until = end;
@@ -363,9 +358,8 @@ template <class Noise, class Network, bool kBusy>
 class TileRun {
   // Whether delays may be drawn. If not, parts are always ranks in a row.
   static constexpr bool kDrawn = is_general<Noise> || Network::on;
-  // Rounds that a block of registers goes through: about half of the registers are for intermediate
-  // results, and with kBusy each rank has two times. Drawn delays cover four rounds, hence two and
-  // two.
+  // Rounds that a block of registers goes through. Half of the registers are for intermediate
+  // results; with kBusy each rank has two times. Drawn delays cover four rounds, hence two and two.
 #if defined(__AVX512F__)
   static constexpr int kMaxBits = kDrawn || kBusy ? 2 : 3;
 #else
@@ -503,8 +497,7 @@ class TileRun {
   std::int64_t loop_end() const { return loop_begin() + part_.size(); }
   std::int64_t tile_index(std::int64_t y) const { return kDrawn ? from_ + part_.offset(y) : y; }
 
-  // A local step (compute, enter, observe), which needs no partner, from the times load(x). Returns
-  // the step after it.
+  // A local step needs no partner. Does step i from the times load(x). Returns the step after it.
   template <class Load>
   int local_step(int i, Load&& load) {
     const Step& step = p_.steps[i];
@@ -569,8 +562,7 @@ class TileRun {
   void run_blocks(int i, int bit) {
     using B = Block<kBits, Noise, Network, kBusy>;
     constexpr int kSteps = kLow + std::max(kBits, 1);
-    // A copy, which the stores do not change as long as its address stays here.
-    const Costs costs = p_.costs;
+    const Costs costs = p_.costs;  // a copy, which the stores do not change
     const ExchangeContext<Noise, Network> context{costs,   noise_,           net_,
                                                   p_.seed, job_.realization, draws_.delays_of(i)};
     Step steps[kSteps];

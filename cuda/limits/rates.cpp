@@ -16,22 +16,22 @@ double cpu_time() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// The largest rate of `run(times)`, which does `work` things each time, in runs of 2 ms or one
-// time: short, so that one of them falls between what else happens on the machine.
+// The largest rate of `run(times)`, which does `work` operations each time. A run takes 2 ms or is
+// one time: short, so that some run is not interrupted by what else happens on the machine.
 template <class Run>
 double best(double seconds, double work, Run run) {
   constexpr double kRun = 2e-3;
   std::int64_t times = 1;
-  double took = 0, rate = 0, spent = 0;
+  double elapsed = 0, rate = 0, spent = 0;
   while (spent < seconds || rate == 0) {
     const double start = cpu_time();
     run(times);
-    took = cpu_time() - start;
-    spent += std::max(took, 1e-6);
-    if (took < kRun / 2)
+    elapsed = cpu_time() - start;
+    spent += std::max(elapsed, 1e-6);
+    if (elapsed < kRun / 2)
       times *= 2;
     else
-      rate = std::max(rate, work * static_cast<double>(times) / took);
+      rate = std::max(rate, work * static_cast<double>(times) / elapsed);
   }
   return rate;
 }
@@ -51,7 +51,7 @@ double best(double seconds, double work, Run run) {
   JF_LOADS "add $1, %%r8\nadd $1, %%r9\n" ADD(2) ADD(3) JF_LOADS \
       "add $1, %%r10\nadd $1, %%r11\n" ADD(4) ADD(5) JF_LOADS "add $1, %%r8\nadd $1, %%r9\n"
 
-// `n` times the body four times over, and two instructions that go round.
+// `n` times four copies of the body, and the two instructions of the loop itself.
 #define JF_LOOP(NAME, ATTRIBUTE, BODY, END)                                                        \
   ATTRIBUTE void NAME(std::int64_t n) {                                                            \
     alignas(64) static const std::int64_t data[8] = {};                                            \
@@ -86,7 +86,7 @@ std::vector<std::pair<std::string, double>> issue_rates(const std::string& isa, 
   const auto mixed = wide ? mixed_avx512 : half ? mixed_avx2 : mixed_portable;
   const double quarter = seconds / 4;
   constexpr double kVectors = 4 * 12, kLoop = 2;
-  return {{"vector", best(quarter, kVectors, vector)},  // what goes round is no vector instruction
+  return {{"vector", best(quarter, kVectors, vector)},  // the loop itself has no vector instruction
           {"scalar", best(quarter, 4 * 12 + kLoop, scalar)},
           {"mixed", best(quarter, 4 * 18 + kLoop, mixed)},
           {"nop", best(quarter, 4 * 12 + kLoop, nop)}};
@@ -104,7 +104,7 @@ double read_rate(std::int64_t bytes, double seconds) {
   const double rate = best(seconds, 8.0 * static_cast<double>(words), [&](std::int64_t times) {
     for (std::int64_t t = 0; t < times; ++t) {
       const std::uint64_t* at = data.get();
-      // What has been read must be used, and the next reading must not be left out.
+      // Makes the compiler use what was read, and read it again the next time.
       asm volatile("" : : "r"(at) : "memory");
       for (std::int64_t i = 0; i < words; i += 8)
         for (int k = 0; k < 8; ++k) sums[k] += at[i + k];

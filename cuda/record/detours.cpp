@@ -14,17 +14,18 @@ namespace jf::record {
 
 namespace {
 
-constexpr std::int64_t kCalibration = 60'000'000;  // ns, of each: its rate is known to 1e-6
-constexpr std::int64_t kWarmUp = 50'000'000;       // ns, for the processor to reach its frequency
-constexpr double kMove = 1'000;      // ns: no thread moves to another CPU and on in less
-constexpr double kWriting = 4'000;   // ns: no writing of a detour takes longer, with cold caches
-constexpr double kSettling = 1'500;  // ns after it, until the loop is as fast as before,
-constexpr double kStumble = 500;     // and iterations of less than so many ns are due to it
+// Times in ns.
+constexpr std::int64_t kCalibration = 60'000'000;  // of each one: gives the counter's rate to 1e-6
+constexpr std::int64_t kWarmUp = 50'000'000;       // until the processor has reached its frequency
+constexpr double kMigration = 1'000;  // no thread moves to another CPU and back in less
+constexpr double kWriting = 4'000;    // writing a detour never takes longer, with cold caches
+constexpr double kSettling = 1'500;   // after writing, until the loop is as fast as before
+constexpr double kAftermath = 500;    // meanwhile shorter iterations are due to the writing
 
 constexpr std::size_t kKept = 1 << 16;  // iterations of a calibration, a power of 2
 
-// The iterations of `ns` nanoseconds, the last kKept of them, in any order. Netgauge stops when
-// 2,500 of them brought nothing smaller; a fixed time is longer, and the same everywhere.
+// The last kKept iterations of `ns` nanoseconds, in any order. Netgauge stops when 2,500 iterations
+// brought nothing smaller; a fixed time is longer, and the same everywhere.
 std::vector<Count> iterations(std::uint64_t work, std::int64_t ns) {
   std::vector<Count> kept(kKept);
   std::size_t n = 0;
@@ -74,7 +75,7 @@ rusage usage() {
 Recorder::Recorder(int cpu, std::size_t capacity, std::int64_t quantum_ns)
     : cpu_(cpu), quantum_ns_(quantum_ns) {
   if (cpu < 0 || capacity == 0) throw std::invalid_argument("cpu from 0, capacity from 1");
-  recording_.detours.resize(capacity);  // writes zeros: all its pages are there before the loop
+  recording_.detours.resize(capacity);  // writes zeros, so that no page fault comes in the loop
   thread_ = std::thread([this] { run(); });
 }
 
@@ -83,15 +84,15 @@ Recorder::~Recorder() {
   thread_.join();
 }
 
-const Quiet& Recorder::quiet() {
+const Calibration& Recorder::calibration() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return phase_ != Phase::kPreparing; });
   if (!failure_.empty()) throw std::runtime_error(failure_);
-  return quiet_;
+  return calibration_;
 }
 
 void Recorder::go(Count limit, Count begin, Count length) {
-  quiet();
+  calibration();
   const std::lock_guard lock(mutex_);
   if (phase_ != Phase::kReady) throw std::invalid_argument("a recorder records once");
   limit_ = limit;
@@ -120,7 +121,7 @@ void Recorder::enter(Phase phase) {
 }
 
 void Recorder::run() {
-  // Signals are for the thread that waits; here they would be detours.
+  // Signals go to the waiting thread; here they would be detours.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -151,29 +152,31 @@ void Recorder::prepare() {
   iterations(0, kWarmUp);
   Moment* moments = recording_.moments;
   moments[0] = read_both();
-  quiet_.bare = iterations(0, kCalibration);
-  moments[1] = read_both();  // again just before the loop: see there
-  quiet_.ns_per_count =
+  calibration_.bare = iterations(0, kCalibration);
+  moments[1] = read_both();  // read again just before the loop
+  calibration_.ns_per_count =
       double(moments[1].ns - moments[0].ns) / double(moments[1].count - moments[0].count);
   if (quantum_ns_ <= 0) return;
   constexpr std::uint64_t kSteps = 1000;
   const Count usual = std::max<Count>(1, median(iterations(kSteps, kCalibration / 4)));
-  const double wanted = double(quantum_ns_) / quiet_.ns_per_count;
-  quiet_.work = std::max<std::uint64_t>(1, std::uint64_t(wanted / double(usual) * kSteps + 0.5));
-  // Some ten iterations at least.
-  quiet_.with_work = iterations(quiet_.work, std::max(kCalibration / 4, 12 * quantum_ns_));
+  const double wanted = double(quantum_ns_) / calibration_.ns_per_count;
+  calibration_.work =
+      std::max<std::uint64_t>(1, std::uint64_t(wanted / double(usual) * kSteps + 0.5));
+  // At least about ten iterations.
+  calibration_.with_work =
+      iterations(calibration_.work, std::max(kCalibration / 4, 12 * quantum_ns_));
 }
 
 void Recorder::loop() {
   Recording& r = recording_;
   Detour* const detours = r.detours.data();
   const std::size_t capacity = r.detours.size();
-  const std::uint64_t work = quiet_.work;
+  const std::uint64_t work = calibration_.work;
   const Count limit = limit_;
-  const Count move = Count(kMove / quiet_.ns_per_count);
-  const Count writing = Count(kWriting / quiet_.ns_per_count);
-  const Count settling = Count(kSettling / quiet_.ns_per_count);
-  const Count stumble = Count(kStumble / quiet_.ns_per_count);
+  const Count migration = Count(kMigration / calibration_.ns_per_count);
+  const Count writing = Count(kWriting / calibration_.ns_per_count);
+  const Count settling = Count(kSettling / calibration_.ns_per_count);
+  const Count aftermath = Count(kAftermath / calibration_.ns_per_count);
   const rusage before = usage();
   r.moments[1] = read_both();
   while (read_counter() < begin_ && !stop_.load(std::memory_order_relaxed)) {
@@ -181,7 +184,7 @@ void Recorder::loop() {
   std::size_t n = 0;
   std::uint64_t iterations = 0, x = 1;
   Count smallest = ~Count{0}, settled = 0;
-  // As long as was asked for, also where somebody held the CPU at its begin.
+  // The full length, even if the CPU was taken away at the beginning.
   const Count begin = read_counter(), end = begin + length_;
   Count previous = begin;
   while (previous < end && !stop_.load(std::memory_order_relaxed)) {
@@ -192,22 +195,22 @@ void Recorder::loop() {
     smallest = std::min(smallest, taken);
     previous = now;
     if (taken > limit) [[unlikely]] {
-      // Writing is no detour, nor is what it does to the first iterations after it, until the loop
-      // is back in the caches and predicted: else it would go on recording itself.
-      if (now - taken < settled && taken < stumble) {
+      // Writing a detour is not a detour, nor are the slow first iterations after it, until the
+      // loop is back in the caches and predicted. Otherwise the loop would go on recording itself.
+      if (now - taken < settled && taken < aftermath) {
         r.write_time += taken;
         continue;
       }
       detours[n++] = {now - taken, taken};
       recorded_.store(n, std::memory_order_relaxed);
-      if (taken > move) {
+      if (taken > migration) {
         const int cpu = sched_getcpu();
         if (cpu != cpu_) r.moved_to = cpu;
       }
       if (n == capacity) break;
       previous = read_counter();
       const Count own = previous - now;
-      if (own > writing) {  // hit meanwhile
+      if (own > writing) {  // something else had the CPU meanwhile
         detours[n - 1].taken += own;
       } else {
         r.write_time += own;

@@ -1,6 +1,6 @@
-// Records detours: a thread of its own, pinned to one CPU, reads the counter in a tight loop and
-// keeps every iteration that took longer than the others (Netgauge's "selfish detour"; with a
-// quantum of work in the iteration, the fixed-work-quantum benchmark).
+// Records detours: iterations of a tight loop that took longer than the others, because something
+// else had the CPU. A thread pinned to one CPU reads a counter in that loop (Netgauge's "selfish
+// detour"). With a quantum of work in each iteration it is the fixed-work-quantum benchmark.
 #pragma once
 
 #include <time.h>
@@ -15,7 +15,8 @@
 
 namespace jf::record {
 
-// --- The fastest clock that a program may read: the counter of the processor, else the system's.
+// --- The fastest clock that a program can read: the processor's counter, or else the system's
+// clock.
 
 using Count = std::uint64_t;
 
@@ -25,8 +26,8 @@ inline std::int64_t raw_ns() {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-// No fence: what a loop sees is the distance between two reads of the same kind, and processors
-// keep those in order.
+// No fence: the loop uses differences between reads of the same kind, which processors keep in
+// order.
 #if defined(__x86_64__)
 inline constexpr const char* kCounter = "tsc";
 inline Count read_counter() { return __builtin_ia32_rdtsc(); }
@@ -42,14 +43,14 @@ inline constexpr const char* kCounter = "CLOCK_MONOTONIC_RAW";
 inline Count read_counter() { return static_cast<Count>(raw_ns()); }
 #endif
 
-// One moment on both clocks. `width` bounds how far apart the two readings can be.
+// One moment on both clocks. The two readings are at most `width` counts apart.
 struct Moment {
   Count count;
   std::int64_t ns;
   Count width;
 };
 
-// The best of some tries: one that was not interrupted.
+// The reading with the smallest width of several: one that was not interrupted.
 inline Moment read_both() {
   Moment best{0, 0, ~Count{0}};
   for (int i = 0; i < 64; ++i) {
@@ -61,7 +62,7 @@ inline Moment read_both() {
   return best;
 }
 
-// An iteration: it began with the reading `start` and ended with the reading `start + taken`.
+// One iteration, between the readings `start` and `start + taken`.
 struct Detour {
   Count start, taken;
 };
@@ -70,25 +71,24 @@ struct Recording {
   std::vector<Detour> detours;
   Count begin = 0, end = 0;  // of the loop
   std::uint64_t iterations = 0;
-  Count smallest = 0;      // iteration of the loop that was recorded
-  Count write_time = 0;    // of all detours together: what happens meanwhile is not seen
-  bool full = false;       // the buffer ended it
-  int moved_to = -1;       // a CPU that it was on although pinned to another
+  Count smallest = 0;      // the shortest iteration of the recorded loop
+  Count write_time = 0;    // spent on writing detours, in which none can be observed
+  bool full = false;       // the loop ended because the buffer was full
+  int moved_to = -1;       // another CPU that the pinned thread was found on, or -1
   Moment moments[4] = {};  // before and after: calibration, loop, calibration
   std::int64_t faults = 0, preemptions = 0;  // page faults, involuntary switches during the loop
 };
 
-// What the loop takes where nothing disturbs it: iterations of the calibration, the last some ten
-// thousand of them. The smallest alone does not tell: a counter that advances in steps shows
-// iterations of 0 or 1 count within a step.
-struct Quiet {
+// The calibration: iterations when nothing disturbs them. The smallest alone would mislead: a
+// counter that advances in steps shows iterations of 0 or 1 count within a step.
+struct Calibration {
   std::vector<Count> bare;       // without work
   std::vector<Count> with_work;  // with the work of a quantum; empty if there is none
   std::uint64_t work = 0;        // steps of work in an iteration
   double ns_per_count = 0;
 };
 
-// Work that takes the same time whenever nothing disturbs it: each step waits for the one before.
+// Work that always takes the same time if undisturbed: each step waits for the one before.
 inline std::uint64_t do_work(std::uint64_t steps, std::uint64_t x) {
   for (std::uint64_t i = 0; i < steps; ++i) {
     x = x * 6364136223846793005u + 1442695040888963407u;
@@ -97,24 +97,26 @@ inline std::uint64_t do_work(std::uint64_t steps, std::uint64_t x) {
   return x;
 }
 
-// One recording: prepared by the constructor's thread, begun by `go`, ended by time or `stop`.
+// One recording. Its thread calibrates from construction on; go() starts the loop, time or stop()
+// ends it.
 class Recorder {
  public:
-  // capacity: detours that the buffer holds. quantum_ns: work in an iteration, 0 for none.
+  // capacity: detours in the buffer. quantum_ns: work in an iteration, 0 for none.
   Recorder(int cpu, std::size_t capacity, std::int64_t quantum_ns);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Waits for the calibration, a fifth of a second. Throws if the CPU can not be had.
-  const Quiet& quiet();
-  // Keeps iterations of more than `limit` counts, from the reading `begin` on, for `length`.
+  // Waits for the calibration, a fifth of a second. Throws if the thread can not run on the CPU.
+  const Calibration& calibration();
+  // Records iterations longer than `limit` counts, from the reading `begin` on, for `length`
+  // counts.
   void go(Count limit, Count begin, Count length);
-  // Whether it has ended within so many seconds.
+  // Waits for so many seconds at most. Returns whether the recording has ended.
   bool wait(double seconds);
   void stop();
   std::size_t count() const { return recorded_.load(std::memory_order_relaxed); }
-  // After the end.
+  // Valid after the end.
   const Recording& recording() const { return recording_; }
 
  private:
@@ -127,7 +129,7 @@ class Recorder {
 
   const int cpu_;
   const std::int64_t quantum_ns_;
-  Quiet quiet_;
+  Calibration calibration_;
   Recording recording_;
   Count limit_ = 0, begin_ = 0, length_ = 0;
   std::string failure_;
