@@ -32,7 +32,7 @@ void each_message(const Step& s, std::int64_t ranks, F&& f) {
   for (std::int64_t i = 0; i < ranks; ++i) {
     const std::int64_t to =
         s.kind == kForward ? forward_partner(s, ranks, i) : receiver_of(s, ranks, i);
-    if (to != kNobody) f(i, to);
+    if (to != kNoRank) f(i, to);
   }
 }
 

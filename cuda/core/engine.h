@@ -1,4 +1,5 @@
-// What both engines offer to the bindings.
+// The interface of both engines, CPU and CUDA, to the bindings: a Program (host_program.h) and a
+// Request go in, ready times of realizations come out.
 #pragma once
 
 #include <functional>
@@ -15,30 +16,33 @@ struct Request {
   int threads = 0;  // CPU engine: 0 means all
 };
 
-// Words written for each row of a realization: the maximum, or all of an Observation.
+// Ticks written for each row of a realization: the maximum, or all of an Observation (program.h).
 inline int words_per_row(const Request& r) { return r.full_statistics ? 4 : 1; }
 
-// Called from the calling thread every now and then with the realizations done; false stops.
+// Called regularly, on the thread of the caller, with the number of finished realizations. If it
+// returns false, the run stops.
 using Poll = std::function<bool(std::int64_t done)>;
 
 namespace cpu {
 
-// out: count x rows x words_per_row. Throws Cancelled if poll says so.
+// out: count x rows x words_per_row. Throws Cancelled if poll returns false.
 void simulate(const Program& program, const Request& request, Tick* out, const Poll& poll);
 // out: rows x ranks, every observed ready time of one realization.
 void ready_times(const Program& program, std::uint64_t seed, std::int64_t realization, Tick* out,
                  const Poll& poll);
-// out: one phase a rank, of the periodic noise that is that source of intervals.
+// out: one phase per rank, of interval source number `source`, which must be periodic.
 void phases(const Program& program, std::size_t source, std::uint64_t seed,
             std::int64_t realization, Tick* out, const Poll& poll);
-// Begin and end of the busy intervals of a rank that begin before `until` and end after 0, in the
-// compute or the communication phase: disjoint, in ascending order.
+// Begins and ends, alternating, of the busy intervals of a rank that begin before `until` and end
+// after 0, in the compute or the communication phase. They are disjoint and ascending.
 std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t realization,
                        std::int64_t rank, Tick until, bool compute, const Poll& poll);
-// Bytes of state that simulate will hold, results aside.
+// Bytes of state that simulate will hold, without the results.
 std::int64_t memory(const Program& program, const Request& request);
 int hardware_threads();
-std::string instruction_set();  // in use; JITTERFLY_ISA overrides: avx512, avx2, portable, plain
+// The instruction set in use. The environment variable JITTERFLY_ISA overrides it: avx512, avx2,
+// portable or plain.
+std::string instruction_set();
 
 }  // namespace cpu
 
@@ -51,11 +55,11 @@ struct Device {
   int multiprocessors, clock_khz, driver_version, runtime_version;
 };
 
-std::string status();  // "" if a device can be used, else why not
+std::string status();  // "" if a device can be used, else the reason why not
 std::vector<Device> devices();
 void simulate(const Program& program, const Request& request, Tick* out, const Poll& poll);
-std::int64_t available_memory();  // bytes that a run may take now; 0 without a device
-// Bytes that simulate takes; more than available if not even one realization fits.
+std::int64_t available_memory();  // bytes that a run may use now; 0 without a device
+// Bytes that simulate uses. They exceed available_memory() if not even one realization fits.
 std::int64_t memory(const Program& program, const Request& request);
 
 }  // namespace gpu

@@ -12,14 +12,15 @@ void require(bool ok, const char* what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
-// One collective's exchanges cut where the recurrence of steps.h stops being exact.
+// Cuts the exchanges of one collective where the recurrence of steps.h stops being exact.
 //
 // With a copy at level l and none at the level before, a rank that still waits for a lower level
-// may be handed level l and skip some: the steps between two such levels belong together. With
-// network jitter copies can overtake each other, so all levels up to the last copy do.
+// may receive level l and skip levels: the steps between two such levels belong to one segment.
+// With network jitter copies can overtake each other, so all levels up to the last copy belong to
+// one segment.
 std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32_t end) {
   std::vector<Pass> cuts;
-  // So they can where the copies of a level leave one after another.
+  // Copies can overtake each other, too, if a rank sends several of a level one after another.
   const bool overtake = p.delays_messages() || p.mirrors != std::vector<std::int32_t>{1};
   std::int32_t start = begin, last_copy_end = begin;
   for (std::int32_t s = begin; s < end; ++s) {
@@ -39,13 +40,13 @@ std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32
   return cuts;
 }
 
-// Whether ranks are between two forwards that cost CPU time when step `next` is about to run.
+// Whether the step before `next`, apart from observations, is a forward that costs CPU time.
 bool between_forwards(const Program& p, std::int32_t next) {
   while (next > 0 && p.steps[next - 1].kind == kObserve) --next;
   return next > 0 && p.steps[next - 1].kind == kForward && p.costs.forward > 0;
 }
 
-// How many copies the step before `next` sends after its original.
+// The number of copies that a rank sends in the step before `next`.
 std::int32_t copies_before(const Program& p, const ProgramView& view, std::int32_t next) {
   if (next == 0 || (p.steps[next - 1].flags & kCopy) == 0) return 0;
   return view.copies_at(p.steps[next - 1].round + 1);
@@ -53,13 +54,13 @@ std::int32_t copies_before(const Program& p, const ProgramView& view, std::int32
 
 TileMap segment_map(const Program& p, const Pass& pass, const PlanLimits& limits) {
   const std::int32_t first = p.steps[pass.begin].round, last = p.steps[pass.end - 1].round;
-  // Rank bit 0 belongs to every segment: it is the mirror's.
+  // Every segment contains rank bit 0, because a rank and its mirror differ in it.
   const std::int32_t start = std::max(first, 1), window = last + 1 - start;
   if (limits.segment_bits == 0) return {p.log2_ranks, 1, start, window};
-  const std::int32_t neighbours = std::max(limits.segment_bits - window, limits.low_bits);
-  if (neighbours < start) return {p.log2_ranks, neighbours, start, window};
+  const std::int32_t low_bits = std::max(limits.segment_bits - window, limits.low_bits);
+  if (low_bits < start) return {p.log2_ranks, low_bits, start, window};
   const std::int32_t bits = std::max(last + 1, std::min(limits.segment_bits, p.log2_ranks));
-  return {p.log2_ranks, bits, bits, 0};  // ranks in a row
+  return {p.log2_ranks, bits, bits, 0};  // all contiguous
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ bool Program::has_copies() const {
   return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.flags & kMirrored; });
 }
 
-bool Program::cpu_works() const {
+bool Program::uses_cpu() const {
   return std::any_of(steps.begin(), steps.end(), [&](const Step& s) {
     if (s.kind == kCompute) return costs.work > 0;
     if (s.kind == kForward) return costs.forward > 0;
@@ -85,10 +86,11 @@ bool Program::has_message_passes() const {
          std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.kind == kMessage; });
 }
 
-// As long as a rank's CPU is free ever later, a link matters only if it is occupied for longer than
-// the CPU is: out = left + gap - send is not later than left, when the CPU is free again, if gap <=
-// send; a message is there before the CPU has received the one before it, if its gap is not longer
-// than any receive. A forward may hand a rank a result before its own CPU would have been free.
+// As long as the time at which a rank's CPU is free only grows, a link matters only if a message
+// occupies it for longer than the CPU. Outgoing: the link is free at departure + gap - send, which
+// is not later than the departure, when the CPU is free again, if gap <= send. Incoming: a message
+// has arrived before the CPU has received the one before it, if its gap is not longer than any
+// receive. A forward may give a rank a result before its own CPU would have been free.
 bool Program::links_matter() const {
   bool forwarded = false;
   Tick longest = 0, receive = INT64_MAX;
@@ -156,7 +158,7 @@ void Program::finish() {
     Step& s = steps[i];
     forwarded |= s.kind == kForward;
     if ((s.kind == kCompute || s.kind == kEnter) && forwarded) s.flags |= kAfterForward;
-    // The noise of all ranks is put right when messages are sent again.
+    // The first message step after forwards moves the noise state of all ranks back.
     if (s.kind == kForward) moved_back = true;
     if (s.kind == kMessage && moved_back) {
       s.flags |= kAfterForward;
@@ -202,7 +204,7 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.step_count = static_cast<std::int32_t>(steps.size());
   v.general = general();
   v.sources_needed = sources_needed();
-  v.has_noise = !intervals.empty() && cpu_works();
+  v.has_noise = !intervals.empty() && uses_cpu();
   v.has_jitter = delays_messages();
   v.has_copies = has_copies();
   v.mirror_count = static_cast<std::int32_t>(mirrors.size());
@@ -226,13 +228,13 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.messages.windows = std::any_of(messages.begin(), messages.end(),
                                    [](const MessageDelay& d) { return !d.window.always(); });
   v.messages.count = static_cast<std::int32_t>(messages.size());
-  v.phases_at = -1;
+  v.phases_offset = -1;
   if (!v.sources_needed && !intervals.empty()) {
     v.periodic = intervals[0].periodic;
-    v.phases_at = intervals[0].phases;
+    v.phases_offset = intervals[0].phases;
   }
   if (!v.general && v.has_jitter) {
-    v.survival_at = messages[0].delay.table;
+    v.survival_offset = messages[0].delay.table;
     v.jitter = {messages[0].delay.value, nullptr, static_cast<int>(messages[0].delay.count)};
   }
   v.point_to(intervals.data(), delays.data(), messages.data(), words.data());
@@ -243,7 +245,7 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
   require(limits.low_bits > 0 && limits.low_bits < limits.tile_bits,
           "a tile needs low bits and a window");
   const auto count = static_cast<std::int32_t>(p.steps.size());
-  // First by kind: runs of steps that tiles can execute, and segments.
+  // First cut by kind: runs of steps for tiles, for messages, and segments.
   const bool messages = p.has_message_passes();
   std::vector<Pass> runs;
   const auto append = [&runs](const Pass& pass) {
@@ -263,7 +265,7 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
     }
     s = end;
   }
-  // Then by memory: cut runs where their partners leave the tile.
+  // Then cut the runs for tiles where partners of a step are outside the tile.
   const std::int32_t bits = std::min(limits.tile_bits, p.log2_ranks);
   const std::int32_t low = std::min(limits.low_bits, bits);
   std::vector<Pass> passes;
@@ -296,7 +298,7 @@ std::vector<Pass> plan(const Program& p, PlanLimits limits) {
       s = end;
     }
   }
-  const ProgramView view = p.view(0);  // looks at all steps: made once
+  const ProgramView view = p.view(0);  // takes time in proportion to the steps: made once
   for (std::size_t i = 0; i < passes.size(); ++i) {
     passes[i].load = i > 0;
     passes[i].store = i + 1 < passes.size();

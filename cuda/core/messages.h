@@ -177,8 +177,8 @@ struct MessageRanks {
 
   // When the forward of a rank leaves; of one that has no partner, nothing does.
   JF_HD T forward_leaves(const Step& step, std::int64_t i) const {
-    if (forward_partner(step, p.ranks, i) == kNobody) return get(s.busy, i);
-    return forward_sent(noise, p.costs,
+    if (forward_partner(step, p.ranks, i) == kNoRank) return get(s.busy, i);
+    return send_forward(noise, p.costs,
                         Clock<T>{get(s.sent, i), get(s.busy, i), get(s.next, i), id(i)});
   }
   // `own`, `left`: when the forwards of rank i and of its partner have left.
@@ -188,7 +188,7 @@ struct MessageRanks {
                      .delay(seed, kForwardJitter, static_cast<std::uint32_t>(step.draw), id(i),
                             realization, left);
     Clock<T> c{get(s.sent, i), get(s.busy, i), T{}, id(i)};
-    take_forward(own, at, c);
+    receive_forward(own, at, c);
     put(s.busy, i, c.busy);
     put(s.sent, i, c.sent);
   }

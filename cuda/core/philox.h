@@ -1,4 +1,9 @@
-// Philox4x32-10 (Salmon et al., SC'11), counter based: a draw is a pure function of what it is for.
+// Philox4x32-10 (Salmon et al., SC'11), a counter-based generator: a draw is a pure function of
+// seed, purpose, draw number, rank and realization. Below it: the integer operations that scalar
+// and SIMD code share (those of registers are in cpu/simd.h and cpu/simd_philox.h).
+//
+// A stream is the sequence of draws with one purpose, rank and realization. A block is the output
+// of one Philox evaluation, four 32-bit words.
 #pragma once
 
 #include "core/ticks.h"
@@ -13,14 +18,14 @@ struct Words {
   std::uint32_t w[4];
 };
 
-// The second word of the counter keeps streams for different purposes apart. The numbers are part
-// of what a seed means: changing one changes every published result.
+// The second word of the counter separates streams of different purposes. The numbers are part of
+// the meaning of a seed: changing one changes every published result.
 enum Purpose : std::uint32_t {
   kPhase = 1,
   kOriginalJitter = 16,
   kCopyJitter = 17,
   kForwardJitter = 18,
-  // Plus the number of the source among those of its role.
+  // To each of these the number of the source among those of its role is added.
   kMorePhases = 0x100,
   kRenewal = 0x200,
   kRenewalStart = 0x300,
@@ -66,7 +71,7 @@ JF_HD_RARE Words philox4x32_10(Words counter, std::uint32_t key0, std::uint32_t 
 #endif
 }
 
-// The keys of all rounds: constants of a launch, where every rank would have to add them up.
+// The keys of all rounds, computed once for a launch instead of for every rank.
 struct PhiloxKeys {
   std::uint32_t even[philox::kRounds], odd[philox::kRounds];
 
@@ -95,11 +100,12 @@ JF_HD Pair<std::uint64_t> uniform_pair(std::uint64_t seed, std::uint32_t purpose
   return {r.w[0] | std::uint64_t{r.w[1]} << 32, r.w[2] | std::uint64_t{r.w[3]} << 32};
 }
 
-// Of the numbered draws of a stream, four to a block. Nearly always their high halves decide what
-// is drawn; the low ones come from blocks of their own, which this bit of the purpose tells apart.
+// A block also serves as four numbered draws of 32 bits, the high halves of 64-bit uniforms.
+// Nearly always the high half decides the result. The low halves come from separate blocks, with
+// this bit set in the purpose.
 constexpr std::uint32_t kLowHalves = 0x80000000u;
 
-// The high half of draw number `draw` of a stream; of purpose | kLowHalves: its low half.
+// The high half of draw number `draw` of a stream; with purpose | kLowHalves its low half.
 JF_HD std::uint32_t uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw,
                               std::uint32_t rank, std::uint32_t realization) {
   const Words r =
@@ -110,14 +116,14 @@ JF_HD std::uint32_t uniform32(std::uint64_t seed, std::uint32_t purpose, std::ui
   return (draw & 1) == 0 ? even : odd;
 }
 
-// All of it: 64 bits, so that the maximum of 10^9 of them still has a tail.
+// Both halves: 64 bits, so that the maximum of 10^9 draws still has a tail.
 JF_HD std::uint64_t uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw,
                               std::uint32_t rank, std::uint32_t realization) {
   const std::uint64_t high = uniform32(seed, purpose, draw, rank, realization);
   return high << 32 | uniform32(seed, purpose | kLowHalves, draw, rank, realization);
 }
 
-// The first blocks of a stream for two purposes.
+// The first blocks of the streams of two purposes.
 template <class U>
 struct TwoUniformPairs {
   Pair<U> one, other;
@@ -129,14 +135,14 @@ JF_HD TwoUniformPairs<std::uint64_t> first_pairs(std::uint64_t seed, std::uint32
           uniform_pair(seed, other_purpose, 0, rank, realization)};
 }
 
-// The only draw of a stream: half of a block, whose other half is the neighbour's.
+// The draw of a stream that has only one. Ranks 2 k and 2 k + 1 share a block, half each.
 JF_HD std::uint64_t only_uniform64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t rank,
                                    std::uint32_t realization) {
   const auto pair = uniform_pair(seed, purpose, 0, rank >> 1, realization);
   return (rank & 1) == 0 ? pair.even : pair.odd;
 }
 
-// The only draws of streams 2 * pair and 2 * pair + 1.
+// The only draws of ranks 2 * pair and 2 * pair + 1.
 JF_HD Pair<std::uint64_t> only_uniform_pair(const PhiloxKeys& keys, std::uint32_t purpose,
                                             std::uint32_t pair, std::uint32_t realization) {
   Words r{{0, purpose, pair, realization}};
@@ -162,13 +168,13 @@ JF_HD std::uint64_t scale64(std::uint64_t u, std::uint64_t range) {
 #endif
 }
 
-// The same for a range below 2^32, in half as many multiplications.
+// The same for a range below 2^32, with half as many multiplications.
 JF_HD std::uint32_t scale64_short(std::uint64_t u, std::uint32_t range) {
   const std::uint64_t low = (u & 0xffffffff) * range >> 32;
   return static_cast<std::uint32_t>(((u >> 32) * range + low) >> 32);
 }
 
-// Product of the low halves, and of these as signed numbers.
+// Products of the low halves: unsigned, and signed.
 JF_HD std::uint64_t multiply32(std::uint64_t a, std::uint64_t b) {
   return (a & 0xffffffff) * (b & 0xffffffff);
 }
@@ -177,21 +183,21 @@ JF_HD Tick multiply_signed32(std::uint64_t a, std::uint64_t b) {
   return Tick{static_cast<std::int32_t>(a)} * static_cast<std::int32_t>(b);
 }
 
-// Whether a > b, and whether a & b has a bit; of registers: in any lane.
+// Whether a > b, and whether a & b is not 0; for registers: in any lane.
 JF_HD bool any_above(std::uint64_t a, std::uint64_t b) { return a > b; }
 JF_HD bool any_bits(std::uint64_t a, std::uint64_t b) { return (a & b) != 0; }
 
-// earlier() and later() of numbers below 2^32.
+// Minimum and maximum of numbers below 2^32.
 JF_HD std::uint64_t earlier_low(std::uint64_t a, std::uint64_t b) { return earlier(a, b); }
 JF_HD std::uint64_t later_low(std::uint64_t a, std::uint64_t b) { return later(a, b); }
 
 JF_HD std::uint64_t shifted_right(std::uint64_t v, std::uint64_t by) { return v >> by; }
 JF_HD std::uint64_t shifted_left(std::uint64_t v, std::uint64_t by) { return v << by; }
 
-// The low half in place of the high one.
+// The low half moved to the high half.
 JF_HD std::uint64_t as_high_half(std::uint64_t v) { return v << 32; }
 
-// Of v > 0.
+// v > 0.
 JF_HD std::uint64_t floor_log2(std::uint64_t v) {
 #if defined(__CUDA_ARCH__)
   return static_cast<std::uint64_t>(63 - __clzll(static_cast<long long>(v)));
@@ -200,14 +206,14 @@ JF_HD std::uint64_t floor_log2(std::uint64_t v) {
 #endif
 }
 
-// The bits of v > 0, below 2^32, as a double.
+// The bits of the double that is equal to v, 0 < v < 2^32.
 JF_HD std::uint64_t double_of(std::uint64_t v) {
   const std::uint64_t log = floor_log2(v);
   return (1023 + log) << 52 | v << (63 - log) << 1 >> 12;
 }
 
 JF_HD std::uint64_t gather(const std::uint64_t* table, std::uint64_t index) { return table[index]; }
-// Of a table of half words, two in a word, the low one first.
+// From a table of 32-bit entries, two in a word, the low one first.
 JF_HD std::uint64_t gather_half(const std::uint64_t* table, std::uint64_t index) {
   return static_cast<std::uint32_t>(table[index >> 1] >> ((index & 1) << 5));
 }

@@ -1,13 +1,14 @@
-// From a program to passes over memory. A pass runs some consecutive steps on tiles: sets of ranks
-// that are closed under the partners of those steps, as the passes of an FFT. Both engines execute
-// the same passes; only the size of a tile differs.
+// A program (program.h) is cut into passes over memory. A pass runs consecutive steps on tiles. A
+// tile is a set of ranks that contains the partners of its ranks in all steps of the pass, as in
+// the passes of an FFT. Both engines execute the same passes; only the size of a tile differs.
 #pragma once
 
 #include "core/program.h"
 
 namespace jf {
 
-// Rank = low bits | high bits << high_start | the tile's number in the remaining bits.
+// The ranks of a tile. The bits of a rank are: its low bits, its high bits (from high_start on),
+// both together the local index in the tile; the remaining bits are the number of the tile.
 struct TileMap {
   std::int32_t log2_ranks, low_bits, high_start, high_bits;
 
@@ -15,8 +16,8 @@ struct TileMap {
   JF_HD std::int64_t size() const { return std::int64_t{1} << bits(); }
   JF_HD std::int64_t tiles() const { return std::int64_t{1} << (log2_ranks - bits()); }
 
-  // So many ranks of a tile, at least, are neighbours.
-  JF_HD std::int64_t in_a_row() const {
+  // A tile consists of runs of so many contiguous ranks.
+  JF_HD std::int64_t contiguous_ranks() const {
     return std::int64_t{1} << (high_start == low_bits ? bits() : low_bits);
   }
 
@@ -30,7 +31,6 @@ struct TileMap {
     const std::int64_t low = local & ((std::int64_t{1} << low_bits) - 1);
     return low | (local >> low_bits) << high_start;
   }
-  // The tile that a rank is in.
   JF_HD std::int64_t tile_of(std::int64_t rank) const {
     const std::int32_t between = high_start - low_bits;
     const std::int64_t middle = rank >> low_bits & ((std::int64_t{1} << between) - 1);
@@ -50,22 +50,23 @@ struct TileMap {
   }
 };
 
-// Between passes a rank is one Tick, `sent`. Inside the butterfly `busy` differs from it only after
-// a copy was sent, and then by that send: one bit says so, and busy is computed again. Between
-// forwards that cost CPU time busy is a Tick of its own.
+// Between passes the state of a rank is one Tick, `sent` (see Clock in steps.h). Inside the
+// butterfly `busy` differs from it only after copies were sent, by the time of these sends: one bit
+// marks that, and the next pass computes `busy` again. Between forwards that cost CPU time `busy`
+// is stored as a second Tick.
 constexpr Tick kCopyBit = INT64_MIN;
 
 enum PassKind : std::int32_t {
   kTilePass = 0,     // every rank goes through every step: the recurrences of steps.h
-  kSegmentPass = 1,  // ranks may skip levels: solved to its fixed point, see segment.h
-  kMessagePass = 2,  // all ranks of the program, not only those that exchanges join: message.h
+  kSegmentPass = 1,  // ranks may skip levels: iterated to a fixed point, see segment.h
+  kMessagePass = 2,  // all ranks of the program, not only those of exchanges: see messages.h
 };
 
 struct Pass {
   std::int32_t kind, begin, end;   // steps [begin, end)
-  std::int32_t load, store;        // state comes from / goes to memory (not: fresh / done)
-  std::int32_t busy_in, busy_out;  // the state has a second Tick, see kCopyBit
-  std::int32_t copies;             // sent before the pass by ranks with that bit
+  std::int32_t load, store;        // state is read at the begin, written at the end of the pass
+  std::int32_t busy_in, busy_out;  // the state read, written has a second Tick, see kCopyBit
+  std::int32_t copies;             // sent before the pass by a rank that has kCopyBit
   TileMap map;
 };
 

@@ -1,5 +1,11 @@
-// An algorithm as data: a list of steps over ranks (model: "program of steps"). Exchanges join the
-// first 2^log2_ranks of them as a hypercube; messages go between any ranks (partners.h).
+// An algorithm as data: a list of steps over ranks (model: "program of steps"). Read this file
+// first; steps.h has the arithmetic of the steps.
+//
+// An exchange pairs the first 2^log2_ranks ranks as a hypercube: in round r rank i exchanges its
+// original message with rank i xor 2^r, and then has level r + 1, the combination of the data of
+// 2^(r + 1) ranks. A copy is a redundant message with the data of a level, sent to a mirror, a rank
+// that needs the same data. A forward passes on the final result after the butterfly. A message
+// step sends messages between any ranks (partners.h).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +25,9 @@ enum StepKind : std::int32_t {
   kObserve = 4,
   kMessage = 5
 };
-// kAfterForward: a forward may have made ranks earlier than they were (set by Program).
-// kAsk: who waits too long for the original asks the mirror for a copy.
+// kCopy: a rank that has the level by its own path sends copies. kFinal: the last level.
+// kAfterForward: after a forward the clocks of ranks may be earlier than before (set by Program).
+// kAsk: a rank that waits too long for the original requests a copy from its mirror.
 enum StepFlag : std::int32_t { kCopy = 1, kFinal = 2, kAfterForward = 4, kAsk = 8 };
 
 constexpr std::int32_t kMirrored = kCopy | kAsk;
@@ -30,10 +37,10 @@ struct Step {
   std::int32_t kind;
   std::int32_t round;  // the partner of rank i is i xor 2^round
   std::int32_t flags;
-  std::int32_t draw;  // number of the draws of this step; of what it sends next: one more
-  std::int32_t row;   // where the step's ready times are observed, or -1
-  // Of kMessage alone: who sends to whom (partners.h), the cost entry, and how often, with draws
-  // draw, draw + 1, ...
+  std::int32_t draw;  // number of the random draws of this step; its next send has draw + 1
+  std::int32_t row;   // of the results: its ready times are observed there; or -1
+  // Only of kMessage: the partner map and its parameters (partners.h), the entry of message_costs,
+  // and the number of turns. Turn k has draw + k.
   std::int32_t map = 0, a = 0, b = 0, c = 0, cost = 0, repeat = 1;
 };
 
@@ -51,47 +58,47 @@ struct Costs {
   Tick combine;        // CPU time after the receive
   Tick work;           // compute phase of a cycle
   Tick forward;        // CPU time of a forward after the butterfly
-  Tick patience;       // of a rank that waits, before it asks for a copy
-  Tick ask, request;   // CPU time of asking, and the way of the question
+  Tick patience;       // for which a rank waits before it requests a copy (kAsk)
+  Tick ask, request;   // CPU time to send the request, and transit of the request
 };
 
 // What a message of a kMessage step costs.
 struct MessageCost {
-  Tick send, receive;  // CPU time, delayed by noise; receive: with what it takes to combine
+  Tick send, receive;  // CPU time, delayed by noise; receive includes the time to combine
   Tick transit;        // from the end of the send to the arrival
-  Tick gap;            // how long it occupies the link out of its sender and into its receiver
-  // Its delays in the network: [first, first + count) of ProgramView::step_messages.
+  Tick gap;            // for which it occupies its sender's and its receiver's link
+  // Its network delays are entries [first, first + count) of ProgramView::step_messages.
   std::int32_t first = 0, count = 0;
 
   JF_HD bool works() const { return send > 0 || receive > 0; }
 };
 
-// Max, min and sum over ranks of the ready times of a row. The sum is hi * 2^32 + lo, each half
-// summed alone: exact up to 2^31 ranks, hence independent of the order of summation.
+// Max, min and sum over ranks of the ready times of a row. The sum is hi * 2^32 + lo. Each half is
+// summed by itself: exact up to 2^31 ranks, hence independent of the order of summation.
 struct Observation {
   Tick max, min, hi, lo;
 
-  JF_HD static Observation nothing() { return {INT64_MIN, INT64_MAX, 0, 0}; }
+  JF_HD static Observation empty() { return {INT64_MIN, INT64_MAX, 0, 0}; }
   JF_HD void merge(const Observation& o) {
     max = later(max, o.max);
     min = earlier(min, o.min);
     hi += o.hi;
     lo += o.lo;
   }
-  JF_HD void see(Tick t) { merge({t, t, t >> 32, t & 0xffffffff}); }
+  JF_HD void add(Tick t) { merge({t, t, t >> 32, t & 0xffffffff}); }
 };
 
-// A program and the noise it runs under, as the engines see it: plain data that can be copied to
-// a device. The pointers are owned by Program (see host_program.h) or by the device's copy of it.
+// A program and its noise, as the engines read it: plain data that can be copied to a device. The
+// arrays belong to Program (host_program.h), or to the device's copy of it.
 struct ProgramView {
-  std::int64_t ranks;  // from 2^log2_ranks to below twice as many
+  std::int64_t ranks;  // in [2^log2_ranks, 2^(log2_ranks + 1))
   std::int32_t log2_ranks, rows, step_count, has_noise, has_jitter;
-  std::int32_t has_copies;  // sent after the original, or asked for
-  std::int32_t one_rank;    // rows see rank 0 only
-  std::int32_t general;     // the noise takes `sources` and `messages`, not `periodic` and `jitter`
-  std::int32_t sources_needed;  // the CPUs' noise alone is more than `periodic`
-  std::int32_t links;           // how long links are occupied can matter to some message
-  std::int32_t steps_delayed;   // the network delays some messages of kMessage steps
+  std::int32_t has_copies;  // sent after the original, or requested
+  std::int32_t one_rank;    // rows observe rank 0 only
+  std::int32_t general;     // the noise needs `sources` and `messages`, not `periodic` and `jitter`
+  std::int32_t sources_needed;  // the CPU noise alone needs `sources`
+  std::int32_t links;           // see Program::links_matter
+  std::int32_t steps_delayed;   // network noise delays some messages of kMessage steps
   const Step* steps;
   const MessageCost* message_costs;
   const MessageDelay* step_messages;
@@ -100,12 +107,13 @@ struct ProgramView {
   Jitter jitter;
   Sources sources;
   Messages messages;
-  // Copies go to rank xor mirrors[k], in this order: at each level to those that need its data.
+  // Copies go to rank xor mirrors[k], in this order; at each level to the mirrors that hold the
+  // same data, see mirrors_at().
   std::int32_t mirror_count, mirrors[kMaxMirrors];
   std::uint64_t seed;
-  std::int64_t phases_at, survival_at;  // of the quick sources, in the words; or -1
+  std::int64_t phases_offset, survival_offset;  // of `periodic`, `jitter`, in the words; or -1
 
-  // Mirrors hold the same data at level l if their numbers differ in its l lowest bits only.
+  // Two ranks hold the same data at level l if their numbers differ in the l lowest bits only.
   JF_HD bool mirrors_at(std::int32_t k, std::int32_t level) const {
     return mirrors[k] >> level == 0;
   }
@@ -122,20 +130,21 @@ struct ProgramView {
     return farthest;
   }
 
-  // Where the arrays of the noise are: the host's or the device's.
+  // Sets the arrays of the noise: those of the host, or of the device.
   JF_HD void point_to(const IntervalSource* intervals, const StepDelay* delays,
                       const MessageDelay* message_delays, const std::uint64_t* words) {
     sources.intervals = intervals;
     sources.steps = delays;
     sources.words = messages.words = words;
     messages.delays = message_delays;
-    periodic.phases = phases_at < 0 ? nullptr : reinterpret_cast<const Tick*>(words + phases_at);
-    jitter.survival = words + survival_at;
+    periodic.phases =
+        phases_offset < 0 ? nullptr : reinterpret_cast<const Tick*>(words + phases_offset);
+    jitter.survival = words + survival_offset;
   }
 };
 
-// Calls f(cpu noise, network noise) with the sources that the program has, as types: the quick ones
-// for nothing else than one periodic source and one jitter, the general ones for everything.
+// Calls f(cpu noise, network noise) with the types that the program needs: the fast ones for at
+// most one periodic source and one jitter, the general ones for everything else.
 template <class F>
 auto with_noise(const ProgramView& p, F&& f) {
   if (p.general) {
@@ -150,8 +159,8 @@ auto with_noise(const ProgramView& p, F&& f) {
   return f(NoNoise{}, NoJitter{});
 }
 
-// The same for an engine that draws the delays of a step beforehand: with it any messages are as
-// quick as jitter, and do not make the CPUs' noise general.
+// The same for an engine that draws the delays of a step before it runs the step. Then any network
+// noise is as fast as jitter, and does not require the general type of CPU noise.
 template <class F>
 auto with_prepared_noise(const ProgramView& p, F&& f) {
   const auto with_network = [&](const auto& noise) {
@@ -161,7 +170,8 @@ auto with_prepared_noise(const ProgramView& p, F&& f) {
   return p.has_noise ? with_network(p.periodic) : with_network(NoNoise{});
 }
 
-// The same for messages of kMessage steps, which have their own delays: `network` has none yet.
+// The same for kMessage steps, whose delays depend on the message cost: the network noise given to
+// f has none yet (see network_of in messages.h).
 template <class F>
 auto with_message_noise(const ProgramView& p, F&& f) {
   const auto with_network = [&](const auto& noise) {

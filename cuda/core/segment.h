@@ -1,12 +1,13 @@
-// A segment: consecutive exchanges in which a rank may be handed a level above the next one and
-// skip some (copies at few levels; or network jitter, by which copies overtake each other).
+// A segment: consecutive exchanges in which a rank may receive a level above the next one and skip
+// levels (copies at few levels; or network jitter, by which copies overtake each other). Read
+// plan.h and steps.h first.
 //
 // There is no recurrence by level: a copy of level 5 can decide when messages of level 3 leave. But
-// the arrivals of copies determine everything else. So they are guessed (first: none arrives),
-// all levels are swept, and the arrivals that come out are the next guess, until nothing changes.
-// In order of time, each sweep gets right at least the next copy that the true history contains,
-// so this ends, and at the event-by-event execution of CS14's Algorithm 2. A few sweeps do in
-// practice.
+// the arrivals of copies determine everything else. So these are guessed (first: no copy arrives).
+// A sweep computes all levels from the guess, and the arrivals that it computes are the next guess,
+// until nothing changes. In order of time, each sweep computes correctly at least the next copy of
+// the true history. So the iteration ends, with the event-by-event execution of CS14's Algorithm 2.
+// In practice a few sweeps are enough.
 #pragma once
 
 #include "core/plan.h"
@@ -14,24 +15,23 @@
 
 namespace jf {
 
-// Working memory of one segment: 16 bytes and a byte a rank, and 8 a rank for each level copied and
-// each mirror.
+// Working memory of one segment: 17 bytes per rank, and 8 per rank, copied level and mirror.
 struct SegmentScratch {
   Tick *sent, *next;
   Tick* copies;           // [level copied][mirror][rank]: when the copy arrives, or kNever
-  std::uint8_t* reached;  // level reached, and kCopied if a copy followed `sent`
+  std::uint8_t* reached;  // the rank's level, and kCopied if it sent copies after `sent`
 };
 constexpr std::uint8_t kCopied = 128;
 
-// Ranks that an exchange joins are a group: partners, and their mirrors where these are others and
-// but one. The logarithm of their number.
+// A group is the ranks that are computed together in one exchange: two partners, and their mirrors
+// where the neighbour is the only mirror and not the partner. Returns log2 of their number.
 JF_HD int group_bits(const ProgramView& p, const Step& step) {
   return step.round == 0 || !p.one_neighbour() ? 1 : 2;
 }
 
-// A guess, which another thread of a device may be changing: either value will do, but it has to be
-// one of them, and not what the compiler kept (volatile is a relaxed access: PTX ISA, "Memory
-// Consistency Model"). On the CPU a segment is one thread's.
+// A guessed arrival. On a device another thread may write it at the same time. Either value is
+// fine, but it must be read from memory, not kept by the compiler: hence volatile, a relaxed access
+// (PTX ISA, "Memory Consistency Model"). On the CPU one thread computes a segment.
 #if defined(__CUDA_ARCH__)
 using Guess = volatile Tick;
 #else
@@ -51,11 +51,11 @@ struct Segment {
   JF_HD std::int64_t size() const { return pass.map.size(); }
   JF_HD std::int64_t rank_of(std::int64_t x) const { return base + pass.map.offset(x); }
 
-  JF_HD std::int64_t guesses() const {
+  JF_HD std::int64_t guess_count() const {
     return copies_in(p.steps, pass.begin, pass.end) * p.mirror_count * size();
   }
 
-  // Takes rank x as the pass before left it.
+  // Sets local rank x to the state at the end of the pass before.
   JF_HD void load(std::int64_t x, Tick packed) const {
     s.sent[x] = packed & ~kCopyBit;
     s.next[x] = begin_noise(noise, p.seed, realization, Tick{rank_of(x)});
@@ -68,38 +68,38 @@ struct Segment {
     return s.sent[x] | ((s.reached[x] & kCopied) != 0 ? kCopyBit : 0);
   }
 
-  JF_HD Tick arrival(Purpose purpose, const Step& step, std::int64_t x, Tick left) const {
-    return left + p.costs.transit +
+  JF_HD Tick arrival(Purpose purpose, const Step& step, std::int64_t x, Tick departure) const {
+    return departure + p.costs.transit +
            network.delay(p.seed, purpose, static_cast<std::uint32_t>(step.draw), Tick{rank_of(x)},
-                         realization, left);
+                         realization, departure);
   }
 
   JF_HD std::int64_t groups(int step) const { return size() >> group_bits(p, p.steps[step]); }
 
-  // One exchange of one group. Returns whether an arrival of a copy came out unlike the guess.
-  // see(row, rank, ready time) is told each level that a rank gets.
-  template <class See>
-  JF_HD bool sweep(int index, std::int64_t group, See&& see) const {
-    return p.one_neighbour() ? sweep_neighbours(index, group, see)
-                             : sweep_mirrors(index, group, see);
+  // One exchange of one group. Returns whether the arrival of a copy differs from its guess. Calls
+  // observe(row, rank, ready time) for each level that a rank gets.
+  template <class Observe>
+  JF_HD bool sweep(int index, std::int64_t group, Observe&& observe) const {
+    return p.one_neighbour() ? sweep_neighbours(index, group, observe)
+                             : sweep_mirrors(index, group, observe);
   }
 
  private:
-  struct Choice {
+  struct Choice {  // the copy that a rank would adopt
     Tick arrival;
-    int level;  // 0: none
-    int step;   // that makes this level
+    int level;  // of its data; 0: there is none
+    int step;   // the exchange that makes this level
   };
 
-  template <class See>
-  JF_HD bool sweep_neighbours(int index, std::int64_t group, See&& see) const;
-  template <class See>
-  JF_HD bool sweep_mirrors(int index, std::int64_t group, See&& see) const;
+  template <class Observe>
+  JF_HD bool sweep_neighbours(int index, std::int64_t group, Observe&& observe) const;
+  template <class Observe>
+  JF_HD bool sweep_mirrors(int index, std::int64_t group, Observe&& observe) const;
 
-  // The copy made from step `first` on that is there first, for a rank at `level`. Equal: the lower
-  // level. Who takes a copy sends the data of the levels between from it, so the mirror's must be
-  // the same as its own from the next level on.
-  JF_HD Choice earliest_from(int first, int level, std::int64_t x) const {
+  // Of the copies of step `first` and later, the one that arrives first at a rank at `level`; on a
+  // tie that of the lower level. A rank that adopts a copy sends the levels between from it, so its
+  // mirror must hold the same data from the next level on.
+  JF_HD Choice earliest_copy(int first, int level, std::int64_t x) const {
     Choice best{kNever, 0, 0};
     const Guess* of_level = s.copies + x;
     for (int i = pass.begin; i < pass.end; ++i) {
@@ -112,62 +112,63 @@ struct Segment {
     return best;
   }
 
-  // A rank that waits for its next level, as it was left: `busy` from what it has sent.
-  JF_HD void find_busy(std::int64_t x, int level, Clock<Tick>& rank) const {
+  // Computes `busy` of a rank that waits for its next level: copies that it sent follow `sent`.
+  JF_HD void restore_busy(std::int64_t x, int level, Clock<Tick>& rank) const {
     if ((s.reached[x] & kCopied) == 0) return;
     rank.busy =
         communicate(noise, rank.next, rank.sent, p.costs.send * p.copies_at(level), rank.id);
   }
 
-  // Has skipped the level of this step: its original message of the next round follows.
-  JF_HD void pass_by(const Step& step, std::int64_t x, Clock<Tick> rank) const {
+  // A rank that has skipped the level of this step sends its original message of the next round.
+  JF_HD void skip_level(const Step& step, std::int64_t x, Clock<Tick> rank) const {
     s.sent[x] = send(noise, p.costs, step.draw + 1, rank.next, rank.sent, rank.id);
     s.next[x] = rank.next;
   }
 
-  // Takes a copy at step `index`, and the levels up to its own with it.
-  template <class See>
-  JF_HD void take_copy(int index, const Choice& take, std::int64_t x, Clock<Tick> rank,
-                       See&& see) const {
-    const Tick ready = receive(noise, p.steps[take.step].draw, p.costs.receive, take.arrival, rank);
-    pass_by(p.steps[index], x, {ready, ready, rank.next, rank.id});
-    s.reached[x] = static_cast<std::uint8_t>(take.level);
-    for (int i = index; i <= take.step; ++i) see(p.steps[i].row, rank_of(x), ready);
+  // The rank adopts a copy at step `index`: it gets all levels up to that of the copy.
+  template <class Observe>
+  JF_HD void adopt_copy(int index, const Choice& copy, std::int64_t x, Clock<Tick> rank,
+                        Observe&& observe) const {
+    const Tick ready = receive(noise, p.steps[copy.step].draw, p.costs.receive, copy.arrival, rank);
+    skip_level(p.steps[index], x, {ready, ready, rank.next, rank.id});
+    s.reached[x] = static_cast<std::uint8_t>(copy.level);
+    for (int i = index; i <= copy.step; ++i) observe(p.steps[i].row, rank_of(x), ready);
   }
 
-  // The cursor is kept for `sent`, so that busy can be computed from there.
-  template <class See>
-  JF_HD Clock<Tick> take_original(int index, Tick arrival, std::int64_t x, Clock<Tick> rank,
-                                  See&& see) const {
+  // The rank gets the next level by its own path. The noise state is stored for the time `sent`, so
+  // that `busy` can be computed from there.
+  template <class Observe>
+  JF_HD Clock<Tick> accept_original(int index, Tick arrival, std::int64_t x, Clock<Tick> rank,
+                                    Observe&& observe) const {
     const Step& step = p.steps[index];
     const Tick ready = exchange(noise, p.costs, step, arrival, rank);
     s.sent[x] = rank.sent;
     s.next[x] = rank.next;
     s.reached[x] =
         static_cast<std::uint8_t>((step.round + 1) | ((step.flags & kCopy) != 0 ? kCopied : 0));
-    see(step.row, rank_of(x), ready);
+    observe(step.row, rank_of(x), ready);
     return rank;
   }
 };
 
 template <class Noise, class Network>
-template <class See>
+template <class Observe>
 JF_HD bool Segment<Noise, Network>::sweep_neighbours(int index, std::int64_t group,
-                                                     See&& see) const {
+                                                     Observe&& observe) const {
   const Step& step = p.steps[index];
   const Costs& c = p.costs;
   const bool copies_here = (step.flags & kCopy) != 0;
   const int level = step.round;  // before the exchange
   const std::int64_t slot = copies_in(p.steps, pass.begin, index);
 
-  // Members: bit 0 of the member's number is the mirror's, the highest bit the partner's.
+  // Members of the group: mirrors differ in bit 0 of their number, partners in the highest bit.
   const int members = step.round == 0 ? 2 : 4, partner = members / 2;
   std::int64_t x[4];
   Clock<Tick> rank[4];
   Tick original[4];
-  Choice ahead[4];
+  Choice higher_copy[4];
   OwnPath<Tick> own[4];
-  bool waits[4], own_way[4];
+  bool waits[4], by_own_path[4];
   for (int m = 0; m < members; ++m) {
     if (members == 2) {
       x[m] = group * 2 + m;
@@ -182,22 +183,22 @@ JF_HD bool Segment<Noise, Network>::sweep_neighbours(int index, std::int64_t gro
   }
   for (int m = 0; m < members; ++m) {
     if (!waits[m]) continue;
-    find_busy(x[m], level, rank[m]);
+    restore_busy(x[m], level, rank[m]);
     original[m] = arrival(kOriginalJitter, step, x[m], rank[m ^ partner].sent);
-    ahead[m] = earliest_from(index + 1, level, x[m]);
-    own_way[m] = !(ahead[m].arrival < original[m]);
+    higher_copy[m] = earliest_copy(index + 1, level, x[m]);
+    by_own_path[m] = !(higher_copy[m].arrival < original[m]);
     if (copies_here) own[m] = own_path(noise, c, step, original[m], rank[m]);
   }
   bool changed = false;
   for (int m = 0; m < members; ++m) {
-    // The copy of this very level, from a mirror that got there by its own path. Of two mirrors
-    // only one can adopt the other's: the other sent it after its original had arrived.
+    // The copy of this level, from a mirror that got it by its own path. Of two mirrors only one
+    // can adopt the other's copy: the other sent it after its own original had arrived.
     const int mirror = m ^ 1;
     Tick copy = kNever;
-    if (copies_here && waits[mirror] && own_way[mirror]) {
+    if (copies_here && waits[mirror] && by_own_path[mirror]) {
       copy = arrival(kCopyJitter, step, x[m], own[mirror].after.busy);
       const bool mirror_adopts =
-          waits[m] && own_way[m] &&
+          waits[m] && by_own_path[m] &&
           arrival(kCopyJitter, step, x[mirror], own[m].after.busy) < original[mirror];
       if (mirror_adopts) copy = kNever;
     }
@@ -207,28 +208,28 @@ JF_HD bool Segment<Noise, Network>::sweep_neighbours(int index, std::int64_t gro
       *guess = copy;
     }
     if (!waits[m]) {
-      pass_by(step, x[m], rank[m]);
+      skip_level(step, x[m], rank[m]);
       continue;
     }
-    Choice take = ahead[m];
-    if (copy != kNever && copy <= take.arrival) take = {copy, level + 1, index};
-    if (take.level != 0 && take.arrival < original[m])
-      take_copy(index, take, x[m], rank[m], see);
+    Choice adopted = higher_copy[m];
+    if (copy != kNever && copy <= adopted.arrival) adopted = {copy, level + 1, index};
+    if (adopted.level != 0 && adopted.arrival < original[m])
+      adopt_copy(index, adopted, x[m], rank[m], observe);
     else
-      take_original(index, original[m], x[m], rank[m], see);
+      accept_original(index, original[m], x[m], rank[m], observe);
   }
   return changed;
 }
 
-// An exchange where copies go to other mirrors than the neighbour, or to
-// several.
+// An exchange whose copies go to several mirrors, or to another rank than the neighbour.
 //
-// Who sends copies of a level depends on who was sent one in time, and so on; so the arrivals of
-// copies of this very level are guesses here, too, as those of the levels above are: a group reads
-// some that another group writes in the same sweep of the same step.
+// Whether a rank sends copies of a level depends on whether it received one in time, and so on. So
+// the arrivals of copies of this level are guesses, too, as are those of the levels above: a group
+// reads guesses that another group writes in the same sweep of the same step.
 template <class Noise, class Network>
-template <class See>
-JF_HD bool Segment<Noise, Network>::sweep_mirrors(int index, std::int64_t group, See&& see) const {
+template <class Observe>
+JF_HD bool Segment<Noise, Network>::sweep_mirrors(int index, std::int64_t group,
+                                                  Observe&& observe) const {
   const Step& step = p.steps[index];
   const int level = step.round, bit = pass.map.local_bit(step.round);
   const bool copies_here = (step.flags & kCopy) != 0;
@@ -249,32 +250,32 @@ JF_HD bool Segment<Noise, Network>::sweep_mirrors(int index, std::int64_t group,
     bool copies = false;
     Clock<Tick> after = rank[m];
     if (!waits) {
-      pass_by(step, x, rank[m]);
+      skip_level(step, x, rank[m]);
     } else {
-      find_busy(x, level, rank[m]);
-      const Tick arrives = arrival(kOriginalJitter, step, x, original[m]);
-      const Choice take = earliest_from(index, level, x);
-      if (take.level != 0 && take.arrival < arrives) {
-        take_copy(index, take, x, rank[m], see);
+      restore_busy(x, level, rank[m]);
+      const Tick original_arrival = arrival(kOriginalJitter, step, x, original[m]);
+      const Choice adopted = earliest_copy(index, level, x);
+      if (adopted.level != 0 && adopted.arrival < original_arrival) {
+        adopt_copy(index, adopted, x, rank[m], observe);
       } else {
-        after = take_original(index, arrives, x, rank[m], see);
+        after = accept_original(index, original_arrival, x, rank[m], observe);
         copies = copies_here;
       }
     }
     if (!copies_here) continue;
     for (std::int32_t k = 0; k < p.mirror_count; ++k) {
       if (!p.mirrors_at(k, level + 1)) continue;
-      const std::int64_t there = x ^ pass.map.local_of(p.mirrors[k]);
-      Tick at = kNever;
+      const std::int64_t receiver = x ^ pass.map.local_of(p.mirrors[k]);
+      Tick copy_arrival = kNever;
       if (copies) {
         after.busy = communicate(noise, after.next, after.busy, p.costs.send, after.id);
         Step copy = step;
         copy.draw += k * kMirrorDraws;
-        at = arrival(kCopyJitter, copy, there, after.busy);
+        copy_arrival = arrival(kCopyJitter, copy, receiver, after.busy);
       }
-      Guess* const guess = guesses + k * size() + there;
-      changed |= *guess != at;
-      *guess = at;
+      Guess* const guess = guesses + k * size() + receiver;
+      changed |= *guess != copy_arrival;
+      *guess = copy_arrival;
     }
   }
   return changed;

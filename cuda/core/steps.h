@@ -1,24 +1,25 @@
-// The arithmetic of the steps, written once: T is Tick (CUDA, plain C++) or Lanes (SIMD).
+// The arithmetic of the steps of program.h, except messages (messages.h). It is written once for
+// both engines: T is Tick (CUDA, scalar C++) or Lanes (SIMD), see ticks.h.
 #pragma once
 
 #include "core/program.h"
 
 namespace jf {
 
-// A rank between two steps of a collective.
+// The state of a rank between two steps.
 template <class T>
 struct Clock {
-  T sent;  // its original message of this level has left the CPU; after the butterfly: ready time
-  T busy;  // the CPU is free again; == sent unless a copy was sent after the original
-  T next;  // the noise source's own, see noise/none.h
-  T id;    // the rank
+  T sent;  // departure of its original message of this level; after the butterfly: ready time
+  T busy;  // when the CPU is free again; == sent unless a copy was sent after the original
+  T next;  // state of the noise source, see noise/none.h
+  T id;    // number of the rank
 };
 
-// What differs between one source alone and any list of them (noise/sources.h).
+// Whether a type of noise is any list of sources (noise/sources.h), not one fast source.
 template <class Noise>
 constexpr bool is_general = requires { Noise::general; };
 
-// R: the number of a realization, or a register of them; `seed`: what these draw with.
+// The noise of one realization, or of a register of realizations (R), drawn with `seed`.
 template <class Noise, class R>
 JF_HD auto bind(const Noise& noise, R realization, CursorOf<TimesOf<R>>* cursors, SeedOf<R> seed) {
   if constexpr (is_general<Noise>)
@@ -43,7 +44,7 @@ JF_HD T begin_noise(const Noise& noise, Seed seed, R realization, T ranks) {
     return noise.first(noise.phase(seed, realization, ranks));
 }
 
-// Puts `next` right for time t. `back`: it may have been made for a later one.
+// Sets `next` to its value for time t. `back`: t may be earlier than the time it was made for.
 template <class Noise, class T>
 JF_HD void seek(const Noise& noise, T& next, T t, bool back) {
   if constexpr (is_general<Noise>)
@@ -52,7 +53,7 @@ JF_HD void seek(const Noise& noise, T& next, T t, bool back) {
     noise.seek(next, t);
 }
 
-// CPU time of the communication phase.
+// The end of CPU time w of the communication phase that begins at t.
 template <class Noise, class T>
 JF_HD T communicate(const Noise& noise, T& next, T t, Tick w, T id) {
   if constexpr (is_general<Noise>)
@@ -61,7 +62,7 @@ JF_HD T communicate(const Noise& noise, T& next, T t, Tick w, T id) {
     return noise.in_communication ? noise.advance(next, t, w) : t + w;
 }
 
-// The same for a step that may be delayed by itself.
+// The same for work that step delays can lengthen.
 template <class Noise, class T>
 JF_HD T communicate(const Noise& noise, StepRole role, std::int32_t draw, T& next, T t, Tick w,
                     T id) {
@@ -71,14 +72,14 @@ JF_HD T communicate(const Noise& noise, StepRole role, std::int32_t draw, T& nex
     return communicate(noise, next, t, w, id);
 }
 
-// Sends the original message of a round.
+// Sends the original message of a round. Returns its departure.
 template <class Noise, class T>
 JF_HD T send(const Noise& noise, const Costs& c, std::int32_t draw, T& next, T t, T id) {
   return communicate(noise, kSendRole, draw, next, t, c.send, id);
 }
 
 // Compute phase (CS14 §3): the next collective starts when `work` of CPU time is done. Without work
-// there is none, and no step that could be delayed.
+// there is no phase that step delays could lengthen.
 template <class Noise, class T>
 JF_HD void compute(const Noise& noise, const Costs& c, const Step& step, Clock<T>& rank) {
   T end = rank.busy + c.work;
@@ -103,14 +104,16 @@ JF_HD T enter(const Noise& noise, const Costs& c, const Step& step, Clock<T>& ra
   return ready;
 }
 
-// A rank takes the message that brings it a level: one draw a level, whichever message it is.
+// A rank receives the message that gives it a level. The draw depends on the level only, not on
+// which message it is.
 template <class Noise, class T>
 JF_HD T receive(const Noise& noise, std::int32_t draw, Tick work, T arrival, Clock<T>& rank) {
   return communicate(noise, kReceiveRole, draw, rank.next, later(rank.busy, arrival), work,
                      rank.id);
 }
 
-// Original exchange: combine what arrived at `arrival`, send the next level's message.
+// Original exchange: receive and combine the partner's message, then send that of the next level.
+// Returns the ready time.
 template <class Noise, class T>
 JF_HD T exchange(const Noise& noise, const Costs& c, const Step& step, T arrival, Clock<T>& rank) {
   const T own = receive(noise, step.draw, c.receive + c.combine, arrival, rank);
@@ -120,11 +123,10 @@ JF_HD T exchange(const Noise& noise, const Costs& c, const Step& step, T arrival
 }
 
 // Redundant exchange inside the butterfly (CS14 Algorithm 2), first half: the rank's own path.
-// The copy leaves at after.busy.
 template <class T>
 struct OwnPath {
   T ready;
-  Clock<T> after;
+  Clock<T> after;  // after.busy is the departure of the copy
 };
 
 template <class Noise, class T>
@@ -138,8 +140,8 @@ JF_HD OwnPath<T> own_path(const Noise& noise, const Costs& c, const Step& step, 
   return own;
 }
 
-// Second half: adopt the mirror's copy if it arrived before the original. An adopted copy is not
-// combined, and none is sent back.
+// Second half: the rank adopts the mirror's copy if that arrived before the original. An adopted
+// copy is not combined, and no copy is sent back.
 template <class Noise, class T>
 JF_HD T settle(const Noise& noise, const Costs& c, const Step& step, T arrival, T copy_arrival,
                const OwnPath<T>& own, Clock<T>& rank) {
@@ -158,15 +160,16 @@ JF_HD T settle(const Noise& noise, const Costs& c, const Step& step, T arrival, 
   return ready;
 }
 
-// Exchange with a copy on demand, first half: a rank that has waited for `patience` asks its
-// mirror, and then takes what comes first. The mirror's network answers for it (a one-sided read):
-// that takes no time of its CPU, and its noise does not delay the answer.
+// Exchange with a copy on demand, first half: a rank that has waited for `patience` requests a copy
+// from its mirror, and then receives what arrives first. The mirror's network interface answers (a
+// one-sided read): that takes no CPU time of the mirror, and its noise does not delay the answer.
 template <class T>
 struct AskedPath {
-  T asked;  // the question has left; else when the original arrives: too late for an answer
+  T asked;  // departure of the request; without one, the arrival of the original: too late to
+            // matter
   T ready;  // by the rank's own path
-  Clock<T> answered;  // before it takes anything
-  Clock<T> after;     // its own path
+  Clock<T> before;  // any receive, after the request
+  Clock<T> after;   // the rank's own path
 };
 
 template <class Noise, class T>
@@ -183,19 +186,20 @@ JF_HD AskedPath<T> asked_path(const Noise& noise, const Costs& c, const Step& st
     rank.busy = select(asks, asked, rank.busy);
     rank.next = select(asks, next, rank.next);
   }
-  own.answered = own.after = rank;
+  own.before = own.after = rank;
   own.ready = exchange(noise, c, step, arrival, own.after);
   return own;
 }
 
-// When the answer of a mirror leaves that has the data from `ready` on.
+// Departure of the answer of a mirror that has the data from `ready` on.
 template <class T>
-JF_HD T answer_leaves(const Costs& c, T asked, T ready) {
+JF_HD T answer_departure(const Costs& c, T asked, T ready) {
   return later(asked + c.request, ready);
 }
 
-// Second half: `answer` is when it arrives. It is not combined. Of two mirrors only one can adopt
-// the other's answer: the other was ready by its own path, so that its original arrived before.
+// Second half: `answer` is its arrival. An answer is not combined. Of two mirrors only one can
+// adopt the other's answer: the other was ready by its own path, so its original had arrived
+// before.
 template <class Noise, class T>
 JF_HD T settle_asked(const Noise& noise, const Costs& c, const Step& step, T arrival, T answer,
                      const AskedPath<T>& own, Clock<T>& rank) {
@@ -203,7 +207,7 @@ JF_HD T settle_asked(const Noise& noise, const Costs& c, const Step& step, T arr
   T ready = own.ready;
   rank = own.after;
   if (any_greater(arrival, answer)) {
-    Clock<T> answered = own.answered;
+    Clock<T> answered = own.before;
     const T copied = receive(noise, step.draw, c.receive, answer, answered);
     const T sent = step.flags & kFinal
                        ? copied
@@ -216,21 +220,21 @@ JF_HD T settle_asked(const Noise& noise, const Costs& c, const Step& step, T arr
   return ready;
 }
 
-// Redundant exchange after the butterfly (MS12 §4), first half: when the forward leaves.
+// Redundant exchange after the butterfly (MS12 §4), first half: returns the forward's departure.
 template <class Noise, class T>
-JF_HD T forward_sent(const Noise& noise, const Costs& c, const Clock<T>& rank) {
+JF_HD T send_forward(const Noise& noise, const Costs& c, const Clock<T>& rank) {
   if (c.forward == 0) return rank.sent;
   T next = rank.next;
   if (noise.in_communication) seek(noise, next, rank.busy, true);
   return communicate(noise, next, rank.busy, c.forward, rank.id);
 }
 
-// Second half: keep whichever final result is there first.
+// Second half: the rank keeps the final result that is available first. Returns its ready time.
 template <class T>
-JF_HD T take_forward(T left, T arrival, Clock<T>& rank) {
+JF_HD T receive_forward(T departure, T arrival, Clock<T>& rank) {
   const auto sooner = arrival < rank.sent;
   rank.sent = select(sooner, arrival, rank.sent);
-  rank.busy = select(sooner, arrival, left);
+  rank.busy = select(sooner, arrival, departure);
   return rank.sent;
 }
 

@@ -1,4 +1,4 @@
-// Time, and the few words that let one function be host C++, SIMD host C++ and CUDA.
+// Time in ticks, and what lets one function compile as scalar C++, SIMD C++ and CUDA.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 #if defined(__CUDACC__)
 #define JF_HD __host__ __device__ __forceinline__
 #define JF_HD_COLD static __host__ __device__ __noinline__
-// Rare: inlined for each rank of a thread and each step it would make kernels of half a megabyte,
-// of which the instruction cache holds a fraction. It is given values, not references, so that
-// these stay in registers.
+// For code that rarely runs. Inlined for each rank of a thread and each step, it would make kernels
+// of half a megabyte, of which the instruction cache holds a fraction. Such functions take values,
+// not references, so that these stay in registers.
 #define JF_HD_RARE inline __host__ __device__ __noinline__
 #else
 #define JF_HD_RARE JF_HD
-// Not inlined, and of its own in each compilation, for the reason below.
+// Not inlined, and static, so that each translation unit has its own (reason below).
 #define JF_HD_COLD static __attribute__((noinline))
 // always_inline also keeps code compiled for AVX-512 from being merged, as a weak symbol, into
 // code that has to run on processors without it (see cpu/tiles_isa.cpp).
@@ -21,12 +21,13 @@
 
 namespace jf {
 
-// One tick is 1 ps. int64 holds 106 days, and max, min and + on it are exact, so a result does not
-// depend on the order in which ranks, threads or devices are visited.
+// One tick is 1 ps. int64 holds 106 days. Max, min and + on it are exact, so a result does not
+// depend on the order in which ranks, threads or devices are processed.
 using Tick = std::int64_t;
 
 // A function over T works on one rank (T = Tick) or on a SIMD register of ranks (T = Lanes, see
-// cpu/simd.h): comparisons give a mask, and these are the only operations on masks.
+// cpu/simd.h; a lane is one entry of a register). Comparisons give a mask; these are the only
+// operations on masks.
 template <class Mask, class T>
 JF_HD T select(Mask mask, T yes, T no) {
   return mask ? yes : no;
@@ -35,8 +36,8 @@ JF_HD T select(Mask mask, T yes, T no) {
 JF_HD bool any(bool mask) { return mask; }
 JF_HD bool any_greater(Tick a, Tick b) { return a > b; }
 
-// Lane k of a register, or the number itself: what all lanes share. A rank may be one for all lanes
-// and the realization a register of them, or the other way round (see cpu/simd.h).
+// Lane k of a register; of a scalar: the scalar, which all lanes share. Either the ranks or the
+// realizations are a register, and the other is a scalar (see cpu/simd.h).
 JF_HD std::uint32_t lane(std::uint32_t shared, unsigned) { return shared; }
 JF_HD Tick lane(Tick shared, unsigned) { return shared; }
 

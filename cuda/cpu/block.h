@@ -197,7 +197,7 @@ struct ExchangeOnDemand {
     unrolled<n>([&](auto k) JF_INLINE {
       const auto& noise = noise_of(k);
       const auto own = asked_path(noise, context.costs, step, group.arrival[k], group.clock[k]);
-      const Lanes departure = answer_leaves(context.costs, own.asked, swap_lanes(own.ready, 0));
+      const Lanes departure = answer_departure(context.costs, own.asked, swap_lanes(own.ready, 0));
       const Lanes answer = context.copy_arrival(step, group.clock[k].id, departure);
       group.ready[k] =
           settle_asked(noise, context.costs, step, group.arrival[k], answer, own, group.clock[k]);
@@ -271,7 +271,7 @@ struct Block {
       if (context.costs.forward == 0) return sent[k];
       Clock<Lanes> c = clock(k);
       Registers::load_noise_state(location, k, c);
-      return forward_sent(context.noise, context.costs, c);
+      return send_forward(context.noise, context.costs, c);
     } else {
       return sent[k];
     }
@@ -284,7 +284,7 @@ struct Block {
         const Lanes departure = departure_of<Kind>(k);
         Clock<Lanes> c = clock(k);
         ready[k] =
-            take_forward(departure, arrival(kForwardJitter, step, round, k, departures[k]), c);
+            receive_forward(departure, arrival(kForwardJitter, step, round, k, departures[k]), c);
         sent[k] = c.sent;
         if (kBusy) busy[k] = c.busy;
       });

@@ -203,12 +203,12 @@ __attribute__((noinline)) void add_without_branches(const Quick& given, const st
   // wider load would wait for all stores before it.
   const Quick quick = given;
   const auto add_registers = [&]<int n>(std::int64_t y) JF_INLINE {
-    Place<ULanes> places[n];
+    Position<ULanes> places[n];
 #pragma GCC unroll 4
     for (int i = 0; i < n; ++i) {
       ULanes flags{};
       places[i] = quick.place(load_words(drawn + y + i * kLanes), flags);
-      inexact[y / kLanes + i] = lanes_with(flags, quick.wrong());
+      inexact[y / kLanes + i] = lanes_with(flags, quick.invalid_bits());
     }
 #pragma GCC unroll 4
     for (int i = 0; i < n; ++i) {
@@ -322,7 +322,7 @@ __attribute__((noinline)) void correct_inexact(const Quick& quick, const Draws& 
   for (std::int32_t j = 0; j < m.count; ++j) {
     const MessageDelay& source = m.delays[j];
     if (!source.window.always()) continue;
-    draw_delays(d, source.delay, m.words, source.my_purpose(purpose), source.scope_bits,
+    draw_delays(d, source.delay, m.words, source.purpose_of(purpose), source.scope_bits,
                 !any_source, sums);
     any_source = true;
   }

@@ -166,7 +166,7 @@ class Run {
   }
 
   static void clear(Scratch& scratch) {
-    std::fill(scratch.rows.begin(), scratch.rows.end(), Observation::nothing());
+    std::fill(scratch.rows.begin(), scratch.rows.end(), Observation::empty());
   }
 
   // `number`: of the realization in the request. It is in lane `lane` of the state.

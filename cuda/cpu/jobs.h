@@ -116,7 +116,7 @@ JF_HD std::int64_t swept_bytes(std::int64_t size, std::int64_t copies) {
 JF_HD std::int64_t panel_bytes(const ProgramView& p, const Pass& pass) {
   constexpr std::int64_t kBytesOfCore = 1 << 28,
                          kMaxMirrorDistance = 1 << (kDrawnBits - kDrawnSteps);
-  if (pass.kind != kSegmentPass || pass.map.in_a_row() < kMaxLanes ||
+  if (pass.kind != kSegmentPass || pass.map.contiguous_ranks() < kMaxLanes ||
       p.farthest_mirror() >= kMaxMirrorDistance)
     return 0;
   const std::int64_t size = pass.map.size();

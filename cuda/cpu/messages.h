@@ -260,7 +260,7 @@ class MessageRun {
     for (std::int64_t i = from; i < to; ++i) ranks_.put(left, i, ranks_.forward_leaves(s, i));
     for (std::int64_t i = from; i < to; ++i) {
       const std::int64_t partner = forward_partner(s, p_.ranks, i);
-      if (partner == kNobody) continue;
+      if (partner == kNoRank) continue;
       ranks_.forward_comes(s, i, ranks_.get(left, i), ranks_.get(left, partner));
     }
     work_done(to - from);

@@ -224,7 +224,7 @@ class Panels {
   // If all ranks are neighbours, the map gets them as its low bits only, so that indices are quick.
   static Pass with_low_bits(Pass pass) {
     const std::int32_t bits = pass.map.bits();
-    if (pass.map.in_a_row() == pass.map.size()) pass.map = {pass.map.log2_ranks, bits, bits, 0};
+    if (pass.map.contiguous_ranks() == pass.map.size()) pass.map = {pass.map.log2_ranks, bits, bits, 0};
     return pass;
   }
   static TileJob with_pass(TileJob job, const Pass& pass) {
@@ -318,7 +318,7 @@ class Panels {
   void observe(int i, std::int64_t rank, Tick ready) const {
     const int row = p_.steps[i].row;
     if (!observing_ || row < 0) return;
-    if (!p_.one_rank || rank == 0) tile_.observations[row].see(ready);
+    if (!p_.one_rank || rank == 0) tile_.observations[row].add(ready);
     if (tile_.capture != nullptr) tile_.capture[row * p_.ranks + rank] = ready;
   }
 

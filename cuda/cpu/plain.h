@@ -92,7 +92,7 @@ class PlainTile {
         own[x] = asked_path(noise_, p_.costs, step, originals[x], old[x]);
       }
       for (std::size_t x = 0; x < ranks_; ++x) {
-        const Tick departure = answer_leaves(p_.costs, own[x].asked, own[x ^ 1].ready);
+        const Tick departure = answer_departure(p_.costs, own[x].asked, own[x ^ 1].ready);
         const Tick answer = arrival(kCopyJitter, step, x, departure);
         ready_[x] = settle_asked(noise_, p_.costs, step, originals[x], answer, own[x], clocks_[x]);
       }
@@ -109,9 +109,9 @@ class PlainTile {
         const Tick arrives = arrival(kOriginalJitter, step, x, old[partner(step, x)].sent);
         ready_[x] = exchange(noise_, p_.costs, step, arrives, c);
       } else if (step.kind == kForward) {
-        const Tick departure = forward_sent(noise_, p_.costs, old[partner(step, x)]);
-        ready_[x] = take_forward(forward_sent(noise_, p_.costs, old[x]),
-                                 arrival(kForwardJitter, step, x, departure), c);
+        const Tick departure = send_forward(noise_, p_.costs, old[partner(step, x)]);
+        ready_[x] = receive_forward(send_forward(noise_, p_.costs, old[x]),
+                                    arrival(kForwardJitter, step, x, departure), c);
       } else {
         ready_[x] = c.sent;
       }
@@ -120,7 +120,7 @@ class PlainTile {
 
   void observe(int row) const {
     for (std::size_t x = 0; x < ranks_; ++x) {
-      if (!p_.one_rank || rank(x) == 0) job_.observations[row].see(ready_[x]);
+      if (!p_.one_rank || rank(x) == 0) job_.observations[row].add(ready_[x]);
       if (job_.capture != nullptr) job_.capture[row * p_.ranks + rank(x)] = ready_[x];
     }
   }
@@ -173,13 +173,13 @@ inline void run_segment(const TileJob& job, const SegmentScratch& scratch,
         const std::int64_t size = segment.size();
         bool observed = false;
         for (int i = job.pass->begin; i < job.pass->end; ++i) observed |= p.steps[i].row >= 0;
-        std::fill(scratch.copies, scratch.copies + segment.guesses(), kNever);
+        std::fill(scratch.copies, scratch.copies + segment.guess_count(), kNever);
         while (sweep_all(segment, job.memory, stop, [](int, std::int64_t, Tick) {})) {
         }
         if (observed) {
           sweep_all(segment, job.memory, stop, [&](int row, std::int64_t rank, Tick t) {
             if (row < 0) return;
-            if (!p.one_rank || rank == 0) job.observations[row].see(t);
+            if (!p.one_rank || rank == 0) job.observations[row].add(t);
             if (job.capture != nullptr) job.capture[row * p.ranks + rank] = t;
           });
         }

@@ -81,7 +81,7 @@ class Observer {
 
   Observation reduce(const LaneObservation& seen) const {
     // If there are fewer ranks than lanes, the other lanes repeat them.
-    Observation o = Observation::nothing();
+    Observation o = Observation::empty();
     for (int k = 0; k < kLanes && k < (one_rank_ ? 1 : ranks_); ++k)
       o.merge({seen.max[k], seen.min[k], seen.hi[k], seen.lo[k]});
     return o;

@@ -22,7 +22,7 @@ JF_DEVICE Tick shuffle_xor(Tick v, int mask) {
 // The observation of the lane whose number differs in `mask`. If not `full`, only the maximum
 // counts.
 JF_DEVICE Observation shuffled(const Observation& o, int mask, bool full) {
-  Observation other = Observation::nothing();
+  Observation other = Observation::empty();
   other.max = shuffle_xor(o.max, mask);
   if (full) {
     other.min = shuffle_xor(o.min, mask);

@@ -305,12 +305,12 @@ struct LeanThread {
 
   JF_DEVICE void observe(int row) {
     const Location at = where();
-    Observation o = Observation::nothing();
+    Observation o = Observation::empty();
     if (job.program.one_rank) {
-      if (at.tile == 0 && local(0) == 0) o.see(tile.wide(tile.time[0]) - job.lean.base);
+      if (at.tile == 0 && local(0) == 0) o.add(tile.wide(tile.time[0]) - job.lean.base);
     } else if (job.full_statistics) {
 #pragma unroll
-      for (int e = 0; e < kRanks; ++e) o.see(tile.wide(tile.time[e]) - job.lean.base);
+      for (int e = 0; e < kRanks; ++e) o.add(tile.wide(tile.time[e]) - job.lean.base);
     } else {
       T last = tile.time[0];
 #pragma unroll

@@ -71,7 +71,7 @@ struct MessageThread {
       if (at.action == MessageAction::kWork) return ranks.work(step, i);
       if (at.action == MessageAction::kCatchUp) return ranks.catch_up(i);
       const std::int64_t partner = forward_partner(step, job.program.ranks, i);
-      if (partner == kNobody) return;
+      if (partner == kNoRank) return;
       if (at.action == MessageAction::kSendForward)
         ranks.put(left, i, ranks.forward_leaves(step, i));
       else
@@ -100,8 +100,8 @@ struct MessageThread {
   // All threads of a warp come here.
   JF_DEVICE void observe(int row, std::int64_t end) const {
     const bool full = job.full_statistics != 0;
-    Observation o = Observation::nothing();
-    each(end, [&](std::int64_t i) { o.see(ranks.get(ranks.s.sent, i)); });
+    Observation o = Observation::empty();
+    each(end, [&](std::int64_t i) { o.add(ranks.get(ranks.s.sent, i)); });
     for (auto distance = static_cast<int>(launch.width); distance < kWarp; distance *= 2)
       o.merge(shuffled(o, distance, full));
     if (threadIdx.x % kWarp < launch.width && !idle)

@@ -80,7 +80,7 @@ class Run {
   void run_batch(std::int64_t count, Tick* out) {
     const std::int64_t rows = plan_.rows * count;
     make_loads(count);
-    device_.fill(observations_, rows, Observation::nothing());
+    device_.fill(observations_, rows, Observation::empty());
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassJob job{view_,
                         plan_.passes[i],

@@ -104,7 +104,7 @@ struct TileThread {
     block.partner(has, 0, mirror_has);
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e) {
-      const Tick left = answer_leaves(costs, own[e].asked, mirror_has[e]);
+      const Tick left = answer_departure(costs, own[e].asked, mirror_has[e]);
       ready[e] = settle_asked(noise, costs, step, from[e], arrival(kCopyJitter, step, e, left),
                               own[e], c[e]);
     }
@@ -113,11 +113,11 @@ struct TileThread {
   JF_DEVICE void forward_step(const Step& step, Tick (&ready)[kPerThread]) {
     Tick left[kPerThread], from[kPerThread];
 #pragma unroll
-    for (int e = 0; e < kPerThread; ++e) left[e] = forward_sent(noise, job.program.costs, c[e]);
+    for (int e = 0; e < kPerThread; ++e) left[e] = send_forward(noise, job.program.costs, c[e]);
     block.partner(left, job.pass.map.local_bit(step.round), from);
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
-      ready[e] = take_forward(left[e], arrival(kForwardJitter, step, e, from[e]), c[e]);
+      ready[e] = receive_forward(left[e], arrival(kForwardJitter, step, e, from[e]), c[e]);
   }
 
   JF_DEVICE void run_step(const Step& step, Tick (&ready)[kPerThread]) {
@@ -138,10 +138,10 @@ struct TileThread {
   }
 
   JF_DEVICE void observe(int row, const Tick (&ready)[kPerThread]) const {
-    Observation o = Observation::nothing();
+    Observation o = Observation::empty();
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
-      if (!job.program.one_rank || c[e].id == 0) o.see(ready[e]);
+      if (!job.program.one_rank || c[e].id == 0) o.add(ready[e]);
     o = block.reduce(o, job.full_statistics != 0);
     if (active && block.thread() == 0)
       merge_atomically(job.observation(realization, row), o, job.full_statistics != 0);

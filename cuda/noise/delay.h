@@ -1,11 +1,12 @@
-// A delay drawn from a distribution, as integer tables: a function of one 64-bit uniform u, in
-// which no logarithm of any library decides a bit. Small u are rare, long delays. See host_delay.h
-// for who makes the tables.
+// A delay drawn from a distribution, as integer tables: a function of one 64-bit uniform u, so that
+// no library's logarithm decides a bit. Small u are rare, long delays. delay_tables.h has the
+// tables of each kind; host_delay.h makes them.
 //
-// Nearly always the high half of u is enough, so that nobody has to draw the low one. Probabilities
-// stay exact, and samples of what always happens: only a high half on an edge does not decide. What
-// a rare delay takes has the high half of what is left of u to go by. What lies between
-// nodes is interpolated at the high half, except for the 2^20 lowest and highest, the tails.
+// Nearly always the high half of u is enough, and the low half need not be drawn. Probabilities
+// stay exact, and so do samples of a certain delay: only a high half that is equal to that of a
+// threshold does not decide. A delay that does not always happen is a function of the high half of
+// the stretched u (Stretch). Between nodes, delays are interpolated at the high half, except for
+// the 2^20 lowest and the 2^20 highest high halves, the tails.
 #pragma once
 
 #include "noise/delay_tables.h"
@@ -15,9 +16,9 @@ namespace jf {
 enum DelayKind : std::int32_t {
   kConstantDelay,
   kSmoothDelay,   // inverse survival function on log-linear nodes, dense at both ends
-  kSampledDelay,  // one of many equally likely values
+  kSampledDelay,  // one of several equally likely values
   kPieceDelay,    // inverse survival function, linear between any nodes
-  kCountedDelay,  // a whole number of times a value
+  kCountedDelay,  // a number of events times a value
 };
 
 // Maps [0, n) onto [0, 2^64).
@@ -30,38 +31,40 @@ struct Stretch {
   }
 };
 
-// For any high half, without a branch, where nearly always there is no delay: above `edge`.
+// A Quick type computes the delay of any high half without a branch, for batches of draws: flags
+// mark the draws for which the result is invalid, to be computed by Delay::of. This one is for
+// delays that are nearly always 0, that is above `edge`.
 struct QuickNone {
   std::uint64_t edge;
 
-  // One rank of so many may take as long as a register of them.
-  JF_HD bool often() const { return edge < kMaxHigh / 64; }
+  // Whether it is worth it: one invalid draw may take as long as a register of valid ones.
+  JF_HD bool nearly_always() const { return edge < kMaxHigh / 64; }
 
   template <class U>
-  JF_HD Place<U> place(U high, U& met) const {
-    met = met | (high - edge - 1u);
+  JF_HD Position<U> place(U high, U& flags) const {
+    flags = flags | (high - edge - 1u);
     return {high, high};
   }
-  // If one of these bits is in `met`, the delay is of no use.
-  JF_HD static std::uint64_t wrong() { return std::uint64_t{1} << 63; }
+  // If one of these bits is set in `flags`, the delay is invalid.
+  JF_HD static std::uint64_t invalid_bits() { return std::uint64_t{1} << 63; }
 
   template <class T, class U>
-  JF_HD T delay(const Place<U>& at) const {
+  JF_HD T delay(const Position<U>& at) const {
     return (T)at.cell - (T)at.cell;
   }
 };
 
 struct Delay {
   std::int32_t kind, certain;
-  std::uint64_t last;   // a delay happens if u <= last; certain: always
-  std::uint64_t until;  // not certain: high halves from here on do not decide how long it is
-  Stretch given;        // u, given that it does
+  std::uint64_t last;            // a delay happens if u <= last; certain: always
+  std::uint64_t undecided_from;  // not certain: higher high halves do not decide its length
+  Stretch conditional;           // of u <= last
   Tick value;
-  std::int64_t table, count;  // where the table starts in the words of the program
-  // Where its cells outside the tails are in one word each, if these fit, or -1. High half: value;
-  // low half: twice the signed rise, or of pieces the slope. Of samples: where they are, if half a
-  // word holds each.
-  std::int64_t shorts;
+  std::int64_t table, count;  // offset of the table in the words of the program, its entries
+  // Offset of the compact table, or -1 if its entries do not fit. It has a word for each cell
+  // outside the tails: the high half is the value, the low half twice the signed rise, or the slope
+  // of a piece. For samples it has half a word for each value.
+  std::int64_t compact;
   std::int32_t guide_bits, guide_octaves;  // of a piecewise delay
 
   template <class U>
@@ -87,28 +90,28 @@ struct Delay {
   JF_HD MaskOf<U> undecided(U high, const std::uint64_t* words) const {
     const std::uint64_t last_high = last >> 32;
     if (!certain && kind == kConstantDelay) return high == last_high;
-    if (!certain) return (high <= last_high) & ((high < kTail) | (high >= until));
+    if (!certain) return (high <= last_high) & ((high < kTail) | (high >= undecided_from));
     switch (kind) {
       case kConstantDelay:
         return high != high;
       case kSampledDelay: {
         const Samples all = samples(words);
-        return all.differs(all.product(high)) >> std::uint64_t{32} != 0;
+        return all.differing_bits(all.product(high)) >> std::uint64_t{32} != 0;
       }
       case kCountedDelay:
-        return on_an_edge(high, words + table);
+        return on_edge(high, words + table);
       case kSmoothDelay:
-        return from_end(high) < kTail;
+        return distance_from_end(high) < kTail;
       default:
         return high - kTail >= kMaxHigh + 1 - 2 * kTail;
     }
   }
 
-  // any(undecided(high, words)), without making masks into registers first where that is often
-  // done.
+  // any(undecided(high, words)). The common kinds avoid the conversion of masks to registers.
   template <class U>
   JF_HD bool any_undecided(U high, const std::uint64_t* words) const {
-    if (certain && kind == kSmoothDelay) return any_above(high - high + kTail, from_end(high));
+    if (certain && kind == kSmoothDelay)
+      return any_above(high - high + kTail, distance_from_end(high));
     if (certain && kind == kPieceDelay)
       return any_above(high - kTail, high - high + (kMaxHigh - 2 * kTail));
     return any(undecided(high, words));
@@ -122,37 +125,37 @@ struct Delay {
     const T none = (T)high - (T)high;
     if (kind == kConstantDelay) return select(happens, none + value, none);
     if (!any(happens)) return none;
-    // All others are given something that there are tables for.
-    const U v = given(select(happens, high, high - high + kTail) << std::uint64_t{32});
+    // The other lanes get any value outside the tails.
+    const U v = conditional(select(happens, high, high - high + kTail) << std::uint64_t{32});
     return select(happens, certain_from_high<T>(v >> std::uint64_t{32}, words), none);
   }
 
-  // Calls f with what finds delays without branches; returns false if there is nothing.
+  // Calls f with the Quick type of this delay; returns false if there is none.
   template <class F>
   JF_HD bool with_quick(const std::uint64_t* words, F&& f) const {
     if (!certain || kind == kConstantDelay) return false;
     if (kind == kCountedDelay) {
       const QuickNone none{count > 0 ? words[table] >> 32 : 0};
-      if (none.often()) f(none);
-      return none.often();
+      if (none.nearly_always()) f(none);
+      return none.nearly_always();
     }
     if (kind == kSampledDelay)
-      shorts < 0 ? f(QuickSamples<false>{samples(words)}) : f(QuickSamples<true>{samples(words)});
+      compact < 0 ? f(QuickSamples<false>{samples(words)}) : f(QuickSamples<true>{samples(words)});
     else if (kind == kSmoothDelay)
-      shorts < 0 ? f(QuickSmooth<false>{words + table}) : f(QuickSmooth<true>{words + shorts});
+      compact < 0 ? f(QuickSmooth<false>{words + table}) : f(QuickSmooth<true>{words + compact});
     else if (guide_octaves != 0)
-      shorts < 0 ? f(QuickPieces<false, true>{pieces(words)})
-                 : f(QuickPieces<true, true>{pieces(words)});
+      compact < 0 ? f(QuickPieces<false, true>{pieces(words)})
+                  : f(QuickPieces<true, true>{pieces(words)});
     else
-      shorts < 0 ? f(QuickPieces<false, false>{pieces(words)})
-                 : f(QuickPieces<true, false>{pieces(words)});
+      compact < 0 ? f(QuickPieces<false, false>{pieces(words)})
+                  : f(QuickPieces<true, false>{pieces(words)});
     return true;
   }
 
   // The delay of all 64 bits.
   JF_HD_RARE Tick from_both(std::uint64_t u, const std::uint64_t* words) const {
     if (u > last) return 0;
-    const std::uint64_t v = certain ? u : given(u);
+    const std::uint64_t v = certain ? u : conditional(u);
     switch (kind) {
       case kConstantDelay:
         return value;
@@ -174,18 +177,18 @@ struct Delay {
   }
 
   JF_HD Samples samples(const std::uint64_t* words) const {
-    return {words + (shorts < 0 ? table : shorts), static_cast<std::uint64_t>(count)};
+    return {words + (compact < 0 ? table : compact), static_cast<std::uint64_t>(count)};
   }
   template <class T, class U>
   JF_HD T sample(U index, const std::uint64_t* words) const {
-    return shorts < 0 ? samples(words).value<false, T>(index)
-                      : samples(words).value<true, T>(index);
+    return compact < 0 ? samples(words).value<false, T>(index)
+                       : samples(words).value<true, T>(index);
   }
 
   JF_HD Pieces pieces(const std::uint64_t* words) const {
     return {{words + table, guide_bits, guide_octaves},
             words + table + Guide::words(guide_bits, guide_octaves != 0),
-            shorts < 0 ? nullptr : words + shorts,
+            compact < 0 ? nullptr : words + compact,
             static_cast<std::uint64_t>(count - 1)};
   }
 
@@ -195,8 +198,9 @@ struct Delay {
       case kConstantDelay:
         return (T)high - (T)high + value;
       case kSmoothDelay:
-        if (shorts >= 0)
-          return short_smooth<T>(smooth_place(high, from_end(high), kShortSide), words + shorts);
+        if (compact >= 0)
+          return compact_smooth<T>(smooth_position(high, distance_from_end(high), kCompactSide),
+                                   words + compact);
         return smooth<T>(high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMaxHigh,
                          words + table);
       case kSampledDelay:
@@ -221,14 +225,14 @@ struct Delay {
   }
 
   template <class U>
-  JF_HD MaskOf<U> on_an_edge(U high, const std::uint64_t* survival) const {
-    MaskOf<U> found = high != high;
+  JF_HD MaskOf<U> on_edge(U high, const std::uint64_t* survival) const {
+    MaskOf<U> equal = high != high;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint64_t edge = survival[i] >> 32;
-      found = found | (high == edge);
+      equal = equal | (high == edge);
       if (!any(high <= edge)) break;
     }
-    return found;
+    return equal;
   }
 };
 

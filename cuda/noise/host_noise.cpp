@@ -1,4 +1,5 @@
-// The noise of a program: sources are checked, numbered, and their tables kept.
+// The noise of a program (members of Program, core/host_program.h): checks and numbers the sources,
+// and appends their tables to the words of the program.
 #include <algorithm>
 
 #include "congestion/loads.h"
@@ -11,9 +12,9 @@ void require(bool ok, const char* what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
-constexpr std::size_t kMaxLanes = 8;  // ranks of the widest register
+constexpr std::size_t kMaxLanes = 8;  // of the widest register
 
-bool plain(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
+bool is_jitter(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
 
 void check_length(Tick length) {
   require(length > 0 && length < kLongestDelay, "a trace must be shorter than 2^60 ticks");
@@ -44,23 +45,23 @@ std::int32_t Program::scope_bits(const Scope& scope) const {
   return static_cast<std::int32_t>(floor_log2(static_cast<std::uint64_t>(n)));
 }
 
-std::uint32_t Program::number(IntervalKind kind) const {
+std::uint32_t Program::next_number(IntervalKind kind) const {
   const auto n = std::count_if(intervals.begin(), intervals.end(),
                                [kind](const IntervalSource& s) { return s.kind == kind; });
   require(n < std::int64_t{kMaxSourcesOfRole}, "at most 256 noise sources of a kind");
   return static_cast<std::uint32_t>(n);
 }
 
-std::int64_t Program::keep(const std::vector<Tick>& values) {
+std::int64_t Program::append_for_ranks(const std::vector<Tick>& values) {
   if (values.empty()) return -1;
   const auto at = static_cast<std::int64_t>(words.size());
   words.insert(words.end(), values.begin(), values.end());
-  // A register's worth of ranks may reach beyond the last one: what it finds there has no effect.
+  // The lanes of a register may be beyond the last rank: the padding that they read has no effect.
   words.resize(words.size() + (kMaxLanes - values.size() % kMaxLanes) % kMaxLanes);
   return at;
 }
 
-IntervalSource Program::source(IntervalKind kind, const Scope& scope) const {
+IntervalSource Program::interval_source(IntervalKind kind, const Scope& scope) const {
   IntervalSource s{};
   s.kind = kind;
   s.scope_bits = scope_bits(scope);
@@ -78,8 +79,8 @@ void Program::add_periodic(Tick period, Tick duration, bool stationary,
   require(phases.empty() || static_cast<std::int64_t>(phases.size()) == ranks(),
           "phases must have one entry per rank");
   for (const Tick t : phases) require(t >= 0 && t < period, "phases must lie in [0, period)");
-  const std::uint32_t j = number(kPeriodicIntervals);
-  IntervalSource s = source(kPeriodicIntervals, scope);
+  const std::uint32_t j = next_number(kPeriodicIntervals);
+  IntervalSource s = interval_source(kPeriodicIntervals, scope);
   s.phase_purpose = j == 0 ? kPhase : kMorePhases + j;
   s.periodic = {period,
                 duration,
@@ -88,15 +89,15 @@ void Program::add_periodic(Tick period, Tick duration, bool stationary,
                 nullptr,
                 scope.in_compute,
                 scope.in_communication};
-  s.phases = keep(phases);
+  s.phases = append_for_ranks(phases);
   intervals.push_back(s);
 }
 
 void Program::add_renewal(const HostDelay& gap, const HostDelay& duration,
                           const Stationary* stationary, const Scope& scope) {
   require(gap.largest > 0, "the gaps of renewal noise must not be 0");
-  const std::uint32_t j = number(kRenewalIntervals);
-  IntervalSource s = source(kRenewalIntervals, scope);
+  const std::uint32_t j = next_number(kRenewalIntervals);
+  IntervalSource s = interval_source(kRenewalIntervals, scope);
   s.renewal.purpose = kRenewal + j;
   s.renewal.start_purpose = kRenewalStart + j;
   s.renewal.gap = gap.append_to(words);
@@ -110,7 +111,7 @@ void Program::add_renewal(const HostDelay& gap, const HostDelay& duration,
   intervals.push_back(s);
 }
 
-// Its length, count, table and guide.
+// Appends the table and the guide of a trace; returns it with length, count and their offsets.
 Trace Program::append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends,
                             Tick length) {
   const std::size_t n = begins.size();
@@ -123,7 +124,7 @@ Trace Program::append_trace(const std::vector<Tick>& begins, const std::vector<T
                  {static_cast<std::uint64_t>(begins[i]), static_cast<std::uint64_t>(ends[i])});
   words.insert(words.end(), {static_cast<std::uint64_t>(begins[0] + length),
                              static_cast<std::uint64_t>(ends[0] + length)});
-  // As many entries as intervals or more, but no more than ticks.
+  // The guide has no fewer entries than there are intervals, if there are so many ticks.
   int bits = 1;
   while ((std::size_t{1} << bits) < n && (Tick{1} << (bits + 1)) < length) ++bits;
   using Wide = unsigned __int128;
@@ -147,10 +148,10 @@ void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>
           "offsets must have one entry per rank");
   for (const Tick t : offsets) require(t >= 0 && t < length, "offsets must lie in [0, length)");
   check_trace(begins, ends, length);
-  IntervalSource s = source(kTraceIntervals, scope);
+  IntervalSource s = interval_source(kTraceIntervals, scope);
   s.trace = append_trace(begins, ends, length);
-  s.trace.purpose = kTraceOffset + number(kTraceIntervals);
-  s.trace.offsets = keep(offsets);
+  s.trace.purpose = kTraceOffset + next_number(kTraceIntervals);
+  s.trace.offsets = append_for_ranks(offsets);
   intervals.push_back(s);
 }
 
@@ -162,10 +163,10 @@ void Program::add_traces(const std::vector<Recording>& recordings,
   for (const std::int32_t number : of_ranks)
     require(number >= 0 && static_cast<std::size_t>(number) < recordings.size(),
             "a rank's recording must be one of those given");
-  IntervalSource s = source(kTraceIntervals, scope);
+  IntervalSource s = interval_source(kTraceIntervals, scope);
   std::vector<Tick> places;
   for (const Recording& one : recordings) {
-    // A recording without intervals has one of no length, which delays nothing.
+    // A recording without intervals gets one of length 0, which delays nothing.
     const bool quiet = one.begins.empty() && one.ends.empty();
     if (quiet) {
       check_length(one.length);
@@ -184,10 +185,10 @@ void Program::add_traces(const std::vector<Recording>& recordings,
   std::vector<Tick> of_rank;
   for (const std::int32_t number : of_ranks)
     of_rank.push_back(places[static_cast<std::size_t>(number)]);
-  // What a register finds beyond the last rank has no effect, but it must be a recording.
+  // The padding that lanes beyond the last rank read has no effect, but must be a recording.
   while (of_rank.size() % kMaxLanes != 0) of_rank.push_back(places.front());
-  s.trace.purpose = kTraceOffset + number(kTraceIntervals);
-  s.trace.recordings = keep(of_rank);
+  s.trace.purpose = kTraceOffset + next_number(kTraceIntervals);
+  s.trace.recordings = append_for_ranks(of_rank);
   intervals.push_back(s);
 }
 
@@ -204,12 +205,13 @@ void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope)
   delays.push_back(d);
 }
 
-// What numbers the draws of a source: those before it of its kind that the same messages meet.
-MessageDelay Program::numbered(const std::vector<MessageDelay>& before, const Delay& delay,
-                               std::int32_t bits, const Window& window) const {
-  const bool jitter = plain(delay);
+// The draws of a source depend on its number among the sources of its kind that delay the same
+// messages.
+MessageDelay Program::numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
+                                     std::int32_t bits, const Window& window) const {
+  const bool jitter = is_jitter(delay);
   const auto n = std::count_if(before.begin(), before.end(), [jitter](const MessageDelay& d) {
-    return plain(d.delay) == jitter;
+    return is_jitter(d.delay) == jitter;
   });
   require(n < std::int64_t{kMaxSourcesOfRole}, "at most 256 noise sources of a kind");
   const auto j = static_cast<std::uint32_t>(n);
@@ -231,7 +233,7 @@ MessageDelay Program::numbered(const std::vector<MessageDelay>& before, const De
 }
 
 // Adds a delay for messages of kMessage steps of one cost entry.
-void Program::add_to_steps(std::size_t cost, const MessageDelay& delay) {
+void Program::add_step_message(std::size_t cost, const MessageDelay& delay) {
   MessageCost& m = message_costs[cost];
   if (m.count == 0) m.first = static_cast<std::int32_t>(step_messages.size());
   step_messages.insert(step_messages.begin() + m.first + m.count, delay);
@@ -241,12 +243,12 @@ void Program::add_to_steps(std::size_t cost, const MessageDelay& delay) {
 }
 
 void Program::add_message(const HostDelay& delay, const Scope& scope) {
-  // A number of events at a time is what jitter is; its draws are numbered by themselves.
-  require(!plain(delay.delay), "delays that count events are jitter");
+  // Jitter has to be added by add_jitter: its draws have numbers of their own.
+  require(!is_jitter(delay.delay), "delays that count events are jitter");
   const std::int32_t bits = scope_bits(scope);
-  const MessageDelay d = numbered(messages, delay.append_to(words), bits, scope.window);
+  const MessageDelay d = numbered_delay(messages, delay.append_to(words), bits, scope.window);
   messages.push_back(d);
-  for (std::size_t cost = 0; cost < message_costs.size(); ++cost) add_to_steps(cost, d);
+  for (std::size_t cost = 0; cost < message_costs.size(); ++cost) add_step_message(cost, d);
 }
 
 void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& survival,
@@ -256,13 +258,13 @@ void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& surviv
   const std::int32_t bits = scope_bits(scope);
   const Delay delay = HostDelay::counts(duration, survival).append_to(words);
   if (cost < 0) {
-    messages.push_back(numbered(messages, delay, bits, scope.window));
+    messages.push_back(numbered_delay(messages, delay, bits, scope.window));
     return;
   }
   const auto entry = static_cast<std::size_t>(cost);
   const auto first = step_messages.begin() + message_costs[entry].first;
   const std::vector<MessageDelay> before(first, first + message_costs[entry].count);
-  add_to_steps(entry, numbered(before, delay, bits, scope.window));
+  add_step_message(entry, numbered_delay(before, delay, bits, scope.window));
 }
 
 void Program::add_congestion(const congestion::Program& network) {
@@ -274,7 +276,7 @@ std::int64_t Program::cursors_per_rank() const {
   return general() ? static_cast<std::int64_t>(intervals.size()) : 0;
 }
 
-// One periodic source and one jitter without any extras have quicker engines of their own.
+// One periodic source and one jitter, without a scope or a window, have faster types of their own.
 bool Program::sources_needed() const {
   return !delays.empty() || intervals.size() > 1 ||
          std::any_of(intervals.begin(), intervals.end(), [](const IntervalSource& s) {
@@ -285,7 +287,7 @@ bool Program::sources_needed() const {
 bool Program::general() const {
   return sources_needed() || loads != nullptr || messages.size() > 1 ||
          std::any_of(messages.begin(), messages.end(), [](const MessageDelay& d) {
-           return !plain(d.delay) || d.scope_bits != 0 || !d.window.always();
+           return !is_jitter(d.delay) || d.scope_bits != 0 || !d.window.always();
          });
 }
 

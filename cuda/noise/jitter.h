@@ -1,4 +1,4 @@
-// Network jitter (MS12 §3): a message is hit by Poisson(transit / period) events, each adds
+// Network jitter (MS12 §3): a message is hit by Poisson(transit / period) events. Each event adds
 // `duration` to its transit.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Jitter {
     return k;
   }
 
-  // Nearly always there is none, as the high half of a draw tells.
+  // Nearly always the high half of a draw decides that there is no event.
   JF_HD bool undecided(std::uint64_t high) const { return high <= survival[0] >> 32; }
 
   JF_HD Tick delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, Tick rank,

@@ -1,6 +1,6 @@
-// Congestion of the network, in the realization at hand: how many messages share the busiest link
-// of a message's route. Each beyond the first holds it up for the time that one takes on a link:
-// a transit of L + n G becomes L + w n G (HSL09; who makes the table: congestion/loads.h).
+// Congestion of the network: w, the number of messages that share the busiest link of a message's
+// route. Each beyond the first delays the message by the time that one occupies a link: a transit
+// of L + n G becomes L + w n G (HSL09). congestion/loads.h makes the tables.
 #pragma once
 
 #include "core/philox.h"
@@ -10,17 +10,17 @@ namespace jf {
 // The copy for mirror number m has draw + m * kMirrorDraws: beyond all draws of the rounds.
 constexpr std::int32_t kMirrorDraws = 1 << 24;
 
-// As messages of one cost find it.
+// The congestion of the messages of one cost.
 struct Loads {
-  Tick load;  // for how long each other message on a link holds one up
-  // [realization][row][rank]: w - 1 of what the rank receives; row 0 is all 0.
+  Tick load;  // the time for which each other message on the link delays a message
+  // [realization][row][rank]: w - 1 of the message that the rank receives; row 0 is all 0.
   const std::uint16_t* table;
   const std::int32_t* rows;    // [role][draw]: the row, or 0 where nothing is sent
-  std::int64_t stride, draws;  // ranks of a row, in full registers; draws of a role
-  std::int64_t size;           // of the table of a realization; 0: there is one only
+  std::int64_t stride, draws;  // ranks of a row, rounded up to full registers; draws of a role
+  std::int64_t size;           // of the table of one realization; 0: it has only one
   std::uint32_t first;         // realization of the table
 
-  // Messages are named as jitter names them.
+  // `purpose`: that of jitter for the same type of message.
   JF_HD const std::uint16_t* row(std::uint32_t purpose, std::uint32_t draw,
                                  std::uint32_t realization) const {
     constexpr std::uint32_t kDraws = kMirrorDraws;
@@ -31,8 +31,8 @@ struct Loads {
            rows[role * draws + draw % kDraws] * stride;
   }
 
-  // How much later the messages arrive that these ranks receive; T: Tick, or Lanes of neighbours,
-  // or of one rank in several realizations.
+  // The delay of the messages that these ranks receive. T: Tick; or Lanes of contiguous ranks; or
+  // Lanes of one rank in several realizations.
   template <class T, class R>
   JF_HD T held_up(std::uint32_t purpose, std::uint32_t draw, T ranks, R realization) const {
     if constexpr (sizeof(R) == sizeof(T) && sizeof(T) != sizeof(Tick)) {

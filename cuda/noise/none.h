@@ -1,12 +1,12 @@
-// No CPU noise and no network jitter: the interfaces that every source beside this file offers.
+// The interfaces of CPU noise and of network noise, and their simplest implementations: none.
 #pragma once
 
 #include "core/ticks.h"
 
 namespace jf {
 
-// Interface of CPU noise (model: `advance`). A rank carries one Tick of the source's own, `next`,
-// from `first` on; `advance` moves it with the rank's clock, `seek` puts it right for any time.
+// CPU noise (model: `advance`). The noise state of a rank is one Tick, `next`: `first` gives its
+// value at time 0, `advance` moves it with the rank's clock, `seek` sets it for any time.
 struct NoNoise {
   static constexpr bool in_compute = false, in_communication = false;
 
@@ -26,8 +26,8 @@ struct NoNoise {
   }
 };
 
-// Interface of network noise: what a message's transit is lengthened by. `rank` receives it,
-// and it left its sender's CPU at the last argument.
+// Network noise: `delay` is what a message's transit is lengthened by. `rank` is its receiver, the
+// last argument is its departure from the sender's CPU.
 struct NoJitter {
   static constexpr bool on = false;
 

@@ -1,12 +1,13 @@
 // Periodic noise: rank i's CPU is busy in [phase_i + k P, phase_i + k P + D) (MS12 §3; CS14 §2).
+// It implements the interface of CPU noise in none.h.
 #pragma once
 
 #include "core/philox.h"
 
 namespace jf {
 
-// What a rank carries along as `next` is the start of the first interval that has not ended by its
-// time. Steps move it with the rank's clock, so nearly no step has to divide.
+// The noise state of a rank, `next`, is the start of the first interval that has not ended by its
+// time. Steps move it with the rank's clock, so nearly no step needs a division.
 struct Periodic {
   Tick period, duration;
   bool stationary;          // k runs over all integers, not only k >= 0
@@ -23,7 +24,7 @@ struct Periodic {
     return scaled<Tick>(only_uniform64(keys, kPhase, node_of(rank), realization));
   }
 
-  // Of a register of ranks, or of a rank in a register of realizations.
+  // The phases of a register of ranks, or of one rank in a register of realizations.
   template <class Seed, class R, class T>
   JF_HD T phase(Seed seed, R realization, T ranks) const {
     T drawn = ranks;
@@ -38,42 +39,42 @@ struct Periodic {
     }
   }
 
-  // Whether the phase of each rank is a draw of its own, scaled.
+  // Whether each rank has its own drawn phase: only_uniform64() of its number, scaled.
   JF_HD bool drawn_alone() const { return phases == nullptr && node_ranks == 1; }
   template <class T, class U>
   JF_HD T scaled(U uniform) const {
     return (T)scale64(uniform, static_cast<std::uint64_t>(period));
   }
 
-  // The interval that a rank looks at from time 0. The one before it has ended by then (D < P).
+  // `next` at time 0. The interval before it has ended by then (D < P).
   template <class T>
   JF_HD T first(T phase) const {
     return stationary ? phase - period : phase;
   }
 
-  // Moves `next` to where it has to be at time t, whichever way that is.
+  // Moves `next` forwards or back to its value for time t.
   JF_HD void seek(Tick& next, Tick t) const {
     const Tick past = t - duration - next;  // >= 0: the interval has ended
     if (past >= 0 || past < -period) next = seek_far(next, past, period, stationary);
   }
 
-  // The earliest e >= t such that [t, e) holds w of time without noise. `next` must not lie beyond
-  // the interval that t needs (see seek); afterwards it is right for e.
+  // The earliest e >= t such that [t, e) contains w of time without noise. `next` must not be later
+  // than its value for t (see seek); afterwards it is that for e.
   JF_HD Tick advance(Tick& next, Tick t, Tick w) const {
     // Work that ends exactly where noise begins is not delayed.
     if (w == 0 || t + w <= next) return t + w;
-    const Met met = meet(next, t, w, period, duration);
-    next = met.next;
-    return met.end;
+    const Advanced after = advance_through_noise(next, t, w, period, duration);
+    next = after.next;
+    return after.end;
   }
 
-  // The same for work > 0 that would have been done at `end`, which lies after `next`, had there
-  // been no noise: without a division, for few intervals and times that are not negative. T may be
-  // unsigned, and only has to hold `end`, and `next` + period while next <= end.
+  // The same without a division, for few intervals and times that are not negative. `end` > `next`
+  // is the end of work > 0 without noise, and is set to its end with noise. T may be unsigned; it
+  // has to hold `end`, and `next` + period while next <= end.
   template <class T>
   JF_HD static void advance_over_few(T& next, T& end, T work, T period, T duration) {
     const T begin = end - work;
-    const T over = later<T>(begin + 1, duration) - duration;  // intervals before have ended by then
+    const T over = later<T>(begin + 1, duration) - duration;  // intervals before it have ended
     while (next < over) next += period;
     if (end <= next) return;
     end = earlier(begin, next) + (work + duration);
@@ -84,17 +85,17 @@ struct Periodic {
     }
   }
 
-  // The same for a register of ranks. Nearly always each rank meets at most the next interval, and
-  // there is no branch; else the interval may just have passed in a wait; else rank by rank.
+  // The same for a register of ranks. Nearly always each rank meets at most the interval at `next`,
+  // and there is no branch. Else that interval may have ended in a wait. Else rank by rank.
   template <class T>
   JF_HD T advance(T& next, T t, Tick w) const {
     if (w == 0) return t;
     T end = t;
-    if (__builtin_expect(!meet_one(next, t, w, end), 0)) {
-      T passed = after_one(next, t);
-      if (!meet_one(passed, t, w, end)) {
+    if (__builtin_expect(!advance_over_one(next, t, w, end), 0)) {
+      T passed = skip_one(next, t);
+      if (!advance_over_one(passed, t, w, end)) {
         T slow_next = next, slow_end = end;
-        one_by_one(*this, &slow_next, &slow_end, t, w);
+        advance_each(*this, &slow_next, &slow_end, t, w);
         passed = slow_next;
         end = slow_end;
       }
@@ -105,22 +106,22 @@ struct Periodic {
 
   // `next`, or the interval after it if that has ended by t.
   template <class T>
-  JF_HD T after_one(T next, T t) const {
+  JF_HD T skip_one(T next, T t) const {
     return select(next <= t - duration, next + period, next);
   }
 
   template <class T>
   JF_HD void seek(T& next, T t) const {
-    const T once = after_one(next, t);
-    // Not ended yet either; or back to the one before, if that is not before the first.
+    const T once = skip_one(next, t);
+    // That has ended, too; or the interval before has not ended, and is not before the first.
     const T before_ends_after = once - (period - duration) - t;
     const T not_the_first = once - (stationary ? -1 : period - 1);
     if (__builtin_expect(
             any_greater(t, once + (duration - 1), earlier(before_ends_after, not_the_first), T{}),
             0)) {
-      T found = next;
-      seek_each(*this, &found, t);
-      next = found;
+      T moved = next;
+      seek_each(*this, &moved, t);
+      next = moved;
     } else {
       next = once;
     }
@@ -132,12 +133,13 @@ struct Periodic {
     return only_uniform64(seed, kPhase, node, realization);
   }
 
-  struct Met {
+  struct Advanced {
     Tick next, end;
   };
-  // advance where there may be noise.
-  JF_HD_RARE static Met meet(Tick next, Tick t, Tick w, Tick period, Tick duration) {
-    if (next + duration <= t) next = left(next, t - duration - next, period);
+  // advance, where the work may meet an interval.
+  JF_HD_RARE static Advanced advance_through_noise(Tick next, Tick t, Tick w, Tick period,
+                                                   Tick duration) {
+    if (next + duration <= t) next = skip_ended(next, t - duration - next, period);
     if (t + w <= next) return {next, t + w};
     // Begun before the interval, the work is interrupted by it; begun inside, it waits for its end.
     Tick end = earlier(t, next) + w + duration;
@@ -149,10 +151,10 @@ struct Periodic {
     }
     return {next, end};
   }
-  // seek where `next` has to move: to after an interval that ended `past` ago, or back.
+  // seek, where `next` has to move: beyond an interval that ended `past` ago, or back.
   JF_HD_RARE static Tick seek_far(Tick next, Tick past, Tick period, bool stationary) {
-    if (past >= 0) return left(next, past, period);
-    // Not before the first interval: next = phase + k P, so next / P tells k.
+    if (past >= 0) return skip_ended(next, past, period);
+    // Not before the first interval: next = phase + k P, so k follows from next / P.
     const Tick floor = stationary ? -period : 0;
     const Tick first = next % period + (next % period < 0 ? period : 0) + floor;
     const Tick back = (-past - 1) / period * period;
@@ -162,15 +164,15 @@ struct Periodic {
   JF_HD std::uint32_t node_of(std::int64_t rank) const {
     return static_cast<std::uint32_t>(node_ranks == 1 ? rank : rank / node_ranks);
   }
-  // `next` after an interval that ended `past` ago. Rarely has another one ended since, so rarely
-  // does anything have to be divided.
-  JF_HD static Tick left(Tick next, Tick past, Tick period) {
+  // `next` moved beyond an interval that ended `past` ago. Rarely has a further interval ended
+  // since, so a division is rarely needed.
+  JF_HD static Tick skip_ended(Tick next, Tick past, Tick period) {
     return next + period + (past >= period ? past / period * period : 0);
   }
 
-  // advance if no rank meets another interval than `next`; else false, and `next` as it was.
+  // advance, if no rank meets another interval than that at `next`; else false, `next` unchanged.
   template <class T>
-  JF_HD bool meet_one(T& next, T t, Tick w, T& end) const {
+  JF_HD bool advance_over_one(T& next, T t, Tick w, T& end) const {
     const T quiet = t + w;
     const auto hit = quiet > next;
     const T moved = select(hit, earlier(t, next) + (w + duration), quiet);
@@ -181,7 +183,7 @@ struct Periodic {
     return one;
   }
 
-  // Not inlined, and only given copies: else the common path would keep its registers in memory.
+  // Not inlined, and called with copies: else the common path would keep its registers in memory.
   template <class T>
   __attribute__((noinline)) static void seek_each(const Periodic& noise, T* next, T t) {
     for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
@@ -192,8 +194,8 @@ struct Periodic {
   }
 
   template <class T>
-  __attribute__((noinline)) static void one_by_one(const Periodic& noise, T* next, T* end, T t,
-                                                   Tick w) {
+  __attribute__((noinline)) static void advance_each(const Periodic& noise, T* next, T* end, T t,
+                                                     Tick w) {
     for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
       Tick n = (*next)[k];
       (*end)[k] = noise.advance(n, Tick{t[k]}, w);

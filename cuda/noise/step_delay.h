@@ -7,7 +7,7 @@ namespace jf {
 
 enum StepRole : std::int32_t { kReceiveRole, kSendRole, kComputeRole };
 
-// A draw of one rank, and low_half() of the same number if that decides.
+// The delay of one draw. low_half() draws its low half; it is called only if that decides.
 template <class LowHalf>
 JF_HD Tick delay_of_draw(const Delay& delay, std::uint64_t high, const std::uint64_t* words,
                          LowHalf&& low_half) {
@@ -15,7 +15,7 @@ JF_HD Tick delay_of_draw(const Delay& delay, std::uint64_t high, const std::uint
   return delay.from_both(high << 32 | low_half(), words);
 }
 
-// Draw number `draw` of all ranks.
+// The delays of draw number `draw`, of one rank or a register of ranks.
 template <class Seed, class T, class R>
 JF_HD T drawn_delay(const Delay& delay, Seed seed, std::uint32_t purpose, std::uint32_t draw,
                     T ranks, R realization, const std::uint64_t* words) {
@@ -65,27 +65,27 @@ struct StepDelay {
   }
 };
 
-// Lengthens the way of a message by a draw.
+// Lengthens the transit of a message by a draw.
 struct MessageDelay {
   Delay delay;
   std::int32_t scope_bits;
   Window window;
   std::uint32_t original_purpose, copy_purpose, forward_purpose;
 
-  // Of the draws for original messages, copies or forwards, which are named as jitter's are.
-  JF_HD std::uint32_t my_purpose(std::uint32_t purpose) const {
+  // The purpose of this source's draws. `purpose`: that of jitter for the same type of message.
+  JF_HD std::uint32_t purpose_of(std::uint32_t purpose) const {
     return purpose == kOriginalJitter ? original_purpose
            : purpose == kCopyJitter   ? copy_purpose
                                       : forward_purpose;
   }
 
-  // `left`: when the message left its sender's CPU; `ranks` receive it.
+  // `ranks`: the receivers.
   template <class Seed, class T, class R>
-  JF_HD T of(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization, T left,
-             const std::uint64_t* words) const {
-    const T drawn = drawn_delay(delay, seed, my_purpose(purpose), draw, ranks >> scope_bits,
+  JF_HD T of(Seed seed, std::uint32_t purpose, std::uint32_t draw, T ranks, R realization,
+             T departure, const std::uint64_t* words) const {
+    const T drawn = drawn_delay(delay, seed, purpose_of(purpose), draw, ranks >> scope_bits,
                                 realization, words);
-    return window.always() ? drawn : select(window.holds(left), drawn, left - left);
+    return window.always() ? drawn : select(window.holds(departure), drawn, departure - departure);
   }
 };
 

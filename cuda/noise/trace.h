@@ -1,5 +1,5 @@
-// Trace replay: busy as a recorded CPU was, over and over, each rank from an offset of its own
-// (HSL10, LogGOPSim).
+// Trace replay: the busy intervals of a recorded CPU, repeated endlessly, each rank from an offset
+// of its own (HSL10, LogGOPSim). One kind of IntervalSource (intervals.h).
 #pragma once
 
 #include "noise/cursor.h"
@@ -9,26 +9,26 @@ namespace jf {
 struct Trace {
   Tick length;
   std::int64_t count;
-  // In the words of the program: begin and end of each interval, and of the first once more, a
-  // length later; then the guide, see locate().
+  // Offset in the words of the program: there are begin and end of each interval, and of the first
+  // once more, a length later; then the guide, see locate().
   std::int64_t table;
   std::int64_t guide_bits;
   std::uint64_t guide_factor;
-  std::int64_t offsets;  // given ones, where they start in the words; or -1: drawn
-  // Where each rank replays a recording of its own, in the words: for each rank, where the length,
-  // count, table and factor of the guide of its recording are. Or -1: all replay this one.
+  std::int64_t offsets;  // of the ranks' replays, if given: where they are in the words; else -1
+  // If ranks replay different recordings: where in the words there is, for each rank, the offset of
+  // length, count, table and guide_factor of its recording. Else -1.
   std::int64_t recordings;
   std::uint32_t purpose;
 
-  // What a rank replays.
+  // The trace that a rank replays.
   JF_HD Trace own(std::int64_t rank, const std::uint64_t* words) const {
     Trace trace = *this;
     if (recordings >= 0) {
-      const std::uint64_t* of = words + words[recordings + rank];
-      trace.length = static_cast<Tick>(of[0]);
-      trace.count = static_cast<std::int64_t>(of[1]);
-      trace.table = static_cast<std::int64_t>(of[2]);
-      trace.guide_factor = of[3];
+      const std::uint64_t* recording = words + words[recordings + rank];
+      trace.length = static_cast<Tick>(recording[0]);
+      trace.count = static_cast<std::int64_t>(recording[1]);
+      trace.table = static_cast<std::int64_t>(recording[2]);
+      trace.guide_factor = recording[3];
     }
     return trace;
   }
@@ -42,13 +42,14 @@ struct Trace {
     return gather(words + table + 1, i << 1);
   }
 
-  // The first interval that ends after `at` in [0, length); `count` stands for the first, a length
-  // later. Entry g of the guide is the one for the smallest `at` that has its bits.
+  // The index of the first interval that ends after time t in [0, length); `count` is the first
+  // interval of the next repetition. Entry g of the guide is the index for the smallest t of its
+  // cell, floor(t * guide_factor / 2^64) = g.
   template <class T, class U>
-  JF_HD U locate(U at, const std::uint64_t* words) const {
-    U i = gather(words + table + 2 * (count + 1), scale64(at, guide_factor));
-    for (;;) {  // an interval or two further: the guide is finer than the intervals lie
-      const auto passed = (T)end_of(i, words) <= (T)at;
+  JF_HD U locate(U t, const std::uint64_t* words) const {
+    U i = gather(words + table + 2 * (count + 1), scale64(t, guide_factor));
+    for (;;) {  // once or twice: a cell of the guide is no longer than the mean distance of begins
+      const auto passed = (T)end_of(i, words) <= (T)t;
       if (!any(passed)) return i;
       i += (U)select(passed, T{} + 1, T{});
     }
@@ -75,24 +76,23 @@ struct Trace {
     place(c, on, t, c.begin - (T)begin_of((BitsOf<T>)c.index, words), words);
   }
 
-  // A bound before which there is no interval at or after time 0, of the uniform that draws the
-  // offset.
+  // The uniform u draws the offset. Returns a time before which there is no interval from time 0
+  // on.
   template <class T, class U>
   JF_HD T first(U u, const std::uint64_t* words) const {
-    const U at = scale64(u, static_cast<std::uint64_t>(length));
-    return (T)begin_of(locate<T>(at, words), words) - (T)at;
+    const U offset = scale64(u, static_cast<std::uint64_t>(length));
+    return (T)begin_of(locate<T>(offset, words), words) - (T)offset;
   }
 
  private:
-  // The cursor for time t, of a replay whose beginning lies at `shift`, or whole lengths away.
+  // Sets the cursor for time t. A repetition begins at time `shift`, or whole lengths from it.
   template <class T, class Mask>
   JF_HD_RARE void place(CursorOf<T>& c, Mask which, T t, T shift,
                         const std::uint64_t* words) const {
     using U = BitsOf<T>;
-    const T past = select(which, t - shift, T{});
-    const T at = remainder(past);
-    shift = t - at;
-    const U i = locate<T>((U)at, words);
+    const T since = remainder(select(which, t - shift, T{}));
+    shift = t - since;
+    const U i = locate<T>((U)since, words);
     const T begin = shift + (T)begin_of(i, words), end = shift + (T)end_of(i, words);
     const auto first = (T)i == 0;
     const T before = (T)end_of((U)select(first, T{} + (count - 1), (T)i - 1), words);
@@ -103,10 +103,10 @@ struct Trace {
     c.index = select(which, (T)i, T{} + c.index);
   }
 
-  // Modulo the length, not negative. Most times are in the first replays: without a division.
+  // t modulo the length, not negative. Most times are in the first repetitions: no division.
   template <class T>
   JF_HD T remainder(T t) const {
-    for (int lap = 0; lap < 2; ++lap) t = select(t >= length, t - length, t);
+    for (int repetition = 0; repetition < 2; ++repetition) t = select(t >= length, t - length, t);
     if (!any((t < 0) | (t >= length))) return t;
     T r = t % length;
     return select(r < 0, r + length, r);
