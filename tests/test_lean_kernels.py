@@ -176,7 +176,7 @@ def test_a_billion_ranks_under_every_kernel(plans):
 def errors():
     """Names, and what to replace where by what, `REMOVED` being the number of the error."""
     kernel_, host, noise = "gpu/lean_kernel.cuh", "gpu/lean.h", "noise/periodic.h"
-    moves = f"{BARRIER}\n    set_register_bit(start);"
+    moves = f"{BARRIER}\n    set_register_window(start);"
     off = "(removed == REMOVED ? 1 : 0)"
     return {
         "the barrier of a window": (kernel_, moves, f"if (removed != REMOVED) {moves}"),

@@ -1,4 +1,5 @@
-// The interfaces of both GPU engines in a build without CUDA.
+// In a build without CUDA: the interfaces of both GPU engines, whose status() says that there is
+// none.
 #if !defined(JF_HAVE_CUDA)
 
 #include <stdexcept>

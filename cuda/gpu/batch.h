@@ -1,4 +1,5 @@
-// How many realizations a device works on at a time, and what memory they take there.
+// A batch is the realizations that a device computes at a time: their number, and their memory on
+// the device. run.cuh runs the batches.
 #pragma once
 
 #include <algorithm>
@@ -12,33 +13,35 @@
 
 namespace jf::gpu {
 
-// A batch is enough realizations to fill a large GPU, few enough that Ctrl-C and progress are
-// prompt and that no launch has more blocks than a grid may have.
+// A batch has enough realizations to fill a large GPU. It has so few that Ctrl-C and progress are
+// prompt, and that no launch has more blocks than a grid may have.
 constexpr std::int64_t kBatchRankSteps = std::int64_t{1} << 34;
 constexpr std::int64_t kBatchRows = std::int64_t{1} << 26;
-constexpr std::int64_t kFirstLoads = std::int64_t{1} << 23;  // messages routed for the first batch
-constexpr std::int64_t kBatchLoads = std::int64_t{1} << 27;  // which the host makes and copies
-constexpr std::int64_t kSegmentWork = 32;  // a segment's step costs as much as so many of a tile
-// Memory that a rank may take, and ranks that keep a large GPU busy with segments.
+// Congestion: messages routed for the first batch; table entries that the host makes and copies.
+constexpr std::int64_t kFirstLoads = std::int64_t{1} << 23;
+constexpr std::int64_t kBatchLoads = std::int64_t{1} << 27;
+constexpr std::int64_t kSegmentWork = 32;  // cost of a segment's step, in steps of a tile
+// Memory per rank for segments, and the number of their ranks that keeps a large GPU busy.
 constexpr std::int64_t kRankBytes = 24, kSegmentRanks = std::int64_t{1} << 22;
 
 struct BatchPlan {
   TilePlan tiles;
   std::vector<Pass> passes;
-  // Of the lean kernel: what it does in all passes, where each pass begins there and its window.
+  // Of the lean kernel: the operations of all passes; of each pass, its first operation, and where
+  // its register window begins (lean.h).
   std::vector<LeanOp> lean_ops;
   std::vector<std::int64_t> lean_begins;
-  std::vector<int> lean_register_bits;
+  std::vector<int> lean_window_starts;
   MessageLayout messages;
   std::int64_t batch = 0;
   LaunchLimits launches;
-  // Of one realization:
-  std::int64_t ranks, rows, memory = 0, second = 0;  // the latter two: ticks between passes
-  std::int64_t cursors = 0;                          // in the intervals of noise
-  std::int64_t loads = 0;                            // of messages, see noise/loads.h
-  std::int64_t load_rows = 0;                        // of all realizations together
-  std::int64_t load_views = 0;
-  std::int64_t tables = 0;  // bytes of what is the same for all realizations
+  // For one realization:
+  std::int64_t ranks, rows, state_ticks = 0, busy_ticks = 0;  // ticks: kept between passes
+  std::int64_t cursors = 0;                                   // see noise/cursor.h
+  std::int64_t loads = 0;                                     // see noise/link_loads.h
+  // For all realizations together:
+  std::int64_t load_rows = 0, load_views = 0;
+  std::int64_t tables = 0;  // bytes
 
   BatchPlan(const Program& program, const TilePlan& tile_plan)
       : tiles(tile_plan),
@@ -53,16 +56,16 @@ struct BatchPlan {
       load_views = 1 + static_cast<std::int64_t>(program.message_costs.size());
     }
     if (passes.size() > 1) {
-      memory = ranks;
-      if (program.costs.forward > 0) second = ranks;
+      state_ticks = ranks;
+      if (program.costs.forward > 0) busy_ticks = ranks;
     }
     for (const Pass& pass : passes) {
       lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
-      lean_register_bits.push_back(0);
+      lean_window_starts.push_back(0);
       if (tiles.kernel != kStepKernel) {
         const LeanPass lean(program, pass, per_thread_bits(tiles.kernel, false));
         lean_ops.insert(lean_ops.end(), lean.ops.begin(), lean.ops.end());
-        lean_register_bits.back() = lean.first_register_bit;
+        lean_window_starts.back() = lean.first_window_start;
       }
       if (pass.kind == kTilePass) {
         const TileShape shape =
@@ -90,64 +93,69 @@ struct BatchPlan {
     tables += array_bytes<std::int32_t>(load_rows) + array_bytes<Loads>(load_views);
   }
 
-  // Steps of ranks that one realization takes, in terms of tiles.
+  // Cost of one realization, in rank-steps (one step of one rank) of tiles.
   std::int64_t work() const { return work_; }
 
-  // Guesses of a rank in a pass: levels copied times mirrors.
+  // Guesses of a rank in a pass over segments: copied levels times mirrors.
   std::int64_t copies(std::size_t pass) const { return copies_[pass]; }
 
-  // Steps of ranks in a pass over tiles, of one tile.
+  // Rank-steps of one tile in a pass.
   std::int64_t tile_work(const Pass& pass) const {
     return pass.map.size() * (pass.end - pass.begin);
   }
 
-  // Segments of a batch that are in work at a time: one a realization, more where these are small.
-  std::int64_t segments(std::size_t pass, std::int64_t of_batch) const {
+  // The number of segments that are computed at a time: one per realization, or more if small.
+  std::int64_t segments(std::size_t pass, std::int64_t realizations) const {
     const TileMap& map = passes[pass].map;
-    const std::int64_t room = kRankBytes * ranks - 8 * memory;
-    const std::int64_t each = map.size() * (8 * segment_ticks(pass) + 1);
+    const std::int64_t room = kRankBytes * ranks - 8 * state_ticks;
+    const std::int64_t each = map.size() * (8 * ticks_per_rank(pass) + 1);
     const std::int64_t most = std::max<std::int64_t>(1, std::min(map.tiles(), room / each));
-    return std::min(most * of_batch, std::max<std::int64_t>(1, kSegmentRanks / map.size()));
+    return std::min(most * realizations, std::max<std::int64_t>(1, kSegmentRanks / map.size()));
   }
-  std::int64_t segments_at_a_time(std::int64_t of_batch) const {
+  std::int64_t segments_in_work(std::int64_t realizations) const {
     std::int64_t most = 0;
     for (std::size_t i = 0; i < passes.size(); ++i)
-      if (passes[i].kind == kSegmentPass) most = std::max(most, segments(i, of_batch));
+      if (passes[i].kind == kSegmentPass) most = std::max(most, segments(i, realizations));
     return most;
   }
-  // Memory of all segments in work: ticks, and bytes. No segment is in work between two forwards,
-  // so `second` lies in the same ticks.
-  std::int64_t arena_ticks(std::int64_t of_batch) const {
-    std::int64_t most = second * of_batch;
+  // Memory of these segments: ticks, and bytes. The busy times between two forwards use the same
+  // ticks, because there are no segments between forwards.
+  std::int64_t arena_ticks(std::int64_t realizations) const {
+    std::int64_t most = busy_ticks * realizations;
     for (std::size_t i = 0; i < passes.size(); ++i)
-      most = std::max(most, arena_ranks(i, of_batch) * segment_ticks(i));
+      most = std::max(most, arena_ranks(i, realizations) * ticks_per_rank(i));
     return most;
   }
-  std::int64_t arena_bytes(std::int64_t of_batch) const {
+  std::int64_t arena_bytes(std::int64_t realizations) const {
     std::int64_t most = 0;
-    for (std::size_t i = 0; i < passes.size(); ++i) most = std::max(most, arena_ranks(i, of_batch));
+    for (std::size_t i = 0; i < passes.size(); ++i)
+      most = std::max(most, arena_ranks(i, realizations));
     return most;
   }
 
-  // Where passes of tiles do not want the cursors of a realization side by side, those of a rank
-  // are: threads that are neighbours have neighbouring realizations then.
+  // Distance of the cursors of consecutive realizations, and of consecutive ranks. Passes of tiles
+  // need the cursors of a realization contiguous. In message passes consecutive threads have
+  // consecutive realizations of one rank, so the cursors of a rank are contiguous.
   std::int64_t cursor_stride() const { return only_messages() ? cursors / ranks : cursors; }
   std::int64_t cursor_rank_stride() const {
     return cursors / ranks * (only_messages() ? batch : 1);
   }
 
-  // Those of a batch, and of the threads that a last block has too many of: they run along.
-  std::int64_t all_cursors(std::int64_t of_batch) const { return cursors * (of_batch + idle_); }
+  // Those of a batch, and of the surplus threads of the last block, which also execute the steps.
+  std::int64_t all_cursors(std::int64_t realizations) const {
+    return cursors * (realizations + idle_);
+  }
 
-  // Bytes of device memory that a batch takes: all that Run allocates.
-  std::int64_t bytes(std::int64_t of_batch) const {
-    return tables + array_bytes<Tick>(messages.ticks * of_batch) +
-           array_bytes<std::uint16_t>(loads * of_batch) + array_bytes<Tick>(memory * of_batch) +
-           array_bytes<Observation>(rows * of_batch) + array_bytes<Tick>(rows * of_batch) +
-           array_bytes<Tick>(arena_ticks(of_batch)) +
-           array_bytes<std::uint8_t>(arena_bytes(of_batch)) +
-           array_bytes<SegmentState>(segments_at_a_time(of_batch)) + array_bytes<std::uint32_t>(1) +
-           array_bytes<Cursor>(all_cursors(of_batch));
+  // Bytes of device memory of a batch: all that Run allocates.
+  std::int64_t bytes(std::int64_t realizations) const {
+    return tables + array_bytes<Tick>(messages.ticks * realizations) +
+           array_bytes<std::uint16_t>(loads * realizations) +
+           array_bytes<Tick>(state_ticks * realizations) +
+           array_bytes<Observation>(rows * realizations) + array_bytes<Tick>(rows * realizations) +
+           array_bytes<Tick>(arena_ticks(realizations)) +
+           array_bytes<std::uint8_t>(arena_bytes(realizations)) +
+           array_bytes<SegmentState>(segments_in_work(realizations)) +
+           array_bytes<std::uint32_t>(1) + array_bytes<Cursor>(all_cursors(realizations));
   }
 
   // Chooses the batch for `count` realizations in `room` bytes.
@@ -165,10 +173,10 @@ struct BatchPlan {
 
  private:
   bool only_messages() const { return passes.size() == 1 && messages.passes; }
-  std::int64_t segment_ticks(std::size_t pass) const { return 2 + copies_[pass]; }
-  std::int64_t arena_ranks(std::size_t pass, std::int64_t of_batch) const {
+  std::int64_t ticks_per_rank(std::size_t pass) const { return 2 + copies_[pass]; }
+  std::int64_t arena_ranks(std::size_t pass, std::int64_t realizations) const {
     if (passes[pass].kind != kSegmentPass) return 0;
-    return segments(pass, of_batch) * passes[pass].map.size();
+    return segments(pass, realizations) * passes[pass].map.size();
   }
 
   std::int64_t work_ = 1, idle_ = 0;

@@ -1,4 +1,5 @@
-// How the ranks of a tile lie on the threads of a block, and how they exchange values.
+// The assignment of the ranks of a tile to the threads of a block, and exchanges of values between
+// ranks.
 #pragma once
 
 #include "core/plan.h"
@@ -19,8 +20,7 @@ JF_DEVICE Tick shuffle_xor(Tick v, int mask) {
   return __shfl_xor_sync(kAllLanes, static_cast<long long>(v), mask);
 }
 
-// The observation of the lane whose number differs in `mask`. If not `full`, only the maximum
-// counts.
+// The observation of lane (own number xor mask). If not `full`, only the maximum counts.
 JF_DEVICE Observation shuffled(const Observation& o, int mask, bool full) {
   Observation other = Observation::empty();
   other.max = shuffle_xor(o.max, mask);
@@ -32,7 +32,7 @@ JF_DEVICE Observation shuffled(const Observation& o, int mask, bool full) {
   return other;
 }
 
-// Merging into an observation in any order gives the same bits: max, min and + of integers. If not
+// Merges into an observation. Any order gives the same bits: max, min and + of integers. If not
 // `full`, only the maximum counts.
 JF_DEVICE void merge_atomically(Observation& into, const Observation& o, bool full) {
   atomicMax(reinterpret_cast<long long*>(&into.max), static_cast<long long>(o.max));
@@ -42,8 +42,8 @@ JF_DEVICE void merge_atomically(Observation& into, const Observation& o, bool fu
   atomicAdd(reinterpret_cast<unsigned long long*>(&into.lo), static_cast<unsigned long long>(o.lo));
 }
 
-// Rank x of a tile is rank x >> thread_bits of thread x mod 2^thread_bits: low bits of
-// the rank are lanes, then warps, then registers. A block of more threads holds several tiles.
+// Local rank x of a tile is rank x >> thread_bits of thread x mod 2^thread_bits: the low bits of x
+// are the lane, then come warp and register. A block of more threads holds several tiles.
 template <int kPerThread>
 struct BlockTile {
   int thread_bits;
@@ -54,7 +54,7 @@ struct BlockTile {
     return (static_cast<std::int64_t>(e) << thread_bits) + thread();
   }
 
-  // out[e] = the value of the rank whose index differs in `bit`. All threads of the block call it.
+  // out[e]: the value of the rank whose index differs in `bit`. All threads of the block call it.
   JF_DEVICE void partner(const Tick (&v)[kPerThread], int bit, Tick (&out)[kPerThread]) const {
     if constexpr (kPerThread > 1) {
       if (bit >= thread_bits) {
@@ -79,7 +79,7 @@ struct BlockTile {
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
       out[e] = shared[e * blockDim.x + (threadIdx.x ^ (1u << bit))];
-    __syncthreads();  // before anyone writes again
+    __syncthreads();  // before any thread writes again
   }
 
   // Merges one observation per thread over the threads of a tile; thread 0 of it gets the result.
@@ -88,20 +88,20 @@ struct BlockTile {
     const int bits = thread_bits < kWarpBits ? thread_bits : kWarpBits;
     for (int bit = 0; bit < bits; ++bit) o.merge(shuffled(o, 1 << bit, full));
     if (thread_bits <= kWarpBits) return o;
-    // At most 1024 / 32 warps; 4 ticks each fit since there are 32 ticks a warp at least.
+    // At most 1024 / 32 warps. 4 ticks of each fit, as there are at least 32 ticks per warp.
     const int warp = threadIdx.x / kWarp, warp_bits = thread_bits - kWarpBits;
     if (threadIdx.x % kWarp == 0) {
-      Tick* mine = shared + 4 * warp;
-      mine[0] = o.max;
-      mine[1] = o.min;
-      mine[2] = o.hi;
-      mine[3] = o.lo;
+      Tick* own = shared + 4 * warp;
+      own[0] = o.max;
+      own[1] = o.min;
+      own[2] = o.hi;
+      own[3] = o.lo;
     }
     __syncthreads();
     if (thread() < kWarp) {  // the first warp of the tile
-      const int other = min(thread(), (1 << warp_bits) - 1);
-      const Tick* theirs = shared + 4 * (warp + other);
-      o = {theirs[0], theirs[1], theirs[2], theirs[3]};
+      const int other_warp = min(thread(), (1 << warp_bits) - 1);
+      const Tick* other = shared + 4 * (warp + other_warp);
+      o = {other[0], other[1], other[2], other[3]};
       for (int bit = 0; bit < warp_bits; ++bit) o.merge(shuffled(o, 1 << bit, full));
     }
     __syncthreads();

@@ -1,4 +1,4 @@
-// The device as both engines use it: one stream, memory in one piece, launches of kernels.
+// The CUDA device, for both GPU engines: one stream, one allocation per run, kernel launches.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@
 
 namespace jf::gpu {
 
-// --- Turns an error of the CUDA runtime into an exception that says where.
+// --- Errors of the CUDA runtime become exceptions with file and line.
 
 struct CudaError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -39,12 +39,12 @@ struct CudaError : std::runtime_error {
 
 namespace jf::gpu {
 
-// Lets blocks of a kernel have so much shared memory. What is set for a kernel holds for all
-// threads of the process, which may be about to launch it with another size. So the size that is
-// allowed is always the most that the device has. What the multiprocessor sets aside is a wish,
-// which cannot make a launch fail: as much as the blocks take that its registers hold, and the rest
-// is cache. It is said for every kernel: one that says nothing is run with what the kernel before
-// it wanted.
+// Sets the attributes of a kernel that it needs to be launched with so much shared memory. They
+// hold for all threads of the process, and another thread may be about to launch the kernel with
+// another size. So the allowed size is always the maximum of the device. The carveout, the part of
+// the cache that serves as shared memory, is a hint, which cannot make a launch fail: as much as
+// the blocks need that are resident together. It is set for every kernel: a kernel without one runs
+// with that of the kernel before it.
 inline void prepare_kernel(const void* kernel, int block, std::int64_t shared_bytes) {
   using Shape = std::pair<int, std::int64_t>;
   static std::mutex mutex;
@@ -86,7 +86,7 @@ class Gpu {
 
   cudaStream_t stream() const { return stream_; }
 
-  // All memory of a run; freed when it ends. Arrays are without content at first.
+  // All memory of a run, freed at its end. Arrays are not initialized.
   class Arena {
    public:
     Arena(const Gpu& gpu, std::int64_t bytes) : gpu_(gpu), left_(bytes) {
@@ -138,7 +138,7 @@ class Gpu {
         values);
   }
   void wait() const { JF_CUDA_TRY(cudaStreamSynchronize(stream_)); }
-  // Both wait for everything before, and for the copy.
+  // To the device, and from it. Both wait for everything before, and for the copy.
   template <class T>
   void copy(const T* from, std::int64_t count, T* to) const {
     transfer(from, count, to, cudaMemcpyHostToDevice);

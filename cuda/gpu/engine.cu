@@ -1,4 +1,4 @@
-// The CUDA engine: the runtime and Thrust behind the passes of run.cuh.
+// The CUDA engine (core/engine.h): runs the passes of run.cuh with the CUDA runtime and Thrust.
 #include <thrust/execution_policy.h>
 #include <thrust/fill.h>
 #include <thrust/transform.h>
@@ -13,7 +13,7 @@ struct MaximumOf {
   __host__ __device__ Tick operator()(const Observation& o) const { return o.max; }
 };
 
-// The Device of run.cuh, with what takes kernels of Thrust.
+// The Device of run.cuh: Gpu, and operations that are kernels of Thrust.
 class Engine : public Gpu {
   auto policy() const { return thrust::cuda::par_nosync.on(stream()); }
 
@@ -27,7 +27,7 @@ class Engine : public Gpu {
   }
 };
 
-// How the tiles of a program are run on the current device.
+// The kernel and the tiles for a program on the current device.
 TilePlan tiles_of(const Program& program) {
   int device = 0, shared = 0;
   JF_CUDA_TRY(cudaGetDevice(&device));
@@ -35,7 +35,7 @@ TilePlan tiles_of(const Program& program) {
   return plan_tiles(program, shared);
 }
 
-// " on NVIDIA A100, compute capability 8.0": the current device, where the driver tells.
+// For example " on NVIDIA A100, compute capability 8.0": the current device, or "" if unknown.
 std::string on_device() {
   int device = 0;
   cudaDeviceProp p{};
@@ -53,7 +53,7 @@ std::string status() {
     return "no usable GPU: no NVIDIA driver found";
   cudaError_t code = cudaGetDeviceCount(&count);
   if (code == cudaSuccess && count > 0) {
-    // Finds out whether this build has code for the device, and whether others may use it.
+    // Fails if this build has no code for the device, or if another process has it exclusively.
     cudaFuncAttributes attributes{};
     code = cudaFuncGetAttributes(
         &attributes, reinterpret_cast<const void*>(find_tile_kernel<Periodic, NoJitter>(1, true)));

@@ -1,4 +1,5 @@
-// What the host hands to kernels.
+// The arguments of kernels: what a launch computes, and where its data lie. The host fills them in
+// (run.cuh). Read core/plan.h first.
 #pragma once
 
 #include "core/host_program.h"
@@ -13,20 +14,21 @@ enum TileKernel : int {
   kLean32,
 };
 
-// What the lean kernel counts in: its times are those of the model, plus `base`.
+// Periodic noise of the lean kernel. Its times are those of the model, plus `base`.
 struct LeanNoise {
   Tick base, period, duration;
 };
 
-// What the lean kernel does between two looks at its list: a part of a step.
-enum LeanKind : std::int32_t {
-  kLeanNoisyExchange = 0,  // plus the bit of the window, as for the next two
+// An operation of the lean kernel: a part of a step. Its register window is described in
+// lean_kernel.cuh.
+enum LeanOpKind : std::int32_t {
+  kLeanNoisyExchange = 0,  // plus the bit of the register window, as for the next two
   kLeanQuietExchange = 4,
   kLeanForward = 8,
   kLeanNoisyWork = 12,
   kLeanQuietWork,
   kLeanObserve,  // value: the row
-  kLeanMove,     // value: where the window goes
+  kLeanMove,     // of the window; value: its new first bit
 };
 struct LeanOp {
   std::int32_t kind, value;
@@ -34,22 +36,22 @@ struct LeanOp {
 };
 
 struct PassJob {
-  ProgramView program;  // its pointers are the device's
+  ProgramView program;  // with pointers to device memory
   Pass pass;
   std::uint32_t first_realization;
   std::int32_t full_statistics;       // else only the maximum of an observation counts
   std::int64_t realizations;          // of the batch
   std::int64_t first_tile, end_tile;  // of this launch, among the tiles of all realizations
-  std::int64_t rank_stride;           // ticks of a realization in `memory`
-  Tick *memory, *second;              // state between passes; second only if forwards cost CPU time
-  // For noise that needs them: [realization][rank][source], or [rank][realization][source] if all
-  // passes are of messages.
+  std::int64_t rank_stride;           // ticks of a realization in `state`
+  Tick *state, *busy;                 // between passes; busy only if forwards cost CPU time
+  // Of general noise: [realization][rank][source], or [rank][realization][source] if all passes
+  // are message passes.
   Cursor* cursors;
-  std::int64_t cursor_stride, cursor_rank_stride;  // from a realization, and a rank, to the next
+  std::int64_t cursor_stride, cursor_rank_stride;  // distance of realizations, and of ranks
   Observation* observations;                       // [realization][row], merged into
   LeanNoise lean;
   const LeanOp* lean_ops;
-  std::int32_t lean_op_count, lean_register_bit;  // the window is there at first
+  std::int32_t lean_op_count, lean_window_start;  // at the begin of the pass
   PhiloxKeys keys;                                // of the program's seed
 
   JF_HD Cursor* cursors_of(std::int64_t realization) const {
@@ -61,10 +63,10 @@ struct PassJob {
   }
 };
 
-// How tiles of 2^bits ranks are laid on threads: several ranks a thread from 2^9 on, one below,
-// where several tiles share a block. 2^12 ranks and their exchange buffer of 32 KiB fit any GPU.
-// Lists of noise sources call functions on the way, and copies have two paths for a rank: both need
-// registers for that, and are `kFewer` ranks a thread. 8 would spill a kilobyte and more.
+// The assignment of tiles of 2^bits ranks to threads. From 2^9 ranks on a thread has several ranks;
+// below it has one, and several tiles share a block. 2^12 ranks and their exchange buffer of 32 KiB
+// fit any GPU. Lists of noise sources call functions, and a copy needs two paths for a rank: both
+// need registers, so a thread has fewer ranks then (kFewer). 8 would spill a kilobyte and more.
 constexpr int kWideTileBits = 9, kWideBlock = 512, kSmallBlock = 256;
 template <bool kFewer>
 constexpr int kPerThreadBits = kFewer ? 2 : 3;
@@ -72,17 +74,16 @@ template <bool kFewer>
 constexpr int kPerThread = 1 << kPerThreadBits<kFewer>;
 inline bool fewer_per_thread(const Program& p) { return p.general() || p.has_copies(); }
 
-// Steps of a pass over tiles. A block goes through all of them in one launch, which takes about as
-// long as that however few blocks there are: some tenths of a second, at 20 us a step of a long
-// list of noise.
+// The most steps of a pass over tiles. A block executes all of them in one launch. That takes some
+// tenths of a second, however few blocks there are, at 20 us per step with a long list of noise.
 constexpr std::int32_t kPassSteps = 1 << 14;
 
 inline PlanLimits tile_limits(bool fewer) {
   return {kWideTileBits + (fewer ? kPerThreadBits<true> : kPerThreadBits<false>), 5, 0, kPassSteps};
 }
 
-// Of the lean kernel: 16 ranks a thread where times are 32 bits, 8 where they are 64. A block holds
-// as many tiles as it has room for.
+// The lean kernel: a thread has 16 ranks if times are 32 bits, 8 if they are 64. A block holds as
+// many tiles as fit.
 template <class T>
 constexpr int kLeanBits = sizeof(T) < sizeof(Tick) ? 4 : 3;
 constexpr int kLeanBlockBits = 9, kLeanBlock = 1 << kLeanBlockBits;
@@ -90,7 +91,8 @@ template <class T>
 constexpr int kLeanRanks = kLeanBlock << kLeanBits<T>;  // of a block
 // Later than any time of 32 bits.
 constexpr Tick kLeanNever = UINT32_MAX;
-// Two times a rank: 64 KiB, which any GPU has. Observations are merged where the first times are.
+// Two times per rank: 64 KiB, which any GPU has. The first times' memory also serves to merge
+// observations.
 constexpr std::int64_t kLeanSharedBytes = 2 * sizeof(Tick) * kLeanRanks<Tick>;
 static_assert(sizeof(Tick) * kLeanRanks<Tick> == sizeof(std::uint32_t) * kLeanRanks<std::uint32_t>);
 
@@ -116,30 +118,30 @@ inline TileShape tile_shape(TileKernel kernel, int bits, bool fewer) {
   return {1, bits, kSmallBlock, kSmallBlock >> bits, std::int64_t{8} * kSmallBlock};
 }
 
-// --- How passes over segments (segment.h) are cut into launches.
+// --- Passes over segments (core/segment.h): a launch does one thing for many segments.
 
 constexpr int kSegmentBlock = 256;
 
 enum SegmentKind : std::uint32_t {
-  kSweptSegment,     // some guesses may still change
-  kObservedSegment,  // none has: the sweep at hand is the last
+  kSweptSegment,     // guesses may still change
+  kObservedSegment,  // no guess changed: the current sweep is the last, and is observed
   kDoneSegment,
 };
 struct SegmentState {
-  std::uint32_t kind, changed;  // changed: some guess has, in the sweep at hand
+  std::uint32_t kind, changed;  // changed: a guess has changed in the current sweep
 };
 
-// Working memory of the segments in work, and how far they are.
+// Working memory and state of the segments that are computed at a time.
 struct SegmentArena {
   Tick* ticks;
   std::uint8_t* reached;
   SegmentState* state;
-  std::uint32_t* left;  // segments that are not done
-  std::int64_t copies;  // guesses of a rank
+  std::uint32_t* unfinished;  // number of segments that are not done
+  std::int64_t copies;        // guesses of a rank
 
-  JF_HD SegmentScratch of(std::int64_t place, std::int64_t size) const {
-    Tick* mine = ticks + place * size * (2 + copies);
-    return {mine, mine + size, mine + 2 * size, reached + place * size};
+  JF_HD SegmentScratch scratch(std::int64_t index, std::int64_t size) const {
+    Tick* first = ticks + index * size * (2 + copies);
+    return {first, first + size, first + 2 * size, reached + index * size};
   }
 };
 
@@ -151,12 +153,12 @@ enum SegmentWork : std::int32_t {
   kStoreSegments,  // for each rank
 };
 
-// What one launch does.
-struct SegmentPart {
+// One launch. Its items are ranks, groups or segments, see SegmentWork.
+struct SegmentLaunch {
   std::int32_t work, step;
-  std::int32_t bits;        // each segment has 2^bits of what it is done for
+  std::int32_t bits;        // a segment has 2^bits items
   std::int64_t first;       // number of the first segment in work, among those of all realizations
-  std::int64_t begin, end;  // of what it is done for, among that of all segments in work
+  std::int64_t begin, end;  // items, among those of all segments in work
 };
 
 }  // namespace jf::gpu

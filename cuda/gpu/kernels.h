@@ -1,5 +1,5 @@
-// The kernels, for the host code that launches them. Each family is compiled in units of its own
-// (lean.cu, tiles_*.cu, segments.cu, messages.cu), side by side.
+// The kernels, for the host code that launches them. Each family has translation units of its own
+// (lean.cu, tiles_*.cu, segments.cu, messages.cu), so that they compile in parallel.
 #pragma once
 
 #include "gpu/jobs.h"
@@ -9,7 +9,7 @@ namespace jf::gpu {
 
 template <class Noise>
 using LeanKernel = void (*)(PassJob, Noise);
-template <class T, class Noise>  // T: of a time
+template <class T, class Noise>  // T: type of a time
 LeanKernel<Noise> find_lean_kernel();
 
 template <class Noise, class Network>
@@ -18,7 +18,7 @@ template <class Noise, class Network>
 TileKernelFunction<Noise, Network> find_tile_kernel(int ranks_per_thread, bool copies);
 
 template <class Noise, class Network>
-using SegmentKernel = void (*)(PassJob, Noise, Network, SegmentArena, SegmentPart);
+using SegmentKernel = void (*)(PassJob, Noise, Network, SegmentArena, SegmentLaunch);
 template <class Noise, class Network>
 SegmentKernel<Noise, Network> find_segment_kernel();
 
@@ -27,10 +27,10 @@ using MessageKernel = void (*)(PassJob, Noise, Network, MessageArena, MessageLau
 template <class Noise, class Network>
 MessageKernel<Noise, Network> find_message_kernel(bool links);
 
-// A program without noise runs on the kernels of periodic noise, of which it never meets any.
+// A program without noise runs on the kernels of periodic noise, with no interval before kLatest.
 inline Periodic no_periodic_noise() { return {kLatest, 0, false, 1, nullptr, false, false}; }
 
-// The noise as the kernels of tiles and segments take it.
+// with_noise (core/program.h) with the types for which kernels of tiles and segments exist.
 template <class F>
 auto with_kernel_noise(const ProgramView& p, F&& f) {
   return with_noise(p, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {

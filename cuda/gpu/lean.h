@@ -1,6 +1,7 @@
-// Which kernel runs the tiles of a program. The lean one takes programs in which a rank between two
-// steps is one time and nothing else: no copies, and forwards that cost no CPU time; without noise,
-// or under one periodic source. Its times are 32 bits where no time of the run needs more.
+// Chooses the kernel for the tiles of a program, and prepares the list of operations of the lean
+// kernel (lean_kernel.cuh). The lean kernel runs programs in which the state of a rank between two
+// steps is one time: no copies, no forwards with CPU cost, and no noise or one periodic source. Its
+// times have 32 bits if no time of the run needs more.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +10,17 @@
 
 namespace jf::gpu {
 
-// Of the lean kernel, no rank may meet more intervals than this: it goes from one to the next.
-constexpr Tick kFewIntervals = 64;
-// Times of 32 bits, and the start of the interval after the last one that they meet: below 2^32.
+// No rank may meet more intervals in the lean kernel, which walks from interval to interval.
+constexpr Tick kMaxIntervals = 64;
+// A bound of times of 32 bits. With it the start of the interval after the last one that a rank
+// meets is below 2^32, too.
 constexpr Tick kRelativeEnd = Tick{1} << 31;
 constexpr Tick kAbsoluteEnd = Tick{1} << 61;
 
-// A bound on every time of a program under periodic noise, or under none: that of a rank which at
-// each step waits for the latest, and then meets as much noise as there can be. Work goes on
-// between two intervals for a period less a duration, and so meets one interval, and one more for
-// each time that this is filled. From kAbsoluteEnd on it is cut off.
+// A bound of all times of a program without noise or under periodic noise: that of a rank which at
+// each step waits for the latest rank, and then meets as much noise as possible. Between two
+// intervals there is a period less a duration for work. So work meets one interval, and one more
+// each time that this is used up. The bound saturates at kAbsoluteEnd.
 class LatestTime {
  public:
   explicit LatestTime(const Program& p) : p_(p) {
@@ -39,7 +41,7 @@ class LatestTime {
   Tick ticks() const { return latest_; }
   Tick base() const { return base_; }  // what is added to all times, so that none is negative
   bool meets_few_intervals() const {
-    return noise_ == nullptr || latest_ / noise_->period < kFewIntervals;
+    return noise_ == nullptr || latest_ / noise_->period < kMaxIntervals;
   }
 
  private:
@@ -61,25 +63,25 @@ class LatestTime {
   Tick latest_ = 0, base_ = 0;
 };
 
-// How the tiles of a program are run.
+// The kernel and the tiles of a program.
 struct TilePlan {
   TileKernel kernel = kStepKernel;
   PlanLimits limits;
-  std::int64_t shared_bytes = 0;  // that a block may have
+  std::int64_t shared_bytes = 0;  // limit of a block
   LeanNoise lean{};
 };
 
-inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel most) {
+inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel limit) {
   if (p.general() || p.delays_messages() || p.has_busy()) return kStepKernel;
-  if (p.has_message_passes()) return kStepKernel;  // ranks are as it leaves them in memory
-  // Times that go back need intervals again that are over.
+  if (p.has_message_passes()) return kStepKernel;  // message passes read its format of state
+  // If times go back, a rank meets intervals again that had ended.
   for (const Step& s : p.steps)
     if ((s.flags & kAfterForward) != 0) return kStepKernel;
   if (!latest.meets_few_intervals() || latest.ticks() >= kAbsoluteEnd) return kStepKernel;
-  return std::min(most, latest.ticks() < kRelativeEnd ? kLean32 : kLean64);
+  return std::min(limit, latest.ticks() < kRelativeEnd ? kLean32 : kLean64);
 }
 
-// In the fewest passes; of these, in those that find most neighbours in memory.
+// The limits that give the fewest passes; of these, those with the most contiguous ranks.
 inline PlanLimits lean_limits(const Program& p, int tile_bits) {
   PlanLimits best{tile_bits, 5, 0, kPassSteps};
   std::size_t passes = plan(p, best).size();
@@ -94,14 +96,14 @@ inline PlanLimits lean_limits(const Program& p, int tile_bits) {
   return best;
 }
 
-// `most`: the kernel may be at most that one; `shared_bytes`: of a block; `limits`: instead of the
-// kernel's own.
-inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKernel most = kLean32,
+// `shared_bytes`: limit of a block; `limit`: the last kernel of TileKernel that may be chosen;
+// `limits`: instead of those of the kernel.
+inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKernel limit = kLean32,
                            const PlanLimits* limits = nullptr) {
   const LatestTime latest(p);
   TilePlan t;
   t.shared_bytes = shared_bytes;
-  t.kernel = shared_bytes < kLeanSharedBytes ? kStepKernel : best_kernel(p, latest, most);
+  t.kernel = shared_bytes < kLeanSharedBytes ? kStepKernel : best_kernel(p, latest, limit);
   const auto fits = [&] {
     const int bits = std::min(limits != nullptr ? limits->tile_bits : 30, p.log2_ranks);
     return bits >= per_thread_bits(t.kernel, false);
@@ -115,7 +117,7 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
     t.limits = lean_limits(p, kLeanBlockBits + per_thread_bits(t.kernel, false));
   t.lean.base = latest.base();
   if (!p.intervals.empty()) {
-    // An interval later than any time is as late as any other.
+    // A longer period has the same effect: the next interval is beyond all times.
     t.lean.period =
         std::min(p.intervals[0].periodic.period, t.kernel == kLean32 ? kRelativeEnd : kAbsoluteEnd);
     t.lean.duration = p.intervals[0].periodic.duration;
@@ -123,64 +125,63 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
   return t;
 }
 
-// --- The steps of a pass as the lean kernel takes them: a list without decisions.
-
-// A pass as the lean kernel takes it.
+// The operations of the lean kernel for one pass: a list that contains no decisions.
 class LeanPass {
  public:
   std::vector<LeanOp> ops;
-  int first_register_bit = 0;
+  int first_window_start = 0;
 
-  LeanPass(const Program& p, const Pass& pass, int register_bits)
-      : map_(pass.map), register_bits_(register_bits) {
+  LeanPass(const Program& p, const Pass& pass, int window_bits)
+      : map_(pass.map), window_bits_(window_bits) {
     const bool any = !p.intervals.empty();
     const bool computing = any && p.intervals[0].periodic.in_compute;
     const bool communicating = any && p.intervals[0].periodic.in_communication;
-    first_register_bit = register_bit_ = start(p, pass);
+    first_window_start = window_start_ = start_window(p, pass);
     const Costs& c = p.costs;
     for (int i = pass.begin; i < pass.end; ++i) {
       const Step& step = p.steps[i];
       const bool sends = (step.kind == kEnter || step.kind == kExchange) && !(step.flags & kFinal);
       const Tick send = sends ? c.send : 0, receive = c.receive + c.combine;
-      // A rank that receives and then sends works for both together, unless someone looks between.
+      // Receiving and sending are one piece of work, unless the time between is observed.
       const bool together = step.kind == kExchange && (step.row < 0 || send == 0);
       if (step.kind == kCompute) work(c.work, computing);
       if (step.kind == kExchange)
         exchange(step.round, together ? receive + send : receive, communicating);
-      if (step.kind == kForward) ops.push_back({kLeanForward + reach(step.round), 0, 0});
+      if (step.kind == kForward) ops.push_back({kLeanForward + bring_to_window(step.round), 0, 0});
       if (step.row >= 0) ops.push_back({kLeanObserve, step.row, 0});
       if (!together) work(send, communicating);
     }
   }
 
  private:
-  // Where the window has to be for a bit; from there on, as few moves as possible.
-  int register_bit_for(int bit) const { return std::min(bit, map_.bits() - register_bits_); }
+  // Where the window begins for a bit: as high as possible, so that few moves follow.
+  int window_start_for(int bit) const { return std::min(bit, map_.bits() - window_bits_); }
 
-  // Where the first exchange or forward wants it; but what is loaded is to be in a row in memory.
-  int start(const Program& p, const Pass& pass) const {
+  // Where the window begins in a pass: where the first exchange or forward needs it. But if state
+  // is loaded, neighbouring threads should read contiguous memory.
+  int start_window(const Program& p, const Pass& pass) const {
     for (int i = pass.begin; i < pass.end; ++i) {
       if (p.steps[i].kind != kExchange && p.steps[i].kind != kForward) continue;
       const int bit = map_.local_bit(p.steps[i].round);
-      if (!pass.load || bit > 2) return register_bit_for(bit);
+      if (!pass.load || bit > 2) return window_start_for(bit);
       break;
     }
-    return map_.bits() - register_bits_;
+    return map_.bits() - window_bits_;
   }
 
-  // Moves the window to a round's bit if it is elsewhere. Returns the bit of the window.
-  int reach(int round) {
+  // Moves the window to the bit of a round, if it does not contain it. Returns the bit's position.
+  int bring_to_window(int round) {
     const int bit = map_.local_bit(round);
-    if (bit < register_bit_ || bit >= register_bit_ + register_bits_) {
-      register_bit_ = register_bit_for(bit);
-      ops.push_back({kLeanMove, register_bit_, 0});
+    if (bit < window_start_ || bit >= window_start_ + window_bits_) {
+      window_start_ = window_start_for(bit);
+      ops.push_back({kLeanMove, window_start_, 0});
     }
-    return bit - register_bit_;
+    return bit - window_start_;
   }
 
-  // No work meets no noise.
+  // Work of no duration meets no noise.
   void exchange(int round, Tick w, bool noisy) {
-    const int bit = reach(round);
+    const int bit = bring_to_window(round);
     ops.push_back({(noisy && w > 0 ? kLeanNoisyExchange : kLeanQuietExchange) + bit, 0, w});
   }
   void work(Tick w, bool noisy) {
@@ -188,8 +189,8 @@ class LeanPass {
   }
 
   const TileMap map_;
-  const int register_bits_;
-  int register_bit_ = 0;
+  const int window_bits_;
+  int window_start_ = 0;
 };
 
 }  // namespace jf::gpu

@@ -1,6 +1,6 @@
-// One pass over tiles for programs in which a rank is one time (lean.h): the butterfly and forwards
-// that cost no CPU time, without noise or under one periodic source. A round is first done as if
-// there were no noise; only what has not finished by a rank's next interval is done again.
+// A pass over tiles for programs in which the state of a rank is one time (lean.h): the butterfly
+// and forwards without CPU cost, without noise or under one periodic source. A round is first
+// computed without noise. Only ranks that are not done by their next interval compute it again.
 #pragma once
 
 #include <type_traits>
@@ -12,12 +12,13 @@
 
 namespace jf::gpu {
 
-// --- Ranks that are one time each, 2^kBits to a thread. The bits of a rank's index that its thread
-// holds in registers are a window [shift, shift + kBits): an exchange over one of them stays in the
-// registers of a thread. To reach others, times go through shared memory once and the window moves:
-// for a butterfly once in kBits rounds, as in an FFT of that radix.
+// --- The ranks of a block, 2^kBits per thread. The register window is the bits
+// [shift, shift + kBits) of a rank's index: a thread has in its registers the ranks that differ in
+// these bits, so an exchange over one of them stays inside the thread. For another bit the window
+// moves, by one pass of the times through shared memory: in a butterfly once in kBits rounds, as in
+// an FFT of radix 2^kBits.
 
-// One instruction each on sm_90.
+// max(a + b, c) and min(a + b, c), one instruction each on sm_90.
 JF_DEVICE std::uint32_t add_later(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
 #if defined(__CUDA_ARCH__)
   return __viaddmax_u32(a, b, c);
@@ -35,42 +36,45 @@ JF_DEVICE std::uint32_t add_earlier(std::uint32_t a, std::uint32_t b, std::uint3
 JF_DEVICE Tick add_later(Tick a, Tick b, Tick c) { return later(a + b, c); }
 JF_DEVICE Tick add_earlier(Tick a, Tick b, Tick c) { return earlier(a + b, c); }
 
-// T: Tick, or uint32 where the program's times fit (lean.h). The ranks of a block are one array,
-// whatever tiles they belong to: a tile's number are the bits above those of its ranks.
+// T: Tick, or uint32 if the program's times fit (lean.h). The ranks of a block are one array: above
+// the bits of the local rank, an index has those of the tile in the block.
 template <class T, class Noise>
 struct LeanTile {
   static constexpr int kBits = kLeanBits<T>, kRanks = 1 << kBits;
-  static constexpr bool kQuiet = std::is_same_v<Noise, NoNoise>;
+  static constexpr bool kNoiseFree = std::is_same_v<Noise, NoNoise>;
 
   const T period, duration;  // of the noise
-  char* times;  // in shared memory, by swizzled index; `next` follows, always as in registers
+  // In shared memory, by swizzled index: times, then the next intervals, always as in registers.
+  char* times;
   int shift;
-  unsigned place;  // there, of the thread's first rank; in bytes, as all places
+  unsigned address;  // in `times`, of the thread's first rank; in bytes, as all addresses
   T time[kRanks], next[kRanks];
 
-  JF_DEVICE T& shared_time(unsigned place) const { return *reinterpret_cast<T*>(times + place); }
-  JF_DEVICE T& shared_next(unsigned place) const {
-    return *reinterpret_cast<T*>(times + place + kLeanRanks<T> * sizeof(T));
+  JF_DEVICE T& shared_time(unsigned address) const {
+    return *reinterpret_cast<T*>(times + address);
+  }
+  JF_DEVICE T& shared_next(unsigned address) const {
+    return *reinterpret_cast<T*>(times + address + kLeanRanks<T> * sizeof(T));
   }
 
-  // Ranks in a row, and ranks 2^kBits apart, lie in different banks of shared memory. Bits are only
-  // added (xor) to lower ones, so no two ranks meet; and swizzled(a ^ b) = swizzled(a) ^
-  // swizzled(b).
+  // The byte offset of an index. Contiguous ranks, and ranks 2^kBits apart, are in different banks
+  // of shared memory. Bits are only added (xor) to lower ones, so no two ranks have the same
+  // offset, and swizzled(a ^ b) = swizzled(a) ^ swizzled(b).
   JF_DEVICE static unsigned swizzled(unsigned index) {
     return (index ^ (index >> kBits & 31)) * static_cast<unsigned>(sizeof(T));
   }
 
-  // The index of rank 0 of a thread.
+  // The index of the thread's first rank.
   JF_DEVICE unsigned index() const {
     const unsigned low = threadIdx.x & ((1u << shift) - 1);
     return low | (threadIdx.x >> shift) << (shift + kBits);
   }
-  JF_DEVICE unsigned place_of(int e) const {
-    return place ^ swizzled(static_cast<unsigned>(e) << shift);
+  JF_DEVICE unsigned address_of(int e) const {
+    return address ^ swizzled(static_cast<unsigned>(e) << shift);
   }
 
-  // f(e, g(index of rank e)) for all e, each but the first made from one before: g of a sum (xor)
-  // is the sum of g.
+  // f(e, g(index of rank e)) for all e. As g(a ^ b) = g(a) ^ g(b), each value but the first is
+  // computed from one before.
   template <class G, class F>
   JF_DEVICE void each(G&& g, F&& f) const {
     decltype(g(0u)) flip[kBits], at[kRanks];
@@ -84,28 +88,28 @@ struct LeanTile {
     }
   }
   template <class F>
-  JF_DEVICE void each_place(F&& f) const {
+  JF_DEVICE void each_address(F&& f) const {
     each(swizzled, f);
   }
 
   JF_DEVICE void read_intervals() {
-    if constexpr (!kQuiet) each_place([&](int e, unsigned at) { next[e] = shared_next(at); });
+    if constexpr (!kNoiseFree) each_address([&](int e, unsigned at) { next[e] = shared_next(at); });
   }
 
-  JF_DEVICE void set_register_bit(int start) {
+  JF_DEVICE void set_register_window(int start) {
     shift = start;
-    place = swizzled(index());
+    address = swizzled(index());
   }
 
-  // Moves the window. One barrier is enough: since the one before, a thread has written only where
-  // it alone has read.
-  JF_DEVICE void move_register_bit(int start) {
-    each_place([&](int e, unsigned at) { shared_time(at) = time[e]; });
+  // Moves the window. One barrier is enough: since the barrier before, a thread has written only
+  // where no other thread has read.
+  JF_DEVICE void move_register_window(int start) {
+    each_address([&](int e, unsigned at) { shared_time(at) = time[e]; });
     __syncthreads();
-    set_register_bit(start);
-    each_place([&](int e, unsigned at) {
+    set_register_window(start);
+    each_address([&](int e, unsigned at) {
       time[e] = shared_time(at);
-      if constexpr (!kQuiet) next[e] = shared_next(at);
+      if constexpr (!kNoiseFree) next[e] = shared_next(at);
     });
   }
 
@@ -114,20 +118,20 @@ struct LeanTile {
     return static_cast<T>(next);
   }
 
-  // Ranks have worked until `time` as if there were no noise. Those that are done by their next
-  // interval, which are nearly all, have met none. All times differ from those of the model by one
-  // number, which is nothing to periodic noise.
+  // `time` is the end of `work` without noise. Nearly all ranks are done by their next interval,
+  // and have met none. All times differ from those of the model by one constant, which does not
+  // matter for periodic noise.
   template <class... Rank>
-  JF_DEVICE void meet_noise(T work, Rank... e) {
-    if (((time[e] > next[e]) | ...)) (meet_noise_alone(work, e), ...);
+  JF_DEVICE void apply_noise(T work, Rank... e) {
+    if (((time[e] > next[e]) | ...)) (apply_noise_to(work, e), ...);
   }
-  JF_DEVICE void meet_noise_alone(T work, int e) {
-    if (forgotten(time[e]) <= next[e]) return;
+  JF_DEVICE void apply_noise_to(T work, int e) {
+    if (opaque(time[e]) <= next[e]) return;
     Periodic::advance_over_few(next[e], time[e], work, period, duration);
-    shared_next(place_of(e)) = next[e];  // else the next thread would have to walk there again
+    shared_next(address_of(e)) = next[e];  // else the next thread would have to walk there again
   }
-  // The same; but the compiler does not know, and so does nothing with it before it has to.
-  JF_DEVICE static T forgotten(T v) {
+  // v, but unknown to the compiler, so that it computes nothing from v earlier than needed.
+  JF_DEVICE static T opaque(T v) {
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(T) == 4)
       asm("" : "+r"(v));
@@ -137,8 +141,8 @@ struct LeanTile {
     return v;
   }
 
-  // Pairs of registers only here, not wherever times are.
-  JF_DEVICE static Tick wide(T v) { return static_cast<Tick>(forgotten(v)); }
+  // Only here times of 32 bits become pairs of registers.
+  JF_DEVICE static Tick wide(T v) { return static_cast<Tick>(opaque(v)); }
 
   // Ranks e and e + kStep are partners. Two pairs at a time.
   template <bool kNoisy, int kStep>
@@ -149,7 +153,7 @@ struct LeanTile {
       const int e0 = kLower(pair), e1 = kLower(pair + 1);
       exchange_pair(e0, e0 + kStep, transit, work);
       exchange_pair(e1, e1 + kStep, transit, work);
-      if constexpr (kNoisy) meet_noise(work, e0, e0 + kStep, e1, e1 + kStep);
+      if constexpr (kNoisy) apply_noise(work, e0, e0 + kStep, e1, e1 + kStep);
     }
   }
   JF_DEVICE void exchange_pair(int e, int partner, T transit, T work) {
@@ -175,7 +179,7 @@ struct LeanTile {
     for (int e = 0; e < kRanks; ++e) time[e] += work;
     if constexpr (kNoisy) {
 #pragma unroll
-      for (int e = 0; e < kRanks; e += 4) meet_noise(work, e, e + 1, e + 2, e + 3);
+      for (int e = 0; e < kRanks; e += 4) apply_noise(work, e, e + 1, e + 2, e + 3);
     }
   }
 };
@@ -192,12 +196,12 @@ struct LeanThread {
 
   JF_DEVICE int tile_bits() const { return job.pass.map.bits(); }
 
-  // Where the thread's tile is; worked out when it is needed, as registers are what is scarce.
+  // The tile of the thread. It is computed whenever it is needed, because registers are scarce.
   struct Location {
     std::int64_t realization, tile;
-    bool active;  // else: past the last tile; runs along, writes nothing
+    bool active;  // else beyond the last tile: the thread executes the steps, but writes nothing
   };
-  JF_DEVICE Location where() const {
+  JF_DEVICE Location location() const {
     const int bits = kLeanBlockBits - (tile_bits() - kBits);
     const std::int64_t slot = job.first_tile + (static_cast<std::int64_t>(blockIdx.x) << bits |
                                                 threadIdx.x >> (kLeanBlockBits - bits));
@@ -206,12 +210,12 @@ struct LeanThread {
     return {index >> tiles, index & ((std::int64_t{1} << tiles) - 1), slot <= last};
   }
 
-  // Of rank e in its tile.
+  // The local index of rank e in its tile.
   JF_DEVICE unsigned local(int e) const {
     return (tile.index() | static_cast<unsigned>(e) << tile.shift) & ((1u << tile_bits()) - 1);
   }
 
-  // f(e, rank e, counted from the first of the tile, its place in shared memory).
+  // f(e, distance of rank e from the first rank of the tile, its byte offset in shared memory).
   template <class F>
   JF_DEVICE void each_rank(F&& f) const {
     const TileMap& map = job.pass.map;
@@ -226,10 +230,10 @@ struct LeanThread {
         });
   }
 
-  // Intervals that ranks look at first, into shared memory; at the times there, or at 0.
+  // Writes the next interval of each rank into shared memory: at the times there, or at time 0.
   JF_DEVICE void draw_intervals(const Location& at) const {
     const bool later = !kRelative && job.pass.load;
-    // With the window at bit 0, ranks e and e + 1 of this thread share a block of random numbers.
+    // With the window at bit 0, ranks 2 k and 2 k + 1 of this thread share a block of Philox.
     const bool neighbours = tile.shift == 0 && job.pass.map.low_bits > 0;
     if (neighbours && noise.drawn_alone() && !noise.stationary && !later) {
       if (kRelative && noise.period <= kLeanNever) return draw_quickly<kRelative>(at);
@@ -239,72 +243,72 @@ struct LeanThread {
     const auto base = static_cast<unsigned>(job.pass.map.base(at.tile));
 #pragma unroll 1
     for (int e = 0; e < kRanks; ++e) {
-      const unsigned place = tile.place_of(e);
+      const unsigned address = tile.address_of(e);
       const std::int64_t rank = base + job.pass.map.offset(local(e));
       Tick next = noise.first(noise.phase(job.keys, number, rank));
       Tick t = 0;
-      if (later) t = static_cast<Tick>(tile.shared_time(place)) - job.lean.base;
+      if (later) t = static_cast<Tick>(tile.shared_time(address)) - job.lean.base;
       if (later || noise.stationary) noise.seek(next, t);
-      tile.shared_next(place) = tile.narrow(next + job.lean.base);
+      tile.shared_next(address) = tile.narrow(next + job.lean.base);
     }
   }
 
-  // The same where every rank draws a phase of its own and starts at 0: without a branch.
+  // The same without a branch, if every rank draws its own phase and starts at time 0.
   template <bool kShort>
   JF_DEVICE void draw_quickly(const Location& at) const {
     const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(at.realization);
     const auto base = static_cast<unsigned>(job.pass.map.base(at.tile));
     Pair<std::uint64_t> pair{};
-    each_rank([&](int e, unsigned offset, unsigned place) {
+    each_rank([&](int e, unsigned offset, unsigned address) {
       if (e % 2 == 0) pair = only_uniform_pair(job.keys, kPhase, (base + offset) >> 1, number);
       const std::uint64_t u = e % 2 == 0 ? pair.even : pair.odd;
       if constexpr (kShort)
-        tile.shared_next(place) = scale64_short(u, static_cast<std::uint32_t>(noise.period));
+        tile.shared_next(address) = scale64_short(u, static_cast<std::uint32_t>(noise.period));
       else
-        tile.shared_next(place) = tile.narrow(noise.template scaled<Tick>(u));
+        tile.shared_next(address) = tile.narrow(noise.template scaled<Tick>(u));
     });
   }
 
   JF_DEVICE void load() {
-    tile.set_register_bit(job.lean_register_bit);
-    const Location at = where();
+    tile.set_register_window(job.lean_window_start);
+    const Location at = location();
     if (job.pass.load) {
       const Tick* memory =
-          job.memory + at.realization * job.rank_stride + job.pass.map.base(at.tile);
-      each_rank([&](int e, unsigned offset, [[maybe_unused]] unsigned place) {
+          job.state + at.realization * job.rank_stride + job.pass.map.base(at.tile);
+      each_rank([&](int e, unsigned offset, [[maybe_unused]] unsigned address) {
         const Tick packed = memory[offset];
         tile.time[e] = static_cast<T>(packed);
-        if constexpr (!Tile::kQuiet) {
+        if constexpr (!Tile::kNoiseFree) {
           if constexpr (kRelative)
-            tile.shared_next(place) = static_cast<T>(packed >> 32);
+            tile.shared_next(address) = static_cast<T>(packed >> 32);
           else
-            tile.shared_time(place) = tile.time[e];
+            tile.shared_time(address) = tile.time[e];
         }
       });
     } else {
 #pragma unroll
       for (int e = 0; e < kRanks; ++e) tile.time[e] = static_cast<T>(job.lean.base);
     }
-    if constexpr (!Tile::kQuiet) {
+    if constexpr (!Tile::kNoiseFree) {
       if (!kRelative || !job.pass.load) draw_intervals(at);
       tile.read_intervals();
     }
   }
 
   JF_DEVICE void store() const {
-    const Location at = where();
+    const Location at = location();
     if (!at.active) return;
-    Tick* memory = job.memory + at.realization * job.rank_stride + job.pass.map.base(at.tile);
+    Tick* memory = job.state + at.realization * job.rank_stride + job.pass.map.base(at.tile);
     each_rank([&](int e, unsigned offset, unsigned) {
       auto packed = static_cast<std::uint64_t>(tile.wide(tile.time[e]));
-      if constexpr (kRelative && !Tile::kQuiet)
+      if constexpr (kRelative && !Tile::kNoiseFree)
         packed |= static_cast<std::uint64_t>(tile.wide(tile.next[e])) << 32;
       memory[offset] = static_cast<Tick>(packed);
     });
   }
 
   JF_DEVICE void observe(int row) {
-    const Location at = where();
+    const Location at = location();
     Observation o = Observation::empty();
     if (job.program.one_rank) {
       if (at.tile == 0 && local(0) == 0) o.add(tile.wide(tile.time[0]) - job.lean.base);
@@ -319,23 +323,23 @@ struct LeanThread {
     }
     const bool full = job.full_statistics != 0;
     const BlockTile<1> block{tile_bits() - kBits, reinterpret_cast<Tick*>(tile.times)};
-    __syncthreads();  // times there may not have been read yet; after that nobody needs them
+    __syncthreads();  // after it all threads have read the times there, and none needs them
     o = block.reduce(o, full);
     if (at.active && block.thread() == 0)
       merge_atomically(job.observation(at.realization, row), o, full);
-    // Read again rather than kept: the registers are needed in between.
+    // They were not kept in registers, because reduce() needs these.
     tile.read_intervals();
   }
 
   JF_DEVICE void run(const LeanOp op) {
     const auto transit = static_cast<T>(job.program.costs.transit), work = static_cast<T>(op.work);
     switch (op.kind) {
-#define JF_LEAN_BIT(bit)                                \
-  case kLeanNoisyExchange + bit:                        \
-    return exchange<!Tile::kQuiet, bit>(transit, work); \
-  case kLeanQuietExchange + bit:                        \
-    return exchange<false, bit>(transit, work);         \
-  case kLeanForward + bit:                              \
+#define JF_LEAN_BIT(bit)                                    \
+  case kLeanNoisyExchange + bit:                            \
+    return exchange<!Tile::kNoiseFree, bit>(transit, work); \
+  case kLeanQuietExchange + bit:                            \
+    return exchange<false, bit>(transit, work);             \
+  case kLeanForward + bit:                                  \
     return forward<bit>(transit);
       JF_LEAN_BIT(0)
       JF_LEAN_BIT(1)
@@ -343,18 +347,18 @@ struct LeanThread {
       JF_LEAN_BIT(3)
 #undef JF_LEAN_BIT
       case kLeanNoisyWork:
-        return tile.template work<!Tile::kQuiet>(work);
+        return tile.template work<!Tile::kNoiseFree>(work);
       case kLeanQuietWork:
         return tile.template work<false>(work);
       case kLeanObserve:
         return observe(op.value);
       case kLeanMove:
-        return tile.move_register_bit(op.value);
+        return tile.move_register_window(op.value);
     }
   }
 
  private:
-  // There is a bit 3 only where a thread has 16 ranks.
+  // Bit 3 exists only if a thread has 16 ranks.
   template <bool kNoisy, int kBit>
   JF_DEVICE void exchange(T transit, T work) {
     if constexpr (kBit < kBits) tile.template exchange_over<kNoisy, 1 << kBit>(transit, work);

@@ -1,5 +1,5 @@
-// The actions of a message pass, as message_pass.h lays them out. What an action does to a rank is
-// that of message.h.
+// The kernel of message passes: executes the actions that message_pass.h lists, each with the
+// arithmetic of core/messages.h.
 #pragma once
 
 #include "gpu/block.cuh"
@@ -12,11 +12,11 @@ struct MessageThread {
   const PassJob& job;
   const MessageRanks<Tick, Noise, Network, kLinks>& ranks;
   const MessageLaunch& launch;
-  const std::int64_t realization, first;  // the rank, or message, that it begins with
-  const bool idle;                        // the block has more threads than there is to do
+  const std::int64_t realization, first;  // first: rank, or message, of this thread
+  const bool idle;                        // this thread has nothing to do
   const bool first_pass;
 
-  // f(i) for ranks or messages of this thread, all of which are below `end`.
+  // f(i) for the ranks, or messages, of this thread, which are below `end`.
   template <class F>
   JF_DEVICE void each(std::int64_t end, F&& f) const {
     if (idle) return;
@@ -24,7 +24,7 @@ struct MessageThread {
     for (std::int64_t i = first; i < end; i += launch.stride) f(i);
   }
 
-  JF_DEVICE void act(MessagePlace at, std::int64_t end) const {
+  JF_DEVICE void run(ActionPosition at, std::int64_t end) const {
     switch (at.action) {
       case MessageAction::kBeginRanks:
         return each(end, [&](std::int64_t i) { begin(i); });
@@ -41,8 +41,9 @@ struct MessageThread {
     }
   }
 
-  // Ends a launch, or begins the next: the state of a block's ranks is in `shared`, or in memory.
-  JF_DEVICE void move(const MessageArena& arena, bool to_memory) const {
+  // Copies the state of a block's ranks from shared to global memory at the end of a launch, and
+  // back at the begin of the next.
+  JF_DEVICE void copy_state(const MessageArena& arena, bool to_memory) const {
     const std::int64_t n = job.program.ranks, width = launch.width, all = job.realizations;
     Tick* const shared = ranks.s.sent;
     each(arena.arrays * n, [&](std::int64_t i) {
@@ -52,52 +53,54 @@ struct MessageThread {
   }
 
  private:
-  // Between passes ranks lie side by side.
-  JF_DEVICE std::int64_t place(std::int64_t i) const { return realization * job.rank_stride + i; }
+  // Of rank i in the state between passes, where the ranks of a realization are contiguous.
+  JF_DEVICE std::int64_t state_index(std::int64_t i) const {
+    return realization * job.rank_stride + i;
+  }
   JF_DEVICE void begin(std::int64_t i) const {
     const bool load = job.pass.load != 0;
-    if (load) ranks.put(ranks.s.sent, i, job.memory[place(i)]);
+    if (load) ranks.put(ranks.s.sent, i, job.state[state_index(i)]);
     ranks.begin(i, load, first_pass);
   }
   JF_DEVICE void store(std::int64_t i) const {
-    job.memory[place(i)] = ranks.get(ranks.s.sent, i);
-    if (job.pass.busy_out) job.second[place(i)] = ranks.get(ranks.s.busy, i);
+    job.state[state_index(i)] = ranks.get(ranks.s.sent, i);
+    if (job.pass.busy_out) job.busy[state_index(i)] = ranks.get(ranks.s.busy, i);
   }
 
-  JF_DEVICE void steps(MessagePlace at, std::int64_t end) const {
+  JF_DEVICE void steps(ActionPosition at, std::int64_t end) const {
     const Step step = job.program.steps[at.step];
-    Tick* const left = ranks.s.left;
+    Tick* const departures = ranks.s.left;
     each(end, [&](std::int64_t i) {
       if (at.action == MessageAction::kWork) return ranks.work(step, i);
       if (at.action == MessageAction::kCatchUp) return ranks.catch_up(i);
       const std::int64_t partner = forward_partner(step, job.program.ranks, i);
       if (partner == kNoRank) return;
       if (at.action == MessageAction::kSendForward)
-        ranks.put(left, i, ranks.forward_leaves(step, i));
+        ranks.put(departures, i, ranks.forward_leaves(step, i));
       else
-        ranks.forward_comes(step, i, ranks.get(left, i), ranks.get(left, partner));
+        ranks.forward_comes(step, i, ranks.get(departures, i), ranks.get(departures, partner));
     });
   }
 
-  JF_DEVICE void messages(MessagePlace at, std::int64_t end) const {
+  JF_DEVICE void messages(ActionPosition at, std::int64_t end) const {
     const Step step = job.program.steps[at.step];
     const MessageTurn<Network> turn(job.program, ranks.network, step, at.turn);
-    Tick* const left = ranks.s.left;
+    Tick* const departures = ranks.s.left;
     each(end, [&](std::int64_t k) {
       const std::int64_t from = numbered_sender(step, k);
-      Tick leaves;
+      Tick departure;
       if (at.action == MessageAction::kReceive)
-        leaves = ranks.get(left, from);
+        departure = ranks.get(departures, from);
       else
-        leaves = ranks.send(turn, from);
+        departure = ranks.send(turn, from);
       if (at.action == MessageAction::kSend)
-        ranks.put(left, from, leaves);
+        ranks.put(departures, from, departure);
       else
-        ranks.receive(turn, receiver_of(step, job.program.ranks, from), leaves);
+        ranks.receive(turn, receiver_of(step, job.program.ranks, from), departure);
     });
   }
 
-  // All threads of a warp come here.
+  // All threads of a warp call it.
   JF_DEVICE void observe(int row, std::int64_t end) const {
     const bool full = job.full_statistics != 0;
     Observation o = Observation::empty();
@@ -109,46 +112,46 @@ struct MessageThread {
   }
 };
 
-// Blocks that run alone keep their ranks in shared memory. One of them a multiprocessor is all that
-// general noise needs: as tile_kernel.
+// Blocks that run alone keep their ranks in shared memory. With general noise the launch bounds
+// require only one block per multiprocessor, as for tile_kernel.
 template <class Noise, class Network, bool kLinks>
 __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is_general<Network>)
     message_kernel(const PassJob job, const Noise noise, const Network network,
                    const MessageArena arena, const MessageLaunch launch) {
   JF_SHARED(Tick, shared);
-  const bool alone = launch.blocks;
-  const unsigned thread = alone ? threadIdx.x : blockIdx.x * blockDim.x + threadIdx.x;
+  const bool by_block = launch.by_blocks;
+  const unsigned thread = by_block ? threadIdx.x : blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned width = static_cast<unsigned>(launch.width), lane = thread % width;
-  const std::int64_t place = lane + (alone ? blockIdx.x * launch.width : 0);
-  const bool idle = place >= job.realizations || thread / width >= launch.stride;
-  const std::int64_t realization = idle ? 0 : place;
+  const std::int64_t index = lane + (by_block ? blockIdx.x * launch.width : 0);
+  const bool idle = index >= job.realizations || thread / width >= launch.stride;
+  const std::int64_t realization = idle ? 0 : index;
   const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
 
   Noise bound = bind(noise, number, job.cursors_of(realization));
   if constexpr (is_general<Noise>) bound.cursors_per_rank = job.cursor_rank_stride;
-  Tick* const base = alone ? shared + lane : arena.ticks + realization;
+  Tick* const base = by_block ? shared + lane : arena.ticks + realization;
   const MessageRanks<Tick, Noise, Network, kLinks> ranks{
       job.program,
       bound,
       network,
       number,
-      MessageArena::state<kLinks>(job.program, base, alone ? launch.width : job.realizations),
+      MessageArena::state<kLinks>(job.program, base, by_block ? launch.width : job.realizations),
       job.program.seed};
   const MessageThread<Noise, Network, kLinks> self{
       job, ranks, launch, realization, launch.begin + thread / width, idle, arena.first};
   const MessageOrder order{job.program, job.pass};
-  MessagePlace at = launch.first;
-  if (launch.resume) self.move(arena, false);
+  ActionPosition at = launch.first;
+  if (launch.resume) self.copy_state(arena, false);
 #pragma unroll 1
-  for (std::int64_t n = 0;;) {  // where ranks are in several blocks: once
-    if (alone) __syncthreads();
-    self.act(at, alone ? order.count(at) : launch.end);
+  for (std::int64_t n = 0;;) {  // once, unless blocks run alone
+    if (by_block) __syncthreads();
+    self.run(at, by_block ? order.count(at) : launch.end);
     if (++n == launch.actions) break;
     at = order.after(at);
   }
   if (!launch.suspend) return;
   __syncthreads();
-  self.move(arena, true);
+  self.copy_state(arena, true);
 }
 
 template <class Noise, class Network>

@@ -1,11 +1,11 @@
-// How message passes are run on a device. A thread is a rank of a realization. What a pass does is
-// a list of actions: in each, some ranks do something that no other of them has to wait for.
+// Message passes on a device: the list of actions, and the launches. The arithmetic is that of
+// core/messages.h. A thread computes one rank of one realization. A pass is a list of actions; in
+// an action no rank has to wait for another.
 //
-// Either each action is a launch of its own, over the ranks that take part in it and no others; the
-// state of all ranks lies in global memory, [array][rank][realization], so that neighbouring
-// threads use neighbouring memory. Or, where a realization has few ranks, a block holds some
-// realizations in its shared memory and goes through the actions by itself, with barriers between
-// them.
+// Either each action is a launch of its own, over exactly the ranks that take part in it. The state
+// of all ranks lies in global memory, [array][rank][realization], so that neighbouring threads use
+// neighbouring memory. Or, if a realization has few ranks, a block keeps some realizations in its
+// shared memory and executes all actions by itself, with barriers between them.
 #pragma once
 
 #include <algorithm>
@@ -21,33 +21,33 @@ enum class MessageAction : std::int32_t {
   kBeginRanks,
   kWork,
   kSendForward,
-  kTakeForward,
+  kReceiveForward,
   kCatchUp,
   kSend,
   kReceive,
-  kSendAndReceive,  // by one thread, where no rank of a turn does both
+  kSendAndReceive,  // in one thread, if no rank both sends and receives in a turn
   kObserveRow,
   kStoreRanks,
   kEndOfPass,
 };
 
-struct MessagePlace {
+struct ActionPosition {
   std::int32_t step, turn;
   MessageAction action;
 };
 
-// The order of the actions of a pass. `p`: of the host where the host asks, else of the device.
+// The order of the actions of a pass, for host (`p`: its view) and device.
 struct MessageOrder {
   const ProgramView& p;
   const Pass& pass;
 
-  JF_HD MessagePlace first() const { return {pass.begin, 0, MessageAction::kBeginRanks}; }
+  JF_HD ActionPosition first() const { return {pass.begin, 0, MessageAction::kBeginRanks}; }
 
-  JF_HD MessagePlace after(MessagePlace at) const {
+  JF_HD ActionPosition after(ActionPosition at) const {
     using enum MessageAction;
     if (at.action == kStoreRanks) return {at.step, 0, kEndOfPass};
     if (at.action == kBeginRanks) return enter(pass.begin, 0);
-    if (at.action == kSendForward) return {at.step, at.turn, kTakeForward};
+    if (at.action == kSendForward) return {at.step, at.turn, kReceiveForward};
     if (at.action == kCatchUp) return exchange(at.step, at.turn);
     if (at.action == kSend) return {at.step, at.turn, kReceive};
     const Step& step = p.steps[at.step];
@@ -58,8 +58,8 @@ struct MessageOrder {
     return enter(at.step + 1, 0);
   }
 
-  // How many ranks, or messages, an action is done to.
-  JF_HD std::int64_t count(MessagePlace at) const {
+  // The number of ranks, or of messages, of an action.
+  JF_HD std::int64_t count(ActionPosition at) const {
     using enum MessageAction;
     if (at.action == kSend || at.action == kReceive || at.action == kSendAndReceive)
       return message_count(p.steps[at.step], p.ranks);
@@ -67,43 +67,44 @@ struct MessageOrder {
   }
 
  private:
-  JF_HD MessagePlace enter(std::int32_t number, std::int32_t turn) const {
+  JF_HD ActionPosition enter(std::int32_t number, std::int32_t turn) const {
     using enum MessageAction;
     for (; number < pass.end; ++number) {
       const Step& step = p.steps[number];
       if (step.kind == kCompute) return {number, 0, kWork};
       if (step.kind == kForward) return {number, 0, kSendForward};
       if (step.kind == kMessage)
-        return catches_up(step, turn) ? MessagePlace{number, turn, kCatchUp}
+        return catches_up(step, turn) ? ActionPosition{number, turn, kCatchUp}
                                       : exchange(number, turn);
       if (step.row >= 0) return {number, 0, kObserveRow};
     }
     return {pass.end, 0, pass.store ? kStoreRanks : kEndOfPass};
   }
-  JF_HD MessagePlace exchange(std::int32_t number, std::int32_t turn) const {
+  JF_HD ActionPosition exchange(std::int32_t number, std::int32_t turn) const {
     const bool one_way = goes_one_way(p.steps[number]);
     return {number, turn, one_way ? MessageAction::kSendAndReceive : MessageAction::kSend};
   }
 };
 
-// What threads of a launch do. Thread t (of a block that runs alone, or of all blocks) has ranks of
-// realization t mod width: number begin + t / width of the action, and every `stride` from there
-// on.
+// One launch. Thread t (of a block that runs alone, or of all blocks) has items of realization
+// t mod width, where an item is a rank or message of the action: begin + t / width, and every
+// `stride` from there on.
 struct MessageLaunch {
-  MessagePlace first;
-  std::int64_t actions;        // from the first one on; one unless a block has all ranks
-  std::int64_t begin, end;     // of what the one action is done to
+  ActionPosition first;
+  std::int64_t actions;        // from the first one on; 1 unless by_blocks
+  std::int64_t begin, end;     // items, unless by_blocks
   std::int64_t width, stride;  // realizations side by side
-  bool blocks;                 // each block is alone, and has realizations of its own
-  bool resume, suspend;        // its state comes from, and goes to, global memory
+  bool by_blocks;              // each block runs alone, with realizations of its own
+  bool resume, suspend;        // shared memory is read from, and written to, global memory
 };
 
 struct MessageArena {
   Tick* ticks;  // [array][rank][realization], or null
   std::int64_t arrays;
-  bool first;  // of the message passes
+  bool first;  // this is the first message pass
 
-  // Of a thread's realization. `base`: of the first array; `stride`: realizations side by side.
+  // The state of one realization. `base`: its entry for rank 0 in the first array; `stride`: number
+  // of realizations side by side.
   template <bool kLinks>
   JF_HD static MessageState state(const ProgramView& p, Tick* base, std::int64_t stride) {
     const std::int64_t each = p.ranks * stride;
@@ -119,29 +120,28 @@ struct MessageArena {
   }
 };
 
-// The layout for one program.
+// How the message passes of one program are launched.
 struct MessageLayout {
   // Threads of a launch, and of a block that runs alone.
   static constexpr int kThreads = 256, kBlock = 512;
-  // A launch has no more threads than this.
   static constexpr std::int64_t kMaxThreads = std::int64_t{1} << 28;
-  // So many realizations keep a large device busy, a block each; so many threads do it in one
-  // launch. Fewer take as long as starting them does, some microseconds: then a barrier is better,
-  // which takes a tenth of that.
+  // A large device is busy with so many realizations, one per block, or with so many threads of one
+  // launch. A launch of fewer threads takes as long as its start, some microseconds. Then a barrier
+  // is better: it takes a tenth of that.
   static constexpr std::int64_t kBusyBlocks = 128, kBusyThreads = std::int64_t{1} << 15;
   // What a launch costs, in threads.
   static constexpr std::int64_t kLaunchWork = std::int64_t{1} << 15;
-  // How many ranks a thread has before it hands on what it observed of them.
+  // Ranks of which a thread merges the observations by itself.
   static constexpr std::int64_t kObserved = 32;
 
   bool passes = false, links = false;
   std::int64_t arrays = 0, ranks = 0;
-  std::int64_t actions = 0, work = 0;  // in all message passes; work: ranks in all actions
-  // Turns that a block goes through in one launch: of all its threads, about a microsecond each.
+  std::int64_t actions = 0, work = 0;  // of all message passes; work: items of all actions
+  // Rounds that a block executes in one launch: one item per thread, about a microsecond each.
   std::int64_t max_rounds = std::int64_t{1} << 18;
 
-  // How a batch is run.
-  bool blocks = false;
+  // For the current batch size:
+  bool blocks = false;                // blocks run alone
   int width = 1, threads = kThreads;  // of a block: realizations, threads
   std::int64_t shared_bytes = 0;
   std::int64_t ticks = 0;  // of a realization in the arena
@@ -153,7 +153,7 @@ struct MessageLayout {
       if (pass.kind != kMessagePass) continue;
       passes = true;
       const MessageOrder order{view, pass};
-      for (MessagePlace at = order.first(); at.action != MessageAction::kEndOfPass;
+      for (ActionPosition at = order.first(); at.action != MessageAction::kEndOfPass;
            at = order.after(at), ++actions)
         work += order.count(at);
     }
@@ -167,7 +167,7 @@ struct MessageLayout {
   // Whether the ranks of a realization fit a block.
   bool fits() const { return bytes(1) <= max_shared_; }
 
-  // How batches of so many realizations are run.
+  // Chooses how batches of so many realizations are run.
   void choose(std::int64_t batch) {
     choose(batch, fits() && (batch >= kBusyBlocks || work * batch < kBusyThreads * actions));
   }
@@ -177,17 +177,17 @@ struct MessageLayout {
     threads = kThreads;
     ticks = arrays * ranks;
     if (!blocks) return;
-    // Realizations that give all threads of a block a rank.
+    // So many realizations that all threads of a block have a rank.
     for (width = 1; width * ranks < kBlock && width < batch;) width *= 2;
     threads = static_cast<int>(std::clamp<std::uint64_t>(
         std::bit_ceil(static_cast<std::uint64_t>(width * ranks)), 32, kBlock));
     shared_bytes = bytes(width);
-    // Between launches nothing is left in shared memory.
+    // Shared memory does not survive a launch: without a single one, state needs global memory.
     if (one_pass_ && work * width / threads + actions <= max_rounds) ticks = 0;
   }
 
-  // Calls f(launch, blocks of the grid, work) for a pass. `p`: the host's; `first`: see
-  // MessageArena; `most`: work that a launch may do.
+  // Calls f(launch, blocks of the grid, work) for each launch of a pass. `p`: the host's view;
+  // `first`: see MessageArena; `most`: limit of the work of a launch.
   template <class F>
   void each_launch(const ProgramView& p, const Pass& pass, bool first, std::int64_t realizations,
                    std::int64_t most, F&& f) const {
@@ -195,7 +195,7 @@ struct MessageLayout {
     if (blocks)
       each_part(order, !first, realizations, most, f);
     else
-      for (MessagePlace at = order.first(); at.action != MessageAction::kEndOfPass;
+      for (ActionPosition at = order.first(); at.action != MessageAction::kEndOfPass;
            at = order.after(at))
         each_slice(at, order.count(at), realizations, most, f);
   }
@@ -205,7 +205,7 @@ struct MessageLayout {
   void each_part(const MessageOrder& order, bool resume, std::int64_t realizations,
                  std::int64_t most, F&& f) const {
     const bool whole = ticks == 0;  // see choose()
-    MessagePlace at = order.first();
+    ActionPosition at = order.first();
     for (; at.action != MessageAction::kEndOfPass; resume = true) {
       MessageLaunch launch{at, 0, 0, 0, width, threads / width, true, resume, !whole};
       std::int64_t rounds = 0, done = 0;
@@ -219,16 +219,16 @@ struct MessageLayout {
   }
 
   template <class F>
-  void each_slice(MessagePlace at, std::int64_t count, std::int64_t realizations, std::int64_t most,
-                  F&& f) const {
+  void each_slice(ActionPosition at, std::int64_t count, std::int64_t realizations,
+                  std::int64_t most, F&& f) const {
     MessageLaunch launch{at, 1, 0, 0, realizations, count, false, false, false};
     std::int64_t each = std::max<std::int64_t>(1, std::min(most, kMaxThreads) / realizations);
     std::int64_t chunks = count;
     if (at.action == MessageAction::kObserveRow) {
-      // Threads of a warp that have the same realization lie a power of two apart.
-      const std::int64_t together = std::min<std::int64_t>(
+      // In a warp, threads of the same realization must be a power of two apart.
+      const std::int64_t distance = std::min<std::int64_t>(
           kWarpThreads, std::bit_ceil(static_cast<std::uint64_t>(realizations)));
-      launch.width = (realizations + together - 1) / together * together;
+      launch.width = (realizations + distance - 1) / distance * distance;
       chunks = std::clamp<std::int64_t>(kBusyThreads / launch.width, 1,
                                         (count + kObserved - 1) / kObserved);
       launch.stride = chunks;

@@ -1,4 +1,4 @@
-// How the memory and the time of a device are given out.
+// Limits of what a run uses on a device: its memory, and the length of launches.
 #pragma once
 
 #include <algorithm>
@@ -8,30 +8,28 @@
 
 namespace jf::gpu {
 
-// --- Memory of the device in one piece: a run asks for it once, and says beforehand how much it
-// takes.
+// --- Memory: a run makes one allocation, whose size it computes beforehand.
 
-// There is less memory than there seemed to be. Whoever can do with less tries again.
+// There is less memory than was reported as free. The caller tries again with fewer realizations.
 struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Every array begins at a multiple of this, as an allocation of its own would.
+// Alignment of arrays, that of separate allocations.
 constexpr std::int64_t kArrayAlignment = 256;
 
-// Bytes that an array takes in the piece.
+// Bytes of an array in the allocation.
 template <class T>
 constexpr std::int64_t array_bytes(std::int64_t count) {
   const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(T));
   return (bytes + kArrayAlignment - 1) / kArrayAlignment * kArrayAlignment;
 }
 
-// --- How much the device is given to do before the host waits for it, and looks whether it is to
-// stop.
+// --- Work that is launched before the host waits for the device and polls.
 
-// In steps of ranks. A launch can not be stopped, and where the card has a display the driver ends
-// one after some seconds. The first takes a quarter of a second at 10^9 rank-steps a second, which
-// is little for the smallest card; then they grow as long as they are quick.
+// In rank-steps. A launch can not be stopped, and on a card with a display the driver aborts one
+// after some seconds. The first takes a quarter of a second at 10^9 rank-steps per second, which is
+// little for the smallest card. Then launches grow while they are short.
 struct LaunchLimits {
   std::int64_t first = std::int64_t{1} << 28, most = std::int64_t{1} << 34;
 };
@@ -46,12 +44,12 @@ class Pace {
     queued_ += steps;
   }
   bool due() const { return queued_ >= limit_; }
-  // The host has waited for all that was launched.
+  // The host has waited for all launches.
   void waited() { waited(std::chrono::duration<double>(Clock::now() - start_).count()); }
   void waited(double seconds) {
     if (queued_ == 0) return;
     if (seconds > 0.3) limit_ = std::min(limit_, std::max(queued_ / 2, kLeast));
-    // Whole realizations need not fill it.
+    // A batch of whole realizations need not reach the limit.
     if (seconds < 0.1 && queued_ > limit_ / 2) limit_ = std::min(2 * limit_, most_);
     queued_ = 0;
   }

@@ -1,5 +1,5 @@
-// The passes of all batches. Device is the GPU of device.h or, in the tests, a CPU that emulates
-// one: it has memory in arenas, launches kernels one after another, and copies.
+// Runs a program on a device: all passes of all batches (batch.h). Device is the GPU of device.h
+// or, in the tests, an emulated one: it allocates arenas, launches kernels in order, and copies.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace jf::gpu {
 template <class Device>
 class Run {
  public:
-  // `done`: realizations that are done, here those of an earlier Run.
+  // `done`: finished realizations; at first those of an earlier Run.
   Run(Device& device, const Program& program, const Request& request, const BatchPlan& plan,
       std::int64_t& done, const Poll& poll)
       : device_(device),
@@ -31,15 +31,15 @@ class Run {
         load_rows_(arena_.upload(rows_of_loads(program))),
         load_views_(arena_.template allocate<Loads>(plan.load_views)),
         loads_(arena_.template allocate<std::uint16_t>(plan.loads * plan.batch)),
-        messages_ticks_(arena_.template allocate<Tick>(plan.messages.ticks * plan.batch)),
+        message_ticks_(arena_.template allocate<Tick>(plan.messages.ticks * plan.batch)),
         lean_ops_(arena_.upload(plan_.lean_ops)),
-        memory_(arena_.template allocate<Tick>(plan.memory * plan.batch)),
+        state_(arena_.template allocate<Tick>(plan.state_ticks * plan.batch)),
         observations_(arena_.template allocate<Observation>(plan.rows * plan.batch)),
         maxima_(arena_.template allocate<Tick>(plan.rows * plan.batch)),
         arena_ticks_(arena_.template allocate<Tick>(plan.arena_ticks(plan.batch))),
         arena_bytes_(arena_.template allocate<std::uint8_t>(plan.arena_bytes(plan.batch))),
-        segments_(arena_.template allocate<SegmentState>(plan.segments_at_a_time(plan.batch))),
-        segments_left_(arena_.template allocate<std::uint32_t>(1)),
+        segments_(arena_.template allocate<SegmentState>(plan.segments_in_work(plan.batch))),
+        unfinished_segments_(arena_.template allocate<std::uint32_t>(1)),
         cursors_(arena_.template allocate<Cursor>(plan.all_cursors(plan.batch))),
         view_(program.view(request.seed)),
         keys_(request.seed) {
@@ -51,13 +51,13 @@ class Run {
     const auto* const delays = arena_.upload(program.delays);
     const auto* const messages = arena_.upload(program.messages);
     view_.point_to(intervals, delays, messages, arena_.upload(program.words));
-    // Of no realization yet: of the one after the last.
+    // The cursors belong to no realization yet: the owner is the one after the last.
     const auto no_owner = static_cast<std::uint32_t>(request.first + request.count);
     device.fill(cursors_, plan.all_cursors(plan.batch), Cursor{0, 0, 0, 0, no_owner});
   }
 
   void simulate(Tick* out) {
-    // Batches grow while they are quick: a slow GPU, too, has to be prompt when it is stopped.
+    // Batches grow while they are quick, so that a slow GPU, too, stops promptly.
     using Clock = std::chrono::steady_clock;
     std::int64_t size = plan_.batch;
     if (program_.loads != nullptr)
@@ -72,7 +72,7 @@ class Run {
       if (took.count() > 0.3) size = std::max<std::int64_t>(size / 2, 1);
       done_ += now;
       if (poll_ && !poll_(done_)) throw Cancelled();
-      asked_ = Clock::now();
+      polled_ = Clock::now();
     }
   }
 
@@ -90,8 +90,8 @@ class Run {
                         0,
                         plan_.passes[i].map.tiles() * count,
                         plan_.ranks,
-                        memory_,
-                        plan_.second > 0 ? arena_ticks_ : nullptr,
+                        state_,
+                        plan_.busy_ticks > 0 ? arena_ticks_ : nullptr,
                         cursors_,
                         plan_.cursor_stride(),
                         plan_.cursor_rank_stride(),
@@ -99,7 +99,7 @@ class Run {
                         plan_.tiles.lean,
                         lean_ops_ + plan_.lean_begins[i],
                         static_cast<int>(plan_.lean_begins[i + 1] - plan_.lean_begins[i]),
-                        plan_.lean_register_bits[i],
+                        plan_.lean_window_starts[i],
                         keys_};
       if (job.pass.kind == kTilePass)
         run_tiles(job);
@@ -118,8 +118,8 @@ class Run {
     pace_.waited();
   }
 
-  // launch(begin, end) for parts of [0, count), each of whole blocks and of no more steps of ranks
-  // than a launch may have.
+  // Calls launch(begin, end) for parts of [0, count), each of whole blocks and within the limit of
+  // rank-steps of a launch.
   template <class Launch>
   void in_launches(std::int64_t count, std::int64_t of_block, std::int64_t steps_of_each,
                    Launch&& launch) {
@@ -129,36 +129,36 @@ class Run {
       const std::int64_t end = std::min(begin + blocks * of_block, count);
       launch(begin, end);
       pace_.launched((end - begin) * steps_of_each);
-      if (pace_.due()) breathe();
+      if (pace_.due()) wait_and_poll();
       begin = end;
     }
   }
 
-  // Waits for the device and, now and then, asks whether to stop.
-  void breathe() {
+  // Waits for the device, and polls if the last time was 50 ms ago.
+  void wait_and_poll() {
     device_.wait();
     pace_.waited();
-    ask();
+    poll_if_due();
   }
-  void ask() {
+  void poll_if_due() {
     const auto now = std::chrono::steady_clock::now();
-    if (now - asked_ < std::chrono::milliseconds(50)) return;
+    if (now - polled_ < std::chrono::milliseconds(50)) return;
     if (poll_ && !poll_(done_)) throw Cancelled();
-    asked_ = now;
+    polled_ = now;
   }
 
   static std::vector<std::int32_t> rows_of_loads(const Program& program) {
     return program.loads != nullptr ? program.loads->rows() : std::vector<std::int32_t>{};
   }
 
-  // Congestion of a batch: the host's threads make the tables, a realization at a time.
+  // Congestion of a batch: the threads of the host make the tables, one realization at a time.
   void make_loads(std::int64_t count) {
     if (program_.loads == nullptr) return;
     const auto first = static_cast<std::uint32_t>(request_.first + done_);
     const auto most = static_cast<std::size_t>(
         std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, count));
-    while (makers_.size() < most)
-      makers_.push_back(congestion::make_loads(*program_.loads, request_.seed));
+    while (load_makers_.size() < most)
+      load_makers_.push_back(congestion::make_loads(*program_.loads, request_.seed));
     std::vector<std::uint16_t> tables(static_cast<std::size_t>(plan_.loads * count));
     std::atomic<std::int64_t> claimed{0};
     std::atomic<bool> stop{false};
@@ -169,13 +169,13 @@ class Run {
     std::vector<std::future<void>> working;
     try {
       for (std::size_t t = 0; t < most; ++t)
-        working.push_back(std::async(std::launch::async, [&, t] { work(*makers_[t]); }));
+        working.push_back(std::async(std::launch::async, [&, t] { work(*load_makers_[t]); }));
       for (const std::future<void>& one : working)
         while (one.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
           if (!stop && poll_ && !poll_(done_)) stop = true;
       for (std::future<void>& one : working) one.get();
     } catch (...) {
-      stop = true;  // those that still work are waited for
+      stop = true;  // the futures' destructors wait for the threads that still work
       throw;
     }
     if (stop) throw Cancelled();
@@ -214,21 +214,21 @@ class Run {
 
   void run_segments(const PassJob& job, std::size_t pass) {
     const TileMap& map = job.pass.map;
-    const SegmentArena arena{arena_ticks_, arena_bytes_, segments_, segments_left_,
+    const SegmentArena arena{arena_ticks_, arena_bytes_, segments_, unfinished_segments_,
                              plan_.copies(pass)};
     const std::int64_t all = job.tiles(), together = plan_.segments(pass, plan_.batch);
     for (std::int64_t first = 0; first < all; first += together) {
       const std::int64_t count = std::min(together, all - first);
-      // A launch for all segments in work, of which each has 2^bits of what there is to do.
+      // A launch for all segments in work, each of which has 2^bits items.
       const auto run = [&](SegmentWork work, std::int32_t step, std::int32_t bits) {
-        const std::int64_t ranks = map.size() >> bits;  // of each
+        const std::int64_t ranks = map.size() >> bits;  // of an item
         in_launches(count << bits, kSegmentBlock, kSegmentWork * ranks, [&](auto begin, auto end) {
-          const SegmentPart part{work, step, bits, first, begin, end};
+          const SegmentLaunch launch{work, step, bits, first, begin, end};
           with_kernel_noise(
               view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
                 device_.launch(find_segment_kernel<Noise, Network>(),
                                (end - begin + kSegmentBlock - 1) / kSegmentBlock, kSegmentBlock, 0,
-                               job, noise, network, arena, part);
+                               job, noise, network, arena, launch);
               });
         });
       };
@@ -238,11 +238,11 @@ class Run {
         for (std::int32_t i = job.pass.begin; i < job.pass.end; ++i)
           run(kSweepSegments, i,
               map.bits() - group_bits(view_, program_.steps[static_cast<std::size_t>(i)]));
-        device_.fill(segments_left_, 1, std::uint32_t{0});
+        device_.fill(unfinished_segments_, 1, std::uint32_t{0});
         run(kEndSweep, 0, 0);
-        device_.download(segments_left_, 1, &left);
+        device_.download(unfinished_segments_, 1, &left);
         pace_.waited();
-        ask();
+        poll_if_due();
       }
       run(kStoreSegments, 0, map.bits());
     }
@@ -252,14 +252,14 @@ class Run {
     const MessageLayout& layout = plan_.messages;
     const auto first = std::find_if(plan_.passes.begin(), plan_.passes.end(),
                                     [](const Pass& p) { return p.kind == kMessagePass; });
-    const MessageArena arena{messages_ticks_, layout.arrays, &plan_.passes[pass] == &*first};
+    const MessageArena arena{message_ticks_, layout.arrays, &plan_.passes[pass] == &*first};
     with_message_noise(
         view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
           const auto launch = [&](const MessageLaunch& part, std::int64_t grid, std::int64_t work) {
             device_.launch(find_message_kernel<Noise, Network>(layout.links), grid, layout.threads,
-                           layout.shared_bytes, job, noise, network, arena, part);
+                           layout.shared_bytes, job, noise, network, arena, launch);
             pace_.launched(work);
-            if (pace_.due()) breathe();
+            if (pace_.due()) wait_and_poll();
           };
           layout.each_launch(program_.view(request_.seed), job.pass, arena.first, job.realizations,
                              pace_.limit(), launch);
@@ -275,27 +275,27 @@ class Run {
   std::int64_t& done_;
   const Poll& poll_;
   Pace pace_;
-  std::chrono::steady_clock::time_point asked_{};
+  std::chrono::steady_clock::time_point polled_{};
   typename Device::Arena arena_;
   std::int32_t* load_rows_;
   Loads* load_views_;
   std::uint16_t* loads_;
-  std::vector<std::unique_ptr<congestion::LoadMaker>> makers_;
-  Tick* messages_ticks_;
+  std::vector<std::unique_ptr<congestion::LoadMaker>> load_makers_;
+  Tick* message_ticks_;
   LeanOp* lean_ops_;
-  Tick* memory_;
+  Tick* state_;
   Observation* observations_;
   Tick *maxima_, *arena_ticks_;
   std::uint8_t* arena_bytes_;
   SegmentState* segments_;
-  std::uint32_t* segments_left_;
+  std::uint32_t* unfinished_segments_;
   Cursor* cursors_;
   ProgramView view_;
   const PhiloxKeys keys_;
 };
 
-// All realizations. What memory there is may be gone when it is asked for, to another process for
-// instance: then half as many at a time.
+// Runs all realizations. If an allocation fails because another process has taken the memory that
+// was free, batches become half as large.
 template <class Device>
 void simulate_on(Device& device, const Program& program, const Request& request, BatchPlan plan,
                  Tick* out, const Poll& poll) {

@@ -1,6 +1,6 @@
-// One pass over segments (segment.h), in global memory: many threads sweep many segments, or a
-// large one, to their fixed points. A launch is one thing done to all segments in work, a sweep of
-// one step for instance, so that launches are short and their ends are the barriers.
+// A pass over segments (core/segment.h) in global memory: many threads sweep many segments, or one
+// large one, to their fixed points. A launch does one thing for all segments in work, for instance
+// a sweep of one step. So launches are short, and their ends are the barriers.
 #pragma once
 
 #include "core/segment.h"
@@ -15,8 +15,8 @@ struct SegmentThread {
   const Noise& noise;
   const Network& network;
   const SegmentArena& arena;
-  const SegmentPart& part;
-  std::int64_t place, realization, base;  // place: of the segment in the arena
+  const SegmentLaunch& launch;
+  std::int64_t index, realization, base;  // index of the segment in the arena; its first rank
 
   JF_DEVICE Segment<Noise, Network> segment() const {
     return {job.program,
@@ -25,17 +25,17 @@ struct SegmentThread {
             network,
             job.first_realization + static_cast<std::uint32_t>(realization),
             base,
-            arena.of(place, job.pass.map.size())};
+            arena.scratch(index, job.pass.map.size())};
   }
   JF_DEVICE Tick& memory(std::int64_t rank) const {
-    return job.memory[realization * job.rank_stride + rank];
+    return job.state[realization * job.rank_stride + rank];
   }
 
-  // Takes a rank before the first sweep, when no copy is guessed to arrive.
+  // Before the first sweep: the guess is that no copy arrives.
   JF_DEVICE void begin(std::int64_t x) const {
     const auto s = segment();
     for (std::int64_t k = 0; k < arena.copies; ++k) s.s.copies[k * s.size() + x] = kNever;
-    if (x == 0) arena.state[place] = {kSweptSegment, 0};
+    if (x == 0) arena.state[index] = {kSweptSegment, 0};
   }
   JF_DEVICE void load(std::int64_t x) const {
     const auto s = segment();
@@ -47,23 +47,24 @@ struct SegmentThread {
   }
   // A sweep of one step, over one group of ranks.
   JF_DEVICE void sweep(std::int64_t group) const {
-    const bool observed = arena.state[place].kind == kObservedSegment;
-    const bool changed = segment().sweep(part.step, group, [&](int row, std::int64_t rank, Tick t) {
-      if (!observed || row < 0 || (job.program.one_rank && rank != 0)) return;
-      merge_atomically(job.observation(realization, row), {t, t, t >> 32, t & 0xffffffff},
-                       job.full_statistics != 0);
-    });
-    if (changed) atomicExch(&arena.state[place].changed, 1u);
+    const bool observed = arena.state[index].kind == kObservedSegment;
+    const bool changed =
+        segment().sweep(launch.step, group, [&](int row, std::int64_t rank, Tick t) {
+          if (!observed || row < 0 || (job.program.one_rank && rank != 0)) return;
+          merge_atomically(job.observation(realization, row), {t, t, t >> 32, t & 0xffffffff},
+                           job.full_statistics != 0);
+        });
+    if (changed) atomicExch(&arena.state[index].changed, 1u);
   }
-  // After a sweep of all steps: once nothing changes there is one more, which is observed.
+  // After a sweep of all steps. Once no guess changes, one more sweep follows, which is observed.
   JF_DEVICE void end_sweep() const {
-    SegmentState& state = arena.state[place];
+    SegmentState& state = arena.state[index];
     if (state.kind == kObservedSegment)
       state.kind = kDoneSegment;
     else if (state.changed == 0)
       state.kind = kObservedSegment;
     state.changed = 0;
-    if (state.kind != kDoneSegment) atomicAdd(arena.left, 1u);
+    if (state.kind != kDoneSegment) atomicAdd(arena.unfinished, 1u);
   }
 };
 
@@ -72,21 +73,21 @@ __global__ void __launch_bounds__(kSegmentBlock)
     segment_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
                    const __grid_constant__ Network network,
                    const __grid_constant__ SegmentArena arena,
-                   const __grid_constant__ SegmentPart part) {
-  const std::int64_t index = part.begin + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (index >= part.end) return;
-  const std::int64_t place = index >> part.bits, x = index & ((std::int64_t{1} << part.bits) - 1);
-  const std::int64_t number = part.first + place, tiles = job.pass.map.tiles();
+                   const __grid_constant__ SegmentLaunch launch) {
+  const std::int64_t item = launch.begin + std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (item >= launch.end) return;
+  const std::int64_t index = item >> launch.bits, x = item & ((std::int64_t{1} << launch.bits) - 1);
+  const std::int64_t number = launch.first + index, tiles = job.pass.map.tiles();
   const std::int64_t realization = number / tiles;
   const Noise bound = bind(noise, job.first_realization + static_cast<std::uint32_t>(realization),
                            job.cursors_of(realization));
   const SegmentThread<Noise, Network> thread{
-      job, bound, network, arena, part, place, realization, job.pass.map.base(number % tiles)};
-  if (part.work == kBeginSegments) return thread.begin(x);
-  if (part.work == kStoreSegments) return thread.store(x);
-  if (arena.state[place].kind == kDoneSegment) return;
-  if (part.work == kLoadSegments) return thread.load(x);
-  if (part.work == kSweepSegments) return thread.sweep(x);
+      job, bound, network, arena, launch, index, realization, job.pass.map.base(number % tiles)};
+  if (launch.work == kBeginSegments) return thread.begin(x);
+  if (launch.work == kStoreSegments) return thread.store(x);
+  if (arena.state[index].kind == kDoneSegment) return;
+  if (launch.work == kLoadSegments) return thread.load(x);
+  if (launch.work == kSweepSegments) return thread.sweep(x);
   thread.end_sweep();
 }
 

@@ -1,6 +1,6 @@
-// One pass over tiles: a block holds a tile (or several small ones) in registers and runs the
-// steps; see plan.h. The arithmetic is that of steps.h. Without kCopies there is no step with a
-// copy: its own path and adopted path of 8 ranks would take registers from everything else.
+// A pass over tiles (core/plan.h): a block holds a tile, or several small ones, in registers and
+// runs the steps, with the arithmetic of core/steps.h. Without kCopies the kernel has no steps with
+// copies: own path and adopted path of 8 ranks would take registers from everything else.
 #pragma once
 
 #include "core/segment.h"
@@ -17,11 +17,11 @@ struct TileThread {
   const Network& network;
   BlockTile<kPerThread> block;
   std::int64_t realization, base;
-  bool active;  // else: past the last tile; runs along, writes nothing
+  bool active;  // else beyond the last tile: the thread executes the steps, but writes nothing
   Clock<Tick> c[kPerThread];
 
   JF_DEVICE std::int64_t rank(int e) const { return base + job.pass.map.offset(block.local(e)); }
-  // Of all, not of this launch.
+  // The number of the realization; `realization` is its index in the batch.
   JF_DEVICE std::uint32_t number() const {
     return job.first_realization + static_cast<std::uint32_t>(realization);
   }
@@ -35,11 +35,11 @@ struct TileThread {
       r = {0, 0, begin_noise(noise, job.program.seed, number(), id), id};
       if (!job.pass.load || !active) continue;
       const std::int64_t at = realization * job.rank_stride + rank(e);
-      const Tick packed = job.memory[at];
+      const Tick packed = job.state[at];
       r.sent = r.busy = packed & ~kCopyBit;
       seek(noise, r.next, r.sent, false);
       if (job.pass.busy_in)
-        r.busy = job.second[at];
+        r.busy = job.busy[at];
       else if (packed < 0)
         r.busy = communicate(noise, r.next, r.sent, costs.send * job.pass.copies, id);
     }
@@ -50,15 +50,15 @@ struct TileThread {
     for (int e = 0; e < kPerThread; ++e) {
       const std::int64_t at = realization * job.rank_stride + rank(e);
       const bool copied = !job.pass.busy_out && c[e].busy != c[e].sent;
-      job.memory[at] = c[e].sent | (copied ? kCopyBit : 0);
-      if (job.pass.busy_out) job.second[at] = c[e].busy;
+      job.state[at] = c[e].sent | (copied ? kCopyBit : 0);
+      if (job.pass.busy_out) job.busy[at] = c[e].busy;
     }
   }
 
-  JF_DEVICE Tick arrival(Purpose purpose, const Step& step, int e, Tick left) const {
-    return left + job.program.costs.transit +
+  JF_DEVICE Tick arrival(Purpose purpose, const Step& step, int e, Tick departure) const {
+    return departure + job.program.costs.transit +
            network.delay(job.program.seed, purpose, static_cast<std::uint32_t>(step.draw),
-                         Tick{rank(e)}, number(), left);
+                         Tick{rank(e)}, number(), departure);
   }
 
   JF_DEVICE void exchange_step(const Step& step, Tick (&ready)[kPerThread]) {
@@ -94,30 +94,31 @@ struct TileThread {
   JF_DEVICE void ask_step(const Step& step, Tick (&from)[kPerThread], Tick (&ready)[kPerThread]) {
     const Costs& costs = job.program.costs;
     AskedPath<Tick> own[kPerThread];
-    Tick has[kPerThread], mirror_has[kPerThread];
+    Tick ready_time[kPerThread], mirror_ready[kPerThread];
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e) {
       from[e] = arrival(kOriginalJitter, step, e, from[e]);
       own[e] = asked_path(noise, costs, step, from[e], c[e]);
-      has[e] = own[e].ready;
+      ready_time[e] = own[e].ready;
     }
-    block.partner(has, 0, mirror_has);
+    block.partner(ready_time, 0, mirror_ready);
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e) {
-      const Tick left = answer_departure(costs, own[e].asked, mirror_has[e]);
-      ready[e] = settle_asked(noise, costs, step, from[e], arrival(kCopyJitter, step, e, left),
+      const Tick departure = answer_departure(costs, own[e].asked, mirror_ready[e]);
+      ready[e] = settle_asked(noise, costs, step, from[e], arrival(kCopyJitter, step, e, departure),
                               own[e], c[e]);
     }
   }
 
   JF_DEVICE void forward_step(const Step& step, Tick (&ready)[kPerThread]) {
-    Tick left[kPerThread], from[kPerThread];
-#pragma unroll
-    for (int e = 0; e < kPerThread; ++e) left[e] = send_forward(noise, job.program.costs, c[e]);
-    block.partner(left, job.pass.map.local_bit(step.round), from);
+    Tick departure[kPerThread], from[kPerThread];
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
-      ready[e] = receive_forward(left[e], arrival(kForwardJitter, step, e, from[e]), c[e]);
+      departure[e] = send_forward(noise, job.program.costs, c[e]);
+    block.partner(departure, job.pass.map.local_bit(step.round), from);
+#pragma unroll
+    for (int e = 0; e < kPerThread; ++e)
+      ready[e] = receive_forward(departure[e], arrival(kForwardJitter, step, e, from[e]), c[e]);
   }
 
   JF_DEVICE void run_step(const Step& step, Tick (&ready)[kPerThread]) {
@@ -148,8 +149,8 @@ struct TileThread {
   }
 };
 
-// One block a multiprocessor is all that general noise needs: where nothing is said, the compiler
-// makes do with 64 registers, and spills.
+// With general noise the launch bounds require one block per multiprocessor: without a number the
+// compiler limits itself to 64 registers, and spills.
 template <int kPerThread, bool kCopies, class Noise, class Network>
 __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is_general<Noise>)
     tile_kernel(const PassJob job, const Noise noise, const Network network, int thread_bits) {
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is
   const std::int64_t realization = index / job.pass.map.tiles();
   const std::int64_t tile = index % job.pass.map.tiles();
   const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
-  // Threads without a tile of their own must not share cursors with those whose tile they copy.
+  // Threads beyond the last tile repeat that tile, but must not share cursors with its threads.
   const std::int64_t place = slot <= last ? realization : job.realizations + (slot - last - 1);
   TileThread<kPerThread, kCopies, Noise, Network> thread{
       job,          bind(noise, number, job.cursors_of(place)),

@@ -109,7 +109,7 @@ class EmulatedGpu {
     if (job.pass.kind == jf::kTilePass)
       steps = (job.end_tile - job.first_tile) * ranks * (job.pass.end - job.pass.begin);
     const auto look = [&](const auto& argument) {
-      if constexpr (std::is_same_v<decltype(argument), const jf::gpu::SegmentPart&>)
+      if constexpr (std::is_same_v<decltype(argument), const jf::gpu::SegmentLaunch&>)
         steps = (argument.end - argument.begin) * (ranks >> argument.bits) * jf::gpu::kSegmentWork;
       if constexpr (std::is_same_v<decltype(argument), const jf::gpu::MessageLaunch&>)
         steps = (argument.end - argument.begin) * job.realizations;

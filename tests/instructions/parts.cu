@@ -12,7 +12,7 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   JF_SHARED(Tick, shared);
   using Tile = LeanTile<T, Periodic>;
   Tile tile{period, duration, reinterpret_cast<char*>(shared), 0, 0, {}, {}};
-  tile.set_window(static_cast<int>(data[0]));
+  tile.set_register_window(static_cast<int>(data[0]));
   for (int e = 0; e < Tile::kRanks; ++e) {
     tile.time[e] = data[e * kLeanBlock + threadIdx.x];
     tile.next[e] = data[(e + Tile::kRanks) * kLeanBlock + threadIdx.x];
@@ -37,11 +37,11 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   JF_SHARED(Tick, shared);
   using Tile = LeanTile<T, Periodic>;
   Tile tile{0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}};
-  tile.set_window(0);
+  tile.set_register_window(0);
   for (int e = 0; e < Tile::kRanks; ++e) tile.time[e] = data[e * kLeanBlock + threadIdx.x];
   const auto move = [&]<int kMove>(std::integral_constant<int, kMove>) {
     if constexpr (kMove < kMoves) {
-      tile.move_window(starts[kMove]);
+      tile.move_register_window(starts[kMove]);
       tile.template exchange_over<false, 1>(transit, work);
     }
   };
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
     lean_draws(const __grid_constant__ PassJob job, const __grid_constant__ Periodic noise) {
   JF_SHARED(Tick, shared);
   LeanThread<T, Periodic> thread{job, noise, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
-  thread.tile.set_window(job.pass.begin);
+  thread.tile.set_register_window(job.pass.begin);
 #pragma unroll
   for (int i = 0; i < kDraws; ++i) {
     thread.template draw_quickly<sizeof(T) == 4>({blockIdx.x, i + (blockIdx.y << 10), true});
