@@ -257,7 +257,7 @@ class Run {
         view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
           const auto launch = [&](const MessageLaunch& part, std::int64_t grid, std::int64_t work) {
             device_.launch(find_message_kernel<Noise, Network>(layout.links), grid, layout.threads,
-                           layout.shared_bytes, job, noise, network, arena, launch);
+                           layout.shared_bytes, job, noise, network, arena, part);
             pace_.launched(work);
             if (pace_.due()) wait_and_poll();
           };
