@@ -1,4 +1,4 @@
-// Threads over realizations on the CPU.
+// Congestion on the CPU: threads compute realizations (realize.h) in parallel.
 #include "core/engine.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace jf::congestion {
 
-const Vector& choose_vector() {
+const VectorLoops& choose_vector() {
   [[maybe_unused]] const std::string name = cpu::choose_tile_runner().name;
 #if defined(JF_HAVE_AVX512)
   if (name == "avx512") return vector_avx512;
@@ -38,7 +38,7 @@ auto with_counter(const Program& program, Do&& work) {
 template <class Do>
 auto with_worker(const Program& program, const ProgramView& view, Do&& work) {
   return with_counter(program, [&]<class Counter>(Counter) {
-    const std::uint32_t own = program.most_own(), all = program.most_messages();
+    const std::uint32_t own = program.max_own(), all = program.most_messages();
     if (program.fat_tree) {
       Worker<FatTreeView, Counter> worker(view, program.tree, own, all, choose_vector());
       return work(worker);
@@ -62,7 +62,7 @@ class Run {
     const auto threads = static_cast<int>(std::clamp<std::int64_t>(request_.count, 1, wanted));
     std::vector<std::thread> workers;
     {
-      const std::lock_guard hold(mutex_);  // nobody ends before all that can have begun
+      const std::lock_guard hold(mutex_);  // no thread ends before all have been started
       try {
         for (int t = 0; t < threads; ++t) {
           workers.emplace_back([this] { work(); });
@@ -106,7 +106,7 @@ class Run {
     finished_.notify_one();
   }
 
-  // Polls until all threads have finished; keeps what poll throws, or its wish to stop.
+  // Polls until all threads have finished. Keeps an exception of poll, or its request to stop.
   void watch(const Poll& poll) {
     std::unique_lock lock(mutex_);
     while (!finished_.wait_for(lock, std::chrono::milliseconds(50), [&] { return active_ == 0; })) {
@@ -151,29 +151,29 @@ Capture capture(const Program& program, std::uint64_t seed, std::uint32_t realiz
       worker.place(realization);
     else
       worker.place(placement);
-    Capture found;
-    found.host_of_rank = worker.hosts();
+    Capture captured;
+    captured.host_of_rank = worker.hosts();
     std::vector<std::uint32_t> rank_of_host(program.hosts);
     for (std::uint32_t rank = 0; rank < program.hosts; ++rank)
-      rank_of_host[found.host_of_rank[rank]] = rank;
-    found.offsets.push_back(0);
+      rank_of_host[captured.host_of_rank[rank]] = rank;
+    captured.offsets.push_back(0);
     std::int64_t words[kWords];
     worker.run(realization, words, nullptr, [&](std::uint32_t, std::uint32_t messages) {
       for (std::uint32_t i = 0; i < messages; ++i) {
-        found.senders.push_back(rank_of_host[worker.from()[i]]);
-        found.receivers.push_back(rank_of_host[worker.to()[i]]);
-        found.w.push_back(worker.w()[i]);
+        captured.senders.push_back(rank_of_host[worker.from()[i]]);
+        captured.receivers.push_back(rank_of_host[worker.to()[i]]);
+        captured.w.push_back(worker.w()[i]);
       }
-      found.offsets.push_back(static_cast<std::uint32_t>(found.w.size()));
+      captured.offsets.push_back(static_cast<std::uint32_t>(captured.w.size()));
       return true;
     });
-    return found;
+    return captured;
   });
 }
 
 std::int64_t memory(const Program& program, int threads) {
-  const std::int64_t hosts = program.hosts, own = program.most_own(), all = program.most_messages();
-  const std::int64_t counter = all <= 0xffff ? 2 : 4;
+  const std::int64_t hosts = program.hosts, own = program.max_own(), all = program.most_messages();
+  const std::int64_t counter = all <= kMaxShortCount ? 2 : 4;
   const std::int64_t buckets = std::int64_t{1} << order_bits(program.hosts);
   return threads_of(threads) * (24 * hosts + 4 * buckets + counter * program.counters() + 12 * all +
                                 8 * own + 8 * std::int64_t{program.ranks} + 8 * (all + 1));

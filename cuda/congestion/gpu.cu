@@ -1,4 +1,4 @@
-// The CUDA engine for congestion: the device behind run.cuh.
+// Congestion on the GPU: runs the batches of run.cuh on a CUDA device.
 #include "congestion/run.cuh"
 #include "core/engine.h"
 #include "gpu/device.h"

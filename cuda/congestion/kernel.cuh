@@ -1,6 +1,6 @@
-// A block of threads for each realization, the same arithmetic as realize.h. Atomic operations are
-// additions and maxima of integers, so their order does not matter; where they give out places
-// (in a bucket), what is there is sorted afterwards.
+// Congestion on the GPU: a block of threads computes a realization, with the arithmetic of
+// realize.h. Atomic operations are additions and maxima of integers, so their order does not
+// matter; if they assign places in a bucket, the bucket is sorted afterwards.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace jf::congestion::gpu {
 
-// --- What a block of the GPU keeps of its realization, and where: in shared memory as far as it
-// goes, the counters first, else in global memory.
+// --- The arrays of a block: in shared memory as long as they fit, the counters first, else in
+// global memory.
 
 enum ArrayName : int {
   kCounterArray,
@@ -29,20 +29,20 @@ enum ArrayName : int {
 };
 
 constexpr int kBlock = 512;
-// Before the arrays: results of the realization, and a word of each thread.
+// Before the arrays: the results of the realization, and a word for each thread.
 constexpr std::int64_t kFixedBytes = 8 * kWords + 4 * kBlock;
 
 struct Layout {
   std::int64_t offset[kArrays];
   bool shared[kArrays];
-  std::int64_t shared_bytes = kFixedBytes, global_bytes = 0;  // of a block
+  std::int64_t shared_bytes = kFixedBytes, global_bytes = 0;  // per block
   bool short_counters;
 
   Layout(const Program& program, std::int64_t max_shared) {
-    const std::int64_t hosts = program.hosts, own = program.most_own();
+    const std::int64_t hosts = program.hosts, own = program.max_own();
     const std::int64_t all = program.most_messages();
     const std::int64_t counters = std::int64_t{program.counters()} + 1;
-    short_counters = all <= 0xffff;
+    short_counters = all <= kMaxShortCount;
     const std::array<std::int64_t, kArrays> words = {short_counters ? (counters + 1) / 2 : counters,
                                                      std::int64_t{1} << order_bits(program.hosts),
                                                      hosts,
@@ -72,10 +72,10 @@ struct Job {
   std::int64_t count;
   std::int64_t* out;              // count x kWords
   unsigned long long* histogram;  // or null
-  unsigned char* memory;          // global_bytes for each block
+  unsigned char* memory;          // global_bytes per block
 };
 
-// The block's realization. Every function is called by all threads.
+// The realization of a block. All threads call every function that is not marked otherwise.
 template <class Router, class Counter>
 class Realizer {
  public:
@@ -95,19 +95,20 @@ class Realizer {
 
   JF_DEVICE void run(std::uint32_t realization, std::int64_t* out) {
     realization_ = realization;
-    for (std::uint32_t i = me(); i < view_.ranks; i += step()) rules_.last[i] = rules_.ready[i] = 0;
-    for (std::uint32_t i = me(); i < kWords; i += step()) result_[i] = 0;
+    for (std::uint32_t i = thread(); i < view_.ranks; i += threads())
+      rules_.last[i] = rules_.ready[i] = 0;
+    for (std::uint32_t i = thread(); i < kWords; i += threads()) result_[i] = 0;
     sort(kPlacement, 0, view_.hosts);
-    for (std::uint32_t i = me(); i < view_.hosts; i += step()) host_[i] = order_[i];
+    for (std::uint32_t i = thread(); i < view_.hosts; i += threads()) host_[i] = order_[i];
     __syncthreads();
     for (std::uint32_t level = 0; level < view_.levels; ++level) run_level(level);
-    for (std::uint32_t i = me(); i < kWords; i += step())
+    for (std::uint32_t i = thread(); i < kWords; i += threads())
       out[i] = static_cast<std::int64_t>(result_[i]);
   }
 
  private:
-  static JF_DEVICE std::uint32_t me() { return threadIdx.x; }
-  static JF_DEVICE std::uint32_t step() { return blockDim.x; }
+  static JF_DEVICE std::uint32_t thread() { return threadIdx.x; }
+  static JF_DEVICE std::uint32_t threads() { return blockDim.x; }
   JF_DEVICE unsigned* array(ArrayName name) const {
     unsigned char* const base =
         job_.layout.shared[name] ? shared_ : job_.memory + blockIdx.x * job_.layout.global_bytes;
@@ -118,7 +119,7 @@ class Realizer {
   JF_DEVICE void sort(std::uint32_t purpose, std::uint32_t stream, std::uint32_t n) {
     const int bits = order_bits(n), shift = 64 - bits;
     const std::uint32_t buckets = std::uint32_t{1} << bits;
-    for (std::uint32_t i = me(); i < buckets; i += step()) begins_[i] = 0;
+    for (std::uint32_t i = thread(); i < buckets; i += threads()) begins_[i] = 0;
     __syncthreads();
     each_key(purpose, stream, n,
              [&](std::uint32_t, std::uint64_t key) { atomicAdd(&begins_[key >> shift], 1u); });
@@ -129,7 +130,7 @@ class Realizer {
     });
     __syncthreads();
     // begins_[b] is the end of bucket b now.
-    for (std::uint32_t b = me(); b < buckets; b += step()) {
+    for (std::uint32_t b = thread(); b < buckets; b += threads()) {
       const std::uint32_t begin = b == 0 ? 0 : begins_[b - 1], end = begins_[b];
       for (std::uint32_t i = begin + 1; i < end; ++i) {
         const std::uint32_t x = order_[i];
@@ -154,28 +155,28 @@ class Realizer {
 
   template <class Do>
   JF_DEVICE void each_key(std::uint32_t purpose, std::uint32_t stream, std::uint32_t n, Do&& work) {
-    for (std::uint32_t block = me(); 2 * block < n; block += step()) {
+    for (std::uint32_t block = thread(); 2 * block < n; block += threads()) {
       const auto pair = uniform_pair(view_.seed, purpose, block, stream, realization_);
       work(2 * block, pair.even);
       if (2 * block + 1 < n) work(2 * block + 1, pair.odd);
     }
   }
 
-  // From the sizes of buckets to where they begin.
+  // Replaces the sizes of the buckets by their begins: a prefix sum.
   JF_DEVICE void begin_buckets(std::uint32_t buckets) {
-    const std::uint32_t each = (buckets + step() - 1) / step();
-    const std::uint32_t begin = min(me() * each, buckets), end = min(begin + each, buckets);
+    const std::uint32_t each = (buckets + threads() - 1) / threads();
+    const std::uint32_t begin = min(thread() * each, buckets), end = min(begin + each, buckets);
     std::uint32_t sum = 0;
     for (std::uint32_t b = begin; b < end; ++b) sum += begins_[b];
-    sums_[me()] = sum;
+    sums_[thread()] = sum;
     __syncthreads();
-    for (std::uint32_t reach = 1; reach < step(); reach *= 2) {
-      const std::uint32_t before = me() >= reach ? sums_[me() - reach] : 0;
+    for (std::uint32_t reach = 1; reach < threads(); reach *= 2) {
+      const std::uint32_t before = thread() >= reach ? sums_[thread() - reach] : 0;
       __syncthreads();
-      sums_[me()] += before;
+      sums_[thread()] += before;
       __syncthreads();
     }
-    std::uint32_t at = sums_[me()] - sum;
+    std::uint32_t at = sums_[thread()] - sum;
     for (std::uint32_t b = begin; b < end; ++b) {
       const std::uint32_t size = begins_[b];
       begins_[b] = at;
@@ -186,7 +187,7 @@ class Realizer {
 
   JF_DEVICE void run_level(std::uint32_t level) {
     const std::uint32_t begin = view_.offsets[level], own = view_.offsets[level + 1] - begin;
-    for (std::uint32_t i = me(); i < own; i += step()) {
+    for (std::uint32_t i = thread(); i < own; i += threads()) {
       from_[i] = host_[view_.senders[begin + i]];
       to_[i] = host_[view_.receivers[begin + i]];
     }
@@ -194,48 +195,48 @@ class Realizer {
     if (messages > own) perturb(level, own, messages - own);
     const std::uint32_t words =
         sizeof(Counter) == 2 ? (router_.counters + 2) / 2 : router_.counters + 1;
-    for (std::uint32_t i = me(); i < words; i += step()) counters_[i] = 0;
-    if (me() == 0) sums_[0] = 0;  // the largest w of the level
+    for (std::uint32_t i = thread(); i < words; i += threads()) counters_[i] = 0;
+    if (thread() == 0) sums_[0] = 0;  // the largest w of the level
     __syncthreads();
-    for (std::uint32_t i = me(); i < messages; i += step())
+    for (std::uint32_t i = thread(); i < messages; i += threads())
       router_.route(from_[i], to_[i], key_of_route(level, i, own),
                     [&](std::uint32_t edge) { count(edge); });
     __syncthreads();
-    const std::uint32_t asked = view_.all ? messages : own;
+    const std::uint32_t measured = view_.all ? messages : own;
     std::uint32_t largest = 0, routed = 0, dropped = 0;
     unsigned long long inverse = 0;
-    for (std::uint32_t i = me(); i < asked; i += step()) {
+    for (std::uint32_t i = thread(); i < measured; i += threads()) {
       const std::uint32_t w = measure(level, i, own);
       if (!view_.all) continue;
       largest = max(largest, w);
       w > 0 ? ++routed : ++dropped;
-      if (w > 0) inverse += kOne / w;
+      if (w > 0) inverse += kInverseScale / w;
       if (job_.histogram != nullptr) atomicAdd(&job_.histogram[w], 1ull);
     }
     if (view_.all) {
-      tell_most(&sums_[0], largest);
-      tell_most(&result_[kLargest], largest);
-      tell_sum(&result_[kMessages], routed);
-      tell_sum(&result_[kDropped], dropped);
-      tell_sum(&result_[kInverse], inverse);
+      reduce_max(&sums_[0], largest);
+      reduce_max(&result_[kLargest], largest);
+      reduce_sum(&result_[kMessages], routed);
+      reduce_sum(&result_[kDropped], dropped);
+      reduce_sum(&result_[kInverse], inverse);
     }
     __syncthreads();
     if (level > 0) {
-      for (std::uint32_t i = view_.offsets[level - 1] + me(); i < begin; i += step())
+      for (std::uint32_t i = view_.offsets[level - 1] + thread(); i < begin; i += threads())
         rules_.last[view_.receivers[i]] = 0;
     }
     __syncthreads();
     std::uint32_t last = 0, ready = 0;
-    for (std::uint32_t i = me(); i < own; i += step()) {
+    for (std::uint32_t i = thread(); i < own; i += threads()) {
       const std::uint32_t to = view_.receivers[begin + i];
       atomicMax(&rules_.last[to], rules_.new_last[i]);
       atomicMax(&rules_.ready[to], rules_.new_ready[i]);
       last = max(last, rules_.new_last[i]);
       ready = max(ready, rules_.new_ready[i]);
     }
-    tell_most(&result_[kOrcs], last);
-    tell_most(&result_[kReady], ready);
-    if (me() == 0) {
+    reduce_max(&result_[kOrcs], last);
+    reduce_max(&result_[kReady], ready);
+    if (thread() == 0) {
       if (view_.chain[level] != kNoEdge) result_[kOrcs1] += w_[view_.chain[level]];
       result_[kSumMax] += sums_[0];
     }
@@ -248,7 +249,7 @@ class Realizer {
     unsigned* const from = from_ + own;
     unsigned* const to = to_ + own;
     sort(kTraffic, stream, n);
-    for (std::uint32_t i = me(); i < count; i += step()) {
+    for (std::uint32_t i = thread(); i < count; i += threads()) {
       if (view_.perturbation == kRand) {
         from[i] = host[order_[i]];
         to[i] = host[order_[i + 1 < n ? i + 1 : 0]];
@@ -261,7 +262,7 @@ class Realizer {
       }
     }
     __syncthreads();
-    if (view_.perturbation == kRand && me() == 0) {  // about log(n) cycles
+    if (view_.perturbation == kRand && thread() == 0) {  // about log(n) cycles
       cut_cycles(view_.seed, stream, realization_, n,
                  [&](std::uint32_t first, std::uint32_t last) { to[last] = from[first]; });
     }
@@ -273,7 +274,7 @@ class Realizer {
                           realization_);
   }
 
-  // Two counters of 16 bits share a word: none runs over into the other (Layout).
+  // By one thread. Two counters of 16 bits share a word; none overflows into the other (Layout).
   JF_DEVICE void count(std::uint32_t edge) const {
     if constexpr (sizeof(Counter) == 2)
       atomicAdd(&counters_[edge / 2], edge % 2 == 0 ? 1u : 0x10000u);
@@ -287,7 +288,7 @@ class Realizer {
       return counters_[edge];
   }
 
-  // w of message i.
+  // w of message i, by one thread.
   JF_DEVICE std::uint32_t measure(std::uint32_t level, std::uint32_t i, std::uint32_t own) const {
     std::uint32_t w = router_.routed(from_[i], to_[i]);
     router_.route(from_[i], to_[i], key_of_route(level, i, own), [&](std::uint32_t edge) {
@@ -295,22 +296,22 @@ class Realizer {
       w = c > w ? c : w;
     });
     w_[i] = w;
-    if (i < own) rules_.take(i, view_.senders[view_.offsets[level] + i], w);
+    if (i < own) rules_.compute(i, view_.senders[view_.offsets[level] + i], w);
     return w;
   }
 
-  // Of all threads together: each warp adds its own up, so that one of 32 goes to the words of the
-  // realization.
+  // Reduction over all threads: first inside each warp, so that only one thread of 32 executes an
+  // atomic operation.
   template <class Word>
-  JF_DEVICE static void tell_most(Word* word, std::uint32_t most) {
+  JF_DEVICE static void reduce_max(Word* word, std::uint32_t most) {
     for (int lanes = 1; lanes < jf::gpu::kWarp; lanes *= 2)
       most = max(most, __shfl_xor_sync(jf::gpu::kAllLanes, most, lanes));
-    if (me() % jf::gpu::kWarp == 0 && most > 0) atomicMax(word, static_cast<Word>(most));
+    if (thread() % jf::gpu::kWarp == 0 && most > 0) atomicMax(word, static_cast<Word>(most));
   }
-  JF_DEVICE static void tell_sum(unsigned long long* word, unsigned long long sum) {
+  JF_DEVICE static void reduce_sum(unsigned long long* word, unsigned long long sum) {
     for (int lanes = 1; lanes < jf::gpu::kWarp; lanes *= 2)
       sum += __shfl_xor_sync(jf::gpu::kAllLanes, sum, lanes);
-    if (me() % jf::gpu::kWarp == 0 && sum > 0) atomicAdd(word, sum);
+    if (thread() % jf::gpu::kWarp == 0 && sum > 0) atomicAdd(word, sum);
   }
 
   const Job& job_;

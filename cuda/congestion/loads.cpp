@@ -18,7 +18,7 @@ void require(bool ok, const std::string& what) {
 
 enum Role : std::int64_t { kOriginalRole, kForwardRole, kCopyRole };
 
-// Exchange with a mask, of the ranks that exchanges join.
+// The messages of an exchange of rank i and rank i xor mask, for i < 2^log2_ranks.
 Step exchange_of(const jf::Program& p, std::int32_t mask) {
   Step step{kMessage, 0, 0, 0, -1};
   step.map = kXor;
@@ -41,13 +41,12 @@ bool routed_at_random(const Program& network) {
 }
 
 template <class Router, class Counter>
-class Maker : public LoadMaker {
+class RoutedLoadMaker : public LoadMaker {
  public:
-  Maker(const LoadPlan& plan, const Router& router, std::uint64_t seed)
+  RoutedLoadMaker(const LoadPlan& plan, const Router& router, std::uint64_t seed)
       : plan_(plan),
         view_(plan.network.view(seed, false)),
-        worker_(view_, router, plan.most_own, plan.most_own + view_.perturbing(), choose_vector()) {
-  }
+        worker_(view_, router, plan.max_own, plan.max_own + view_.perturbing(), choose_vector()) {}
 
   void make(std::uint32_t realization, std::uint16_t* table,
             const std::atomic<bool>& stop) override {
@@ -102,9 +101,9 @@ LoadPlan::LoadPlan(const jf::Program& program, Program of)
   const auto entry = [&](std::int64_t role, std::int64_t draw) {
     return &rows_[static_cast<std::size_t>(role * draws_ + draw)];
   };
-  // Original messages, and the copies that follow them, in the order of the steps; then forwards:
-  // with them or without, the messages before see the same traffic. Steps with the same draws are
-  // one round, in which their messages differ.
+  // First the original messages, and the copies that follow them, in the order of the steps. Then
+  // the forwards, so that the other messages have the same loads with forwards or without. Message
+  // steps with the same draws are one round.
   std::vector<Round> rounds;
   std::unordered_map<std::int32_t, std::size_t> known;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -113,7 +112,7 @@ LoadPlan::LoadPlan(const jf::Program& program, Program of)
       rounds.push_back({{{exchange_of(program, 1 << s.round), 0}}, {entry(kOriginalRole, s.draw)}});
       if ((steps[i - 1].flags & kCopy) == 0) continue;
       for (std::size_t k = 0; k < program.mirrors.size(); ++k) {
-        // Of the data that these messages carry.
+        // Only mirrors that hold the same data.
         if (program.mirrors[k] >> s.round != 0) continue;
         rounds.back().sends.push_back({exchange_of(program, program.mirrors[k]), 0});
         rounds.back().rows.push_back(
@@ -132,15 +131,15 @@ LoadPlan::LoadPlan(const jf::Program& program, Program of)
     if (s.kind == kForward) rounds.push_back({{{s, 0}}, {entry(kForwardRole, s.draw)}});
   for (Round& round : rounds) add(std::move(round));
 
-  const std::uint32_t all = most_own + network.view(0, false).perturbing();
+  const std::uint32_t all = max_own + network.view(0, false).perturbing();
   require(all <= kMaxShortCount,
           "under congestion at most 65535 messages may be under way together, "
           "those of others counted; here up to " +
               std::to_string(all) + " are");
 }
 
-// Whether a level is loaded the same whatever its number.
-bool LoadPlan::same_every_time() const {
+// Whether the same messages have the same loads at every level.
+bool LoadPlan::loads_repeat() const {
   const bool others = network.view(0, false).perturbing() > 0;
   return !routed_at_random(network) && (!others || network.perturbation == kBisectFb);
 }
@@ -154,7 +153,7 @@ void LoadPlan::add(Round round) {
     return std::equal(round.sends.begin(), round.sends.end(), other.begin(), other.end(),
                       [&](const Sends& a, const Sends& b) { return key(a.step) == key(b.step); });
   };
-  if (same_every_time()) {
+  if (loads_repeat()) {
     const auto known = std::find_if(levels.begin(), levels.end(), same);
     if (known != levels.end()) {
       for (std::size_t k = 0; k < round.rows.size(); ++k) *round.rows[k] = (*known)[k].row;
@@ -176,12 +175,12 @@ void LoadPlan::add(Round round) {
       sent[i] = received[j] = true;
     });
   }
-  check_room(row_count_);
-  most_own = std::max(most_own, own);
+  check_table_size(row_count_);
+  max_own = std::max(max_own, own);
   levels.push_back(std::move(round.sends));
 }
 
-// Before anything of their size is made.
+// Called before memory in proportion to the rounds is allocated.
 void LoadPlan::check_rounds(const std::vector<Step>& steps) const {
   std::int64_t rounds = 0;
   for (const Step& s : steps)
@@ -189,10 +188,10 @@ void LoadPlan::check_rounds(const std::vector<Step>& steps) const {
   require(rounds <= kMaxRounds,
           "under congestion a case may have 2^20 rounds of messages, this one has " +
               std::to_string(rounds));
-  if (!same_every_time()) check_room(rounds);
+  if (!loads_repeat()) check_table_size(rounds);
 }
 
-void LoadPlan::check_room(std::int64_t rows) const {
+void LoadPlan::check_table_size(std::int64_t rows) const {
   require(2 * stride_ * rows <= kMaxTableBytes,
           "under congestion the loads of a realization's messages may take " +
               std::to_string(kMaxTableBytes) +
@@ -212,21 +211,21 @@ std::vector<Loads> LoadPlan::views(const std::uint16_t* table, const std::int32_
 
 std::int64_t LoadPlan::work() const {
   const std::int64_t others = network.view(0, false).perturbing();
-  return static_cast<std::int64_t>(levels.size()) * (most_own + others) + network.hosts;
+  return static_cast<std::int64_t>(levels.size()) * (max_own + others) + network.hosts;
 }
 
 std::int64_t LoadPlan::bytes() const {
-  const std::int64_t hosts = network.hosts, all = most_own + network.view(0, false).perturbing();
+  const std::int64_t hosts = network.hosts, all = max_own + network.view(0, false).perturbing();
   const std::int64_t buckets = std::int64_t{1} << order_bits(network.hosts);
   return 2 * table_size() + 24 * hosts + 4 * buckets + 2 * std::int64_t{network.counters()} +
-         12 * all + 8 * most_own + 8 * ranks;
+         12 * all + 8 * max_own + 8 * ranks;
 }
 
 std::unique_ptr<LoadMaker> make_loads(const LoadPlan& plan, std::uint64_t seed) {
   using Counter = std::uint16_t;
   if (plan.network.fat_tree)
-    return std::make_unique<Maker<FatTreeView, Counter>>(plan, plan.network.tree, seed);
-  return std::make_unique<Maker<TableView, Counter>>(plan, plan.network.table(), seed);
+    return std::make_unique<RoutedLoadMaker<FatTreeView, Counter>>(plan, plan.network.tree, seed);
+  return std::make_unique<RoutedLoadMaker<TableView, Counter>>(plan, plan.network.table(), seed);
 }
 
 }  // namespace jf::congestion

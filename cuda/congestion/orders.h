@@ -1,16 +1,16 @@
 // Random orders of hosts and random permutations without fixed points, from counter-based draws.
 //
-// A random order of n things is the order of n 64-bit keys, each a draw of its own (two equal ones,
-// of probability below n^2 / 2^65, keep the order of their numbers). Sorting has no order of
-// evaluation, so threads of a CPU and of a GPU block may do it as they like; Fisher and Yates'
-// shuffle, of fewer operations, is one chain of dependent steps.
+// A random order of n items is the order of n 64-bit keys, each an independent draw. Equal keys, of
+// probability below n^2 / 2^65, keep the order of the items. The result of sorting does not depend
+// on how it is done, so a CPU and a GPU block can use different methods. The shuffle of Fisher and
+// Yates needs fewer operations, but they are one chain of dependent steps.
 #pragma once
 
 #include "core/philox.h"
 
 namespace jf::congestion {
 
-// Apart from the purposes of philox.h, which end below 0x1000.
+// They continue the purposes of philox.h, which are below 0x1000.
 enum Purpose : std::uint32_t {
   kPlacement = 0x1000,   // keys of hosts
   kTraffic = 0x1001,     // keys of perturbing ranks; the stream is the level
@@ -21,8 +21,8 @@ enum Purpose : std::uint32_t {
 
 constexpr std::uint32_t kMaxHosts = std::uint32_t{1} << 20;
 
-// Draw number `draw` of a stream. Sorting looks at all bits, so that, other than uniform64, it
-// takes whole numbers, two to a block.
+// Draw number `draw` of a stream, two to a block. Unlike with uniform64, high and low half are in
+// the same block, because sorting needs all bits.
 JF_HD std::uint64_t whole64(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw,
                             std::uint32_t stream, std::uint32_t realization) {
   const auto pair = uniform_pair(seed, purpose, draw >> 1, stream, realization);
@@ -35,25 +35,26 @@ JF_HD std::uint64_t order_key(std::uint64_t seed, std::uint32_t purpose, std::ui
   return whole64(seed, purpose, i, stream, realization);
 }
 
-// Bits that number n things; 2^bits are the buckets in which they are sorted.
+// The bits of the numbers of n items. Sorting has 2^bits buckets.
 JF_HD int order_bits(std::uint32_t n) {
   int bits = 1;
   while ((std::uint32_t{1} << bits) < n) ++bits;
   return bits;
 }
 
-// A permutation without fixed points (all of them alike likely): a random order, cut into cycles.
-// In it, the cycle of the first of u things has length k >= 2 with probability d(u-k) / (u d(u)),
-// d(m) = (share of permutations of m things without fixed points): there are (u-1)! / (u-k)! such
-// cycles, and D(u-k) ways for the others. Given the lengths, every order of the things is alike
-// likely. So nothing is rejected, and one draw is needed for each of about log(n) cycles.
+// A permutation without fixed points (all are equally likely) is a random order, cut into cycles.
+// The cycle of the first of u items has length k >= 2 with probability d(u-k) / (u d(u)), where
+// d(m) = D(m) / m! is the fraction of the permutations of m items that have no fixed points: there
+// are (u-1)! / (u-k)! such cycles, and D(u-k) permutations of the other items. Given the lengths,
+// all orders are equally likely. So nothing is rejected, and each of about log(n) cycles needs one
+// draw.
 // Integer weights: round(d(m) 2^40); from m = 15 on all are 1/e to 2^-40.
 constexpr int kSmallCycles = 15;
 constexpr std::uint64_t kWeight = 404487723188;
 
-// Length of the first cycle among `left` >= 2 things; 2 ... left, never left - 1.
-JF_HD std::uint32_t cycle_length(std::uint64_t u, std::uint32_t left) {
-  const std::uint32_t others = left - 1;  // the m = left - k from 0 to left - 2
+// Length of the first cycle of `remaining` >= 2 items: 2 ... remaining, never remaining - 1.
+JF_HD std::uint32_t cycle_length(std::uint64_t u, std::uint32_t remaining) {
+  const std::uint32_t others = remaining - 1;  // the m = remaining - k from 0 to remaining - 2
   std::uint64_t total = 0;
   const std::uint32_t small = others < kSmallCycles ? others : kSmallCycles;
   constexpr std::uint64_t kWeights[kSmallCycles] = {1099511627776, 0,
@@ -68,13 +69,13 @@ JF_HD std::uint32_t cycle_length(std::uint64_t u, std::uint32_t left) {
   total += (others - small) * kWeight;
   std::uint64_t x = scale64(u, total);
   for (std::uint32_t m = 0; m < small; ++m) {
-    if (x < kWeights[m]) return left - m;
+    if (x < kWeights[m]) return remaining - m;
     x -= kWeights[m];
   }
-  return left - (kSmallCycles + static_cast<std::uint32_t>(x / kWeight));
+  return remaining - (kSmallCycles + static_cast<std::uint32_t>(x / kWeight));
 }
 
-// Cuts n >= 2 things into cycles: close(first, last) for each, in order.
+// Cuts n >= 2 items into cycles: close(first, last) for each, in order.
 template <class Close>
 JF_HD void cut_cycles(std::uint64_t seed, std::uint32_t level, std::uint32_t realization,
                       std::uint32_t n, Close&& close) {

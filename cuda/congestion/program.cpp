@@ -1,3 +1,4 @@
+// Checks the input of the congestion engines, and prepares its routes.
 #include "congestion/program.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ void require(bool ok, const std::string& what) {
   if (!ok) throw std::invalid_argument(what);
 }
 
-Divisor divisor(std::uint32_t by) { return {by, (std::uint64_t{1} << 40) / by + 1}; }
+Divisor divisor(std::uint32_t d) { return {d, (std::uint64_t{1} << 40) / d + 1}; }
 
 }  // namespace
 
@@ -23,14 +24,14 @@ ProgramView Program::view(std::uint64_t seed, bool all) const {
           seed,  offsets.data(), senders.data(), receivers.data(), chain.data()};
 }
 
-std::uint32_t Program::most_own() const {
+std::uint32_t Program::max_own() const {
   std::uint32_t most = 0;
   for (std::size_t l = 0; l + 1 < offsets.size(); ++l)
     most = std::max(most, offsets[l + 1] - offsets[l]);
   return most;
 }
 
-std::uint32_t Program::most_messages() const { return most_own() + view(0, false).perturbing(); }
+std::uint32_t Program::most_messages() const { return max_own() + view(0, false).perturbing(); }
 
 bool Program::one_each() const {
   Values sent(ranks, kNoEdge), received(ranks, kNoEdge);
@@ -88,19 +89,20 @@ void Program::set_fat_tree(const Values& m, const Values& w, const Values& p, in
     parents *= w[l];
     const std::uint64_t cables = parents * p[l];
     require(cables <= kMax, "a host must reach at most 2^20 links of a level");
-    FatTreeLevel& at = tree.levels[l];
-    at.nodes = divisor(static_cast<std::uint32_t>(nodes));
-    at.parents = divisor(static_cast<std::uint32_t>(parents));
-    at.cables = divisor(p[l]);
-    // The messages on a link downwards by destination (upwards by source) have that host in common,
-    // if there are as many links above a node as hosts below it: there is at most one.
-    at.counts_up = !(once && (l == 0 || key == kBySource) && nodes <= cables);
-    at.counts_down = !(once && (l == 0 || key == kByDestination) && nodes <= cables);
+    FatTreeLevel& level = tree.levels[l];
+    level.nodes = divisor(static_cast<std::uint32_t>(nodes));
+    level.parents = divisor(static_cast<std::uint32_t>(parents));
+    level.cables = divisor(p[l]);
+    // If there are as many links above a node as hosts below it, all messages on a downward link
+    // have the same destination (routes by destination), those on an upward link the same source
+    // (routes by source). So there is at most one, and the link need not be counted.
+    level.counts_up = !(once && (l == 0 || key == kBySource) && nodes <= cables);
+    level.counts_down = !(once && (l == 0 || key == kByDestination) && nodes <= cables);
     const std::uint64_t links = hosts / nodes * cables;
-    at.up = static_cast<std::uint32_t>(counters);
-    if (at.counts_up) counters += links;
-    at.down = static_cast<std::uint32_t>(counters);
-    if (at.counts_down) counters += links;
+    level.up = static_cast<std::uint32_t>(counters);
+    if (level.counts_up) counters += links;
+    level.down = static_cast<std::uint32_t>(counters);
+    if (level.counts_down) counters += links;
     require(counters < std::uint64_t{1} << 31, "the tree must have less than 2^31 links");
     modulus = std::lcm(modulus, cables);
     nodes *= m[l];
@@ -123,7 +125,7 @@ void Program::set_table(std::uint32_t nodes, Values new_next, Values new_head) {
   for (const std::uint32_t node : head) require(node < nodes, "head must be nodes");
   for (const std::uint32_t edge : next)
     require(edge == kNoEdge || edge < edges, "next must be edges");
-  // Every way must end: from each node, at most as many steps as there are nodes.
+  // Every route must end: no node may occur twice. state: 0 new, 1 on the current path, 2 done.
   std::vector<std::uint8_t> state(nodes);
   Values path;
   for (std::uint32_t d = 0; d < hosts; ++d) {

@@ -1,4 +1,4 @@
-// A realization on one thread of the CPU.
+// A realization of congestion on one thread of the CPU.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,13 @@
 
 namespace jf::congestion {
 
-// --- Random orders on one thread of the CPU.
-
-// Sorts things by their keys: into a bucket for each value of the first bits, where about one
-// thing comes to lie in each, and then by insertion.
+// A random order (orders.h): items are sorted by their keys, first into a bucket for each value of
+// the highest bits, with about one item in each, and then by insertion.
 class Order {
  public:
-  Order(std::uint32_t most, const Vector& vector)
+  Order(std::uint32_t most, const VectorLoops& vector)
       : vector_(vector),
-        keys_(most + kKeysBeyond),
+        keys_(most + kKeyPadding),
         sorted_(most),
         numbers_(most),
         begins_((std::size_t{1} << order_bits(most)) + 1) {}
@@ -39,7 +37,7 @@ class Order {
       sorted_[at] = keys_[i];
       numbers_[at] = i;
     }
-    // Insertion: nobody passes a key of another bucket, or an equal one.
+    // Insertion: no key passes a key of another bucket, or an equal one.
     for (std::uint32_t i = 1; i < n; ++i) {
       const std::uint64_t key = sorted_[i];
       if (sorted_[i - 1] <= key) continue;
@@ -57,7 +55,7 @@ class Order {
   }
 
  private:
-  const Vector& vector_;
+  const VectorLoops& vector_;
   std::vector<std::uint64_t> keys_, sorted_;
   std::vector<std::uint32_t> numbers_, begins_;
 };
@@ -65,8 +63,8 @@ class Order {
 template <class Router, class Counter>
 class Worker {
  public:
-  Worker(const ProgramView& view, const Router& router, std::uint32_t most_own,
-         std::uint32_t most_messages, const Vector& vector)
+  Worker(const ProgramView& view, const Router& router, std::uint32_t max_own,
+         std::uint32_t most_messages, const VectorLoops& vector)
       : view_(view),
         router_(router),
         vector_(vector),
@@ -79,8 +77,8 @@ class Worker {
         w_(most_messages),
         last_(view.ranks),
         ready_(view.ranks),
-        new_last_(most_own),
-        new_ready_(most_own) {}
+        new_last_(max_own),
+        new_ready_(max_own) {}
 
   void place(std::uint32_t realization) {
     order_.draw(seed_, kPlacement, 0, realization, view_.hosts,
@@ -88,10 +86,11 @@ class Worker {
   }
   void place(const std::vector<std::uint32_t>& hosts) { host_ = hosts; }
 
-  // All levels: out gets kWords numbers; after each level, told(level, its
-  // messages) says whether to go on.
-  template <class Told>
-  void run(std::uint32_t realization, std::int64_t* out, std::uint64_t* histogram, Told&& told) {
+  // Computes all levels; writes kWords numbers to `out`. After each level, the run ends unless
+  // proceed(level, number of its messages) is true.
+  template <class Continue>
+  void run(std::uint32_t realization, std::int64_t* out, std::uint64_t* histogram,
+           Continue&& proceed) {
     const Rules rules{last_.data(), ready_.data(), new_last_.data(), new_ready_.data()};
     std::fill(last_.begin(), last_.end(), 0);
     std::fill(ready_.begin(), ready_.end(), 0);
@@ -104,16 +103,16 @@ class Worker {
         to_[i] = host_[view_.receivers[begin + i]];
       }
       const std::uint32_t messages = own + perturb(level, realization, own);
-      const std::uint32_t asked = view_.all ? messages : own;
-      weigh(level, realization, own, messages, asked);
+      const std::uint32_t measured = view_.all ? messages : own;
+      find_loads(level, realization, own, messages, measured);
       apply(rules, level, begin, own, out);
       if (view_.all) sum_up(messages, out, histogram);
-      if (!told(level, messages)) return;
+      if (!proceed(level, messages)) return;
     }
   }
 
-  // A level of other messages than the view's: `messages` calls what it is given with the sender
-  // and the receiver of each. Returns how many they are; w() is theirs, in that order.
+  // A level with other messages than those of the view: messages(f) calls f(sender, receiver) for
+  // each. Returns their number; w() has their loads in that order.
   template <class Messages>
   std::uint32_t route(std::uint32_t level, std::uint32_t realization, Messages&& messages) {
     std::uint32_t own = 0;
@@ -121,7 +120,7 @@ class Worker {
       from_[own] = host_[sender];
       to_[own++] = host_[receiver];
     });
-    weigh(level, realization, own, own + perturb(level, realization, own), own);
+    find_loads(level, realization, own, own + perturb(level, realization, own), own);
     return own;
   }
 
@@ -131,7 +130,7 @@ class Worker {
   const std::uint32_t* w() const { return w_.data(); }
 
  private:
-  // The perturbing messages of a level, behind its own; returns their number.
+  // Appends the perturbing messages of a level to its own. Returns their number.
   std::uint32_t perturb(std::uint32_t level, std::uint32_t realization, std::uint32_t own) {
     const std::uint32_t count = view_.perturbing(), n = view_.others();
     if (count == 0) return 0;
@@ -148,8 +147,8 @@ class Worker {
     } else if (view_.perturbation == kBisect) {
       order_.draw(seed_, kTraffic, stream, realization, n,
                   [&](std::uint32_t i, std::uint32_t rank) {
-                    if (i >= 2 * count) return;  // an odd one
-                    // Not (... ? from : to)[i / 2]: g++ 12 gets it wrong under
+                    if (i >= 2 * count) return;  // the last of an odd number
+                    // Not (... ? from : to)[i / 2]: g++ 12 compiles it incorrectly under
                     // -fsanitize=undefined.
                     std::uint32_t* const side = i % 2 == 0 ? from : to;
                     side[i / 2] = host[rank];
@@ -163,18 +162,18 @@ class Worker {
     return count;
   }
 
-  // Counts all messages, and finds w of the first `asked`.
-  void weigh(std::uint32_t level, std::uint32_t realization, std::uint32_t own,
-             std::uint32_t messages, std::uint32_t asked) {
+  // Counts all messages on their links, and finds w of the first `measured`.
+  void find_loads(std::uint32_t level, std::uint32_t realization, std::uint32_t own,
+                  std::uint32_t messages, std::uint32_t measured) {
     std::memset(counters_.data(), 0, counters_.size() * sizeof(Counter));
     each_part(level, realization, own, messages, [&](auto&&... part) { count(part...); });
     counters_[router_.counters] = 0;
-    each_part(level, realization, own, asked, [&](auto&&... part) { measure(part...); });
+    each_part(level, realization, own, measured, [&](auto&&... part) { measure(part...); });
   }
 
   static constexpr std::uint32_t kPart = 256;
 
-  // In parts that stay in the first cache.
+  // Calls work(senders, receivers, keys, number, w) for parts that fit in the L1 cache.
   template <class Do>
   void each_part(std::uint32_t level, std::uint32_t realization, std::uint32_t own,
                  std::uint32_t messages, Do&& work) {
@@ -217,7 +216,7 @@ class Worker {
   void measure(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* keys,
                std::uint32_t n, std::uint32_t* w) {
     const Counter* const counters = counters_.data();
-    // A message alone is 1 on every edge, also on those that are not counted.
+    // w is at least 1, also if no link of the route is counted; without a route it is 0.
     for (std::uint32_t i = 0; i < n; ++i) w[i] = router_.routed(from[i], to[i]);
     if constexpr (requires { router_.height; }) {
       std::uint32_t up[kPart], down[kPart];
@@ -240,7 +239,7 @@ class Worker {
 
   void apply(const Rules& rules, std::uint32_t level, std::uint32_t begin, std::uint32_t own,
              std::int64_t* out) {
-    for (std::uint32_t i = 0; i < own; ++i) rules.take(i, view_.senders[begin + i], w_[i]);
+    for (std::uint32_t i = 0; i < own; ++i) rules.compute(i, view_.senders[begin + i], w_[i]);
     if (level > 0) {
       for (std::uint32_t i = view_.offsets[level - 1]; i < begin; ++i)
         rules.last[view_.receivers[i]] = 0;
@@ -263,7 +262,7 @@ class Worker {
     for (std::uint32_t i = 0; i < messages; ++i) {
       const std::uint32_t w = w_[i];
       if (w > 0) {
-        out[kInverse] += static_cast<std::int64_t>(kOne / w);
+        out[kInverse] += static_cast<std::int64_t>(kInverseScale / w);
         ++out[kMessages];
       } else {
         ++out[kDropped];
@@ -277,7 +276,7 @@ class Worker {
 
   const ProgramView view_;
   const Router router_;
-  const Vector& vector_;
+  const VectorLoops& vector_;
   const PhiloxKeys seed_;
   Order order_;
   std::vector<Counter> counters_;

@@ -1,5 +1,5 @@
-// Routes, as the edges that a message takes: in closed form in fat trees, step by step along
-// forwarding tables elsewhere. Every router numbers its counters itself.
+// Routers: the edges (links) that a message uses, in closed form for fat trees, and by forwarding
+// tables for other networks. Each edge has a counter of its messages; a router numbers them.
 #pragma once
 
 #include "congestion/orders.h"
@@ -9,13 +9,13 @@ namespace jf::congestion {
 constexpr int kMaxHeight = 8;
 constexpr std::uint32_t kNoEdge = 0xffffffff;
 
-// What a route is chosen by.
+// What determines the key by which a route is chosen.
 enum KeyKind : std::int32_t { kByDestination = 0, kBySource = 1, kByHash = 2, kByMessage = 3 };
 
-// floor(x / by) for x, by <= 2^20: with r = floor(2^40 / by) + 1 the error x (r by - 2^40) / 2^40
-// is below 1 / by.
+// floor(x / d) for x, d <= 2^20. With r = floor(2^40 / d) + 1 the error of x r / 2^40 is
+// x (r d - 2^40) / (d 2^40) <= x / 2^40, too small to reach the next integer.
 struct Divisor {
-  std::uint32_t by = 1;
+  std::uint32_t divisor = 1;
   std::uint64_t reciprocal = (std::uint64_t{1} << 40) + 1;
 
   JF_HD std::uint32_t quotient(std::uint32_t x) const {
@@ -27,11 +27,11 @@ struct Divisor {
 // p = 1 the XGFT of Oehring et al. 1995): from the nodes of level l to their parents.
 struct FatTreeLevel {
   Divisor nodes;               // M_l hosts below a node
-  Divisor parents;             // W_{l+1}, the trees of level l + 1 of which one holds the message
+  Divisor parents;             // W_{l+1}, the trees of level l + 1; a message uses one of them
   Divisor cables;              // p_{l+1}
-  std::uint32_t up = 0;        // the first counter of its links upwards,
-  std::uint32_t down = 0;      // and downwards; what need not be counted is
-  std::int32_t counts_up = 1;  // counted in the counter that nobody reads
+  std::uint32_t up = 0;        // the first counter of its upward links,
+  std::uint32_t down = 0;      // and of its downward links
+  std::int32_t counts_up = 1;  // whether these are counted, see Program::set_fat_tree
   std::int32_t counts_down = 1;
 };
 
@@ -39,25 +39,27 @@ struct Links {
   std::uint32_t up, down;
 };
 
-// Of a message from host s to host d with key k, between two levels; `nobody` for what is not
-// counted and where it turns below.
-JF_HD Links links_at(const FatTreeLevel& at, std::uint32_t nobody, std::uint32_t s, std::uint32_t d,
-                     std::uint32_t k) {
-  const std::uint32_t from = at.nodes.quotient(s), to = at.nodes.quotient(d);
-  const std::uint32_t turns = at.parents.quotient(k);
-  const std::uint32_t parent = k - turns * at.parents.by;
-  const std::uint32_t cable = turns - at.cables.quotient(turns) * at.cables.by;
-  const std::uint32_t up = at.up + (from * at.parents.by + parent) * at.cables.by + cable;
-  const std::uint32_t down = at.down + (to * at.parents.by + parent) * at.cables.by + cable;
-  return {from != to && at.counts_up != 0 ? up : nobody,
-          from != to && at.counts_down != 0 ? down : nobody};
+// The counters of a message from host s to host d with key k at one level. They are `uncounted` if
+// the links are not counted, or if the message does not come up to this level.
+JF_HD Links links_at(const FatTreeLevel& level, std::uint32_t uncounted, std::uint32_t s,
+                     std::uint32_t d, std::uint32_t k) {
+  const std::uint32_t from = level.nodes.quotient(s), to = level.nodes.quotient(d);
+  const std::uint32_t turns = level.parents.quotient(k);
+  const std::uint32_t parent = k - turns * level.parents.divisor;
+  const std::uint32_t cable = turns - level.cables.quotient(turns) * level.cables.divisor;
+  const std::uint32_t up =
+      level.up + (from * level.parents.divisor + parent) * level.cables.divisor + cable;
+  const std::uint32_t down =
+      level.down + (to * level.parents.divisor + parent) * level.cables.divisor + cable;
+  return {from != to && level.counts_up != 0 ? up : uncounted,
+          from != to && level.counts_down != 0 ? down : uncounted};
 }
 
 struct FatTreeView {
-  std::uint32_t hosts, counters;  // counter number `counters` is nobody's
+  std::uint32_t hosts, counters;  // number `counters` is the counter of uncounted links
   std::int32_t height, key;
-  std::uint32_t modulus;  // of drawn keys: all K mod (W_l p_l) are alike likely
-  std::uint64_t salt;     // of hashed ones
+  std::uint32_t modulus;  // of drawn keys k, so that all k mod (W_l p_l) are equally likely
+  std::uint64_t salt;     // of hashed keys
   FatTreeLevel levels[kMaxHeight];
 
   JF_HD Links links(std::uint32_t s, std::uint32_t d, std::uint32_t k, int l) const {
@@ -85,8 +87,8 @@ struct FatTreeView {
   JF_HD bool routed(std::uint32_t s, std::uint32_t d) const { return s != d; }
 };
 
-// Any network. Hosts are nodes 0 ... hosts - 1; next[node * hosts + d] is the edge to host d, or
-// kNoEdge where that way leads into a loop; head[edge] the node at its end.
+// Any network. Hosts are nodes 0 ... hosts - 1. next[node * hosts + d] is the edge towards host d,
+// or kNoEdge if that route has a loop. head[edge] is the node at its end.
 struct TableView {
   std::uint32_t hosts, counters;
   const std::uint32_t* next;

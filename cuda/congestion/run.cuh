@@ -1,4 +1,4 @@
-// Batches of realizations on a device: the GPU as gpu.cu sees it or, in the tests, an emulated one.
+// Runs batches of realizations on a device: the GPU (gpu.cu) or, in the tests, an emulated one.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 
 namespace jf::congestion::gpu {
 
-// Realizations of a launch: few enough that Ctrl-C is prompt; they grow while launches are quick.
+// Realizations of the first launch, and at most. Batches grow while launches are quick, so that
+// Ctrl-C is prompt.
 constexpr std::int64_t kFirstBatch = 256, kMaxBatch = std::int64_t{1} << 20;
 
-// All realizations from `done` on, in `blocks` blocks at a time.
+// Runs all realizations from `done` on, with `blocks` blocks at a time.
 template <class Device>
 void run_blocks(Device& device, const Program& program, const Request& request,
                 const Layout& layout, std::int64_t blocks, std::int64_t batch, std::int64_t& done,
@@ -69,7 +70,7 @@ void run_blocks(Device& device, const Program& program, const Request& request,
   }
 }
 
-// Where memory that seemed free is not, with half as many at a time.
+// Runs all realizations. If less memory is free than was reported, half as many at a time.
 template <class Device>
 void run(Device& device, const Program& program, const Request& request, std::int64_t max_shared,
          std::int64_t max_blocks, std::int64_t* out, std::uint64_t* histogram, const Poll& poll) {
@@ -81,7 +82,7 @@ void run(Device& device, const Program& program, const Request& request, std::in
       run_blocks(device, program, request, layout, blocks, batch, done, out, histogram, poll);
       return;
     } catch (const jf::gpu::OutOfMemory&) {
-      // Only asking for memory can find that there is none, so nothing has been counted yet.
+      // Only the allocation at the begin can fail, so nothing has been computed yet.
       if (done > 0 || (blocks == 1 && batch == 1)) throw;
       blocks = std::max<std::int64_t>(1, blocks / 2);
       batch = std::max<std::int64_t>(1, batch / 2);

@@ -1,14 +1,15 @@
-// The loops of a realization that gain from wide registers, compiled once per instruction set.
+// The loops of a realization that gain from wide registers, compiled once per instruction set
+// (vector_isa.cpp).
 #pragma once
 
 #include "congestion/routes.h"
 
 namespace jf::congestion {
 
-// Room that order_keys wants beyond the last key.
-constexpr std::uint32_t kKeysBeyond = 32;
+// order_keys may write so many words beyond the last key.
+constexpr std::uint32_t kKeyPadding = 32;
 
-struct Vector {
+struct VectorLoops {
   // Keys 0 ... n - 1 of an order, see order_key.
   void (*order_keys)(const PhiloxKeys& keys, std::uint32_t purpose, std::uint32_t stream,
                      std::uint32_t realization, std::uint32_t n, std::uint64_t* out);
@@ -17,9 +18,9 @@ struct Vector {
                 const std::uint32_t* keys, std::uint32_t n, std::uint32_t* up, std::uint32_t* down);
 };
 
-// Of the widest registers that this processor has, or that were asked for.
-const Vector& choose_vector();
+// For the widest registers of this processor, or those that JITTERFLY_ISA selects.
+const VectorLoops& choose_vector();
 
-extern const Vector vector_portable, vector_avx2, vector_avx512;
+extern const VectorLoops vector_portable, vector_avx2, vector_avx512;
 
 }  // namespace jf::congestion

@@ -8,10 +8,10 @@
 namespace jf::congestion {
 namespace {
 
-// Several Philox blocks beside each other.
+// Computes several Philox blocks at a time.
 void order_keys(const PhiloxKeys& keys, std::uint32_t purpose, std::uint32_t stream,
                 std::uint32_t realization, std::uint32_t n, std::uint64_t* __restrict out) {
-  constexpr std::uint32_t kWide = kKeysBeyond / 2;
+  constexpr std::uint32_t kWide = kKeyPadding / 2;
   for (std::uint32_t block = 0; 2 * block < n; block += kWide) {
     std::uint32_t a[kWide], b[kWide], c[kWide], d[kWide];
     for (std::uint32_t i = 0; i < kWide; ++i) {
@@ -42,16 +42,16 @@ void links(const FatTreeView& tree, int l, const std::uint32_t* __restrict from,
            const std::uint32_t* __restrict to, const std::uint32_t* __restrict keys,
            std::uint32_t n, std::uint32_t* __restrict up, std::uint32_t* __restrict down) {
   const FatTreeLevel level = tree.levels[l];
-  const std::uint32_t nobody = tree.counters;
+  const std::uint32_t uncounted = tree.counters;
   for (std::uint32_t i = 0; i < n; ++i) {
-    const auto at = links_at(level, nobody, from[i], to[i], keys[i]);
-    up[i] = at.up;
-    down[i] = at.down;
+    const auto links = links_at(level, uncounted, from[i], to[i], keys[i]);
+    up[i] = links.up;
+    down[i] = links.down;
   }
 }
 
 }  // namespace
 
-const Vector JF_NAME(vector_, JF_ISA) = {order_keys, links};
+const VectorLoops JF_NAME(vector_, JF_ISA) = {order_keys, links};
 
 }  // namespace jf::congestion

@@ -1,6 +1,6 @@
-// The benchmark's other program: the conventional butterfly simulated event by event, one message
-// after another from a priority queue, as the published studies do it. It shares nothing with the
-// engine, so that their agreement means something.
+// A reference program for benchmarks: it simulates the conventional butterfly event by event, one
+// message after another from a priority queue, as the published studies do. It shares no code with
+// the engine, so that their agreement is evidence.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,8 @@ struct Noise {
     if (within < duration) time += duration - within;
     const int64_t free = period - std::max(within, duration);
     if (work <= free) return time + work;
-    // An interval begins here. One that begins when the work ends does not hold it: hence work - 1.
+    // An interval begins here. One that begins when the work ends does not delay it: hence work
+    // - 1.
     work -= free;
     const int64_t skipped = (work - 1) / (period - duration) + 1;
     return time + free + skipped * duration + work;
@@ -50,9 +51,9 @@ struct Arrival {
 
 struct Rank {
   int64_t phase;
-  int64_t busy;      // until when its CPU is taken
-  uint32_t round;    // the round it waits for
-  uint32_t arrived;  // bit r is set once the message of round r is here
+  int64_t busy;      // when its CPU is free again
+  uint32_t round;    // the round that it waits for
+  uint32_t arrived;  // bit r: the message of round r has arrived
 };
 
 }  // namespace event_driven
@@ -62,8 +63,8 @@ struct Rank {
 // done. Times and costs are in ticks; log2_ranks is 0 ... 31.
 //
 // The only event is the arrival of a message. A rank that is still at an earlier round keeps the
-// message for later, and one bit is enough for that: what arrived before the event that brings the
-// rank to its round never keeps the rank waiting.
+// message for later. One bit is enough for that: a message that arrived before the event by which
+// the rank reaches its round does not delay the rank.
 inline int64_t event_driven_butterfly(int log2_ranks, int64_t send, int64_t receive,
                                       int64_t transit, int64_t combine, int64_t period,
                                       int64_t duration, bool stationary, const int64_t* phases) {

@@ -1,7 +1,7 @@
-// The benchmark's other program for congestion: a straightforward walk of the graph, as ORCS does
-// it. From the source, take the first out-edge whose list of destinations holds the destination,
-// until there; count edges in a map. It shares nothing with the engine. It is spared what ORCS
-// spends on text: nodes and edges are numbers, and lists are sorted and searched by halving.
+// A reference program for benchmarks of congestion: a straightforward walk of the graph, as in
+// ORCS. From the source on, a message uses the first out-edge whose list of destinations contains
+// its destination; edges are counted in a map. It shares no code with the engine. Unlike ORCS it
+// spends no time on text: nodes and edges are numbers, and lists are sorted for a binary search.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ struct Message {
   int from_rank, to_rank, from_host, to_host;
 };
 
-// The largest D_l(dst) over all levels; of each level, the first `own` messages are the
-// collective's.
+// The largest D_l(dst) over all levels (kOrcs in congestion/program.h). Of each level, the first
+// `own` messages belong to the collective.
 inline int64_t longest_delay(const Graph& graph, const std::vector<std::vector<Message>>& levels,
                              const std::vector<int>& own) {
   std::map<int, int64_t> before;  // D of the level before

@@ -6,6 +6,6 @@
 
 #ifndef JF_WITH_ENGINE
 namespace jf::congestion {
-const Vector& choose_vector() { return vector_portable; }
+const VectorLoops& choose_vector() { return vector_portable; }
 }  // namespace jf::congestion
 #endif
