@@ -103,6 +103,7 @@ struct MessageRanks {
   const R realization;
   MessageState s;
   const SeedOf<R> seed;
+  std::int64_t spacing = 1;  // entry i of the state is of rank i * spacing
 
   JF_HD T get(const Tick* array, std::int64_t i) const {
     return *reinterpret_cast<const T*>(array + i * s.stride);
@@ -194,7 +195,7 @@ struct MessageRanks {
   }
 
  private:
-  JF_HD T id(std::int64_t i) const { return T{} + Tick{i}; }
+  JF_HD T id(std::int64_t i) const { return T{} + Tick{i * spacing}; }
   JF_HD bool forwards() const { return p.costs.forward > 0; }
   JF_HD void put_busy(std::int64_t i, T busy) const {
     put(s.busy, i, busy);

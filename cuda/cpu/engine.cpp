@@ -41,7 +41,7 @@ class Run {
         request_(request),
         view_(view_of(program, request.seed, capture != nullptr)),
         passes_(plan(program, kLimits)),
-        sizes_(sizes(program, view_, passes_)),
+        sizes_(sizes(program, view_, passes_, capture != nullptr)),
         runner_(choose_tile_runner()),
         in_panels_(find_panels()),
         capture_(capture) {

@@ -145,10 +145,6 @@ bool run_panels_avx512(const SegmentJob& job);
 
 // --- Message passes (cpu/messages.h): the job.
 
-// Ranks in a block of a message pass, times lanes: an array of a block has so many ticks, and 5
-// arrays take 160 KiB. The fewer lanes a register has, the more ranks are in a block.
-constexpr std::int64_t kMessageChunk = 4096;
-
 // A message pass over all ranks of some realizations. Lane k of a register is realization first +
 // k. If there are fewer realizations than lanes, the remaining lanes repeat the last realization.
 struct MessageJob {
@@ -163,8 +159,8 @@ struct MessageJob {
   // null.
   Tick *memory, *second;
   std::int64_t memory_stride;
-  Tick* capture;  // rows x ranks: every ready time of the first realization; or null
-  void* cursors;  // [rank][source], CursorOf<Lanes> or CursorOf<Tick>, if the noise needs them
+  Tick* capture;              // rows x ranks: every ready time of the first realization; or null
+  void* cursors;              // [rank kept][source], CursorOf<Lanes> or CursorOf<Tick>, or null
   Observation* observations;  // [realization][row]; results are merged into them
   const std::atomic<bool>* stop;
 };

@@ -17,6 +17,7 @@
 #include "core/host_program.h"
 #include "core/segment.h"
 #include "cpu/jobs.h"
+#include "cpu/message_chunks.h"
 
 namespace jf::cpu {
 
@@ -144,10 +145,11 @@ struct Sizes {
   std::int64_t segment_copies = 0;  // ticks for the guesses of its copies
   std::int64_t panels = 0;          // bytes of the largest segment in panels
   std::int64_t drawn = 0;           // words of each array of drawn delays
-  std::int64_t cursors = 0;         // of all ranks, in the intervals of noise
-  // Ticks of a message pass, and whether arrays for links, forwards and shifts are among them.
-  std::int64_t message = 0;
-  std::int64_t message_block = 0;  // more, once for all realizations
+  std::int64_t cursors = 0;  // of all ranks, in the intervals of noise: of tiles and segments
+  std::int64_t cursors_of_rank = 0;  // the same, of message passes
+  // Ranks of which a message pass keeps the state, with 1, 2, 4 and 8 lanes; the ticks of a rank,
+  // and whether arrays for links, forwards and shifts are among them.
+  std::int64_t message_ranks[4] = {}, message_ticks = 0;
   bool links = false, forwards = false, shifts = false;
   bool busy = false;
   std::int64_t loads = 0;  // bytes, see LoadState
@@ -166,13 +168,22 @@ struct Sizes {
   }
   // For `lanes` realizations that are computed side by side.
   std::int64_t state_bytes(std::int64_t segments, std::int64_t lanes) const {
-    return lanes * (8 * (memory + second_behind + message) + cursor_bytes() + loads) +
-           8 * (message_block + lane_cursor_ticks(lanes)) + arena_bytes(segments);
+    return lanes * (8 * (memory + second_behind) + loads) +
+           8 * (message_state_ticks(lanes) + lane_cursor_ticks(lanes)) +
+           all_cursors(lanes) * std::int64_t{sizeof(Cursor)} + arena_bytes(segments);
   }
-  std::int64_t cursor_bytes() const { return cursors * std::int64_t{sizeof(Cursor)}; }
-  // A CursorOf<Lanes> for each cursor, for message passes; it consists of five registers.
+  std::int64_t message_state_ticks(std::int64_t lanes) const {
+    return lanes * message_ticks * kept_ranks(lanes);
+  }
+  std::int64_t all_cursors(std::int64_t lanes) const {
+    return lanes > 1 ? lanes * cursors : std::max(cursors, cursors_of_rank * kept_ranks(1));
+  }
+  // A CursorOf<Lanes> for each cursor of a message pass; it consists of five registers.
   std::int64_t lane_cursor_ticks(std::int64_t lanes) const {
-    return lanes > 1 ? lanes * cursors * 5 : 0;
+    return lanes > 1 ? lanes * 5 * cursors_of_rank * kept_ranks(lanes) : 0;
+  }
+  std::int64_t kept_ranks(std::int64_t lanes) const {
+    return message_ranks[lanes == 1 ? 0 : lanes == 2 ? 1 : lanes == 4 ? 2 : 3];
   }
   // `second` is used between forwards, when no segment is computed: so they share memory.
   std::int64_t arena_bytes(std::int64_t segments) const {
@@ -180,13 +191,18 @@ struct Sizes {
   }
 };
 
-inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<Pass>& passes) {
+// `capture`: all ready times are wanted.
+inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<Pass>& passes,
+                   bool capture) {
   Sizes s;
   s.busy = p.has_busy();
   if (p.loads != nullptr) s.loads = p.loads->bytes();
   if (!p.delays.empty() || p.delays_messages()) s.drawn = kDrawnSteps * kDrawnRanks;
-  if (p.sources_needed() || std::any_of(passes.begin(), passes.end(),
-                                        [](const Pass& pass) { return pass.kind == kSegmentPass; }))
+  const auto has = [&](PassKind kind) {
+    return std::any_of(passes.begin(), passes.end(),
+                       [kind](const Pass& pass) { return pass.kind == kind; });
+  };
+  if ((p.sources_needed() && has(kTilePass)) || has(kSegmentPass))
     s.cursors = p.cursors_per_rank() * p.ranks();
   if (passes.size() > 1) {
     s.memory = p.ranks();
@@ -198,12 +214,17 @@ inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<
     s.shifts = std::any_of(p.steps.begin(), p.steps.end(), [](const Step& step) {
       return step.kind == kMessage && step.map == kShift;
     });
-    const std::int64_t arrays = 3 + 2 * s.links + s.forwards + s.shifts;
-    s.message = arrays * p.ranks();
-    s.message_block = arrays * kMessageChunk;
+    s.message_ticks = 3 + 2 * s.links + s.forwards + s.shifts;
+    if (p.sources_needed()) s.cursors_of_rank = p.cursors_per_rank();
   }
   for (const Pass& pass : passes) {
-    if (pass.kind == kMessagePass) continue;
+    if (pass.kind == kMessagePass) {
+      for (int bits = 0; bits < 4; ++bits) {
+        const MessageChunks chunks(view, pass, 1 << bits, capture);
+        s.message_ranks[bits] = std::max(s.message_ranks[bits], chunks.kept(p.ranks()));
+      }
+      continue;
+    }
     const std::int64_t size = pass.map.size();
     if (pass.kind == kTilePass) {
       s.tile = std::max<std::int64_t>({s.tile, size, kMaxLanes});
@@ -275,11 +296,11 @@ struct State {
         loads(p, view, lanes),
         memory_(allocate<Tick>(lanes * (s.memory + s.second_behind))),
         arena_(allocate<std::uint8_t>(s.arena_bytes(segments))),
-        cursors_(allocate<Cursor>(lanes * s.cursors)),
+        cursors_(allocate<Cursor>(s.all_cursors(lanes))),
         lane_cursors_(allocate<Tick>(s.lane_cursor_ticks(lanes))),
-        messages_(allocate<Tick>(lanes * s.message + s.message_block)) {
+        messages_(allocate<Tick>(s.message_state_ticks(lanes))) {
     // Cursors belong to no realization yet: `no_owner` is the one after the last.
-    std::fill_n(cursors_.get(), lanes * s.cursors, Cursor{0, 0, 0, 0, no_owner});
+    std::fill_n(cursors_.get(), s.all_cursors(lanes), Cursor{0, 0, 0, 0, no_owner});
     // Of the five registers of a CursorOf<Lanes>, `owner` is the last.
     for (std::int64_t i = 0; i < s.lane_cursor_ticks(lanes); ++i)
       lane_cursors_[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{no_owner} : 0;

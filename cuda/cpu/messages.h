@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "cpu/jobs.h"
+#include "cpu/message_chunks.h"
 
 namespace jf {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 template <class T, class Noise, class Network, bool kLinks, class R>
 class MessageRun {
   static constexpr int kLanesOf = sizeof(T) / sizeof(Tick);
-  static constexpr std::int64_t kBlock = kMessageChunk / kLanesOf;
-  static constexpr std::int64_t kNear = 8 * kBlock;  // ranks that are all in a cache
   static constexpr int kTogether = 8;
   using Ranks = MessageRanks<T, Noise, Network, kLinks, R>;
   using Turn = typename Ranks::Turn;
@@ -26,19 +25,23 @@ class MessageRun {
  public:
   MessageRun(const MessageJob& job, const Noise& noise, const Network& network, R realizations,
              SeedOf<R> seed)
-      : job_(job), p_(*job.program), network_(network), ranks_{p_,           noise,     network,
-                                                               realizations, job.state, seed} {}
+      : job_(job),
+        p_(*job.program),
+        network_(network),
+        chunks_(p_, *job.pass, kLanesOf, job.capture != nullptr),
+        noise_(noise),
+        ranks_{p_, noise_, network, realizations, job.state, seed} {}
 
   void run() {
-    int i = job_.pass->begin;
     const int end = job_.pass->end;
-    if (!job_.pass->load) i = observe_start(i);
-    if (run_in_passing(i)) return;
+    int i = chunks_.begin;
+    observe_start();
+    if (chunks_.only_roots_kept) return run_trees();
     for (; i < end && !stop_;) {
-      const int last = near(i);
+      const int last = chunks_.near_until(p_, *job_.pass, i);
       if (last > i) {
-        for (std::int64_t from = 0; from < p_.ranks && !stop_; from += kBlock) {
-          const std::int64_t to = std::min(from + kBlock, p_.ranks);
+        for (std::int64_t from = 0; from < p_.ranks && !stop_; from += chunks_.size) {
+          const std::int64_t to = std::min(from + chunks_.size, p_.ranks);
           if (!begun_) begin(from, to);
           steps(i, last, from, to);
         }
@@ -56,100 +59,87 @@ class MessageRun {
   }
 
  private:
-  // What all ranks are at before they begin: time 0. Returns the first step that does anything.
-  int observe_start(int i) {
-    for (; i < job_.pass->end; ++i) {
-      const Step& s = p_.steps[i];
-      const bool idle = s.kind == kCompute && p_.costs.work == 0 && p_.costs.forward == 0 &&
-                        (s.flags & kAfterForward) == 0;
-      if ((!idle && s.kind != kObserve) || (s.row >= 0 && job_.capture != nullptr)) break;
-      if (s.row < 0) continue;
+  // What all ranks are at before they begin: time 0.
+  void observe_start() {
+    for (int i = job_.pass->begin; i < chunks_.begin; ++i) {
+      const int row = p_.steps[i].row;
+      if (row < 0) continue;
       for (int k = 0; k < job_.realizations; ++k)
-        job_.observations[k * p_.rows + s.row].merge({0, 0, 0, 0});
+        job_.observations[k * p_.rows + row].merge({0, 0, 0, 0});
     }
-    return i;
   }
 
-  // Whether the partners of a step are in the same block.
-  static bool in_blocks(const Step& s) {
-    switch (s.kind) {
-      case kCompute:
-      case kObserve:
-        return true;
-      case kForward:
-        return s.round < 63 && std::int64_t{1} << s.round < kBlock;
-      default:
-        return (s.map == kTree && 2 * std::int64_t{s.a} <= kBlock) ||
-               (s.map == kXor && s.a < kBlock);
-    }
-  }
-  // The step after those from i on whose partners are in the same block.
-  int near(int i) const {
-    while (i < job_.pass->end && in_blocks(p_.steps[i])) ++i;
-    return i;
-  }
-  // The step after those from i on that leave all ranks alone but the first ones of blocks, the
-  // roots.
-  int far(int i) const {
-    for (; i < job_.pass->end; ++i) {
-      const Step& s = p_.steps[i];
-      const bool among_roots = s.kind == kMessage && s.map == kTree && s.a % kBlock == 0 &&
-                               s.row < 0 && !catches_up(s, 0);
-      if (!among_roots && s.kind != kObserve) break;
-    }
-    return i;
-  }
   // Whether all ranks send, and receive; none waits for forwards to be taken into account.
   bool shifts(const Step& s) const {
     return s.kind == kMessage && s.map == kShift && s.a != 0 && !catches_up(s, 0);
   }
 
-  // A tree of many ranks: near steps, far ones, near ones, far ones. One block's memory serves all,
-  // and only roots are kept: memory far away costs more than to do the first near steps again for
-  // the second ones. Returns false, and has done nothing, if the steps are others.
-  bool run_in_passing(int begin) {
-    const int near_end = near(begin), middle = far(near_end), last = near(middle), end = far(last);
-    const auto looks = [&](int from, int to) {
-      return std::any_of(p_.steps + from, p_.steps + to, [](const Step& s) { return s.row >= 0; });
-    };
-    if (end != job_.pass->end || job_.pass->store || p_.ranks <= kNear) return false;
-    if (near_end == begin && (last == middle || looks(near_end, middle))) return false;
-    if (near_end > begin)
-      run_blocks(begin, begin, near_end, middle);
-    else
-      for (std::int64_t root = 0; root < p_.ranks; root += kBlock) begin_rank(root);
-    run_roots(near_end, middle);
-    if (last > middle) run_blocks(begin, middle, last, end);
-    run_roots(last, end);
-    return true;
+  // A collective over trees, of which only roots are kept: see MessageChunks.
+  void run_trees() {
+    const MessageChunks& c = chunks_;
+    if (c.near_end > c.begin) {
+      run_chunks(c.begin, c.near_end, c.far_end);
+    } else {
+      look_at_roots();
+      for (std::int64_t root = 0; root < c.roots; ++root) begin_rank(root);
+    }
+    run_roots(c.near_end, c.far_end);
+    if (c.second_near_end > c.far_end) run_chunks(c.far_end, c.second_near_end, job_.pass->end);
+    run_roots(c.second_near_end, job_.pass->end);
   }
-  // Steps [first, last) of all blocks, after those from `begin` on, which only roots remember; and
-  // what steps [last, end) see of ranks that these leave alone.
-  void run_blocks(int begin_step, int first, int last, int end) {
-    const int again = first > begin_step ? near(begin_step) : begin_step;
-    for (std::int64_t from = 0; from < p_.ranks && !stop_; from += kBlock) {
-      const std::int64_t to = std::min(from + kBlock, p_.ranks);
-      Tick* const root = entry(from);
-      ranks_.s = shifted(job_.state, (p_.ranks - from) * job_.state.stride);
+  // Steps [first, last) of all chunks, after the first near steps, which only roots remember; and
+  // what steps [last, end) observe of ranks that these leave alone.
+  void run_chunks(int first, int last, int end) {
+    const bool again = first > chunks_.begin;
+    for (std::int64_t chunk = 0; chunk < chunks_.roots && !stop_; ++chunk) {
+      const std::int64_t from = chunk * chunks_.size;
+      const std::int64_t to = std::min(from + chunks_.size, p_.ranks);
+      Tick* const root = job_.state.sent + chunk * job_.state.stride;
+      look_at_chunk(from, to);
       begin(from, to);
       observing_ = false;
-      steps(begin_step, again, from, to);
+      if (again) steps(chunks_.begin, chunks_.near_end, from, to);
       observing_ = true;
-      if (first > begin_step) std::copy_n(root, job_.state.stride, entry(from));
+      if (again) std::copy_n(root, job_.state.stride, entry(from));
       steps(first, last, from, to);
       for (int i = last; i < end; ++i)
         if (p_.steps[i].row >= 0) observe(p_.steps[i].row, from + 1, to);
       std::copy_n(entry(from), job_.state.stride, root);
-      ranks_.s = job_.state;
     }
   }
   void run_roots(int first, int last) {
+    look_at_roots();
     for (int i = first; i < last && !stop_; ++i) {
-      const Step& s = p_.steps[i];
-      if (s.kind == kMessage)
-        step(s, 0, p_.ranks);
-      else if (s.row >= 0)
-        for (std::int64_t root = 0; root < p_.ranks; root += kBlock) observe(s.row, root, root + 1);
+      Step s = p_.steps[i];
+      if (s.kind == kMessage) {
+        s.a = static_cast<std::int32_t>(s.a / chunks_.size);
+        s.b = static_cast<std::int32_t>((s.b + chunks_.size - 1) / chunks_.size);
+        step(s, 0, chunks_.roots);
+      } else if (s.row >= 0) {
+        observe(s.row, 0, chunks_.roots);
+      }
+    }
+  }
+  // Index i of the state is now of rank i * chunks_.size, or of rank i of a chunk.
+  void look_at_roots() {
+    ranks_.s = job_.state;
+    ranks_.spacing = chunks_.size;
+    if constexpr (is_general<Noise>) {
+      noise_.cursors = static_cast<typename Noise::Cursor*>(job_.cursors);
+      noise_.rank_shift = __builtin_ctzll(static_cast<unsigned long long>(chunks_.size));
+    }
+  }
+  void look_at_chunk(std::int64_t from, std::int64_t to) {
+    ranks_.s = shifted(job_.state, (chunks_.roots - from) * job_.state.stride);
+    ranks_.spacing = 1;
+    if constexpr (is_general<Noise>) {
+      const std::int64_t each = noise_.cursors_per_rank;
+      auto* const all = static_cast<typename Noise::Cursor*>(job_.cursors);
+      noise_.cursors = all + (chunks_.roots - from) * each;
+      noise_.rank_shift = 0;
+      // They were of the chunk before: a cursor of another realization is begun anew.
+      for (auto* c = noise_.cursors + from * each; c < noise_.cursors + to * each; ++c)
+        c->owner = ~ranks_.realization;
     }
   }
   void steps(int first, int last, std::int64_t from, std::int64_t to) {
@@ -317,7 +307,7 @@ class MessageRun {
         high += t >> 32;
         low += t & 0xffffffff;
       }
-      if (job_.capture != nullptr) job_.capture[row * p_.ranks + i] = *entry(i);
+      if (job_.capture != nullptr) job_.capture[row * p_.ranks + i * ranks_.spacing] = *entry(i);
     }
     for (int k = 0; k < job_.realizations; ++k) {
       const auto of = [&](const T& v) { return reinterpret_cast<const Tick*>(&v)[k]; };
@@ -336,7 +326,9 @@ class MessageRun {
   const MessageJob& job_;
   const ProgramView& p_;
   const Network& network_;
-  Ranks ranks_;  // of all, or of a block
+  const MessageChunks chunks_;
+  Noise noise_;
+  Ranks ranks_;  // all, the roots, or those of a chunk
   bool begun_ = false, observing_ = true;
   std::int64_t done_ = 0;
   bool stop_ = false;

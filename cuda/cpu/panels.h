@@ -224,7 +224,8 @@ class Panels {
   // If all ranks are neighbours, the map gets them as its low bits only, so that indices are quick.
   static Pass with_low_bits(Pass pass) {
     const std::int32_t bits = pass.map.bits();
-    if (pass.map.contiguous_ranks() == pass.map.size()) pass.map = {pass.map.log2_ranks, bits, bits, 0};
+    if (pass.map.contiguous_ranks() == pass.map.size())
+      pass.map = {pass.map.log2_ranks, bits, bits, 0};
     return pass;
   }
   static TileJob with_pass(TileJob job, const Pass& pass) {

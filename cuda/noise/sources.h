@@ -32,8 +32,10 @@ struct SourcesOf : SourceList {
 
   R realization;
   SeedOf<R> keys;
-  Cursor* cursors;                // [rank][source]
-  std::int64_t cursors_per_rank;  // from those of a rank to those of the next
+  // [rank >> rank_shift][source]; from those of an entry to those of the next one.
+  Cursor* cursors;
+  std::int64_t cursors_per_rank;
+  std::int32_t rank_shift;
 
   template <class Other>
   JF_HD SourcesOf<Other> bound(Other to, typename SourcesOf<Other>::Cursor* with,
@@ -44,7 +46,12 @@ struct SourcesOf : SourceList {
     s.keys = drawn_with;
     s.cursors = with;
     s.cursors_per_rank = interval_count;
+    s.rank_shift = 0;
     return s;
+  }
+
+  JF_HD Cursor* cursors_of(Tick rank) const {
+    return cursors + (rank >> rank_shift) * cursors_per_rank;
   }
 
   template <class T>
@@ -98,7 +105,7 @@ struct SourcesOf : SourceList {
 
   // Moves t over all intervals that begin before its work is done; w is what is left of it.
   JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
-    Cursor* mine = cursors + rank * cursors_per_rank;
+    Cursor* mine = cursors_of(rank);
     for (;;) {
       const auto interval = meets(mine, t, rank, compute, next);
       const Tick quiet = interval.begin - t;
@@ -109,7 +116,7 @@ struct SourcesOf : SourceList {
   }
   template <class T>
   JF_HD void meet_lanes(T& next, T& t, T& w, Tick rank, bool compute) const {
-    Cursor* mine = cursors + rank * interval_count;
+    Cursor* mine = cursors_of(rank);
     for (T on = (w > 0) & (t + w > next); any(on);) {
       T bound;
       const auto interval = meets(mine, on, t, rank, compute, bound);
