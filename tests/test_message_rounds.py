@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 from instruction_sets import AVAILABLE
-from kernel_cases import COSTS
+from kernel_cases import COSTS, RENEWAL
 from reference import Costs, PeriodicNoise
 from reference.messages import RANGE, SHIFT, XOR, MessageCase, Steps
 
@@ -16,6 +16,7 @@ NOISES = {
     "fresh": (PeriodicNoise(20_000, 900),),
     "stationary": (PeriodicNoise(20_000, 900, stationary=True),),
     "rare": (PeriodicNoise(10**6, 900),),
+    "renewal": (RENEWAL,),
 }
 """Met in nearly every turn by some rank of a register; or by few."""
 
@@ -62,9 +63,23 @@ def program(seed, partners, ranks, sources, entries, work):
     return MessageCase(ranks, tuple(steps.made), entries, costs, sources, (), 3, 1)
 
 
-@pytest.mark.parametrize("partners", [shifts, exchanges])
-@pytest.mark.parametrize("ranks", [1, 2, 5, 8, 13, 16, 24, 40, 64, 96, 100, 192, 700, 1000, 1024,
-                                   1536, 3072, 4096, 5000])  # fmt: skip
+def disseminations(rng, ranks):
+    """From the start, as nothing comes between; then from any distance on."""
+    for start in (0, 0, rng.randrange(1, 9)):
+        yield from ((SHIFT, 1 << r, 0, 0) for r in range(start, (ranks - 1).bit_length()))
+        yield RANGE, 0, ranks // 2, ranks // 2
+
+
+SIZES = [1, 2, 5, 8, 13, 16, 24, 40, 64, 96, 100, 192, 700, 1000, 1024, 1536, 3072, 4096, 5000]
+"""Ranks; and where they are more than eight chunks of registers of four or of eight."""
+MANY = [4100, 4608, 7168, 8192, 9216, 12_289, 16_384]
+
+
+@pytest.mark.parametrize(
+    ("partners", "ranks"),
+    [(partners, ranks) for partners in (shifts, exchanges) for ranks in SIZES]
+    + [(disseminations, ranks) for ranks in MANY],
+)
 def test_as_the_plain_way(partners, ranks, monkeypatch):
     busy, idle = ((40, 90, 1000, 0), (0, 70, 1200, 0)), ((0, 0, 1000, 0), (0, 0, 700, 0))
     linked, fast = ((40, 90, 1000, 300), (0, 70, 200, 500)), ((0, 8, 900, 80), (0, 8, 900, 80))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from instruction_sets import AVAILABLE
-from kernel_cases import COSTS, NOISES
+from kernel_cases import COSTS, NOISES, RENEWAL
 from message_cases import message_case, noisy_case
 from reference import Costs, Jitter, PeriodicNoise
 from reference.cases import EngineCase
@@ -242,13 +242,23 @@ def test_noise_of_a_machine_of_any_size():
 @pytest.mark.parametrize(("gap", "ticks"), [(5, 4), (6, 6)])
 def test_memory(gap, ticks):
     """Of a rank: its time, its noise, what it sends in this turn and the next; and its links, where
-    they can matter. Of as many realizations as a register has lanes, and of a block besides.
+    they can matter. Of as many realizations as a register has lanes.
     """
     steps = Steps(100_003)
     steps.message((SHIFT, 1, 0, 0), 0, row=True, repeat=3)
     case = MessageCase(100_003, tuple(steps.made), ((5, 5, 5, gap),))
     memory = _core.memory(case.program(_core), "cpu", 1, 10)
     lanes = LANES.get(_core.build_info()["instruction_set"], 1)
-    each = 8 * ticks * (100_003 * lanes + 4096)
+    each = 8 * ticks * 100_003 * lanes
     assert each <= memory <= each + 2**14
     assert abs(_core.memory(case.program(_core), "cpu", 2, 10) - 2 * memory) < 2**14
+
+
+@pytest.mark.parametrize("sources", [(), (RENEWAL,)], ids=["quiet", "renewal"])
+def test_memory_of_trees(sources):
+    """Of 2^20 ranks that a tree joins, it takes those of a chunk, and the first ones of chunks."""
+    steps = Steps(2**20)
+    for number in range(20):
+        steps.message((TREE, 1 << number, 2**20, 0), 0, number, row=number == 19)
+    case = MessageCase(2**20, tuple(steps.made), ((5, 5, 5, 5),), sources=sources)
+    assert _core.memory(case.program(_core), "cpu", 1, 10) < 2**22

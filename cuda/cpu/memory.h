@@ -221,7 +221,7 @@ inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<
     if (pass.kind == kMessagePass) {
       for (int bits = 0; bits < 4; ++bits) {
         const MessageChunks chunks(view, pass, 1 << bits, capture);
-        s.message_ranks[bits] = std::max(s.message_ranks[bits], chunks.kept(p.ranks()));
+        s.message_ranks[bits] = std::max(s.message_ranks[bits], chunks.kept(view, pass));
       }
       continue;
     }
