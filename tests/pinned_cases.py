@@ -205,7 +205,7 @@ def large_machines():
 def public(name, algorithm, ranks, network, noise, cycles, count):
     case = jf.Case(ranks, algorithm=algorithm, network=NETWORKS[network],
                    noise=sources(ranks)[noise], message_bytes=1024, cycles=cycles,
-                   work="10us")  # fmt: skip
+                   compute_time="10us")  # fmt: skip
     return f"{name}; {noise}; {ranks}; {network}; {cycles}", OfCase(case, count)
 
 

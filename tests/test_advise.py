@@ -73,7 +73,7 @@ def test_bad_shares(value):
         ({"own": {"a": {"kind": "quick"}}}, "own.a: kind must be one of"),
         ({"own": [1]}, "own must be a table"),
         ({"cycles": 0}, "cycles must be an integer from 1 to 100000"),
-        ({"work": "1 h"}, "work must be a time"),
+        ({"compute_time": "1 h"}, "compute_time must be a time"),
         ({"seed": -1}, "seed must be an integer from 0 to 2^64 - 1"),
         ({"realizations": 1}, "realizations must be an integer from 2 to 2^32"),
         ({"realizations": 100, "statistic": "p99.9"}, "realizations must be an integer from"),
@@ -173,7 +173,7 @@ def test_own_candidates_and_the_registry():
 def test_all_see_the_same_noise(cycles):
     """Samples are those of `simulate`, candidate by candidate, whoever shares a simulation."""
     question = Question(64, network=MACHINE, noise=NOISE, seed=9, candidates=BUTTERFLIES,
-                        cycles=cycles, work="1us",
+                        cycles=cycles, compute_time="1us",
                         own={"two": jf.Butterfly(after=2)})  # fmt: skip
     found, left_out = fitting_candidates(question, 64, 8)
     assert not left_out

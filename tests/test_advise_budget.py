@@ -151,7 +151,7 @@ def test_noise_makes_nobody_earlier_in_cycles(ranks):
     network = jf.LogGOPS(L="1us", o="0.3us", g="0.1us", G="1ns", gamma="0.1ns")
     noise = [*NOISE, jf.StepNoise(jf.Exponential("2us"), 0.2),
              jf.MessageNoise(jf.Exponential("3us"), 0.3)]  # fmt: skip
-    question = Question(ranks, network=network, noise=noise, cycles=3, work="2us",
+    question = Question(ranks, network=network, noise=noise, cycles=3, compute_time="2us",
                         message_bytes=1000)  # fmt: skip
     found, _ = race.fitting_candidates(question, ranks, 1000)
     sure = [one for one in found if one.never_early]

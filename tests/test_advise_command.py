@@ -460,7 +460,7 @@ def test_settings_in_words():
         jf.TraceNoise(file=str(EXAMPLES / "vm.noise")),
         jf.StepNoise(jf.Exponential("2us"), 0.2),
     ]
-    question = Question(8, network=MACHINE, noise=noise, cycles=3, work="5us")
+    question = Question(8, network=MACHINE, noise=noise, cycles=3, compute_time="5us")
     assert setting_in_words(question) == [
         "network loggops, L = 1 µs, o = 100 ns, G = 1 ns, gamma = 100 ps",
         "noise trace, file = vm.noise; step, delay = exponential, mean 2 µs, probability = 0.2",

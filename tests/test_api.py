@@ -83,7 +83,9 @@ def test_row_labels():
 def test_views_agree(ranks, cycles, within):
     """Completions, rounds and ready times are views of the same realizations."""
     algorithm = jf.Butterfly(after="all", within=within, forward_cost="3ns" if ranks > 1 else 0)
-    case = example(ranks=ranks, algorithm=algorithm, network=LOGGOPS, cycles=cycles, work="90us")
+    case = example(
+        ranks=ranks, algorithm=algorithm, network=LOGGOPS, cycles=cycles, compute_time="90us"
+    )
     labels = jf.row_labels(case)
     times = np.array([jf.ready_times(case, 5, first) for first in range(4)])
     assert times.shape == (4, len(labels), ranks)
@@ -144,7 +146,7 @@ CASES = {
 @pytest.mark.parametrize("observe", ["completion", "rounds"])
 def test_noise_free(name, observe):
     """Without noise the engine gives `Result.noise_free`, which is worked out in Python."""
-    case = replace(CASES[name], cycles=3, work="5us", observe=observe)
+    case = replace(CASES[name], cycles=3, compute_time="5us", observe=observe)
     result = jf.simulate(replace(case, noise=[]), 2)
     np.testing.assert_array_equal(result.samples, [result.noise_free] * 2)
     np.testing.assert_array_equal(jf.simulate(case, 1).noise_free, result.noise_free)
@@ -152,7 +154,7 @@ def test_noise_free(name, observe):
 
 @pytest.mark.parametrize("name", ["one rank", "after", "within", "sparse"])
 def test_closed_form(name):
-    case = replace(CASES[name], cycles=3, work="5us", noise=[])
+    case = replace(CASES[name], cycles=3, compute_time="5us", noise=[])
     result = jf.simulate(case, 1)
     per_cycle = len(result.noise_free) // 3
     for cycle in (1, 2, 3):
@@ -220,11 +222,11 @@ def test_unused_freedom():
 
 
 def test_noise_in_the_compute_phase_only():
-    case = example(noise=[replace(PERIODIC, during="compute")], work="2ms")
+    case = example(noise=[replace(PERIODIC, during="compute")], compute_time="2ms")
     result = jf.simulate(case, 5)
     times = jf.ready_times(case)
     assert (times[0] > 2e-3).all()
-    no_work = jf.simulate(replace(case, work=0), 5)
+    no_work = jf.simulate(replace(case, compute_time=0), 5)
     assert (no_work.samples == no_work.noise_free).all()
     assert (result.samples > result.noise_free).all()
 
@@ -255,7 +257,7 @@ def test_largest_residual(count, share):
     ("changes", "text"),
     [
         ({"cycles": 2}, "cycles must be 1"),
-        ({"work": 1e-6}, "work must be 0"),
+        ({"compute_time": 1e-6}, "compute_time must be 0"),
         ({"ranks": 1}, "ranks must be at least 2"),
         ({"network": HOCKNEY}, "the network's send cost must be above 0"),
         ({"noise": []}, "noise must hold a PeriodicNoise"),
@@ -272,7 +274,7 @@ def test_bound_does_not_apply(changes, text):
 
 @pytest.mark.parametrize("name", CASES)
 def test_dicts(name):
-    case = replace(CASES[name], work="5us")
+    case = replace(CASES[name], compute_time="5us")
     text = json.dumps(case.to_dict(), allow_nan=False)
     again = jf.Case.from_dict(json.loads(text))
     assert again == case
@@ -299,7 +301,7 @@ def test_phases_are_a_copy():
 
 def test_times_as_text():
     assert jf.Hockney(alpha="100 ns", beta="1e-9") == jf.Hockney(alpha=1e-7, beta=1e-9)
-    assert example(work="0.01 ms").work == 1e-5
+    assert example(compute_time="0.01 ms").compute_time == 1e-5
 
 
 def test_progress():
@@ -442,13 +444,14 @@ def test_info_shows_why_there_is_no_gpu(monkeypatch):
 
 
 def test_result_as_text():
-    many = example(noise=[replace(PERIODIC, phases=np.zeros(64))], work="1us")
+    many = example(noise=[replace(PERIODIC, phases=np.zeros(64))], compute_time="1us")
     text = repr(jf.simulate(many, 2000, seed=7, backend="cpu"))
     assert len(text) < 500
     for part in (
         "Result(Case(ranks=64, algorithm=Butterfly(after=6), network=Hockney(alpha=1e-07",
         "noise=[PeriodicNoise(period=0.001, ",
-        "work=1e-06), realizations=2000, first=0, observations=7 ('T=0' ... 'T=6'), seed=7, ",
+        "compute_time=1e-06), realizations=2000, first=0, observations=7 ('T=0' ... 'T=6')",
+        "seed=7",
         "backend='cpu')",
     ):
         assert part in text

@@ -235,7 +235,7 @@ def test_noise_without_anything_to_hit():
     text = BASE.replace(", gamma = 1e-10", "")
     assert text != BASE
     refused(text, r"noise.0 \(periodic\) can hit nothing in any cell: .*give network.gamma")
-    parse_study(text.replace("[case]", "[case]\nwork = 1e-6"))
+    parse_study(text.replace("[case]", "[case]\ncompute_time = 1e-6"))
     some = "[axes.g]\npath = 'network.gamma'\nvalues = [0, 1e-10]\n"
     parse_study(text + some)
     alone = BASE.replace("log2 = [2, 4]", "values = [1]")
@@ -252,7 +252,7 @@ def test_noise_without_anything_to_hit():
         ),
         (', period = "1ms"', "", "noise.0.period is missing"),
         ('kind = "hockney"', 'kind = "hockney", gama = 1', "network: unknown key 'gama'"),
-        ("[case]", "[case]\nwrk = 1", "case: unknown key 'wrk' .did you mean 'work'"),
+        ("[case]", "[case]\ncompute_tme = 1", "unknown key .* .did you mean .compute_time"),
     ],
 )
 def test_misspelled_keys_under_derived_axes(old, new, message):
@@ -296,7 +296,7 @@ def test_bad_variants(extra, message):
         ("T_comm / D", "message_bytes", "[0.001]",
          r"T_comm / D = 0.001 is out of reach: by message_bytes it goes from 0.01 to .*D is 10 µs"),
         ("T_comm / D", "message_bytes", "[1e30]", "T_comm / D = 1e.30 is out of reach"),
-        ("W / P", "work", "[1e-30]", "W / P = 1e-30 is out of reach"),
+        ("W / P", "compute_time", "[1e-30]", "W / P = 1e-30 is out of reach"),
         ("T_comm / D", "message_bytes", "[0]", "values must be numbers above 0, got 0"),
         ("T_comm / D", "message_bytes", "['1us']", "values must be numbers above 0, got '1us'"),
         ("T_comm / D", "message_bytes", "[]", "is empty"),
@@ -307,7 +307,7 @@ def test_bad_variants(extra, message):
         ("D / D", "noise.0.duration", "[1]", "derived must be a ratio of two times"),
         ("D / P", "message_bytes", "[1]", "by must be a field that sets D or P .*'message_bytes'"),
         ("D / P", "noise.0.duration", "[0.1]", "message and axes.reading both set"),
-        ("T_comm / W", "message_bytes", "[1]", r"work must be a time above 0.*message=1\]"),
+        ("T_comm / W", "message_bytes", "[1]", r"compute_time must be a time above 0.*message=1\]"),
     ],
 )  # fmt: skip
 def test_bad_derived_axes(rule, by, values, message):
@@ -323,7 +323,7 @@ def test_bad_derived_axes(rule, by, values, message):
         ('derived = "T_comm / D"\nby = "message_bytes"\nlog2 = [1, 2]', "it lacks 'values'"),
         ('derived = "T_comm / D"\nby = "message_bytes"\nvalues = [1]\npath = "x"', "has 'path'"),
         ('derived = "T_comm / W"\nby = "message_bytes"\nvalues = [1]\n'
-         '[axes.n]\nderived = "W / T_comm"\nby = "work"\nvalues = [1]',
+         '[axes.n]\nderived = "W / T_comm"\nby = "compute_time"\nvalues = [1]',
          "axes.m and axes.n are derived from each other"),
         ('derived = "T_comm / D"\nby = "message_bytes"\nvalues = [1]\n'
          '[variants.a]\n"network.alpha" = 1e-6\n[variants.b]',

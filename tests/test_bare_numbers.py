@@ -27,7 +27,7 @@ NOT_LONG = [
     lambda: jf.PeriodicNoise(1000, "10us"),  # daemons
     lambda: jf.RenewalNoise(60, "1ms", begin=5, end=100),
     lambda: jf.NetworkJitter(100, "1us"),
-    lambda: jf.Case(2, network=jf.Hockney("1us", 0), work=10),
+    lambda: jf.Case(2, network=jf.Hockney("1us", 0), compute_time=10),
     lambda: jf.PeriodicNoise(10, "1us", phases=[3.0, 5.0]),
 ]
 

@@ -34,8 +34,13 @@ def test_noise_in_one_phase_of_a_cycle_by_hand():
     rows = {}
     for during in ("all", "compute", "communication"):
         noise = jf.PeriodicNoise(1000 * NS, 50 * NS, during=during, phases=np.array([5, 45]) * NS)
-        case = jf.Case(2, network=jf.LogGOPS(L=100 * NS, o=10 * NS), noise=[noise], work=40 * NS,
-                       message_bytes=1)  # fmt: skip
+        case = jf.Case(
+            2,
+            network=jf.LogGOPS(L=100 * NS, o=10 * NS),
+            noise=[noise],
+            compute_time=40 * NS,
+            message_bytes=1,
+        )
         rows[during] = per_rank(case)
     # Rank 0 works in [0, 5) and [55, 90); rank 1 in [0, 40), sends in [40, 45) and [95, 100).
     assert rows["all"] == {"start": [90, 40], "level 1": [210, 210], "end": [210, 210]}

@@ -34,7 +34,7 @@ def test_loggops_without_noise(cycles, within):
     log2_ranks, n, work = 10, 16, 5e-6
     network = jf.LogGOPS(L=1e-6, o=2e-9, G=1e-9, O=1e-10, gamma=1e-10)
     case = jf.Case(2**log2_ranks, algorithm=jf.Butterfly(within=within), network=network,
-                   message_bytes=n, cycles=cycles, work=work)  # fmt: skip
+                   message_bytes=n, cycles=cycles, compute_time=work)  # fmt: skip
     overhead = 2e-9 + 1e-10 * n
     collective = log2_ranks * (2 * overhead + 1e-6 + (n - 1) * 1e-9 + 1e-10 * n)
     expected = [(cycle + 1) * (work + collective) for cycle in range(cycles)]
@@ -43,7 +43,7 @@ def test_loggops_without_noise(cycles, within):
 
 
 def test_one_rank_computes_only():
-    case = jf.Case(1, network=jf.LogGOPS(L=1e-6, o=1e-6), cycles=3, work=2e-6)
+    case = jf.Case(1, network=jf.LogGOPS(L=1e-6, o=1e-6), cycles=3, compute_time=2e-6)
     np.testing.assert_allclose(completions(case), [2e-6, 4e-6, 6e-6], rtol=1e-14)
 
 
@@ -52,8 +52,14 @@ def test_synchronized_noise_is_one_rank_s_noise(start):
     """All ranks are held together: the machine is one rank that walks through all its work."""
     period, duration, log2_ranks, cycles = 10_000, 3_000, 6, 4
     noise = jf.PeriodicNoise(period * NS, duration * NS, start=start, synchronized="machine")
-    case = jf.Case(2**log2_ranks, network=jf.LogGOPS(L=100 * NS, o=10 * NS, gamma=5 * NS),
-                   noise=[noise], message_bytes=1, work=7_777 * NS, cycles=cycles)  # fmt: skip
+    case = jf.Case(
+        2**log2_ranks,
+        network=jf.LogGOPS(L=100 * NS, o=10 * NS, gamma=5 * NS),
+        noise=[noise],
+        message_bytes=1,
+        compute_time=7_777 * NS,
+        cycles=cycles,
+    )
     for realization in range(20):
         phase = round(jf.noise_phases(case, 0, realization)[0] * 1e12)
         intervals = periodic_intervals(period * 1000, duration * 1000, phase, start == "stationary")

@@ -201,14 +201,22 @@ NOISE = [
 def test_where_nobody_shares_a_link_nothing_changes(algorithm, noise):
     network = jf.LogGOPS(L="1us", o="100ns", G="1ns", gamma="1ns")
     case = jf.Case(64, algorithm=algorithm, network=network, message_bytes=800, cycles=2,
-                   work="20us", noise=noise, observe="rounds")  # fmt: skip
+                   compute_time="20us", noise=noise, observe="rounds")  # fmt: skip
     alone = jf.simulate(case, 20, seed=3, backend="cpu")
     for congestion in (
         jf.Congestion(CROSSBAR),
         jf.Congestion(jc.FatTree((128,), (1,)), perturbation="rand"),
     ):
-        beside = jf.Case(64, algorithm=algorithm, network=network, message_bytes=800, cycles=2,
-                         work="20us", noise=[*noise, congestion], observe="rounds")  # fmt: skip
+        beside = jf.Case(
+            64,
+            algorithm=algorithm,
+            network=network,
+            message_bytes=800,
+            cycles=2,
+            compute_time="20us",
+            noise=[*noise, congestion],
+            observe="rounds",
+        )
         found = jf.simulate(beside, 20, seed=3, backend="cpu")
         np.testing.assert_array_equal(found.ticks, alone.ticks)
         np.testing.assert_array_equal(found.noise_free, alone.noise_free)
@@ -232,7 +240,7 @@ def test_others_alone_hold_messages_up():
 def test_batches_threads_and_instruction_sets(algorithm, isa, monkeypatch):
     tree = jc.FatTree((8, 12), (1, 4), routing="random")
     case = jf.Case(50, algorithm=algorithm, network=jf.LogGOPS(L="1us", o="50ns", G="1ns"),
-                   message_bytes=500, cycles=2, work="10us", observe="spread",
+                   message_bytes=500, cycles=2, compute_time="10us", observe="spread",
                    noise=[*NOISE, jf.Congestion(tree, ratio=0.4)])  # fmt: skip
     monkeypatch.setenv("JITTERFLY_ISA", "plain")
     whole = jf.simulate(case, 12, seed=5, backend="cpu", threads=1).ticks
@@ -540,7 +548,7 @@ def test_a_trace_shows_the_engine_s_times(algorithm):
     from jitterfly.trace import Replay
 
     case = jf.Case(16, algorithm=algorithm, network=jf.Hockney("1us", "1ns", gamma="1ns"),
-                   message_bytes=500, cycles=2, work="3us",
+                   message_bytes=500, cycles=2, compute_time="3us",
                    noise=[*NOISE[:2], jf.Congestion(jc.FatTree((8, 8), (1, 2)))])  # fmt: skip
     for realization in range(5):
         assert Replay(case, 1, realization).messages

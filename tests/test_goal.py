@@ -92,7 +92,7 @@ def test_every_delay_is_passed_on(kind):
         phases = np.array([rng.randrange(100_000) * 1e-9 for _ in range(ranks)])
         noise = jf.PeriodicNoise(1e-4, 2e-5, phases=phases, during="compute")
         skewed = jf.Case(ranks, algorithm=algorithm, network=FREE, message_bytes=n, noise=[noise],
-                         work=rng.choice([0, 5e-5]))  # fmt: skip
+                         compute_time=rng.choice([0, 5e-5]))  # fmt: skip
         starts = np.rint(1e9 * jf.ready_times(skewed)[0]).astype(int).tolist()
         quiet = jf.Case(ranks, algorithm=algorithm, network=FREE, message_bytes=n)
         text = goal_schedule(quiet).text
@@ -101,7 +101,7 @@ def test_every_delay_is_passed_on(kind):
 
 def test_cycles_and_work():
     case = jf.Case(6, algorithm=jf.RingAllreduce(), network=FREE, message_bytes=60, cycles=3,
-                   work="7us")  # fmt: skip
+                   compute_time="7us")  # fmt: skip
     goal = goal_schedule(case)
     assert last_end(parse(goal.text), [0] * 6) * 1000 == jf.simulate(case, 1).ticks[0, -1]
     assert goal.notes == []
@@ -111,7 +111,7 @@ def test_cycles_and_work():
 
 def test_rounding_is_told():
     network = jf.LogGOPS(L="1us", o="100ps", G="0.25ns", O="1ns", gamma="0.1ns")
-    goal = goal_schedule(jf.Case(4, network=network, message_bytes=8, work="1.5us"))
+    goal = goal_schedule(jf.Case(4, network=network, message_bytes=8, compute_time="1.5us"))
     assert goal.notes == [
         "combining a message: 0.8 ns became 1 ns",
         next(note for note in goal.notes if note.startswith("O: ")),

@@ -78,7 +78,7 @@ def test_congestion(algorithm, ranks):
     tree = jf.congestion.FatTree((12, 12, 8), (1, 12, 12), routing="random")
     noise = [jf.PeriodicNoise("1ms", "25us"), jf.Congestion(tree, ratio=0.1)]
     case = jf.Case(ranks, algorithm=algorithm, network=jf.LogGOPS(L="1us", o="50ns", G="1ns"),
-                   message_bytes=5000, cycles=2, work="10us", noise=noise)  # fmt: skip
+                   message_bytes=5000, cycles=2, compute_time="10us", noise=noise)  # fmt: skip
     count = 700 if ranks < 1024 else 60
     results = [jf.simulate(case, count, seed=3, backend=backend) for backend in ("cpu", "cuda")]
     np.testing.assert_array_equal(results[1].ticks, results[0].ticks)
@@ -305,7 +305,7 @@ ALGORITHMS = {
 
 def public(algorithm, noise, **changes):
     network = jf.LogGOPS(L=1e-6, o=1e-7, gamma=1e-9)
-    options = {"ranks": 256, "network": network, "cycles": 2, "work": 1e-5, **changes}
+    options = {"ranks": 256, "network": network, "cycles": 2, "compute_time": 1e-5, **changes}
     return jf.Case(algorithm=ALGORITHMS[algorithm], noise=PUBLIC_NOISES[noise], **options)
 
 

@@ -67,7 +67,7 @@ def test_what_the_comments_offer_is_right():
     """The lines that are there as comments are read as a study where they are no comments."""
     assert init("mine.toml", "--ranks", "8") == 0
     text = Path("mine.toml").read_text()
-    more, count = re.subn(r"(?m)^# (?=cycles = |work = |\[axes|values = )", "", text)
+    more, count = re.subn(r"(?m)^# (?=cycles = |compute_time = |\[axes|values = )", "", text)
     assert count == 4
     more = more.replace("message_bytes = 8\n", "", 1)
     compared = re.sub(r"(?ms)^\[observables\]$.*", "", more)
@@ -77,7 +77,7 @@ def test_what_the_comments_offer_is_right():
     Path("compared.toml").write_text(compared)
     places = jf.load_study("more.toml").places()
     assert len(places) == 3
-    assert (places[0].cells[0].case.cycles, places[0].cells[0].case.work) == (10, 5e-5)
+    assert (places[0].cells[0].case.cycles, places[0].cells[0].case.compute_time) == (10, 5e-5)
     study = jf.load_study("compared.toml")
     assert list(study.observables) == ["slowdown", "gain"]
 

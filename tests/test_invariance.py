@@ -139,7 +139,7 @@ def public(**changes):
     noise = jf.PeriodicNoise(1e-3, changes.pop("duration", 1e-5))
     options = {"algorithm": jf.Butterfly(), "noise": [noise, jf.NetworkJitter(1e-4, 1e-6)]}
     network = jf.Hockney(alpha=1e-6, beta=1e-9, gamma=1e-10)
-    return jf.Case(**{"ranks": 64, "network": network, "work": 1e-5, **options, **changes})
+    return jf.Case(**{"ranks": 64, "network": network, "compute_time": 1e-5, **options, **changes})
 
 
 def test_seeds_differ():

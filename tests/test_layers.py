@@ -15,7 +15,7 @@ ROOT = Path(jitterfly.__file__).parent
 # From the lowest on; what stands later may import what stands before it. The face, `jitterfly`
 # itself, is above all but the command line.
 ORDER = """
-fields units launchers files memory progress special steps syntax engine info stats notebook
+renames fields units launchers files memory progress special steps syntax engine info stats notebook
 measured network algorithms congestion noise timeline cycle case exposure program noise_free
 simulate goal slowdown theory observables inference studies advice store sweep results claims
 plots report trace bench cli __main__

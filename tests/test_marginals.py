@@ -308,10 +308,10 @@ def test_intervals_are_cut_to_the_window(noise):
 def test_steps_in_the_window():
     """Compute phases begin at 0, 1, 2, 3, 4.01, 5.02, 6.03 ms ...: three are in the window."""
     noise = jf.StepNoise("10us", begin="2.5ms", end="5.5ms")
-    case = jf.Case(1, network=QUIET, noise=[noise], cycles=10, work="1ms")
+    case = jf.Case(1, network=QUIET, noise=[noise], cycles=10, compute_time="1ms")
     assert jf.simulate(case, 1).ticks[0, -1] == 10 * 10**9 + 3 * 10**7
     edge = jf.StepNoise("10us", begin="3ms", end="4.01ms")
-    case = jf.Case(1, network=QUIET, noise=[edge], cycles=10, work="1ms")
+    case = jf.Case(1, network=QUIET, noise=[edge], cycles=10, compute_time="1ms")
     assert jf.simulate(case, 1).ticks[0, -1] == 10 * 10**9 + 10**7
 
 

@@ -74,10 +74,10 @@ def test_identity_leaves_out_what_was_always_so():
 def test_replay_is_what_the_engine_does(algorithm):
     """`Replay` raises if a ready time of its messages differs from the engine's by one tick."""
     for source in SOURCES:
-        one = case(source, algorithm=algorithm, work="100us", cycles=2)
+        one = case(source, algorithm=algorithm, compute_time="100us", cycles=2)
         for realization in range(4):
             Replay(one, 5, realization)
-    together = case(*SOURCES, algorithm=algorithm, work="10us", cycles=3)
+    together = case(*SOURCES, algorithm=algorithm, compute_time="10us", cycles=3)
     for realization in range(10):
         Replay(together, 6, realization)
 
@@ -85,17 +85,19 @@ def test_replay_is_what_the_engine_does(algorithm):
 def test_picture(tmp_path):
     from jitterfly.trace.picture import draw
 
-    one = case(*SOURCES, work="100us", cycles=2, algorithm=jf.Butterfly(within="all"))
+    one = case(*SOURCES, compute_time="100us", cycles=2, algorithm=jf.Butterfly(within="all"))
     assert draw(one, tmp_path / "all.png", seed=1).startswith("completion ")
     for during in ("all", "compute", "communication"):
         noise = jf.RenewalNoise("20us", "1us", during=during)
-        replay = Replay(case(noise, work="100us"), 1, 0)
+        replay = Replay(case(noise, compute_time="100us"), 1, 0)
         from jitterfly.trace.picture import _figure
 
         labels = [text.get_text() for text in _figure(replay).legends[0].get_texts()]
         assert ("noise" if during == "all" else f"noise (during {during} only)") in labels
     dense = jf.RenewalNoise("10ns", "1ns")
-    check(lambda: draw(case(dense, work="100us"), tmp_path / "x.png"), "at most 20000 noise")
+    check(
+        lambda: draw(case(dense, compute_time="100us"), tmp_path / "x.png"), "at most 20000 noise"
+    )
 
 
 def test_many_sources_draw_the_same_whatever_stands_beside_them():
@@ -146,7 +148,7 @@ def test_common_options(make, part):
         (lambda: jf.RenewalNoise(jf.Fixed(0), "1us"), ["gap must have a mean above 0"]),
         (lambda: jf.RenewalNoise(jf.Bernoulli(0, "1s"), "1us"), ["gap must have a mean above 0"]),
         (lambda: jf.RenewalNoise("1us", "1us", "first"), ["start must be one of 'fresh'"]),
-        (lambda: case(jf.RenewalNoise("1ps", 0), work=1),
+        (lambda: case(jf.RenewalNoise("1ps", 0), compute_time=1),
          ["gap and duration must be longer", "a rank has an interval every 9.61e-13 s"]),
         (lambda: jf.TraceNoise(), ["one of file, (starts, durations and length) and trace, got"]),
         (lambda: jf.TraceNoise(starts=[0], durations=[1]), ["got starts and durations"]),
@@ -194,7 +196,7 @@ def test_all_of_the_cpu():
 def test_times_beyond_2_to_the_62():
     """Where a tail is heavier than what is likely: an error, not a wrong number."""
     heavy = jf.StepNoise(jf.Pareto("1us", 1.65), during="compute")
-    one = jf.Case(2**10, network=NETWORK, noise=[heavy], cycles=20, work="1us")
+    one = jf.Case(2**10, network=NETWORK, noise=[heavy], cycles=20, compute_time="1us")
     assert longest_ticks(one) < 2**62
     jf.simulate(one, 5)
     from jitterfly.simulate import check_times
@@ -234,7 +236,12 @@ def test_more_intervals_than_fit():
 def test_windows_that_are_never_reached_cost_nothing():
     """Renewals are not walked through up to a window, also where a forward leads back in time."""
     late = jf.RenewalNoise("1us", "1us", begin=1e6)
-    options = {"algorithm": jf.Butterfly(after=1), "network": NETWORK, "cycles": 2, "work": "1us"}
+    options = {
+        "algorithm": jf.Butterfly(after=1),
+        "network": NETWORK,
+        "cycles": 2,
+        "compute_time": "1us",
+    }
     with_it, without = (jf.Case(4, noise=noise, **options) for noise in ([late], []))
     assert np.array_equal(jf.ready_times(with_it), jf.ready_times(without))
     assert jf.noise_intervals(case(late), 0, 1).shape == (0, 2)
@@ -258,8 +265,8 @@ def test_noise_that_hits_nothing():
     study_of(jf.StepNoise("1us"), **quiet)  # taking a message is a step even if it costs nothing
     study_of(jf.MessageNoise("1us"), **quiet)
     compute = jf.StepNoise("1us", during="compute")
-    check(lambda: study_of(compute, **quiet), "can hit nothing in any cell", "give work")
-    study_of(compute, work="1us", **quiet)
+    check(lambda: study_of(compute, **quiet), "can hit nothing in any cell", "give compute_time")
+    study_of(compute, compute_time="1us", **quiet)
     for noise in (jf.StepNoise("1us", during="communication"), jf.MessageNoise("1us")):
         alone = {"network": NETWORK, "noise": [noise], "ranks": 1}
         check(lambda t=alone: jf.Study("x", case=t, budget=jf.Budget(max=1)), "take more ranks")
@@ -268,7 +275,7 @@ def test_noise_that_hits_nothing():
 def test_derived_axes_over_other_sources():
     def noise_of(rule, by, value, *noise):
         axis = jf.Axis.derived(rule, by=by, values=[value])
-        table = {"ranks": 4, "network": NETWORK, "noise": list(noise), "work": "10us"}
+        table = {"ranks": 4, "network": NETWORK, "noise": list(noise), "compute_time": "10us"}
         study = jf.Study("x", case=table, axes=[axis], budget=jf.Budget(max=1))
         return study.places()[0].cells[0].case.noise
 
@@ -278,9 +285,9 @@ def test_derived_axes_over_other_sources():
     assert noise_of("D / W", "noise.0.delay", 0.5, step)[0].delay == jf.Fixed("5us")
     fixed = {"kind": "step", "delay": {"kind": "fixed", "value": "2us"}}
     table = {"ranks": 4, "network": NETWORK, "noise": [fixed]}
-    axis = jf.Axis.derived("W / D", by="work", values=[3])
+    axis = jf.Axis.derived("W / D", by="compute_time", values=[3])
     study = jf.Study("x", case=table, axes=[axis], budget=jf.Budget(max=1))
-    assert study.places()[0].cells[0].case.work == pytest.approx(6e-6)
+    assert study.places()[0].cells[0].case.compute_time == pytest.approx(6e-6)
     two = [jf.PeriodicNoise("1ms", "1us"), jf.PeriodicNoise("2ms", "1us")]
     table = {"ranks": 4, "network": NETWORK, "noise": two}
     check(
@@ -308,8 +315,8 @@ def test_traces_from_files(tmp_path):
     given = jf.TraceNoise(trace=detours())
     assert noise.share() == given.share() == pytest.approx(detours().share)
     assert noise.sha256 == hashlib.sha256((tmp_path / "one.noise").read_bytes()).hexdigest()
-    same = jf.simulate(case(given, work="1ms"), 50).ticks
-    assert np.array_equal(jf.simulate(case(noise, work="1ms"), 50).ticks, same)
+    same = jf.simulate(case(given, compute_time="1ms"), 50).ticks
+    assert np.array_equal(jf.simulate(case(noise, compute_time="1ms"), 50).ticks, same)
     assert replace(noise, shared=4).sha256 == noise.sha256
 
 
@@ -382,7 +389,7 @@ name = "measured"
 max = 30
 [case]
 ranks = 8
-work = "1ms"
+compute_time = "1ms"
 network = {kind = "loggops", L = "1us", o = "10ns"}
 [[case.noise]]
 kind = "trace"
@@ -432,7 +439,7 @@ def test_studies_keep_their_files(tmp_path, monkeypatch):
 def test_another_content_is_another_run(tmp_path):
     (tmp_path / "data").mkdir()
     write(tmp_path / "data" / "one.noise", detours())
-    table = {"ranks": 4, "network": NETWORK, "work": "1ms"}
+    table = {"ranks": 4, "network": NETWORK, "compute_time": "1ms"}
     table["noise"] = [{"kind": "trace", "file": str(tmp_path / "data" / "one.noise")}]
     study = jf.Study("x", case=table, budget=jf.Budget(max=3))
     jf.run_study(study, tmp_path / "out")

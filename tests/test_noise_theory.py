@@ -50,7 +50,7 @@ def test_largest_residual_of_periodic_noise(ranks, q):
     """One tick of work at time 0: a rank is late by what is left of the interval it is in."""
     period, tick, count = 1e-3, 1e-12, 20_000
     noise = jf.PeriodicNoise(period, q * period, start="stationary", during="compute")
-    machine = case(ranks, noise, network=jf.Hockney(0, 0), work=tick)
+    machine = case(ranks, noise, network=jf.Hockney(0, 0), compute_time=tick)
     residuals = jf.simulate(machine, count, seed=7).samples[:, 0] - tick
     check_mean(residuals, residual_bound(ranks, period, q * period), 0, q * period)
     # P(residual <= x) = 1 - q + x / P for each rank.
@@ -83,7 +83,7 @@ def test_fresh_start_has_no_residual():
     means = {}
     for start in ("fresh", "stationary"):
         noise = jf.PeriodicNoise(period, duration, start=start, during="compute")
-        machine = case(ranks, noise, network=jf.Hockney(0, 0), work=work)
+        machine = case(ranks, noise, network=jf.Hockney(0, 0), compute_time=work)
         late = jf.simulate(machine, count, seed=9).samples[:, 0] - work
         means[start] = late.mean()
         if start == "fresh":  # late by D if any phase is below W

@@ -242,7 +242,7 @@ def test_mean_rank_switches_the_variant_to_spread():
 @pytest.mark.parametrize("within", [None, "all"])
 def test_spread_is_a_view_of_the_same_times(ranks, cycles, within):
     algorithm = jf.Butterfly(after="all", within=within)
-    options = {"algorithm": algorithm, "network": LOGGOPS, "cycles": cycles, "work": "90us"}
+    options = {"algorithm": algorithm, "network": LOGGOPS, "cycles": cycles, "compute_time": "90us"}
     case = jf.Case(ranks, noise=[PERIODIC, JITTER], observe="spread", **options)
     result = jf.simulate(case, 5, seed=7)
     rows = completions(case)
@@ -274,7 +274,7 @@ def test_spread_is_a_view_of_the_same_times(ranks, cycles, within):
 
 
 def test_spread_without_noise_is_the_closed_form():
-    case = jf.Case(64, network=LOGGOPS, cycles=2, work="3us", observe="spread")
+    case = jf.Case(64, network=LOGGOPS, cycles=2, compute_time="3us", observe="spread")
     result = jf.simulate(case, 2)
     wanted = np.repeat([theory.noise_free_completion(case, cycle) for cycle in (1, 2)], 3)
     np.testing.assert_array_equal(result.samples, [wanted, wanted])

@@ -472,7 +472,12 @@ def random_case(draw):
     )
     cycles, work = draw.randint(1, 3), draw.choice([0, "1us"])
     return jf.Case(
-        2**rounds, algorithm=algorithm, network=network, noise=noise, cycles=cycles, work=work
+        2**rounds,
+        algorithm=algorithm,
+        network=network,
+        noise=noise,
+        cycles=cycles,
+        compute_time=work,
     )
 
 
@@ -487,9 +492,28 @@ def test_replay_is_what_the_engine_does():
 @pytest.mark.parametrize("name", ["trace.png", "trace.pdf", "trace.svg"])
 def test_trace(tmp_path, capsys, name):
     out = tmp_path / name
-    assert main(["trace", "--within", "all", "--after", "2", "--work", "2us", "--cycles", "2",
-                 "--jitter", "period=5us,duration=1us", "--realization", "worst",
-                 "--out", str(out)]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "trace",
+                "--within",
+                "all",
+                "--after",
+                "2",
+                "--compute-time",
+                "2us",
+                "--cycles",
+                "2",
+                "--jitter",
+                "period=5us,duration=1us",
+                "--realization",
+                "worst",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "copies adopted" in printed
     assert "forwards used" in printed

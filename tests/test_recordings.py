@@ -151,7 +151,7 @@ def test_the_busiest_part_must_leave_the_cpu_time(tmp_path):
 
 def test_in_a_study(three, tmp_path):
     noise = {"kind": "trace", "file": three, "part": "each", "ranks_per_part": 2}
-    table = {"ranks": 8, "network": NETWORK.to_dict(), "work": "1ms", "noise": [noise]}
+    table = {"ranks": 8, "network": NETWORK.to_dict(), "compute_time": "1ms", "noise": [noise]}
     study = jf.Study("x", case=table, budget=jf.Budget(max=20))
     store = jf.run_study(study, tmp_path / "out")
     noise = store.places[0].cells[0].case.noise[0]
@@ -189,8 +189,10 @@ def test_ranks_of_a_part_without_detours_are_never_interrupted(tmp_path, monkeyp
         np.testing.assert_array_equal(intervals(each, rank), expected)
     for isa in AVAILABLE:
         monkeypatch.setenv("JITTERFLY_ISA", isa)
-        ready = [jf.ready_times(jf.Case(64, network=NETWORK, work="1ms", noise=noise), seed=1)[0]
-                 for noise in ([each], [one], [])]  # fmt: skip
+        ready = [
+            jf.ready_times(jf.Case(64, network=NETWORK, compute_time="1ms", noise=noise), seed=1)[0]
+            for noise in ([each], [one], [])
+        ]
         np.testing.assert_array_equal(ready[0][0::2], ready[1][0::2])
         np.testing.assert_array_equal(ready[0][1::2], ready[2][1::2])
         assert (ready[1] > ready[2]).all()

@@ -84,7 +84,7 @@ def everything():
         jf.MessageNoise(DELAYS["lognormal"], probability=0.5),
         network=jf.LogGOPS(L="2us", o="0.3us", G="1ns", gamma="1ns"),
         message_bytes=100,
-        work="20us",
+        compute_time="20us",
     )
 
 
@@ -133,7 +133,7 @@ def check_rank_0(rounds, name, at, count, points=2**11):
 def test_without_work_there_is_no_compute_phase():
     noise = step("exponential", during="all")
     for work in (0, TICK):
-        case = machine(3, noise, work=work, observe="rank 0")
+        case = machine(3, noise, compute_time=work, observe="rank 0")
         check(jf.simulate(case, 20_000, seed=1).samples[:, 0], one_rank(case, 2**10))
 
 
@@ -188,7 +188,7 @@ def test_saturation():
 def phases_only(rounds, name):
     """AGV05's setting: one compute phase (of a tick), then a collective that takes no time."""
     noise = step(name, during="compute")
-    return machine(rounds, noise, network=jf.Hockney(0, 0), work=TICK)
+    return machine(rounds, noise, network=jf.Hockney(0, 0), compute_time=TICK)
 
 
 def check_largest(rounds, name, count, seed):

@@ -43,8 +43,15 @@ def test_rows_are_what_simulate_gives():
 def test_a_file_several_sources_and_other_cases():
     assert jf.slowdown(str(FILE), 16, realizations=50).case.noise == (jf.TraceNoise(str(FILE)),)
     assert jf.slowdown(FILE, 16, realizations=50).rows[0].ranks == 16
-    ring = jf.slowdown([NOISE, NOISE], "4..16", algorithm=jf.RingAllreduce(), cycles=2,
-                       work="10us", network=jf.LogGOPS("1us", "1us"), realizations=20)  # fmt: skip
+    ring = jf.slowdown(
+        [NOISE, NOISE],
+        "4..16",
+        algorithm=jf.RingAllreduce(),
+        cycles=2,
+        compute_time="10us",
+        network=jf.LogGOPS("1us", "1us"),
+        realizations=20,
+    )
     assert [row.ranks for row in ring.rows] == [4, 8, 16]
     assert ring.case.cycles == 2
     assert ring.rows[0].noise_free > 2e-5  # the end of the second cycle
@@ -103,11 +110,32 @@ def test_the_command_prints_one_table(capsys, tmp_path):
 def test_the_command_takes_what_others_take(capsys, tmp_path):
     pytest.importorskip("matplotlib")
     code, out, err = run(
-        capsys, "--noise", "period=1ms,duration=25us,start=stationary", "--noise", FILE, "--ranks",
-        "4,6", "--network", "L=2us,o=0.5us", "--algorithm", "ring_allreduce", "--bytes", "1KiB",
-        "--cycles", "2", "--work", "1us", "--realizations", "20", "--seed", "4", "--threads", "1",
-        "--picture", tmp_path / "a.pdf",
-    )  # fmt: skip
+        capsys,
+        "--noise",
+        "period=1ms,duration=25us,start=stationary",
+        "--noise",
+        FILE,
+        "--ranks",
+        "4,6",
+        "--network",
+        "L=2us,o=0.5us",
+        "--algorithm",
+        "ring_allreduce",
+        "--bytes",
+        "1KiB",
+        "--cycles",
+        "2",
+        "--compute-time",
+        "1us",
+        "--realizations",
+        "20",
+        "--seed",
+        "4",
+        "--threads",
+        "1",
+        "--picture",
+        tmp_path / "a.pdf",
+    )
     assert code == 0
     assert "ring_allreduce, 1 KiB, under noise: periodic, period = 1 ms, duration = 25 µs" in out
     assert "20 realizations for each number of ranks, seed 4" in out

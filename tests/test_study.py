@@ -135,15 +135,20 @@ def test_variants_see_the_same_noise_at_each_place():
     ("network", "options", "noise", "noisy"),
     [
         (jf.Hockney(1e-6, 0), {}, NOISE[0], False),  # no CPU time
-        (jf.Hockney(1e-6, 0), {"work": "1us"}, NOISE[0], True),
+        (jf.Hockney(1e-6, 0), {"compute_time": "1us"}, NOISE[0], True),
         (jf.Hockney(1e-6, 0), {"algorithm.after": 1, "algorithm.forward_cost": 1e-9}, NOISE[0], 0),
         (jf.Hockney(1e-6, 0, 1e-10), {}, NOISE[0], True),
         (LOGGOPS, {}, NOISE[0], True),
         (LOGGOPS, {"ranks": 1}, NOISE[0], False),  # nobody to send to
         (LOGGOPS, {}, jf.PeriodicNoise(1, 0), False),
         (LOGGOPS, {}, jf.PeriodicNoise(1, 1e-6, during="compute"), False),
-        (LOGGOPS, {"work": "1us"}, jf.PeriodicNoise(1, 1e-6, during="compute"), True),
-        (jf.Hockney(1e-6, 0), {"work": 1e-6}, jf.PeriodicNoise(1, 0.1, during="communication"), 0),
+        (LOGGOPS, {"compute_time": "1us"}, jf.PeriodicNoise(1, 1e-6, during="compute"), True),
+        (
+            jf.Hockney(1e-6, 0),
+            {"compute_time": 1e-6},
+            jf.PeriodicNoise(1, 0.1, during="communication"),
+            0,
+        ),
         (LOGGOPS, {}, jf.NetworkJitter(1e-3, 1e-6), True),
         (LOGGOPS, {"ranks": 1}, jf.NetworkJitter(1e-3, 1e-6), False),
         (jf.Hockney(0, 0), {}, jf.NetworkJitter(1e-3, 1e-6), False),
@@ -152,8 +157,8 @@ def test_variants_see_the_same_noise_at_each_place():
 def test_noise_that_hits_nothing(network, options, noise, noisy):
     """Such a cell is not noisy; where no cell of a study is hit, the noise would be ignored."""
     case = {"network": network, "noise": [noise]}
-    hit = {"network": jf.LogGOPS(L=1e-6, o=1e-9), "work": 1e-6, "ranks": 2}
-    here = {"ranks": 4, "work": 0} | options
+    hit = {"network": jf.LogGOPS(L=1e-6, o=1e-9), "compute_time": 1e-6, "ranks": 2}
+    here = {"ranks": 4, "compute_time": 0} | options
     same = {key: value for key, value in here.items() if key not in hit}
     points = {"here": {"network": network} | here, "hit": hit | same}
     axis = Axis("which", points=points)
@@ -312,8 +317,8 @@ def test_hash_knows_the_case_not_how_it_is_written():
         ('kind = "periodic", period = "1ms"', 'period = "1ms", kind = "periodic"'),
         ("seed = 5", "seed = 6"),
         ('title = "A small study"', ""),
-        ("[case]", "[case]\ncycles = 1\nwork = 0"),
-        ("[case]", "[case]\nwork = -0.0"),
+        ("[case]", "[case]\ncycles = 1\ncompute_time = 0"),
+        ("[case]", "[case]\ncompute_time = -0.0"),
     ]:
         assert old in GOOD
         assert hashes(parse_study(GOOD.replace(old, new, 1))) == known, new
@@ -383,7 +388,7 @@ def test_message_bytes_from_the_ratio_of_times():
 def test_the_message_that_gives_the_ratio_is_found(network, sizes):
     """The other way round: from the message to its ratio and back."""
     for size in sizes:
-        case = jf.Case(4, network=network, noise=NOISE, message_bytes=size, work=1e-6)
+        case = jf.Case(4, network=network, noise=NOISE, message_bytes=size, compute_time=1e-6)
         ratio = theory.round_time(case) / 1e-5
         axis = Axis.derived("T_comm / D", by="message_bytes", values=[ratio])
         study = Study("back", case=case, axes=[axis], budget=Budget(max=1))
@@ -406,7 +411,7 @@ def test_durations_work_and_order():
         axes=[
             Axis.derived("T_comm / D", by="message_bytes", values=[0.1], name="message"),
             Axis.derived("D / P", by=["noise.0.duration", "noise.1.duration"], values=[1e-3, 0.1]),
-            Axis.derived("W / P", by="work", values=[2 / 3]),
+            Axis.derived("W / P", by="compute_time", values=[2 / 3]),
         ],
         budget=Budget(max=1),
     )
@@ -414,7 +419,7 @@ def test_durations_work_and_order():
         case = place.cells[0].case
         assert [noise.duration for noise in case.noise] == [2e-3 * share, 1e-3 * share]
         assert theory.round_time(case) == pytest.approx(0.1 * 1e-3 * share, rel=0.02)
-        assert case.work == pytest.approx(2e-3 / 3, abs=1e-12)
+        assert case.compute_time == pytest.approx(2e-3 / 3, abs=1e-12)
     assert parse_study(study.to_toml()) == study
 
 

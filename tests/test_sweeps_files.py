@@ -107,7 +107,7 @@ def test_cycles(name):
     for _, case in cases(name):
         assert (case.cycles, case.message_bytes) == (10, 1)
         noise = case.noise[0]
-        assert (noise.period, noise.duration, case.work) in [
+        assert (noise.period, noise.duration, case.compute_time) in [
             (1e-2, 1e-4, 0.0), (1e-2, 1e-4, 0.00666667), (1e-1, 1e-4, 0.0666667),
         ]  # fmt: skip
     assert max(case.ranks for _, case in cases(name, full=True)) == 2**23

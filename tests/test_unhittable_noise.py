@@ -63,7 +63,7 @@ def test_each_source_is_named():
     ("ranks", "options"),
     [
         (8, {}),
-        (8, {"work": "1us", "network": jf.Hockney("1us", 0)}),
+        (8, {"compute_time": "1us", "network": jf.Hockney("1us", 0)}),
         (8, {"noise": [jf.PeriodicNoise("1ms", 0)], "network": jf.Hockney("1us", 0)}),  # as told
         (8, {"noise": [jf.StepNoise("1us")], "network": jf.Hockney("1us", 0)}),
         (8, {"noise": [], "network": jf.Hockney("1us", 0)}),

@@ -70,7 +70,7 @@ def test_cycles(value):
 
 
 TIMES = {
-    "work": lambda x: case(work=x),
+    "compute_time": lambda x: case(compute_time=x),
     "alpha": lambda x: jf.Hockney(alpha=x, beta=0),
     "beta": lambda x: jf.Hockney(alpha=0, beta=x),
     "gamma": lambda x: jf.Hockney(alpha=0, beta=0, gamma=x),
@@ -104,7 +104,7 @@ def test_periods(make, value):
         (lambda: case(network=jf.LogGOPS(1e-13, 0)), "L + (message_bytes - 1) * G"),
         (lambda: case(network=jf.LogGOPS(1, 1e-13)), "o + O * message_bytes"),
         (lambda: case(network=jf.LogGOPS(1, 1, g=1e-13)), "g"),
-        (lambda: case(work=1e-13), "work"),
+        (lambda: case(compute_time=1e-13), "compute_time"),
         (lambda: noisy(duration=1e-13), "duration"),
         (lambda: jittery(duration=1e-13), "duration"),
         (lambda: jf.Butterfly(after=1, forward_cost=1e-13), "forward_cost"),
@@ -355,10 +355,10 @@ def test_observe(value):
     "make",
     [
         lambda: case(network=jf.Hockney(2e6, 0)),
-        lambda: case(work=4e6, cycles=2),
+        lambda: case(compute_time=4e6, cycles=2),
         lambda: case(message_bytes=2**62),
         lambda: noisy(period=4e6, duration=3e6),
-        lambda: case(work=1e3, noise=[jf.PeriodicNoise("1ms", 0.000999999)]),
+        lambda: case(compute_time=1e3, noise=[jf.PeriodicNoise("1ms", 0.000999999)]),
         lambda: jittery(duration=4e6),
     ],
 )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
 from .cycle import Cycle, lower_cycle
-from .fields import Given, check_choice, check_keys, shorten
+from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten
 from .network import MOST_BYTES, Network, check_network
 from .noise import Congestion, Noise, check_sources, longest_work
+from .renames import to_stored
 from .steps import ASK, ENTER, MESSAGE, Costs, Step, draws_per_cycle
 from .syntax import read_count, read_network, read_noises, read_size
 from .timeline import symmetric_timeline
@@ -22,12 +23,12 @@ _MOST_DRAWS = 2**31
 OBSERVE_CHOICES = ("completion", "spread", "rounds", "rank 0")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Case:
     """One situation to simulate: ranks, algorithm, network, noise and cycles.
 
-    A cycle is a compute phase of `work` and then the collective. There is no barrier: a rank
-    starts its next cycle when it has finished this one.
+    A cycle is a compute phase of `compute_time` and then the collective. There is no barrier: a
+    rank starts its next cycle when it has finished this one.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class Case:
         text with a unit: ``"8K"``, ``"1KiB"``, ``"4MB"``.
     cycles : int
         From 1 to 100,000.
-    work : float or str
+    compute_time : float or str
         CPU time of a compute phase, seconds.
     observe : "completion", "spread", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
@@ -70,7 +71,7 @@ class Case:
     >>> import jitterfly as jf
     >>> network = jf.Hockney(alpha="1us", beta="1ns", gamma="0.1ns")
     >>> noise = [jf.PeriodicNoise(period="1ms", duration="10us")]
-    >>> case = jf.Case(8, network=network, noise=noise, cycles=2, work="10us")
+    >>> case = jf.Case(8, network=network, noise=noise, cycles=2, compute_time="10us")
     >>> case.costs
     Costs(send=0, receive=0, transit=1008000, combine=800)
     >>> jf.Case(0, network=network)
@@ -85,7 +86,7 @@ class Case:
     noise: Sequence[Noise] = ()
     message_bytes: Given[int | str, int] = Given("int | str", 8)
     cycles: int = 1
-    work: Seconds = Seconds(0.0)
+    compute_time: Seconds = Seconds(0.0)
     observe: Literal["completion", "spread", "rounds", "rank 0"] = "completion"
 
     def __post_init__(self) -> None:
@@ -99,7 +100,7 @@ class Case:
         least = self.network.smallest_message
         put("message_bytes", read_size(self.message_bytes, "message_bytes", least, MOST_BYTES))
         put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
-        to_ticks(self.work, "work")
+        to_ticks(self.compute_time, "compute_time")
         check_choice(self.observe, "observe", OBSERVE_CHOICES)
         _check_messages(self)
         _check_longest(self)
@@ -138,11 +139,15 @@ class Case:
         return values
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides the results, as plain values: files by their content, not by name."""
-        return self.to_dict() | {
+        """What of it decides the results, as plain values: files by their content, not by name.
+
+        Under the field names of the first version, so that its records are found.
+        """
+        values = self.to_dict() | {
             "algorithm": self.algorithm.identity(),
             "noise": [noise.identity() for noise in self.noise],
         }
+        return to_stored(values)
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Case:
@@ -203,7 +208,7 @@ def longest_ticks(case: Case) -> int:
         cost and cost._replace(transit=late(cost.transit, cycle.table.loads[i]))
         for i, cost in zip(cycle.table.of_step, cycle.table.costs(), strict=True)
     ]
-    work, forward = to_ticks(case.work), case.algorithm.forward_ticks()
+    work, forward = to_ticks(case.compute_time), case.algorithm.forward_ticks()
     asking = case.algorithm.asking(case.network)
     line = symmetric_timeline(
         cycle.steps, slow, work, forward, advance, messages=messages, asking=asking
@@ -226,7 +231,7 @@ def _check_longest(case: Case) -> None:
     if longest > LONGEST_TICKS:
         raise ValueError(
             f"the simulated time of a case must stay below {LONGEST_SECONDS:.3g} s (2^62 ps), "
-            f"this one may take {longest / TICKS_PER_SECOND:.3g} s: lower work, cycles, "
+            f"this one may take {longest / TICKS_PER_SECOND:.3g} s: lower compute_time, cycles, "
             "message_bytes, or the times of network and noise"
         )
     for noise in case.noise:

@@ -11,7 +11,6 @@ import ctypes
 import functools
 import os
 import re
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from . import _core, memory
-from .fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_choice, check_integer, shorten
+from .fields import (
+    MOST_REALIZATIONS,
+    MOST_SEED,
+    MOST_THREADS,
+    check_choice,
+    check_integer,
+    shorten,
+    stacklevel_of_user,
+)
 from .syntax import read_count
 
 core = _core
@@ -28,7 +35,6 @@ core = _core
 VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
 _NO_GPU = ("", "-1", "NoDevFiles")  # what hides all GPUs, where it comes first in VISIBLE_DEVICES
 _DEVICES = Path("/dev")
-_PACKAGE = str(Path(__file__).parent) + os.sep
 # The oldest driver for each major version of CUDA; it serves all its minor versions.
 _OLDEST_DRIVER = {12: 525, 13: 580}
 _FETCHED = 13  # what pip fetches: CUDA_FROM_PYPI in python/build_backend/jitterfly_build.py
@@ -199,15 +205,7 @@ def warn_of_unused(why: str) -> None:
 def warn_of_cpu(why: str) -> None:
     """Warn that "auto" takes the CPU although there is a GPU; shown at the user's line."""
     told = f"backend 'auto' takes the CPU: {why.removeprefix('no usable GPU: ')}"
-    warnings.warn(told, UnusedGPUWarning, stacklevel=_stacklevel_of_user())
-
-
-def _stacklevel_of_user() -> int:
-    """The `stacklevel`, for the caller of this, of the nearest frame outside of this package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    return level
+    warnings.warn(told, UnusedGPUWarning, stacklevel=stacklevel_of_user())
 
 
 BACKENDS = ("auto", "cpu", "cuda")

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 
 from .case import Case
+from .fields import stacklevel_of_user
 from .network import LogGOPS
 from .noise import Noise
 from .noise.source import ExposedWork
@@ -53,7 +54,7 @@ def _exposed_work(case: Case, *, trailing: bool) -> ExposedWork:
             ways.append(cycle.costs.transit)
             exchanges += step.kind == EXCHANGE
     remedy = _remedy(case)
-    return ExposedWork(to_ticks(case.work), total, max(ways), exchanges, remedy)
+    return ExposedWork(to_ticks(case.compute_time), total, max(ways), exchanges, remedy)
 
 
 def _remedy(case: Case) -> str:
@@ -117,24 +118,22 @@ def check_exposed(
             raise ValueError(_hits_nothing(*key, f" in any cell: {why}", ranks))
 
 
-def warn_of_misses(case: Case, stacklevel: int = 3) -> None:
+def warn_of_misses(case: Case) -> None:
     """Warn of each source that can hit nothing, or not all, in a case that is simulated alone.
-
-    `stacklevel` is that of the caller's caller, unless told otherwise.
 
     There is no warning where its delays are 0, or where one rank without work does nothing at all.
     """
-    if not case.noise or (case.ranks == 1 and not case.work):
+    if not case.noise or (case.ranks == 1 and not case.compute_time):
         return
     work = exposed(case)
     for i, noise in enumerate(case.noise):
         why = noise.misses(work)
         if why and _longest_delay(noise, work) > 0:
             told = _hits_nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
-            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
+            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
         elif unused := noise.ignores(case.ranks):
             told = f"noise.{i} ({noise.kind}): {unused}"
-            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel)
+            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
 
 
 def _hits_nothing(place: int, kind: str, why: str, ranks: int) -> str:

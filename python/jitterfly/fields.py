@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_origin
 import numpy as np
 import numpy.typing as npt
 
+from .renames import name_old_fields, renamed_key, renamed_kind
+
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 else:
@@ -91,6 +93,8 @@ def check_keys(table: Any, allowed: Collection[str], where: str) -> None:
         raise ValueError(f"{where} must be a table of keys and values, got {shorten(table)}")
     for key in table:
         if key not in allowed:
+            if told := renamed_key(key, allowed):
+                raise ValueError(f"{where}: {told}")
             hint = did_you_mean(key, allowed)
             raise ValueError(
                 f"{where}: unknown key {shorten(key)}{hint}; allowed keys: {', '.join(allowed)}"
@@ -161,6 +165,23 @@ def summary(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(words)})"
 
 
+_PACKAGE = __name__.partition(".")[0]
+
+
+def stacklevel_of_user() -> int:
+    """The `stacklevel`, for a warning that the caller gives, of the nearest frame outside of here.
+
+    Functions that dataclasses makes belong to the module of their class.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None:
+        module = frame.f_globals.get("__name__") or ""
+        if module.partition(".")[0] != _PACKAGE:
+            break
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 class Dataclass:
     """A base of classes that `frozen_dataclass` makes, so that type checkers know `replace`."""
 
@@ -185,6 +206,7 @@ def frozen_dataclass(*, eq: bool = True) -> Callable[[type[_T]], type[_T]]:
                 setattr(cls, name, descriptor())
                 vars(cls)[name].__set_name__(cls, name)
         made: type[_T] = dataclasses.dataclass(frozen=True, eq=eq)(cls)
+        name_old_fields(made)
         return made
 
     return make
@@ -278,6 +300,8 @@ class Component(Dataclass):
             raise ValueError(f"{place} must be a table of keys and values, got {shorten(table)}")
         if "kind" not in table:
             raise ValueError(f"{place}: key 'kind' is missing; kinds: {', '.join(cls._kinds)}")
+        if told := renamed_kind(table["kind"], cls._kinds):
+            raise ValueError(f"{place}: {told}")
         member: Any = cls._kinds[check_choice(table["kind"], f"{place}: kind", list(cls._kinds))]
         fields = dataclasses.fields(member)
         check_keys(table, ["kind", *(field.name for field in fields)], place)

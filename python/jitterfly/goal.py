@@ -88,7 +88,7 @@ def goal_schedule(case: Case) -> Goal:
     steps = check_case(case).cycle_steps()
     _check_expressible(case, steps)
     notes: list[str] = []
-    work = _whole_ns(to_ticks(case.work), "work", notes)
+    work = _whole_ns(to_ticks(case.compute_time), "compute_time", notes)
     ranks = [_RankOperations() for _ in range(case.ranks)]
     takers: set[int] = set()
     takes_twice = False

@@ -58,8 +58,8 @@ class Hockney(Network, kind="hockney"):
     beta : float or str
         Time per byte on the way, seconds per byte, from 0.
     gamma : float or str
-        CPU time to combine a byte, seconds per byte, from 0. With 0, and no `work` in the case,
-        the CPU does nothing that its noise (`PeriodicNoise`) could hit.
+        CPU time to combine a byte, seconds per byte, from 0. With 0, and no `compute_time` in the
+        case, the CPU does nothing that its noise (`PeriodicNoise`) could hit.
 
     Raises
     ------
@@ -133,8 +133,8 @@ class LogGOPS(Network, kind="loggops"):
     The gap of a send counts from o (and O n) before the message left the CPU. Without noise that is
     when the send began; noise that delays the send delays the next one as well.
 
-    With o = 0, O = 0 and gamma = 0, and no `work` in the case, the CPU does nothing that its noise
-    (`PeriodicNoise`) could hit.
+    With o = 0, O = 0 and gamma = 0, and no `compute_time` in the case, the CPU does nothing that
+    its noise (`PeriodicNoise`) could hit.
 
     Chen & Suda: L = 1e-6 s, o = 1e-9 s, G = 1e-9 s/B, g = O = 0, n = 1, gamma = 1e-10 s/B.
 

@@ -75,7 +75,7 @@ def _by_one_rank(case: Case) -> npt.NDArray[np.int64]:
     rows = rows_of_steps(case, case.observe == "rounds") >= 0
     cycle = case.lowered
     messages = cycle.table.costs()
-    work, forward = to_ticks(case.work), case.algorithm.forward_ticks()
+    work, forward = to_ticks(case.compute_time), case.algorithm.forward_ticks()
     asking = case.algorithm.asking(case.network)
     found: list[npt.NDArray[np.int64]] = []
     begin, links, known = 0, (0, NEVER), False

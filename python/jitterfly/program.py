@@ -60,7 +60,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
         log2_ranks=case.log2_ranks,
         steps=steps.reshape(-1, one.shape[1]),
         rows=int(rows.max()) + 1,
-        work=to_ticks(case.work),
+        work=to_ticks(case.compute_time),
         forward=case.algorithm.forward_ticks(),
         one_rank=case.observe == "rank 0",
         mirrors=case.algorithm.copied_to,

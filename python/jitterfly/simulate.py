@@ -440,7 +440,7 @@ def check_times(ticks: npt.NDArray[np.int64]) -> None:
     raise ValueError(
         f"the simulated time exceeded {LONGEST_SECONDS:.3g} s (2^62 ps) in "
         f"{int(beyond.sum())} of {len(ticks)} realizations: noise has too heavy a tail, or "
-        "takes too much of the CPU; cut the tail with longest, or lower work and cycles"
+        "takes too much of the CPU; cut the tail with longest, or lower compute_time and cycles"
     )
 
 

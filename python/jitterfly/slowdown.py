@@ -21,6 +21,7 @@ from .exposure import check_exposed, delays
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, shorten, summary
 from .network import LogGOPS, Network, check_network
 from .noise import Distribution, Noise, TraceNoise, check_sources
+from .renames import names_old_arguments
 from .simulate import Result, simulate_checked
 from .stats import Estimate
 from .syntax import read_count, read_ranks
@@ -157,6 +158,7 @@ class SlowdownTable:
         return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
 
 
+@names_old_arguments
 def slowdown(
     noise: str | Path | Noise | Sequence[Noise | str],
     ranks: int | str | Sequence[int],
@@ -165,7 +167,7 @@ def slowdown(
     algorithm: Algorithm | None = None,
     message_bytes: int = 8,
     cycles: int = 1,
-    work: Time = 0.0,
+    compute_time: Time = 0.0,
     realizations: int | str = USUAL_REALIZATIONS,
     confidence: float = 0.95,
     seed: int | str = 0,
@@ -187,7 +189,7 @@ def slowdown(
         G = 0.1 ns a byte.
     algorithm : Algorithm, optional
         Of the collective; a butterfly allreduce where it is left out.
-    message_bytes, cycles, work
+    message_bytes, cycles, compute_time
         As in `Case`: bytes; collectives in a row, the end of the last one counts; CPU time of a
         compute phase before each, seconds.
     realizations : int
@@ -235,7 +237,7 @@ def slowdown(
     network = check_network(network)
     cases = [
         Case(count, algorithm=algorithm or Butterfly(), network=network, noise=sources,
-             message_bytes=message_bytes, cycles=cycles, work=work)
+             message_bytes=message_bytes, cycles=cycles, compute_time=compute_time)
         for count in sorted(read_ranks(ranks, "ranks"))
     ]  # fmt: skip
     check_exposed(cases, len(sources))

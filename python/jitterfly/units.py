@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fields import shorten
+from .fields import shorten, stacklevel_of_user
 
 TICKS_PER_SECOND = 10**12
 LONGEST_TICKS = 2**62  # half of int64: one addition of two times can not overflow
@@ -93,7 +93,7 @@ class LongTimeWarning(UserWarning):
 _LONG = 1.0  # seconds
 
 
-def warn_of_long(value: Any, name: str, stacklevel: int = 2, way: str = "") -> bool:
+def warn_of_long(value: Any, name: str, way: str = "") -> bool:
     """Warn where a time that is short as a rule is 1 s or more for want of a unit.
 
     Text with a unit gives no warning.
@@ -104,8 +104,6 @@ def warn_of_long(value: Any, name: str, stacklevel: int = 2, way: str = "") -> b
         As `parse_seconds` accepted it.
     name : str
         What the time is.
-    stacklevel : int
-        As in `warnings.warn`, from the caller.
     way : str
         How to give a unit, where it is not just written behind the number.
 
@@ -127,7 +125,7 @@ def warn_of_long(value: Any, name: str, stacklevel: int = 2, way: str = "") -> b
         warnings.warn(
             f"{name} is {show_seconds(seconds)}, as a number without a unit is in seconds: {way}",
             LongTimeWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=stacklevel_of_user(),
         )
     return seconds >= _LONG
 
@@ -268,8 +266,8 @@ class Seconds:
             )
         except ValueError as error:
             raise ValueError(f"{error} (in {type(instance).__name__})") from None
-        if self._short:  # the caller of the class: after this one, and the class's own __init__
-            warn_of_long(value, f"{self._name} of {type(instance).__name__}", stacklevel=3)
+        if self._short:
+            warn_of_long(value, f"{self._name} of {type(instance).__name__}")
 
 
 class PositiveSeconds(Seconds):

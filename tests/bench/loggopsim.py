@@ -63,7 +63,7 @@ def case_of(ranks: int, overhead: int, skewed: bool) -> Case:
     ]  # fmt: skip
     return Case(ranks, network=LogGOPS(L=1e-9 * LATENCY, o=1e-9 * overhead, G=1e-9,
                                        gamma=1e-9 * COMBINE),
-                noise=noise if skewed else [], work="150us" if skewed else 0.0,
+                noise=noise if skewed else [], compute_time="150us" if skewed else 0.0,
                 message_bytes=1)  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def random_pair(rng, jf, kind):
     noise, sources = random_sources(rng, jf, ranks, exact.transit(n))
     case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict(
         {key: value for key, value in algorithm.items() if value is not None}),
-        network=network, noise=noise, message_bytes=n, cycles=cycles, work=seconds(work),
+        network=network, noise=noise, message_bytes=n, cycles=cycles, compute_time=seconds(work),
         observe=rng.choice(["completion", "rounds"]))  # fmt: skip
     seed, realization = rng.getrandbits(64), rng.getrandbits(32)
     run = ProgramRun(kind, ranks, exact, n, goal=GOALS[kind], within=within, after=after,

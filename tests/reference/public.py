@@ -17,7 +17,7 @@ def random_pair(rng, jf):
     work = rng.choice([0, 1, 10**6, 7_000_123])
     noise, sources = random_sources(rng, jf, ranks, message[2])
     case = jf.Case(ranks, algorithm=algorithm, network=network, noise=noise,
-                   message_bytes=message_bytes, cycles=cycles, work=seconds(work),
+                   message_bytes=message_bytes, cycles=cycles, compute_time=seconds(work),
                    observe=rng.choice(["completion", "rounds"]))  # fmt: skip
     patience = meaning.pop("patience")
     ask, request = question if meaning["asked"] else (0, 0)

@@ -305,8 +305,8 @@ def setting_in_words(question: Question) -> list[str]:
     parts = [f"network {in_words(question.network)}", f"noise {noise}"]
     if question.cycles > 1:
         parts.append(f"the last of {question.cycles:,} in a row")
-    if question.work:
-        parts.append(f"{show_seconds(question.work)} of work before each")
+    if question.compute_time:
+        parts.append(f"{show_seconds(question.compute_time)} of computing before each")
     return parts
 
 

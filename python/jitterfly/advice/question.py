@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..fields import (
     check_choice,
     check_integer,
     check_keys,
+    frozen_dataclass,
     shorten,
     show_number,
 )
@@ -43,7 +44,7 @@ _STATEMENTS_OF_ONE, _STATEMENTS_OF_TWO = (
 _TAIL_TIMES = 8  # of what the tail's interval takes at least
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Question:
     """What `advise` is asked.
 
@@ -73,7 +74,7 @@ class Question:
     cycles : int
         How often the collective is done in a row; the completion of the last time counts. What
         forwards of the result cost is seen from 2 on only: it delays what comes after them.
-    work : float or str
+    compute_time : float or str
         CPU time of a compute phase before each, seconds.
     realizations : int, optional
         Of a candidate in a cell, at most; 10,000 where it is left out, or 8 times what a quantile
@@ -100,7 +101,7 @@ class Question:
     candidates: Sequence[str] | None = None
     own: Mapping[str, Any] = field(default_factory=dict)
     cycles: int = 1
-    work: Seconds = Seconds(0.0)
+    compute_time: Seconds = Seconds(0.0)
     realizations: int | None = None
     seconds: float | None = None
     seed: int = 0
@@ -160,7 +161,7 @@ class Question:
             "confidence": self.confidence,
             "seed": self.seed,
             "cycles": self.cycles,
-            "work_s": float(self.work),
+            "compute_time_s": float(self.compute_time),
             "network": self.network.to_dict(),
             "noise": [noise.to_dict() for noise in self.noise],
             "candidates": [one.name for one in self.chosen()],

@@ -114,7 +114,7 @@ def _case_of(question: Question, candidate: Candidate, ranks: int, size: int) ->
         noise=question.noise,
         message_bytes=size,
         cycles=question.cycles,
-        work=question.work,
+        compute_time=question.compute_time,
     )
 
 

@@ -15,6 +15,7 @@ from ..exposure import check_exposed
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise
+from ..renames import names_old_arguments
 from ..units import Time
 from .answer import DECIDED, REALIZATIONS, SECONDS, STOPPED, Advice
 from .question import Question
@@ -123,6 +124,7 @@ def _check_any_fits(races: Sequence[Race]) -> None:
     raise ValueError(f"candidates: none fits in any cell; {name}: {why}")
 
 
+@names_old_arguments
 def advise(
     ranks: int | str | Sequence[int],
     *,
@@ -136,7 +138,7 @@ def advise(
     candidates: Sequence[str] | None = None,
     own: Mapping[str, Any] | None = None,
     cycles: int = 1,
-    work: Time = 0.0,
+    compute_time: Time = 0.0,
     realizations: int | None = None,
     seconds: float | None = None,
     seed: int | str = 0,
@@ -182,7 +184,7 @@ def advise(
     cycles : int
         How often the collective is done in a row; the completion of the last time counts. What
         forwards of the result cost is seen from 2 on only: it delays what comes after them.
-    work : float or str
+    compute_time : float or str
         CPU time of a compute phase before each collective, seconds.
     realizations : int, optional
         Of a candidate in a cell, at most; 10,000 where it is left out, or 8 times what a quantile
@@ -237,7 +239,7 @@ def advise(
         candidates=candidates,
         own={} if own is None else own,
         cycles=cycles,
-        work=work,  # type: ignore[arg-type]
+        compute_time=compute_time,  # type: ignore[arg-type]
         realizations=realizations,
         seconds=seconds,
         seed=seed,  # type: ignore[arg-type]

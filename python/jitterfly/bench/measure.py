@@ -128,7 +128,7 @@ def programs(ranks: int, noise: Sequence[Noise]) -> dict[str, Case]:
         "butterfly": ms12(),
         "MS12, all T": ms12(algorithm=Butterfly(after=ranks.bit_length() - 1)),
         "CS14, full set": cs14(),
-        "CS14, 10 cycles": cs14(cycles=10, work="66.6667us"),
+        "CS14, 10 cycles": cs14(cycles=10, compute_time="66.6667us"),
     }
 
 

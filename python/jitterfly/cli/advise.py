@@ -25,7 +25,7 @@ All candidates see the same noise.
 A file in TOML has the same under the names of jitterfly.advise: ranks, message_bytes, network,
 [[noise]], statistic, ..., and further candidates as [own.NAME]. Options take its values' place.
 """
-_FIELDS = ("collective", "statistic", "within", "confidence", "work")
+_FIELDS = ("collective", "statistic", "within", "confidence", "compute_time")
 _SECONDS = 120.0
 _BUDGET = ("realizations", "seconds")  # how long to look for the answer, not what is asked
 
@@ -86,7 +86,9 @@ def add_parser(commands: Any) -> None:
     add("--candidates", metavar="NAME,...", help="instead of the usual ones, also of [own.NAME]; "
         "`list` explains all")  # fmt: skip
     add("--cycles", metavar="N", help="collectives in a row, the last one counts (default 1)")
-    add("--work", metavar="TIME", help="CPU time of a compute phase before each (default 0)")
+    add(
+        "--compute-time", metavar="TIME", help="CPU time of a compute phase before each (default 0)"
+    )
     add("--realizations", metavar="N", help="of a candidate in a cell, at most (default 10,000, "
         "or what a quantile takes)")  # fmt: skip
     add("--seconds", metavar="S", help="for all of it, about (default 120 if neither is given)")

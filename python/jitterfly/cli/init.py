@@ -47,7 +47,7 @@ network = {network}
 # LogGOPS, seconds or text with a unit: L latency, o CPU time of a send and of a receive, g gap
 # between messages, G time per byte on the way, O CPU time per byte, gamma CPU time to combine one.
 # cycles = 10                    # so many collectives in a row, without a barrier between them
-# work = "50us"                  # CPU time of a compute phase before each
+# compute_time = "50us"          # CPU time of a compute phase before each
 
 [[case.noise]]                   # one table for each source; several act together
 {noise}

@@ -29,7 +29,7 @@ _CASE_OPTIONS = (
     "jitter",
     "bytes",
     "cycles",
-    "work",
+    "compute_time",
 )
 _TRACE_NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
 _TRACE_NOISE = "period=10us,duration=3us,start=stationary"
@@ -129,7 +129,9 @@ def add_trace(commands: Any) -> None:
     trace.add_argument("--jitter", metavar="K=V,...", help="network jitter (none)")
     trace.add_argument("--bytes", metavar="N", help="message size, such as 1KiB (default 8)")
     trace.add_argument("--cycles", metavar="N", help="default 1")
-    trace.add_argument("--work", metavar="TIME", help="compute phase of each cycle (default 0)")
+    trace.add_argument(
+        "--compute-time", metavar="TIME", help="compute phase of each cycle (default 0)"
+    )
     trace.add_argument("--seed", metavar="N", help="default: the study's, or 0")
     trace.add_argument(
         "--realization",
@@ -146,7 +148,8 @@ def _run_trace(chosen: argparse.Namespace) -> None:
     seed = 0
     if chosen.file is not None:
         if given:
-            raise ValueError(f"--{given[0]} and FILE.toml both describe a case: give one")
+            option = given[0].replace("_", "-")
+            raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
         case, seed, _ = _read_case(chosen.file, chosen.at or [])
     elif chosen.at:
         raise ValueError("--at chooses a cell of a study: give STUDY.toml")
@@ -202,7 +205,7 @@ def _case_of_options(chosen: argparse.Namespace) -> Case:
         "network": network,
         "noise": noise,
     }
-    for option in ("cycles", "work"):
+    for option in ("cycles", "compute_time"):
         if getattr(chosen, option) is not None:
             table[option] = value(getattr(chosen, option))
     if chosen.bytes is not None:

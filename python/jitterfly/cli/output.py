@@ -30,6 +30,7 @@ import numpy as np
 from ..fields import shorten
 from ..files import check_replaceable, read_whole
 from ..info import __version__
+from ..renames import from_stored
 from ..sweep.progress import show_time
 
 _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "×": "x"}
@@ -181,7 +182,7 @@ def check_out(
         return None
     way_out = "choose another --out, or --force to replace it"
     try:
-        found = json.loads(read_whole(out / f"{name}.json"))
+        found = from_stored(json.loads(read_whole(out / f"{name}.json")))
         before = {key: found[key] for key in asked}
     except (OSError, ValueError, TypeError, KeyError):
         raise ValueError(
@@ -199,7 +200,7 @@ def check_out(
         f"jitterfly: {out} holds an answer to the same question: it will be replaced, unless this "
         "one is cut short"
     )
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _without_names(value: Any) -> Any:

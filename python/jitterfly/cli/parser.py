@@ -9,6 +9,7 @@ from typing import Any
 
 from ..fields import did_you_mean
 from ..info import __version__
+from ..renames import renamed_option
 from ..syntax import HELP
 from . import (
     advise,
@@ -76,7 +77,9 @@ class _Parser(argparse.ArgumentParser):
     def unrecognized(self, arguments: Sequence[str]) -> None:
         """End with an error of usage that names the option that was probably meant."""
         word = arguments[0].partition("=")[0]
-        hint = did_you_mean(word, list(self._option_string_actions)) if word[:1] == "-" else ""
+        options = list(self._option_string_actions)
+        hint = renamed_option(word, options)
+        hint = hint or (did_you_mean(word, options) if word[:1] == "-" else "")
         self.error(f"unrecognized arguments: {' '.join(arguments)}{hint}")
 
 

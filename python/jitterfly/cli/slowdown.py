@@ -43,7 +43,12 @@ def add_parser(commands: Any) -> None:
         "dissemination_barrier (default butterfly, an allreduce)")  # fmt: skip
     add("--bytes", metavar="N", default="8", help="message size (default 8)")
     add("--cycles", metavar="N", default="1", help="collectives in a row (default 1)")
-    add("--work", metavar="TIME", default="0", help="CPU time of a compute phase before each")
+    add(
+        "--compute-time",
+        metavar="TIME",
+        default="0",
+        help="CPU time of a compute phase before each",
+    )
     add("--realizations", metavar="N", help="for each number of ranks (default 2,000)")
     add("--seed", metavar="N", default="0", help="default 0")
     add_backend(parser)
@@ -84,7 +89,7 @@ def _run(chosen: argparse.Namespace) -> int:
         noise=[Noise.from_dict(one, "--noise") for one in noises(chosen.noise)],
         message_bytes=size(chosen.bytes, "bytes"),
         cycles=integer(chosen.cycles, "cycles", 1, MOST_CYCLES) or 1,
-        work=chosen.work,
+        compute_time=chosen.compute_time,
     )
     asked: dict[str, Any] = {
         "noise": [one.to_dict() for one in case.noise],
@@ -92,7 +97,7 @@ def _run(chosen: argparse.Namespace) -> int:
         "algorithm": case.algorithm.to_dict(),
         "message_bytes": case.message_bytes,
         "cycles": case.cycles,
-        "work": case.work,
+        "compute_time": case.compute_time,
         "seed": seed,
         "ranks": ranks,
         "realizations": realizations or USUAL_REALIZATIONS,
@@ -120,7 +125,7 @@ def _run(chosen: argparse.Namespace) -> int:
             algorithm=case.algorithm,
             message_bytes=case.message_bytes,
             cycles=case.cycles,
-            work=case.work,
+            compute_time=case.compute_time,
             realizations=asked["realizations"],
             seed=seed,
             backend=chosen.backend,

@@ -29,7 +29,8 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
 
     Work stands still inside these half-open intervals; waiting absorbs them. They can hit only what
     takes CPU time: overheads, combining, compute phases. Where messages take none (Hockney with
-    gamma = 0, LogGOPS with o = 0) and there is no `work`, they hit nothing, and `simulate` warns.
+    gamma = 0, LogGOPS with o = 0) and there is no `compute_time`, they hit nothing, and `simulate`
+    warns.
 
     Parameters
     ----------

@@ -253,11 +253,15 @@ def check_message_phase(during: Any, owner: str) -> None:
 def why_no_work(during: str, exposed: ExposedWork) -> str:
     """Why intervals find no CPU work to interrupt; "" where they do."""
     if during == "compute":
-        return "" if exposed.compute else "during = 'compute', and there is no work; give work"
+        return (
+            ""
+            if exposed.compute
+            else "during = 'compute', and there is no compute phase; give compute_time"
+        )
     if exposed.communication or (exposed.compute and during == "all"):
         return ""
     if during == "all":
-        return f"the CPU does no work; give {exposed.remedy} or work"
+        return f"the CPU does no work; give {exposed.remedy} or compute_time"
     return f"the CPU does no work in the communication phase; give {exposed.remedy}"
 
 

@@ -28,8 +28,8 @@ class StepNoise(Noise, kind="step"):
     """The CPU work of each step takes longer by an independent draw.
 
     A step is taking a message that brings a level, or sending the original message of a round; and
-    the compute phase of a cycle, if there is one (``work`` above 0). A step of the collective is
-    delayed even where it costs no time otherwise.
+    the compute phase of a cycle, if there is one (`compute_time` above 0). A step of the collective
+    is delayed even where it costs no time otherwise.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class StepNoise(Noise, kind="step"):
         if communication or (exposed.compute and self.during != "communication"):
             return ""
         if self.during == "compute":
-            return "during = 'compute', and there is no work; give work"
+            return "during = 'compute', and there is no compute phase; give compute_time"
         return "no messages are exchanged; take more ranks"
 
     def longest_step_delay(self) -> int:

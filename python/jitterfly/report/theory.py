@@ -191,7 +191,7 @@ def _largest(delay: Any, rounds: int, count: int) -> Floats:
     else:
         noise = StepNoise(delay, during="compute")
     work = 1e-12  # a tick: without any there is no compute phase
-    case = Case(2**rounds, network=Hockney(0, 0), noise=[noise], work=work)
+    case = Case(2**rounds, network=Hockney(0, 0), noise=[noise], compute_time=work)
     samples: Floats = simulate(case, count, SEED + 2).samples[:, 0] - work
     return samples
 

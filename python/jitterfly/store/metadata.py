@@ -150,7 +150,7 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
     text = read_text(file)
     with files_from(path.absolute(), path.absolute() / FILES), warnings.catch_warnings():
         warnings.simplefilter("ignore", BaseReplaced)  # it was said when the study was run
-        study = parse_study(text, full=meta["full"], where=str(file))
+        study = parse_study(text, full=meta["full"], where=str(file), stored=True)
     try:
         study = replace(
             study,

@@ -191,7 +191,8 @@ class Axis:
             (the compute phase), such as "T_comm / D" or "D / P".
         by : str or list of str
             The field that is solved for, which belongs to one of the two: message_bytes (the
-            nearest whole number), noise.0.duration or .delay (D), noise.0.period or .gap (P), work.
+            nearest whole number), noise.0.duration or .delay (D), noise.0.period or .gap (P), or
+            compute_time (W).
             A list: all of them.
         values : list of float
             The ratios, above 0.

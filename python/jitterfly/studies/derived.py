@@ -130,14 +130,14 @@ class Work(CaseTime):
     """W: the compute phase."""
 
     def read(self, table: Mapping[str, Any], by: str) -> Fraction:
-        value = parse_seconds(table.get("work", 0.0), "work", positive=True)
+        value = parse_seconds(table.get("compute_time", 0.0), "compute_time", positive=True)
         return exact(value) * TICKS_PER_SECOND
 
     def owns(self, path: str) -> bool:
-        return path == "work"
+        return path == "compute_time"
 
     def reads(self, path: str) -> bool:
-        return path == "work"
+        return path == "compute_time"
 
 
 TIMES: dict[str, CaseTime] = {
@@ -189,8 +189,8 @@ def check_rule(rule: Any, by: Sequence[Any], where: str) -> None:
         if owner is None:
             raise ValueError(
                 f"{where}.by must be a field that sets {names[0]} or {names[1]} (T_comm: "
-                "message_bytes, D: noise.0.duration or delay, P: noise.0.period or gap, W: work), "
-                f"got {shorten(path)}"
+                "message_bytes, D: noise.0.duration or delay, P: noise.0.period or gap, "
+                f"W: compute_time), got {shorten(path)}"
             )
     if len(set(owners)) > 1 or len(set(by)) < len(by):
         raise ValueError(f"{where}.by must be different fields of one time, got {shorten(by)}")

@@ -11,6 +11,7 @@ from ..case import Case
 from ..fields import check_keys, shorten
 from ..files import read_text
 from ..noise.files import files_from
+from ..renames import study_from_stored
 from .axes import Axis
 from .budget import Budget
 from .study import (
@@ -80,9 +81,11 @@ def read_toml(text: str) -> dict[str, Any]:
         raise ValueError("not valid TOML: nested too deeply") from None
 
 
-def read_study(text: str, full: bool) -> dict[str, Any]:
+def read_study(text: str, full: bool, stored: bool = False) -> dict[str, Any]:
     """The arguments of `Study` that a TOML text holds."""
     data = read_toml(text)
+    if stored:
+        data = study_from_stored(data)
     override = data.pop("full", None)
     if full and override is None:
         raise ValueError("this study has no [full] table, so --full would change nothing")
@@ -120,7 +123,9 @@ def _read_budget(data: Any) -> Budget | None:
 _OF_STUDIES = ("name", "axes", "variants", "observables")
 
 
-def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study:
+def parse_study(
+    text: str, *, full: bool = False, where: str = "study", stored: bool = False
+) -> Study:
     """The study that a TOML text describes.
 
     Parameters
@@ -130,6 +135,9 @@ def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study
         Apply the table ``[full]``, which holds the sizes meant for a large machine.
     where : str
         The name of the file, for errors.
+    stored : bool
+        It stands beside records: where an earlier version wrote it, old names are taken for new
+        ones.
 
     Raises
     ------
@@ -137,7 +145,7 @@ def parse_study(text: str, *, full: bool = False, where: str = "study") -> Study
         TOML syntax (with line), unknown or missing keys, and what `Study` refuses.
     """
     try:
-        study = Study(**read_study(text, full))
+        study = Study(**read_study(text, full, stored))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     except RecursionError:

@@ -29,9 +29,9 @@ def completion_bound(case: Case) -> float:
     Raises
     ------
     ValueError
-        The bound does not apply. It needs one cycle without work, a send cost above 0, two ranks
-        or more, and stationary periodic noise with drawn phases in the communication phase, that
-        acts from the start to the end.
+        The bound does not apply. It needs one cycle with no `compute_time`, a send cost above 0,
+        two ranks or more, and stationary periodic noise with drawn phases in the communication
+        phase, that acts from the start to the end.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def completion_bound(case: Case) -> float:
     periodic: list[Any] = [source for source in check_case(case).noise if source.kind == "periodic"]
     conditions = {
         "cycles must be 1": case.cycles == 1,
-        "work must be 0": case.work == 0,
+        "compute_time must be 0": case.compute_time == 0,
         "ranks must be at least 2": case.ranks >= 2,
         "the network's send cost must be above 0": case.costs.send > 0,
         "noise must hold a PeriodicNoise": bool(periodic),

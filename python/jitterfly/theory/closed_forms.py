@@ -29,7 +29,7 @@ def round_time(case: Case) -> float:
 
 
 def noise_free_completion(case: Case, cycle: int = 1) -> float:
-    """End of a cycle without noise, in seconds: ``cycle * (work + K * round_time)``.
+    """End of a cycle without noise, in seconds: ``cycle * (compute_time + K * round_time)``.
 
     Matsumoto & Suda 2012: ``K (alpha + beta n + gamma n)`` for any T; Chen & Suda:
     ``K (o + L + (n - 1) G + o + gamma n)``.
@@ -57,7 +57,7 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
         raise ValueError("on_demand must be None for this closed form: asking outlasts the transit")
     if algorithm.forward_cost and cycle > 1:
         raise ValueError("forward_cost must be 0 for this closed form from cycle 2 on")
-    return float(from_ticks(cycle * (to_ticks(case.work) + case.log2_ranks * sum(costs))))
+    return float(from_ticks(cycle * (to_ticks(case.compute_time) + case.log2_ranks * sum(costs))))
 
 
 def loggp_completion(network: LogGOPS, ranks: int, message_bytes: int = 1) -> float:
@@ -125,7 +125,7 @@ def collective_completion(case: Case) -> float:
     Parameters
     ----------
     case : Case
-        Its noise is ignored; `work` comes before the collective.
+        Its noise is ignored; `compute_time` comes before the collective.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def collective_completion(case: Case) -> float:
     if form is None:
         raise ValueError(f"algorithm: there is no closed form for {type(case.algorithm).__name__}")
     ticks = 0 if case.ranks == 1 else form(case)
-    return float(from_ticks(to_ticks(case.work) + ticks))
+    return float(from_ticks(to_ticks(case.compute_time) + ticks))
 
 
 class Waits(ValueError):

@@ -165,13 +165,13 @@ def delays_of(what: Case | StepModel) -> tuple[CollectiveDelays, int]:
     draws = CollectiveDelays(
         case.log2_ranks,
         costs.transit,
-        start=_acting(at_send + at_receive, "compute") if case.work else (),
+        start=_acting(at_send + at_receive, "compute") if case.compute_time else (),
         send=_acting(at_send, "communication"),
         message=_acting(_sources_of(case, "message", lambda _: True), "communication"),
         receive=_acting(at_receive, "communication"),
     )
     both = costs.send + costs.receive + costs.combine
-    return draws, to_ticks(case.work) + case.log2_ranks * both
+    return draws, to_ticks(case.compute_time) + case.log2_ranks * both
 
 
 def _sources_of(case: Case, kind: str, rule: Callable[[Any], bool]) -> list[Any]:

@@ -283,7 +283,7 @@ class Replay:
 
     def _cycle(self, cycle: int, now: list[int]) -> list[int]:
         case, ranks = self.case, range(self.case.ranks)
-        work = to_ticks(case.work)
+        work = to_ticks(case.compute_time)
         start = now
         if work:
             start = [self.work(i, now[i], work, COMPUTE, cycle) for i in ranks]
@@ -354,5 +354,5 @@ def check_intervals(case: Case, end: int) -> None:
     if count > MOST_MESSAGES:
         raise ValueError(
             f"a trace shows at most {MOST_MESSAGES} noise intervals, these are about {count:.0f}: "
-            "lower ranks, cycles or work, or take a longer period"
+            "lower ranks, cycles or compute_time, or take a longer period"
         )

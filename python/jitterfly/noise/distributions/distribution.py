@@ -216,4 +216,4 @@ class Drawn:
         except ValueError as error:
             raise ValueError(f"{error} (in {self._owner})") from None
         if self._short and not isinstance(value, (Distribution, Mapping)):
-            warn_of_long(value, f"{self._name} of {self._owner}", stacklevel=3)
+            warn_of_long(value, f"{self._name} of {self._owner}")

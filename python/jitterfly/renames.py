@@ -1,0 +1,187 @@
+"""Names of earlier versions: errors that say the new name, and stored data that hold the old one.
+
+Everything that was renamed stands in the tables at the top. An old name is an error in a program
+and in a TOML file. Where data of an earlier version are read (a store, an earlier answer), old
+names are taken for the new ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+SINCE = "0.2"
+
+# By the place in a case, or in the question of `advise`: # is any entry of a list, * any name.
+_PLACES = {
+    "work": "compute_time",
+    "work_s": "compute_time_s",
+}
+# The kinds of distributions, which are fields of noise.
+_KINDS: dict[str, str] = {}
+# Arguments and attributes: those of cases above, and those of functions.
+_FIELDS = {place.rpartition(".")[2]: new for place, new in _PLACES.items()}
+_STORED_PLACES = {
+    f"{place.rpartition('.')[0]}.{new}".lstrip("."): place.rpartition(".")[2]
+    for place, new in _PLACES.items()
+}
+_STORED_KINDS = {new: old for old, new in _KINDS.items()}
+_T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def renamed_key(key: Any, allowed: Collection[str]) -> str:
+    """What a key of TOML is called now, as the end of an error; "" where it was not renamed."""
+    new = _FIELDS.get(key) if isinstance(key, str) else None
+    return f"`{key}` is called `{new}` since {SINCE}" if new in allowed else ""
+
+
+def renamed_kind(kind: Any, allowed: Collection[str]) -> str:
+    """The same of a kind."""
+    new = _KINDS.get(kind) if isinstance(kind, str) else None
+    return f"kind `{kind}` is called `{new}` since {SINCE}" if new in allowed else ""
+
+
+def renamed_option(option: str, allowed: Collection[str]) -> str:
+    """The same of an option of the command line."""
+    new = "--" + _FIELDS.get(option.removeprefix("--").replace("-", "_"), "").replace("_", "-")
+    return f"; {option} is called {new} since {SINCE}" if new in allowed else ""
+
+
+def check_arguments(name: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Raise TypeError for an argument that a function or class knows under another name."""
+    for argument in given:
+        new = _FIELDS.get(argument)
+        if new in known and argument not in known:
+            raise TypeError(f"{name}() has no argument {argument!r}: renamed to {new!r} in {SINCE}")
+
+
+def names_old_arguments(function: _F) -> _F:
+    """A decorator of functions that had an argument under another name."""
+    known = function.__code__.co_varnames[: _arguments(function)]
+
+    @functools.wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        check_arguments(function.__name__, options, known)
+        return function(*args, **options)
+
+    return checked  # type: ignore[return-value]
+
+
+def _arguments(function: Callable[..., Any]) -> int:
+    return function.__code__.co_argcount + function.__code__.co_kwonlyargcount
+
+
+def name_old_fields(cls: type[Any]) -> None:
+    """Let a dataclass say what an old field is called, as an argument and as an attribute."""
+    known = {field.name for field in dataclasses.fields(cls)}
+    old = {name: new for name, new in _FIELDS.items() if new in known and name not in known}
+    if not old:
+        return
+    make = cls.__init__
+
+    @functools.wraps(make)
+    def checked(self: Any, *args: Any, **options: Any) -> None:
+        check_arguments(cls.__name__, options, known)
+        make(self, *args, **options)
+
+    def missing(self: Any, name: str) -> Any:
+        told = f"{cls.__name__!r} object has no attribute {name!r}"
+        if name in old:
+            told += f": renamed to {old[name]!r} in {SINCE}"
+        raise AttributeError(told, name=name, obj=self)
+
+    cls.__init__ = checked
+    cls.__getattr__ = missing
+
+
+def from_stored(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A case, or a question of `advise`, that may have been stored under old names."""
+    renamed: dict[str, Any] = _renamed(table, (), _PLACES, _KINDS)
+    return renamed
+
+
+def to_stored(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A case under the names by which the first version stored it: those its hash is made of."""
+    renamed: dict[str, Any] = _renamed(table, (), _STORED_PLACES, _STORED_KINDS)
+    return renamed
+
+
+def study_from_stored(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of a study that may have been stored under old names."""
+    study = dict(table)
+    if isinstance(study.get("case"), Mapping):
+        study["case"] = from_stored(study["case"])
+    if isinstance(study.get("variants"), Mapping):
+        study["variants"] = _renamed_settings(study["variants"])
+    if isinstance(study.get("axes"), Mapping):
+        study["axes"] = {name: _renamed_axis(name, axis) for name, axis in study["axes"].items()}
+    if isinstance(study.get("full"), Mapping):
+        study["full"] = study_from_stored(study["full"])
+    return study
+
+
+def _renamed_axis(name: str, axis: Any) -> Any:
+    if not isinstance(axis, Mapping):
+        return axis
+    found = dict(axis)
+    path = found.get("path", name)
+    if isinstance(path, str) and (new := _new_path(path)) != path:
+        found["path"] = new
+    if "values" in found:
+        found["values"] = _renamed_values(found["values"], path)
+    if isinstance(found.get("zip"), Mapping):
+        zipped = found["zip"].items()
+        found["zip"] = {_new_path(path): _renamed_values(each, path) for path, each in zipped}
+    if "points" in found:
+        found["points"] = _renamed_settings(found["points"])
+    if "by" in found:
+        by = found["by"]
+        found["by"] = _new_path(by) if isinstance(by, str) else [*map(_new_path, by)]
+    return found
+
+
+def _renamed_settings(points: Any) -> Any:
+    """Fields by path, of each point of an axis or of each variant."""
+    if not isinstance(points, Mapping):
+        return points
+    return {name: _renamed(one, (), _PLACES, _KINDS) for name, one in points.items()}
+
+
+def _renamed_values(values: Any, path: Any) -> Any:
+    """The values of the field at `path`."""
+    if not isinstance(values, list) or not isinstance(path, str):
+        return values
+    return [_renamed(value, tuple(path.split(".")), _PLACES, _KINDS) for value in values]
+
+
+def _new_path(path: Any) -> Any:
+    return next(iter(_renamed({path: None}, (), _PLACES, _KINDS))) if path else path
+
+
+def _renamed(
+    value: Any, path: tuple[str, ...], places: Mapping[str, str], kinds: Mapping[str, str]
+) -> Any:
+    """A copy of what is at `path`, with other names of its fields and kinds."""
+    if isinstance(value, Mapping):
+        found = {}
+        for key, entry in value.items():
+            parts = str(key).split(".")  # one, but for the settings of a variant
+            here = (*path, *parts)
+            new = places.get(_place(here))
+            name = key if new is None else ".".join([*parts[:-1], new])
+            found[name] = _renamed(entry, here, places, kinds)
+        return found
+    if isinstance(value, (list, tuple)):
+        return [_renamed(entry, (*path, "0"), places, kinds) for entry in value]
+    if isinstance(value, str) and path[:1] == ("noise",) and path[-1] == "kind" and len(path) > 3:
+        return kinds.get(value, value)
+    return value
+
+
+def _place(path: Sequence[str]) -> str:
+    """The path with # for the number of an entry, and * for the name of a user's candidate."""
+    parts = ["#" if part.isdigit() else part for part in path]
+    return ".".join(["own", "*", *parts[2:]] if parts[0] == "own" else parts)
