@@ -239,8 +239,8 @@ def errors():
         ),
         "threads without a tile": (
             kernel_,
-            "if (at.active && block",
-            "if ((at.active || removed == REMOVED) && block",
+            "if (location.active && block",
+            "if ((location.active || removed == REMOVED) && block",
         ),
     }
 

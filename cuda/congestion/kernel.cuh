@@ -43,17 +43,11 @@ struct Layout {
     const std::int64_t all = program.most_messages();
     const std::int64_t counters = std::int64_t{program.counters()} + 1;
     short_counters = all <= kMaxShortCount;
-    const std::array<std::int64_t, kArrays> words = {short_counters ? (counters + 1) / 2 : counters,
-                                                     std::int64_t{1} << order_bits(program.hosts),
-                                                     hosts,
-                                                     hosts,
-                                                     all,
-                                                     all,
-                                                     all,
-                                                     own,
-                                                     own,
-                                                     program.ranks,
-                                                     program.ranks};
+    const std::int64_t count = short_counters ? (counters + 1) / 2 : counters;
+    const std::int64_t buckets = std::int64_t{1} << order_bits(program.hosts);
+    const std::int64_t ranks = program.ranks;
+    const std::array<std::int64_t, kArrays> words = {count, buckets, hosts, hosts, all,  all,
+                                                     all,   own,     own,   ranks, ranks};
     for (int i = 0; i < kArrays; ++i) {
       const std::int64_t bytes = 4 * words[static_cast<std::size_t>(i)];
       shared[i] = shared_bytes + bytes <= max_shared;
@@ -135,14 +129,14 @@ class Realizer {
       for (std::uint32_t i = begin + 1; i < end; ++i) {
         const std::uint32_t x = order_[i];
         const std::uint64_t key = key_of(purpose, stream, x);
-        std::uint32_t at = i;
-        for (; at > begin; --at) {
-          const std::uint32_t y = order_[at - 1];
+        std::uint32_t slot = i;
+        for (; slot > begin; --slot) {
+          const std::uint32_t y = order_[slot - 1];
           const std::uint64_t other = key_of(purpose, stream, y);
           if (other < key || (other == key && y < x)) break;
-          order_[at] = y;
+          order_[slot] = y;
         }
-        order_[at] = x;
+        order_[slot] = x;
       }
     }
     __syncthreads();
@@ -164,8 +158,9 @@ class Realizer {
 
   // Replaces the sizes of the buckets by their begins: a prefix sum.
   JF_DEVICE void begin_buckets(std::uint32_t buckets) {
-    const std::uint32_t each = (buckets + threads() - 1) / threads();
-    const std::uint32_t begin = min(thread() * each, buckets), end = min(begin + each, buckets);
+    const std::uint32_t per_thread = (buckets + threads() - 1) / threads();
+    const std::uint32_t begin = min(thread() * per_thread, buckets),
+                        end = min(begin + per_thread, buckets);
     std::uint32_t sum = 0;
     for (std::uint32_t b = begin; b < end; ++b) sum += begins_[b];
     sums_[thread()] = sum;
@@ -176,11 +171,11 @@ class Realizer {
       sums_[thread()] += before;
       __syncthreads();
     }
-    std::uint32_t at = sums_[thread()] - sum;
+    std::uint32_t next_begin = sums_[thread()] - sum;
     for (std::uint32_t b = begin; b < end; ++b) {
       const std::uint32_t size = begins_[b];
-      begins_[b] = at;
-      at += size;
+      begins_[b] = next_begin;
+      next_begin += size;
     }
     __syncthreads();
   }
@@ -303,10 +298,10 @@ class Realizer {
   // Reduction over all threads: first inside each warp, so that only one thread of 32 executes an
   // atomic operation.
   template <class Word>
-  JF_DEVICE static void reduce_max(Word* word, std::uint32_t most) {
+  JF_DEVICE static void reduce_max(Word* word, std::uint32_t largest) {
     for (int lanes = 1; lanes < jf::gpu::kWarp; lanes *= 2)
-      most = max(most, __shfl_xor_sync(jf::gpu::kAllLanes, most, lanes));
-    if (thread() % jf::gpu::kWarp == 0 && most > 0) atomicMax(word, static_cast<Word>(most));
+      largest = max(largest, __shfl_xor_sync(jf::gpu::kAllLanes, largest, lanes));
+    if (thread() % jf::gpu::kWarp == 0 && largest > 0) atomicMax(word, static_cast<Word>(largest));
   }
   JF_DEVICE static void reduce_sum(unsigned long long* word, unsigned long long sum) {
     for (int lanes = 1; lanes < jf::gpu::kWarp; lanes *= 2)

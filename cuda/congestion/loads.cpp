@@ -120,10 +120,10 @@ LoadPlan::LoadPlan(const jf::Program& program, Program of)
       }
     } else if (s.kind == kMessage) {
       for (std::int32_t turn = 0; turn < s.repeat; ++turn) {
-        const auto [at, first] = known.try_emplace(s.draw + turn, rounds.size());
-        if (first) rounds.emplace_back();
-        rounds[at->second].sends.push_back({s, 0});
-        rounds[at->second].rows.push_back(entry(kOriginalRole, std::int64_t{s.draw} + turn));
+        const auto [found, is_new] = known.try_emplace(s.draw + turn, rounds.size());
+        if (is_new) rounds.emplace_back();
+        rounds[found->second].sends.push_back({s, 0});
+        rounds[found->second].rows.push_back(entry(kOriginalRole, std::int64_t{s.draw} + turn));
       }
     }
   }

@@ -1,6 +1,5 @@
-// Congestion for the engines of collectives: finds which messages of a program (core/program.h) are
-// in the network together, and makes the tables of their loads for a realization, which engines
-// read through noise/link_loads.h.
+// Congestion for the engines of collectives: finds which messages of a program are in the network
+// together, and makes the table of their loads in a realization (noise/link_loads.h).
 //
 // All messages of a step are a level. They are routed together with the perturbing pattern of that
 // level. Redundant copies are sent right after the original messages of the next round, and belong

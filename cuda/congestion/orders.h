@@ -44,10 +44,9 @@ JF_HD int order_bits(std::uint32_t n) {
 
 // A permutation without fixed points (all are equally likely) is a random order, cut into cycles.
 // The cycle of the first of u items has length k >= 2 with probability d(u-k) / (u d(u)), where
-// d(m) = D(m) / m! is the fraction of the permutations of m items that have no fixed points: there
-// are (u-1)! / (u-k)! such cycles, and D(u-k) permutations of the other items. Given the lengths,
-// all orders are equally likely. So nothing is rejected, and each of about log(n) cycles needs one
-// draw.
+// d(m) = D(m) / m! is the fraction of permutations of m items without fixed points: there are
+// (u-1)! / (u-k)! such cycles, and D(u-k) permutations of the others. Given the lengths, all orders
+// are equally likely. So nothing is rejected, and each of about log(n) cycles needs one draw.
 // Integer weights: round(d(m) 2^40); from m = 15 on all are 1/e to 2^-40.
 constexpr int kSmallCycles = 15;
 constexpr std::uint64_t kWeight = 404487723188;

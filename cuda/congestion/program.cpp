@@ -1,4 +1,3 @@
-// Checks the input of the congestion engines, and prepares its routes.
 #include "congestion/program.h"
 
 #include <algorithm>
@@ -25,10 +24,10 @@ ProgramView Program::view(std::uint64_t seed, bool all) const {
 }
 
 std::uint32_t Program::max_own() const {
-  std::uint32_t most = 0;
+  std::uint32_t largest = 0;
   for (std::size_t l = 0; l + 1 < offsets.size(); ++l)
-    most = std::max(most, offsets[l + 1] - offsets[l]);
-  return most;
+    largest = std::max(largest, offsets[l + 1] - offsets[l]);
+  return largest;
 }
 
 std::uint32_t Program::most_messages() const { return max_own() + view(0, false).perturbing(); }
@@ -93,9 +92,8 @@ void Program::set_fat_tree(const Values& m, const Values& w, const Values& p, in
     level.nodes = divisor(static_cast<std::uint32_t>(nodes));
     level.parents = divisor(static_cast<std::uint32_t>(parents));
     level.cables = divisor(p[l]);
-    // If there are as many links above a node as hosts below it, all messages on a downward link
-    // have the same destination (routes by destination), those on an upward link the same source
-    // (routes by source). So there is at most one, and the link need not be counted.
+    // If there are as many links above a node as hosts below it, the messages on a downward link of
+    // routes by destination (upward, by source) have that host in common: there is at most one.
     level.counts_up = !(once && (l == 0 || key == kBySource) && nodes <= cables);
     level.counts_down = !(once && (l == 0 || key == kByDestination) && nodes <= cables);
     const std::uint64_t links = hosts / nodes * cables;

@@ -14,12 +14,12 @@ namespace jf::congestion {
 // the highest bits, with about one item in each, and then by insertion.
 class Order {
  public:
-  Order(std::uint32_t most, const VectorLoops& vector)
+  Order(std::uint32_t max_items, const VectorLoops& vector)
       : vector_(vector),
-        keys_(most + kKeyPadding),
-        sorted_(most),
-        numbers_(most),
-        begins_((std::size_t{1} << order_bits(most)) + 1) {}
+        keys_(max_items + kKeyPadding),
+        sorted_(max_items),
+        numbers_(max_items),
+        begins_((std::size_t{1} << order_bits(max_items)) + 1) {}
 
   template <class Get>
   void draw(const PhiloxKeys& seed, std::uint32_t purpose, std::uint32_t stream,
@@ -33,23 +33,23 @@ class Order {
     std::uint32_t sum = 0;
     for (std::size_t i = 1; i <= std::size_t{1} << bits; ++i) begins[i] = sum += begins[i];
     for (std::uint32_t i = 0; i < n; ++i) {
-      const std::uint32_t at = begins[keys_[i] >> shift]++;
-      sorted_[at] = keys_[i];
-      numbers_[at] = i;
+      const std::uint32_t slot = begins[keys_[i] >> shift]++;
+      sorted_[slot] = keys_[i];
+      numbers_[slot] = i;
     }
     // Insertion: no key passes a key of another bucket, or an equal one.
     for (std::uint32_t i = 1; i < n; ++i) {
       const std::uint64_t key = sorted_[i];
       if (sorted_[i - 1] <= key) continue;
       const std::uint32_t number = numbers_[i];
-      std::uint32_t at = i;
+      std::uint32_t slot = i;
       do {
-        sorted_[at] = sorted_[at - 1];
-        numbers_[at] = numbers_[at - 1];
-        --at;
-      } while (at > 0 && sorted_[at - 1] > key);
-      sorted_[at] = key;
-      numbers_[at] = number;
+        sorted_[slot] = sorted_[slot - 1];
+        numbers_[slot] = numbers_[slot - 1];
+        --slot;
+      } while (slot > 0 && sorted_[slot - 1] > key);
+      sorted_[slot] = key;
+      numbers_[slot] = number;
     }
     for (std::uint32_t i = 0; i < n; ++i) get(i, numbers_[i]);
   }
@@ -244,21 +244,21 @@ class Worker {
       for (std::uint32_t i = view_.offsets[level - 1]; i < begin; ++i)
         rules.last[view_.receivers[i]] = 0;
     }
-    std::uint32_t most = 0, latest = 0;
+    std::uint32_t largest = 0, latest = 0;
     for (std::uint32_t i = 0; i < own; ++i) {
       const std::uint32_t to = view_.receivers[begin + i];
       rules.last[to] = std::max(rules.last[to], rules.new_last[i]);
       rules.ready[to] = std::max(rules.ready[to], rules.new_ready[i]);
-      most = std::max(most, rules.new_last[i]);
+      largest = std::max(largest, rules.new_last[i]);
       latest = std::max(latest, rules.new_ready[i]);
     }
-    out[kOrcs] = std::max<std::int64_t>(out[kOrcs], most);
+    out[kOrcs] = std::max<std::int64_t>(out[kOrcs], largest);
     out[kReady] = std::max<std::int64_t>(out[kReady], latest);
     if (view_.chain[level] != kNoEdge) out[kOrcs1] += w_[view_.chain[level]];
   }
 
   void sum_up(std::uint32_t messages, std::int64_t* out, std::uint64_t* histogram) {
-    std::uint32_t most = 0;
+    std::uint32_t largest = 0;
     for (std::uint32_t i = 0; i < messages; ++i) {
       const std::uint32_t w = w_[i];
       if (w > 0) {
@@ -267,11 +267,11 @@ class Worker {
       } else {
         ++out[kDropped];
       }
-      most = std::max(most, w);
+      largest = std::max(largest, w);
       if (histogram != nullptr) ++histogram[w];
     }
-    out[kSumMax] += most;
-    out[kLargest] = std::max<std::int64_t>(out[kLargest], most);
+    out[kSumMax] += largest;
+    out[kLargest] = std::max<std::int64_t>(out[kLargest], largest);
   }
 
   const ProgramView view_;

@@ -1,5 +1,5 @@
-// Routers: the edges (links) that a message uses, in closed form for fat trees, and by forwarding
-// tables for other networks. Each edge has a counter of its messages; a router numbers them.
+// Routers: the edges (links) that a message uses, in closed form for fat trees, by forwarding
+// tables for other networks. A router numbers the counters of messages, one per edge.
 #pragma once
 
 #include "congestion/orders.h"
@@ -79,9 +79,9 @@ struct FatTreeView {
   template <class Visit>
   JF_HD void route(std::uint32_t s, std::uint32_t d, std::uint32_t k, Visit&& visit) const {
     for (int l = 0; l < height; ++l) {
-      const Links at = links(s, d, k, l);
-      if (at.up != counters) visit(at.up);
-      if (at.down != counters) visit(at.down);
+      const Links edges = links(s, d, k, l);
+      if (edges.up != counters) visit(edges.up);
+      if (edges.down != counters) visit(edges.down);
     }
   }
   JF_HD bool routed(std::uint32_t s, std::uint32_t d) const { return s != d; }

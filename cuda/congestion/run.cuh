@@ -10,8 +10,7 @@
 
 namespace jf::congestion::gpu {
 
-// Realizations of the first launch, and at most. Batches grow while launches are quick, so that
-// Ctrl-C is prompt.
+// Realizations of the first and of any launch. They grow while it is quick: Ctrl-C stays prompt.
 constexpr std::int64_t kFirstBatch = 256, kMaxBatch = std::int64_t{1} << 20;
 
 // Runs all realizations from `done` on, with `blocks` blocks at a time.
@@ -20,12 +19,9 @@ void run_blocks(Device& device, const Program& program, const Request& request,
                 const Layout& layout, std::int64_t blocks, std::int64_t batch, std::int64_t& done,
                 std::int64_t* out, std::uint64_t* histogram, const Poll& poll) {
   std::vector<std::uint64_t> bins(histogram != nullptr ? program.most_messages() + 1 : 0);
-  const auto bytes = []<class... T>(const std::vector<T>&... tables) {
-    return (jf::gpu::array_bytes<T>(static_cast<std::int64_t>(tables.size())) + ...);
-  };
   typename Device::Arena arena(
-      device, bytes(program.offsets, program.senders, program.receivers, program.chain,
-                    program.next, program.head, bins) +
+      device, jf::gpu::vector_bytes(program.offsets, program.senders, program.receivers,
+                                    program.chain, program.next, program.head, bins) +
                   jf::gpu::array_bytes<unsigned char>(layout.global_bytes * blocks) +
                   jf::gpu::array_bytes<std::int64_t>(batch * kWords));
   Job job{program.view(request.seed, request.all), layout, 0, 0, nullptr, nullptr, nullptr};

@@ -1,5 +1,4 @@
-// The loops of a realization that gain from wide registers, compiled once per instruction set
-// (vector_isa.cpp).
+// The loops of a realization that gain from wide registers, compiled once per instruction set.
 #pragma once
 
 #include "congestion/routes.h"

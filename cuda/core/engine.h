@@ -1,5 +1,4 @@
-// The interface of both engines, CPU and CUDA, to the bindings: a Program (host_program.h) and a
-// Request go in, ready times of realizations come out.
+// Both engines, as the bindings use them: ready times of a Program's realizations (host_program.h).
 #pragma once
 
 #include <functional>
@@ -19,8 +18,7 @@ struct Request {
 // Ticks written for each row of a realization: the maximum, or all of an Observation (program.h).
 inline int words_per_row(const Request& r) { return r.full_statistics ? 4 : 1; }
 
-// Called regularly, on the thread of the caller, with the number of finished realizations. If it
-// returns false, the run stops.
+// Called now and then on the caller's thread, with the finished realizations; false stops the run.
 using Poll = std::function<bool(std::int64_t done)>;
 
 namespace cpu {
@@ -40,9 +38,7 @@ std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t 
 // Bytes of state that simulate will hold, without the results.
 std::int64_t memory(const Program& program, const Request& request);
 int hardware_threads();
-// The instruction set in use. The environment variable JITTERFLY_ISA overrides it: avx512, avx2,
-// portable or plain.
-std::string instruction_set();
+std::string instruction_set();  // in use; JITTERFLY_ISA overrides: avx512, avx2, portable, plain
 
 }  // namespace cpu
 

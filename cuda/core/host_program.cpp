@@ -15,9 +15,8 @@ void require(bool ok, const char* what) {
 // Cuts the exchanges of one collective where the recurrence of steps.h stops being exact.
 //
 // With a copy at level l and none at the level before, a rank that still waits for a lower level
-// may receive level l and skip levels: the steps between two such levels belong to one segment.
-// With network jitter copies can overtake each other, so all levels up to the last copy belong to
-// one segment.
+// may receive level l and skip levels: the steps between two such levels are one segment. With
+// network jitter copies can overtake each other, so all levels up to the last copy are.
 std::vector<Pass> cut_exchanges(const Program& p, std::int32_t begin, std::int32_t end) {
   std::vector<Pass> cuts;
   // Copies can overtake each other, too, if a rank sends several of a level one after another.
@@ -86,11 +85,10 @@ bool Program::has_message_passes() const {
          std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.kind == kMessage; });
 }
 
-// As long as the time at which a rank's CPU is free only grows, a link matters only if a message
-// occupies it for longer than the CPU. Outgoing: the link is free at departure + gap - send, which
-// is not later than the departure, when the CPU is free again, if gap <= send. Incoming: a message
-// has arrived before the CPU has received the one before it, if its gap is not longer than any
-// receive. A forward may give a rank a result before its own CPU would have been free.
+// While a rank's CPU is free ever later, a link matters only if it is occupied for longer than the
+// CPU. Out: it is free at departure + gap - send, no later than the CPU, if gap <= send. In: a
+// message has arrived before the CPU has received the one before it, if its gap is not longer than
+// any receive. A forward may give a rank a result before its own CPU would have been free.
 bool Program::links_matter() const {
   bool forwarded = false;
   Tick longest = 0, receive = INT64_MAX;

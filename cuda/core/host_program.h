@@ -1,5 +1,4 @@
-// Host side of a program (read program.h first): owns its arrays, checks them, adds noise sources
-// (noise/host_noise.cpp), and cuts the steps into passes (plan.h).
+// Host side of a program: owns its arrays, checks them, adds noise, and plans passes (plan.h).
 #pragma once
 
 #include <memory>
@@ -39,8 +38,7 @@ class Program {
   std::vector<MessageDelay> messages;       // of exchanges and forwards
   std::vector<MessageDelay> step_messages;  // of kMessage steps, grouped by cost entry
   std::vector<std::uint64_t> words;
-  // Time for which a message occupies a link: entry 0 is of exchanges and forwards, then one entry
-  // for each message cost. 0: the message is not delayed by others.
+  // For which a message occupies a link: exchanges and forwards, then each message cost; none: 0.
   std::vector<Tick> link_times;
   std::shared_ptr<const congestion::LoadPlan> loads;
 

@@ -1,5 +1,4 @@
-// Sender and receiver of each message of a message step (kMessage, program.h). In one turn of a
-// step a rank sends at most one message and receives at most one.
+// Senders and receivers of a message step. In a turn a rank sends and receives at most one message.
 #pragma once
 
 #include "core/program.h"

@@ -1,9 +1,6 @@
-// Philox4x32-10 (Salmon et al., SC'11), a counter-based generator: a draw is a pure function of
-// seed, purpose, draw number, rank and realization. Below it: the integer operations that scalar
-// and SIMD code share (those of registers are in cpu/simd.h and cpu/simd_philox.h).
-//
-// A stream is the sequence of draws with one purpose, rank and realization. A block is the output
-// of one Philox evaluation, four 32-bit words.
+// Philox4x32-10 (Salmon et al., SC'11), counter based: a draw is a pure function of its purpose,
+// number, rank and realization. A stream is the draws of one purpose, rank and realization, a block
+// the four words of one evaluation. Below: integer operations, for registers in cpu/simd*.h.
 #pragma once
 
 #include "core/ticks.h"
@@ -18,8 +15,8 @@ struct Words {
   std::uint32_t w[4];
 };
 
-// The second word of the counter separates streams of different purposes. The numbers are part of
-// the meaning of a seed: changing one changes every published result.
+// The second word of a counter. The numbers are part of the meaning of a seed: changing one changes
+// every published result.
 enum Purpose : std::uint32_t {
   kPhase = 1,
   kOriginalJitter = 16,
@@ -100,9 +97,8 @@ JF_HD Pair<std::uint64_t> uniform_pair(std::uint64_t seed, std::uint32_t purpose
   return {r.w[0] | std::uint64_t{r.w[1]} << 32, r.w[2] | std::uint64_t{r.w[3]} << 32};
 }
 
-// A block also serves as four numbered draws of 32 bits, the high halves of 64-bit uniforms.
-// Nearly always the high half decides the result. The low halves come from separate blocks, with
-// this bit set in the purpose.
+// A block also serves as four numbered draws: the high halves of 64-bit uniforms, which nearly
+// always decide the result. The low halves are in blocks with this bit in the purpose.
 constexpr std::uint32_t kLowHalves = 0x80000000u;
 
 // The high half of draw number `draw` of a stream; with purpose | kLowHalves its low half.
@@ -187,7 +183,7 @@ JF_HD Tick multiply_signed32(std::uint64_t a, std::uint64_t b) {
 JF_HD bool any_above(std::uint64_t a, std::uint64_t b) { return a > b; }
 JF_HD bool any_bits(std::uint64_t a, std::uint64_t b) { return (a & b) != 0; }
 
-// Minimum and maximum of numbers below 2^32.
+// Of numbers below 2^32.
 JF_HD std::uint64_t earlier_low(std::uint64_t a, std::uint64_t b) { return earlier(a, b); }
 JF_HD std::uint64_t later_low(std::uint64_t a, std::uint64_t b) { return later(a, b); }
 

@@ -50,10 +50,9 @@ struct TileMap {
   }
 };
 
-// Between passes the state of a rank is one Tick, `sent` (see Clock in steps.h). Inside the
-// butterfly `busy` differs from it only after copies were sent, by the time of these sends: one bit
-// marks that, and the next pass computes `busy` again. Between forwards that cost CPU time `busy`
-// is stored as a second Tick.
+// Between passes the state of a rank is one Tick, `sent` (Clock, steps.h). In the butterfly `busy`
+// differs from it only by sends of copies: one bit marks these, and the next pass computes `busy`
+// again. Between forwards that cost CPU time `busy` is a second Tick.
 constexpr Tick kCopyBit = INT64_MIN;
 
 enum PassKind : std::int32_t {

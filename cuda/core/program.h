@@ -1,11 +1,10 @@
-// An algorithm as data: a list of steps over ranks (model: "program of steps"). Read this file
-// first; steps.h has the arithmetic of the steps.
+// An algorithm as data: a list of steps over ranks (model: "program of steps"). Read it first.
 //
-// An exchange pairs the first 2^log2_ranks ranks as a hypercube: in round r rank i exchanges its
-// original message with rank i xor 2^r, and then has level r + 1, the combination of the data of
-// 2^(r + 1) ranks. A copy is a redundant message with the data of a level, sent to a mirror, a rank
-// that needs the same data. A forward passes on the final result after the butterfly. A message
-// step sends messages between any ranks (partners.h).
+// Exchanges join the first 2^log2_ranks ranks as a hypercube: in round r rank i exchanges its
+// original message with rank i xor 2^r, and then has level r + 1, the combined data of 2^(r + 1)
+// ranks. A copy is a redundant message with the data of a level to a mirror, a rank that needs the
+// same data. A forward passes on the final result after the butterfly. Message steps send between
+// any ranks (partners.h).
 #pragma once
 
 #include <cstdint>
@@ -17,14 +16,8 @@
 
 namespace jf {
 
-enum StepKind : std::int32_t {
-  kCompute = 0,
-  kEnter = 1,
-  kExchange = 2,
-  kForward = 3,
-  kObserve = 4,
-  kMessage = 5
-};
+// Python uses the same numbers.
+enum StepKind : std::int32_t { kCompute, kEnter, kExchange, kForward, kObserve, kMessage };
 // kCopy: a rank that has the level by its own path sends copies. kFinal: the last level.
 // kAfterForward: after a forward the clocks of ranks may be earlier than before (set by Program).
 // kAsk: a rank that waits too long for the original requests a copy from its mirror.
@@ -39,8 +32,7 @@ struct Step {
   std::int32_t flags;
   std::int32_t draw;  // number of the random draws of this step; its next send has draw + 1
   std::int32_t row;   // of the results: its ready times are observed there; or -1
-  // Only of kMessage: the partner map and its parameters (partners.h), the entry of message_costs,
-  // and the number of turns. Turn k has draw + k.
+  // Only of kMessage: partner map (partners.h), entry of message_costs, turns; turn k: draw + k.
   std::int32_t map = 0, a = 0, b = 0, c = 0, cost = 0, repeat = 1;
 };
 
@@ -69,8 +61,6 @@ struct MessageCost {
   Tick gap;            // for which it occupies its sender's and its receiver's link
   // Its network delays are entries [first, first + count) of ProgramView::step_messages.
   std::int32_t first = 0, count = 0;
-
-  JF_HD bool works() const { return send > 0 || receive > 0; }
 };
 
 // Max, min and sum over ranks of the ready times of a row. The sum is hi * 2^32 + lo. Each half is
@@ -88,8 +78,8 @@ struct Observation {
   JF_HD void add(Tick t) { merge({t, t, t >> 32, t & 0xffffffff}); }
 };
 
-// A program and its noise, as the engines read it: plain data that can be copied to a device. The
-// arrays belong to Program (host_program.h), or to the device's copy of it.
+// A program and its noise, as engines read it: plain data that can be copied to a device, whose
+// arrays belong to Program (host_program.h) or to the device's copy.
 struct ProgramView {
   std::int64_t ranks;  // in [2^log2_ranks, 2^(log2_ranks + 1))
   std::int32_t log2_ranks, rows, step_count, has_noise, has_jitter;
@@ -107,8 +97,7 @@ struct ProgramView {
   Jitter jitter;
   Sources sources;
   Messages messages;
-  // Copies go to rank xor mirrors[k], in this order; at each level to the mirrors that hold the
-  // same data, see mirrors_at().
+  // Copies go to rank xor mirrors[k], in this order, if mirrors_at(k, level).
   std::int32_t mirror_count, mirrors[kMaxMirrors];
   std::uint64_t seed;
   std::int64_t phases_offset, survival_offset;  // of `periodic`, `jitter`, in the words; or -1

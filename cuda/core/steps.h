@@ -1,5 +1,4 @@
-// The arithmetic of the steps of program.h, except messages (messages.h). It is written once for
-// both engines: T is Tick (CUDA, scalar C++) or Lanes (SIMD), see ticks.h.
+// The arithmetic of steps (program.h), written once: T is Tick (CUDA, scalar C++) or Lanes (SIMD).
 #pragma once
 
 #include "core/program.h"
@@ -78,8 +77,8 @@ JF_HD T send(const Noise& noise, const Costs& c, std::int32_t draw, T& next, T t
   return communicate(noise, kSendRole, draw, next, t, c.send, id);
 }
 
-// Compute phase (CS14 §3): the next collective starts when `work` of CPU time is done. Without work
-// there is no phase that step delays could lengthen.
+// Compute phase (CS14 §3): the next collective starts when `work` of CPU time is done. Work of
+// length 0 is no step that could be delayed.
 template <class Noise, class T>
 JF_HD void compute(const Noise& noise, const Costs& c, const Step& step, Clock<T>& rank) {
   T end = rank.busy + c.work;
@@ -104,16 +103,14 @@ JF_HD T enter(const Noise& noise, const Costs& c, const Step& step, Clock<T>& ra
   return ready;
 }
 
-// A rank receives the message that gives it a level. The draw depends on the level only, not on
-// which message it is.
+// Receives the message that gives a rank a level: one draw per level, whichever message it is.
 template <class Noise, class T>
 JF_HD T receive(const Noise& noise, std::int32_t draw, Tick work, T arrival, Clock<T>& rank) {
   return communicate(noise, kReceiveRole, draw, rank.next, later(rank.busy, arrival), work,
                      rank.id);
 }
 
-// Original exchange: receive and combine the partner's message, then send that of the next level.
-// Returns the ready time.
+// Original exchange: receives the partner's message, sends the next. Returns the ready time.
 template <class Noise, class T>
 JF_HD T exchange(const Noise& noise, const Costs& c, const Step& step, T arrival, Clock<T>& rank) {
   const T own = receive(noise, step.draw, c.receive + c.combine, arrival, rank);
@@ -140,8 +137,8 @@ JF_HD OwnPath<T> own_path(const Noise& noise, const Costs& c, const Step& step, 
   return own;
 }
 
-// Second half: the rank adopts the mirror's copy if that arrived before the original. An adopted
-// copy is not combined, and no copy is sent back.
+// Second half: the rank adopts the mirror's copy if that arrived before the original. Then it
+// neither combines it nor sends one back.
 template <class Noise, class T>
 JF_HD T settle(const Noise& noise, const Costs& c, const Step& step, T arrival, T copy_arrival,
                const OwnPath<T>& own, Clock<T>& rank) {
@@ -220,7 +217,7 @@ JF_HD T settle_asked(const Noise& noise, const Costs& c, const Step& step, T arr
   return ready;
 }
 
-// Redundant exchange after the butterfly (MS12 §4), first half: returns the forward's departure.
+// Redundant exchange after the butterfly (MS12 §4), first half: the departure of the forward.
 template <class Noise, class T>
 JF_HD T send_forward(const Noise& noise, const Costs& c, const Clock<T>& rank) {
   if (c.forward == 0) return rank.sent;

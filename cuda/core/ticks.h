@@ -25,9 +25,8 @@ namespace jf {
 // depend on the order in which ranks, threads or devices are processed.
 using Tick = std::int64_t;
 
-// A function over T works on one rank (T = Tick) or on a SIMD register of ranks (T = Lanes, see
-// cpu/simd.h; a lane is one entry of a register). Comparisons give a mask; these are the only
-// operations on masks.
+// A function over T works on one rank (T = Tick) or on a SIMD register of them, one in each lane
+// (T = Lanes, see cpu/simd.h). Comparisons give a mask; these are the only operations on masks.
 template <class Mask, class T>
 JF_HD T select(Mask mask, T yes, T no) {
   return mask ? yes : no;
@@ -36,8 +35,8 @@ JF_HD T select(Mask mask, T yes, T no) {
 JF_HD bool any(bool mask) { return mask; }
 JF_HD bool any_greater(Tick a, Tick b) { return a > b; }
 
-// Lane k of a register; of a scalar: the scalar, which all lanes share. Either the ranks or the
-// realizations are a register, and the other is a scalar (see cpu/simd.h).
+// Lane k of a register, or a scalar that all lanes share: a register is of ranks or of
+// realizations.
 JF_HD std::uint32_t lane(std::uint32_t shared, unsigned) { return shared; }
 JF_HD Tick lane(Tick shared, unsigned) { return shared; }
 

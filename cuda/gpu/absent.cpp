@@ -1,5 +1,4 @@
-// In a build without CUDA: the interfaces of both GPU engines, whose status() says that there is
-// none.
+// The interfaces of both GPU engines in a build without CUDA.
 #if !defined(JF_HAVE_CUDA)
 
 #include <stdexcept>

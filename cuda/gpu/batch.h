@@ -1,5 +1,4 @@
-// A batch is the realizations that a device computes at a time: their number, and their memory on
-// the device. run.cuh runs the batches.
+// A batch, the realizations that a device computes at a time: their number, and their memory.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +12,7 @@
 
 namespace jf::gpu {
 
-// A batch has enough realizations to fill a large GPU. It has so few that Ctrl-C and progress are
-// prompt, and that no launch has more blocks than a grid may have.
+// A batch fills a large GPU, but Ctrl-C stays prompt, and no grid has too many blocks.
 constexpr std::int64_t kBatchRankSteps = std::int64_t{1} << 34;
 constexpr std::int64_t kBatchRows = std::int64_t{1} << 26;
 // Congestion: messages routed for the first batch; table entries that the host makes and copies.
@@ -27,8 +25,7 @@ constexpr std::int64_t kRankBytes = 24, kSegmentRanks = std::int64_t{1} << 22;
 struct BatchPlan {
   TilePlan tiles;
   std::vector<Pass> passes;
-  // Of the lean kernel: the operations of all passes; of each pass, its first operation, and where
-  // its register window begins (lean.h).
+  // The lean kernel's operations, and for each pass its first one, and where its window begins.
   std::vector<LeanOp> lean_ops;
   std::vector<std::int64_t> lean_begins;
   std::vector<int> lean_window_starts;
@@ -79,18 +76,9 @@ struct BatchPlan {
     }
     work_ += messages.work;
     lean_begins.push_back(static_cast<std::int64_t>(lean_ops.size()));
-    const auto count = [this]<class T>(const std::vector<T>& table) {
-      tables += array_bytes<T>(static_cast<std::int64_t>(table.size()));
-    };
-    count(program.steps);
-    count(program.intervals);
-    count(program.delays);
-    count(program.messages);
-    count(program.words);
-    count(program.message_costs);
-    count(program.step_messages);
-    count(lean_ops);
-    tables += array_bytes<std::int32_t>(load_rows) + array_bytes<Loads>(load_views);
+    tables = vector_bytes(program.steps, program.intervals, program.delays, program.messages,
+                          program.words, program.message_costs, program.step_messages, lean_ops) +
+             array_bytes<std::int32_t>(load_rows) + array_bytes<Loads>(load_views);
   }
 
   // Cost of one realization, in rank-steps (one step of one rank) of tiles.
@@ -108,34 +96,34 @@ struct BatchPlan {
   std::int64_t segments(std::size_t pass, std::int64_t realizations) const {
     const TileMap& map = passes[pass].map;
     const std::int64_t room = kRankBytes * ranks - 8 * state_ticks;
-    const std::int64_t each = map.size() * (8 * ticks_per_rank(pass) + 1);
-    const std::int64_t most = std::max<std::int64_t>(1, std::min(map.tiles(), room / each));
-    return std::min(most * realizations, std::max<std::int64_t>(1, kSegmentRanks / map.size()));
+    const std::int64_t segment_bytes = map.size() * (8 * ticks_per_rank(pass) + 1);
+    const std::int64_t limit =
+        std::max<std::int64_t>(1, std::min(map.tiles(), room / segment_bytes));
+    return std::min(limit * realizations, std::max<std::int64_t>(1, kSegmentRanks / map.size()));
   }
   std::int64_t segments_in_work(std::int64_t realizations) const {
-    std::int64_t most = 0;
+    std::int64_t largest = 0;
     for (std::size_t i = 0; i < passes.size(); ++i)
-      if (passes[i].kind == kSegmentPass) most = std::max(most, segments(i, realizations));
-    return most;
+      if (passes[i].kind == kSegmentPass) largest = std::max(largest, segments(i, realizations));
+    return largest;
   }
-  // Memory of these segments: ticks, and bytes. The busy times between two forwards use the same
-  // ticks, because there are no segments between forwards.
+  // Memory of these segments: ticks, and bytes. Busy times between forwards use the same ticks, as
+  // there are no segments between forwards.
   std::int64_t arena_ticks(std::int64_t realizations) const {
-    std::int64_t most = busy_ticks * realizations;
+    std::int64_t largest = busy_ticks * realizations;
     for (std::size_t i = 0; i < passes.size(); ++i)
-      most = std::max(most, arena_ranks(i, realizations) * ticks_per_rank(i));
-    return most;
+      largest = std::max(largest, arena_ranks(i, realizations) * ticks_per_rank(i));
+    return largest;
   }
   std::int64_t arena_bytes(std::int64_t realizations) const {
-    std::int64_t most = 0;
+    std::int64_t largest = 0;
     for (std::size_t i = 0; i < passes.size(); ++i)
-      most = std::max(most, arena_ranks(i, realizations));
-    return most;
+      largest = std::max(largest, arena_ranks(i, realizations));
+    return largest;
   }
 
-  // Distance of the cursors of consecutive realizations, and of consecutive ranks. Passes of tiles
-  // need the cursors of a realization contiguous. In message passes consecutive threads have
-  // consecutive realizations of one rank, so the cursors of a rank are contiguous.
+  // Distance of the cursors of consecutive realizations, and of consecutive ranks. If all passes
+  // are message passes, those of a rank are contiguous, as threads have consecutive realizations.
   std::int64_t cursor_stride() const { return only_messages() ? cursors / ranks : cursors; }
   std::int64_t cursor_rank_stride() const {
     return cursors / ranks * (only_messages() ? batch : 1);

@@ -39,12 +39,11 @@ struct CudaError : std::runtime_error {
 
 namespace jf::gpu {
 
-// Sets the attributes of a kernel that it needs to be launched with so much shared memory. They
-// hold for all threads of the process, and another thread may be about to launch the kernel with
-// another size. So the allowed size is always the maximum of the device. The carveout, the part of
-// the cache that serves as shared memory, is a hint, which cannot make a launch fail: as much as
-// the blocks need that are resident together. It is set for every kernel: a kernel without one runs
-// with that of the kernel before it.
+// Lets blocks of a kernel have so much shared memory. Attributes hold for all threads of the
+// process, and another may be about to launch the kernel with another size. So the allowed size is
+// always the maximum of the device. The carveout, the part of the cache that serves as shared
+// memory, is a hint, which cannot make a launch fail: what the resident blocks need. It is set for
+// every kernel: one without it would run with that of the kernel before.
 inline void prepare_kernel(const void* kernel, int block, std::int64_t shared_bytes) {
   using Shape = std::pair<int, std::int64_t>;
   static std::mutex mutex;
@@ -57,20 +56,23 @@ inline void prepare_kernel(const void* kernel, int block, std::int64_t shared_by
   const auto set = [kernel](cudaFuncAttribute attribute, int value) {
     JF_CUDA_TRY(cudaFuncSetAttribute(kernel, attribute, value));
   };
-  const auto ask = [device](cudaDeviceAttr attribute) {
+  const auto device_attribute = [device](cudaDeviceAttr attribute) {
     int value = 0;
     JF_CUDA_TRY(cudaDeviceGetAttribute(&value, attribute, device));
     return value;
   };
   if (found == prepared.end())
-    set(cudaFuncAttributeMaxDynamicSharedMemorySize, ask(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+    set(cudaFuncAttributeMaxDynamicSharedMemorySize,
+        device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   set(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
   int blocks = 0;
   JF_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &blocks, kernel, block, static_cast<std::size_t>(shared_bytes)));
-  const std::int64_t all = ask(cudaDevAttrMaxSharedMemoryPerMultiprocessor),
-                     each = shared_bytes + ask(cudaDevAttrReservedSharedMemoryPerBlock);
-  const std::int64_t percent = all > 0 ? (100 * each * blocks + all - 1) / all : 100;
+  const std::int64_t available = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+                     per_block =
+                         shared_bytes + device_attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+  const std::int64_t percent =
+      available > 0 ? (100 * per_block * blocks + available - 1) / available : 100;
   set(cudaFuncAttributePreferredSharedMemoryCarveout,
       static_cast<int>(percent < 100 ? percent : 100));
   prepared[{device, kernel}] = {block, shared_bytes};

@@ -1,5 +1,4 @@
-// The arguments of kernels: what a launch computes, and where its data lie. The host fills them in
-// (run.cuh). Read core/plan.h first.
+// The arguments of kernels, which the host fills in (run.cuh). Read core/plan.h first.
 #pragma once
 
 #include "core/host_program.h"
@@ -19,8 +18,7 @@ struct LeanNoise {
   Tick base, period, duration;
 };
 
-// An operation of the lean kernel: a part of a step. Its register window is described in
-// lean_kernel.cuh.
+// An operation of the lean kernel, a part of a step. Its window: see lean_kernel.cuh.
 enum LeanOpKind : std::int32_t {
   kLeanNoisyExchange = 0,  // plus the bit of the register window, as for the next two
   kLeanQuietExchange = 4,
@@ -91,8 +89,8 @@ template <class T>
 constexpr int kLeanRanks = kLeanBlock << kLeanBits<T>;  // of a block
 // Later than any time of 32 bits.
 constexpr Tick kLeanNever = UINT32_MAX;
-// Two times per rank: 64 KiB, which any GPU has. The first times' memory also serves to merge
-// observations.
+// Two times per rank: 64 KiB, which any GPU has. Observations are merged in the first times'
+// memory.
 constexpr std::int64_t kLeanSharedBytes = 2 * sizeof(Tick) * kLeanRanks<Tick>;
 static_assert(sizeof(Tick) * kLeanRanks<Tick> == sizeof(std::uint32_t) * kLeanRanks<std::uint32_t>);
 

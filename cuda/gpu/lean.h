@@ -1,7 +1,6 @@
-// Chooses the kernel for the tiles of a program, and prepares the list of operations of the lean
-// kernel (lean_kernel.cuh). The lean kernel runs programs in which the state of a rank between two
-// steps is one time: no copies, no forwards with CPU cost, and no noise or one periodic source. Its
-// times have 32 bits if no time of the run needs more.
+// Chooses the kernel for tiles, and lists the operations of the lean kernel. That runs programs in
+// which the state of a rank between steps is one time: no copies, no forwards with CPU cost, and no
+// noise or one periodic source. Its times have 32 bits if no time of the run needs more.
 #pragma once
 
 #include <algorithm>
@@ -53,9 +52,9 @@ class LatestTime {
     add(w);
     if (noise_ == nullptr || w == 0) return;
     if (!(compute ? noise_->in_compute : noise_->in_communication)) return;
-    const Tick more = (w - 1) / (noise_->period - noise_->duration), most = kAbsoluteEnd;
+    const Tick further = (w - 1) / (noise_->period - noise_->duration), limit = kAbsoluteEnd;
     if (noise_->duration > 0)
-      add(more < most / noise_->duration - 1 ? (1 + more) * noise_->duration : most);
+      add(further < limit / noise_->duration - 1 ? (1 + further) * noise_->duration : limit);
   }
 
   const Program& p_;

@@ -12,11 +12,10 @@
 
 namespace jf::gpu {
 
-// --- The ranks of a block, 2^kBits per thread. The register window is the bits
-// [shift, shift + kBits) of a rank's index: a thread has in its registers the ranks that differ in
-// these bits, so an exchange over one of them stays inside the thread. For another bit the window
-// moves, by one pass of the times through shared memory: in a butterfly once in kBits rounds, as in
-// an FFT of radix 2^kBits.
+// --- The ranks of a block, 2^kBits per thread. A thread has in its registers the ranks that differ
+// in bits [shift, shift + kBits) of the index, the register window: an exchange over one of them
+// stays inside the thread. For another bit the times go through shared memory once, and the window
+// moves: in a butterfly once in kBits rounds, as in an FFT of that radix.
 
 // max(a + b, c) and min(a + b, c), one instruction each on sm_90.
 JF_DEVICE std::uint32_t add_later(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
@@ -44,8 +43,7 @@ struct LeanTile {
   static constexpr bool kNoiseFree = std::is_same_v<Noise, NoNoise>;
 
   const T period, duration;  // of the noise
-  // In shared memory, by swizzled index: times, then the next intervals, always as in registers.
-  char* times;
+  char* times;  // in shared memory, by swizzled index; then `next`, always as in registers
   int shift;
   unsigned address;  // in `times`, of the thread's first rank; in bytes, as all addresses
   T time[kRanks], next[kRanks];
@@ -77,14 +75,14 @@ struct LeanTile {
   // computed from one before.
   template <class G, class F>
   JF_DEVICE void each(G&& g, F&& f) const {
-    decltype(g(0u)) flip[kBits], at[kRanks];
+    decltype(g(0u)) flip[kBits], values[kRanks];
 #pragma unroll
     for (int bit = 0; bit < kBits; ++bit) flip[bit] = g(1u << (shift + bit));
 #pragma unroll
     for (int e = 0; e < kRanks; ++e) {
       const int bit = e < 2 ? 0 : e < 4 ? 1 : e < 8 ? 2 : 3;
-      at[e] = e == 0 ? g(index()) : at[e - (1 << bit)] ^ flip[bit];
-      f(e, at[e]);
+      values[e] = e == 0 ? g(index()) : values[e - (1 << bit)] ^ flip[bit];
+      f(e, values[e]);
     }
   }
   template <class F>
@@ -93,7 +91,8 @@ struct LeanTile {
   }
 
   JF_DEVICE void read_intervals() {
-    if constexpr (!kNoiseFree) each_address([&](int e, unsigned at) { next[e] = shared_next(at); });
+    if constexpr (!kNoiseFree)
+      each_address([&](int e, unsigned address) { next[e] = shared_next(address); });
   }
 
   JF_DEVICE void set_register_window(int start) {
@@ -104,12 +103,12 @@ struct LeanTile {
   // Moves the window. One barrier is enough: since the barrier before, a thread has written only
   // where no other thread has read.
   JF_DEVICE void move_register_window(int start) {
-    each_address([&](int e, unsigned at) { shared_time(at) = time[e]; });
+    each_address([&](int e, unsigned address) { shared_time(address) = time[e]; });
     __syncthreads();
     set_register_window(start);
-    each_address([&](int e, unsigned at) {
-      time[e] = shared_time(at);
-      if constexpr (!kNoiseFree) next[e] = shared_next(at);
+    each_address([&](int e, unsigned address) {
+      time[e] = shared_time(address);
+      if constexpr (!kNoiseFree) next[e] = shared_next(address);
     });
   }
 
@@ -201,7 +200,7 @@ struct LeanThread {
     std::int64_t realization, tile;
     bool active;  // else beyond the last tile: the thread executes the steps, but writes nothing
   };
-  JF_DEVICE Location location() const {
+  JF_DEVICE Location locate() const {
     const int bits = kLeanBlockBits - (tile_bits() - kBits);
     const std::int64_t slot = job.first_tile + (static_cast<std::int64_t>(blockIdx.x) << bits |
                                                 threadIdx.x >> (kLeanBlockBits - bits));
@@ -231,16 +230,17 @@ struct LeanThread {
   }
 
   // Writes the next interval of each rank into shared memory: at the times there, or at time 0.
-  JF_DEVICE void draw_intervals(const Location& at) const {
+  JF_DEVICE void draw_intervals(const Location& location) const {
     const bool later = !kRelative && job.pass.load;
     // With the window at bit 0, ranks 2 k and 2 k + 1 of this thread share a block of Philox.
     const bool neighbours = tile.shift == 0 && job.pass.map.low_bits > 0;
     if (neighbours && noise.drawn_alone() && !noise.stationary && !later) {
-      if (kRelative && noise.period <= kLeanNever) return draw_quickly<kRelative>(at);
-      return draw_quickly<false>(at);
+      if (kRelative && noise.period <= kLeanNever) return draw_quickly<kRelative>(location);
+      return draw_quickly<false>(location);
     }
-    const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(at.realization);
-    const auto base = static_cast<unsigned>(job.pass.map.base(at.tile));
+    const std::uint32_t number =
+        job.first_realization + static_cast<std::uint32_t>(location.realization);
+    const auto base = static_cast<unsigned>(job.pass.map.base(location.tile));
 #pragma unroll 1
     for (int e = 0; e < kRanks; ++e) {
       const unsigned address = tile.address_of(e);
@@ -255,9 +255,10 @@ struct LeanThread {
 
   // The same without a branch, if every rank draws its own phase and starts at time 0.
   template <bool kShort>
-  JF_DEVICE void draw_quickly(const Location& at) const {
-    const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(at.realization);
-    const auto base = static_cast<unsigned>(job.pass.map.base(at.tile));
+  JF_DEVICE void draw_quickly(const Location& location) const {
+    const std::uint32_t number =
+        job.first_realization + static_cast<std::uint32_t>(location.realization);
+    const auto base = static_cast<unsigned>(job.pass.map.base(location.tile));
     Pair<std::uint64_t> pair{};
     each_rank([&](int e, unsigned offset, unsigned address) {
       if (e % 2 == 0) pair = only_uniform_pair(job.keys, kPhase, (base + offset) >> 1, number);
@@ -271,10 +272,10 @@ struct LeanThread {
 
   JF_DEVICE void load() {
     tile.set_register_window(job.lean_window_start);
-    const Location at = location();
+    const Location location = locate();
     if (job.pass.load) {
       const Tick* memory =
-          job.state + at.realization * job.rank_stride + job.pass.map.base(at.tile);
+          job.state + location.realization * job.rank_stride + job.pass.map.base(location.tile);
       each_rank([&](int e, unsigned offset, [[maybe_unused]] unsigned address) {
         const Tick packed = memory[offset];
         tile.time[e] = static_cast<T>(packed);
@@ -290,15 +291,16 @@ struct LeanThread {
       for (int e = 0; e < kRanks; ++e) tile.time[e] = static_cast<T>(job.lean.base);
     }
     if constexpr (!Tile::kNoiseFree) {
-      if (!kRelative || !job.pass.load) draw_intervals(at);
+      if (!kRelative || !job.pass.load) draw_intervals(location);
       tile.read_intervals();
     }
   }
 
   JF_DEVICE void store() const {
-    const Location at = location();
-    if (!at.active) return;
-    Tick* memory = job.state + at.realization * job.rank_stride + job.pass.map.base(at.tile);
+    const Location location = locate();
+    if (!location.active) return;
+    Tick* memory =
+        job.state + location.realization * job.rank_stride + job.pass.map.base(location.tile);
     each_rank([&](int e, unsigned offset, unsigned) {
       auto packed = static_cast<std::uint64_t>(tile.wide(tile.time[e]));
       if constexpr (kRelative && !Tile::kNoiseFree)
@@ -308,10 +310,10 @@ struct LeanThread {
   }
 
   JF_DEVICE void observe(int row) {
-    const Location at = location();
+    const Location location = locate();
     Observation o = Observation::empty();
     if (job.program.one_rank) {
-      if (at.tile == 0 && local(0) == 0) o.add(tile.wide(tile.time[0]) - job.lean.base);
+      if (location.tile == 0 && local(0) == 0) o.add(tile.wide(tile.time[0]) - job.lean.base);
     } else if (job.full_statistics) {
 #pragma unroll
       for (int e = 0; e < kRanks; ++e) o.add(tile.wide(tile.time[e]) - job.lean.base);
@@ -325,8 +327,8 @@ struct LeanThread {
     const BlockTile<1> block{tile_bits() - kBits, reinterpret_cast<Tick*>(tile.times)};
     __syncthreads();  // after it all threads have read the times there, and none needs them
     o = block.reduce(o, full);
-    if (at.active && block.thread() == 0)
-      merge_atomically(job.observation(at.realization, row), o, full);
+    if (location.active && block.thread() == 0)
+      merge_atomically(job.observation(location.realization, row), o, full);
     // They were not kept in registers, because reduce() needs these.
     tile.read_intervals();
   }
@@ -373,15 +375,9 @@ template <class T, class Noise>
 __global__ void __launch_bounds__(kLeanBlock, 2)
     lean_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise) {
   JF_SHARED(Tick, shared);
-  LeanThread<T, Noise> thread{job,
-                              noise,
-                              {static_cast<T>(job.lean.period),
-                               static_cast<T>(job.lean.duration),
-                               reinterpret_cast<char*>(shared),
-                               0,
-                               0,
-                               {},
-                               {}}};
+  const auto period = static_cast<T>(job.lean.period), duration = static_cast<T>(job.lean.duration);
+  LeanThread<T, Noise> thread{
+      job, noise, {period, duration, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
   thread.load();
   for (int i = 0; i < job.lean_op_count; ++i) thread.run(job.lean_ops[i]);
   if (job.pass.store) thread.store();

@@ -1,5 +1,4 @@
-// The kernel of message passes: executes the actions that message_pass.h lists, each with the
-// arithmetic of core/messages.h.
+// The kernel of message passes: executes the actions of message_pass.h, by core/messages.h.
 #pragma once
 
 #include "gpu/block.cuh"
@@ -24,31 +23,31 @@ struct MessageThread {
     for (std::int64_t i = first; i < end; i += launch.stride) f(i);
   }
 
-  JF_DEVICE void run(ActionPosition at, std::int64_t end) const {
-    switch (at.action) {
+  JF_DEVICE void run(ActionPosition position, std::int64_t end) const {
+    switch (position.action) {
       case MessageAction::kBeginRanks:
         return each(end, [&](std::int64_t i) { begin(i); });
       case MessageAction::kStoreRanks:
         return each(end, [&](std::int64_t i) { store(i); });
       case MessageAction::kObserveRow:
-        return observe(job.program.steps[at.step].row, end);
+        return observe(job.program.steps[position.step].row, end);
       case MessageAction::kSend:
       case MessageAction::kReceive:
       case MessageAction::kSendAndReceive:
-        return messages(at, end);
+        return messages(position, end);
       default:
-        return steps(at, end);
+        return steps(position, end);
     }
   }
 
-  // Copies the state of a block's ranks from shared to global memory at the end of a launch, and
-  // back at the begin of the next.
+  // At the end of a launch a block's shared memory is copied to global memory, and back in the
+  // next.
   JF_DEVICE void copy_state(const MessageArena& arena, bool to_memory) const {
     const std::int64_t n = job.program.ranks, width = launch.width, all = job.realizations;
     Tick* const shared = ranks.s.sent;
     each(arena.arrays * n, [&](std::int64_t i) {
-      Tick &here = shared[i * width], &there = arena.ticks[i * all + realization];
-      to_memory ? there = here : here = there;
+      Tick &in_block = shared[i * width], &in_memory = arena.ticks[i * all + realization];
+      to_memory ? in_memory = in_block : in_block = in_memory;
     });
   }
 
@@ -67,33 +66,33 @@ struct MessageThread {
     if (job.pass.busy_out) job.busy[state_index(i)] = ranks.get(ranks.s.busy, i);
   }
 
-  JF_DEVICE void steps(ActionPosition at, std::int64_t end) const {
-    const Step step = job.program.steps[at.step];
+  JF_DEVICE void steps(ActionPosition position, std::int64_t end) const {
+    const Step step = job.program.steps[position.step];
     Tick* const departures = ranks.s.left;
     each(end, [&](std::int64_t i) {
-      if (at.action == MessageAction::kWork) return ranks.work(step, i);
-      if (at.action == MessageAction::kCatchUp) return ranks.catch_up(i);
+      if (position.action == MessageAction::kWork) return ranks.work(step, i);
+      if (position.action == MessageAction::kCatchUp) return ranks.catch_up(i);
       const std::int64_t partner = forward_partner(step, job.program.ranks, i);
       if (partner == kNoRank) return;
-      if (at.action == MessageAction::kSendForward)
+      if (position.action == MessageAction::kSendForward)
         ranks.put(departures, i, ranks.forward_leaves(step, i));
       else
         ranks.forward_comes(step, i, ranks.get(departures, i), ranks.get(departures, partner));
     });
   }
 
-  JF_DEVICE void messages(ActionPosition at, std::int64_t end) const {
-    const Step step = job.program.steps[at.step];
-    const MessageTurn<Network> turn(job.program, ranks.network, step, at.turn);
+  JF_DEVICE void messages(ActionPosition position, std::int64_t end) const {
+    const Step step = job.program.steps[position.step];
+    const MessageTurn<Network> turn(job.program, ranks.network, step, position.turn);
     Tick* const departures = ranks.s.left;
     each(end, [&](std::int64_t k) {
       const std::int64_t from = numbered_sender(step, k);
       Tick departure;
-      if (at.action == MessageAction::kReceive)
+      if (position.action == MessageAction::kReceive)
         departure = ranks.get(departures, from);
       else
         departure = ranks.send(turn, from);
-      if (at.action == MessageAction::kSend)
+      if (position.action == MessageAction::kSend)
         ranks.put(departures, from, departure);
       else
         ranks.receive(turn, receiver_of(step, job.program.ranks, from), departure);
@@ -112,8 +111,7 @@ struct MessageThread {
   }
 };
 
-// Blocks that run alone keep their ranks in shared memory. With general noise the launch bounds
-// require only one block per multiprocessor, as for tile_kernel.
+// A block that runs alone has its ranks in shared memory. Launch bounds are as for tile_kernel.
 template <class Noise, class Network, bool kLinks>
 __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is_general<Network>)
     message_kernel(const PassJob job, const Noise noise, const Network network,
@@ -140,14 +138,14 @@ __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is
   const MessageThread<Noise, Network, kLinks> self{
       job, ranks, launch, realization, launch.begin + thread / width, idle, arena.first};
   const MessageOrder order{job.program, job.pass};
-  ActionPosition at = launch.first;
+  ActionPosition position = launch.first;
   if (launch.resume) self.copy_state(arena, false);
 #pragma unroll 1
   for (std::int64_t n = 0;;) {  // once, unless blocks run alone
     if (by_block) __syncthreads();
-    self.run(at, by_block ? order.count(at) : launch.end);
+    self.run(position, by_block ? order.count(position) : launch.end);
     if (++n == launch.actions) break;
-    at = order.after(at);
+    position = order.after(position);
   }
   if (!launch.suspend) return;
   __syncthreads();

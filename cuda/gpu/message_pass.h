@@ -43,27 +43,28 @@ struct MessageOrder {
 
   JF_HD ActionPosition first() const { return {pass.begin, 0, MessageAction::kBeginRanks}; }
 
-  JF_HD ActionPosition after(ActionPosition at) const {
+  JF_HD ActionPosition after(ActionPosition position) const {
     using enum MessageAction;
-    if (at.action == kStoreRanks) return {at.step, 0, kEndOfPass};
-    if (at.action == kBeginRanks) return enter(pass.begin, 0);
-    if (at.action == kSendForward) return {at.step, at.turn, kReceiveForward};
-    if (at.action == kCatchUp) return exchange(at.step, at.turn);
-    if (at.action == kSend) return {at.step, at.turn, kReceive};
-    const Step& step = p.steps[at.step];
-    if (at.action != kObserveRow) {
-      if (at.turn + 1 < step.repeat) return enter(at.step, at.turn + 1);
-      if (step.row >= 0) return {at.step, at.turn, kObserveRow};
+    if (position.action == kStoreRanks) return {position.step, 0, kEndOfPass};
+    if (position.action == kBeginRanks) return enter(pass.begin, 0);
+    if (position.action == kSendForward) return {position.step, position.turn, kReceiveForward};
+    if (position.action == kCatchUp) return exchange(position.step, position.turn);
+    if (position.action == kSend) return {position.step, position.turn, kReceive};
+    const Step& step = p.steps[position.step];
+    if (position.action != kObserveRow) {
+      if (position.turn + 1 < step.repeat) return enter(position.step, position.turn + 1);
+      if (step.row >= 0) return {position.step, position.turn, kObserveRow};
     }
-    return enter(at.step + 1, 0);
+    return enter(position.step + 1, 0);
   }
 
   // The number of ranks, or of messages, of an action.
-  JF_HD std::int64_t count(ActionPosition at) const {
+  JF_HD std::int64_t count(ActionPosition position) const {
     using enum MessageAction;
-    if (at.action == kSend || at.action == kReceive || at.action == kSendAndReceive)
-      return message_count(p.steps[at.step], p.ranks);
-    return at.action == kObserveRow && p.one_rank ? 1 : p.ranks;
+    if (position.action == kSend || position.action == kReceive ||
+        position.action == kSendAndReceive)
+      return message_count(p.steps[position.step], p.ranks);
+    return position.action == kObserveRow && p.one_rank ? 1 : p.ranks;
   }
 
  private:
@@ -103,19 +104,19 @@ struct MessageArena {
   std::int64_t arrays;
   bool first;  // this is the first message pass
 
-  // The state of one realization. `base`: its entry for rank 0 in the first array; `stride`: number
-  // of realizations side by side.
+  // Of one realization. `base`: of the first array; `stride`: number of realizations side by side.
   template <bool kLinks>
   JF_HD static MessageState state(const ProgramView& p, Tick* base, std::int64_t stride) {
-    const std::int64_t each = p.ranks * stride;
-    MessageState s{base, base, base + each, nullptr, nullptr, base + 2 * each, nullptr, stride};
-    Tick* more = s.left + each;
+    const std::int64_t per_array = p.ranks * stride;
+    MessageState s{base,    base,  base + per_array, nullptr, nullptr, base + 2 * per_array,
+                   nullptr, stride};
+    Tick* next = s.left + per_array;
     if constexpr (kLinks) {
-      s.out = more;
-      s.in = more + each;
-      more += 2 * each;
+      s.out = next;
+      s.in = next + per_array;
+      next += 2 * per_array;
     }
-    if (p.costs.forward > 0) s.busy = more;
+    if (p.costs.forward > 0) s.busy = next;
     return s;
   }
 };
@@ -125,9 +126,8 @@ struct MessageLayout {
   // Threads of a launch, and of a block that runs alone.
   static constexpr int kThreads = 256, kBlock = 512;
   static constexpr std::int64_t kMaxThreads = std::int64_t{1} << 28;
-  // A large device is busy with so many realizations, one per block, or with so many threads of one
-  // launch. A launch of fewer threads takes as long as its start, some microseconds. Then a barrier
-  // is better: it takes a tenth of that.
+  // A large device is busy with so many realizations, one per block, or threads of one launch. With
+  // fewer, a launch takes some microseconds to start, and a barrier a tenth of that.
   static constexpr std::int64_t kBusyBlocks = 128, kBusyThreads = std::int64_t{1} << 15;
   // What a launch costs, in threads.
   static constexpr std::int64_t kLaunchWork = std::int64_t{1} << 15;
@@ -153,9 +153,9 @@ struct MessageLayout {
       if (pass.kind != kMessagePass) continue;
       passes = true;
       const MessageOrder order{view, pass};
-      for (ActionPosition at = order.first(); at.action != MessageAction::kEndOfPass;
-           at = order.after(at), ++actions)
-        work += order.count(at);
+      for (ActionPosition position = order.first(); position.action != MessageAction::kEndOfPass;
+           position = order.after(position), ++actions)
+        work += order.count(position);
     }
     if (!passes) return;
     ranks = p.ranks();
@@ -187,57 +187,60 @@ struct MessageLayout {
   }
 
   // Calls f(launch, blocks of the grid, work) for each launch of a pass. `p`: the host's view;
-  // `first`: see MessageArena; `most`: limit of the work of a launch.
+  // `first`: see MessageArena; `max_work`: limit of a launch.
   template <class F>
   void each_launch(const ProgramView& p, const Pass& pass, bool first, std::int64_t realizations,
-                   std::int64_t most, F&& f) const {
+                   std::int64_t max_work, F&& f) const {
     const MessageOrder order{p, pass};
     if (blocks)
-      each_part(order, !first, realizations, most, f);
+      each_part(order, !first, realizations, max_work, f);
     else
-      for (ActionPosition at = order.first(); at.action != MessageAction::kEndOfPass;
-           at = order.after(at))
-        each_slice(at, order.count(at), realizations, most, f);
+      for (ActionPosition position = order.first(); position.action != MessageAction::kEndOfPass;
+           position = order.after(position))
+        each_slice(position, order.count(position), realizations, max_work, f);
   }
 
  private:
   template <class F>
   void each_part(const MessageOrder& order, bool resume, std::int64_t realizations,
-                 std::int64_t most, F&& f) const {
+                 std::int64_t max_work, F&& f) const {
     const bool whole = ticks == 0;  // see choose()
-    ActionPosition at = order.first();
-    for (; at.action != MessageAction::kEndOfPass; resume = true) {
-      MessageLaunch launch{at, 0, 0, 0, width, threads / width, true, resume, !whole};
+    ActionPosition position = order.first();
+    for (; position.action != MessageAction::kEndOfPass; resume = true) {
+      MessageLaunch launch{position, 0, 0, 0, width, threads / width, true, resume, !whole};
       std::int64_t rounds = 0, done = 0;
-      for (; at.action != MessageAction::kEndOfPass; at = order.after(at), ++launch.actions) {
-        if (!whole && (rounds >= max_rounds || done >= most)) break;
-        rounds += 1 + order.count(at) * width / threads;
-        done += order.count(at) * realizations;
+      for (; position.action != MessageAction::kEndOfPass;
+           position = order.after(position), ++launch.actions) {
+        if (!whole && (rounds >= max_rounds || done >= max_work)) break;
+        rounds += 1 + order.count(position) * width / threads;
+        done += order.count(position) * realizations;
       }
       f(launch, (realizations + width - 1) / width, done);
     }
   }
 
   template <class F>
-  void each_slice(ActionPosition at, std::int64_t count, std::int64_t realizations,
-                  std::int64_t most, F&& f) const {
-    MessageLaunch launch{at, 1, 0, 0, realizations, count, false, false, false};
-    std::int64_t each = std::max<std::int64_t>(1, std::min(most, kMaxThreads) / realizations);
-    std::int64_t chunks = count;
-    if (at.action == MessageAction::kObserveRow) {
+  void each_slice(ActionPosition position, std::int64_t count, std::int64_t realizations,
+                  std::int64_t max_work, F&& f) const {
+    MessageLaunch launch{position, 1, 0, 0, realizations, count, false, false, false};
+    std::int64_t per_launch =
+        std::max<std::int64_t>(1, std::min(max_work, kMaxThreads) / realizations);
+    std::int64_t per_realization = count;
+    if (position.action == MessageAction::kObserveRow) {
       // In a warp, threads of the same realization must be a power of two apart.
       const std::int64_t distance = std::min<std::int64_t>(
           kWarpThreads, std::bit_ceil(static_cast<std::uint64_t>(realizations)));
       launch.width = (realizations + distance - 1) / distance * distance;
-      chunks = std::clamp<std::int64_t>(kBusyThreads / launch.width, 1,
-                                        (count + kObserved - 1) / kObserved);
-      launch.stride = chunks;
+      per_realization = std::clamp<std::int64_t>(kBusyThreads / launch.width, 1,
+                                                 (count + kObserved - 1) / kObserved);
+      launch.stride = per_realization;
     }
-    for (std::int64_t begin = 0; begin < count; begin += each) {
+    for (std::int64_t begin = 0; begin < count; begin += per_launch) {
       launch.begin = begin;
-      launch.end = std::min(begin + each, count);
-      const std::int64_t wide = launch.width * std::min(chunks, launch.end - begin);
-      f(launch, (wide + kThreads - 1) / kThreads,
+      launch.end = std::min(begin + per_launch, count);
+      const std::int64_t thread_count =
+          launch.width * std::min(per_realization, launch.end - begin);
+      f(launch, (thread_count + kThreads - 1) / kThreads,
         std::max(kLaunchWork, (launch.end - begin) * realizations));
     }
   }

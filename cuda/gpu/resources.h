@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
+#include <vector>
 
 namespace jf::gpu {
 
@@ -23,6 +24,10 @@ template <class T>
 constexpr std::int64_t array_bytes(std::int64_t count) {
   const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(T));
   return (bytes + kArrayAlignment - 1) / kArrayAlignment * kArrayAlignment;
+}
+template <class... T>
+std::int64_t vector_bytes(const std::vector<T>&... vectors) {
+  return (array_bytes<T>(static_cast<std::int64_t>(vectors.size())) + ...);
 }
 
 // --- Work that is launched before the host waits for the device and polls.
@@ -45,9 +50,9 @@ class Pace {
   }
   bool due() const { return queued_ >= limit_; }
   // The host has waited for all launches.
-  void waited() { waited(std::chrono::duration<double>(Clock::now() - start_).count()); }
-  void waited(double seconds) {
+  void waited() {
     if (queued_ == 0) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     if (seconds > 0.3) limit_ = std::min(limit_, std::max(queued_ / 2, kLeast));
     // A batch of whole realizations need not reach the limit.
     if (seconds < 0.1 && queued_ > limit_ / 2) limit_ = std::min(2 * limit_, most_);

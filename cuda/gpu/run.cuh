@@ -155,9 +155,9 @@ class Run {
   void make_loads(std::int64_t count) {
     if (program_.loads == nullptr) return;
     const auto first = static_cast<std::uint32_t>(request_.first + done_);
-    const auto most = static_cast<std::size_t>(
+    const auto makers = static_cast<std::size_t>(
         std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, count));
-    while (load_makers_.size() < most)
+    while (load_makers_.size() < makers)
       load_makers_.push_back(congestion::make_loads(*program_.loads, request_.seed));
     std::vector<std::uint16_t> tables(static_cast<std::size_t>(plan_.loads * count));
     std::atomic<std::int64_t> claimed{0};
@@ -168,12 +168,12 @@ class Run {
     };
     std::vector<std::future<void>> working;
     try {
-      for (std::size_t t = 0; t < most; ++t)
+      for (std::size_t t = 0; t < makers; ++t)
         working.push_back(std::async(std::launch::async, [&, t] { work(*load_makers_[t]); }));
-      for (const std::future<void>& one : working)
-        while (one.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
+      for (const std::future<void>& future : working)
+        while (future.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
           if (!stop && poll_ && !poll_(done_)) stop = true;
-      for (std::future<void>& one : working) one.get();
+      for (std::future<void>& future : working) future.get();
     } catch (...) {
       stop = true;  // the futures' destructors wait for the threads that still work
       throw;
@@ -188,12 +188,12 @@ class Run {
     const TileKernel which = plan_.tiles.kernel;
     const TileShape shape = tile_shape(which, job.pass.map.bits(), fewer_per_thread(program_));
     const auto run = [&](auto kernel, const auto&... more) {
-      const std::int64_t here = shape.tiles_per_block;
-      in_launches(job.tiles(), here, plan_.tile_work(job.pass), [&](auto begin, auto end) {
+      const std::int64_t per_block = shape.tiles_per_block;
+      in_launches(job.tiles(), per_block, plan_.tile_work(job.pass), [&](auto begin, auto end) {
         job.first_tile = begin;
         job.end_tile = end;
-        device_.launch(kernel, (end - begin + here - 1) / here, shape.block, shape.shared_bytes,
-                       job, more...);
+        device_.launch(kernel, (end - begin + per_block - 1) / per_block, shape.block,
+                       shape.shared_bytes, job, more...);
       });
     };
     if (which == kStepKernel) {

@@ -1,6 +1,6 @@
 // A pass over segments (core/segment.h) in global memory: many threads sweep many segments, or one
 // large one, to their fixed points. A launch does one thing for all segments in work, for instance
-// a sweep of one step. So launches are short, and their ends are the barriers.
+// a sweep of one step: launches are short, and their ends are the barriers.
 #pragma once
 
 #include "core/segment.h"

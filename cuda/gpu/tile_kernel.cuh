@@ -34,12 +34,12 @@ struct TileThread {
       const Tick id = rank(e);
       r = {0, 0, begin_noise(noise, job.program.seed, number(), id), id};
       if (!job.pass.load || !active) continue;
-      const std::int64_t at = realization * job.rank_stride + rank(e);
-      const Tick packed = job.state[at];
+      const std::int64_t index = realization * job.rank_stride + rank(e);
+      const Tick packed = job.state[index];
       r.sent = r.busy = packed & ~kCopyBit;
       seek(noise, r.next, r.sent, false);
       if (job.pass.busy_in)
-        r.busy = job.busy[at];
+        r.busy = job.busy[index];
       else if (packed < 0)
         r.busy = communicate(noise, r.next, r.sent, costs.send * job.pass.copies, id);
     }
@@ -48,10 +48,10 @@ struct TileThread {
   JF_DEVICE void store() const {
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e) {
-      const std::int64_t at = realization * job.rank_stride + rank(e);
+      const std::int64_t index = realization * job.rank_stride + rank(e);
       const bool copied = !job.pass.busy_out && c[e].busy != c[e].sent;
-      job.state[at] = c[e].sent | (copied ? kCopyBit : 0);
-      if (job.pass.busy_out) job.busy[at] = c[e].busy;
+      job.state[index] = c[e].sent | (copied ? kCopyBit : 0);
+      if (job.pass.busy_out) job.busy[index] = c[e].busy;
     }
   }
 

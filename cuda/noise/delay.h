@@ -1,6 +1,5 @@
-// A delay drawn from a distribution, as integer tables: a function of one 64-bit uniform u, so that
-// no library's logarithm decides a bit. Small u are rare, long delays. delay_tables.h has the
-// tables of each kind; host_delay.h makes them.
+// A delay drawn from a distribution, as integer tables (delay_tables.h): a function of one 64-bit
+// uniform u, so that no library's logarithm decides a bit. Small u are rare, long delays.
 //
 // Nearly always the high half of u is enough, and the low half need not be drawn. Probabilities
 // stay exact, and so do samples of a certain delay: only a high half that is equal to that of a
@@ -31,9 +30,8 @@ struct Stretch {
   }
 };
 
-// A Quick type computes the delay of any high half without a branch, for batches of draws: flags
-// mark the draws for which the result is invalid, to be computed by Delay::of. This one is for
-// delays that are nearly always 0, that is above `edge`.
+// A Quick type computes the delays of many high halves without branches. Flags mark those for which
+// the result is invalid. This one is for delays that are nearly always 0, which is above `edge`.
 struct QuickNone {
   std::uint64_t edge;
 
@@ -57,13 +55,13 @@ struct QuickNone {
 struct Delay {
   std::int32_t kind, certain;
   std::uint64_t last;            // a delay happens if u <= last; certain: always
-  std::uint64_t undecided_from;  // not certain: higher high halves do not decide its length
+  std::uint64_t undecided_from;  // not certain: from this high half on the low half is needed
   Stretch conditional;           // of u <= last
   Tick value;
   std::int64_t table, count;  // offset of the table in the words of the program, its entries
-  // Offset of the compact table, or -1 if its entries do not fit. It has a word for each cell
-  // outside the tails: the high half is the value, the low half twice the signed rise, or the slope
-  // of a piece. For samples it has half a word for each value.
+  // Offset of the compact table, or -1 if its entries do not fit: a word for each cell outside the
+  // tails, high half the value, low half twice the signed rise, or a piece's slope. For samples
+  // half a word for each value.
   std::int64_t compact;
   std::int32_t guide_bits, guide_octaves;  // of a piecewise delay
 

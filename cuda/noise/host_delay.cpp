@@ -1,4 +1,3 @@
-// Makes and checks the tables of delays; delay_tables.h says what they contain.
 #include "noise/host_delay.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Host side of a delay (delay.h): makes its tables from those that Python computes, checks them and
-// owns them.
+// Host side of a delay: makes its tables (delay_tables.h) from Python's, checks and owns them.
 #pragma once
 
 #include <vector>

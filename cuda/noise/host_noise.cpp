@@ -1,5 +1,4 @@
-// The noise of a program (members of Program, core/host_program.h): checks and numbers the sources,
-// and appends their tables to the words of the program.
+// The noise of a program: sources are checked and numbered, their tables appended to its words.
 #include <algorithm>
 
 #include "congestion/loads.h"
@@ -205,8 +204,7 @@ void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope)
   delays.push_back(d);
 }
 
-// The draws of a source depend on its number among the sources of its kind that delay the same
-// messages.
+// The draws of a source depend on its number among those of its kind for the same messages.
 MessageDelay Program::numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
                                      std::int32_t bits, const Window& window) const {
   const bool jitter = is_jitter(delay);

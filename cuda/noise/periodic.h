@@ -1,5 +1,4 @@
 // Periodic noise: rank i's CPU is busy in [phase_i + k P, phase_i + k P + D) (MS12 §3; CS14 §2).
-// It implements the interface of CPU noise in none.h.
 #pragma once
 
 #include "core/philox.h"
@@ -167,8 +166,7 @@ struct Periodic {
   JF_HD std::uint32_t node_of(std::int64_t rank) const {
     return static_cast<std::uint32_t>(node_ranks == 1 ? rank : rank / node_ranks);
   }
-  // `next` moved beyond an interval that ended `past` ago. Rarely has a further interval ended
-  // since, so a division is rarely needed.
+  // `next` moved beyond an interval that ended `past` ago. Rarely another one has ended since.
   JF_HD static Tick skip_ended(Tick next, Tick past, Tick period) {
     return next + period + (past >= period ? past / period * period : 0);
   }
