@@ -104,9 +104,9 @@ struct Segment {
     for (int i = pass.begin; i < pass.end; ++i) {
       if ((p.steps[i].flags & kCopy) == 0) continue;
       for (std::int32_t k = 0; k < p.mirror_count; ++k, of_level += size())
-        if (const Tick at = i >= first ? *of_level : kNever;
-            at < best.arrival && p.mirrors_at(k, level + 1))
-          best = {at, p.steps[i].round + 1, i};
+        if (const Tick copy_arrival = i >= first ? *of_level : kNever;
+            copy_arrival < best.arrival && p.mirrors_at(k, level + 1))
+          best = {copy_arrival, p.steps[i].round + 1, i};
     }
     return best;
   }

@@ -28,17 +28,17 @@ void check_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends,
     require(begins[i] < ends[i] && begins[i] >= (i == 0 ? 0 : ends[i - 1]) && ends[i] <= length,
             "the intervals of a trace must be disjoint, in order, and inside its length");
   }
-  Tick taken = 0;
-  for (std::size_t i = 0; i < n; ++i) taken += ends[i] - begins[i];
-  require(taken < length, "a trace must not be busy all the time");
+  Tick busy = 0;
+  for (std::size_t i = 0; i < n; ++i) busy += ends[i] - begins[i];
+  require(busy < length, "a trace must not be busy all the time");
 }
 
 }  // namespace
 
 std::int32_t Program::scope_bits(const Scope& scope) const {
   const std::int64_t n = scope.node_ranks;
-  const std::int64_t most = std::int64_t{1} << (log2_ranks + (more_ranks > 0 ? 1 : 0));
-  require(n >= 1 && n <= most && (n & (n - 1)) == 0,
+  const std::int64_t max_node_ranks = std::int64_t{1} << (log2_ranks + (more_ranks > 0 ? 1 : 0));
+  require(n >= 1 && n <= max_node_ranks && (n & (n - 1)) == 0,
           "node_ranks must be a power of two from 1 to the number of ranks, rounded up to one");
   require(scope.window.begin < scope.window.end, "a window must begin before it ends");
   return static_cast<std::int32_t>(floor_log2(static_cast<std::uint64_t>(n)));
@@ -53,11 +53,11 @@ std::uint32_t Program::next_number(IntervalKind kind) const {
 
 std::int64_t Program::append_for_ranks(const std::vector<Tick>& values) {
   if (values.empty()) return -1;
-  const auto at = static_cast<std::int64_t>(words.size());
+  const auto offset = static_cast<std::int64_t>(words.size());
   words.insert(words.end(), values.begin(), values.end());
   // The lanes of a register may be beyond the last rank: the padding that they read has no effect.
   words.resize(words.size() + (kMaxLanes - values.size() % kMaxLanes) % kMaxLanes);
-  return at;
+  return offset;
 }
 
 IntervalSource Program::interval_source(IntervalKind kind, const Scope& scope) const {
@@ -163,31 +163,31 @@ void Program::add_traces(const std::vector<Recording>& recordings,
     require(number >= 0 && static_cast<std::size_t>(number) < recordings.size(),
             "a rank's recording must be one of those given");
   IntervalSource s = interval_source(kTraceIntervals, scope);
-  std::vector<Tick> places;
-  for (const Recording& one : recordings) {
+  std::vector<Tick> offsets;
+  for (const Recording& recording : recordings) {
     // A recording without intervals gets one of length 0, which delays nothing.
-    const bool quiet = one.begins.empty() && one.ends.empty();
+    const bool quiet = recording.begins.empty() && recording.ends.empty();
     if (quiet) {
-      check_length(one.length);
+      check_length(recording.length);
     } else {
-      check_trace(one.begins, one.ends, one.length);
+      check_trace(recording.begins, recording.ends, recording.length);
     }
     const std::vector<Tick> nothing{0};
-    const Trace trace = quiet ? append_trace(nothing, nothing, one.length)
-                              : append_trace(one.begins, one.ends, one.length);
-    if (places.empty()) s.trace = trace;
-    places.push_back(static_cast<Tick>(words.size()));
+    const Trace trace = quiet ? append_trace(nothing, nothing, recording.length)
+                              : append_trace(recording.begins, recording.ends, recording.length);
+    if (offsets.empty()) s.trace = trace;
+    offsets.push_back(static_cast<Tick>(words.size()));
     words.insert(words.end(),
                  {static_cast<std::uint64_t>(trace.length), static_cast<std::uint64_t>(trace.count),
                   static_cast<std::uint64_t>(trace.table), trace.guide_factor});
   }
-  std::vector<Tick> of_rank;
+  std::vector<Tick> offset_of_rank;
   for (const std::int32_t number : of_ranks)
-    of_rank.push_back(places[static_cast<std::size_t>(number)]);
+    offset_of_rank.push_back(offsets[static_cast<std::size_t>(number)]);
   // The padding that lanes beyond the last rank read has no effect, but must be a recording.
-  while (of_rank.size() % kMaxLanes != 0) of_rank.push_back(places.front());
+  while (offset_of_rank.size() % kMaxLanes != 0) offset_of_rank.push_back(offsets.front());
   s.trace.purpose = kTraceOffset + next_number(kTraceIntervals);
-  s.trace.recordings = append_for_ranks(of_rank);
+  s.trace.recordings = append_for_ranks(offset_of_rank);
   intervals.push_back(s);
 }
 

@@ -36,18 +36,18 @@ struct Loads {
   template <class T, class R>
   JF_HD T held_up(std::uint32_t purpose, std::uint32_t draw, T ranks, R realization) const {
     if constexpr (sizeof(R) == sizeof(T) && sizeof(T) != sizeof(Tick)) {
-      T found = ranks;
+      T counts = ranks;
       for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
-        found[k] = row(purpose, draw, lane(realization, k))[lane(ranks, k)];
-      return found * load;
+        counts[k] = row(purpose, draw, lane(realization, k))[lane(ranks, k)];
+      return counts * load;
     } else if constexpr (sizeof(T) == sizeof(Tick)) {
       return row(purpose, draw, realization)[ranks] * load;
     } else {
-      const std::uint16_t* const of = row(purpose, draw, realization);
-      const std::uint16_t* const at = of + ranks[0];
-      T found = ranks;
-      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) found[k] = at[k];
-      return found * load;
+      const std::uint16_t* const entries = row(purpose, draw, realization);
+      const std::uint16_t* const first_entry = entries + ranks[0];
+      T counts = ranks;
+      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) counts[k] = first_entry[k];
+      return counts * load;
     }
   }
 };
