@@ -109,7 +109,7 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
   Tick sum = 0;
   __builtin_assume(noise.phases == nullptr && noise.node_ranks == 1);
 #pragma unroll
-  for (int i = 0; i < kDraws; ++i)
+  for (std::uint32_t i = 0; i < kDraws; ++i)
     sum ^= begin_noise(noise, job.program.seed, i, Tick{blockIdx.x * blockDim.x + threadIdx.x});
   data[threadIdx.x] = sum;
 }
