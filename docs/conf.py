@@ -1,0 +1,48 @@
+"""Configuration of Sphinx: `sphinx-build -W --keep-going docs docs/_build/html`."""
+
+import os
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+os.environ["MPLBACKEND"] = "Agg"  # also of the commands that pages run
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
+import jitterfly
+
+project = "jitterfly"
+author = "The jitterfly developers"
+project_copyright = author
+release = version = jitterfly.__version__
+
+extensions = [
+    "myst_parser",
+    "public_names",
+    "run_code",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]  # included files begin with headings of the second level
+
+# Text in single quotes of docstrings is the name of an object where there is one.
+default_role = "py:obj"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = True
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = "jitterfly"
+html_static_path = ["_static"]
+html_css_files = ["output.css"]
+html_copy_source = False
+
+linkcheck_timeout = 20
+linkcheck_ignore = [r"https://doi\.org/.*"]  # publishers refuse programs

@@ -1,0 +1,77 @@
+"""The directive `public`: documents every name in `__all__` of a module.
+
+A name that two modules offer is documented once: `jitterfly.Butterfly` stands on the page of
+`jitterfly.algorithms`, and that of `jitterfly` links to it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import types
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+# What `jitterfly` and `jitterfly.noise` have from these modules stands on the pages of these.
+ELSEWHERE = {"jitterfly.noise", "jitterfly.noise.distributions", "jitterfly.algorithms"}
+
+
+def _members(value: Any) -> list[str]:
+    """Methods and properties of a class that have a text; fields stand under its parameters."""
+    if not inspect.isclass(value):
+        return []
+    kinds = (types.FunctionType, classmethod, staticmethod, property, functools.cached_property)
+    return [
+        name
+        for name, member in vars(value).items()
+        if not name.startswith("_") and isinstance(member, kinds) and member.__doc__
+    ]
+
+
+class Public(SphinxDirective):
+    """One entry for each public name."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        module = importlib.import_module(name)
+        lines = [f".. currentmodule:: {name}", ""]
+        for public in sorted(module.__all__):
+            value = getattr(module, public)
+            if isinstance(value, types.ModuleType) or public == "__version__":
+                continue
+            home = str(getattr(value, "__module__", "") or "")
+            if name in ("jitterfly", "jitterfly.noise") and self._page(home) in ELSEWHERE - {name}:
+                lines += ["", f"``{public}``: :py:obj:`{self._page(home)}.{public}`", ""]
+                continue
+            kind = "autodata"
+            if inspect.isclass(value):
+                kind = "autoexception" if issubclass(value, BaseException) else "autoclass"
+            elif callable(value):
+                kind = "autofunction"
+            lines += ["", f".. {kind}:: {name}.{public}"]
+            if members := _members(value):
+                lines.append(f"   :members: {', '.join(members)}")
+            lines.append("")
+        source = self.get_source_info()[0]
+        container = nodes.container()
+        self.state.nested_parse(StringList(lines, source), self.content_offset, container)
+        return container.children
+
+    @staticmethod
+    def _page(home: str) -> str:
+        if home.startswith("jitterfly.noise.distributions"):
+            return "jitterfly.noise.distributions"
+        return ".".join(home.split(".")[:2])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive."""
+    app.add_directive("public", Public)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,108 @@
+"""The documentation builds without a warning, its code runs, and its links lead somewhere."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from jitterfly.cli.parser import parse
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+# A fence, what stands behind it, and the block. Directives other than `run` have no code.
+BLOCK = re.compile(r"^```(?!\{(?!run\}))([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks():
+    for page in [ROOT / "README.md", *PAGES]:
+        for info, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+            yield pytest.param(info.strip(), text, id=f"{page.relative_to(ROOT)}: {text[:40]!r}")
+
+
+class _Links(HTMLParser):
+    """The targets of a page's links and pictures, and the names that a link can lead to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: set[str] = set()
+        self.names: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.names |= {values[key] for key in ("id", "name") if values.get(key)}
+        self.targets |= {values[key] for key in ("href", "src") if values.get(key)}
+
+
+def links(page: Path) -> _Links:
+    parser = _Links()
+    parser.feed(page.read_text(encoding="utf-8"))
+    return parser
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_it_builds_and_its_links_lead_somewhere(tmp_path):
+    for module in ("sphinx", "myst_parser", "furo", "matplotlib", "xarray"):
+        pytest.importorskip(module)
+    out = tmp_path / "build" / "html"
+    result = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", ROOT / "docs", out],
+        env={**os.environ, "PYTHONWARNINGS": "default", "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    pages = {page: links(page) for page in out.rglob("*.html")}
+    assert len(pages) > 10
+    lost = []
+    for page, found in pages.items():
+        for target in found.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc or not (parts.path or parts.fragment):
+                continue
+            file = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            named = pages[file].names if file in pages else set()
+            if not file.exists() or (file in pages and parts.fragment not in {"", *named}):
+                lost.append(f"{page.relative_to(out)}: {target}")
+    assert not lost
+
+
+@pytest.mark.parametrize(("info", "text"), list(blocks()))
+def test_code_runs_or_cannot_run_here(info, text):
+    """Code of the pages runs in the build. `console` has commands for another machine."""
+    language = info.removeprefix("{run}").strip()
+    if not info.startswith("{run}"):
+        assert language in {"", "console", "python", "toml", "text", "bibtex"}
+    for words in commands(text) if language in {"", "console", "sh"} else ():
+        parse(words)
+
+
+def commands(text: str) -> list[list[str]]:
+    """The arguments of each `jitterfly` in a block of commands."""
+    lines = re.sub(r"\\\n", " ", text).splitlines()
+    calls = []
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        starts = [i for i, word in enumerate(words) if word == "jitterfly"]
+        for start in starts:
+            if start and words[start - 1] not in {"&&", "-m", "|"} and "=" not in words[start - 1]:
+                continue  # a name of something else
+            call = words[start + 1 :]
+            for end in ("&&", "|", ">", "2>", "||"):
+                call = call[: call.index(end)] if end in call else call
+            calls.append(call)
+    return calls
+
+
+def test_python_of_the_pages_runs_in_the_build():
+    """Python that does not run stands in no page; README's runs in test_docs."""
+    for page in PAGES:
+        infos = [info for info, _ in BLOCK.findall(page.read_text(encoding="utf-8"))]
+        assert not {"python", "toml"} & set(infos), page
