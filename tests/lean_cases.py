@@ -5,7 +5,7 @@ from dataclasses import replace
 from reference import Costs, PeriodicNoise
 from reference.cases import EngineCase
 
-LIMIT32, FEW = 2**31, 64  # cuda/gpu/lean.h: kRelativeEnd, kFewIntervals
+LIMIT32, FEW = 2**31, 64  # cuda/gpu/lean.h: kRelativeEnd, kMaxIntervals
 LONGEST = 2**61  # longer times are none of the engine's
 
 

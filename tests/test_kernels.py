@@ -32,7 +32,7 @@ CUDA = Path(__file__).parent.parent / "cuda"
 PTX = Path(__file__).parent / "ptx"
 PROCESSES = 2
 ORDERS = 4  # jf_emu::kAllOrders: random, warp by warp, ascending, descending
-REAL_LIMITS = (0, 0)  # those of gpu/lean.h and pass_job.h: tiles of 2^11 to 2^13 ranks
+REAL_LIMITS = (0, 0)  # those of gpu/lean.h and jobs.h: tiles of 2^11 to 2^13 ranks
 STEPS, LEAN64, LEAN32 = range(3)  # jf::gpu::TileKernel
 CHOSEN, LAUNCHES, BLOCKS = range(3)  # how messages are run: gpu/message_pass.h
 

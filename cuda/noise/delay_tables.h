@@ -45,8 +45,8 @@ struct Guide {
   JF_HD static std::uint64_t end_bin(std::int32_t bits, bool octaves) {
     return octaves ? std::uint64_t{1023 + 32} << bits : std::uint64_t{2} << bits;
   }
-  // There are two entries in a word: an even number of bins has none. After the last bin there is
-  // one more entry.
+  // Two entries share a word. The table begins with the word that contains the entry of the first
+  // bin, and ends with one more entry than there are bins.
   JF_HD static std::uint64_t first_word(std::int32_t bits, bool octaves) {
     return first_bin(bits, octaves) / 2;
   }
