@@ -152,15 +152,15 @@ COLLECTIVES = {
     "Bruck": jf.BruckAllgather(),
     "ring allgather": jf.RingAllgather(),
     "recursive halving": jf.RecursiveHalvingReduceScatter(),
-    "ring, then forwards": jf.RingAllreduce(after="all"),
+    "ring, then forwards": jf.RingAllreduce(exchanges_after="all"),
 }
 BUTTERFLIES = {
     "butterfly": jf.Butterfly(),
-    "after": jf.Butterfly(after=3),
-    "forward cost": jf.Butterfly(after=3, forward_cost="100ns"),
-    "all levels": jf.Butterfly(within="all"),
-    "some levels": jf.Butterfly(within=[1, 3], after=1),
-    "two mirrors": jf.Butterfly(within="all", mirrors=[1, 2]),
+    "after": jf.Butterfly(exchanges_after=3),
+    "forward cost": jf.Butterfly(exchanges_after=3, forward_cost="100ns"),
+    "all levels": jf.Butterfly(copy_levels="all"),
+    "some levels": jf.Butterfly(copy_levels=[1, 3], exchanges_after=1),
+    "two mirrors": jf.Butterfly(copy_levels="all", mirrors=[1, 2]),
     "on demand": jf.Butterfly(on_demand="all", patience="2us"),
 }
 

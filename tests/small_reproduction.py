@@ -11,7 +11,7 @@ targets = ["mean of gain ± 5 %"]
 realizations = {{ min = 40, max = {most} }}
 
 [case]
-algorithm = {{ kind = "butterfly", after = "all" }}
+algorithm = {{ kind = "butterfly", exchanges_after = "all" }}
 network = {{ kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-10 }}
 noise = [{{ kind = "periodic", period = "100us", duration = "10us" }}]
 

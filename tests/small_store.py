@@ -21,7 +21,7 @@ seed = 5
 realizations = { min = 50, max = 200 }
 
 [case]
-algorithm = { kind = "butterfly", after = 1 }
+algorithm = { kind = "butterfly", exchanges_after = 1 }
 network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = "0.1ns" }
 noise = [{ kind = "periodic", period = "100us" }]
 

@@ -19,7 +19,7 @@ seed = 5
 realizations = { max = 40 }
 
 [case]
-algorithm = { kind = "butterfly", after = "all" }
+algorithm = { kind = "butterfly", exchanges_after = "all" }
 network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-8 }
 noise = [{ kind = "periodic", period = "100us", duration = "10us" }]
 

@@ -46,7 +46,7 @@ values = ["100ns", "2us"]
 [variants.conventional]
 
 [variants.redundant]
-"algorithm.after" = 1
+"algorithm.exchanges_after" = 1
 
 [observables.redundant]
 kind = "completion"
@@ -66,7 +66,7 @@ seed = 3
 realizations = { max = 3000 }
 
 [case]
-algorithm = { kind = "butterfly", after = "all" }
+algorithm = { kind = "butterfly", exchanges_after = "all" }
 network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-9 }
 noise = [{ kind = "periodic", period = "100us", duration = "10us" }]
 

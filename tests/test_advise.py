@@ -120,8 +120,8 @@ def test_looks_and_errors():
 def test_mirrors_and_patience_tell_programs_apart():
     made = jf.Butterfly
     own = {
-        "1, 2": made(within="all", mirrors=[1, 2]),
-        "1, 3": made(within="all", mirrors=[1, 3]),
+        "1, 2": made(copy_levels="all", mirrors=[1, 2]),
+        "1, 3": made(copy_levels="all", mirrors=[1, 3]),
         "soon": made(on_demand="all", patience="1us"),
         "late": made(on_demand="all", patience="2us"),
     }
@@ -153,13 +153,15 @@ def test_what_does_not_fit_is_left_out():
 
 
 def test_own_candidates_and_the_registry():
-    mine = Candidate("mine", lambda ranks, network, size: jf.Butterfly(after=2), usual=False)
+    mine = Candidate(
+        "mine", lambda ranks, network, size: jf.Butterfly(exchanges_after=2), usual=False
+    )
     register("allreduce", mine)
     try:
         assert known("allreduce")["mine"] is mine
         found = jf.advise(16, network=MACHINE, noise=NOISE, candidates=["butterfly", "mine"],
-                          own={"three": {"kind": "butterfly", "after": 3}, "four":
-                               jf.Butterfly(after=4)}, realizations=64)  # fmt: skip
+                          own={"three": {"kind": "butterfly", "exchanges_after": 3}, "four":
+                               jf.Butterfly(exchanges_after=4)}, realizations=64)  # fmt: skip
     finally:
         from jitterfly.advice import candidates
 
@@ -174,7 +176,7 @@ def test_all_see_the_same_noise(cycles):
     """Samples are those of `simulate`, candidate by candidate, whoever shares a simulation."""
     question = Question(64, network=MACHINE, noise=NOISE, seed=9, candidates=BUTTERFLIES,
                         cycles=cycles, compute_time="1us",
-                        own={"two": jf.Butterfly(after=2)})  # fmt: skip
+                        own={"two": jf.Butterfly(exchanges_after=2)})  # fmt: skip
     found, left_out = fitting_candidates(question, 64, 8)
     assert not left_out
     made = sharing_simulations(found)
@@ -310,10 +312,18 @@ def test_ranking_survives_another_seed(statistic):
     """
 
     def ask(seed, realizations):
-        found = jf.advise("64,256", network=MACHINE, noise=NOISE, message_bytes="8,4KiB", seed=seed,
-                          candidates=["butterfly", "butterfly_after_1", "butterfly_within_all"],
-                          own={"copies": jf.Butterfly(after=2, within=[1])}, statistic=statistic,
-                          within=0.0, realizations=realizations)  # fmt: skip
+        found = jf.advise(
+            "64,256",
+            network=MACHINE,
+            noise=NOISE,
+            message_bytes="8,4KiB",
+            seed=seed,
+            candidates=["butterfly", "butterfly_after_1", "butterfly_within_all"],
+            own={"copies": jf.Butterfly(exchanges_after=2, copy_levels=[1])},
+            statistic=statistic,
+            within=0.0,
+            realizations=realizations,
+        )
         return [cell.best for cell in found.cells]
 
     long = ask(99, 40_000)

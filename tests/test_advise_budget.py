@@ -185,7 +185,7 @@ def test_the_limit_of_the_gap_is_exact():
         "g must be from 0 to 1.000000499 ms here, the time between two sends of a rank (waiting "
         "for the gap is not modelled), got 1.0000005 ms"
     )):  # fmt: skip
-        jf.Case(8, algorithm=jf.Butterfly(within="all"), network=network)
+        jf.Case(8, algorithm=jf.Butterfly(copy_levels="all"), network=network)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,10 @@ def ask(candidates, own):
     return [one.name for one in question.chosen()]
 
 
-OWN = {"mine": {"kind": "butterfly", "after": 2}, "yours": {"kind": "butterfly", "after": 3}}
+OWN = {
+    "mine": {"kind": "butterfly", "exchanges_after": 2},
+    "yours": {"kind": "butterfly", "exchanges_after": 3},
+}
 
 
 def test_own_candidates_have_names():

@@ -171,7 +171,7 @@ def test_ranking_under_noise_survives_another_seed():
     def ask(seed, realizations):
         found = jf.advise("16,100,256", network=network, noise=NOISE, seed=seed, within=0.0,
                           message_bytes="8,32KiB,1MiB", candidates=ALLREDUCES,
-                          own={"copies": jf.Butterfly(within="all")},
+                          own={"copies": jf.Butterfly(copy_levels="all")},
                           realizations=realizations)  # fmt: skip
         return [cell.best for cell in found.cells]
 

@@ -35,8 +35,8 @@ duration = "10us"
 start = "stationary"
 [own.both]
 kind = "butterfly"
-after = 1
-within = [1]
+exchanges_after = 1
+copy_levels = [1]
 """
 
 
@@ -465,6 +465,6 @@ def test_settings_in_words():
         "network loggops, L = 1 µs, o = 100 ns, G = 1 ns, gamma = 100 ps",
         "noise trace, file = vm.noise; step, delay = exponential, mean 2 µs, probability = 0.2",
         "the last of 3 in a row",
-        "5 µs of work before each",
+        "5 µs of computing before each",
     ]
     assert setting_in_words(Question(8, network=MACHINE))[1] == "noise none"

@@ -27,7 +27,7 @@ def example(**changes):
     """The case of the README."""
     options = {
         "ranks": 64,
-        "algorithm": jf.Butterfly(after=6),
+        "algorithm": jf.Butterfly(exchanges_after=6),
         "network": HOCKNEY,
         "noise": [PERIODIC, jf.NetworkJitter(period=1e-3, duration=1e-5)],
     }
@@ -60,7 +60,7 @@ def test_result():
     ],
 )
 def test_completion_names(after, cycles, names):
-    case = example(ranks=4, algorithm=jf.Butterfly(after=after), cycles=cycles)
+    case = example(ranks=4, algorithm=jf.Butterfly(exchanges_after=after), cycles=cycles)
     result = jf.simulate(case, 3)
     assert result.observations == names
     assert result.ticks.shape == (3, len(names))
@@ -68,7 +68,7 @@ def test_completion_names(after, cycles, names):
 
 
 def test_row_labels():
-    algorithm = jf.Butterfly(after=1)
+    algorithm = jf.Butterfly(exchanges_after=1)
     assert jf.row_labels(example(ranks=1, algorithm=jf.Butterfly())) == ["start", "end"]
     assert jf.row_labels(example(ranks=4, algorithm=algorithm, cycles=2)) == [
         "start",
@@ -82,7 +82,9 @@ def test_row_labels():
 @pytest.mark.parametrize("within", [None, "all"])
 def test_views_agree(ranks, cycles, within):
     """Completions, rounds and ready times are views of the same realizations."""
-    algorithm = jf.Butterfly(after="all", within=within, forward_cost="3ns" if ranks > 1 else 0)
+    algorithm = jf.Butterfly(
+        exchanges_after="all", copy_levels=within, forward_cost="3ns" if ranks > 1 else 0
+    )
     case = example(
         ranks=ranks, algorithm=algorithm, network=LOGGOPS, cycles=cycles, compute_time="90us"
     )
@@ -108,7 +110,9 @@ def test_views_agree(ranks, cycles, within):
 
 @pytest.mark.parametrize("within", [None, [2]])
 def test_rank_0_alone(within):
-    case = example(ranks=256, algorithm=jf.Butterfly(after=2, within=within), cycles=2)
+    case = example(
+        ranks=256, algorithm=jf.Butterfly(exchanges_after=2, copy_levels=within), cycles=2
+    )
     one = replace(case, observe="rank 0")
     times = jf.ready_times(case, 5, 1)
     np.testing.assert_array_equal(jf.ready_times(one, 5, 1), times)
@@ -132,13 +136,13 @@ def test_end_is_the_last_forward():
 CASES = {
     "one rank": example(ranks=1, algorithm=jf.Butterfly()),
     "after": example(),
-    "within": example(algorithm=jf.Butterfly(within="all"), network=LOGGOPS, message_bytes=1),
-    "sparse": example(algorithm=jf.Butterfly(within=[2, 5]), network=LOGGOPS),
+    "within": example(algorithm=jf.Butterfly(copy_levels="all"), network=LOGGOPS, message_bytes=1),
+    "sparse": example(algorithm=jf.Butterfly(copy_levels=[2, 5]), network=LOGGOPS),
     "slow sends": example(
-        algorithm=jf.Butterfly(within=[1, 3], after=2),
+        algorithm=jf.Butterfly(copy_levels=[1, 3], exchanges_after=2),
         network=jf.LogGOPS("1ns", "1us", gamma="7ns"),
     ),
-    "forward cost": example(algorithm=jf.Butterfly(after=3, forward_cost="1us")),
+    "forward cost": example(algorithm=jf.Butterfly(exchanges_after=3, forward_cost="1us")),
 }
 
 
@@ -169,7 +173,7 @@ def test_no_closed_form(name):
 
 
 def test_papers_noise_free_values():
-    case = example(ranks=2**10, noise=[], algorithm=jf.Butterfly(after=10))
+    case = example(ranks=2**10, noise=[], algorithm=jf.Butterfly(exchanges_after=10))
     alpha, beta, gamma, n = 1e-7, 1e-9, 1e-10, 8
     expected = 10 * (alpha + beta * n + gamma * n)  # Matsumoto & Suda 2012, any T
     assert jf.simulate(case, 1).noise_free == pytest.approx([expected] * 11, rel=1e-12)
@@ -202,7 +206,7 @@ def test_synchronized_phases(synchronized, different):
 def test_noise_does_not_depend_on_the_case():
     """Common random numbers: another algorithm or network sees the same phases."""
     few = jf.noise_phases(example(), seed=2, realization=3)
-    many = example(ranks=256, algorithm=jf.Butterfly(within="all"), network=LOGGOPS)
+    many = example(ranks=256, algorithm=jf.Butterfly(copy_levels="all"), network=LOGGOPS)
     np.testing.assert_array_equal(jf.noise_phases(many, 2, 3)[:64], few)
 
 
@@ -236,7 +240,7 @@ def test_bound_holds():
     noise = replace(PERIODIC, start="stationary")
     for within in (None, "all"):
         case = example(
-            ranks=256, noise=[noise], network=LOGGOPS, algorithm=jf.Butterfly(within=within)
+            ranks=256, noise=[noise], network=LOGGOPS, algorithm=jf.Butterfly(copy_levels=within)
         )
         samples = jf.simulate(case, 2000, seed=3).samples[:, 0]
         bound = jf.theory.completion_bound(case)
@@ -448,7 +452,7 @@ def test_result_as_text():
     text = repr(jf.simulate(many, 2000, seed=7, backend="cpu"))
     assert len(text) < 500
     for part in (
-        "Result(Case(ranks=64, algorithm=Butterfly(after=6), network=Hockney(alpha=1e-07",
+        "Result(Case(ranks=64, algorithm=Butterfly(exchanges_after=6), network=Hockney(alpha=1e-07",
         "noise=[PeriodicNoise(period=0.001, ",
         "compute_time=1e-06), realizations=2000, first=0, observations=7 ('T=0' ... 'T=6')",
         "seed=7",

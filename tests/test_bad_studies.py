@@ -8,7 +8,7 @@ from jitterfly.observables import Completion, Gain, Overhead, Recovery
 from jitterfly.studies import Axis, Budget, Study, load_study, parse_study
 
 BASE = GOOD.partition("[full]")[0]
-VARIANTS = '[variants.conventional]\n[variants.redundant]\n"algorithm.within" = "all"\n'
+VARIANTS = '[variants.conventional]\n[variants.redundant]\n"algorithm.copy_levels" = "all"\n'
 BUDGET = "realizations = { min = 10, max = 1000, rank_rounds = 640 }"
 
 
@@ -158,7 +158,10 @@ def test_targets_are_a_list_without_repetition():
             "x: T must not be 'best' in both",
         ),
         ("kind = 'gain', of = {T = 1}, over = {T = 0}, rank = 1", "x: rank must be one of 'last'"),
-        ("kind = 'completion', T = 9", "x: no place has T = 9: algorithm.after gives T up to 4$"),
+        (
+            "kind = 'completion', T = 9",
+            "x: no place has T = 9: algorithm.exchanges_after gives T up to 4$",
+        ),
         ("kind = 'completion', T = -1", "x: T must be an integer from 0 to 30, or one of 'last'"),
         (
             "kind = 'completion', cycle = 2",
@@ -166,7 +169,7 @@ def test_targets_are_a_list_without_repetition():
         ),
         (
             "kind = 'gain', of = {T = 5}, over = {T = 0}",
-            "x: no place has of.T = 5: algorithm.after gives T up to 4$",
+            "x: no place has of.T = 5: algorithm.exchanges_after gives T up to 4$",
         ),
         ("kind = 'completion', cycle = 0", "x: cycle must be an integer from 1"),
         ("kind = 'completion', variant = 'a'", "x: the study has no variants, got variant 'a'"),
@@ -210,11 +213,11 @@ def test_targets_that_an_observable_has_not(table, target, message):
 
 
 def test_a_T_that_no_place_has_says_why():
-    text = BASE.replace('after = "all"', "after = 0")
+    text = BASE.replace('exchanges_after = "all"', "exchanges_after = 0")
     for T, told in (("5", "T = 5"), ("'best'", "T = 'best', which is from 1 on")):
         refused(
             f"{text}[observables]\nx = {{ kind = 'slowdown', T = {T} }}\n",
-            f"observables.x: no place has {told}: algorithm.after gives T up to 0$",
+            f"observables.x: no place has {told}: algorithm.exchanges_after gives T up to 0$",
         )
 
 
@@ -265,8 +268,8 @@ def test_misspelled_keys_under_derived_axes(old, new, message):
 
 def test_what_within_may_be_is_said_in_words_of_toml():
     refused(
-        BASE.replace('after = "all"', 'within = "al"'),
-        "within must be 'all', a list of distinct levels .*, or left out, got 'al'",
+        BASE.replace('exchanges_after = "all"', 'copy_levels = "al"'),
+        "copy_levels must be 'all', a list of distinct levels .*, or left out, got 'al'",
     )
 
 

@@ -19,7 +19,9 @@ LONG = {  # what is made, and which field is told of
     "delay of StepNoise is 14 s": lambda: jf.StepNoise(14, probability=0.1),
     "delay of MessageNoise is 14 s": lambda: jf.MessageNoise("14"),
     "patience of Butterfly is 3 s": lambda: jf.Butterfly(on_demand="all", patience=3),
-    "forward_cost of RingAllreduce is 4 s": lambda: jf.RingAllreduce(after=1, forward_cost=4),
+    "forward_cost of RingAllreduce is 4 s": lambda: jf.RingAllreduce(
+        exchanges_after=1, forward_cost=4
+    ),
 }
 NOT_LONG = [
     lambda: jf.LogGOPS(L="120s", o="1 s", g="1000ms"),  # the unit is there

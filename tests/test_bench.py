@@ -75,7 +75,7 @@ def test_rank_rounds_count_exchanges_and_forwards():
         "CS14, full set": 16 * 4,
         "CS14, 10 cycles": 16 * 40,
     }
-    every = jf.Case(16, network=HOCKNEY, algorithm=jf.Butterfly(after="all"), cycles=3)
+    every = jf.Case(16, network=HOCKNEY, algorithm=jf.Butterfly(exchanges_after="all"), cycles=3)
     assert rank_rounds(every) == 16 * 8 * 3
     assert rank_rounds(jf.Case(1, network=HOCKNEY, cycles=3)) == 3
 

@@ -54,7 +54,7 @@ def stuck_rank_2(within):
     phases = np.full(8, 10_000)
     phases[2] = 15
     noise = jf.PeriodicNoise(100_000 * NS, 500 * NS, phases=phases * NS)
-    return jf.Case(8, algorithm=jf.Butterfly(within=within), noise=[noise], message_bytes=1,
+    return jf.Case(8, algorithm=jf.Butterfly(copy_levels=within), noise=[noise], message_bytes=1,
                    network=jf.LogGOPS(L=100 * NS, o=10 * NS))  # fmt: skip
 
 
@@ -85,8 +85,13 @@ def test_forwards_by_hand():
     to i xor 1: 220 + 100 beats 720, and rank 3's 620. Step 2 finds nothing better.
     """
     noise = jf.PeriodicNoise(10_000 * NS, 500 * NS, phases=np.array([5000, 5000, 5000, 100]) * NS)
-    case = jf.Case(4, algorithm=jf.Butterfly(after=2), network=jf.Hockney(100 * NS, 0, 10 * NS),
-                   noise=[noise], message_bytes=1)  # fmt: skip
+    case = jf.Case(
+        4,
+        algorithm=jf.Butterfly(exchanges_after=2),
+        network=jf.Hockney(100 * NS, 0, 10 * NS),
+        noise=[noise],
+        message_bytes=1,
+    )
     rows = per_rank(case)
     assert rows["level 1"] == [110, 110, 110, 610]
     assert rows["level 2"] == [220, 720, 220, 620]
@@ -99,7 +104,7 @@ def test_forwards_by_hand():
 def test_forward_cost_by_hand():
     """As above, but each forward takes 30: sent at 250 and at 280; the adopters are free later."""
     noise = jf.PeriodicNoise(10_000 * NS, 500 * NS, phases=np.array([5000, 5000, 5000, 100]) * NS)
-    case = jf.Case(4, algorithm=jf.Butterfly(after=2, forward_cost=30 * NS), cycles=2,
+    case = jf.Case(4, algorithm=jf.Butterfly(exchanges_after=2, forward_cost=30 * NS), cycles=2,
                    network=jf.Hockney(100 * NS, 0, 10 * NS), noise=[noise],
                    message_bytes=1)  # fmt: skip
     times = jf.ready_times(case, seed=0, realization=0) / NS

@@ -18,7 +18,7 @@ CASE = """
 name = "some"
 realizations = { max = 200 }
 [case]
-algorithm = { kind = "butterfly", after = "all" }
+algorithm = { kind = "butterfly", exchanges_after = "all" }
 network = { kind = "hockney", ALPHAbeta = 1e-9, gamma = 1e-10 }
 noise = [{ kind = "periodic", period = "1ms"DURATION }]
 """
@@ -81,7 +81,7 @@ log2 = [1, 6]
 "noise.0.during" = "compute"
 [variants.conventional]
 [variants.redundant]
-"algorithm.within" = "all"
+"algorithm.copy_levels" = "all"
 [observables]
 overhead = { kind = "overhead", variant = "conventional", over = "noiseless", cycle = "each" }
 [observables.overhead_redundant]

@@ -18,7 +18,7 @@ def completions(case, realization=0):
 def test_hockney_without_noise(log2_ranks, message_bytes):
     """MS12: K (alpha + beta n + gamma n), whatever T."""
     alpha, beta, gamma = 1e-6, 1e-9, 1e-10
-    case = jf.Case(2**log2_ranks, algorithm=jf.Butterfly(after=log2_ranks),
+    case = jf.Case(2**log2_ranks, algorithm=jf.Butterfly(exchanges_after=log2_ranks),
                    network=jf.Hockney(alpha, beta, gamma), message_bytes=message_bytes)  # fmt: skip
     expected = log2_ranks * (alpha + beta * message_bytes + gamma * message_bytes)
     result = jf.simulate(case, 3)
@@ -33,7 +33,7 @@ def test_loggops_without_noise(cycles, within):
     """CS14: K (o_s + transit + o_r + gamma n) for a collective; cycles add up."""
     log2_ranks, n, work = 10, 16, 5e-6
     network = jf.LogGOPS(L=1e-6, o=2e-9, G=1e-9, O=1e-10, gamma=1e-10)
-    case = jf.Case(2**log2_ranks, algorithm=jf.Butterfly(within=within), network=network,
+    case = jf.Case(2**log2_ranks, algorithm=jf.Butterfly(copy_levels=within), network=network,
                    message_bytes=n, cycles=cycles, compute_time=work)  # fmt: skip
     overhead = 2e-9 + 1e-10 * n
     collective = log2_ranks * (2 * overhead + 1e-6 + (n - 1) * 1e-9 + 1e-10 * n)

@@ -135,8 +135,8 @@ def test_all_numbers_of_ranks_and_networks(kind):
 
 
 def test_no_closed_form():
-    with pytest.raises(ValueError, match="within must be None"):
-        collective_completion(made("butterfly", 8, 8, within="all"))
+    with pytest.raises(ValueError, match="copy_levels must be None"):
+        collective_completion(made("butterfly", 8, 8, copy_levels="all"))
 
 
 @pytest.mark.parametrize(("kind", "winner"), [("short", "recursive_doubling_allreduce"),

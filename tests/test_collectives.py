@@ -109,7 +109,7 @@ def test_noise_free_is_the_engine_without_noise(kind):
 @pytest.mark.parametrize("ranks", [3, 6, 7, 8, 33])
 def test_forwards_without_a_partner_cost_nothing(ranks):
     """On other numbers than powers of two the cost of forwards delays some ranks of a ring only."""
-    algorithm = jf.RingAllreduce(after="all", forward_cost="263ns")
+    algorithm = jf.RingAllreduce(exchanges_after="all", forward_cost="263ns")
     network = jf.LogGOPS(L="1us", o="400ns", G="0.1ns")
     result = jf.simulate(jf.Case(ranks, algorithm=algorithm, network=network, cycles=5), 2)
     np.testing.assert_array_equal(result.samples, np.tile(result.noise_free, (2, 1)))
@@ -181,12 +181,12 @@ def test_allreduces_share_their_parameters(kind):
     made = type(jf.Algorithm.from_dict({"kind": kind}))
     signature = inspect.signature(made)
     assert str(signature.replace(return_annotation=signature.empty)) == (
-        "(after: \"int | Literal['all']\" = 0, forward_cost: 'float | str' = 0.0)"
+        "(exchanges_after: \"int | Literal['all']\" = 0, forward_cost: 'float | str' = 0.0)"
     )
-    about, _, rest = made.__doc__.partition("\nParameters\n----------\nafter : int")
+    about, _, rest = made.__doc__.partition("\nParameters\n----------\nexchanges_after : int")
     assert "`message_bytes` is the vector" in about
     assert rest.index("\nRaises\n") < rest.index("\nNotes\n-----\nNoise-free")
     with pytest.raises(ValueError, match=rf"forward_cost must be a time .* \(in {made.__name__}\)"):
         made(1, "soon")
-    with pytest.raises(ValueError, match="forward_cost must be 0 when after is 0"):
+    with pytest.raises(ValueError, match="forward_cost must be 0 when exchanges_after is 0"):
         made(forward_cost="1us")

@@ -191,10 +191,10 @@ NOISE = [
 @pytest.mark.parametrize(
     "algorithm",
     [
-        jf.Butterfly(after=3),
+        jf.Butterfly(exchanges_after=3),
         jf.RingAllreduce(),
         jf.DisseminationBarrier(),
-        jf.RecursiveDoublingAllreduce(after=2),
+        jf.RecursiveDoublingAllreduce(exchanges_after=2),
     ],
 )
 @pytest.mark.parametrize("noise", [[], NOISE[:1], NOISE[1:2], NOISE])
@@ -226,17 +226,29 @@ def test_others_alone_hold_messages_up():
     """Other traffic, and nothing of one's own: only others' loads can hold up."""
     network = jf.Hockney(alpha="1us", beta="1ns", gamma="0.1ns")
     tree = jc.FatTree((8, 8), (1, 2))
-    case = jf.Case(16, algorithm=jf.Butterfly(after=4), network=network, message_bytes=1000,
-                   noise=[jf.Congestion(tree)])  # fmt: skip
-    quiet = jf.Case(16, algorithm=jf.Butterfly(after=4), network=network, message_bytes=1000)
+    case = jf.Case(
+        16,
+        algorithm=jf.Butterfly(exchanges_after=4),
+        network=network,
+        message_bytes=1000,
+        noise=[jf.Congestion(tree)],
+    )
+    quiet = jf.Case(
+        16, algorithm=jf.Butterfly(exchanges_after=4), network=network, message_bytes=1000
+    )
     held = jf.simulate(case, 200, seed=3, backend="cpu").samples.mean(axis=0)
     assert (held > 1.5 * jf.simulate(quiet, 1, seed=3, backend="cpu").samples.mean(axis=0)).all()
 
 
 @pytest.mark.parametrize("isa", AVAILABLE)
-@pytest.mark.parametrize("algorithm", [
-    jf.Butterfly(within="all", after=2), jf.Butterfly(after=5), jf.RabenseifnerAllreduce(),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        jf.Butterfly(copy_levels="all", exchanges_after=2),
+        jf.Butterfly(exchanges_after=5),
+        jf.RabenseifnerAllreduce(),
+    ],
+)
 def test_batches_threads_and_instruction_sets(algorithm, isa, monkeypatch):
     tree = jc.FatTree((8, 12), (1, 4), routing="random")
     case = jf.Case(50, algorithm=algorithm, network=jf.LogGOPS(L="1us", o="50ns", G="1ns"),
@@ -256,7 +268,7 @@ def test_batches_threads_and_instruction_sets(algorithm, isa, monkeypatch):
 def test_a_machine_beyond_a_tile(monkeypatch):
     """Two passes over memory, and threads that share a realization."""
     tree = jc.FatTree((32, 32, 32), (1, 16, 16))
-    case = jf.Case(2**15, algorithm=jf.Butterfly(after=3), network=UNIT, message_bytes=1,
+    case = jf.Case(2**15, algorithm=jf.Butterfly(exchanges_after=3), network=UNIT, message_bytes=1,
                    noise=[jf.Congestion(tree)], observe="spread")  # fmt: skip
     monkeypatch.setenv("JITTERFLY_ISA", "plain")
     whole = jf.simulate(case, 2, seed=5, backend="cpu", threads=1).ticks
@@ -273,7 +285,7 @@ def test_copies_add_to_the_load():
     noise = [jf.Congestion(tree, perturbation="none")]
     plain = jf.Case(64, network=network, message_bytes=1000, noise=noise)
     copied = jf.Case(64, network=network, message_bytes=1000, noise=noise,
-                     algorithm=jf.Butterfly(within="all"))  # fmt: skip
+                     algorithm=jf.Butterfly(copy_levels="all"))  # fmt: skip
     assert jf.simulate(plain, 3, backend="cpu").ticks.tolist() == [[6 * 2_000_000]] * 3
     # Copies of levels 1 ... 5 are on the links of rounds 1 ... 5, not of round 0.
     assert jf.simulate(copied, 3, backend="cpu").ticks.tolist() == [[2_000_000 + 5 * 3_000_000]] * 3
@@ -345,8 +357,13 @@ def test_more_than_16_bits_of_messages_are_refused():
     tree = jc.FatTree((64, 32, 32), (1, 1, 1))
     case = jf.Case(1024, network=HOCKNEY, noise=[jf.Congestion(tree, ratio=0.9)], message_bytes=8)
     assert jf.simulate(case, 1, backend="cpu").ticks.shape == (1, 1)
-    case = jf.Case(2**15, algorithm=jf.Butterfly(within="all"), network=HOCKNEY, message_bytes=8,
-                   noise=[jf.Congestion(tree)])  # fmt: skip
+    case = jf.Case(
+        2**15,
+        algorithm=jf.Butterfly(copy_levels="all"),
+        network=HOCKNEY,
+        message_bytes=8,
+        noise=[jf.Congestion(tree)],
+    )
     with pytest.raises(ValueError, match="at most 65535 messages may be under way together"):
         jf.simulate(case, 1, backend="cpu")
 
@@ -438,9 +455,9 @@ def test_what_redundant_copies_do_against_network_noise(name, system_noise):
     Against system noise, those inside help as well where messages are short.
     """
     options = {
-        "within": {"within": "all"},
-        "mirrors": {"within": "all", "mirrors": [1, 2]},
-        "after": {"after": "all"},
+        "within": {"copy_levels": "all"},
+        "mirrors": {"copy_levels": "all", "mirrors": [1, 2]},
+        "after": {"exchanges_after": "all"},
     }
     noise = [jf.Congestion(jc.FatTree.of(144), ratio=0.5)]
     if system_noise:
@@ -481,7 +498,7 @@ path = "noise.0.perturbation"
 values = ["none", "rand", "bisect_fb"]
 [variants.conventional]
 [variants.redundant]
-"algorithm.after" = "all"
+"algorithm.exchanges_after" = "all"
 """
 
 
@@ -540,9 +557,14 @@ def test_the_example_of_a_study():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("algorithm", [
-    jf.Butterfly(within="all"), jf.Butterfly(after=4), jf.Butterfly(within=[2], after=1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        jf.Butterfly(copy_levels="all"),
+        jf.Butterfly(exchanges_after=4),
+        jf.Butterfly(copy_levels=[2], exchanges_after=1),
+    ],
+)
 def test_a_trace_shows_the_engine_s_times(algorithm):
     """A replay that differs from the engine raises."""
     from jitterfly.trace import Replay

@@ -89,7 +89,7 @@ def engine_case(algorithm):
     )
 
 
-CASES = [engine_case(jf.Butterfly(after=2)), engine_case(jf.Butterfly(within="all"))]
+CASES = [engine_case(jf.Butterfly(exchanges_after=2)), engine_case(jf.Butterfly(copy_levels="all"))]
 COLUMNS = (*(Column("after", f"T={T}") for T in range(3)), Column("within", "completion"))
 ENGINE = {
     "completion": family("completion", COLUMNS[0]),

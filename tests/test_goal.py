@@ -127,8 +127,8 @@ def test_rounding_is_told():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"algorithm": jf.Butterfly(within="all")}, "algorithm: redundant exchanges"),
-        ({"algorithm": jf.RingAllreduce(after=1)}, "algorithm: redundant exchanges"),
+        ({"algorithm": jf.Butterfly(copy_levels="all")}, "algorithm: redundant exchanges"),
+        ({"algorithm": jf.RingAllreduce(exchanges_after=1)}, "algorithm: redundant exchanges"),
         ({"network": jf.Hockney("1us", 0), "message_bytes": 0}, "message_bytes must be at least 1"),
         ({"ranks": 2**20, "algorithm": jf.RingAllgather()}, "a GOAL schedule holds at most"),
     ],

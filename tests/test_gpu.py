@@ -66,14 +66,21 @@ def test_random_messages(family):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("algorithm", [
-    jf.Butterfly(within="all", after=2), jf.Butterfly(within="all", mirrors=[1, 2]),
-    jf.Butterfly(after="all"), jf.RabenseifnerAllreduce(), jf.ReduceBroadcastAllreduce(),
-], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        jf.Butterfly(copy_levels="all", exchanges_after=2),
+        jf.Butterfly(copy_levels="all", mirrors=[1, 2]),
+        jf.Butterfly(exchanges_after="all"),
+        jf.RabenseifnerAllreduce(),
+        jf.ReduceBroadcastAllreduce(),
+    ],
+    ids=repr,
+)
 @pytest.mark.parametrize("ranks", [16, 200, 1024])
 def test_congestion(algorithm, ranks):
     """Tables of loads that the host makes, for several batches; messages of several costs."""
-    if isinstance(algorithm, jf.Butterfly) and algorithm.within:
+    if isinstance(algorithm, jf.Butterfly) and algorithm.copy_levels:
         ranks = 1 << ranks.bit_length() - 1
     tree = jf.congestion.FatTree((12, 12, 8), (1, 12, 12), routing="random")
     noise = [jf.PeriodicNoise("1ms", "25us"), jf.Congestion(tree, ratio=0.1)]
@@ -296,10 +303,10 @@ PUBLIC_NOISES = {
 }
 ALGORITHMS = {
     "butterfly": jf.Butterfly(),
-    "after": jf.Butterfly(after=8),
-    "forward cost": jf.Butterfly(after=3, forward_cost=1e-7),
-    "all": jf.Butterfly(within="all"),
-    "some": jf.Butterfly(within=[2, 5], after=1),
+    "after": jf.Butterfly(exchanges_after=8),
+    "forward cost": jf.Butterfly(exchanges_after=3, forward_cost=1e-7),
+    "all": jf.Butterfly(copy_levels="all"),
+    "some": jf.Butterfly(copy_levels=[2, 5], exchanges_after=1),
 }
 
 

@@ -21,7 +21,7 @@ HOCKNEY = jf.Hockney(alpha=1e-7, beta=1e-9, gamma=1e-10)
 LOGGOPS = jf.LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
 PERIODIC = jf.PeriodicNoise(period=1e-3, duration=1e-5)
 JITTER = jf.NetworkJitter(period=1e-3, duration=1e-5)
-FULL = jf.Butterfly(within="all")
+FULL = jf.Butterfly(copy_levels="all")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell put us behind
 
 def draw_for_ever():  # one call is too short to be stopped for sure
@@ -59,11 +59,12 @@ print(json.dumps([stopped, now - pressed[0] if pressed else None]))
 
 # Undisturbed they take from half a minute to many hours.
 CALLS = {
-    "many small realizations": "jf.simulate(jf.Case(2**10, algorithm=jf.Butterfly(after=10), "
-    "network=HOCKNEY, noise=[PERIODIC, JITTER]), 10**7, backend='cpu')",
+    "many small realizations": "jf.simulate(jf.Case(2**10, "
+    "algorithm=jf.Butterfly(exchanges_after=10), network=HOCKNEY, "
+    "noise=[PERIODIC, JITTER]), 10**7, backend='cpu')",
     "a team on each realization": "jf.simulate(jf.Case(2**21, algorithm=FULL, network=LOGGOPS, "
     "noise=[PERIODIC], cycles=10), 10**4, backend='cpu')",
-    "sparse copies": "jf.simulate(jf.Case(2**18, algorithm=jf.Butterfly(within=[2, 5]), "
+    "sparse copies": "jf.simulate(jf.Case(2**18, algorithm=jf.Butterfly(copy_levels=[2, 5]), "
     "network=LOGGOPS, noise=[PERIODIC]), 10**4, backend='cpu')",
     "one wide segment": "jf.simulate(jf.Case(2**20, algorithm=FULL, network=LOGGOPS, "
     "noise=[PERIODIC, JITTER], cycles=10), 1, backend='cpu')",
@@ -104,7 +105,7 @@ name = "long"
 realizations = { min = 10000000, max = 10000000 }
 [case]
 ranks = 1024
-algorithm = { kind = "butterfly", after = 10 }
+algorithm = { kind = "butterfly", exchanges_after = 10 }
 network = { kind = "hockney", alpha = 1e-7, beta = 1e-9, gamma = 1e-10 }
 noise = [{ kind = "periodic", period = 1e-3, duration = 1e-5 }]
 '''

@@ -153,8 +153,13 @@ def test_seeds_differ():
 def test_phases_do_not_depend_on_the_case():
     """Common random numbers: two settings with one seed see the same noise."""
     phases = jf.noise_phases(public(), seed=3, realization=8)
-    changes = [{"duration": 5e-4}, {"algorithm": jf.Butterfly(after=2, within="all")},
-               {"cycles": 3}, {"ranks": 1024}, {"network": jf.LogGOPS(L=1e-6, o=1e-9)}]  # fmt: skip
+    changes = [
+        {"duration": 5e-4},
+        {"algorithm": jf.Butterfly(exchanges_after=2, copy_levels="all")},
+        {"cycles": 3},
+        {"ranks": 1024},
+        {"network": jf.LogGOPS(L=1e-6, o=1e-9)},
+    ]
     for change in changes:
         found = jf.noise_phases(public(**change), seed=3, realization=8)
         np.testing.assert_array_equal(found[:64], phases)
@@ -163,8 +168,8 @@ def test_phases_do_not_depend_on_the_case():
 
 def test_more_of_an_algorithm_leaves_the_rest_as_it_was():
     """T = 2 of a run up to T = 6 is T = 2 of a run up to 2; so are the first cycles."""
-    long = jf.simulate(public(algorithm=jf.Butterfly(after=6)), 200, seed=4)
-    short = jf.simulate(public(algorithm=jf.Butterfly(after=2)), 200, seed=4)
+    long = jf.simulate(public(algorithm=jf.Butterfly(exchanges_after=6)), 200, seed=4)
+    short = jf.simulate(public(algorithm=jf.Butterfly(exchanges_after=2)), 200, seed=4)
     np.testing.assert_array_equal(long.ticks[:, :3], short.ticks)
     assert (np.diff(long.ticks) <= 0).all()  # f can only fall with T
     cycles = jf.simulate(public(cycles=4), 200, seed=4).ticks
@@ -175,6 +180,6 @@ def test_more_of_an_algorithm_leaves_the_rest_as_it_was():
 def test_copies_that_cost_nothing_never_harm(within):
     """Hockney's sends are free, so that a copy can only make a rank earlier."""
     for realization in range(20):
-        times = [jf.ready_times(public(algorithm=jf.Butterfly(within=levels)), 6, realization)
+        times = [jf.ready_times(public(algorithm=jf.Butterfly(copy_levels=levels)), 6, realization)
                  for levels in (None, within)]  # fmt: skip
         assert (times[1] <= times[0]).all()

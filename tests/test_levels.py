@@ -13,8 +13,8 @@ MORE = {
     "recursive doubling barrier": jf.RecursiveDoublingBarrier(),
     "recursive doubling allgather": jf.RecursiveDoublingAllgather(),
     "ring allgather": jf.RingAllgather(),
-    "forwards": jf.RingAllreduce(after="all"),
-    "butterfly, forwards": jf.Butterfly(after="all"),
+    "forwards": jf.RingAllreduce(exchanges_after="all"),
+    "butterfly, forwards": jf.Butterfly(exchanges_after="all"),
 }
 ALGORITHMS = {**SHAPES, **MORE}
 TO_ALL = [name for name in ALGORITHMS if "binomial" not in name and "halving" not in name]
@@ -65,13 +65,16 @@ def test_those_of_orcs():
 
 
 def test_copies_and_forwards():
-    plain, copies = jf.Butterfly(), jf.Butterfly(within=[1, 2], mirrors=[1, 3], after=1)
+    plain, copies = (
+        jf.Butterfly(),
+        jf.Butterfly(copy_levels=[1, 2], mirrors=[1, 3], exchanges_after=1),
+    )
     levels = [set(level) for level in messages(copies, 8)]
     own = [set(level) for level in messages(plain, 8)]
     mirrors = {m: {(i, i ^ m) for i in range(8)} for m in (1, 3)}
     # Those of level 1 go with the second exchange; rank xor 3 does not hold the same data then.
     assert levels == [own[0], own[1] | mirrors[1], own[2] | mirrors[1] | mirrors[3], own[0]]
-    assert [len(level) for level in messages(jf.Butterfly(after=2), 6)][-2:] == [6, 4]
+    assert [len(level) for level in messages(jf.Butterfly(exchanges_after=2), 6)][-2:] == [6, 4]
     with pytest.raises(ValueError, match="on demand"):
         jf.Butterfly(on_demand="all", patience="1us").message_levels(8)
 

@@ -62,7 +62,7 @@ def test_forwarded_messages():
     """Of two ranks: the second message is used only if it is earlier, so look at the minimum."""
     delay = DELAYS["exponential"]
     noise = jf.MessageNoise(delay)
-    found = rows(noise, network=jf.Hockney(0, 0), algorithm=jf.Butterfly(after=1))
+    found = rows(noise, network=jf.Hockney(0, 0), algorithm=jf.Butterfly(exchanges_after=1))
     level, forward = found[RANKS.bit_length() - 1], found[RANKS.bit_length()]
     later = forward - level[np.arange(RANKS) ^ 1]  # where used: the delay of the forward
     used = forward < level

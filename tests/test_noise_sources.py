@@ -68,9 +68,14 @@ def test_identity_leaves_out_what_was_always_so():
     assert jf.NetworkJitter("1ms", "10us", shared=1).identity()["shared"] == 1
 
 
-@pytest.mark.parametrize("algorithm", [
-    jf.Butterfly(), jf.Butterfly(within="all", after=3), jf.Butterfly(within=[2], after=4)
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        jf.Butterfly(),
+        jf.Butterfly(copy_levels="all", exchanges_after=3),
+        jf.Butterfly(copy_levels=[2], exchanges_after=4),
+    ],
+)
 def test_replay_is_what_the_engine_does(algorithm):
     """`Replay` raises if a ready time of its messages differs from the engine's by one tick."""
     for source in SOURCES:
@@ -85,7 +90,7 @@ def test_replay_is_what_the_engine_does(algorithm):
 def test_picture(tmp_path):
     from jitterfly.trace.picture import draw
 
-    one = case(*SOURCES, compute_time="100us", cycles=2, algorithm=jf.Butterfly(within="all"))
+    one = case(*SOURCES, compute_time="100us", cycles=2, algorithm=jf.Butterfly(copy_levels="all"))
     assert draw(one, tmp_path / "all.png", seed=1).startswith("completion ")
     for during in ("all", "compute", "communication"):
         noise = jf.RenewalNoise("20us", "1us", during=during)
@@ -237,7 +242,7 @@ def test_windows_that_are_never_reached_cost_nothing():
     """Renewals are not walked through up to a window, also where a forward leads back in time."""
     late = jf.RenewalNoise("1us", "1us", begin=1e6)
     options = {
-        "algorithm": jf.Butterfly(after=1),
+        "algorithm": jf.Butterfly(exchanges_after=1),
         "network": NETWORK,
         "cycles": 2,
         "compute_time": "1us",

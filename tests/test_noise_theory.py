@@ -66,7 +66,7 @@ def test_what_no_redundancy_can_repair(within):
     """
     period, duration, ranks, count = 1e-2, 1e-3, 64, 4000
     noise = jf.PeriodicNoise(period, duration, start="stationary")
-    machine = case(ranks, noise, algorithm=jf.Butterfly(within=within))
+    machine = case(ranks, noise, algorithm=jf.Butterfly(copy_levels=within))
     result = jf.simulate(machine, count, seed=8)
     late = result.samples[:, 0] - result.noise_free[0]
     for realization in range(500):

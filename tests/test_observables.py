@@ -32,7 +32,11 @@ RUNS = 40
 def redundant_study(**observables):
     """MS12: every T of one pass."""
     case = jf.Case(
-        8, network=HOCKNEY, noise=[PERIODIC, JITTER], algorithm=jf.Butterfly(after="all"), cycles=2
+        8,
+        network=HOCKNEY,
+        noise=[PERIODIC, JITTER],
+        algorithm=jf.Butterfly(exchanges_after="all"),
+        cycles=2,
     )
     axes = [Axis("ranks", [2, 8])]
     return Study("after", case=case, axes=axes, observables=observables, budget=Budget(max=RUNS))
@@ -45,7 +49,7 @@ def cs14_study(*, start="fresh", cycles=3, **observables):
     variants = {
         "noiseless": {"noise.0.during": "compute"},
         "conventional": {},
-        "redundant": {"algorithm.within": "all"},
+        "redundant": {"algorithm.copy_levels": "all"},
     }
     return Study(
         "within", case=case, variants=variants, observables=observables, budget=Budget(max=RUNS)
@@ -241,7 +245,7 @@ def test_mean_rank_switches_the_variant_to_spread():
 @pytest.mark.parametrize("cycles", [1, 3])
 @pytest.mark.parametrize("within", [None, "all"])
 def test_spread_is_a_view_of_the_same_times(ranks, cycles, within):
-    algorithm = jf.Butterfly(after="all", within=within)
+    algorithm = jf.Butterfly(exchanges_after="all", copy_levels=within)
     options = {"algorithm": algorithm, "network": LOGGOPS, "cycles": cycles, "compute_time": "90us"}
     case = jf.Case(ranks, noise=[PERIODIC, JITTER], observe="spread", **options)
     result = jf.simulate(case, 5, seed=7)
@@ -284,7 +288,7 @@ def test_spread_without_noise_is_the_closed_form():
 @pytest.mark.gpu
 @pytest.mark.parametrize("ranks", [4, 2**15])
 def test_spread_is_the_same_on_the_gpu(ranks):
-    algorithm = jf.Butterfly(after=2, within="all")
+    algorithm = jf.Butterfly(exchanges_after=2, copy_levels="all")
     case = jf.Case(
         ranks, algorithm=algorithm, network=LOGGOPS, noise=[PERIODIC], cycles=2, observe="spread"
     )

@@ -31,7 +31,7 @@ title = "after"
 figure = "slowdown"
 realizations = { max = 60 }
 [case]
-algorithm = { kind = "butterfly", after = "all" }
+algorithm = { kind = "butterfly", exchanges_after = "all" }
 network = { kind = "hockney", alpha = "1us", beta = 0, gamma = "1ns" }
 noise = [{ kind = "periodic", period = "100us", duration = "30us" }]
 [axes.reading.points.one]
@@ -49,7 +49,7 @@ name = "maps"
 targets = ["mean of gain ± 30 %"]
 realizations = { min = 20, max = 60 }
 [case]
-algorithm = { kind = "butterfly", after = "all" }
+algorithm = { kind = "butterfly", exchanges_after = "all" }
 network = { kind = "hockney", alpha = "1us", beta = "1ns", gamma = "1ns" }
 noise = [{ kind = "periodic", period = "100us" }]
 [axes.duration]
@@ -78,7 +78,7 @@ log2 = [1, 6]
 "noise.0.during" = "compute"
 [variants.conventional]
 [variants.redundant]
-"algorithm.within" = "all"
+"algorithm.copy_levels" = "all"
 [observables]
 overhead = { kind = "overhead", variant = "conventional", over = "noiseless" }
 overhead_redundant = { kind = "overhead", variant = "redundant", over = "noiseless" }
@@ -260,7 +260,7 @@ def test_studies_of_any_kind_are_drawn(tmp_path, name):
     case = "[case]\n" + network + '\nnoise = [{ kind = "periodic", period = "100us" }]\n'
     case = case.replace('"100us"', '"100us", duration = "30us"')
     if name == "each":
-        case += 'algorithm = { kind = "butterfly", after = "all" }\n'
+        case += 'algorithm = { kind = "butterfly", exchanges_after = "all" }\n'
     rest = ANY[name]
     if rest.startswith("[case]"):
         case, rest = case + rest.splitlines()[1] + "\n", "\n".join(rest.splitlines()[2:])
@@ -466,8 +466,8 @@ def random_case(draw):
     some = draw.sample(range(1, rounds), draw.randint(1, rounds - 1)) if rounds > 1 else None
     after = draw.randint(0, rounds)
     algorithm = jf.Butterfly(
-        after=after,
-        within=draw.choice([None, "all", some]),
+        exchanges_after=after,
+        copy_levels=draw.choice([None, "all", some]),
         forward_cost=draw.choice([0, "30ns"]) if after else 0,
     )
     cycles, work = draw.randint(1, 3), draw.choice([0, "1us"])
@@ -496,9 +496,9 @@ def test_trace(tmp_path, capsys, name):
         main(
             [
                 "trace",
-                "--within",
+                "--copy-levels",
                 "all",
-                "--after",
+                "--exchanges-after",
                 "2",
                 "--compute-time",
                 "2us",

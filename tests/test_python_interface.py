@@ -14,7 +14,7 @@ from jitterfly import congestion, inference, measured, stats
 
 NETWORK = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")
 NOISE = [jf.PeriodicNoise(period="1ms", duration="10us", start="stationary")]
-CASE = jf.Case(16, network=NETWORK, noise=NOISE, algorithm=jf.Butterfly(after=1))
+CASE = jf.Case(16, network=NETWORK, noise=NOISE, algorithm=jf.Butterfly(exchanges_after=1))
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_notebooks_show_numbers(results, kind):
 
 
 def test_a_long_table_in_a_notebook_is_cut():
-    case = jf.Case(2**14, network=NETWORK, algorithm=jf.Butterfly(after=14), cycles=2)
+    case = jf.Case(2**14, network=NETWORK, algorithm=jf.Butterfly(exchanges_after=14), cycles=2)
     text = jf.simulate(case, 2)._repr_html_()
     assert text.count("<tr>") == 21
     assert "and 10 more: observations" in text

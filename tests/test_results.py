@@ -128,18 +128,18 @@ def test_a_place_without_numbers_is_shown_and_explained(tmp_path):
     assert "-" not in found.rows[1]
     told = notes(results)
     assert "No slowdown at ranks=1: it takes 0 s without noise." in told
-    assert "No gain at ranks=1: T = 1: algorithm.after gives T up to 0." in told
+    assert "No gain at ranks=1: T = 1: algorithm.exchanges_after gives T up to 0." in told
     text = ONE_RANK.replace("T = 1 }", "T = 2 }")
     run(parse_study(text), tmp_path / "b")
     told = notes(Results(Store.open(tmp_path / "b")))
-    assert "No gain at ranks=2: T = 2: algorithm.after gives T up to 1." in told
+    assert "No gain at ranks=2: T = 2: algorithm.exchanges_after gives T up to 1." in told
 
 
 ONE_RANK = """
 name = "one_rank"
 realizations = { max = 40 }
 [case]
-algorithm = { kind = "butterfly", after = "all" }
+algorithm = { kind = "butterfly", exchanges_after = "all" }
 network = { kind = "hockney", alpha = "1us", beta = 1e-9, gamma = 1e-10 }
 noise = [{ kind = "periodic", period = "1ms", duration = "10us" }]
 [axes.ranks]

@@ -67,7 +67,9 @@ def test_jitter_of_forwards():
     """Two ranks, T = 1: the later one is done after min(its own events, first + the forward's)."""
     mean, transit, delay = 0.7, 1e-6, 1e-3
     jitter = jf.NetworkJitter(transit / mean, delay)
-    saved = case(2, jitter, network=jf.Hockney(transit, 0), algorithm=jf.Butterfly(after=1))
+    saved = case(
+        2, jitter, network=jf.Hockney(transit, 0), algorithm=jf.Butterfly(exchanges_after=1)
+    )
     events = np.rint(jf.simulate(saved, 20_000, seed=5).column("T=1") / delay).astype(int)
     poisson = stats.poisson.pmf(np.arange(20), mean)
     expected = np.zeros(20)

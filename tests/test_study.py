@@ -27,7 +27,7 @@ seed = 5
 realizations = { min = 10, max = 1000, rank_rounds = 640 }
 
 [case]
-algorithm = { kind = "butterfly", after = "all" }
+algorithm = { kind = "butterfly", exchanges_after = "all" }
 network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-10 }
 noise = [{ kind = "periodic", period = "1ms", duration = "10us" }]
 
@@ -55,7 +55,7 @@ def mine(**changes):
     options = {
         "case": jf.Case(16, network=LOGGOPS, noise=NOISE),
         "axes": [Axis("ranks", [16, 64]), Axis("D", ["1us", 1e-5], path="noise.0.duration")],
-        "variants": {"conventional": {}, "redundant": {"algorithm.within": "all"}},
+        "variants": {"conventional": {}, "redundant": {"algorithm.copy_levels": "all"}},
         "observables": {"gain": Gain(of="redundant", over="conventional")},
         "targets": ["mean of gain ± 1 %"],
         "budget": Budget(max=100_000, rank_rounds=1e9),
@@ -83,15 +83,15 @@ def test_places_are_the_product_of_the_axes():
     case = places[1].cells[0].case
     assert case.network == jf.Hockney(1e-7, 1e-9, 1e-10)
     assert case.noise == (jf.PeriodicNoise(1e-3, 1e-4),)
-    assert case.algorithm == jf.Butterfly(after="all")
+    assert case.algorithm == jf.Butterfly(exchanges_after="all")
     assert len(set(hashes(study))) == 6
 
 
 def test_coordinates_are_numbers_where_the_field_is_one():
     axes = [
         Axis("D", ["1us", 1e-5], path="noise.0.duration"),
-        Axis("after", [0, "all"], path="algorithm.after"),
-        Axis("copies", ["all", [1, 3]], path="algorithm.within"),
+        Axis("after", [0, "all"], path="algorithm.exchanges_after"),
+        Axis("copies", ["all", [1, 3]], path="algorithm.copy_levels"),
     ]
     places = mine(axes=axes, variants={}, observables={}, targets=()).places()
     assert [place.coordinates["D"] for place in places[::4]] == [1e-6, 1e-5]
@@ -136,7 +136,12 @@ def test_variants_see_the_same_noise_at_each_place():
     [
         (jf.Hockney(1e-6, 0), {}, NOISE[0], False),  # no CPU time
         (jf.Hockney(1e-6, 0), {"compute_time": "1us"}, NOISE[0], True),
-        (jf.Hockney(1e-6, 0), {"algorithm.after": 1, "algorithm.forward_cost": 1e-9}, NOISE[0], 0),
+        (
+            jf.Hockney(1e-6, 0),
+            {"algorithm.exchanges_after": 1, "algorithm.forward_cost": 1e-9},
+            NOISE[0],
+            0,
+        ),
         (jf.Hockney(1e-6, 0, 1e-10), {}, NOISE[0], True),
         (LOGGOPS, {}, NOISE[0], True),
         (LOGGOPS, {"ranks": 1}, NOISE[0], False),  # nobody to send to
@@ -332,14 +337,17 @@ def test_hash_is_the_same_from_another_study():
         64,
         network=jf.Hockney("100ns", "1ns", 1e-10),
         noise=NOISE,
-        algorithm=jf.Butterfly(after="all"),
+        algorithm=jf.Butterfly(exchanges_after="all"),
     )
     other = Study("other", case=case, axes=axes, budget=Budget(max=1))
     assert set(hashes(other)) <= set(hashes(parse_study(GOOD)))
     # Fixed as long as STREAM_VERSION is: records on disk are found by it.
     assert hashes(parse_study(GOOD))[0] == "ef423bf83c9dcb8c"
     plain = jf.Case(
-        4, network=jf.Hockney("100ns", "1ns"), noise=NOISE, algorithm=jf.Butterfly(after="all")
+        4,
+        network=jf.Hockney("100ns", "1ns"),
+        noise=NOISE,
+        algorithm=jf.Butterfly(exchanges_after="all"),
     )
     assert hash_case(plain.identity()) == "991a08becf360f88"
 

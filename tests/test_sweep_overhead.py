@@ -23,7 +23,7 @@ realizations = { min = 100000, max = 100000 }
 
 [case]
 ranks = 4096
-algorithm = { kind = "butterfly", after = "all" }
+algorithm = { kind = "butterfly", exchanges_after = "all" }
 network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-9 }
 noise = [{ kind = "periodic", period = "1ms", duration = "10us" }]
 
@@ -38,7 +38,7 @@ name = "small"
 realizations = { min = 100, max = 100 }
 
 [case]
-algorithm = { kind = "butterfly", after = 1 }
+algorithm = { kind = "butterfly", exchanges_after = 1 }
 network = { kind = "hockney", alpha = "100ns", beta = 1e-9, gamma = 1e-9 }
 noise = [{ kind = "periodic", period = "1ms" }]
 

@@ -220,8 +220,8 @@ def test_last_rank_saturates():
     ("changes", "text"),
     [
         ({"cycles": 2}, "cycles must be 1"),
-        ({"algorithm": jf.Butterfly(within="all")}, "without redundant exchanges"),
-        ({"algorithm": jf.Butterfly(after=2)}, "without redundant exchanges"),
+        ({"algorithm": jf.Butterfly(copy_levels="all")}, "without redundant exchanges"),
+        ({"algorithm": jf.Butterfly(exchanges_after=2)}, "without redundant exchanges"),
         ({"noise": [jf.PeriodicNoise("1ms", "1us")]}, "StepNoise and MessageNoise only"),
         ({"noise": [jf.StepNoise("1us", shared="machine")]}, "shared must be False"),
         ({"noise": [jf.StepNoise("1us", begin="1us")]}, "begin must be 0 and end None"),

@@ -92,7 +92,7 @@ def test_forwards_after_the_result_are_nothing_to_hit(capsys):
     line = ["--ranks=16", "--noise=period=1ms,duration=10us", "--network=L=1us,o=0,G=1ns"]
     assert main(["advise", *line]) == 2
     assert "can hit nothing in any cell" in capsys.readouterr().err
-    forwards = jf.Butterfly(after="all", forward_cost="1us")
+    forwards = jf.Butterfly(exchanges_after="all", forward_cost="1us")
     case = jf.Case(8, network=network, algorithm=forwards, noise=[NOISE])
     result, seen = told(lambda: jf.simulate(case, 20))
     assert len(seen) == 1
@@ -125,7 +125,7 @@ def test_commands(tmp_path, capsys):
     assert main(["advise", "--ranks", "8", *line, "L=1us,o=0"]) == 2
     assert "error: noise.0 (periodic) can hit nothing in any cell: " in capsys.readouterr().err
     pytest.importorskip("matplotlib")
-    trace = ["trace", "--within", "none", "--out", str(tmp_path / "trace.png"), *line]
+    trace = ["trace", "--copy-levels", "none", "--out", str(tmp_path / "trace.png"), *line]
     with pytest.warns(
         jf.IneffectiveNoiseWarning, match=r"^noise.0 \(periodic\) can hit nothing"
     ) as w:

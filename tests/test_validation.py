@@ -80,7 +80,7 @@ TIMES = {
     "G": lambda x: jf.LogGOPS(L=0, o=0, G=x),
     "O": lambda x: jf.LogGOPS(L=0, o=0, O=x),
     "duration": lambda x: noisy(duration=x),
-    "forward_cost": lambda x: jf.Butterfly(after=1, forward_cost=x),
+    "forward_cost": lambda x: jf.Butterfly(exchanges_after=1, forward_cost=x),
 }
 
 
@@ -107,7 +107,7 @@ def test_periods(make, value):
         (lambda: case(compute_time=1e-13), "compute_time"),
         (lambda: noisy(duration=1e-13), "duration"),
         (lambda: jittery(duration=1e-13), "duration"),
-        (lambda: jf.Butterfly(after=1, forward_cost=1e-13), "forward_cost"),
+        (lambda: jf.Butterfly(exchanges_after=1, forward_cost=1e-13), "forward_cost"),
     ],
 )
 def test_positive_times_of_no_ticks(make, field):
@@ -183,21 +183,27 @@ def test_phases_and_synchronized():
 
 @pytest.mark.parametrize("value", [-1, 31, *JUNK, *LONG])
 def test_after(value):
-    rule = "after must be 'all' or an integer from 0 to 30 (K for 2^K ranks), got "
-    check(lambda: jf.Butterfly(after=value), rule)
+    rule = "exchanges_after must be 'all' or an integer from 0 to 30 (K for 2^K ranks), got "
+    check(lambda: jf.Butterfly(exchanges_after=value), rule)
 
 
 @pytest.mark.parametrize("kind", ["Ring", "Rabenseifner", "RecursiveDoubling", "ReduceBroadcast"])
 def test_after_of_any_allreduce(kind):
     make = getattr(jf, f"{kind}Allreduce")
-    rule = "after must be 'all' or an integer from 0 to"
-    check(lambda: make(after="some"), f"{rule} 30", "got ")
-    check(lambda: make(forward_cost="1us"), "forward_cost must be 0 when after is 0")
-    check(lambda: case(ranks=9, algorithm=make(after=5)), f"{rule} 4", "got 5")
-    case(ranks=9, algorithm=make(after=4))
+    rule = "exchanges_after must be 'all' or an integer from 0 to"
+    check(lambda: make(exchanges_after="some"), f"{rule} 30", "got ")
+    check(lambda: make(forward_cost="1us"), "forward_cost must be 0 when exchanges_after is 0")
+    check(lambda: case(ranks=9, algorithm=make(exchanges_after=5)), f"{rule} 4", "got 5")
+    case(ranks=9, algorithm=make(exchanges_after=4))
     network = jf.LogGOPS(L="1us", o="1ns", g="1us")
-    check(lambda: case(network=network, algorithm=make(after=2)), "g must be from 0 to 0 s here")
-    check(lambda: case(network=network, algorithm=make(after=1)), "g must be from 0 to 1 ns here")
+    check(
+        lambda: case(network=network, algorithm=make(exchanges_after=2)),
+        "g must be from 0 to 0 s here",
+    )
+    check(
+        lambda: case(network=network, algorithm=make(exchanges_after=1)),
+        "g must be from 0 to 1 ns here",
+    )
     case(network=network, algorithm=make())
 
 
@@ -235,7 +241,7 @@ def test_rendezvous_is_of_messages_not_of_vectors():
     ])  # fmt: skip
     assert jf.simulate(blocks, 3).samples.shape == (3, 1)
     jf.Study("x", case=blocks, budget=jf.Budget(max=1))
-    forwarded = jf.RingAllreduce(after=1)  # of the whole vector
+    forwarded = jf.RingAllreduce(exchanges_after=1)  # of the whole vector
     rule = "S must be None or at least message_bytes = 4096"
     check(lambda: case(network=network, message_bytes=4096, algorithm=forwarded), rule)
 
@@ -248,30 +254,42 @@ def test_what_needs_powers_of_two_says_so():
 
 
 def test_after_beyond_rounds():
-    rule = "after must be 'all' or an integer from 0 to"
-    check(lambda: butterfly(after=5), f"{rule} 4", "got 5")
-    check(lambda: butterfly(ranks=1, after=1), f"{rule} 0", "got 1")
+    rule = "exchanges_after must be 'all' or an integer from 0 to"
+    check(lambda: butterfly(exchanges_after=5), f"{rule} 4", "got 5")
+    check(lambda: butterfly(ranks=1, exchanges_after=1), f"{rule} 0", "got 1")
 
 
 @pytest.mark.parametrize(
     "value", ["every", 3, [2, 2], True, {2: 1}, b"\x01", np.array(3), "x" * 500, DIGITS, 1.5]
 )
 def test_within(value):
-    check(lambda: jf.Butterfly(within=value), "within must be 'all', a list of distinct")
+    check(lambda: jf.Butterfly(copy_levels=value), "copy_levels must be 'all', a list of distinct")
 
 
 @pytest.mark.parametrize("value", [0, -1, 30, True, 1.0, "1", None, [1], "x" * 500])
 def test_within_levels(value):
-    check(lambda: jf.Butterfly(within=[value]), "within levels must be an integer from 1 to 29")
+    check(
+        lambda: jf.Butterfly(copy_levels=[value]),
+        "copy_levels levels must be an integer from 1 to 29",
+    )
 
 
 def test_within_beyond_levels():
-    check(lambda: butterfly(within=[4]), "within levels must be from 1 to 3", "K = 4", "got 4")
-    check(lambda: butterfly(ranks=2, within=[1]), "within levels must be left out", "got 1")
+    check(
+        lambda: butterfly(copy_levels=[4]),
+        "copy_levels levels must be from 1 to 3",
+        "K = 4",
+        "got 4",
+    )
+    check(
+        lambda: butterfly(ranks=2, copy_levels=[1]), "copy_levels levels must be left out", "got 1"
+    )
 
 
 def test_forward_cost_without_forwards():
-    check(lambda: jf.Butterfly(forward_cost=1e-9), "forward_cost must be 0 when after is 0")
+    check(
+        lambda: jf.Butterfly(forward_cost=1e-9), "forward_cost must be 0 when exchanges_after is 0"
+    )
 
 
 @pytest.mark.parametrize("value", [0, -1, True, 1.5, "8"])
@@ -289,10 +307,10 @@ def test_rendezvous():
     ("algorithm", "longest"),
     [
         (jf.Butterfly(), "202 µs"),  # send, receive, combine
-        (jf.Butterfly(within="all"), "100 µs"),  # the copy is sent at once
-        (jf.Butterfly(after=1), "202 µs"),
-        (jf.Butterfly(after=2), "0 s"),  # forwards may follow each other at once
-        (jf.Butterfly(after=2, forward_cost="5us"), "5 µs"),
+        (jf.Butterfly(copy_levels="all"), "100 µs"),  # the copy is sent at once
+        (jf.Butterfly(exchanges_after=1), "202 µs"),
+        (jf.Butterfly(exchanges_after=2), "0 s"),  # forwards may follow each other at once
+        (jf.Butterfly(exchanges_after=2, forward_cost="5us"), "5 µs"),
     ],
 )
 def test_gap(algorithm, longest):
@@ -374,7 +392,11 @@ def test_frozen():
 
 
 def test_replace_checks_again():
-    check(lambda: replace(butterfly(after=4), ranks=8), "after must be", "from 0 to 3")
+    check(
+        lambda: replace(butterfly(exchanges_after=4), ranks=8),
+        "exchanges_after must be",
+        "from 0 to 3",
+    )
 
 
 # Tables, as studies have them.
@@ -499,7 +521,7 @@ def test_results_beyond_memory():
 
 def test_ranks_beyond_memory(monkeypatch):
     monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: 2**20)
-    big = case(ranks=2**20, algorithm=jf.Butterfly(within="all"))
+    big = case(ranks=2**20, algorithm=jf.Butterfly(copy_levels="all"))
     check(lambda: jf.simulate(big, 1), "not enough memory for", "available 1.0 MiB")
     check(lambda: jf.ready_times(big), "not enough memory for all ready times of 1048576 ranks")
     check(lambda: jf.noise_phases(noisy_of(big)), "not enough memory for the phases of 1048576")

@@ -3,7 +3,7 @@
 >>> import jitterfly as jf
 >>> case = jf.Case(
 ...     ranks=2**10,
-...     algorithm=jf.Butterfly(after=10),
+...     algorithm=jf.Butterfly(exchanges_after=10),
 ...     network=jf.Hockney(alpha=1e-7, beta=1e-9, gamma=1e-10),
 ...     noise=[jf.PeriodicNoise(period="1ms", duration="10us")],
 ... )

@@ -35,7 +35,7 @@ class Case:
     ranks : int
         From 1 to 2^30. Also as text: ``"2^14"``.
     algorithm : Algorithm
-        Such as ``Butterfly(after=3)`` or ``RingAllreduce()``.
+        Such as ``Butterfly(exchanges_after=3)`` or ``RingAllreduce()``.
     network : Network
         Such as ``Hockney(alpha="1us", beta="1ns", gamma="0.1ns")`` or ``LogGOPS(...)``. What takes
         the CPU no time (gamma = 0, o = 0) is nothing that noise of the CPU could hit. Also as text:
@@ -54,9 +54,9 @@ class Case:
         CPU time of a compute phase, seconds.
     observe : "completion", "spread", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
-        each cycle and each T = 0 ... after. "spread": the same times as latest, earliest and mean
-        over the ranks. "rounds": those three for each row of `ready_times`. "rank 0": the times of
-        "completion" when this one rank has the result, which is what theory knows (see
+        each cycle and each T = 0 ... exchanges_after. "spread": the same times as latest, earliest
+        and mean over the ranks. "rounds": those three for each row of `ready_times`. "rank 0": the
+        times of "completion" when this one rank has the result, which is what theory knows (see
         `jitterfly.theory`).
 
     Raises

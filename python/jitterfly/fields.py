@@ -150,8 +150,8 @@ def summary(value: Any) -> str:
     Examples
     --------
     >>> from jitterfly import Butterfly
-    >>> summary(Butterfly(after=3))
-    'Butterfly(after=3)'
+    >>> summary(Butterfly(exchanges_after=3))
+    'Butterfly(exchanges_after=3)'
     """
     if isinstance(value, tuple):
         return f"[{', '.join(map(summary, value))}]"

@@ -167,8 +167,9 @@ def _messages(case: Case, step: Step, draw: int, notes: list[str]) -> Iterator[_
 def _check_expressible(case: Case, steps: list[Step]) -> None:
     if any(step.kind == FORWARD or step.flags & (COPY | ASK) for step in steps):
         raise ValueError(
-            "algorithm: redundant exchanges (after, within, on_demand) can not be written as GOAL, "
-            "where an operation waits for all it requires and not for the first of two messages"
+            "algorithm: redundant exchanges (exchanges_after, copy_levels, on_demand) can not be "
+            "written as GOAL, where an operation waits for all it requires and not for the first "
+            "of two messages"
         )
     if case.message_bytes == 0:
         raise ValueError("message_bytes must be at least 1 for GOAL, got 0")

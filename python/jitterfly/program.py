@@ -154,7 +154,8 @@ def row_labels(case: Case) -> list[str]:
     Examples
     --------
     >>> import jitterfly as jf
-    >>> jf.row_labels(jf.Case(4, network=jf.Hockney(1e-6, 1e-9), algorithm=jf.Butterfly(after=1)))
+    >>> butterfly = jf.Butterfly(exchanges_after=1)
+    >>> row_labels(jf.Case(4, network=jf.Hockney(1e-6, 1e-9), algorithm=butterfly))
     ['start', 'level 1', 'level 2', 'forward 1', 'end']
     """
     labels = [step.label for step in check_case(case).cycle_steps() if step.label]
@@ -178,7 +179,7 @@ def observation_names(case: Case) -> list[str]:
     Examples
     --------
     >>> import jitterfly as jf
-    >>> case = jf.Case(4, network=jf.Hockney(1e-6, 1e-9), algorithm=jf.Butterfly(after=2))
+    >>> case = jf.Case(4, network=jf.Hockney(1e-6, 1e-9), algorithm=jf.Butterfly(exchanges_after=2))
     >>> observation_names(case)
     ['T=0', 'T=1', 'T=2']
     """

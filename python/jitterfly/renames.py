@@ -18,6 +18,10 @@ SINCE = "0.2"
 _PLACES = {
     "work": "compute_time",
     "work_s": "compute_time_s",
+    "algorithm.after": "exchanges_after",
+    "algorithm.within": "copy_levels",
+    "own.*.after": "exchanges_after",
+    "own.*.within": "copy_levels",
 }
 # The kinds of distributions, which are fields of noise.
 _KINDS: dict[str, str] = {}

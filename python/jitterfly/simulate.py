@@ -193,7 +193,7 @@ def simulate(
     >>> import jitterfly as jf
     >>> case = jf.Case(
     ...     ranks=256,
-    ...     algorithm=jf.Butterfly(after=8),
+    ...     algorithm=jf.Butterfly(exchanges_after=8),
     ...     network=jf.Hockney(alpha="100ns", beta="1ns", gamma=1e-10),
     ...     noise=[jf.PeriodicNoise(period="1ms", duration="10us")],
     ... )

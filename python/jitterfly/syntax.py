@@ -234,7 +234,7 @@ def read_values(values: Any, path: str, name: str) -> Any:
     if not isinstance(values, (list, tuple)):
         return values
     sizes = path == "message_bytes"
-    numbers = sizes or path in ("ranks", "cycles", "algorithm.after")
+    numbers = sizes or path in ("ranks", "cycles", "algorithm.exchanges_after")
     read: list[Any] = []
     for value in values:
         if isinstance(value, str) and ".." in value and numbers:

@@ -38,11 +38,11 @@ def random_pair(rng, jf, kind):
         forward = rng.choice([0, 1_000, 12_345]) if after and exact.g == 0 else 0
         if exact.g:
             after = 0
-        algorithm |= {"after": after, "forward_cost": seconds(forward)}
+        algorithm |= {"exchanges_after": after, "forward_cost": seconds(forward)}
     if kind == "butterfly" and rng.random() < 0.7:
         _, k = textbook.largest_power(ranks)
         within = tuple(level for level in range(1, k) if rng.random() < rng.choice([0.5, 1]))
-        algorithm["within"] = list(within) or None
+        algorithm["copy_levels"] = list(within) or None
     cycles, work = rng.randint(1, 3), rng.choice([0, 1, 10**6, 7_000_123])
     noise, sources = random_sources(rng, jf, ranks, exact.transit(n))
     case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict(

@@ -52,7 +52,7 @@ def _random_algorithm(rng, jf, log2_ranks):
         within = list(levels)
     after = rng.choice([0, rng.randint(0, log2_ranks)])
     forward = rng.choice([0, 1_000, 12_345]) if after else 0
-    options, patience, mirrors, asked = {"within": within}, 0, (1,), ()
+    options, patience, mirrors, asked = {"copy_levels": within}, 0, (1,), ()
     most = 1 << max(levels, default=0)  # mirrors beyond it hold no data of these levels
     if levels and rng.random() < 0.3:
         options["mirrors"] = mirrors = tuple(
@@ -62,7 +62,7 @@ def _random_algorithm(rng, jf, log2_ranks):
         asked = tuple(level for level in range(1, log2_ranks + 1) if rng.random() < 0.5)
         patience = rng.choice([0, 50_000, 1_500_000]) if asked else 0
         options = {"on_demand": asked or None, "patience": seconds(patience)}
-    algorithm = jf.Butterfly(after=after, forward_cost=seconds(forward), **options)
+    algorithm = jf.Butterfly(exchanges_after=after, forward_cost=seconds(forward), **options)
     meaning = {"within": levels, "after": after, "mirrors": mirrors, "asked": asked,
                "patience": patience}  # fmt: skip
     return algorithm, forward, meaning

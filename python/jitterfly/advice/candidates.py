@@ -166,7 +166,7 @@ def register(collective: str, candidate: Candidate) -> None:
     Examples
     --------
     >>> import jitterfly as jf
-    >>> mine = Candidate("my_copies", lambda *_: jf.Butterfly(after=3), usual=False)
+    >>> mine = Candidate("my_copies", lambda *_: jf.Butterfly(exchanges_after=3), usual=False)
     >>> register("allreduce", mine)
     >>> _ = _REGISTERED["allreduce"].pop("my_copies")
     """
@@ -201,16 +201,20 @@ def _forwarded(after: int | str) -> Maker:
             raise ValueError(f"{ranks} ranks have {most} partners to forward to, not {after}")
         costs = network.costs(size)
         cost = _time_with_unit(max(costs.send + costs.receive, network.gap(size)))
-        return Algorithm.from_dict({"kind": "butterfly", "after": after, "forward_cost": cost})
+        return Algorithm.from_dict(
+            {"kind": "butterfly", "exchanges_after": after, "forward_cost": cost}
+        )
 
     return make
 
 
 def _within(ranks: int, network: Network, size: int) -> Algorithm:
     if ranks < 4:
-        raise ValueError("within needs at least 4 ranks: there is no level inside the butterfly")
+        raise ValueError(
+            "copy_levels needs at least 4 ranks: there is no level inside the butterfly"
+        )
     _check_free_links(network, size)
-    return Algorithm.from_dict({"kind": "butterfly", "within": "all"})
+    return Algorithm.from_dict({"kind": "butterfly", "copy_levels": "all"})
 
 
 def _on_demand(ranks: int, network: Network, size: int) -> Algorithm:
@@ -305,7 +309,8 @@ def choose_candidates(
     names : list of str, optional
         Of the collective, or of `own`; where some of `own` are named, the others are left out.
     own : mapping
-        By name, an `Algorithm` or its table, such as ``{"kind": "butterfly", "after": 3}``.
+        By name, an `Algorithm` or its table, such as ``{"kind": "butterfly", "exchanges_after":
+        3}``.
 
     Raises
     ------

@@ -160,7 +160,7 @@ def sharing_simulations(found: Sequence[CandidateRuns]) -> list[list[CandidateRu
         algorithm: Any = one.case.algorithm
         key: Any = id(one)
         # With several cycles the forwards of one delay the next.
-        if one.case.cycles == 1 and hasattr(algorithm, "after"):
+        if one.case.cycles == 1 and hasattr(algorithm, "exchanges_after"):
             plain = type(algorithm), *_besides_forwards(algorithm)
             key = plain, algorithm.forward_ticks()
             if _forwards(one.case) == 0:  # whatever a forward costs
@@ -171,7 +171,11 @@ def sharing_simulations(found: Sequence[CandidateRuns]) -> list[list[CandidateRu
 
 def _besides_forwards(algorithm: Any) -> list[Any]:
     fields = [field.name for field in dataclasses.fields(algorithm)]
-    return [getattr(algorithm, name) for name in fields if name not in ("after", "forward_cost")]
+    return [
+        getattr(algorithm, name)
+        for name in fields
+        if name not in ("exchanges_after", "forward_cost")
+    ]
 
 
 def _forwards(case: Case) -> int:

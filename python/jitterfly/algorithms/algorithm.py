@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Component, check_integer, shorten
+from ..fields import Component, check_integer, frozen_dataclass, shorten
 from ..network import Network
 from ..steps import (
     ASK,
@@ -114,28 +114,30 @@ class Algorithm(Component, ABC):
 
 
 class Forwarding(Algorithm):
-    """Base of algorithms whose result can be passed on after them: `after`, `forward_cost`."""
+    """Base of algorithms that redundant exchanges of their result can follow."""
 
-    after: int | Literal["all"]
+    exchanges_after: int | Literal["all"]
     forward_cost: Any  # seconds
 
     def check_forwards(self) -> None:
-        """Raise ValueError unless `after` and `forward_cost` are in range; puts `after` right."""
-        object.__setattr__(self, "after", _check_after(self.after))
+        """Raise ValueError for an `exchanges_after` or `forward_cost` that is out of range."""
+        object.__setattr__(self, "exchanges_after", _check_exchanges(self.exchanges_after))
         to_ticks(self.forward_cost, "forward_cost")
-        if self.forward_cost > 0 and self.after == 0:
-            raise ValueError("forward_cost must be 0 when after is 0: nothing is forwarded")
+        if self.forward_cost > 0 and self.exchanges_after == 0:
+            raise ValueError(
+                "forward_cost must be 0 when exchanges_after is 0: nothing is forwarded"
+            )
 
     def forwards(self, ranks: int) -> int:
         most = rounds_of(ranks)
-        if self.after == "all":
+        if self.exchanges_after == "all":
             return most
-        if self.after > most:
+        if self.exchanges_after > most:
             raise ValueError(
-                f"after must be 'all' or an integer from 0 to {most} (K for 2^K ranks, rounded up)"
-                f", got {self.after}"
+                f"exchanges_after must be 'all' or an integer from 0 to {most} (K for 2^K ranks, "
+                f"rounded up), got {self.exchanges_after}"
             )
-        return self.after
+        return self.exchanges_after
 
     def forward_ticks(self) -> int:
         return to_ticks(self.forward_cost, "forward_cost")
@@ -157,21 +159,21 @@ class Forwarding(Algorithm):
 _FORWARDS = """\
 Parameters
 ----------
-after : int or "all"
+exchanges_after : int or "all"
     Redundant exchanges of the result after it, as of `Butterfly`: with ``i xor 2^(m - 1)``
     among all ranks, 0 to ``log2(ranks)`` rounded up. "all" is the most there are.
 forward_cost : float or str
-    CPU time of each redundant exchange, seconds. Needs `after` above 0.
+    CPU time of each redundant exchange, seconds. Needs `exchanges_after` above 0.
 
 Raises
 ------
 ValueError
-    A parameter out of range; `after` beyond its range when the case is made.
+    A parameter out of range; `exchanges_after` beyond its range when the case is made.
 
 """
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Forwarded(Forwarding):
     """Base of allreduces whose redundant copies are those after it alone: its two parameters.
 
@@ -179,7 +181,7 @@ class Forwarded(Forwarding):
     before the notes.
     """
 
-    after: int | Literal["all"] = 0
+    exchanges_after: int | Literal["all"] = 0
     forward_cost: ShortSeconds = ShortSeconds(0.0)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -192,14 +194,16 @@ class Forwarded(Forwarding):
         self.check_forwards()
 
 
-def _check_after(after: Any) -> int | Literal["all"]:
-    if isinstance(after, str) and after == "all":
+def _check_exchanges(exchanges_after: Any) -> int | Literal["all"]:
+    if isinstance(exchanges_after, str) and exchanges_after == "all":
         return "all"
     try:
-        return check_integer(after, "after", 0, MOST_ROUNDS)
+        return check_integer(exchanges_after, "exchanges_after", 0, MOST_ROUNDS)
     except ValueError:
-        rule = f"after must be 'all' or an integer from 0 to {MOST_ROUNDS} (K for 2^K ranks)"
-        raise ValueError(f"{rule}, got {shorten(after)}") from None
+        raise ValueError(
+            f"exchanges_after must be 'all' or an integer from 0 to {MOST_ROUNDS} (K for 2^K "
+            f"ranks), got {shorten(exchanges_after)}"
+        ) from None
 
 
 def _message_levels(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from ..fields import check_integer, shorten
+from ..fields import check_integer, frozen_dataclass, shorten
 from ..network import Network
 from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, Asking, Costs, Step, power_below
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
@@ -18,7 +17,7 @@ MOST_MIRRORS = 8
 Levels = tuple[int, ...] | Literal["all"] | None
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Butterfly(Forwarding, kind="butterfly"):
     """Recursive doubling: round r exchanges with rank ``i xor 2^r``; with redundant exchanges.
 
@@ -29,24 +28,24 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     Parameters
     ----------
-    after : int or "all"
+    exchanges_after : int or "all"
         Redundant exchanges after the butterfly (Matsumoto & Suda 2012), 0 to K for 2^K ranks (K
         rounded up for other numbers: they are among all ranks). "all" is K. Results for every
-        T = 0 ... after come out of one simulation.
-    within : None, "all" or list of int
+        T = 0 ... exchanges_after come out of one simulation.
+    copy_levels : None, "all" or list of int
         Levels at which redundant copies are sent inside the butterfly (Chen & Suda), distinct,
         each from 1 to K - 1 (K rounded down). "all" is every such level, None (the default) is
         none.
     forward_cost : float or str
         CPU time of each redundant exchange after the butterfly, seconds, exposed to noise in the
-        communication phase. The paper has 0. Needs `after` above 0.
+        communication phase. The paper has 0. Needs `exchanges_after` above 0.
     mirrors : list of int
-        With `within`: copies go to ranks ``i xor m`` for each m of these in turn, each for the CPU
-        time of a send, at the levels l with m < 2^l: those ranks hold the same data. Distinct, 1 to
-        8 of them. The default [1] is Chen & Suda's.
+        With `copy_levels`: copies go to ranks ``i xor m`` for each m of these in turn, each for the
+        CPU time of a send, at the levels l with m < 2^l: those ranks hold the same data. Distinct,
+        1 to 8 of them. The default [1] is Chen & Suda's.
     on_demand : None, "all" or list of int
         Levels at which a rank that has waited longer than `patience` for the original asks its
-        mirror ``i xor 1`` for a copy, distinct, each from 1 to K. Not together with `within`.
+        mirror ``i xor 1`` for a copy, distinct, each from 1 to K. Not together with `copy_levels`.
     patience : float or str
         How long that is, seconds. Needs `on_demand`.
 
@@ -79,16 +78,17 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     Examples
     --------
-    >>> Butterfly(after=3)
-    Butterfly(after=3, within=None, forward_cost=0.0, mirrors=(1,), on_demand=None, patience=0.0)
-    >>> Butterfly(within=[5, 2]).levels(ranks=64)
+    >>> butterfly = Butterfly(exchanges_after=3)
+    >>> butterfly.exchanges_after, butterfly.copy_levels
+    (3, None)
+    >>> Butterfly(copy_levels=[5, 2]).levels(ranks=64)
     (2, 5)
     """
 
     added = ("mirrors", "on_demand", "patience")
 
-    after: int | Literal["all"] = 0
-    within: Iterable[int] | Literal["all"] | None = None
+    exchanges_after: int | Literal["all"] = 0
+    copy_levels: Iterable[int] | Literal["all"] | None = None
     forward_cost: ShortSeconds = ShortSeconds(0.0)
     mirrors: Iterable[int] = (1,)
     on_demand: Iterable[int] | Literal["all"] | None = None
@@ -96,22 +96,24 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        put("within", _check_levels(self.within, "within", MOST_ROUNDS - 1))
+        put("copy_levels", _check_levels(self.copy_levels, "copy_levels", MOST_ROUNDS - 1))
         put("mirrors", _check_mirrors(self.mirrors))
         put("on_demand", _check_levels(self.on_demand, "on_demand", MOST_ROUNDS))
         to_ticks(self.patience, "patience")
         self.check_forwards()
-        if self.within is None and self.mirrors != (1,):
-            raise ValueError("mirrors must be [1] or left out where within is: no copies are sent")
-        if self.within is not None and self.on_demand is not None:
-            raise ValueError("on_demand must be left out where within is given")
+        if self.copy_levels is None and self.mirrors != (1,):
+            raise ValueError(
+                "mirrors must be [1] or left out where copy_levels is: no copies are sent"
+            )
+        if self.copy_levels is not None and self.on_demand is not None:
+            raise ValueError("on_demand must be left out where copy_levels is given")
         if self.on_demand is None and self.patience > 0:
             raise ValueError("patience must be 0 where on_demand is left out: nobody asks")
 
     def levels(self, ranks: int) -> tuple[int, ...]:
         """The levels at which copies are sent, ascending, on so many ranks."""
         rounds = ranks.bit_length() - 1
-        levels = _levels_on(_levels(self.within), "within", rounds - 1, "K - 1", rounds)
+        levels = _levels_on(_levels(self.copy_levels), "copy_levels", rounds - 1, "K - 1", rounds)
         _check_reach(self.mirrors, levels)
         return levels
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..fields import frozen_dataclass
 from ..steps import Step, Xor, power_below
 from .algorithm import Forwarded
 from .schedule import block_bytes, collective, fold_in, fold_out, message
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
     """The vector is halved each round while it is reduced, and put together on the way back.
 

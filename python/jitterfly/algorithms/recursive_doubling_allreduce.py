@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..fields import frozen_dataclass
 from ..steps import Step, Xor, power_below
 from .algorithm import Forwarded
 from .schedule import collective, fold_in, fold_out, message
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class RecursiveDoublingAllreduce(Forwarded, kind="recursive_doubling_allreduce"):
     """Round r exchanges the whole vector with rank ``i xor 2^r`` and combines it.
 

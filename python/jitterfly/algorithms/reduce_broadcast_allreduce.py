@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..fields import frozen_dataclass
 from ..steps import Step, rounds_of
 from .algorithm import Forwarded
 from .schedule import collective, gather_up, spread_down
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class ReduceBroadcastAllreduce(Forwarded, kind="reduce_broadcast_allreduce"):
     """`BinomialReduce` to rank 0, then `BinomialBroadcast` from there.
 

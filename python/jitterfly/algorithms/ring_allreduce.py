@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..fields import frozen_dataclass
 from ..steps import Shift, Step
 from .algorithm import Forwarded
 from .schedule import block_bytes, collective, message
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class RingAllreduce(Forwarded, kind="ring_allreduce"):
     """Rank i sends a block of the vector to rank i + 1, N - 1 times to reduce, N - 1 to gather.
 

@@ -122,11 +122,11 @@ def programs(ranks: int, noise: Sequence[Noise]) -> dict[str, Case]:
     """The programs measured, under a noise: networks of MS12 and of CS14, each with its own."""
     ms12 = partial(Case, ranks, network=Hockney(1e-6, 1e-9, 1e-10), noise=noise)
     loggops = LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
-    full = Butterfly(within="all")
+    full = Butterfly(copy_levels="all")
     cs14 = partial(Case, ranks, algorithm=full, network=loggops, noise=noise, message_bytes=1)
     return {
         "butterfly": ms12(),
-        "MS12, all T": ms12(algorithm=Butterfly(after=ranks.bit_length() - 1)),
+        "MS12, all T": ms12(algorithm=Butterfly(exchanges_after=ranks.bit_length() - 1)),
         "CS14, full set": cs14(),
         "CS14, 10 cycles": cs14(cycles=10, compute_time="66.6667us"),
     }

@@ -68,7 +68,7 @@ _VARIANTS = """
 # To compare algorithms on the same noise, these in place of [observables] below:
 # [variants.plain]
 # [variants.redundant]
-# "algorithm.within" = "all"     # redundant copies inside the butterfly
+# "algorithm.copy_levels" = "all"     # redundant copies inside the butterfly
 # [observables]
 # slowdown = { kind = "slowdown", variant = "plain" }
 # gain = { kind = "gain", of = "redundant", over = "plain" }

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _CASE_OPTIONS = (
     "ranks",
-    "within",
-    "after",
+    "copy_levels",
+    "exchanges_after",
     "network",
     "noise",
     "jitter",
@@ -116,9 +116,11 @@ def add_trace(commands: Any) -> None:
     _add_case(trace, "?")
     trace.add_argument("--ranks", metavar="N", help=f"1 to {MOST_RANKS} (default 16)")
     trace.add_argument(
-        "--within", metavar="LEVELS", help="levels copied: all (default), none, or such as 1,3"
+        "--copy-levels", metavar="LEVELS", help="levels copied: all (default), none, or such as 1,3"
     )
-    trace.add_argument("--after", metavar="T", help="redundant exchanges after the butterfly (0)")
+    trace.add_argument(
+        "--exchanges-after", metavar="T", help="redundant exchanges after the butterfly (0)"
+    )
     trace.add_argument("--network", metavar="K=V,...", help=f"default {_TRACE_NETWORK}")
     trace.add_argument(
         "--noise",
@@ -181,18 +183,21 @@ def _given(chosen: argparse.Namespace, name: str, default: str) -> str:
 
 def _case_of_options(chosen: argparse.Namespace) -> Case:
     ranks = check_power_of_two(value(_given(chosen, "ranks", "16")), "--ranks", MOST_RANKS)
-    algorithm: dict[str, Any] = {"kind": "butterfly", "after": value(_given(chosen, "after", "0"))}
+    algorithm: dict[str, Any] = {
+        "kind": "butterfly",
+        "exchanges_after": value(_given(chosen, "exchanges_after", "0")),
+    }
     # Two ranks have no level inside the butterfly.
-    within = _given(chosen, "within", "all" if ranks > 2 else "none")
-    if within == "all":
-        algorithm["within"] = "all"
-    elif within != "none":
-        levels = [value(level) for level in within.split(",")]
+    copied = _given(chosen, "copy_levels", "all" if ranks > 2 else "none")
+    if copied == "all":
+        algorithm["copy_levels"] = "all"
+    elif copied != "none":
+        levels = [value(level) for level in copied.split(",")]
         if not all(isinstance(level, int) for level in levels):
             raise ValueError(
-                f"--within must be all, none, or levels such as 1,3; got {shorten(within)}"
+                f"--copy-levels must be all, none, or levels such as 1,3; got {shorten(copied)}"
             )
-        algorithm["within"] = levels
+        algorithm["copy_levels"] = levels
     noise: list[dict[str, Any]] = []
     if chosen.noise != ["none"]:
         noise += noises([_TRACE_NOISE] if chosen.noise is None else chosen.noise)

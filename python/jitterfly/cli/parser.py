@@ -34,7 +34,7 @@ examples:
   jitterfly run cs14_fig8 --seed 3 --out fig8 --workers gpus
   jitterfly compare results/cs14_fig8:conventional results/cs14_fig8:redundant
   jitterfly reproduce --quick
-  jitterfly trace --ranks 16 --within all --out trace.png
+  jitterfly trace --ranks 16 --copy-levels all --out trace.png
   jitterfly advise --ranks 2^4..2^12 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us --out advice
 How numbers, sizes, ranges and noise are written: jitterfly help syntax
 """

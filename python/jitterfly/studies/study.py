@@ -68,7 +68,7 @@ class Study:
     ...         "noise": [jf.PeriodicNoise(period="1ms", duration="10us")],
     ...     },
     ...     axes=[Axis("ranks", log2=[4, 6]), Axis("D", ["1us", "10us"], path="noise.0.duration")],
-    ...     variants={"conventional": {}, "redundant": {"algorithm.within": "all"}},
+    ...     variants={"conventional": {}, "redundant": {"algorithm.copy_levels": "all"}},
     ...     observables={"gain": Gain(of="redundant", over="conventional")},
     ...     targets=["mean of gain ± 1 %"],
     ...     budget=Budget(max=100_000),

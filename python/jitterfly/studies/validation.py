@@ -248,7 +248,7 @@ def _missing(select: Select, places: Sequence[Place]) -> str:
     wanted = 1 if select.T == "best" else select.T
     if isinstance(wanted, int) and wanted > most_T:
         asked = f"T = {select.T!r}" + (", which is from 1 on" if select.T == "best" else "")
-        return f"{asked}: algorithm.after gives T up to {most_T}"
+        return f"{asked}: algorithm.exchanges_after gives T up to {most_T}"
     if isinstance(select.cycle, int) and select.cycle > cycles:
         return f"cycle = {select.cycle}: cycles is up to {cycles}"
     return ""

@@ -51,7 +51,9 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
     if case.ranks & (case.ranks - 1):
         raise ValueError(f"ranks must be a power of two for this closed form, got {case.ranks}")
     if algorithm.levels(case.ranks) and len(algorithm.copied_to) * costs.send > costs.transit:
-        raise ValueError("within must be None for this closed form: a send outlasts the transit")
+        raise ValueError(
+            "copy_levels must be None for this closed form: a send outlasts the transit"
+        )
     asking = algorithm.asking(case.network)
     if algorithm.asked(case.ranks) and asking.patience + asking.ask > costs.transit:
         raise ValueError("on_demand must be None for this closed form: asking outlasts the transit")
@@ -105,7 +107,7 @@ def collective_completion(case: Case) -> float:
 
     With A(b) = CPU of send and receive, way and combining of a message of b bytes, d(b) how long it
     occupies a link (LogGP: ``g + (b - 1) G``, Hockney: ``beta b``), N ranks, P = 2^K the largest
-    power of two of them, k = log2(N) rounded up, ``after`` any:
+    power of two of them, k = log2(N) rounded up, ``exchanges_after`` any:
 
     - Recursive doubling: ``A + (K - 1) max(A, d)``; with N > P, if ``d <= A``, the larger of
       ``(K + 1) A`` and of the last rank that answers one beyond P, plus a message without
@@ -131,7 +133,7 @@ def collective_completion(case: Case) -> float:
     ------
     ValueError
         Ranks wait for links where the closed form needs that they do not, or `Butterfly` sends
-        copies (``within``). `Result.noise_free` has the value.
+        copies (``copy_levels``). `Result.noise_free` has the value.
 
     Examples
     --------
@@ -298,7 +300,7 @@ def _rounds(case: Case, before: Message, rounds: list[tuple[Message, int]], afte
 
 
 def _butterfly(case: Case) -> int:
-    for name in ("within", "on_demand"):
+    for name in ("copy_levels", "on_demand"):
         if getattr(case.algorithm, name, None):
             raise ValueError(f"{name} must be None for this closed form")
     return _doubling(case, occupies=False)
