@@ -122,7 +122,7 @@ def sources(ranks):
         "none": [],
         "fresh": [jf.PeriodicNoise("100us", "5us")],
         "stationary": [periodic],
-        "nodes": [jf.PeriodicNoise("100us", "5us", synchronized="machine" if ranks < 4 else 4)],
+        "nodes": [jf.PeriodicNoise("100us", "5us", shared="machine" if ranks < 4 else 4)],
         "renewal": [jf.RenewalNoise(gaps, durations)],
         "trace": [jf.TraceNoise(starts=[1e-5, 6e-5], durations=[1e-6, 9e-6], length="100us")],
         "steps": [jf.StepNoise("14us", probability=1 / 64)],

@@ -195,9 +195,9 @@ def test_phases_reproduce_a_realization():
     np.testing.assert_array_equal(again, jf.ready_times(case, seed=9, realization=4))
 
 
-@pytest.mark.parametrize(("synchronized", "different"), [(False, 64), ("machine", 1), (16, 4)])
-def test_synchronized_phases(synchronized, different):
-    case = example(noise=[replace(PERIODIC, synchronized=synchronized)])
+@pytest.mark.parametrize(("shared", "different"), [(False, 64), ("machine", 1), (16, 4)])
+def test_synchronized_phases(shared, different):
+    case = example(noise=[replace(PERIODIC, shared=shared)])
     phases = jf.noise_phases(case, seed=2)
     assert len(np.unique(phases)) == different
     assert (phases.reshape(different, -1) == phases.reshape(different, -1)[:, :1]).all()

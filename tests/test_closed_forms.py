@@ -51,7 +51,7 @@ def test_one_rank_computes_only():
 def test_synchronized_noise_is_one_rank_s_noise(start):
     """All ranks are held together: the machine is one rank that walks through all its work."""
     period, duration, log2_ranks, cycles = 10_000, 3_000, 6, 4
-    noise = jf.PeriodicNoise(period * NS, duration * NS, start=start, synchronized="machine")
+    noise = jf.PeriodicNoise(period * NS, duration * NS, start=start, shared="machine")
     case = jf.Case(
         2**log2_ranks,
         network=jf.LogGOPS(L=100 * NS, o=10 * NS, gamma=5 * NS),

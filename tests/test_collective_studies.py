@@ -18,7 +18,7 @@ realizations = { max = 50 }
 message_bytes = 4096
 network = { kind = "loggops", L = "1us", o = "100ns", g = "200ns", G = "1ns", gamma = "0.1ns" }
 noise = [
-    { kind = "periodic", period = "1ms", duration = "100us", synchronized = "machine" },
+    { kind = "periodic", period = "1ms", duration = "100us", shared = "machine" },
     { kind = "jitter", period = "1ms", duration = "10us" },
 ]
 
@@ -70,7 +70,7 @@ def test_samples_are_those_of_simulate(study, tmp_path):
 def test_axis_over_algorithms_and_the_mean_rank(tmp_path):
     """Ranks of a tree differ without noise, too: the mean's slowdown is over the mean."""
     text = STUDY.split("[variants.doubling]")[0].replace("[case]", '[case]\nobserve = "spread"')
-    text = text.replace('synchronized = "machine" ', 'start = "stationary"')
+    text = text.replace('shared = "machine" ', 'start = "stationary"')
     text += """
 [axes.algorithm]
 path = "algorithm.kind"

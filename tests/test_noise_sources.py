@@ -61,7 +61,7 @@ def test_identity_leaves_out_what_was_always_so():
     """Cells of studies that ran before there were windows and scopes keep their hash."""
     periodic = jf.PeriodicNoise("1ms", "10us").identity()
     assert periodic == {"kind": "periodic", "period": 1e-3, "duration": 1e-5, "start": "fresh",
-                        "synchronized": False, "during": "all"}  # fmt: skip
+                        "shared": False, "during": "all"}  # fmt: skip
     jitter = jf.NetworkJitter("1ms", "10us").identity()
     assert jitter == {"kind": "jitter", "period": 1e-3, "duration": 1e-5, "during": "all"}
     assert jf.PeriodicNoise("1ms", "10us", begin="1us").identity()["begin"] == 1e-6
@@ -136,11 +136,10 @@ def test_common_options(make, part):
     check(lambda: make(end="junk"), "end must be a time above 0", part)
     check(lambda: make(begin="2us", end="2us"), "end must be above begin = 2e-06 s, got 2e-06")
     check(lambda: make(during="later"), "during must be one of 'all'")
-    scope = "synchronized" if part == "PeriodicNoise" else "shared"
     for value in (True, 0, 3, "node", None, 1.5):
-        check(lambda value=value: make(**{scope: value}), f"{scope} must be False, 'machine' or")
-    check(lambda: case(make(**{scope: 32})), f"{scope} must be False, 'machine' or", "1 to 16")
-    assert case(make(begin="1us", end="1ms", **{scope: 16}))
+        check(lambda value=value: make(shared=value), "shared must be False, 'machine' or")
+    check(lambda: case(make(shared=32)), "shared must be False, 'machine' or", "1 to 16")
+    assert case(make(begin="1us", end="1ms", shared=16))
     if part in ("MessageNoise", "NetworkJitter"):
         check(lambda: make(during="compute"), f"'communication' for {part}, got 'compute'")
 

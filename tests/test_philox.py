@@ -110,13 +110,13 @@ def case(ranks, **options):
 
 
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
-@pytest.mark.parametrize("synchronized", [False, 4, 64, "machine"])
+@pytest.mark.parametrize("shared", [False, 4, 64, "machine"])
 @pytest.mark.parametrize("period", [1e-3, 12.345e-9, 3e-12, 5000.0])
-def test_phases_equal_plain_python(period, synchronized):
+def test_phases_equal_plain_python(period, shared):
     seed, realization = 0xFEDCBA9876543210, 2**32 - 5
-    noise = {"period": period, "duration": period / 3, "synchronized": synchronized}
+    noise = {"period": period, "duration": period / 3, "shared": shared}
     found = jf.noise_phases(case(64, **noise), seed=seed, realization=realization)
-    nodes = {False: 1, "machine": 64}.get(synchronized, synchronized)
+    nodes = {False: 1, "machine": 64}.get(shared, shared)
     ticks = round(period * 1e12)
     expected = [philox.periodic_phase(seed, realization, i, ticks, nodes) for i in range(64)]
     np.testing.assert_array_equal(found, np.array(expected) / 1e12)

@@ -43,7 +43,7 @@ def test_phases_are_independent():
 
 @pytest.mark.parametrize("nodes", [4, "machine"])
 def test_a_node_has_one_phase(nodes):
-    several = case(64, jf.PeriodicNoise(1e-3, 1e-5, synchronized=nodes))
+    several = case(64, jf.PeriodicNoise(1e-3, 1e-5, shared=nodes))
     phases = np.array([jf.noise_phases(several, 3, realization) for realization in range(2000)])
     per_node = phases.reshape(2000, -1, 4 if nodes == 4 else 64)
     assert (per_node == per_node[:, :, :1]).all()

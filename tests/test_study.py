@@ -205,7 +205,7 @@ def test_what_axes_replace_need_not_be_said():
     plain = {**table, "noise": [{"kind": "periodic", "period": "1ms"}]}
     assert mine(case=plain).places()[0].cases == mine().places()[0].cases
     assert mine().case["noise"] == (
-        {"kind": "periodic", "period": 1e-3, "start": "fresh", "synchronized": False,
+        {"kind": "periodic", "period": 1e-3, "start": "fresh", "shared": False,
          "during": "all", "begin": 0.0},
     )  # fmt: skip
 

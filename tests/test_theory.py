@@ -377,7 +377,7 @@ def test_the_bound_of_several_periodic_sources():
     """Against a simulation of the residuals; two sources alike are one of twice the ranks."""
     assert bound(STATIONARY, STATIONARY) == pytest.approx(bound(STATIONARY, ranks=2048), rel=1e-10)
     rare = jf.PeriodicNoise("1s", "300us", start="stationary")
-    node = jf.PeriodicNoise("3ms", "40us", start="stationary", synchronized=16)
+    node = jf.PeriodicNoise("3ms", "40us", start="stationary", shared=16)
     rng = np.random.default_rng(5)
     count = 20_000
     largest = np.zeros(count)

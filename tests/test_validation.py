@@ -145,13 +145,13 @@ def test_jitter_too_dense():
 
 
 @pytest.mark.parametrize("value", [True, 0, 3, -2, "node", 1.5, None, 2**31])
-def test_synchronized(value):
-    rule = "synchronized must be False, 'machine' or the ranks per node, a power of two, got "
-    check(lambda: noisy(synchronized=value), rule)
+def test_shared(value):
+    rule = "shared must be False, 'machine' or the ranks per node, a power of two, got "
+    check(lambda: noisy(shared=value), rule)
 
 
-def test_synchronized_beyond_ranks():
-    check(lambda: noisy(synchronized=32), "synchronized must be", "from 1 to 16", "got 32")
+def test_shared_beyond_ranks():
+    check(lambda: noisy(shared=32), "shared must be", "from 1 to 16", "got 32")
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_phases_of_wrong_shape():
     check(lambda: noisy(phases=np.zeros(8)), "phases must have shape (16,)", "got (8,)")
 
 
-def test_phases_and_synchronized():
-    check(lambda: noisy(phases=np.zeros(16), synchronized=2), "synchronized must be False")
+def test_phases_and_shared():
+    check(lambda: noisy(phases=np.zeros(16), shared=2), "shared must be False")
 
 
 @pytest.mark.parametrize("value", [-1, 31, *JUNK, *LONG])
@@ -219,9 +219,9 @@ def test_nodes_and_phases_of_other_numbers_of_ranks():
     def made(**options):
         return case(ranks=6, noise=[jf.PeriodicNoise(period=1e-3, duration=1e-5, **options)])
 
-    check(lambda: made(synchronized=8), "synchronized must be False", "from 1 to 6", "got 8")
+    check(lambda: made(shared=8), "shared must be False", "from 1 to 6", "got 8")
     check(lambda: made(phases=np.zeros(8)), "phases must have shape (6,)", "got (8,)")
-    for fits in ({"synchronized": 4}, {"synchronized": "machine"}, {"phases": np.zeros(6)}):
+    for fits in ({"shared": 4}, {"shared": "machine"}, {"phases": np.zeros(6)}):
         made(**fits)
 
 

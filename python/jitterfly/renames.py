@@ -20,6 +20,7 @@ _PLACES = {
     "work_s": "compute_time_s",
     "algorithm.after": "exchanges_after",
     "algorithm.within": "copy_levels",
+    "noise.#.synchronized": "shared",
     "own.*.after": "exchanges_after",
     "own.*.within": "copy_levels",
 }
@@ -27,9 +28,12 @@ _PLACES = {
 _KINDS: dict[str, str] = {}
 # Arguments and attributes: those of cases above, and those of functions.
 _FIELDS = {place.rpartition(".")[2]: new for place, new in _PLACES.items()}
+# The other way round, for the hash of a case; of noise also by its kind.
 _STORED_PLACES = {
-    f"{place.rpartition('.')[0]}.{new}".lstrip("."): place.rpartition(".")[2]
-    for place, new in _PLACES.items()
+    "compute_time": "work",
+    "algorithm.exchanges_after": "after",
+    "algorithm.copy_levels": "within",
+    "noise.#.shared of periodic": "synchronized",
 }
 _STORED_KINDS = {new: old for old, new in _KINDS.items()}
 _T = TypeVar("_T")
@@ -174,7 +178,8 @@ def _renamed(
         for key, entry in value.items():
             parts = str(key).split(".")  # one, but for the settings of a variant
             here = (*path, *parts)
-            new = places.get(_place(here))
+            place = _place(here)
+            new = places.get(place) or places.get(f"{place} of {value.get('kind')}")
             name = key if new is None else ".".join([*parts[:-1], new])
             found[name] = _renamed(entry, here, places, kinds)
         return found

@@ -21,14 +21,14 @@ from .random_noise import ROLES, share
 LONGEST = 2_000_000  # ticks, of most delays; messages take as long at most
 
 
-def random_common(rng, ranks, scope="shared", phases=True):
+def random_common(rng, ranks, phases=True):
     """Scope, window and phase as keywords, as written and as they are meant."""
     written, meant = {}, {}
     match rng.choice(["rank", "rank", "machine", "node"]):
         case "machine":
-            written[scope], meant["node_ranks"] = "machine", ranks
+            written["shared"], meant["node_ranks"] = "machine", ranks
         case "node":
-            meant["node_ranks"] = written[scope] = 1 << rng.randint(0, ranks.bit_length() - 1)
+            meant["node_ranks"] = written["shared"] = 1 << rng.randint(0, ranks.bit_length() - 1)
     begin = rng.choice([0, 0, rng.randint(1, 10**7)])
     if begin:
         meant["begin"], written["begin"] = begin, seconds(begin)
@@ -44,13 +44,13 @@ def random_common(rng, ranks, scope="shared", phases=True):
 
 
 def random_periodic(rng, jf, ranks):
-    written, meant = random_common(rng, ranks, "synchronized")
+    written, meant = random_common(rng, ranks)
     period = rng.choice([50_000, 10**6, 10**7, 987_654_321])
     duration = rng.choice([period // 100, period // 3, period - 1, rng.randint(1, period - 1)])
     if (period // (period - duration)) > 10**4:
         duration = period // 2  # or a compute phase would last for seconds
     start = rng.choice(["fresh", "stationary"])
-    if "synchronized" not in written and rng.random() < 0.3:
+    if "shared" not in written and rng.random() < 0.3:
         phases = tuple(rng.randrange(period) for _ in range(ranks))
         written["phases"] = np.array([seconds(phase) for phase in phases])
         meant["phases"] = phases

@@ -41,7 +41,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     start : "fresh" or "stationary"
         "fresh": k >= 0 only, so that no rank is inside an interval at time 0 (Matsumoto & Suda
         2012). "stationary": all integers k.
-    synchronized : False, "machine" or int
+    shared : False, "machine" or int
         Which ranks share a phase: none, all, or nodes of so many consecutive ranks (a power of
         two up to the number of ranks).
     phases : array of float, shape (ranks,), optional
@@ -64,10 +64,12 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     1e-05
     """
 
+    added = {"begin": 0.0}
+
     period: PositiveSeconds
     duration: ShortSeconds
     start: Literal["fresh", "stationary"] = "fresh"
-    synchronized: int | Literal["machine"] | bool = False
+    shared: int | Literal["machine"] | bool = False
     phases: Given[Floats | None, Array | None] = Given("array of float | None", None)
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
@@ -83,11 +85,10 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
         check_choice(self.start, "start", ("fresh", "stationary"))
         check_choice(self.during, "during", ("all", "compute", "communication"))
         check_window(self.begin, self.end)
-        shared = check_shared(self.synchronized, "synchronized")
-        object.__setattr__(self, "synchronized", shared)
+        object.__setattr__(self, "shared", check_shared(self.shared))
         if self.phases is not None:
-            if self.synchronized is not False:
-                raise ValueError("synchronized must be False when phases are given")
+            if self.shared is not False:
+                raise ValueError("shared must be False when phases are given")
             phases = check_times_of_ranks(self.phases, "phases", "period", self.period)
             object.__setattr__(self, "phases", phases)
 
@@ -96,11 +97,11 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
             raise ValueError(
                 f"phases must have shape ({ranks},), one for each rank, got {self.phases.shape}"
             )
-        check_nodes(self.synchronized, ranks, "synchronized")
+        check_nodes(self.shared, ranks)
 
     def node_ranks(self, ranks: int) -> int:
         """How many consecutive ranks share a phase, of so many."""
-        return node_ranks(self.synchronized, ranks)
+        return node_ranks(self.shared, ranks)
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_periodic(

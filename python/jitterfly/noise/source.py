@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from ..syntax import read_noise
 from ..units import TICKS_PER_SECOND, to_ticks
 
 MOST_OF_A_KIND = 256
-_DEFAULTS = {"begin": 0.0, "shared": False}  # fields that cases did not always have
 
 
 class ExposedWork(NamedTuple):
@@ -38,7 +37,12 @@ class ExposedWork(NamedTuple):
 
 
 class Noise(Component, ABC):
-    """Base of all noise sources."""
+    """Base of all noise sources.
+
+    `added`: fields that are younger than records on disk, with their values as it was before.
+    """
+
+    added: ClassVar[Mapping[str, Any]] = {"begin": 0.0, "shared": False}
 
     @abstractmethod
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
@@ -105,7 +109,7 @@ class Noise(Component, ABC):
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values."""
         values = _content(self.to_dict())
-        for name, default in _DEFAULTS.items():
+        for name, default in self.added.items():
             if name in values and values[name] == default:
                 del values[name]
         return {name: _content(value) for name, value in values.items()}
@@ -194,13 +198,13 @@ Shared = int | Literal["machine"] | bool
 EVER = {"begin": -(2**63), "end": 2**63 - 1}
 
 
-def check_shared(value: Any, name: str = "shared") -> Shared:
+def check_shared(value: Any) -> Shared:
     """False, "machine" or a power of two."""
     if value is False or (isinstance(value, str) and value == "machine"):
         return value  # type: ignore[return-value]
-    rule = f"{name} must be False, 'machine' or the ranks per node, a power of two"
+    rule = "shared must be False, 'machine' or the ranks per node, a power of two"
     try:
-        return check_power_of_two(value, name, 2**30)
+        return check_power_of_two(value, "shared", 2**30)
     except ValueError:
         raise ValueError(f"{rule}, got {shorten(value)}") from None
 
@@ -210,11 +214,11 @@ def node_ranks(shared: Shared, ranks: int) -> int:
     return 1 << (ranks - 1).bit_length() if shared == "machine" else int(shared or 1)
 
 
-def check_nodes(shared: Shared, ranks: int, name: str = "shared") -> None:
+def check_nodes(shared: Shared, ranks: int) -> None:
     """Raise ValueError if a node is larger than the machine."""
     if shared != "machine" and node_ranks(shared, ranks) > ranks:
         raise ValueError(
-            f"{name} must be False, 'machine' or ranks per node from 1 to {ranks} "
+            f"shared must be False, 'machine' or ranks per node from 1 to {ranks} "
             f"(ranks), got {shared}"
         )
 
