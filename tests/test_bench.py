@@ -196,7 +196,7 @@ def test_every_kind_of_noise_is_measured():
     assert kinds | others == kinds_of(jf.noise.Noise)
     drawn = {source.delay.kind for noise in bench_sources.SOURCES.values() for source in noise
              if isinstance(source, jf.StepNoise)}  # fmt: skip
-    assert drawn == kinds_of(jf.noise.Distribution) - {"fixed"}
+    assert drawn == kinds_of(jf.noise.Distribution) - {"constant"}
     quiet = bench_sources.programs(256, [])
     for name, noise in bench_sources.SOURCES.items():
         for program, case in bench_sources.programs(256, noise).items():

@@ -182,7 +182,7 @@ def test_precision_is_reached():
         table = tabulated_budget(question).probability
         assert p.low < table.high
         assert table.low < p.high
-        hits = simulated_extra(256, jf.Fixed(UNIT), p.value, found.realizations, seed=1)
+        hits = simulated_extra(256, jf.Constant(UNIT), p.value, found.realizations, seed=1)
         assert hits.mean() == pytest.approx(question.room, rel=0.02)
 
 

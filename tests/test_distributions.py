@@ -32,7 +32,7 @@ SMOOTH = {
 INTERPOLATION = dict.fromkeys(SMOOTH, 7e-5) | {"cut lognormal": 1.2e-4, "small gamma": 2.5e-4}
 ROUNDING = 2.0**-24
 OTHERS = {
-    "fixed": jf.Fixed("14us"),
+    "constant": jf.Constant("14us"),
     "bernoulli": jf.Bernoulli(0.125, "14us"),
     "samples": jf.Empirical(samples=["1us", "2us", "2us", "7us", 0]),
     "histogram": jf.Empirical(low=[0, "1us", "9us"], high=["1us", "3us", "9.5us"], count=[5, 4, 1]),
@@ -252,7 +252,7 @@ def test_chance_of_a_delay(probability):
     """Exact to 2^-64, rounded up."""
     exact = Fraction(repr(probability))
     for table in (
-        thinned(jf.Fixed("1us"), probability),
+        thinned(jf.Constant("1us"), probability),
         jf.Bernoulli(probability, "1us").integers(),
     ):
         assert table.last == delays.last_of(exact)
@@ -272,7 +272,7 @@ def test_certain_and_impossible_delays():
 
 def test_chances_multiply():
     both = thinned(jf.Bernoulli(0.1, "1us"), 0.1)
-    assert both.last == thinned(jf.Fixed("1us"), 0.01).last
+    assert both.last == thinned(jf.Constant("1us"), 0.01).last
 
 
 def test_thinned_delays_keep_their_distribution():
@@ -333,10 +333,10 @@ def test_residual_of_exponential_is_exponential():
 
 
 def test_residual_of_fixed_is_uniform():
-    for table in (jf.Fixed("8us").residual(), residual(jf.Fixed("8us").integers()),
+    for table in (jf.Constant("8us").residual(), residual(jf.Constant("8us").integers()),
                   jf.Bernoulli(0.01, "8us").residual()):  # fmt: skip
         check_residual(table, lambda t: 1 - t / 8e-6, 8e-6)
-    assert jf.Fixed("8us").residual().kind == "pieces"
+    assert jf.Constant("8us").residual().kind == "pieces"
 
 
 def test_residual_of_pareto():
@@ -387,7 +387,7 @@ JUNK = [float("nan"), float("inf"), -1, True, "junk", None, [1]]
 
 @pytest.mark.parametrize("value", JUNK)
 def test_bad_times(value):
-    for make in (jf.Fixed, lambda v: jf.Bernoulli(0.5, v)):
+    for make in (jf.Constant, lambda v: jf.Bernoulli(0.5, v)):
         check(lambda make=make: make(value), "must be a time from 0 to", "got ")
     for name, make in {
         "mean": jf.Exponential,
@@ -441,7 +441,7 @@ def test_tails_that_are_too_long(make):
 def test_long_light_tails():
     check(lambda: jf.Exponential(1e5), "the rarest delay", "got 4.51e+06 s (in Exponential)")
     check(lambda: jf.Gamma(1e6, 2.0), "the rarest delay", "(in Gamma)")
-    check(lambda: jf.Fixed(2e6), "the rarest delay", "(in Fixed)")
+    check(lambda: jf.Constant(2e6), "the rarest delay", "(in Constant)")
 
 
 @pytest.mark.parametrize(
@@ -500,10 +500,10 @@ def test_tables_of_values(name):
 
 
 def test_times_stand_for_distributions():
-    assert jf.StepNoise("14us").delay == jf.Fixed(14e-6)
-    assert jf.MessageNoise(1e-6).delay == jf.Fixed(1e-6)
+    assert jf.StepNoise("14us").delay == jf.Constant(14e-6)
+    assert jf.MessageNoise(1e-6).delay == jf.Constant(1e-6)
     renewal = jf.RenewalNoise("1ms", "10us")
-    assert (renewal.gap, renewal.duration) == (jf.Exponential(1e-3), jf.Fixed(1e-5))
+    assert (renewal.gap, renewal.duration) == (jf.Exponential(1e-3), jf.Constant(1e-5))
     for value in (None, -1, "junk", [1], True):
         check(lambda value=value: jf.StepNoise(value), "delay must be a time in seconds, or a dist")
     check(lambda: jf.StepNoise({"kind": "gama"}), "delay: kind must be one of", "mean 'gamma'")

@@ -56,7 +56,7 @@ def test_one_rank_is_the_recursion():
 
 
 def test_one_rank_is_that_of_the_theory():
-    model = theory.StepModel(12, STEP, jf.Fixed(DELAY), 0.01)
+    model = theory.StepModel(12, STEP, jf.Constant(DELAY), 0.01)
     mine = 12 * STEP + DELAY * one_rank_tail(0.01, 12).sum()
     assert theory.one_rank(model).mean() == pytest.approx(mine, rel=1e-9)
 
@@ -88,7 +88,7 @@ def test_table_of_four_ranks_is_exact(p):
 @pytest.mark.parametrize("p", [3e-4, 0.013, 0.2])
 def test_table_agrees_with_other_noise(rounds, p):
     count = 300 if rounds > 7 else 3000
-    hits = simulated_extra(2**rounds, jf.Fixed(UNIT), p, count, seed=99)
+    hits = simulated_extra(2**rounds, jf.Constant(UNIT), p, count, seed=99)
     more = np.maximum(hits - 1, 0)
     error = math.hypot(more.std() / math.sqrt(count), float(hit_table(rounds).error(p)))
     mean = float(any_hit(p, rounds)) + more.mean()

@@ -190,7 +190,9 @@ TRACE = {"starts": [0.0, "20us", "50us"], "durations": ["5us", "1us", "30us"], "
 
 
 def trace(**options):
-    seconds = {name: [jf.Fixed(t).value for t in TRACE[name]] for name in ("starts", "durations")}
+    seconds = {
+        name: [jf.Constant(t).value for t in TRACE[name]] for name in ("starts", "durations")
+    }
     return jf.TraceNoise(**seconds, length=TRACE["length"], **options)
 
 
@@ -213,7 +215,7 @@ def brute(pieces, length, offset, until):
 def test_traces_are_replayed(offset):
     pieces = [(0, 5 * 10**6), (20 * 10**6, 21 * 10**6), (50 * 10**6, 80 * 10**6)]
     found = intervals(trace(offset=offset), until="1ms", ranks=2)
-    ticks = round(jf.Fixed(offset).value * 1e12)
+    ticks = round(jf.Constant(offset).value * 1e12)
     expected = brute(pieces, 10**8, ticks, 10**9)
     assert np.array_equal(np.maximum(found, 0), np.maximum(expected, 0))
 

@@ -149,7 +149,7 @@ def test_common_options(make, part):
     [
         (lambda: jf.StepNoise("1us", at="both"), ["at must be one of 'receive', 'send'"]),
         (lambda: jf.RenewalNoise(0, "1us"), ["gap must be a time in seconds"]),
-        (lambda: jf.RenewalNoise(jf.Fixed(0), "1us"), ["gap must have a mean above 0"]),
+        (lambda: jf.RenewalNoise(jf.Constant(0), "1us"), ["gap must have a mean above 0"]),
         (lambda: jf.RenewalNoise(jf.Bernoulli(0, "1s"), "1us"), ["gap must have a mean above 0"]),
         (lambda: jf.RenewalNoise("1us", "1us", "first"), ["start must be one of 'fresh'"]),
         (lambda: case(jf.RenewalNoise("1ps", 0), compute_time=1),
@@ -171,7 +171,7 @@ def test_common_options(make, part):
         (lambda: jf.TraceNoise(**TRACE, offset=[0, 1]), ["from 0 to below length", "for rank 1"]),
         (lambda: jf.TraceNoise(**TRACE, offset=0, shared=2), ["shared must be False when offset"]),
         (lambda: case(jf.TraceNoise(**TRACE, offset=[0, 0])), ["offset must have shape (16,)"]),
-        (lambda: case(jf.StepNoise(jf.Fixed(1e6), during="all"), cycles=10), ["simulated time"]),
+        (lambda: case(jf.StepNoise(jf.Constant(1e6), during="all"), cycles=10), ["simulated time"]),
     ],
 )  # fmt: skip
 def test_bad_sources(make, parts):
@@ -284,10 +284,10 @@ def test_derived_axes_over_other_sources():
         return study.places()[0].cells[0].case.noise
 
     renewal = {"kind": "renewal", "gap": "1ms"}
-    assert noise_of("D / P", "noise.0.duration", 0.01, renewal)[0].duration == jf.Fixed("10us")
+    assert noise_of("D / P", "noise.0.duration", 0.01, renewal)[0].duration == jf.Constant("10us")
     step = {"kind": "step", "probability": 0.1}
-    assert noise_of("D / W", "noise.0.delay", 0.5, step)[0].delay == jf.Fixed("5us")
-    fixed = {"kind": "step", "delay": {"kind": "fixed", "value": "2us"}}
+    assert noise_of("D / W", "noise.0.delay", 0.5, step)[0].delay == jf.Constant("5us")
+    fixed = {"kind": "step", "delay": {"kind": "constant", "value": "2us"}}
     table = {"ranks": 4, "network": NETWORK, "noise": [fixed]}
     axis = jf.Axis.derived("W / D", by="compute_time", values=[3])
     study = jf.Study("x", case=table, axes=[axis], budget=jf.Budget(max=1))

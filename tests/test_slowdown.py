@@ -202,7 +202,7 @@ def test_what_is_the_same_in_each_realization_is_exact():
     """Noise that nothing can hit, or that hits all alike, is no want of events."""
     found = jf.slowdown(NOISE, [1, 8], realizations=50, network=USUAL_NETWORK)
     assert found.rows[0].mean.low == found.rows[0].mean.high == 0
-    step = jf.StepNoise(jf.Fixed("14us"))
+    step = jf.StepNoise(jf.Constant("14us"))
     (row,) = jf.slowdown(step, 8, realizations=50).rows
     assert row.slowdown.low == row.slowdown.value == row.slowdown.high > 1
 

@@ -191,7 +191,7 @@ def test_sum_on_a_mesh(up):
 
 
 def test_lattice_and_bracket_agree_on_every_operation():
-    part, other = RandomDelay(jf.Bernoulli(0.3, "5ps")), RandomDelay(jf.Fixed("7ps"), 0.2)
+    part, other = RandomDelay(jf.Bernoulli(0.3, "5ps")), RandomDelay(jf.Constant("7ps"), 0.2)
     mesh = Mesh.to(200, 1, 2**8)
     exact, bracket = Lattice.at(), Bracket.at(mesh)
     for one in (part, other, part):
@@ -244,7 +244,7 @@ def test_the_recursion_says_where_it_does_not_apply(changes, text):
     ],
 )
 def test_a_model_checks_itself(options, text):
-    fields = {"rounds": 3, "round_time": "1us", "delay": jf.Fixed("1us")} | options
+    fields = {"rounds": 3, "round_time": "1us", "delay": jf.Constant("1us")} | options
     with pytest.raises(ValueError, match=text):
         StepModel(**fields)
 

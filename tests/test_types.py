@@ -108,7 +108,7 @@ def test_what_is_required_is_required_for_a_type_checker(tmp_path):
     file.write_text(
         "import jitterfly as jf\n"
         "reveal_type(jf.Hockney('1us', 0).alpha)\n"
-        "reveal_type(jf.RenewalNoise('1ms', jf.Fixed(1)).gap)\n"
+        "reveal_type(jf.RenewalNoise('1ms', jf.Constant(1)).gap)\n"
         "jf.Hockney(alpha=[1], beta=0)\n"
     )
     seconds, gap, wrong, *more = told(file)

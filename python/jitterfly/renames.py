@@ -25,7 +25,7 @@ _PLACES = {
     "own.*.within": "copy_levels",
 }
 # The kinds of distributions, which are fields of noise.
-_KINDS: dict[str, str] = {}
+_KINDS = {"fixed": "constant"}
 # Arguments and attributes: those of cases above, and those of functions.
 _FIELDS = {place.rpartition(".")[2]: new for place, new in _PLACES.items()}
 # The other way round, for the hash of a case; of noise also by its kind.

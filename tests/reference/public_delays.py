@@ -34,7 +34,7 @@ def random_distribution(rng, jf, largest):
         case "time":
             return seconds(ticks), delays.Constant(ticks=ticks)
         case "fixed":
-            return jf.Fixed(seconds(ticks)), delays.Constant(ticks=ticks)
+            return jf.Constant(seconds(ticks)), delays.Constant(ticks=ticks)
         case "bernoulli":
             chance = rng.choice([1.0, 0.5, 0.125, 2.0**-7])
             last = delays.last_of(Fraction(chance))

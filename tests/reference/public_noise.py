@@ -65,7 +65,7 @@ def random_renewal(rng, jf, ranks):
         busy = rng.randint(1000, LONGEST)
         uniform = [delays.Pieces(edges=(0,), top=(t,), drop=(t,)) for t in (busy, 3 * busy)]
         fixed = delays.Constant(ticks=3 * busy), delays.Constant(ticks=busy)
-        source = jf.RenewalNoise(jf.Fixed(seconds(3 * busy)), seconds(busy), start, **written)
+        source = jf.RenewalNoise(jf.Constant(seconds(3 * busy)), seconds(busy), start, **written)
         found = Stationary(2**62, *uniform) if start == "stationary" else None
         return source, RenewalNoise(*fixed, found, **meant)
     gap, gap_delay = random_distribution(rng, jf, 8 * LONGEST)

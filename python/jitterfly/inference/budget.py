@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from .. import notebook
 from ..fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
-from ..noise import Fixed
+from ..noise import Constant
 from ..stats import realizations_needed
 from ..stats.distributions import clopper_pearson, student_t
 from ..stats.estimates import check_confidence
@@ -244,7 +244,7 @@ def _simulated(question: Question, confidence: float, precision: float, seed: in
     count = int(min(math.ceil(wanted), _MOST_STEPS / (k * 2.0**k)))
     # A tail without any hit must have an upper end below the limit.
     count = max(count, 50 if share is None else 3 * realizations_needed(share, confidence))
-    unit, numbered = Fixed(UNIT), SearchProgress()
+    unit, numbered = Constant(UNIT), SearchProgress()
 
     @cache
     def found(p: float) -> tuple[float, float, float]:

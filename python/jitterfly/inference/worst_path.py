@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ..algorithms import Butterfly
 from ..case import Case
 from ..network import Hockney
-from ..noise import Distribution, Fixed, StepNoise
+from ..noise import Constant, Distribution, StepNoise
 from ..simulate import simulate
 from ..units import TICKS_PER_SECOND
 
@@ -239,7 +239,7 @@ def simulate_hit_table(
     counts = np.empty((points, rounds + 1), dtype=np.int64)
     for i, p in enumerate(grid):
         with progress_part(f"table of hits for 2^{rounds} ranks", i, points):
-            hits = simulated_extra(2**rounds, Fixed(UNIT), float(p), realizations, seed=_SEED)
+            hits = simulated_extra(2**rounds, Constant(UNIT), float(p), realizations, seed=_SEED)
         counts[i] = np.bincount(np.rint(hits).astype(int), minlength=rounds + 1)
     return HitTable(rounds, grid, counts)
 

@@ -7,10 +7,10 @@ distributions that they draw from are in `distributions`.
 from .congestion import Congestion
 from .distributions import (
     Bernoulli,
+    Constant,
     Distribution,
     Empirical,
     Exponential,
-    Fixed,
     Gamma,
     Lognormal,
     Pareto,
@@ -26,10 +26,10 @@ from .trace import TraceNoise
 __all__ = [
     "Bernoulli",
     "Congestion",
+    "Constant",
     "Distribution",
     "Empirical",
     "Exponential",
-    "Fixed",
     "Gamma",
     "Lognormal",
     "MessageNoise",

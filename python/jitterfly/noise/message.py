@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, Seconds
-from .distributions import FixedOrDrawn
+from .distributions import ConstantOrDrawn
 from .distributions.distribution import check_probability
 from .distributions.tables import DelayTable
 from .source import (
@@ -31,7 +31,7 @@ class MessageNoise(Noise, kind="message"):
     Parameters
     ----------
     delay : Distribution, float or str
-        How much longer; seconds alone are a fixed delay.
+        How much longer; seconds alone are a constant delay.
     probability : float
         That a message is delayed at all, from 0 to 1.
     shared : False, "machine" or int
@@ -55,7 +55,7 @@ class MessageNoise(Noise, kind="message"):
     'exponential, mean 1 µs'
     """
 
-    delay: FixedOrDrawn
+    delay: ConstantOrDrawn
     probability: float = 1.0
     shared: Shared = False
     during: Literal["all", "communication"] = "all"

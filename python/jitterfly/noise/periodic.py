@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 from ..fields import Array, Floats, Given, check_choice, frozen_dataclass
 from ..units import OptionalSeconds, PositiveSeconds, Seconds, ShortSeconds, to_ticks
@@ -64,7 +64,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     1e-05
     """
 
-    added = {"begin": 0.0}
+    added: ClassVar[Mapping[str, Any]] = {"begin": 0.0}
 
     period: PositiveSeconds
     duration: ShortSeconds

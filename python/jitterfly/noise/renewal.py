@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
-from .distributions import ExponentialOrDrawn, FixedOrDrawn
+from .distributions import ConstantOrDrawn, ExponentialOrDrawn
 from .distributions.tables import TWO_64
 from .source import (
     ExposedWork,
@@ -39,7 +39,7 @@ class RenewalNoise(Noise, kind="renewal"):
         From the end of an interval to the begin of the next. Seconds alone are the mean of
         exponential gaps: then interruptions are a Poisson process of the idle time.
     duration : Distribution, float or str
-        Of an interval; seconds alone are a fixed duration.
+        Of an interval; seconds alone are a constant duration.
     start : "fresh" or "stationary"
         "fresh": idle at time 0, and the first interval begins after a whole gap. "stationary": as
         found at a random moment, inside an interval with probability E[duration] / (E[duration] +
@@ -71,7 +71,7 @@ class RenewalNoise(Noise, kind="renewal"):
     """
 
     gap: ExponentialOrDrawn
-    duration: FixedOrDrawn
+    duration: ConstantOrDrawn
     start: Literal["fresh", "stationary"] = "fresh"
     shared: Shared = False
     during: Literal["all", "compute", "communication"] = "all"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..fields import check_choice, frozen_dataclass
 from ..units import OptionalSeconds, Seconds, exact
-from .distributions import Distribution, FixedOrDrawn
+from .distributions import ConstantOrDrawn, Distribution
 from .distributions.distribution import check_probability
 from .distributions.tables import DelayTable
 from .source import (
@@ -34,7 +34,7 @@ class StepNoise(Noise, kind="step"):
     Parameters
     ----------
     delay : Distribution, float or str
-        How much longer; seconds alone are a fixed delay.
+        How much longer; seconds alone are a constant delay.
     probability : float
         That a step is delayed at all, from 0 to 1.
     at : "receive" or "send"
@@ -72,7 +72,7 @@ class StepNoise(Noise, kind="step"):
     np.True_
     """
 
-    delay: FixedOrDrawn
+    delay: ConstantOrDrawn
     probability: float = 1.0
     at: Literal["receive", "send"] = "receive"
     shared: Shared = False

@@ -96,7 +96,7 @@ class NoiseTime(CaseTime):
         value = get_path(table, path)
         if value is None:
             raise ValueError(f"{path} is missing")
-        if isinstance(value, Mapping) and value.get("kind") == "fixed":
+        if isinstance(value, Mapping) and value.get("kind") == "constant":
             value = value.get("value")
         return exact(parse_seconds(value, path, positive=True)) * TICKS_PER_SECOND
 

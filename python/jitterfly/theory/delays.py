@@ -55,7 +55,7 @@ class RandomDelay:
     def atoms(self) -> tuple[Ticks, Floats] | None:
         """Values in ticks and their probabilities, where X has at most two; else None."""
         kind = getattr(self.delay, "kind", "")
-        if kind == "fixed":
+        if kind == "constant":
             value, chance = to_ticks(self.delay.value), self.probability
         elif kind == "bernoulli":
             value = to_ticks(self.delay.duration)

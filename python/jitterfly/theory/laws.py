@@ -1,9 +1,9 @@
 """Laws of times: exactly on a lattice of few values, or between two bounds on a mesh.
 
-Sums of Bernoulli delays and of fixed times lie on the lattice ``m D + j c`` (`Lattice`); any other
-time is kept between two that are known, every rounding going down or up (`Bracket`). Both have the
-same methods. Both tails keep their relative accuracy, however small: neither 1 - F nor F is ever
-made from the other where it is the smaller one.
+Sums of Bernoulli delays and of constant times lie on the lattice ``m D + j c`` (`Lattice`); any
+other time is kept between two that are known, every rounding going down or up (`Bracket`). Both
+have the same methods. Both tails keep their relative accuracy, however small: neither 1 - F nor F
+is ever made from the other where it is the smaller one.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def one_rank(what: Case | StepModel, points: int = 2**14) -> OneRank:
         not shared and without a window.
     points : int
         Nodes of the grid for each doubling of time, a power of two from 2^8 to 2^20. Delays that
-        are fixed or Bernoulli are exact and need none.
+        are constant or Bernoulli are exact and need none.
 
     Returns
     -------

@@ -4,22 +4,22 @@ A new one is a module beside these and a line here, which is also what registers
 """
 
 from .bernoulli import Bernoulli
+from .constant import Constant, ConstantOrDrawn
 from .distribution import Distribution
 from .empirical import Empirical
 from .exponential import Exponential, ExponentialOrDrawn
-from .fixed import Fixed, FixedOrDrawn
 from .gamma import Gamma
 from .lognormal import Lognormal
 from .pareto import Pareto
 
 __all__ = [
     "Bernoulli",
+    "Constant",
+    "ConstantOrDrawn",
     "Distribution",
     "Empirical",
     "Exponential",
     "ExponentialOrDrawn",
-    "Fixed",
-    "FixedOrDrawn",
     "Gamma",
     "Lognormal",
     "Pareto",

@@ -12,19 +12,19 @@ from .distribution import Distribution, Drawn, check_tail, levels, times
 
 
 @frozen_dataclass()
-class Fixed(Distribution, kind="fixed"):
+class Constant(Distribution, kind="constant"):
     """Always `value`, in seconds from 0.
 
     Examples
     --------
-    >>> Fixed("10us").expected(), Fixed("10us").survival([9e-6, 10e-6])
+    >>> Constant("10us").expected(), Constant("10us").survival([9e-6, 10e-6])
     (1e-05, array([1., 0.]))
     """
 
     value: Seconds
 
     def __post_init__(self) -> None:
-        check_tail(to_ticks(self.value, "value"), "Fixed")
+        check_tail(to_ticks(self.value, "value"), "Constant")
 
     @property
     def name(self) -> str:
@@ -46,8 +46,8 @@ class Fixed(Distribution, kind="fixed"):
         return tables.bins([0], [to_ticks(self.value)], [1])  # uniform
 
 
-class FixedOrDrawn(Drawn):
+class ConstantOrDrawn(Drawn):
     """A field of a dataclass for a distribution, where a time alone stands for itself."""
 
-    _plain = Fixed
+    _plain = Constant
     _short = True
