@@ -5,7 +5,7 @@ from test_study import GOOD, LOGGOPS, mine
 
 import jitterfly as jf
 from jitterfly.observables import Completion, Gain, Overhead, Recovery
-from jitterfly.studies import Axis, Budget, Study, load_study, parse_study
+from jitterfly.studies import Axis, RealizationBudget, Study, load_study, parse_study
 
 BASE = GOOD.partition("[full]")[0]
 VARIANTS = '[variants.conventional]\n[variants.redundant]\n"algorithm.copy_levels" = "all"\n'
@@ -344,9 +344,15 @@ def test_derived_axes_with_others(extra, message):
     ("make", "message"),
     [
         (lambda: mine(budget=None), "the budget is missing, and targets need one"),
-        (lambda: mine(budget={"max": 3}), r"budget must be a Budget\(max=...\), got \{'max': 3\}"),
-        (lambda: Budget(), "lacks the key 'max'"),
-        (lambda: Budget(max=3, min=4), "realizations.min must be an integer from 1 to 3, got 4"),
+        (
+            lambda: mine(budget={"max": 3}),
+            r"budget must be a RealizationBudget\(max=...\), got \{'max': 3\}",
+        ),
+        (lambda: RealizationBudget(), "lacks the key 'max'"),
+        (
+            lambda: RealizationBudget(max=3, min=4),
+            "realizations.min must be an integer from 1 to 3, got 4",
+        ),
         (lambda: mine(axes={"ranks": [16]}), "axes must be a list, got"),
         (lambda: mine(axes=[("ranks", [16])]), r"axes must be a list of Axis\(...\), got"),
         (
@@ -389,7 +395,7 @@ def test_bad_studies_in_python(make, message):
 
 def test_a_case_must_be_one():
     with pytest.raises(ValueError, match="ranks must be an integer from 1 to"):
-        Study("x", case=jf.Case(0, network=LOGGOPS), budget=Budget(max=1))
+        Study("x", case=jf.Case(0, network=LOGGOPS), budget=RealizationBudget(max=1))
 
 
 def test_files_that_are_no_text(tmp_path):

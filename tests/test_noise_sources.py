@@ -256,7 +256,9 @@ def test_windows_that_are_never_reached_cost_nothing():
 
 def study_of(*noise, **options):
     table = {"network": NETWORK, "noise": list(noise)} | options
-    return jf.Study("x", case=table, axes=[jf.Axis("ranks", [1, 4])], budget=jf.Budget(max=4))
+    return jf.Study(
+        "x", case=table, axes=[jf.Axis("ranks", [1, 4])], budget=jf.RealizationBudget(max=4)
+    )
 
 
 def test_noise_that_hits_nothing():
@@ -273,14 +275,17 @@ def test_noise_that_hits_nothing():
     study_of(compute, compute_time="1us", **quiet)
     for noise in (jf.StepNoise("1us", during="communication"), jf.MessageNoise("1us")):
         alone = {"network": NETWORK, "noise": [noise], "ranks": 1}
-        check(lambda t=alone: jf.Study("x", case=t, budget=jf.Budget(max=1)), "take more ranks")
+        check(
+            lambda t=alone: jf.Study("x", case=t, budget=jf.RealizationBudget(max=1)),
+            "take more ranks",
+        )
 
 
 def test_derived_axes_over_other_sources():
     def noise_of(rule, by, value, *noise):
         axis = jf.Axis.derived(rule, by=by, values=[value])
         table = {"ranks": 4, "network": NETWORK, "noise": list(noise), "compute_time": "10us"}
-        study = jf.Study("x", case=table, axes=[axis], budget=jf.Budget(max=1))
+        study = jf.Study("x", case=table, axes=[axis], budget=jf.RealizationBudget(max=1))
         return study.places()[0].cells[0].case.noise
 
     renewal = {"kind": "renewal", "gap": "1ms"}
@@ -290,12 +295,12 @@ def test_derived_axes_over_other_sources():
     fixed = {"kind": "step", "delay": {"kind": "constant", "value": "2us"}}
     table = {"ranks": 4, "network": NETWORK, "noise": [fixed]}
     axis = jf.Axis.derived("W / D", by="compute_time", values=[3])
-    study = jf.Study("x", case=table, axes=[axis], budget=jf.Budget(max=1))
+    study = jf.Study("x", case=table, axes=[axis], budget=jf.RealizationBudget(max=1))
     assert study.places()[0].cells[0].case.compute_time == pytest.approx(6e-6)
     two = [jf.PeriodicNoise("1ms", "1us"), jf.PeriodicNoise("2ms", "1us")]
     table = {"ranks": 4, "network": NETWORK, "noise": two}
     check(
-        lambda: jf.Study("x", case=table, axes=[axis], budget=jf.Budget(max=1)),
+        lambda: jf.Study("x", case=table, axes=[axis], budget=jf.RealizationBudget(max=1)),
         "which of the sources is meant, noise.0.duration or noise.1.duration",
     )
 
@@ -445,10 +450,10 @@ def test_another_content_is_another_run(tmp_path):
     write(tmp_path / "data" / "one.noise", detours())
     table = {"ranks": 4, "network": NETWORK, "compute_time": "1ms"}
     table["noise"] = [{"kind": "trace", "file": str(tmp_path / "data" / "one.noise")}]
-    study = jf.Study("x", case=table, budget=jf.Budget(max=3))
+    study = jf.Study("x", case=table, budget=jf.RealizationBudget(max=3))
     jf.run_study(study, tmp_path / "out")
     write(tmp_path / "data" / "one.noise", detours(3))
-    again = jf.Study("x", case=table, budget=jf.Budget(max=3))
+    again = jf.Study("x", case=table, budget=jf.RealizationBudget(max=3))
     check(lambda: jf.run_study(again, tmp_path / "out"), "holds another run (other cells: 1")
     # The first one is still what it was, here; a process that has to read the file anew refuses.
     first = study.places()[0].cells[0].case

@@ -20,7 +20,7 @@ from jitterfly.observables import (
     Ticks,
 )
 from jitterfly.program import completions, observation_names
-from jitterfly.studies import Axis, Budget, Study, parse_study
+from jitterfly.studies import Axis, RealizationBudget, Study, parse_study
 
 HOCKNEY = jf.Hockney("100ns", "1ns", 1e-10)
 LOGGOPS = jf.LogGOPS(L="1us", o="10ns", G="1ns")
@@ -39,7 +39,9 @@ def redundant_study(**observables):
         cycles=2,
     )
     axes = [Axis("ranks", [2, 8])]
-    return Study("after", case=case, axes=axes, observables=observables, budget=Budget(max=RUNS))
+    return Study(
+        "after", case=case, axes=axes, observables=observables, budget=RealizationBudget(max=RUNS)
+    )
 
 
 def cs14_study(*, start="fresh", cycles=3, **observables):
@@ -52,7 +54,11 @@ def cs14_study(*, start="fresh", cycles=3, **observables):
         "redundant": {"algorithm.copy_levels": "all"},
     }
     return Study(
-        "within", case=case, variants=variants, observables=observables, budget=Budget(max=RUNS)
+        "within",
+        case=case,
+        variants=variants,
+        observables=observables,
+        budget=RealizationBudget(max=RUNS),
     )
 
 
@@ -205,12 +211,14 @@ def test_a_place_may_lack_an_observable():
     ]  # fmt: skip
     case = jf.Case(1, network=HOCKNEY)
     alone = Study(
-        "alone", case=case, axes=[Axis("ranks", [1, 2])], budget=Budget(max=1)
+        "alone", case=case, axes=[Axis("ranks", [1, 2])], budget=RealizationBudget(max=1)
     )  # one rank takes no time, so it has no slowdown
     assert [list(alone.families(place)) for place in alone.places()] == [
         ["completion"], ["completion", "slowdown"],
     ]  # fmt: skip
-    Study("one", case=case, budget=Budget(max=1))  # nothing that was asked for is missing
+    Study(
+        "one", case=case, budget=RealizationBudget(max=1)
+    )  # nothing that was asked for is missing
 
 
 # --- the mean over ranks

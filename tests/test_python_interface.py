@@ -21,7 +21,11 @@ CASE = jf.Case(16, network=NETWORK, noise=NOISE, algorithm=jf.Butterfly(exchange
 def results(tmp_path_factory):
     """One of each kind of what a call gives back."""
     study = jf.Study(
-        "small", case=CASE, axes=[jf.Axis("ranks", [4, 8, 16])], budget=jf.Budget(20, 20), seed=3
+        "small",
+        case=CASE,
+        axes=[jf.Axis("ranks", [4, 8, 16])],
+        budget=jf.RealizationBudget(20, 20),
+        seed=3,
     )
     out = tmp_path_factory.mktemp("out") / "small"
     asked = inference.Question(4096, "105us", "3.45us", "14us", rank="mean")
@@ -114,7 +118,7 @@ def test_a_long_table_in_a_notebook_is_cut():
 
 def test_a_store_that_nothing_was_run_for_shows_itself(tmp_path):
     axes = [jf.Axis("ranks", [4, 8])]
-    study = jf.Study("none", case=CASE, axes=axes, budget=jf.Budget(max=9))
+    study = jf.Study("none", case=CASE, axes=axes, budget=jf.RealizationBudget(max=9))
     with jf.Store.create(tmp_path / "none", study) as store:
         assert "0 places" not in store._repr_html_()
         assert "<td>" not in store._repr_html_()

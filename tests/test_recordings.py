@@ -152,7 +152,7 @@ def test_the_busiest_part_must_leave_the_cpu_time(tmp_path):
 def test_in_a_study(three, tmp_path):
     noise = {"kind": "trace", "file": three, "part": "each", "ranks_per_part": 2}
     table = {"ranks": 8, "network": NETWORK.to_dict(), "compute_time": "1ms", "noise": [noise]}
-    study = jf.Study("x", case=table, budget=jf.Budget(max=20))
+    study = jf.Study("x", case=table, budget=jf.RealizationBudget(max=20))
     store = jf.run_study(study, tmp_path / "out")
     noise = store.places[0].cells[0].case.noise[0]
     assert (noise.part, noise.ranks_per_part) == ("each", 2)

@@ -14,7 +14,7 @@ import jitterfly as jf
 from jitterfly import theory
 from jitterfly.observables import Completion, Gain, Slowdown, Target
 from jitterfly.program import rank_rounds
-from jitterfly.studies import Axis, Budget, Study, load_study, parse_study
+from jitterfly.studies import Axis, RealizationBudget, Study, load_study, parse_study
 from jitterfly.studies.case_fields import Frozen, freeze, leaves, put, thaw, without
 from jitterfly.studies.grid import hash_case
 
@@ -47,7 +47,7 @@ NOISE = [jf.PeriodicNoise(period="1ms", duration="10us")]
 LOGGOPS = jf.LogGOPS(L="1us", o="1ns", G="1ns")
 
 
-BUDGET = Budget(max=10)
+BUDGET = RealizationBudget(max=10)
 
 
 def mine(**changes):
@@ -58,7 +58,7 @@ def mine(**changes):
         "variants": {"conventional": {}, "redundant": {"algorithm.copy_levels": "all"}},
         "observables": {"gain": Gain(of="redundant", over="conventional")},
         "targets": ["mean of gain ± 1 %"],
-        "budget": Budget(max=100_000, rank_rounds=1e9),
+        "budget": RealizationBudget(max=100_000, rank_rounds=1e9),
     }
     return Study("mine", **options | changes)
 
@@ -221,12 +221,12 @@ def test_full_is_an_overlay():
 
 
 def test_budget_in_rank_rounds():
-    budget = Budget(min=10, max=1000, rank_rounds=640)
+    budget = RealizationBudget(min=10, max=1000, rank_rounds=640)
     assert [budget.realizations(cost) for cost in (1, 8, 10**6)] == [640, 80, 10]
     places = parse_study(GOOD).places()
     assert places[0].cost == 16  # 4 ranks, 2 rounds and 2 forwards
     assert [(p.least, p.limit) for p in places[::2]] == [(40, 40), (13, 13), (10, 10)]
-    assert (Budget(max=40).min, Budget(max=400).min) == (40, 100)
+    assert (RealizationBudget(max=40).min, RealizationBudget(max=400).min) == (40, 100)
 
 
 def test_with_targets_the_first_look_is_after_min():
@@ -236,7 +236,7 @@ def test_with_targets_the_first_look_is_after_min():
 
 
 def test_raw_limit():
-    place = mine(budget=Budget(max=10, raw_bytes=1600)).places()[0]
+    place = mine(budget=RealizationBudget(max=10, raw_bytes=1600)).places()[0]
     assert place.raw_limit == 100  # two columns of 8 bytes
 
 
@@ -296,7 +296,9 @@ def test_frozen():
 
 def test_another_seed_keeps_the_file_and_another_axis_does_not():
     study = parse_study(GOOD, full=True, where="x.toml")
-    other = replace(study, seed=6, budget=Budget(max=7), targets=["mean of slowdown ± 1 %"])
+    other = replace(
+        study, seed=6, budget=RealizationBudget(max=7), targets=["mean of slowdown ± 1 %"]
+    )
     assert (other.text, other.full, other.where) == (GOOD, True, "x.toml")
     assert hashes(other) == hashes(study)
     assert {place.limit for place in other.places()} == {7}
@@ -339,7 +341,7 @@ def test_hash_is_the_same_from_another_study():
         noise=NOISE,
         algorithm=jf.Butterfly(exchanges_after="all"),
     )
-    other = Study("other", case=case, axes=axes, budget=Budget(max=1))
+    other = Study("other", case=case, axes=axes, budget=RealizationBudget(max=1))
     assert set(hashes(other)) <= set(hashes(parse_study(GOOD)))
     # Fixed as long as STREAM_VERSION is: records on disk are found by it.
     assert hashes(parse_study(GOOD))[0] == "ef423bf83c9dcb8c"
@@ -355,7 +357,7 @@ def test_hash_is_the_same_from_another_study():
 def test_floats_are_hashed_by_their_shortest_text():
     def one(duration):
         case = jf.Case(4, network=LOGGOPS, noise=[jf.PeriodicNoise("1ms", duration)])
-        return hashes(Study("one", case=case, budget=Budget(max=1)))[0]
+        return hashes(Study("one", case=case, budget=RealizationBudget(max=1)))[0]
 
     assert one(0.1e-4) == one(1e-5) == one("10us") == one("0.00001") == one(np.float64(1e-5))
     assert one(1e-5) != one(np.nextafter(1e-5, 1))
@@ -373,7 +375,7 @@ def test_message_bytes_from_the_ratio_of_times():
         "derived",
         case={"ranks": 4, "network": network, "noise": noise},
         axes=[Axis.derived("T_comm / D", by="message_bytes", values=values)],
-        budget=Budget(max=1),
+        budget=RealizationBudget(max=1),
     )
     for place, value in zip(study.places(), values, strict=True):
         case = place.cells[0].case
@@ -399,7 +401,7 @@ def test_the_message_that_gives_the_ratio_is_found(network, sizes):
         case = jf.Case(4, network=network, noise=NOISE, message_bytes=size, compute_time=1e-6)
         ratio = theory.round_time(case) / 1e-5
         axis = Axis.derived("T_comm / D", by="message_bytes", values=[ratio])
-        study = Study("back", case=case, axes=[axis], budget=Budget(max=1))
+        study = Study("back", case=case, axes=[axis], budget=RealizationBudget(max=1))
         found = study.places()[0].cells[0].case
         assert found.costs == case.costs
 
@@ -421,7 +423,7 @@ def test_durations_work_and_order():
             Axis.derived("D / P", by=["noise.0.duration", "noise.1.duration"], values=[1e-3, 0.1]),
             Axis.derived("W / P", by="compute_time", values=[2 / 3]),
         ],
-        budget=Budget(max=1),
+        budget=RealizationBudget(max=1),
     )
     for place, share in zip(study.places(), (1e-3, 0.1), strict=True):
         case = place.cells[0].case
@@ -436,7 +438,9 @@ def test_sizes_may_be_text_where_an_axis_is_derived():
     case["noise"] = [{"kind": "periodic", "period": "1ms"}]
     axis = Axis.derived("T_comm / D", by="noise.0.duration", values=[0.5, 1.0])
     ways = [
-        Study("x", case=case | {"message_bytes": size}, axes=[axis], budget=Budget(max=1)).places()
+        Study(
+            "x", case=case | {"message_bytes": size}, axes=[axis], budget=RealizationBudget(max=1)
+        ).places()
         for size in (8192, "8K")
     ]
     noise = [[place.cells[0].case.noise for place in places] for places in ways]
@@ -452,7 +456,9 @@ def test_a_period_or_a_duration_is_solved_for_as_well():
         noise = {"kind": "periodic", "period": "1ms", "duration": "10us"}
         del noise[by.split(".")[-1]]
         case = {"ranks": 4, "network": LOGGOPS, "noise": [noise], "message_bytes": 1}
-        study = Study("x", case=case, axes=[Axis.derived(rule, by, [value])], budget=Budget(max=1))
+        study = Study(
+            "x", case=case, axes=[Axis.derived(rule, by, [value])], budget=RealizationBudget(max=1)
+        )
         found = study.places()[0].cells[0].case.noise[0]
         assert getattr(found, field[0]) == pytest.approx(field[1], rel=1e-9)
 

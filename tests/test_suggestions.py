@@ -71,7 +71,9 @@ def test_gpu_is_cuda(monkeypatch, capsys, tmp_path):
         lambda: jf.advise("4", network=CASE.network, noise=CASE.noise, backend="gpu"),
         lambda: jc.simulate_congestion(jc.CongestionCase(jc.FatTree.of(144)), 2, backend="gpu"),
         lambda: jf.run_study(
-            jf.Study("x", case=CASE, axes=[], budget=jf.Budget(max=2)), tmp_path, backend="gpu"
+            jf.Study("x", case=CASE, axes=[], budget=jf.RealizationBudget(max=2)),
+            tmp_path,
+            backend="gpu",
         ),
     ):
         with pytest.raises(ValueError, match="backend 'cuda' can not be used"):

@@ -139,7 +139,7 @@ def test_noise_realizations_and_seeds_in_python():
     assert (
         jf.simulate(case, "1e1", seed="2^4").ticks == jf.simulate(case, 10, seed=16).ticks
     ).all()
-    study = jf.Study("x", case=case, budget=jf.Budget(max=10), seed="2^4")
+    study = jf.Study("x", case=case, budget=jf.RealizationBudget(max=10), seed="2^4")
     assert study.seed == 16
 
 
@@ -227,7 +227,7 @@ def test_an_axis_beside_a_base_in_python():
             "x",
             case={"ranks": 8, "network": MACHINE, "noise": [NOISE]},
             axes=[jf.Axis("ranks", "4..8")],
-            budget=jf.Budget(max=10),
+            budget=jf.RealizationBudget(max=10),
         )
     assert [place.cells[0].case.ranks for place in study.places()] == [4, 8]
 

@@ -137,11 +137,11 @@ def test_studies_with_such_cells_are_silent(tmp_path):
     """An axis over gamma from 0 on: the study was asked as a whole."""
     case = jf.Case(4, network=jf.Hockney("1us", 0), noise=[NOISE])
     axes = [jf.Axis("gamma", [0, "1ns"], path="network.gamma")]
-    study = jf.Study("x", case=case, axes=axes, budget=jf.Budget(max=10))
+    study = jf.Study("x", case=case, axes=axes, budget=jf.RealizationBudget(max=10))
     _, seen = told(lambda: jf.run_study(study, tmp_path / "out"))
     assert seen == []
     with pytest.raises(ValueError, match="can hit nothing in any cell"):
-        jf.Study("x", case=case, budget=jf.Budget(max=10))
+        jf.Study("x", case=case, budget=jf.RealizationBudget(max=10))
 
 
 def test_help_shows_noise_that_hits():

@@ -240,7 +240,7 @@ def test_rendezvous_is_of_messages_not_of_vectors():
         jf.StepNoise(delay="1us")
     ])  # fmt: skip
     assert jf.simulate(blocks, 3).samples.shape == (3, 1)
-    jf.Study("x", case=blocks, budget=jf.Budget(max=1))
+    jf.Study("x", case=blocks, budget=jf.RealizationBudget(max=1))
     forwarded = jf.RingAllreduce(exchanges_after=1)  # of the whole vector
     rule = "S must be None or at least message_bytes = 4096"
     check(lambda: case(network=network, message_bytes=4096, algorithm=forwarded), rule)

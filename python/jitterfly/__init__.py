@@ -64,7 +64,7 @@ from .program import row_labels
 from .simulate import Result, noise_intervals, noise_phases, ready_times, simulate
 from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
-from .studies import Axis, Budget, Study, load_study
+from .studies import Axis, RealizationBudget, Study, load_study
 from .sweep import run as run_study
 from .units import LongTimeWarning, Time, show_seconds
 
@@ -80,7 +80,6 @@ __all__ = [
     "BinomialBroadcast",
     "BinomialReduce",
     "BruckAllgather",
-    "Budget",
     "Butterfly",
     "Case",
     "Completion",
@@ -106,6 +105,7 @@ __all__ = [
     "Pareto",
     "PeriodicNoise",
     "RabenseifnerAllreduce",
+    "RealizationBudget",
     "Recovery",
     "RecursiveDoublingAllgather",
     "RecursiveDoublingAllreduce",

@@ -18,7 +18,7 @@ from ..files import read_text, read_whole, write_whole
 from ..info import __version__
 from ..noise.files import copy_name, files_from, files_of
 from ..observables import Target
-from ..studies import STREAM_VERSION, BaseReplaced, Budget, Study, parse_study
+from ..studies import STREAM_VERSION, BaseReplaced, RealizationBudget, Study, parse_study
 
 FORMAT = 2
 SHARED_FORMAT = 3  # cells share files of records, which programs that know format 2 do not find
@@ -155,7 +155,7 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
         study = replace(
             study,
             seed=meta["seed"],
-            budget=Budget(**meta["budget"]),
+            budget=RealizationBudget(**meta["budget"]),
             targets=tuple(Target.parse(target) for target in meta["targets"]),
         )
     except (TypeError, ValueError) as error:

@@ -1,7 +1,7 @@
 """Studies: a description of many cases, of what is observed of them, and how precisely."""
 
 from .axes import Axis
-from .budget import Budget
+from .budget import RealizationBudget
 from .grid import STREAM_VERSION, Cell, Place
 from .study import BaseReplaced, Study, axis_unit, shown_labels, value_text
 from .toml import holds_study, load_case, load_study, parse_study
@@ -10,9 +10,9 @@ __all__ = [
     "STREAM_VERSION",
     "Axis",
     "BaseReplaced",
-    "Budget",
     "Cell",
     "Place",
+    "RealizationBudget",
     "Study",
     "axis_unit",
     "holds_study",

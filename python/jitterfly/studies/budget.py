@@ -12,7 +12,7 @@ _FEW = 100  # fewer tell little, and nothing about rare noise
 
 
 @dataclass(frozen=True)
-class Budget:
+class RealizationBudget:
     """Realizations per place: as many as `rank_rounds` pays for, between `min` and `max`.
 
     With targets that is the most; the first look is after `min`.
@@ -30,7 +30,7 @@ class Budget:
 
     Examples
     --------
-    >>> Budget(max=100_000, rank_rounds=1e9).realizations(cost=50_000)
+    >>> RealizationBudget(max=100_000, rank_rounds=1e9).realizations(cost=50_000)
     20000
     """
 
@@ -61,7 +61,7 @@ class Budget:
         table: dict[str, Any] = {"min": self.min, "max": self.max}
         if self.rank_rounds < float("inf"):
             table["rank_rounds"] = self.rank_rounds
-        if self.raw_bytes != Budget.raw_bytes:
+        if self.raw_bytes != RealizationBudget.raw_bytes:
             table["raw_bytes"] = self.raw_bytes
         return table
 

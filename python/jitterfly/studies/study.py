@@ -20,7 +20,7 @@ from ..syntax import read_count, read_noises
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
 from . import validation
 from .axes import Axis, Variant, listed, read_settings
-from .budget import Budget
+from .budget import RealizationBudget
 from .case_fields import Frozen, freeze, get_path, without
 from .grid import Place, build_places
 from .validation import check_observables_and_targets, covered, read_observables
@@ -46,7 +46,7 @@ class Study:
         Where there are none: completion and slowdown of each variant.
     targets : list of Target or str
         Such as "mean of gain ± 1 % at 95 %". A place runs until all are met, or the budget ends.
-    budget : Budget
+    budget : RealizationBudget
     title, source, figure, claims
         Texts for the picture, and names of what the source says about it.
     seed : int
@@ -71,7 +71,7 @@ class Study:
     ...     variants={"conventional": {}, "redundant": {"algorithm.copy_levels": "all"}},
     ...     observables={"gain": Gain(of="redundant", over="conventional")},
     ...     targets=["mean of gain ± 1 %"],
-    ...     budget=Budget(max=100_000),
+    ...     budget=RealizationBudget(max=100_000),
     ... )
     >>> study.places()[1].name, study.places()[1].coordinates["D"]
     ('ranks=16, D=10us', 1e-05)
@@ -84,7 +84,7 @@ class Study:
     variants: Mapping[str, Mapping[str, Any]] | Sequence[Variant] = ()
     observables: Mapping[str, Observable] = field(default_factory=Frozen)
     targets: Sequence[Target | str] = ()
-    budget: Budget = None  # type: ignore[assignment]
+    budget: RealizationBudget = None  # type: ignore[assignment]
     title: str = ""
     source: str = ""
     figure: str = ""

@@ -13,7 +13,7 @@ from ..files import read_text
 from ..noise.files import files_from
 from ..renames import study_from_stored
 from .axes import Axis
-from .budget import Budget
+from .budget import RealizationBudget
 from .study import (
     Study,
 )
@@ -111,13 +111,13 @@ def read_study(text: str, full: bool, stored: bool = False) -> dict[str, Any]:
     return values
 
 
-def _read_budget(data: Any) -> Budget | None:
+def _read_budget(data: Any) -> RealizationBudget | None:
     if data is None:
         return None  # the study says what it means that there is none
     table = Table(data, "realizations")
     table.asked.update(("min", "max", "rank_rounds", "raw_bytes"))
     table.finish()
-    return Budget(**data)
+    return RealizationBudget(**data)
 
 
 _OF_STUDIES = ("name", "axes", "variants", "observables")

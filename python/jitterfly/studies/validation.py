@@ -20,7 +20,7 @@ from ..observables import (
 from ..program import completions
 from . import derived
 from .axes import Axis, Variant
-from .budget import Budget
+from .budget import RealizationBudget
 from .case_fields import Frozen, leaves
 from .grid import Place
 
@@ -115,10 +115,12 @@ def check_budget(study: Any) -> None:
         why = ", and targets need one, as they may never be met" if study.targets else ""
         raise ValueError(
             f"the budget is missing{why}: [realizations] with max = ..., in Python "
-            "budget = Budget(max=...)"
+            "budget = RealizationBudget(max=...)"
         )
-    if not isinstance(study.budget, Budget):
-        raise ValueError(f"budget must be a Budget(max=...), got {shorten(study.budget)}")
+    if not isinstance(study.budget, RealizationBudget):
+        raise ValueError(
+            f"budget must be a RealizationBudget(max=...), got {shorten(study.budget)}"
+        )
     observe = study.case.get("observe", "completion")
     if observe in ("rounds", "rank 0"):
         raise ValueError(
