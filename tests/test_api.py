@@ -40,7 +40,7 @@ def test_result():
     assert (result.samples.dtype, result.ticks.dtype) == (np.float64, np.int64)
     assert (result.samples == from_ticks(result.ticks)).all()
     assert result.observations == [f"T={t}" for t in range(7)]
-    assert (result.seed, result.first, result.backend) == (7, 0, "cpu")
+    assert (result.seed, result.first_realization, result.backend) == (7, 0, "cpu")
     assert result.case == example()
     assert (result.samples >= result.noise_free).all()
     assert (np.diff(result.ticks, axis=1) <= 0).all()  # more forwards are never later
@@ -212,7 +212,10 @@ def test_noise_does_not_depend_on_the_case():
 
 def test_pieces_make_the_whole():
     whole = jf.simulate(example(), 15, seed=1)
-    pieces = jf.simulate(example(), 10, seed=1), jf.simulate(example(), 5, seed=1, first=10)
+    pieces = (
+        jf.simulate(example(), 10, seed=1),
+        jf.simulate(example(), 5, seed=1, first_realization=10),
+    )
     np.testing.assert_array_equal(whole.ticks, np.concatenate([p.ticks for p in pieces]))
 
 
@@ -454,7 +457,8 @@ def test_result_as_text():
     for part in (
         "Result(Case(ranks=64, algorithm=Butterfly(exchanges_after=6), network=Hockney(alpha=1e-07",
         "noise=[PeriodicNoise(period=0.001, ",
-        "compute_time=1e-06), realizations=2000, first=0, observations=7 ('T=0' ... 'T=6')",
+        "compute_time=1e-06), realizations=2000, first_realization=0, ",
+        "observations=7 ('T=0' ... 'T=6')",
         "seed=7",
         "backend='cpu')",
     ):

@@ -10,7 +10,7 @@ NS = 1e-9
 
 
 def completions(case, realization=0):
-    return jf.simulate(case, 1, first=realization, backend="cpu").samples[0]
+    return jf.simulate(case, 1, first_realization=realization, backend="cpu").samples[0]
 
 
 @pytest.mark.parametrize("log2_ranks", [0, 1, 2, 7, 12, 16])
@@ -70,5 +70,5 @@ def test_synchronized_noise_is_one_rank_s_noise(start):
                 t = timeline.advance(t, 10_000) + 100_000
                 t = timeline.advance(t, 15_000)
             expected.append(t)
-        ticks = jf.simulate(case, 1, first=realization).ticks[0]
+        ticks = jf.simulate(case, 1, first_realization=realization).ticks[0]
         np.testing.assert_array_equal(ticks, expected)

@@ -65,7 +65,7 @@ def test_engine_equals_reference(kind, number):
     np.testing.assert_array_equal(found, filled)
     assert jf.row_labels(case) == labels_of(run)
 
-    result = jf.simulate(case, 1, seed=seed, backend="cpu", first=realization)
+    result = jf.simulate(case, 1, seed=seed, backend="cpu", first_realization=realization)
     ticks = dict(zip(result.observations, result.ticks[0].tolist(), strict=True))
     if case.observe == "completion":
         assert list(ticks.values()) == completions(run)

@@ -174,8 +174,8 @@ def test_transits_of_w_ticks_are_the_rule_ready(algorithm, pattern, perturbation
         tree, pattern=pattern or pattern_of(algorithm, ranks), perturbation=perturbation,
         ratio=others / (ranks + others), ranks=ranks + others, rule="ready")  # fmt: skip
     assert alone.z == ranks
-    found = jf.simulate(case, 40, seed=9, backend="cpu", first=1000)
-    expected = simulate_congestion(alone, 40, seed=9, backend="cpu", first=1000)
+    found = jf.simulate(case, 40, seed=9, backend="cpu", first_realization=1000)
+    expected = simulate_congestion(alone, 40, seed=9, backend="cpu", first_realization=1000)
     assert found.ticks[:, 0].tolist() == expected.samples.tolist()
     assert found.noise_free[0] == pytest.approx(1e-12 * len(pattern_of(algorithm, ranks)))
 
@@ -260,7 +260,7 @@ def test_batches_threads_and_instruction_sets(algorithm, isa, monkeypatch):
     for threads in (1, 3, 16):  # more threads than realizations: a team for each
         found = jf.simulate(case, 12, seed=5, backend="cpu", threads=threads).ticks
         np.testing.assert_array_equal(found, whole)
-    parts = [jf.simulate(case, n, seed=5, backend="cpu", first=at).ticks
+    parts = [jf.simulate(case, n, seed=5, backend="cpu", first_realization=at).ticks
              for at, n in ((0, 1), (1, 7), (8, 4))]  # fmt: skip
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 

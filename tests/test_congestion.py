@@ -183,8 +183,8 @@ def test_bad_runs():
     case = jc.CongestionCase(jc.FatTree.of(144))
     with pytest.raises(ValueError, match="realizations must be an integer from 1"):
         jc.simulate_congestion(case, 0)
-    with pytest.raises(ValueError, match="first must be"):
-        jc.simulate_congestion(case, 2, first=2**32 - 1)
+    with pytest.raises(ValueError, match="first_realization must be"):
+        jc.simulate_congestion(case, 2, first_realization=2**32 - 1)
     with pytest.raises(ValueError, match="case must be a CongestionCase"):
         jc.simulate_congestion(None)
     with pytest.raises(ValueError, match="hosts must be one of 144"):

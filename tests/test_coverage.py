@@ -109,7 +109,9 @@ FIXED = 2860  # where order statistics are hardly conservative
 
 
 def simulate(seed, first, count):
-    results = [jf.simulate(case, count, seed=seed, first=first, threads=1) for case in CASES]
+    results = [
+        jf.simulate(case, count, seed=seed, first_realization=first, threads=1) for case in CASES
+    ]
     return np.concatenate([result.ticks for result in results], axis=1)
 
 

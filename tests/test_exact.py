@@ -116,7 +116,9 @@ def test_public_interface_equals_reference(number):
     times = jf.ready_times(case, seed=exact.seed, realization=exact.realization)
     np.testing.assert_array_equal(np.rint(times * 1e12).astype(np.int64), expected)
 
-    result = jf.simulate(case, 1, seed=exact.seed, backend="cpu", first=exact.realization)
+    result = jf.simulate(
+        case, 1, seed=exact.seed, backend="cpu", first_realization=exact.realization
+    )
     found = dict(zip(result.observations, result.samples[0], strict=True))
     if case.observe == "completion":
         ticks = [round(value * 1e12) for value in found.values()]

@@ -327,7 +327,7 @@ def test_public_interface(algorithm, noise, observe):
     for result in results.values():
         np.testing.assert_array_equal(result.ticks, results["cpu"].ticks)
         np.testing.assert_array_equal(result.samples, results["cpu"].samples)
-    halves = [jf.simulate(case, n, seed=3, backend="cuda", first=first).ticks
+    halves = [jf.simulate(case, n, seed=3, backend="cuda", first_realization=first).ticks
               for first, n in [(0, 20), (20, 30)]]  # fmt: skip
     np.testing.assert_array_equal(np.concatenate(halves), results["cuda"].ticks)
 

@@ -32,7 +32,7 @@ def results(tmp_path_factory):
     curve = inference.Curve([2, 4, 8, 16], [5e-6, 11e-6, 18e-6, 26e-6], name="OSU barrier")
     around = congestion.CongestionCase(congestion.FatTree.of(144))
     return {
-        "Result": jf.simulate(CASE, 50, seed=7, first=3),
+        "Result": jf.simulate(CASE, 50, seed=7, first_realization=3),
         "Store": jf.run_study(study, out, stream=io.StringIO()),
         "Advice": jf.advise([4, 8], network=NETWORK, noise=NOISE, realizations=64),
         "Fit": inference.fit(curve, rank="mean"),

@@ -445,7 +445,7 @@ def test_tables(table, parts):
 
 ARGUMENTS = {
     "realizations": ([0, -1, 2**32 + 1, *JUNK], "an integer from 1 to 2^32"),
-    "first": ([-1, 2**32, *JUNK], "an integer from 0 to 4294966296"),
+    "first_realization": ([-1, 2**32, *JUNK], "an integer from 0 to 4294966296"),
     "seed": ([-1, 2**64, *JUNK], "an integer from 0 to 2^64 - 1"),
     "backend": (["gup", None, 1], "one of 'auto', 'cpu', 'cuda'"),
     "threads": ([0, -1, 10**6, 1.5, True, "2"], "an integer from 1 to 1024"),
@@ -462,8 +462,12 @@ def test_simulate(name, value, rule):
 
 
 def test_realizations_end_at_2_to_the_32():
-    jf.simulate(case(), realizations=1, first=2**32 - 1)
-    check(lambda: jf.simulate(case(), 2, first=2**32 - 1), "first must be", "to 4294967294")
+    jf.simulate(case(), realizations=1, first_realization=2**32 - 1)
+    check(
+        lambda: jf.simulate(case(), 2, first_realization=2**32 - 1),
+        "first_realization must be",
+        "to 4294967294",
+    )
 
 
 @pytest.mark.parametrize("run", [jf.ready_times, jf.noise_phases])

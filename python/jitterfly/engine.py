@@ -269,16 +269,17 @@ def check_run(
     backend: str,
     threads: int | None,
     progress: Callable[[int, int], object] | None,
-    first: int,
+    first_realization: int,
 ) -> tuple[int, int, int]:
-    """What every `simulate` checks of its arguments; gives realizations, seed and first."""
+    """What every `simulate` checks of its arguments; gives the first two and the last."""
     realizations = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
-    first = check_integer(first, "first", 0, MOST_REALIZATIONS - realizations)
+    name, most = "first_realization", MOST_REALIZATIONS - realizations
+    first_realization = check_integer(first_realization, name, 0, most)
     seed = read_count(seed, "seed", 0, MOST_SEED)
     check_backend(backend, threads)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
-    return realizations, seed, first
+    return realizations, seed, first_realization
 
 
 @contextmanager

@@ -27,7 +27,10 @@ _PLACES = {
 # The kinds of distributions, which are fields of noise.
 _KINDS = {"fixed": "constant"}
 # Arguments and attributes: those of cases above, and those of functions.
-_FIELDS = {place.rpartition(".")[2]: new for place, new in _PLACES.items()}
+_FIELDS = {
+    **{place.rpartition(".")[2]: new for place, new in _PLACES.items()},
+    "first": "first_realization",
+}
 # The other way round, for the hash of a case; of noise also by its kind.
 _STORED_PLACES = {
     "compute_time": "work",

@@ -7,7 +7,6 @@ realization is made of, to check this program with another.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -25,11 +24,19 @@ from .engine import (
     reporting,
 )
 from .exposure import warn_of_misses
-from .fields import MOST_REALIZATIONS, MOST_SEED, check_choice, check_integer, summary
+from .fields import (
+    MOST_REALIZATIONS,
+    MOST_SEED,
+    check_choice,
+    check_integer,
+    frozen_dataclass,
+    summary,
+)
 from .noise import Congestion
 from .noise.source import engine_window
 from .noise_free import noise_free_observations
 from .program import compile_case, max_min_mean, observation_names, ranks_of_rows, row_count
+from .renames import names_old_arguments
 from .units import (
     LONGEST_SECONDS,
     LONGEST_TICKS,
@@ -45,15 +52,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_dataclass(eq=False)
 class Result:
     """What `simulate` found.
 
     Attributes
     ----------
     case : Case
-    seed, first : int
-        Realization ``first + i`` of this seed is row i of the arrays.
+    seed, first_realization : int
+        Realization ``first_realization + i`` of this seed is row i of the arrays.
     backend : "cpu" or "cuda"
         The backend that was used. Results do not depend on it.
     observations : list of str
@@ -66,7 +73,7 @@ class Result:
 
     case: Case
     seed: int
-    first: int
+    first_realization: int
     backend: str
     observations: list[str]
     ticks: npt.NDArray[np.int64]
@@ -81,7 +88,8 @@ class Result:
         names = self.observations
         shown = repr(names[0]) if len(names) == 1 else f"{names[0]!r} ... {names[-1]!r}"
         return (
-            f"Result({summary(self.case)}, realizations={len(self.ticks)}, first={self.first}, "
+            f"Result({summary(self.case)}, realizations={len(self.ticks)}, "
+            f"first_realization={self.first_realization}, "
             f"observations={len(names)} ({shown}), seed={self.seed}, backend={self.backend!r})"
         )
 
@@ -98,7 +106,7 @@ class Result:
         ValueError
             pandas is not installed.
         """
-        index = range(self.first, self.first + len(self.ticks))
+        index = range(self.first_realization, self.first_realization + len(self.ticks))
         frame: pandas.DataFrame = notebook.package("pandas").DataFrame(
             self.samples, index=index, columns=self.observations
         )
@@ -133,6 +141,7 @@ class Result:
         return notebook.table(repr(self), header, rows, more)
 
 
+@names_old_arguments
 def simulate(
     case: Case,
     realizations: int = 1000,
@@ -140,7 +149,7 @@ def simulate(
     backend: str = "auto",
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
-    first: int = 0,
+    first_realization: int = 0,
 ) -> Result:
     """Simulate many realizations of a case.
 
@@ -149,7 +158,7 @@ def simulate(
     case : Case
         What to simulate.
     realizations : int
-        How many, from 1; first + realizations is at most 2^32.
+        How many, from 1; first_realization + realizations is at most 2^32.
     seed : int
         From 0 to 2^64 - 1. Two cases with the same seed see the same noise, so that differences
         between their samples are paired.
@@ -161,7 +170,7 @@ def simulate(
         the CPU backend is taken. The result does not depend on it.
     progress : callable, optional
         Called now and then as ``progress(done, realizations)``, in this thread.
-    first : int
+    first_realization : int
         Number of the first realization: a simulation may be cut into pieces at will.
 
     Returns
@@ -202,7 +211,7 @@ def simulate(
     ((100, 9), 'T=0', np.float64(8.704e-07))
     """
     warn_of_misses(check_case(case))
-    return simulate_checked(case, realizations, seed, backend, threads, progress, first)
+    return simulate_checked(case, realizations, seed, backend, threads, progress, first_realization)
 
 
 def simulate_checked(
@@ -212,11 +221,13 @@ def simulate_checked(
     backend: str = "auto",
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
-    first: int = 0,
+    first_realization: int = 0,
 ) -> Result:
     """As `simulate`, without a look at what the noise can hit: callers ask that of all cases."""
     backend = backend_named(backend)
-    realizations, seed, first = check_run(realizations, seed, backend, threads, progress, first)
+    realizations, seed, first_realization = check_run(
+        realizations, seed, backend, threads, progress, first_realization
+    )
     spread = case.observe in ("spread", "rounds")
     # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.
     words = 4 + 3 + 3 if spread else 2
@@ -232,7 +243,7 @@ def simulate_checked(
     try:
         with reporting(progress, realizations, chosen) as report:
             raw = core.simulate(
-                program, seed, first, realizations, statistics, chosen, threads, report
+                program, seed, first_realization, realizations, statistics, chosen, threads, report
             )
     except MemoryError:
         raise no_memory(f"{case.ranks} ranks x {realizations} realizations") from None
@@ -240,7 +251,7 @@ def simulate_checked(
     return Result(
         case=case,
         seed=seed,
-        first=first,
+        first_realization=first_realization,
         backend=chosen,
         observations=observation_names(case),
         ticks=max_min_mean(raw, ranks_of_rows(case)) if spread else raw,
@@ -259,7 +270,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     case : Case
         What to simulate.
     seed, realization : int
-        As in `simulate`: realization `first` + i of that seed is its row i.
+        As in `simulate`: realization `first_realization` + i of that seed is its row i.
 
     Returns
     -------

@@ -68,7 +68,7 @@ def contest(hosts: int = GOAL_HOSTS, turns: int = 5, realizations: int = 200) ->
         spent, found = _seconds(lambda: graph.longest_delay(*raw, own))  # noqa: B023
         walk.append(spent)
         spent, result = _seconds(
-            lambda: simulate_congestion(case, realizations, _SEED, "cpu", 1, first=turn)  # noqa: B023
+            lambda: simulate_congestion(case, realizations, _SEED, "cpu", 1, first_realization=turn)  # noqa: B023
         )
         engine.append(spent / realizations)
         same = same and result.samples[0] == found

@@ -144,7 +144,7 @@ def simulate_more(
     first = min(len(one.samples) for one in short)
     widest = max(group, key=lambda one: _forwards(one.case))
     result = simulate_checked(
-        widest.case, count - first, seed, first=first, progress=progress, **engine
+        widest.case, count - first, seed, first_realization=first, progress=progress, **engine
     )
     columns = {row.T: i for i, row in enumerate(completions(widest.case))}
     for one in short:

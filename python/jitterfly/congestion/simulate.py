@@ -12,7 +12,15 @@ import numpy.typing as npt
 
 from .. import memory, notebook, stats
 from ..engine import BackendError, backend_named, check_run, core, reporting, takes_gpu, warn_of_cpu
-from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_numbers, shorten
+from ..fields import (
+    MOST_REALIZATIONS,
+    MOST_SEED,
+    check_integer,
+    check_numbers,
+    frozen_dataclass,
+    shorten,
+)
+from ..renames import names_old_arguments
 from ..stats import Estimate
 from .case import DELAYS, PERTURBATIONS, RULES, CongestionCase
 from .topology import Topology
@@ -27,14 +35,14 @@ _ONE = 2.0**40  # of the engine's 1 / w
 _NO_MEMORY = "cudaErrorMemoryAllocation"  # in the error of an engine that got too little
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_dataclass(eq=False)
 class CongestionResult:
     """What simulate_congestion found.
 
     Attributes
     ----------
     case : CongestionCase
-    seed, first : int
+    seed, first_realization : int
         Of its random numbers.
     backend : str
         "cpu" or "cuda".
@@ -48,7 +56,7 @@ class CongestionResult:
 
     case: CongestionCase
     seed: int
-    first: int
+    first_realization: int
     backend: str
     samples: npt.NDArray[np.float64]
     histogram: npt.NDArray[np.int64] | None = None
@@ -58,13 +66,14 @@ class CongestionResult:
         network = type(case.network).__name__
         return (
             f"CongestionResult({case.rule} on {network} of {case.network.hosts:,} hosts: mean "
-            f"{self.mean()}, realizations={len(self.samples)}, first={self.first}, "
+            f"{self.mean()}, realizations={len(self.samples)}, "
+            f"first_realization={self.first_realization}, "
             f"seed={self.seed}, backend={self.backend!r})"
         )
 
     def to_pandas(self) -> pandas.DataFrame:
         """The samples, a row for each realization; `ValueError` if pandas is not installed."""
-        index = range(self.first, self.first + len(self.samples))
+        index = range(self.first_realization, self.first_realization + len(self.samples))
         frame: pandas.DataFrame = notebook.package("pandas").DataFrame(
             {self.case.rule: self.samples}, index=index
         )
@@ -76,6 +85,7 @@ class CongestionResult:
         return stats.mean(self.samples, confidence)
 
 
+@names_old_arguments
 def simulate_congestion(
     case: CongestionCase,
     realizations: int = 1000,
@@ -83,7 +93,7 @@ def simulate_congestion(
     backend: str = "auto",
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
-    first: int = 0,
+    first_realization: int = 0,
     histogram: bool = False,
 ) -> CongestionResult:
     """Simulate many realizations: placements of the ranks, and traffic.
@@ -93,7 +103,7 @@ def simulate_congestion(
     case : CongestionCase
         What to simulate.
     realizations : int
-        How many, from 1; first + realizations is at most 2^32.
+        How many, from 1; first_realization + realizations is at most 2^32.
     seed : int
         From 0 to 2^64 - 1. Cases with the same seed and network size see the same placements, and
         with the same z the same traffic, so that differences between their samples are paired.
@@ -105,7 +115,7 @@ def simulate_congestion(
         the CPU backend is taken. The result does not depend on it.
     progress : callable, optional
         Called now and then as ``progress(done, realizations)``, in this thread.
-    first : int
+    first_realization : int
         Number of the first realization.
     histogram : bool
         Also count how many messages, of both patterns, had each congestion w (ORCS' metric
@@ -134,7 +144,9 @@ def simulate_congestion(
     if not isinstance(case, CongestionCase):
         raise ValueError(f"case must be a CongestionCase, got {shorten(case)}")
     backend = backend_named(backend)
-    realizations, seed, first = check_run(realizations, seed, backend, threads, progress, first)
+    realizations, seed, first_realization = check_run(
+        realizations, seed, backend, threads, progress, first_realization
+    )
     if not isinstance(histogram, (bool, np.bool_)):
         raise ValueError(f"histogram must be True or False, got {shorten(histogram)}")
 
@@ -152,7 +164,7 @@ def simulate_congestion(
             return core.congestion(
                 program,
                 seed,
-                first,
+                first_realization,
                 realizations,
                 everything,
                 chosen,
@@ -178,7 +190,7 @@ def simulate_congestion(
     return CongestionResult(
         case=case,
         seed=seed,
-        first=first,
+        first_realization=first_realization,
         backend=chosen,
         samples=samples,
         histogram=bins.astype(np.int64) if histogram else None,
@@ -219,7 +231,7 @@ def slowdown(
         )
     same: list[Callable[[CongestionResult], int]] = [
         lambda r: r.seed,
-        lambda r: r.first,
+        lambda r: r.first_realization,
         lambda r: len(r.samples),
     ]
     if any(get(perturbed) != get(unperturbed) for get in same):

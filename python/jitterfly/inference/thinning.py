@@ -143,7 +143,7 @@ def thinned(
         def found(p: float) -> tuple[float, float, float]:
             with numbered(count):
                 sample = UNIT * simulated_extra(
-                    ranks, delay, p, count, rank=rank, seed=seed, first=first
+                    ranks, delay, p, count, rank=rank, seed=seed, first_realization=first
                 )
             return _statistic(sample, room, share, confidence)
 

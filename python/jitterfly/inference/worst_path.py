@@ -128,7 +128,7 @@ def simulated_extra(
     *,
     rank: str = "last",
     seed: int = 1,
-    first: int = 0,
+    first_realization: int = 0,
 ) -> npt.NDArray[np.float64]:
     """Time beyond the noise-free one, in units of the scale of `delay`, shape (realizations,).
 
@@ -155,7 +155,9 @@ def simulated_extra(
     report = None if progress is None else partial(progress, name)
     if report is not None:
         report(0, realizations)
-    result = simulate(case, realizations, seed=seed, first=first, progress=report)
+    result = simulate(
+        case, realizations, seed=seed, first_realization=first_realization, progress=report
+    )
     ticks: npt.NDArray[np.float64] = result.ticks[:, _COLUMN[rank]] / (UNIT * TICKS_PER_SECOND)
     return ticks
 

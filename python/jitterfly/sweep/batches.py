@@ -65,7 +65,7 @@ def run_batch(batch: Batch) -> BatchResult:
                 cell.case,
                 realizations=batch.count,
                 seed=batch.seed,
-                first=batch.first,
+                first_realization=batch.first,
                 backend=backend,
                 threads=threads,
             )
