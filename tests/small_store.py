@@ -57,64 +57,66 @@ def study(text=STUDY, old="", new="", **options):
     return parse_study(text.replace(old, new, 1) if old else text, **options)
 
 
-def ticks(place, first, count):
-    """Samples of a place, such as a simulation would give: the same for every way to cut them."""
+def ticks(cell, first, count):
+    """Samples of a cell, such as a simulation would give: the same for every way to cut them."""
     rows = np.arange(first, first + count, dtype=np.uint64)[:, None]
-    salt = np.array([int(cell.hash, 16) for cell in place.cells for _ in columns(cell, place)])
+    salt = np.array(
+        [int(variant.hash, 16) for variant in cell.variants for _ in columns(cell, variant)]
+    )
     salt = salt.astype(np.uint64) + np.uint64(2) * np.arange(len(salt), dtype=np.uint64)
     mixed = (rows + np.uint64(1)) * (salt | np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     values = 10**6 + (mixed % np.uint64(10**6)).astype(np.int64) ** 2 // 10**4
-    return Ticks(place.columns, values)
+    return Ticks(cell.columns, values)
 
 
-def columns(cell, place):
-    return [column for column in place.columns if column.variant == cell.variant]
+def columns(cell, variant):
+    return [column for column in cell.columns if column.variant == variant.label]
 
 
-def batches(place, first, count, size):
+def batches(cell, first, count, size):
     """As a driver cuts them: at `raw_limit`, and beyond it at the sizes of looks."""
     end = first + count
     while first < end:
-        raw = first < place.raw_limit
-        stop = min(end, first + size, place.raw_limit if raw else grid_up(first + 1))
+        raw = first < cell.raw_limit
+        stop = min(end, first + size, cell.raw_limit if raw else grid_up(first + 1))
         yield first, stop - first, raw
         first = stop
 
 
-def put(store, place, first, count, size=64):
-    for start, some, raw in batches(place, first, count, size):
-        found = ticks(place, start, some)
-        summary = None if raw else Summary.of(found, store.study.measures(place))
-        store.append(place, start, found if raw else None, summary, some)
+def put(store, cell, first, count, size=64):
+    for start, some, raw in batches(cell, first, count, size):
+        found = ticks(cell, start, some)
+        summary = None if raw else Summary.of(found, store.study.measures(cell))
+        store.append(cell, start, found if raw else None, summary, some)
 
 
-def fill(store, places=None, size=64):
-    """Run every place to its end."""
-    for place in places or store.places:
-        while (following := store.decision(place).next) is not None:
-            for first, count in store.missing(place, following):
-                put(store, place, first, count, size)
+def fill(store, cells=None, size=64):
+    """Run every cell to its end."""
+    for cell in cells or store.cells:
+        while (following := store.decision(cell).next) is not None:
+            for first, count in store.missing(cell, following):
+                put(store, cell, first, count, size)
     store.note(backend="cpu")
     return store
 
 
-def make(path, described=None, places=None, size=64):
-    """A finished store of these places, by index."""
+def make(path, described=None, cells=None, size=64):
+    """A finished store of these cells, by index."""
     with Store.create(path, described or study()) as store:
-        chosen = [store.places[i] for i in places] if places is not None else None
+        chosen = [store.cells[i] for i in cells] if cells is not None else None
         return fill(store, chosen, size)
 
 
 def numbers(store):
     """Everything that can be asked of a store, exactly."""
     found = {}
-    for place in store.places:
-        decision = store.decision(place)
-        found[place.name] = repr(decision)
-        for name in store.families(place):
+    for cell in store.cells:
+        decision = store.decision(cell)
+        found[cell.name] = repr(decision)
+        for name in store.families(cell):
             for statistic in ("mean", "p50", "p99", "min", "max"):
-                found[place.name, name, statistic] = repr(store.estimate(place, name, statistic))
+                found[cell.name, name, statistic] = repr(store.estimate(cell, name, statistic))
     return found
 
 

@@ -79,38 +79,38 @@ def contents(path):
     """All that a store says: samples, sums, histograms, decisions, and the table of statistics."""
     store = Store.open(path)
     found = {}
-    for place in store.places:
-        decision = store.decision(place)
-        assert decision.next is None, f"{place.name} is not finished"
+    for cell in store.cells:
+        decision = store.decision(cell)
+        assert decision.next is None, f"{cell.name} is not finished"
         count = decision.realizations
-        data = store.data(place, count)
-        raw = store.ticks(place, min(count, place.raw_limit)).values
+        data = store.data(cell, count)
+        raw = store.ticks(cell, min(count, cell.raw_limit)).values
         sums = data.gram().to_bytes()
-        measures = store.study.measures(place)
+        measures = store.study.measures(cell)
         shapes = [data.histogram(m).to_bytes() for m in measures if m.distribution]
-        found[place.name] = (raw.tobytes(), sums, shapes, repr(decision))
+        found[cell.name] = (raw.tobytes(), sums, shapes, repr(decision))
     export(store, path / "summary.csv")
     found["table"] = (path / "summary.csv").read_text()
     return found
 
 
 def samples(path):
-    """Samples of a finished store by name of the place, as far as they are kept raw."""
+    """Samples of a finished store by name of the cell, as far as they are kept raw."""
     store = Store.open(path)
     return {
-        place.name: store.ticks(place, min(store.available(place), place.raw_limit)).values
-        for place in store.places
+        cell.name: store.ticks(cell, min(store.available(cell), cell.raw_limit)).values
+        for cell in store.cells
     }
 
 
 def check_prefix(path, whole):
     """Raise where a store that was stopped holds something else than the finished one."""
     store = Store.open(path)
-    for place in store.places:
-        count = min(store.available(place), len(whole[place.name]))
+    for cell in store.cells:
+        count = min(store.available(cell), len(whole[cell.name]))
         if count:
-            ours = store.ticks(place, count).values
-            np.testing.assert_array_equal(ours, whole[place.name][:count])
+            ours = store.ticks(cell, count).values
+            np.testing.assert_array_equal(ours, whole[cell.name][:count])
 
 
 def study(text=STUDY):
@@ -128,9 +128,9 @@ def run_up_to_line(number, text, out, most):
     def trace(frame, event, _):
         if frame.f_code.co_filename != files.__file__:
             return None
-        place = frame.f_code, frame.f_lineno
+        line = frame.f_code, frame.f_lineno
         if event == "line":
-            taken[place] += 1
+            taken[line] += 1
             if sum(min(times, 2) for times in taken.values()) > number:
                 os.kill(os.getpid(), signal.SIGKILL)
         return trace
@@ -141,15 +141,15 @@ def run_up_to_line(number, text, out, most):
 
 
 def die_at_eight(batch):
-    """A worker that never survives the place with 8 ranks."""
-    if "ranks=8" in batch.place.name:
+    """A worker that never survives the cell with 8 ranks."""
+    if "ranks=8" in batch.cell.name:
         os.kill(os.getpid(), signal.SIGKILL)
     return run_batch(batch)
 
 
 def die_once(batch):
-    """A worker that is killed once at each place, soon after its beginning."""
-    mark = Path(os.environ["JITTERFLY_TEST_MARKS"]) / str(batch.place.index)
+    """A worker that is killed once in each cell, soon after its beginning."""
+    mark = Path(os.environ["JITTERFLY_TEST_MARKS"]) / str(batch.cell.index)
     if batch.first > 0 and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -157,8 +157,8 @@ def die_once(batch):
 
 
 def refuse_eight(batch):
-    """A worker that fails at the place with 8 ranks."""
-    if "ranks=8" in batch.place.name:
+    """A worker that fails in the cell with 8 ranks."""
+    if "ranks=8" in batch.cell.name:
         raise ValueError("no luck")
     return run_batch(batch)
 

@@ -63,7 +63,7 @@ def refused(text, message):
             r"ranks must be an integer from 1 to 2\^30, got 0 \[at ranks=0",
         ),
         ('"0.1 ms"', '"2 ms"', "duration must be shorter than period"),
-        ('"0.1 ms"', '"10us"', "the places .*reading=short and .*reading=long have the same cases"),
+        ('"0.1 ms"', '"10us"', "the cells .*reading=short and .*reading=long have the same cases"),
         ("[case]", "[case]\nranks = 1979-05-27", "case.ranks must be a number, text"),
         ("[case]", '[case]\nobserve = "rounds"', "case: observe must be 'completion' or 'spread'"),
         ("[case]", '[case]\nobserve = "rank 0"', "case: observe must be .*, got 'rank 0'"),
@@ -158,18 +158,15 @@ def test_targets_are_a_list_without_repetition():
             "x: T must not be 'best' in both",
         ),
         ("kind = 'gain', of = {T = 1}, over = {T = 0}, rank = 1", "x: rank must be one of 'last'"),
-        (
-            "kind = 'completion', T = 9",
-            "x: no place has T = 9: algorithm.exchanges_after gives T up to 4$",
-        ),
+        ("kind = 'completion', T = 9", "x: no cell has T = 9: algorithm.exchanges_after gives T up to 4$"),
         ("kind = 'completion', T = -1", "x: T must be an integer from 0 to 30, or one of 'last'"),
         (
             "kind = 'completion', cycle = 2",
-            "x: no place has cycle = 2: cycles is up to 1$",
+            "x: no cell has cycle = 2: cycles is up to 1$",
         ),
         (
             "kind = 'gain', of = {T = 5}, over = {T = 0}",
-            "x: no place has of.T = 5: algorithm.exchanges_after gives T up to 4$",
+            "x: no cell has of.T = 5: algorithm.exchanges_after gives T up to 4$",
         ),
         ("kind = 'completion', cycle = 0", "x: cycle must be an integer from 1"),
         ("kind = 'completion', variant = 'a'", "x: the study has no variants, got variant 'a'"),
@@ -217,7 +214,7 @@ def test_a_T_that_no_place_has_says_why():
     for T, told in (("5", "T = 5"), ("'best'", "T = 'best', which is from 1 on")):
         refused(
             f"{text}[observables]\nx = {{ kind = 'slowdown', T = {T} }}\n",
-            f"observables.x: no place has {told}: algorithm.exchanges_after gives T up to 0$",
+            f"observables.x: no cell has {told}: algorithm.exchanges_after gives T up to 0$",
         )
 
 

@@ -11,7 +11,7 @@ from small_store import study, ticks
 
 from jitterfly.observables import Column, Piece, Ticks
 from jitterfly.store import record_files
-from jitterfly.store.place_records import RecentSamples
+from jitterfly.store.cell_records import RecentSamples
 from jitterfly.store.record_files import BackgroundWriter
 from jitterfly.store.store import Store
 
@@ -56,8 +56,8 @@ def test_an_error_is_raised_by_what_comes_next_and_once(what):
 @pytest.mark.parametrize("at", ["next", "end"])
 def test_a_full_disk_behind_leaves_the_store_as_it_was(tmp_path, monkeypatch, at):
     with Store.create(tmp_path, study()) as store:
-        place = store.places[0]
-        store.append(place, 0, ticks(place, 0, 20), None, 20)
+        cell = store.cells[0]
+        store.append(cell, 0, ticks(cell, 0, 20), None, 20)
         (file,) = (tmp_path / "records").iterdir()
         before = file.read_bytes()
 
@@ -70,19 +70,19 @@ def test_a_full_disk_behind_leaves_the_store_as_it_was(tmp_path, monkeypatch, at
 
         def run():
             with store.writer.on():
-                store.append(place, 20, ticks(place, 20, 20), None, 20)
+                store.append(cell, 20, ticks(cell, 20, 20), None, 20)
                 if at == "next":
-                    store.append(place, 40, ticks(place, 40, 10), None, 10)
+                    store.append(cell, 40, ticks(cell, 40, 10), None, 10)
 
         monkeypatch.setattr(os, "write", half)
         with pytest.raises(OSError, match=f"No space left on device: '{file}'"):
             run()
         monkeypatch.undo()
         assert file.read_bytes() == before
-        assert store.available(place) == 20
-        store.append(place, 20, ticks(place, 20, 20), None, 20)
+        assert store.available(cell) == 20
+        store.append(cell, 20, ticks(cell, 20, 20), None, 20)
     read = Store.open(tmp_path)
-    assert np.array_equal(read.ticks(place, 40).values, ticks(place, 0, 40).values)
+    assert np.array_equal(read.ticks(cell, 40).values, ticks(cell, 0, 40).values)
 
 
 def test_what_was_just_added_is_not_read_again(tmp_path, monkeypatch):
@@ -90,18 +90,18 @@ def test_what_was_just_added_is_not_read_again(tmp_path, monkeypatch):
         raise AssertionError("read")
 
     with Store.create(tmp_path, study()) as store:
-        place = store.places[0]
-        store.append(place, 0, ticks(place, 0, 20), None, 20)
+        cell = store.cells[0]
+        store.append(cell, 0, ticks(cell, 0, 20), None, 20)
     with Store.create(tmp_path, study()) as store, store.writer.on():
         for first in (30, 20):  # workers may be late
-            store.append(place, first, ticks(place, first, 10), None, 10)
-        looked = store.data(place, 40)
-        assert np.array_equal(looked.ticks.values, ticks(place, 0, 40).values)
-        store.append(place, 40, ticks(place, 40, 10), None, 10)
+            store.append(cell, first, ticks(cell, first, 10), None, 10)
+        looked = store.data(cell, 40)
+        assert np.array_equal(looked.ticks.values, ticks(cell, 0, 40).values)
+        store.append(cell, 40, ticks(cell, 40, 10), None, 10)
         monkeypatch.setattr(record_files, "read_payload", refuse)
-        assert np.array_equal(store.data(place, 50).ticks.values, ticks(place, 0, 50).values)
+        assert np.array_equal(store.data(cell, 50).ticks.values, ticks(cell, 0, 50).values)
         with pytest.raises(AssertionError, match="read"):
-            store.ticks(place, 50)  # is with who asked for it
+            store.ticks(cell, 50)  # is with who asked for it
 
 
 def test_pieces_in_order_without_overlap():
@@ -121,11 +121,11 @@ def test_pieces_in_order_without_overlap():
 
 
 def test_too_much_is_left_to_the_files(monkeypatch):
-    monkeypatch.setattr("jitterfly.store.place_records._MOST_BYTES", 1000)
+    monkeypatch.setattr("jitterfly.store.cell_records._MOST_BYTES", 1000)
     recent, values = RecentSamples(), np.zeros((25, 2), np.int64)  # 400 bytes
-    for place in range(3):
-        recent.add(place, 0, Piece(values))
-    assert [next(recent.pieces(place, 0, 25))[2] is None for place in range(3)] == [
+    for cell in range(3):
+        recent.add(cell, 0, Piece(values))
+    assert [next(recent.pieces(cell, 0, 25))[2] is None for cell in range(3)] == [
         True, False, False,
     ]  # fmt: skip
     recent.add(2, 0, Piece(values))  # in place of the other

@@ -190,8 +190,8 @@ def test_intervals_of_a_region_hold_together(tmp_path):
 def test_a_line_through_the_cycles(tmp_path):
     """The residuals of the line and the first cycle, from whole-number weights, as from samples."""
     results = make(CS14, "C2", tmp_path / "out")
-    spot = results.panels()[0].spots[-1]
-    means = [float(spot.facts[f"overhead, cycle {c}"].mean.value) for c in range(1, 6)]
+    cell = results.panels()[0].cells[-1]
+    means = [float(cell.facts[f"overhead, cycle {c}"].mean.value) for c in range(1, 6)]
     slope, middle = np.polyfit(range(2, 6), means[1:], 1)
     away = np.abs(means[1:] - (slope * np.arange(2, 6) + middle)).max() / means[-1]
     linear, first = judge(results)[0].findings[:2]

@@ -47,10 +47,10 @@ def test_run_writes_what_the_api_gives(study, tmp_path, capsys):
     assert f"written to {out}" in printed.out
     assert "3/3 cells" in printed.err
     store = jf.Store.open(out)
-    assert [place.cells[0].case.ranks for place in store.places] == [4, 8, 16]
-    for place in store.places:
-        result = jf.simulate(place.cells[0].case, realizations=40, seed=5)
-        ticks = store.ticks(place, 40)
+    assert [cell.variants[0].case.ranks for cell in store.cells] == [4, 8, 16]
+    for cell in store.cells:
+        result = jf.simulate(cell.variants[0].case, realizations=40, seed=5)
+        ticks = store.ticks(cell, 40)
         np.testing.assert_array_equal(ticks.values, result.ticks)
         assert [column.name for column in ticks.columns] == result.observations
     meta = json.loads((out / "store.json").read_text())
@@ -62,7 +62,7 @@ def test_run_writes_what_the_api_gives(study, tmp_path, capsys):
     rows = list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
     wanted = {"ranks": "16", "observable": "slowdown", "statistic": "mean"}
     (row,) = [row for row in rows if wanted.items() <= row.items()]
-    mean = store.observed(store.places[-1], "slowdown").mean()
+    mean = store.observed(store.cells[-1], "slowdown").mean()
     assert (float(row["value"]), float(row["low"])) == pytest.approx((mean.value, mean.low))
     assert row["realizations"] == "40"
     assert not list(out.rglob("*.tmp"))
@@ -88,9 +88,9 @@ def test_another_run_is_refused_unless_forced(study, tmp_path, capsys):
     assert run("run", study, "--out", out, "--seed", "6", "--force") == 0
     store = jf.Store.open(out)
     assert store.study.seed == 6
-    place = store.places[0]
+    cell = store.cells[0]
     np.testing.assert_array_equal(
-        store.ticks(place, 40).values, jf.simulate(place.cells[0].case, 40, seed=6).ticks
+        store.ticks(cell, 40).values, jf.simulate(cell.variants[0].case, 40, seed=6).ticks
     )
 
 
@@ -105,9 +105,9 @@ def test_more_realizations_extend(study, tmp_path, monkeypatch):
     assert run("run", study, "--out", out, "--realizations", "100") == 0
     assert sum(counts) == 3 * 60
     store = jf.Store.open(out)
-    place = store.places[1]
-    result = jf.simulate(place.cells[0].case, 100, seed=5)
-    np.testing.assert_array_equal(store.ticks(place, 100).values, result.ticks)
+    cell = store.cells[1]
+    result = jf.simulate(cell.variants[0].case, 100, seed=5)
+    np.testing.assert_array_equal(store.ticks(cell, 100).values, result.ticks)
 
 
 def test_target_and_status(study, tmp_path, capsys):
@@ -282,7 +282,7 @@ def test_cells_that_fail_at_the_end(study, tmp_path, capsys, monkeypatch):
     assert "ranks=8: no memory for this" in errors
     assert "Traceback" not in errors
     store = jf.Store.open(out)
-    assert [store.available(place) for place in store.places] == [40, 0, 40]
+    assert [store.available(cell) for cell in store.cells] == [40, 0, 40]
     assert "no memory" in check_last(capsys, "run", study, "--out", tmp_path / "other")
 
 
@@ -296,7 +296,7 @@ def test_full_disk_of_a_run_says_what_is_kept(study, tmp_path, capsys, monkeypat
     def full(*_, **__):
         raise OSError(28, "No space left on device", "some.jfr")
 
-    monkeypatch.setattr("jitterfly.sweep.batches.PlaceRun.put", full)
+    monkeypatch.setattr("jitterfly.sweep.batches.CellRun.put", full)
     error = check_last(capsys, "run", study, "--out", tmp_path / "full").strip()
     assert "some.jfr: No space left on device; 0 of " in error
     assert error.endswith("the same command goes on from there")

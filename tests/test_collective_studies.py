@@ -59,12 +59,12 @@ def test_samples_are_those_of_simulate(study, tmp_path):
     store = jf.run_study(jf.load_study(study), tmp_path / "out")
     kinds = {"doubling": jf.RecursiveDoublingAllreduce(), "ring": jf.RingAllreduce(),
              "rabenseifner": jf.RabenseifnerAllreduce()}  # fmt: skip
-    for place in store.places:
-        for variant, case in place.cases.items():
+    for cell in store.cells:
+        for variant, case in cell.cases.items():
             assert case.algorithm == kinds[variant]
             assert case.ranks in (5, 64, 100)
             assert jf.Case.from_dict(case.to_dict()) == case
-    assert store.estimate(store.places[-1], "slowdown", "mean").value > 1
+    assert store.estimate(store.cells[-1], "slowdown", "mean").value > 1
 
 
 def test_axis_over_algorithms_and_the_mean_rank(tmp_path):
@@ -83,12 +83,12 @@ mean = { kind = "slowdown", rank = "mean" }
     path.write_text(text)
     study = jf.load_study(path)
     store = jf.run_study(study, tmp_path / "out")
-    assert len(store.places) == 9
-    for place in store.places:
-        case = place.cells[0].case
+    assert len(store.cells) == 9
+    for cell in store.cells:
+        case = cell.variants[0].case
         quiet = jf.simulate(replace(case, noise=()), 1).samples[0]
         assert quiet[0] >= quiet[2] >= quiet[1]
-        mean = store.estimate(place, "mean", "mean").value
+        mean = store.estimate(cell, "mean", "mean").value
         result = jf.simulate(case, 50, seed=3)
         expected = result.samples[:, 2].mean() / quiet[2]
         assert mean == pytest.approx(expected, rel=1e-9)

@@ -516,8 +516,8 @@ def test_a_study_of_a_map_beside_it(tmp_path, monkeypatch):
     assert main(["run", "../small.toml", "--out", "results"]) == 0
     (tmp_path / "map.dot").unlink()
     assert main(["plot", "results"]) == 0
-    for place in jf.Store.open(tmp_path / "elsewhere/results").study.places():
-        case = place.cells[0].case
+    for cell in jf.Store.open(tmp_path / "elsewhere/results").study.cells():
+        case = cell.variants[0].case
         sent = pickle.loads(pickle.dumps(case))  # as to a worker in another process
         assert sent == case
         assert sent.identity() == case.identity()
@@ -531,7 +531,7 @@ def test_an_axis_goes_over_the_routing():
     text = STUDY.replace('{ kind = "map", file = "map.dot" }', tree)
     text = text.replace('"noise.0.perturbation"', '"noise.0.network.routing"')
     text = text.replace('["none", "rand", "bisect_fb"]', '["d-mod-k", "random"]')
-    cases = [place.cells[0].case for place in parse_study(text).places()]
+    cases = [cell.variants[0].case for cell in parse_study(text).cells()]
     assert [case.noise[0].network.routing for case in cases] == ["d-mod-k", "random"]
     assert cases[0].identity() != cases[1].identity()
 
@@ -552,7 +552,7 @@ def test_a_map_is_what_was_read(tmp_path):
 def test_the_example_of_a_study():
     path = "sweeps/examples/congestion.toml"
     study = jf.load_study(__file__.rpartition("tests")[0] + path)
-    assert {cell.case.noise[1].ratio for place in study.places() for cell in place.cells} == {
+    assert {variant.case.noise[1].ratio for cell in study.cells() for variant in cell.variants} == {
         0, 0.25, 0.5, 0.75,
     }  # fmt: skip
 

@@ -17,12 +17,12 @@ import scipy.stats
 
 import jitterfly as jf
 from jitterfly.observables import (
+    CellData,
     Column,
     Family,
     Form,
     Measure,
     Observed,
-    PlaceData,
     Target,
     Ticks,
     decide,
@@ -60,7 +60,7 @@ class Samples:
         if have < count:
             more = max(count - have, AT_ONCE)
             self.values = np.concatenate([self.values, self.draw(have, more)])
-        return PlaceData(Ticks(self.columns, self.values[:count]))
+        return CellData(Ticks(self.columns, self.values[:count]))
 
 
 def hits_at_stops(truth, families, columns, draws, least):
@@ -117,7 +117,7 @@ def simulate(seed, first, count):
 
 def test_truth_is_reproduced():
     count = 10**6
-    data = PlaceData(Ticks(COLUMNS, simulate(2**63, 2**31, count)))
+    data = CellData(Ticks(COLUMNS, simulate(2**63, 2**31, count)))
     for (statistic, name), (value, error) in TRUTH.items():
         found = Observed(ENGINE[name], data).statistic(statistic)
         wide = 2.5 * (found.high - found.low)  # 10 standard errors
@@ -128,7 +128,7 @@ def test_truth_is_reproduced():
 def test_engine():
     tallies = dict.fromkeys(TRUTH, 0)
     for seed in range(STUDIES):
-        data = PlaceData(Ticks(COLUMNS, simulate(seed, 0, FIXED)))
+        data = CellData(Ticks(COLUMNS, simulate(seed, 0, FIXED)))
         for (statistic, name), (value, _) in TRUTH.items():
             found = Observed(ENGINE[name], data).statistic(statistic)
             tallies[statistic, name] += found.low <= value <= found.high

@@ -73,18 +73,18 @@ def test_labels_and_units(out):
 def test_values_are_those_of_the_store(out):
     store = make(out, study(PRECISE))
     found = to_xarray(store)
-    for place in store.places:
-        here = found.sel(place.coordinates)
-        assert int(here.realizations) == store.decision(place).realizations
+    for cell in store.cells:
+        here = found.sel(cell.coordinates)
+        assert int(here.realizations) == store.decision(cell).realizations
         for name in ("completion", "gain"):
             for statistic in ("mean", "p50", "p99.5", "min"):
                 cell = here.sel(observable=name, statistic=statistic)
-                estimate = store.estimate(place, name, statistic)
+                estimate = store.estimate(cell, name, statistic)
                 np.testing.assert_array_equal(
                     [cell.estimate, cell.low, cell.high],
                     [estimate.value, estimate.low, estimate.high],
                 )
-        for state in store.decision(place).states:
+        for state in store.decision(cell).states:
             target = here.sel(target=str(state.target))
             assert (bool(target.met), float(target.target_error)) == (state.met, state.error)
     mean = found.sel(statistic="mean")
@@ -127,7 +127,7 @@ def test_axes(out, text, name, values, units):
 
 
 def test_without_axes(out):
-    """One place: each variable has the dimensions that are left."""
+    """One cell: each variable has the dimensions that are left."""
     head, axes = STUDY.split("[axes.ranks]")
     text = head.replace("[case]", "[case]\nranks = 4").replace(
         '"100us"', '"100us", duration = "1us"'
@@ -137,7 +137,7 @@ def test_without_axes(out):
     assert found.estimate.dims == ("observable", "statistic")
     assert found.realizations.dims == ()
     assert int(found.realizations) == 200
-    mean = store.estimate(store.places[0], "gain", "mean")
+    mean = store.estimate(store.cells[0], "gain", "mean")
     assert float(found.estimate.sel(observable="gain", statistic="mean")) == mean.value
     for suffix in (".nc", ".zarr", ".csv", ".parquet"):
         export(store, out.with_suffix(suffix))
@@ -147,7 +147,7 @@ def test_without_axes(out):
 
 
 def test_what_is_missing_is_nan(out):
-    """A place that was not run, and an observable that only some places have."""
+    """A cell that was not run, and an observable that only some cells have."""
     described = study(text=STUDY.replace("after = 1", 'after = "all"').replace("T = 1", "T = 3"))
     store = make(out, described, (0, 1, 2))
     found = to_xarray(store)
@@ -160,10 +160,10 @@ def test_what_is_missing_is_nan(out):
 
 def test_a_run_that_is_under_way(out):
     with Store.create(out, study(PRECISE)) as store:
-        put(store, store.places[0], 0, 70)
+        put(store, store.cells[0], 0, 70)
         found = to_xarray(store)
         assert found.realizations.values.tolist() == [
-            [store.decision(store.places[0]).realizations, 0], [0, 0],
+            [store.decision(store.cells[0]).realizations, 0], [0, 0],
         ]  # fmt: skip
         assert not found.met.any()
         export(store, out / "part.nc")

@@ -16,7 +16,7 @@ import sweep_cases
 
 from jitterfly import launchers
 from jitterfly.cli import main
-from jitterfly.sweep import PlacesFailed, executors, run
+from jitterfly.sweep import CellsFailed, executors, run
 from jitterfly.sweep.executors import Pool, WorkerDied, WorkersBroken
 
 
@@ -143,12 +143,12 @@ def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch):
 
 
 def test_a_worker_that_is_killed_costs_its_batch(tmp_path, whole, monkeypatch):
-    """One at each place: another takes over, and the study comes to its end."""
+    """One in each cell: another takes over, and the study comes to its end."""
     monkeypatch.setenv("JITTERFLY_TEST_MARKS", str(tmp_path))
     study = sweep_cases.study()
     with sweep_cases.Other(2, sweep_cases.die_once) as pool:
         run(study, tmp_path / "out", executor=pool, batch_seconds=0.01)
-    assert all((tmp_path / str(place.index)).exists() for place in study.places())
+    assert all((tmp_path / str(cell.index)).exists() for cell in study.cells())
     assert sweep_cases.contents(tmp_path / "out") == whole
 
 
@@ -176,12 +176,12 @@ def test_finish_the_others(tmp_path, how):
     }[how.__name__]
     study = sweep_cases.study(sweep_cases.PLAIN)
     ends = []
-    with sweep_cases.Other(2, how) as pool, pytest.raises(PlacesFailed, match=told) as caught:
+    with sweep_cases.Other(2, how) as pool, pytest.raises(CellsFailed, match=told) as caught:
         run(study, tmp_path / "out", executor=pool, on_error="finish", finish=ends.append)
     assert list(caught.value.failed) == ["ranks=8"]
     assert str(caught.value).startswith("1 of 4 cells failed")
     (store,) = ends
-    done = [place.name for place in store.places if store.complete(place)]
+    done = [cell.name for cell in store.cells if store.complete(cell)]
     assert done == ["ranks=2", "ranks=32", "ranks=64"]
     run(study, tmp_path / "out")  # goes on with what is missing
     run(study, tmp_path / "once")

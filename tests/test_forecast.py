@@ -65,15 +65,15 @@ def test_work_and_files_are_those_of_the_run(tmp_path):
     study = sweep_cases.study(sweep_cases.PLAIN)
     found = forecast(study)
     store = run(study, tmp_path / "out")
-    assert found.cells == len(store.places)
+    assert found.cells == len(store.cells)
     assert found.realizations.low == found.realizations.high
-    assert found.realizations.high == sum(store.available(place) for place in store.places)
-    assert found.work.high == sum(place.work * place.limit for place in store.places)
+    assert found.realizations.high == sum(store.available(cell) for cell in store.cells)
+    assert found.work.high == sum(cell.work * cell.limit for cell in store.cells)
     files = list((tmp_path / "out" / "records").iterdir())
     assert len(files) <= found.files
     size = sum(path.stat().st_size for path in files)
     assert size / 3 < found.disk.high < 10 * size + 100_000
-    shard = Shard(1, 2).of(study.places())
+    shard = Shard(1, 2).of(study.cells())
     assert forecast(study, shard).cells == len(shard)
 
 

@@ -46,8 +46,8 @@ def test_options_are_in_the_study(elsewhere, capsys):
     assert "none was given" not in capsys.readouterr().err
     study = jf.load_study("sub/mine.toml")
     assert study.name == "mine"
-    assert [place.cells[0].case.ranks for place in study.places()] == [4, 6, 8, 16]
-    case = study.places()[0].cells[0].case
+    assert [cell.variants[0].case.ranks for cell in study.cells()] == [4, 6, 8, 16]
+    case = study.cells()[0].variants[0].case
     assert case.algorithm == jf.RingAllreduce()
     assert case.network == jf.Hockney("2us", "1ns", "1ns")
     assert case.message_bytes == 1024
@@ -60,7 +60,7 @@ def test_every_kind_of_algorithm_is_taken():
         assert init(f"{number}.toml", "--algorithm", kind) == 0
         text = Path(f"{number}.toml").read_text()
         assert max(map(len, text.splitlines())) <= 100
-        assert jf.load_study(f"{number}.toml").places()[0].cells[0].case.algorithm.kind == kind
+        assert jf.load_study(f"{number}.toml").cells()[0].variants[0].case.algorithm.kind == kind
 
 
 def test_what_the_comments_offer_is_right():
@@ -75,9 +75,9 @@ def test_what_the_comments_offer_is_right():
     assert count == 6
     Path("more.toml").write_text(more)
     Path("compared.toml").write_text(compared)
-    places = jf.load_study("more.toml").places()
-    assert len(places) == 3
-    assert (places[0].cells[0].case.cycles, places[0].cells[0].case.compute_time) == (10, 5e-5)
+    cells = jf.load_study("more.toml").cells()
+    assert len(cells) == 3
+    assert (cells[0].variants[0].case.cycles, cells[0].variants[0].case.compute_time) == (10, 5e-5)
     study = jf.load_study("compared.toml")
     assert list(study.observables) == ["slowdown", "gain"]
 
@@ -116,8 +116,8 @@ def test_a_file_of_any_name(elsewhere):
     """TOML has no pairs of surrogates, which JSON makes of letters beyond 2^16."""
     (elsewhere / "x\U0001f600é.noise").write_bytes(FILE.read_bytes())
     assert init("mine.toml", "--noise", "x\U0001f600é.noise") == 0
-    (place, *_) = jf.load_study("mine.toml").places()
-    assert place.cells[0].case.noise[0].file == "x\U0001f600é.noise"
+    (cell, *_) = jf.load_study("mine.toml").cells()
+    assert cell.variants[0].case.noise[0].file == "x\U0001f600é.noise"
 
 
 @pytest.mark.parametrize("name", ["é.toml", "a b.toml"])
@@ -150,5 +150,5 @@ def test_it_asks_on_a_terminal(elsewhere):
     assert "got 'ring'" in text
     assert "--network [L=1us,o=200ns,G=0.1ns]: " in text
     assert "--bytes" not in text
-    case = jf.load_study(elsewhere / "study.toml").places()[1].cells[0].case
+    case = jf.load_study(elsewhere / "study.toml").cells()[1].variants[0].case
     assert (case.ranks, case.message_bytes, case.algorithm) == (8, 16, jf.RingAllreduce())

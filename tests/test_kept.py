@@ -49,8 +49,8 @@ def wide_terminal(monkeypatch):
 def built(monkeypatch):
     """How often all cells of a study were built."""
     calls = []
-    real = studies.build_places
-    monkeypatch.setattr(studies, "build_places", lambda one: calls.append(1) or real(one))
+    real = studies.build_cells
+    monkeypatch.setattr(studies, "build_cells", lambda one: calls.append(1) or real(one))
     return calls
 
 
@@ -99,12 +99,12 @@ def test_what_is_exported_is_the_same_from_what_is_kept(file, out, suffix):
 
 
 def test_observables_keep_the_order_of_the_study(out):
-    """Also where a place has fewer of them than others."""
+    """Also where a cell has fewer of them than others."""
     text = STUDY.replace("after = 1", 'after = "all"').replace("T = 1", "T = 3")
     text += '[observables.last]\nkind = "slowdown"\nT = 0\n'
     with Store.create(out, study(text)) as store:
-        for place in store.places:
-            put(store, place, 0, 200)
+        for cell in store.cells:
+            put(store, cell, 0, 200)
         rows = [row[2] for row in Numbers.of(store).rows() if row[5] == "mean"]
     assert rows == ["completion", "last"] * 2 + ["completion", "gain", "last"] * 2
 
@@ -211,7 +211,7 @@ def test_a_full_disk_only_costs_what_is_kept(out, monkeypatch):
 
     monkeypatch.setattr("jitterfly.store.cache.write_whole", full)
     store = run(study(), out)
-    assert all(store.complete(place) for place in store.places)
+    assert all(store.complete(cell) for cell in store.cells)
     assert not (out / "progress.json").exists()
 
 
@@ -237,14 +237,14 @@ def test_numbers_that_lack_what_another_wrote_are_not_kept(out):
     """`merge` lets go of the directory, and a run writes before the numbers are made."""
     described = study(old="max = 200", new="max = 2000")
     with Store.create(out / "shard-1-of-1", described) as shard:
-        for place in shard.places:
-            put(shard, place, 0, 100)
+        for cell in shard.cells:
+            put(shard, cell, 0, 100)
     merged = merge(out)
     with Store.create(out, described) as store:
-        for place in store.places:
-            put(store, place, 100, 500)
+        for cell in store.cells:
+            put(store, cell, 100, 500)
     keep_numbers(merged)
-    ProgressWriter(merged, [merged.decision(place) for place in merged.places]).write()
+    ProgressWriter(merged, [merged.decision(cell) for cell in merged.cells]).write()
     assert Numbers.read_cached(out) is None
     assert valid_content(out / "progress.json") is None
     again = Store.open(out)
@@ -255,7 +255,7 @@ def test_numbers_that_lack_what_another_wrote_are_not_kept(out):
 def test_merge_keeps_what_it_found_while_it_holds_the_directory(out):
     described = study()
     with Store.create(out / "shard-1-of-1", described) as shard:
-        put(shard, shard.places[0], 0, 100)
+        put(shard, shard.cells[0], 0, 100)
     found = []
     merge(out, finish=lambda _: found.append(holder(out)))
     assert found[0].startswith(f"pid {os.getpid()} on ")
@@ -268,14 +268,14 @@ def test_two_runs_where_there_are_no_locks_keep_nothing_wrong(out, monkeypatch, 
     monkeypatch.setattr("jitterfly.store.record_files.MOST_OWN_FILES", most)
     with Store.create(out, study()) as one, Store.create(out, study()) as other:
         diaries = [ProgressWriter(store, [None] * 4) for store in (one, other)]
-        for store, diary, places in zip((one, other), diaries, ((0, 1), (2, 3)), strict=True):
-            for i in places:
-                put(store, store.places[i], 0, 200)
+        for store, diary, cells in zip((one, other), diaries, ((0, 1), (2, 3)), strict=True):
+            for i in cells:
+                put(store, store.cells[i], 0, 200)
                 diary._changed[i] = None
         for diary in reversed(diaries):
             diary.write()
         for i in (0, 1):  # which finds what the other wrote
-            put(one, one.places[i], 200, 50)
+            put(one, one.cells[i], 200, 50)
             diaries[0]._changed[i] = None
         diaries[0].write()
     assert valid_content(out / "progress.json") is None
@@ -290,7 +290,7 @@ def test_what_is_finished_is_not_read_again(file, out, capsys, monkeypatch):
     files = {out / name: (out / name).stat().st_mtime_ns
              for name in ("summary.csv", "numbers.npz", "progress.json")}  # fmt: skip
     table = capsys.readouterr().out
-    monkeypatch.setattr("jitterfly.sweep.batches.PlaceRun.look", None)  # nobody asks
+    monkeypatch.setattr("jitterfly.sweep.batches.CellRun.look", None)  # nobody asks
     assert jitterfly("run", file, "--out", out) == 0
     printed = capsys.readouterr()
     assert "4/4 cells, nothing to do" in printed.err
@@ -305,9 +305,9 @@ def test_status_of_many_cells_after_a_kill(out, built, monkeypatch):
     """As it was some seconds before; later, or of few cells, from the records, which is kept."""
     monkeypatch.setattr(store_progress, "MANY", 4)
     with Store.create(out, study(TARGETED)) as store:
-        put(store, store.places[0], 0, 100)
+        put(store, store.cells[0], 0, 100)
         ProgressWriter(store, [None] * 4).write()
-        put(store, store.places[0], 100, 100)
+        put(store, store.cells[0], 100, 100)
     written = read_cached(out / "progress.json").time
     for record in (out / "records").iterdir():
         os.utime(record, (written + 7, written + 7))
@@ -350,13 +350,13 @@ def test_status_and_compare_show_values_with_their_units(out, capsys):
 def test_status_of_a_run_that_goes_on(out, built):
     with Store.create(out, study(TARGETED)) as store:
         diary = ProgressWriter(store, [None] * 4)
-        put(store, store.places[0], 0, 50)
-        diary.step(0, store.decision(store.places[0]))
+        put(store, store.cells[0], 0, 50)
+        diary.step(0, store.decision(store.cells[0]))
         kept = status(run_progress(out))
         assert f"a run is going on (pid {os.getpid()} on " in kept
         assert "50 realizations" in kept
         built.clear()
-        put(store, store.places[1], 0, 50)  # which is not written down yet
+        put(store, store.cells[1], 0, 50)  # which is not written down yet
         told = status(run_progress(out))
         assert "as of 0 s ago; a run is going on (pid " in told
         assert "50 realizations" in told
@@ -374,7 +374,7 @@ def test_what_was_written_down_of_another_study_is_not_shown(out):
     with Store.create(out, study()) as store:
         ProgressWriter(store, [None] * 4).write()
     with Store.create(out, study(old="max = 200", new="max = 300")) as store:
-        put(store, store.places[0], 0, 50)
+        put(store, store.cells[0], 0, 50)
         told = status(run_progress(out))
         assert "as of" not in told
         assert "50 realizations" in told
@@ -391,7 +391,7 @@ def test_what_is_said_to_be_there_is_on_disk(out, monkeypatch):
     with Store.create(out, study()) as store, store.writing():
         diary = ProgressWriter(store, [None] * 4)
         monkeypatch.setattr("jitterfly.files.os.write", slow)
-        put(store, store.places[0], 0, 50)
+        put(store, store.cells[0], 0, 50)
         diary._changed[0] = None
         diary.write()
         assert read_cached(out / "progress.json").fingerprint == fingerprint_of(out)

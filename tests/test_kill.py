@@ -50,7 +50,7 @@ STUDY = variation(
     ("± 3 %", "± 6 %"),
     ("max = 2500, raw_bytes = 16384", "max = 1000, raw_bytes = 8192"),
 )
-# One place, of raw samples and of summaries.
+# One cell, of raw samples and of summaries.
 SMALL = variation(
     ("min = 64, max = 2500, raw_bytes = 16384", "min = 20, max = 40, raw_bytes = 512"),
     ("values = [2, 64]", "values = [4]"),

@@ -12,7 +12,7 @@ from small_store import STUDY, make, numbers, study
 
 from jitterfly.store import record_files
 from jitterfly.store.merge import merge
-from jitterfly.store.record_files import CellRecords, RecordFile
+from jitterfly.store.record_files import RecordFile, RecordSeries
 from jitterfly.store.records import MAGIC, RAW, SUMMARY, Identity
 from jitterfly.store.store import Store
 
@@ -49,14 +49,14 @@ def records(path):
 def test_many_cells_are_in_few_files(out):
     described = study(many(150))
     store = make(out, described)
-    assert len(store.places) == 600
+    assert len(store.cells) == 600
     names = records(out)
     assert len(names) <= 256
     assert all(re.fullmatch(r"[0-9a-f]{2}\.jfr", name) for name in names)
     opened = Store.open(out)
-    assert all(opened.complete(place) for place in opened.places)
-    for place in opened.places[::50]:
-        np.testing.assert_array_equal(opened.ticks(place, 20).values, store.ticks(place, 20).values)
+    assert all(opened.complete(cell) for cell in opened.cells)
+    for cell in opened.cells[::50]:
+        np.testing.assert_array_equal(opened.ticks(cell, 20).values, store.ticks(cell, 20).values)
 
 
 def test_shared_files_say_what_own_files_say(out, monkeypatch):
@@ -132,22 +132,22 @@ def test_a_smaller_study_goes_on_without_store_json(out, shared):
     first = {min(heads, key=lambda head: head[0])[1] for heads in heads_of(store).values()}
     axis = '[axes.period]\npath = "noise.0.period"\nvalues = '
     head, _, rest = text.partition(axis)
-    later = [place for place in store.places if place.cells[0].hash not in first]
-    labels = [place.labels["period"] for place in later]
+    later = [cell for cell in store.cells if cell.variants[0].hash not in first]
+    labels = [cell.labels["period"] for cell in later]
     period = next(label for label in labels if labels.count(label) == 2)
     (out / "store.json").unlink()
     small = study(f'{head}{axis}["{period}"]{rest[rest.index("]") + 1 :]}')
     again = make(out, small)
-    assert len(again.places) == 2
-    assert all(again.complete(place) for place in again.places)
+    assert len(again.cells) == 2
+    assert all(again.complete(cell) for cell in again.cells)
 
 
 def heads_of(store):
     """Where records of samples begin, and of which cell, by file."""
     found = {}
-    for place in store.places:
-        cell = store.records(place).cells[0]
-        found.setdefault(cell.path, []).append((cell.entries[0].offset, place.cells[0].hash))
+    for cell in store.cells:
+        series = store.records(cell).samples[0]
+        found.setdefault(series.path, []).append((series.entries[0].offset, cell.variants[0].hash))
     return found
 
 
@@ -179,7 +179,7 @@ def test_records_of_another_seed_are_refused(out, shared):
 
 COLUMNS = ("a", "b")
 CELLS = [Identity(RAW, f"3f{i:014x}", 5, 1, COLUMNS) for i in range(3)]
-PLACE = Identity(SUMMARY, "3f" + "e" * 14, 5, 1, ())
+SUMMARIES = Identity(SUMMARY, "3f" + "e" * 14, 5, 1, ())
 
 
 def samples(cell, first, end):
@@ -190,7 +190,7 @@ def check(bundle):
     """What there is of each cell, all of which is right."""
     found = []
     for cell in CELLS:
-        file = CellRecords(bundle, cell)
+        file = RecordSeries(bundle, cell)
         for first, end in file.covered:
             read = np.zeros((end - first, 2), np.int64)
             file.samples(read, first, end)
@@ -203,8 +203,8 @@ def filled(path):
     bundle = RecordFile(path, shared=True)
     for first in (0, 5):
         for cell in CELLS:
-            CellRecords(bundle, cell).append_samples(first, samples(cell, first, first + 5))
-        CellRecords(bundle, PLACE).append_summary(first, 5, b"sum")
+            RecordSeries(bundle, cell).append_samples(first, samples(cell, first, first + 5))
+        RecordSeries(bundle, SUMMARIES).append_summary(first, 5, b"sum")
     return bundle
 
 
@@ -212,7 +212,7 @@ def test_records_of_many_cells_in_turn(tmp_path):
     bundle = filled(tmp_path / "3f.jfr")
     again = RecordFile(bundle.path, shared=True)
     assert check(bundle) == check(again) == [[(0, 10)]] * 3
-    summaries = CellRecords(again, PLACE)
+    summaries = RecordSeries(again, SUMMARIES)
     assert summaries.spans == [(0, 5), (5, 10)]
     assert [summaries.payload(i) for i in range(2)] == [b"sum", b"sum"]
 
@@ -235,7 +235,7 @@ def test_a_shared_file_cut_at_every_byte(tmp_path, capsys):
         bundle = RecordFile(path, shared=True)
         check(bundle)
         for cell in CELLS:
-            CellRecords(bundle, cell).append_samples(0, samples(cell, 0, 10))
+            RecordSeries(bundle, cell).append_samples(0, samples(cell, 0, 10))
         assert check(bundle) == check(RecordFile(path, shared=True)) == [[(0, 10)]] * 3
         lines = set(capsys.readouterr().err.splitlines())
         assert len(lines) <= 1  # once, not for each cell
@@ -249,14 +249,14 @@ def test_a_torn_record_that_looks_like_records_inside(tmp_path, capsys):
     good = path.stat().st_size
     other = Identity(SUMMARY, "3f" + "d" * 14, 5, 1, ())
     payload = b"x" * 100 + MAGIC + b"y" * 4000 + MAGIC
-    CellRecords(RecordFile(path, shared=True), other).append_summary(0, 5, payload)
+    RecordSeries(RecordFile(path, shared=True), other).append_summary(0, 5, payload)
     content = path.read_bytes()
     for length in (good + 300, good + 1000, len(content) - 1):
         path.write_bytes(content[:length])
         bundle = RecordFile(path, shared=True)
         for first in range(10, 400, 10):
             for cell in CELLS:
-                CellRecords(bundle, cell).append_samples(first, samples(cell, first, first + 10))
+                RecordSeries(bundle, cell).append_samples(first, samples(cell, first, first + 10))
         capsys.readouterr()
         assert check(bundle) == check(RecordFile(path, shared=True)) == [[(0, 400)]] * 3
         assert capsys.readouterr().err == ""
@@ -275,7 +275,7 @@ def test_damage_in_a_shared_file_costs_one_cell(tmp_path, capsys):
         assert sum(spans != [(0, 10)] for spans in found) <= 1
         assert capsys.readouterr().err.count("it counts as missing") == 1
         for cell in CELLS:
-            CellRecords(bundle, cell).append_samples(0, samples(cell, 0, 10))
+            RecordSeries(bundle, cell).append_samples(0, samples(cell, 0, 10))
         assert check(bundle) == check(RecordFile(path, shared=True)) == [[(0, 10)]] * 3
         capsys.readouterr()
 
@@ -284,7 +284,7 @@ def test_two_writers_of_a_shared_file_where_there_are_no_locks(tmp_path):
     path = tmp_path / "3f.jfr"
     one, other = RecordFile(path, shared=True), RecordFile(path, shared=True)
     for bundle, cell in ((one, 0), (other, 1), (one, 2), (other, 0), (one, 1), (other, 2)):
-        CellRecords(bundle, CELLS[cell]).append_samples(0, samples(CELLS[cell], 0, 10))
+        RecordSeries(bundle, CELLS[cell]).append_samples(0, samples(CELLS[cell], 0, 10))
     assert check(one) == check(other) == check(RecordFile(path, shared=True)) == [[(0, 10)]] * 3
     assert path.stat().st_size == one._size  # nothing was written twice
 
@@ -300,7 +300,7 @@ def test_a_full_disk_leaves_a_shared_file_as_it_was(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("jitterfly.files.os.write", write)
         with pytest.raises(OSError, match="No space left on device"):
-            CellRecords(bundle, CELLS[0]).append_samples(10, samples(CELLS[0], 10, 12))
+            RecordSeries(bundle, CELLS[0]).append_samples(10, samples(CELLS[0], 10, 12))
     assert path.read_bytes() == content
     assert check(bundle) == [[(0, 10)]] * 3
 
@@ -309,7 +309,7 @@ def test_records_of_another_seed_in_a_shared_file(tmp_path, capsys):
     path = tmp_path / "3f.jfr"
     filled(path)
     other = Identity(RAW, CELLS[1].id, 6, 1, COLUMNS)
-    file = CellRecords(RecordFile(path, shared=True), other)
+    file = RecordSeries(RecordFile(path, shared=True), other)
     assert file.entries == []
     assert capsys.readouterr().err.count("is of seed 5, not 6; it counts as missing") == 2
 

@@ -46,10 +46,10 @@ def test_overlaps_that_agree(out, text):
     limit = study(text).budget.max
     for name, cuts, size in (("a", (0, 120), 50), ("b", (60, limit), 1000), ("c", (90, 130), 7)):
         with Store.create(out.with_name(name), described) as store:
-            for place in store.places:
-                put(store, place, cuts[0], cuts[1] - cuts[0], size)
+            for cell in store.cells:
+                put(store, cell, cuts[0], cuts[1] - cuts[0], size)
     merged = merge(out, [out.with_name(name) for name in "abc"])
-    assert all(merged.complete(place) for place in merged.places)
+    assert all(merged.complete(cell) for cell in merged.cells)
     assert numbers(merged) == numbers(make(out.with_name("one"), described))
 
 
@@ -71,16 +71,16 @@ def test_samples_that_disagree(out, realization):
     described = study(TWO)
     make(out.with_name("a"), described, (0, 1), 40)
     with Store.create(out.with_name("b"), described) as store:
-        place = store.places[1]
-        found = ticks(place, 50, 100)
+        cell = store.cells[1]
+        found = ticks(cell, 50, 100)
         found.values[realization - 50, 3] += 1
-        store.append(place, 50, found, None, 100)
+        store.append(cell, 50, found, None, 100)
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         merge(out, [out.with_name("a"), out.with_name("b")])
     message = str(caught.value)
     assert f"disagree about ranks=4, duration=10us, T=1, realization {realization}: " in message
-    assert f"slow_{described.places()[1].cells[1].hash}.jfr" in message
-    was = ticks(place, realization, 1).values[0, 3]
+    assert f"slow_{described.cells()[1].variants[1].hash}.jfr" in message
+    was = ticks(cell, realization, 1).values[0, 3]
     assert message.endswith(f"{was} and {was + 1} ps")
     assert "\n" not in message
     assert not out.exists()  # nothing is written
@@ -90,11 +90,11 @@ def test_summaries_that_disagree(out):
     described = study(SUMMARIES)
     make(out.with_name("a"), described, (0,), 20)
     with Store.create(out.with_name("b"), described) as store:
-        place = store.places[0]
-        found = ticks(place, 1024, 64)
+        cell = store.cells[0]
+        found = ticks(cell, 1024, 64)
         found.values[-1, 0] += 1
-        summary = Summary.of(found, described.measures(place))
-        store.append(place, 1024, None, summary, 64)
+        summary = Summary.of(found, described.measures(cell))
+        store.append(cell, 1024, None, summary, 64)
     for order in ("ab", "ba"):
         with pytest.raises(
             ValueError, match=r"disagree about ranks=4, duration=1us, realizations 1,024 to 1,087$"
@@ -146,7 +146,7 @@ def test_the_larger_study_stays(out):
     make(b, large, (4, 5))
     for order in ((a, b), (b, a)):
         merged = merge(out, order)
-        assert len(merged.places) == 6
+        assert len(merged.cells) == 6
         assert numbers(merged) == numbers(make(out.with_name("one"), large))
     merge(b, [a])
     assert numbers(Store.open(b)) == numbers(merged)
@@ -161,8 +161,8 @@ def test_cells_that_a_source_has_no_longer_do_not_count(out):
     make(shrunk, study(one_duration, "[4, 8]", "[4]"))
     make(other, study(one_duration))
     merged = merge(out, [shrunk, other])
-    assert len(merged.places) == 2
-    assert all(merged.complete(place) for place in merged.places)
+    assert len(merged.cells) == 2
+    assert all(merged.complete(cell) for cell in merged.cells)
 
 
 def test_sources_are_only_read(out):
@@ -179,5 +179,5 @@ def test_a_shard_with_damage_gives_what_is_whole(out, capsys):
     record.write_bytes(record.read_bytes()[:-5])
     merged = merge(out)
     assert "is no whole record; it counts as missing" in capsys.readouterr().err
-    assert [merged.complete(place) for place in merged.places] == [True, False, True, True]
+    assert [merged.complete(cell) for cell in merged.cells] == [True, False, True, True]
     assert numbers(make(out, described)) == numbers(make(out.with_name("one"), described))

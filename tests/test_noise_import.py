@@ -536,10 +536,10 @@ def test_the_study_that_is_told_runs(tmp_path, monkeypatch, capsys, name):
         'name = "one"\nrealizations = { max = 9 }\n[case]\nranks = 4\n'
         'network = { kind = "hockney", alpha = "1us", beta = 0, gamma = "1us" }\n' + told
     )
-    (place,) = load_study("one.toml").places()
-    (cell,) = place.cells
-    assert len(cell.case.noise) == 1
-    assert simulate(cell.case, 3).samples.shape == (3, 1)
+    (cell,) = load_study("one.toml").cells()
+    (variant,) = cell.variants
+    assert len(variant.case.noise) == 1
+    assert simulate(variant.case, 3).samples.shape == (3, 1)
 
 
 @pytest.mark.parametrize(

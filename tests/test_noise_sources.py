@@ -106,7 +106,7 @@ def test_picture(tmp_path):
 
 
 def test_many_sources_draw_the_same_whatever_stands_beside_them():
-    """Draws are numbered within a kind: a probability of 0 keeps the place of its source."""
+    """Draws are numbered within a kind: a probability of 0 keeps the number of its source."""
     first, second = jf.StepNoise("1us", 0.0), jf.StepNoise(jf.Exponential("1us"))
     whole = case(jf.StepNoise("0.5us", 0.7), second)
     some = case(first, second)
@@ -286,7 +286,7 @@ def test_derived_axes_over_other_sources():
         axis = jf.Axis.derived(rule, by=by, values=[value])
         table = {"ranks": 4, "network": NETWORK, "noise": list(noise), "compute_time": "10us"}
         study = jf.Study("x", case=table, axes=[axis], budget=jf.RealizationBudget(max=1))
-        return study.places()[0].cells[0].case.noise
+        return study.cells()[0].variants[0].case.noise
 
     renewal = {"kind": "renewal", "gap": "1ms"}
     assert noise_of("D / P", "noise.0.duration", 0.01, renewal)[0].duration == jf.Constant("10us")
@@ -296,7 +296,7 @@ def test_derived_axes_over_other_sources():
     table = {"ranks": 4, "network": NETWORK, "noise": [fixed]}
     axis = jf.Axis.derived("W / D", by="compute_time", values=[3])
     study = jf.Study("x", case=table, axes=[axis], budget=jf.RealizationBudget(max=1))
-    assert study.places()[0].cells[0].case.compute_time == pytest.approx(6e-6)
+    assert study.cells()[0].variants[0].case.compute_time == pytest.approx(6e-6)
     two = [jf.PeriodicNoise("1ms", "1us"), jf.PeriodicNoise("2ms", "1us")]
     table = {"ranks": 4, "network": NETWORK, "noise": two}
     check(
@@ -424,25 +424,25 @@ def test_studies_keep_their_files(tmp_path, monkeypatch):
     store = jf.run_study(home / "study.toml", out)
     copy = out / "files" / copy_name("data/one.noise")
     assert copy.read_bytes() == (home / "data" / "one.noise").read_bytes()
-    assert jf.Store.open(out).available(store.places[0]) == 30
+    assert jf.Store.open(out).available(store.cells[0]) == 30
 
     # Extended by the same study, then without its file, and from somewhere else.
     jf.run_study(home / "study.toml", out, realizations=40)
     study = jf.load_study(home / "study.toml")
     table = {key: value for key, value in study.case.items() if key != "ranks"}
     larger = replace(study, case=table, axes=[jf.Axis("ranks", [2, 4])])
-    assert larger.places()[0].cells[0].case.noise[0].share() > 0
+    assert larger.cells()[0].variants[0].case.noise[0].share() > 0
     shutil.move(out, away / "moved")
     shutil.rmtree(home)
     moved = jf.Store.open("moved")
-    assert [place.name for place in moved.places] == [place.name for place in store.places]
+    assert [cell.name for cell in moved.cells] == [cell.name for cell in store.cells]
     jf.run_study(moved.study, "moved", realizations=50)
-    assert jf.Store.open("moved").available(moved.places[1]) == 50
+    assert jf.Store.open("moved").available(moved.cells[1]) == 50
     merged = jf.merge(tmp_path / "merged", [away / "moved"])
-    assert merged.available(merged.places[1]) == 50
+    assert merged.available(merged.cells[1]) == 50
     assert (tmp_path / "merged" / "files" / copy.name).is_file()
     shutil.rmtree(away / "moved")
-    assert jf.Store.open(tmp_path / "merged").available(merged.places[0]) == 50
+    assert jf.Store.open(tmp_path / "merged").available(merged.cells[0]) == 50
 
 
 def test_another_content_is_another_run(tmp_path):
@@ -456,7 +456,7 @@ def test_another_content_is_another_run(tmp_path):
     again = jf.Study("x", case=table, budget=jf.RealizationBudget(max=3))
     check(lambda: jf.run_study(again, tmp_path / "out"), "holds another run (other cells: 1")
     # The first one is still what it was, here; a process that has to read the file anew refuses.
-    first = study.places()[0].cells[0].case
+    first = study.cells()[0].variants[0].case
     jf.simulate(first, 1)
     files.read.cache_clear()
     trace._recordings_of_file.cache_clear()

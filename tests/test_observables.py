@@ -62,14 +62,14 @@ def cs14_study(*, start="fresh", cycles=3, **observables):
     )
 
 
-def ticks_of(place, seed=3):
-    """The raw columns of a place, as a run makes them."""
-    parts = [jf.simulate(cell.case, RUNS, seed=seed).ticks for cell in place.cells]
-    return Ticks(place.columns, np.concatenate(parts, axis=1))
+def ticks_of(cell, seed=3):
+    """The raw columns of a cell, as a run makes them."""
+    parts = [jf.simulate(variant.case, RUNS, seed=seed).ticks for variant in cell.variants]
+    return Ticks(cell.columns, np.concatenate(parts, axis=1))
 
 
-def seconds_of(place, variant, name, seed=3):
-    return jf.simulate(place.cases[variant], RUNS, seed=seed).column(name)
+def seconds_of(cell, variant, name, seed=3):
+    return jf.simulate(cell.cases[variant], RUNS, seed=seed).column(name)
 
 
 # --- what each kind measures
@@ -79,14 +79,14 @@ def test_completion_and_slowdown_of_a_T_and_a_cycle():
     study = redundant_study(
         late=Completion(), first=Completion(T=1, cycle=1), slow=Slowdown(T=0, cycle=1)
     )
-    place = study.places()[1]
-    families, ticks = study.families(place), ticks_of(place)
+    cell = study.cells()[1]
+    families, ticks = study.families(cell), ticks_of(cell)
     for name, column in (("late", "cycle 2, T=3"), ("first", "cycle 1, T=1")):
         (measure,) = families[name].members
         assert (families[name].unit, families[name].pick) == ("s", "only")
-        np.testing.assert_array_equal(measure(ticks), seconds_of(place, "", column))
+        np.testing.assert_array_equal(measure(ticks), seconds_of(cell, "", column))
     (measure,) = families["slow"].members
-    wanted = seconds_of(place, "", "cycle 1, T=0") / theory.noise_free_completion(place.cases[""])
+    wanted = seconds_of(cell, "", "cycle 1, T=0") / theory.noise_free_completion(cell.cases[""])
     np.testing.assert_allclose(measure(ticks), wanted, rtol=1e-15)
     assert families["slow"].unit == ""
 
@@ -95,37 +95,35 @@ def test_overhead_over_noise_free_and_over_a_variant():
     study = cs14_study(
         own=Overhead("redundant", cycle=2), over=Overhead("redundant", over="noiseless", cycle=2)
     )
-    (place,) = study.places()
-    families, ticks = study.families(place), ticks_of(place)
-    found = seconds_of(place, "redundant", "cycle 2")
-    quiet = jf.simulate(place.cases["redundant"], 1).noise_free[1]
+    (cell,) = study.cells()
+    families, ticks = study.families(cell), ticks_of(cell)
+    found = seconds_of(cell, "redundant", "cycle 2")
+    quiet = jf.simulate(cell.cases["redundant"], 1).noise_free[1]
     np.testing.assert_allclose(families["own"].members[0](ticks), found - quiet, atol=1e-15)
-    over = found - seconds_of(place, "noiseless", "cycle 2")
+    over = found - seconds_of(cell, "noiseless", "cycle 2")
     np.testing.assert_allclose(families["over"].members[0](ticks), over, atol=1e-15)
     assert families["over"].unit == "s"
 
 
 def test_gain_is_over_divided_by_of():
     study = cs14_study(gain=Gain(of="redundant", over="conventional"))
-    (place,) = study.places()
-    (measure,) = study.families(place)["gain"].members
-    wanted = seconds_of(place, "conventional", "cycle 3") / seconds_of(
-        place, "redundant", "cycle 3"
-    )
-    np.testing.assert_allclose(measure(ticks_of(place)), wanted, rtol=1e-15)
+    (cell,) = study.cells()
+    (measure,) = study.families(cell)["gain"].members
+    wanted = seconds_of(cell, "conventional", "cycle 3") / seconds_of(cell, "redundant", "cycle 3")
+    np.testing.assert_allclose(measure(ticks_of(cell)), wanted, rtol=1e-15)
     assert measure.distribution
 
 
 def test_recovery_is_the_share_of_the_overhead():
     study = cs14_study(recovery=Recovery(), absolute=Recovery(noiseless="noise-free"))
-    (place,) = study.places()
-    ticks = ticks_of(place)
+    (cell,) = study.cells()
+    ticks = ticks_of(cell)
     noiseless, conventional, redundant = (
-        seconds_of(place, variant, "cycle 3") for variant in place.cases
+        seconds_of(cell, variant, "cycle 3") for variant in cell.cases
     )
-    quiet = jf.simulate(place.cases["conventional"], 1).noise_free[2]
+    quiet = jf.simulate(cell.cases["conventional"], 1).noise_free[2]
     for name, base in (("recovery", noiseless), ("absolute", quiet)):
-        (measure,) = study.families(place)[name].members
+        (measure,) = study.families(cell)[name].members
         means = [form(ticks).mean() for form in (measure.numerator, measure.denominator)]
         wanted = (conventional - redundant).mean() / (conventional - base).mean()
         assert means[0] / means[1] == pytest.approx(wanted, rel=1e-12)
@@ -135,8 +133,8 @@ def test_recovery_is_the_share_of_the_overhead():
 def test_the_bound_of_recovery_goes_with_it_where_it_applies():
     def floor(**changes):
         study = cs14_study(**changes, recovery=Recovery(noiseless="noise-free"))
-        (place,) = study.places()
-        return study.families(place)["recovery"].floor, place.cases["conventional"]
+        (cell,) = study.cells()
+        return study.families(cell)["recovery"].floor, cell.cases["conventional"]
 
     found, case = floor(start="stationary", cycles=1)
     assert found == theory.completion_bound(case)
@@ -157,7 +155,7 @@ def test_best_has_one_member_for_each_T_from_1():
         ),
         T=OptimalT(),
     )
-    families = study.families(study.places()[1])
+    families = study.families(study.cells()[1])
     assert {name: family.pick for name, family in families.items()} == {
         "best": "smallest numerator",
         "gain": "smallest denominator",
@@ -168,11 +166,11 @@ def test_best_has_one_member_for_each_T_from_1():
     assert all(family.labels == (1, 2, 3) for family in families.values())
     assert families["gain"].members[2].denominator.columns[0].name == "cycle 2, T=3"
     assert families["share"].members[0].numerator.terms == (
-        (1, Form.of(study.places()[1].columns[1]).terms[0][1]),
-        (-1, study.places()[1].columns[0]),
+        (1, Form.of(study.cells()[1].columns[1]).terms[0][1]),
+        (-1, study.cells()[1].columns[0]),
     )
     # What is asked for several times is measured once: 3 completions, 3 + 3 quotients, 3 shares.
-    assert len(study.measures(study.places()[1])) == 12
+    assert len(study.measures(study.cells()[1])) == 12
 
 
 def test_each_is_an_observable_for_each():
@@ -182,7 +180,7 @@ def test_each_is_an_observable_for_each():
         both=Slowdown(T="each", cycle="each"),
         gain=Gain(of={"T": "each"}, over={"T": 0}, cycle="each"),
     )
-    small, large = (set(study.families(place)) for place in study.places())
+    small, large = (set(study.families(cell)) for cell in study.cells())
     assert {name for name in large if name[0] in "tc"} == {
         "t, T=0", "t, T=1", "t, T=2", "t, T=3", "c, cycle 1", "c, cycle 2",
     }  # fmt: skip
@@ -192,28 +190,28 @@ def test_each_is_an_observable_for_each():
     }
     assert {name for name in small if name[0] == "t"} == {"t, T=0", "t, T=1"}
     assert "gain, T=2, cycle 1" in large - small
-    gain = study.families(study.places()[1])["gain, T=2, cycle 1"].members[0]
+    gain = study.families(study.cells()[1])["gain, T=2, cycle 1"].members[0]
     assert [column.name for column in gain.columns] == ["cycle 1, T=0", "cycle 1, T=2"]
 
 
 def test_each_on_both_sides_goes_together():
     study = cs14_study(gain=Gain(of="redundant", over="noiseless", cycle="each"))
-    (place,) = study.places()
-    for cycle, (name, family) in enumerate(study.families(place).items(), start=1):
+    (cell,) = study.cells()
+    for cycle, (name, family) in enumerate(study.families(cell).items(), start=1):
         assert name == f"gain, cycle {cycle}"
         assert {column.name for column in family.columns} == {f"cycle {cycle}"}
 
 
 def test_a_place_may_lack_an_observable():
     study = redundant_study(far=Completion(T=3), near=Completion(T=1), best=Slowdown(T="best"))
-    assert [set(study.families(place)) for place in study.places()] == [
+    assert [set(study.families(cell)) for cell in study.cells()] == [
         {"near", "best"}, {"far", "near", "best"},
     ]  # fmt: skip
     case = jf.Case(1, network=HOCKNEY)
     alone = Study(
         "alone", case=case, axes=[Axis("ranks", [1, 2])], budget=RealizationBudget(max=1)
     )  # one rank takes no time, so it has no slowdown
-    assert [list(alone.families(place)) for place in alone.places()] == [
+    assert [list(alone.families(cell)) for cell in alone.cells()] == [
         ["completion"], ["completion", "slowdown"],
     ]  # fmt: skip
     Study(
@@ -230,13 +228,13 @@ def test_mean_rank_switches_the_variant_to_spread():
         last=Completion("redundant"),
         gain=Gain(of={"variant": "redundant", "rank": "last"}, over="conventional"),
     )
-    (place,) = study.places()
-    assert {name: case.observe for name, case in place.cases.items()} == {
+    (cell,) = study.cells()
+    assert {name: case.observe for name, case in cell.cases.items()} == {
         "noiseless": "completion", "conventional": "completion", "redundant": "spread",
     }  # fmt: skip
-    ticks, families = ticks_of(place), study.families(place)
+    ticks, families = ticks_of(cell), study.families(cell)
     times = np.array(
-        [jf.ready_times(place.cases["redundant"], 3, i)[-1] for i in range(RUNS)]
+        [jf.ready_times(cell.cases["redundant"], 3, i)[-1] for i in range(RUNS)]
     )  # of the end of the last cycle
     np.testing.assert_array_equal(families["last"].members[0](ticks), times.max(axis=1))
     np.testing.assert_allclose(
@@ -244,8 +242,8 @@ def test_mean_rank_switches_the_variant_to_spread():
     )
     assert families["gain"].columns[1].name == "cycle 3: max"
     alone = redundant_study(mean=Overhead(rank="mean", cycle=1))
-    assert alone.places()[0].cells[0].case.observe == "spread"
-    (column,) = alone.families(alone.places()[0])["mean"].columns
+    assert alone.cells()[0].variants[0].case.observe == "spread"
+    (column,) = alone.families(alone.cells()[0])["mean"].columns
     assert column.name == "cycle 1, T=1: mean"
 
 

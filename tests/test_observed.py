@@ -8,12 +8,12 @@ import pytest
 from jitterfly import stats
 from jitterfly.observables import (
     STATISTICS,
+    CellData,
     Column,
     Family,
     Form,
     Measure,
     Observed,
-    PlaceData,
     Summary,
     Target,
     Ticks,
@@ -62,7 +62,7 @@ RAW = ticks()
 
 
 def raw(family, count=None):
-    return Observed(family, PlaceData(RAW.first(count or len(RAW))))
+    return Observed(family, CellData(RAW.first(count or len(RAW))))
 
 
 def test_mean_and_quantiles_of_raw_samples():
@@ -132,7 +132,7 @@ def test_summaries_say_the_same(family, prefix):
     rest = parts[-1]
     for part in parts[:-1]:
         rest = rest + Summary.from_bytes(part.to_bytes())
-    whole, mixed = raw(family), Observed(family, PlaceData(RAW.first(prefix), rest))
+    whole, mixed = raw(family), Observed(family, CellData(RAW.first(prefix), rest))
     assert not mixed.exact
     assert (mixed.realizations, mixed.T) == (whole.realizations, whole.T)
     for name in ("mean", "standard error"):  # the integers are the same, so are the floats
@@ -172,13 +172,13 @@ def test_too_small():
 
 def test_events():
     values = np.full((1000, 4), 10**7, dtype=np.int64)
-    place = PlaceData(Ticks(COLUMNS, values))
-    assert Observed(COMPLETION, place).events == 0
+    cell = CellData(Ticks(COLUMNS, values))
+    assert Observed(COMPLETION, cell).events == 0
     values = values.copy()
     values[:12, 0] += 5 * 10**6
     for data in (
-        PlaceData(Ticks(COLUMNS, values)),
-        PlaceData(None, Summary.of(Ticks(COLUMNS, values), MEASURES)),
+        CellData(Ticks(COLUMNS, values)),
+        CellData(None, Summary.of(Ticks(COLUMNS, values), MEASURES)),
     ):
         assert Observed(COMPLETION, data).events == pytest.approx(12, rel=0.05)
         assert Observed(GAIN, data).events == pytest.approx(12, rel=0.05)
@@ -187,12 +187,12 @@ def test_events():
 def test_events_of_two_sides_that_never_differ():
     values = RAW.values.copy()
     values[:, 1:] = values[:, :1]
-    data = PlaceData(Ticks(COLUMNS, values))
+    data = CellData(Ticks(COLUMNS, values))
     completion = Observed(COMPLETION, data).events
     assert Observed(GAIN, data).events == pytest.approx(completion)
     assert completion > 100
     values[:3, 1:] -= 1000
-    assert Observed(GAIN, PlaceData(Ticks(COLUMNS, values))).events == pytest.approx(3, rel=0.1)
+    assert Observed(GAIN, CellData(Ticks(COLUMNS, values))).events == pytest.approx(3, rel=0.1)
 
 
 def test_zero_over_zero():
@@ -270,7 +270,7 @@ def test_bad_targets(text, error):
         (lambda: raw(COMPLETION).mean(95), "confidence must be above 0 and below 1, got 95"),
         (lambda: Target("mean", "x", relative="1%"), "target: relative must be above 0"),
         (lambda: Target("mean", "x", 0.1, confidence="1"), "target: confidence must be above 0"),
-        (lambda: PlaceData(None), "a place without any realizations"),
+        (lambda: CellData(None), "a cell without any realizations"),
         (lambda: Measure("m", Form.of(COLUMNS[0]), 0), "denominator must be at least 1, got 0"),
         (lambda: Ticks(COLUMNS, np.zeros((3, 2), np.int64)), "values must have shape"),
         (lambda: Ticks(COLUMNS, np.zeros((3, 4))), "values must be int64"),

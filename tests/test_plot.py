@@ -16,7 +16,7 @@ from jitterfly.plots.curves import curves
 from jitterfly.plots.curves import draw as draw_curves
 from jitterfly.plots.distribution import steps, tail
 from jitterfly.results import Results, figures, main_numbers, tables
-from jitterfly.results.figures import grids, thirty
+from jitterfly.results.figures import few_runs, grids
 from jitterfly.results.number_text import plus_minus, short
 from jitterfly.results.study_axes import AxisScale
 from jitterfly.store import Store
@@ -103,9 +103,9 @@ def test_slowdown(tmp_path):
     results = make(MS12, tmp_path / "out")
     picture(results, tmp_path / "a.png")
     assert [panel.label for panel in results.panels()] == ["one", "two"]
-    spot = results.panels()[0].spots[-1]
-    samples = jf.simulate(spot.place.cells[0].case, realizations=60).samples / (8 * 1.008e-6)
-    facts = spot.facts
+    cell = results.panels()[0].cells[-1]
+    samples = jf.simulate(cell.first_case, realizations=60).samples / (8 * 1.008e-6)
+    facts = cell.facts
     assert float(facts["slowdown"].mean.value) == pytest.approx(samples[:, 0].mean())
     best = int(samples[:, 1:].mean(axis=0).argmin()) + 1
     assert best == facts["slowdown_redundant"].T
@@ -119,10 +119,10 @@ def test_slowdown(tmp_path):
 
 
 def test_what_is_enough_is_within_five_per_cent(tmp_path):
-    spot = make(MS12, tmp_path / "out").panels()[0].spots[-1]
-    means = jf.simulate(spot.place.cells[0].case, realizations=60).samples.mean(axis=0)
+    cell = make(MS12, tmp_path / "out").panels()[0].cells[-1]
+    means = jf.simulate(cell.first_case, realizations=60).samples.mean(axis=0)
     close = 1 + int(np.argmax(means[1:] <= 1.05 * means[1:].min()))
-    found = needed(spot, "optimal_T")
+    found = needed(cell, "optimal_T")
     assert found.value == close
     assert 1 <= found.low <= found.value <= found.high <= 8
 
@@ -131,16 +131,16 @@ def test_what_is_enough_is_within_five_per_cent(tmp_path):
 def test_overhead_and_cycles(tmp_path, text):
     results = make(text, tmp_path / "out")
     picture(results, tmp_path / "a.png")
-    spot = results.panels()[0].spots[-1]
+    cell = results.panels()[0].cells[-1]
     quiet, conventional, redundant = (
-        jf.simulate(cell.case, realizations=60).samples for cell in spot.place.cells
+        jf.simulate(variant.case, realizations=60).samples for variant in cell.cell.variants
     )
     over = (conventional - quiet)[:, -1]
-    assert float(spot.last("overhead").mean.value) == pytest.approx(over.mean())
+    assert float(cell.last("overhead").mean.value) == pytest.approx(over.mean())
     recovered = (conventional - redundant)[:, -1].mean() / over.mean()
-    assert float(spot.last("recovery").mean.value) == pytest.approx(recovered)
-    assert spot.last("recovery").bound is None  # several cycles
-    assert spot.last("recovery").quantiles is None
+    assert float(cell.last("recovery").mean.value) == pytest.approx(recovered)
+    assert cell.last("recovery").bound is None  # several cycles
+    assert cell.last("recovery").quantiles is None
     lines = tables.table(results).splitlines()
     assert any("cycle 4" in line for line in lines) == (text == CYCLES)
 
@@ -149,8 +149,8 @@ def test_recovery_stays_below_the_bound(tmp_path):
     text = CS14.replace("cycles = 4", "cycles = 1").replace("max = 60", "max = 4000")
     results = make(text, tmp_path / "out")
     picture(results, tmp_path / "a.png")
-    for spot in results.panels()[0].spots[2:]:
-        facts = spot.facts["recovery"]
+    for cell in results.panels()[0].cells[2:]:
+        facts = cell.facts["recovery"]
         assert facts.mean.low < facts.bound < 1
 
 
@@ -162,7 +162,7 @@ def test_maps(tmp_path):
     (grid,) = grids(results, "ranks", "duration", results.names)
     assert grid.values["gain"].shape == (3, 6)
     assert grid.values["gain"][0, 0] < grid.values["gain"][2, 5]
-    assert grid.unmet["gain"].any() == any(spot.unmet for spot in results.spots)
+    assert grid.unmet["gain"].any() == any(cell.unmet for cell in results.cells)
     assert not grid.unmet["slowdown"].any()
     table = tables.table(results)
     assert "D / P" in table
@@ -196,9 +196,9 @@ def test_beyond_the_raw_budget(tmp_path, kind):
     """Few samples are kept, the rest is a histogram: pictures and tables are the same kind."""
     text = MAPS.replace("max = 60", "max = 60, raw_bytes = 2000").replace("± 30 %", "± 0.1 %")
     results = make(text, tmp_path / "out")
-    spot = results.spots[-1]
-    assert spot.place.raw_limit < spot.realizations == 60
-    assert not spot.facts["gain"].exact
+    cell = results.cells[-1]
+    assert cell.cell.raw_limit < cell.realizations == 60
+    assert not cell.facts["gain"].exact
     picture(results, tmp_path / "a.png", kind=kind)
     assert tables.tables(results)
 
@@ -215,7 +215,7 @@ def test_beyond_the_raw_budget(tmp_path, kind):
 )
 def test_few_realizations_still_draw(tmp_path, realizations, text, kinds):
     results = make(text.replace("min = 20, ", ""), tmp_path / "out", realizations=realizations)
-    assert {spot.realizations for spot in results.spots} == {realizations}
+    assert {cell.realizations for cell in results.cells} == {realizations}
     for kind in kinds:
         picture(results, tmp_path / f"{kind}.png", kind=kind)
     tables.table(results)
@@ -277,20 +277,20 @@ def test_studies_of_any_kind_are_drawn(tmp_path, name):
         assert 1 < grid.values["completion"].min() < 2
 
 
-def test_thirty(tmp_path):
+def test_few_runs(tmp_path):
     results = make(MS12.replace("max = 60", "max = 700"), tmp_path / "out")
-    picture(results, tmp_path / "a.png", kind="thirty")
-    cells = thirty(results)
+    picture(results, tmp_path / "a.png", kind="few_runs")
+    cells = few_runs(results)
     assert [cell.observable for cell in cells] == ["slowdown"] * 3 + ["slowdown_redundant"] * 3
     for cell in cells:
         assert len(cell.means) == 23
         assert cell.apart == cell.means.max() / cell.means.min() >= 1
         assert "23 means of 30 runs" in cell.text
-    (one,) = thirty(results, "gain", 1)
+    (one,) = few_runs(results, "gain", 1)
     assert one.mean.low < one.mean.value < one.mean.high
     few = make(MS12, tmp_path / "few")
     with pytest.raises(ValueError, match="needs cells with 600 samples"):
-        draw.draw(few, tmp_path / "b.png", kind="thirty")
+        draw.draw(few, tmp_path / "b.png", kind="few_runs")
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_the_same_picture_is_the_same_file(tmp_path):
 
 def test_tail_says_how_far_the_sample_reaches(tmp_path):
     results = make(MS12.replace("max = 60", "max = 500"), tmp_path / "out")
-    observed = results.spots[-1].observed("slowdown")
+    observed = results.cells[-1].observed("slowdown")
     found = tail(observed)
     assert found.reach == "p99"  # 368 are needed for it, 3688 for p99.9
     known = np.isfinite(found.high)
@@ -398,7 +398,7 @@ def test_one_realization_is_a_step_and_what_is_left_out_is_told(tmp_path):
     before, _, after = MS12.partition("[axes.reading")
     text = before + after[after.index("[axes.ranks") :]
     results = make(text, tmp_path / "out", realizations=1)
-    values, shares = steps(results.spots[-1].observed("slowdown"))
+    values, shares = steps(results.cells[-1].observed("slowdown"))
     assert values[0] == values[1]
     assert list(shares) == [0, 1]
     with draw.drawing():

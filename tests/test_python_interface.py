@@ -120,7 +120,7 @@ def test_a_store_that_nothing_was_run_for_shows_itself(tmp_path):
     axes = [jf.Axis("ranks", [4, 8])]
     study = jf.Study("none", case=CASE, axes=axes, budget=jf.RealizationBudget(max=9))
     with jf.Store.create(tmp_path / "none", study) as store:
-        assert "0 places" not in store._repr_html_()
+        assert "0 cells" not in store._repr_html_()
         assert "<td>" not in store._repr_html_()
         shutil.rmtree(tmp_path / "none")
         assert "<td>" not in store._repr_html_()
@@ -150,8 +150,8 @@ def test_a_store_as_a_table_of_pandas(results):
     frame = results["Store"].to_pandas()
     means = frame[(frame.observable == "slowdown") & (frame.statistic == "mean")]
     assert list(means.ranks) == [4, 8, 16]
-    place = results["Store"].places[1]
-    expected = results["Store"].estimate(place, "slowdown", "mean")
+    cell = results["Store"].cells[1]
+    expected = results["Store"].estimate(cell, "slowdown", "mean")
     assert (means.value.iloc[1], means.low.iloc[1]) == (expected.value, expected.low)
 
 

@@ -154,9 +154,9 @@ def test_in_a_study(three, tmp_path):
     table = {"ranks": 8, "network": NETWORK.to_dict(), "compute_time": "1ms", "noise": [noise]}
     study = jf.Study("x", case=table, budget=jf.RealizationBudget(max=20))
     store = jf.run_study(study, tmp_path / "out")
-    noise = store.places[0].cells[0].case.noise[0]
+    noise = store.cells[0].variants[0].case.noise[0]
     assert (noise.part, noise.ranks_per_part) == ("each", 2)
-    assert jf.Case.from_dict(store.places[0].cells[0].case.to_dict()).noise == (noise,)
+    assert jf.Case.from_dict(store.cells[0].variants[0].case.to_dict()).noise == (noise,)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jitterfly import files
-from jitterfly.store.record_files import CellRecords
+from jitterfly.store.record_files import RecordSeries
 from jitterfly.store.records import RAW, SUMMARY, Identity
 from jitterfly.store.spans import farthest, gaps, way
 
@@ -35,7 +35,7 @@ def samples(first, end):
 
 
 def fresh(path):
-    return CellRecords(path, IDENTITY)
+    return RecordSeries(path, IDENTITY)
 
 
 def fill(path, cuts):
@@ -181,23 +181,23 @@ def test_records_of_something_else(path, capsys, identity, message):
     """They are not read, and stay."""
     fill(path, (0, 4))
     content = path.read_bytes()
-    file = CellRecords(path, identity)
+    file = RecordSeries(path, identity)
     assert file.entries == []
     assert f"the record at byte 0 is {message}" in capsys.readouterr().err
     if identity.kind == RAW:
         file.append_samples(0, samples(0, 4))
-        assert check(file) == check(CellRecords(path, identity)) == [(0, 4)]
+        assert check(file) == check(RecordSeries(path, identity)) == [(0, 4)]
     assert path.read_bytes()[: len(content)] == content
     assert check(fresh(path)) == [(0, 4)]
 
 
 def test_summaries(path):
     identity = Identity(SUMMARY, "0123456789abcdef", 2**64 - 1, 1, ())
-    file = CellRecords(path, identity)
+    file = RecordSeries(path, identity)
     file.append_summary(0, 2**31, b"abc")
     file.append_summary(0, 2**31, b"abc")
     file.append_summary(2**31, 2**31, b"")
-    again = CellRecords(path, identity)
+    again = RecordSeries(path, identity)
     assert again.spans == [(0, 2**31), (2**31, 2**32)]
     assert [again.payload(0), again.payload(1)] == [b"abc", b""]
 

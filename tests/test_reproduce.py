@@ -15,7 +15,7 @@ from jitterfly.report import reproduce as module
 from jitterfly.report.reproduce import PAGE, folder, reproduce, studies
 from jitterfly.store.numbers import Numbers
 from jitterfly.studies import shipped
-from jitterfly.sweep import PlacesFailed, Stopped
+from jitterfly.sweep import CellsFailed, Stopped
 
 pytest.importorskip("matplotlib")
 real_run = module.run
@@ -24,10 +24,10 @@ real_run = module.run
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """The small studies in place of the real ones; the directory for the run."""
-    place = tmp_path / "sweeps"
-    place.mkdir()
-    small_reproduction.write(place)
-    monkeypatch.setattr(module, "folder", lambda: place)
+    sweeps = tmp_path / "sweeps"
+    sweeps.mkdir()
+    small_reproduction.write(sweeps)
+    monkeypatch.setattr(module, "folder", lambda: sweeps)
     return tmp_path / "out"
 
 
@@ -117,11 +117,11 @@ def test_a_study_that_fails_in_part_does_not_stop_the_others(small, said, monkey
     def fails(study, out, **options):
         store = real_run(study, out, **options)
         if study.name == "second":
-            raise PlacesFailed({"ranks=4": "no memory"}, 3, out)
+            raise CellsFailed({"ranks=4": "no memory"}, 3, out)
         return store
 
     monkeypatch.setattr(module, "run", fails)
-    with pytest.raises(PlacesFailed, match="second, ranks=4: no memory"):
+    with pytest.raises(CellsFailed, match="second, ranks=4: no memory"):
         reproduce(small, quick=True, stream=said, on_error="finish")
     assert 'id="first"' in (small / PAGE).read_text(encoding="utf-8")
 
@@ -137,10 +137,10 @@ def test_studies_of_the_package_come_first(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "_PACKAGE", tmp_path / "a" / "b" / "jitterfly")
     with pytest.raises(FileNotFoundError, match="no studies in"):
         folder()
-    for place in (tmp_path / "a" / "sweeps", tmp_path / "a" / "b" / "jitterfly" / "sweeps"):
-        place.mkdir(parents=True)
-        small_reproduction.write(place)
-        assert folder() == place
+    for sweeps in (tmp_path / "a" / "sweeps", tmp_path / "a" / "b" / "jitterfly" / "sweeps"):
+        sweeps.mkdir(parents=True)
+        small_reproduction.write(sweeps)
+        assert folder() == sweeps
 
 
 # --- HSL09's figures
@@ -231,7 +231,7 @@ def test_a_network_that_fails_does_not_stop_the_others(small, said, monkeypatch)
 
     monkeypatch.setattr(hsl09, "run_settings", fails)
     names = ["hsl09_n2", "hsl09_n5"]
-    with pytest.raises(PlacesFailed, match=r"HSL09 slide 9.*: no memory"):
+    with pytest.raises(CellsFailed, match=r"HSL09 slide 9.*: no memory"):
         reproduce(small, quick=True, only=names, stream=said, on_error="finish")
     assert 'id="hsl09_n5"' in (small / PAGE).read_text(encoding="utf-8")
     with pytest.raises(ValueError, match=r"^no memory$"):

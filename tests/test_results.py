@@ -53,23 +53,23 @@ TARGETED = STUDY.replace(
 
 def test_a_target_that_was_never_looked_at_is_not_met(tmp_path):
     store = run(parse_study(TARGETED), tmp_path)
-    assert not any(spot.unmet for spot in Results(store).spots)
+    assert not any(cell.unmet for cell in Results(store).cells)
     for file in (tmp_path / "records").iterdir():
         file.unlink()
     results = Results(Store.open(tmp_path))
-    assert [spot.unmet for spot in results.spots] == [("gain",)] * 3
+    assert [cell.unmet for cell in results.cells] == [("gain",)] * 3
     assert "0 of 3 cells met the target" in results.state
 
 
 def test_a_ratio_has_the_interval_that_allows_for_early_looks(tmp_path):
     store = run(parse_study(TARGETED), tmp_path)
-    for spot in Results(store).spots:
-        measure = spot.observed("gain").measure
-        found = spot.ratio(measure.numerator, measure.denominator)
-        assert spot.decision.share < 1
-        wanted = spot.estimate("gain")
+    for cell in Results(store).cells:
+        measure = cell.observed("gain").measure
+        found = cell.ratio(measure.numerator, measure.denominator)
+        assert cell.decision.share < 1
+        wanted = cell.estimate("gain")
         assert (found.low, found.high) == (wanted.low, wanted.high)
-        ticks = store.ticks(spot.place, spot.realizations)
+        ticks = store.ticks(cell.cell, cell.realizations)
         plain = stats.ratio(measure.numerator(ticks), measure.denominator(ticks))
         assert found.high - found.low > plain.high - plain.low
 
@@ -77,14 +77,14 @@ def test_a_ratio_has_the_interval_that_allows_for_early_looks(tmp_path):
 def test_rows_are_what_the_store_estimates(tmp_path):
     store = run(parse_study(TARGETED), tmp_path)
     for row in rows(store, 0.9):
-        wanted = store.estimate(row.place, row.family.name, row.statistic, 0.9)
+        wanted = store.estimate(row.cell, row.family.name, row.statistic, 0.9)
         assert str(row.estimate) == str(wanted)
         assert row.estimate.confidence == 0.9
-    for spot in Results(store).spots:
-        for name, facts in spot.facts.items():
-            assert str(facts.mean) == str(spot.estimate(name))
+    for cell in Results(store).cells:
+        for name, facts in cell.facts.items():
+            assert str(facts.mean) == str(cell.estimate(name))
             if facts.quantiles:
-                wanted = [spot.estimate(name, f"p{q}").value for q in (5, 50, 95)]
+                wanted = [cell.estimate(name, f"p{q}").value for q in (5, 50, 95)]
                 assert list(facts.quantiles) == wanted
 
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from jitterfly.observables import Column, Family, Form, Measure, PlaceData, Target, Ticks, decide
+from jitterfly.observables import CellData, Column, Family, Form, Measure, Target, Ticks, decide
 from jitterfly.observables.targets import LEAST_EVENTS
 from jitterfly.stats import sequential
 
@@ -31,7 +31,7 @@ RAW = ticks()
 def decided(targets, available=LIMIT, least=100, limit=LIMIT, raw=RAW, **more):
     targets = [Target.parse(text) for text in targets]
     return decide(
-        targets, FAMILIES, lambda n: PlaceData(raw.first(n)), available, least, limit, **more
+        targets, FAMILIES, lambda n: CellData(raw.first(n)), available, least, limit, **more
     )
 
 

@@ -12,12 +12,12 @@ from jitterfly.sweep import Shard, run
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 50])
 def test_every_place_is_in_one_shard(count):
-    places = sweep_cases.study().places()
-    parts = [Shard(i, count).of(places) for i in range(1, count + 1)]
-    assert sorted(place.index for part in parts for place in part) == list(range(len(places)))
-    work = [max((place.work for place in part), default=0) for part in parts]
+    cells = sweep_cases.study().cells()
+    parts = [Shard(i, count).of(cells) for i in range(1, count + 1)]
+    assert sorted(cell.index for part in parts for cell in part) == list(range(len(cells)))
+    work = [max((cell.work for cell in part), default=0) for part in parts]
     assert work == sorted(work, reverse=True)
-    assert all(part == sorted(part, key=lambda place: place.index) for part in parts)
+    assert all(part == sorted(part, key=lambda cell: cell.index) for part in parts)
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_shards_make_the_whole(tmp_path, text):
 def test_more_shards_than_places(tmp_path):
     store = run(sweep_cases.study(sweep_cases.PLAIN), tmp_path, shard=Shard(5, 5))
     assert store.path == Path(tmp_path / "shard-5-of-5")
-    assert not any(store.available(place) for place in store.places)
+    assert not any(store.available(cell) for cell in store.cells)

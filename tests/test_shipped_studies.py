@@ -39,7 +39,7 @@ def test_an_example_runs_by_name_with_its_data(elsewhere, capsys):
     assert "Allreduce under the noise measured on a virtual machine" in printed.out
     assert f"study: {shipped.folder() / 'examples' / 'measured_noise.toml'}" in printed.err
     store = jf.Store.open(elsewhere / "results" / "measured_noise")
-    assert [store.available(place) for place in store.places] == [2] * len(store.places)
+    assert [store.available(cell) for cell in store.cells] == [2] * len(store.cells)
     assert find_study("ms12_fig12.toml") == find_study("ms12_fig12")
 
 

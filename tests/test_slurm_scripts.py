@@ -53,7 +53,7 @@ def jitterfly(*arguments):
 
 def samples(out):
     store = Store.open(out)
-    return [store.ticks(place, store.available(place)) for place in store.places]
+    return [store.ticks(cell, store.available(cell)) for cell in store.cells]
 
 
 def fake(folder, name, body):

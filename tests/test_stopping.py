@@ -79,7 +79,7 @@ def kept(out):
     """Realizations on disk, of all cells; the store can be opened and so is whole."""
     store = Store.open(out)
     most = 10**9
-    lacking = [store.missing(place, most) for place in store.places]
+    lacking = [store.missing(cell, most) for cell in store.cells]
     return sum(most - sum(count for _, count in spans) for spans in lacking)
 
 

@@ -33,8 +33,8 @@ def test_layout(out):
     store = make(out)
     names = sorted(path.name for path in out.iterdir())
     assert names == [".lock", "records", "store.json", "study.toml"]
-    cell = store.places[1].cells[0]
-    assert (out / "records" / f"ranks=4_duration=10us_{cell.hash}.jfr").is_file()
+    variant = store.cells[1].variants[0]
+    assert (out / "records" / f"ranks=4_duration=10us_{variant.hash}.jfr").is_file()
     assert len(list((out / "records").iterdir())) == 4
     assert (out / "study.toml").read_text() == STUDY
     meta = json.loads((out / "store.json").read_text())
@@ -49,13 +49,13 @@ def test_layout(out):
 def test_samples_come_back(out):
     store = make(out, study(TWO))
     for opened in (store, Store.open(out)):
-        for place in opened.places:
-            assert opened.available(place) == 200
-            found = opened.ticks(place, 200)
-            assert found.columns == place.columns
-            np.testing.assert_array_equal(found.values, ticks(place, 0, 200).values)
-            assert opened.complete(place)
-            assert opened.observed(place, "completion").realizations == 200
+        for cell in opened.cells:
+            assert opened.available(cell) == 200
+            found = opened.ticks(cell, 200)
+            assert found.columns == cell.columns
+            np.testing.assert_array_equal(found.values, ticks(cell, 0, 200).values)
+            assert opened.complete(cell)
+            assert opened.observed(cell, "completion").realizations == 200
 
 
 def test_opening_writes_nothing(out):
@@ -82,32 +82,32 @@ def test_a_directory_that_may_not_be_written(out):
 
 def test_appending_twice_writes_once(out):
     with Store.create(out, study()) as store:
-        place = store.places[0]
-        put(store, place, 0, 50)
+        cell = store.cells[0]
+        put(store, cell, 0, 50)
         size = content(out)
-        put(store, place, 0, 50)
-        put(store, place, 10, 20)
+        put(store, cell, 0, 50)
+        put(store, cell, 10, 20)
         assert content(out) == size
-        put(store, place, 40, 20)
-        assert store.available(place) == 60
-        put(store, place, 80, 20)
-        assert store.available(place) == 60
-        assert store.missing(place, 120) == [(60, 20), (100, 20)]
+        put(store, cell, 40, 20)
+        assert store.available(cell) == 60
+        put(store, cell, 80, 20)
+        assert store.available(cell) == 60
+        assert store.missing(cell, 120) == [(60, 20), (100, 20)]
         with pytest.raises(ValueError, match="lacks realizations 60 to 79"):
-            store.data(place, 100)
+            store.data(cell, 100)
 
 
 def test_errors_of_reading(out):
     with Store.create(out, study()) as store:
-        place = store.places[0]
-        assert store.available(place) == 0
+        cell = store.cells[0]
+        assert store.available(cell) == 0
         with pytest.raises(ValueError, match="ranks=4, duration=1us has no realizations yet"):
-            store.observed(place, "completion")
-        put(store, place, 0, 10)
+            store.observed(cell, "completion")
+        put(store, cell, 0, 10)
         with pytest.raises(ValueError, match="observable must be one of 'completion', 'gain'"):
-            store.observed(place, "completed")
-        with pytest.raises(ValueError, match="must have the columns of the place"):
-            store.append(place, 10, ticks(place, 10, 5), None, 6)
+            store.observed(cell, "completed")
+        with pytest.raises(ValueError, match="must have the columns of the cell"):
+            store.append(cell, 10, ticks(cell, 10, 5), None, 6)
 
 
 # --- summaries
@@ -120,14 +120,14 @@ def test_beyond_what_is_kept_raw(out, kept):
     raw_bytes = kept * 8 * 2
     settings = f"max = 3000, raw_bytes = {raw_bytes}"
     small = make(out / "small", study(old="max = 200", new=settings), size=500)
-    for place, whole in zip(small.places, exact.places, strict=True):
-        assert place.raw_limit == kept
-        assert small.available(place) == 3000
-        data = small.data(place, 3000)
+    for cell, whole in zip(small.cells, exact.cells, strict=True):
+        assert cell.raw_limit == kept
+        assert small.available(cell) == 3000
+        data = small.data(cell, 3000)
         assert (data.count, data.exact) == (3000, False)
         assert (0 if data.ticks is None else len(data.ticks)) == kept
         for name in ("completion", "gain"):
-            ours, theirs = small.observed(place, name), exact.observed(whole, name)
+            ours, theirs = small.observed(cell, name), exact.observed(whole, name)
             assert repr(ours.mean()) == repr(theirs.mean())
             assert ours.quantile(0.9).value == pytest.approx(theirs.quantile(0.9).value, rel=1e-3)
     assert numbers(Store.open(out / "small")) == numbers(small)
@@ -144,7 +144,7 @@ def test_a_smaller_limit_inside_a_summary(out):
     settings = "max = 3000, raw_bytes = 320"
     make(out, study(old="max = 200", new=settings), size=500)
     again = make(out, study(old="max = 200", new=settings.replace("3000", "1001")), size=500)
-    assert [again.decision(place).realizations for place in again.places] == [1001] * 4
+    assert [again.decision(cell).realizations for cell in again.cells] == [1001] * 4
     other = make(out.with_name("b"), study(old="max = 200", new=settings.replace("3000", "1001")))
     assert numbers(again) == numbers(other)
     assert numbers(make(out, again.study)) == numbers(again)
@@ -164,15 +164,15 @@ def test_other_raw_bytes(out, kept):
 def test_decisions_depend_on_the_data_alone(out):
     described = study(PRECISE)
     whole = make(out, described, size=1000)
-    place = whole.places[0]
-    decision = whole.decision(place)
+    cell = whole.cells[0]
+    decision = whole.decision(cell)
     assert decision.met
     assert 50 < decision.realizations < 20_000
     part = out.with_name("part")
     draw = random.Random(1)
     for _ in range(200):  # a run that is stopped again and again
         with Store.create(part, described) as store:
-            todo = [p for p in store.places if not store.complete(p)]
+            todo = [p for p in store.cells if not store.complete(p)]
             if not todo:
                 break
             p = draw.choice(todo)
@@ -183,14 +183,14 @@ def test_decisions_depend_on_the_data_alone(out):
 
 def test_intervals_of_targets_are_those_of_the_looks(out):
     store = make(out, study(PRECISE))
-    place = store.places[0]
-    state = store.decision(place).states[0]
-    assert repr(store.estimate(place, "completion", "mean")) == repr(state.estimate)
-    plain = store.observed(place, "completion").mean()
+    cell = store.cells[0]
+    state = store.decision(cell).states[0]
+    assert repr(store.estimate(cell, "completion", "mean")) == repr(state.estimate)
+    plain = store.observed(cell, "completion").mean()
     assert state.estimate.low < plain.low < plain.high < state.estimate.high
-    share = store.decision(place).share
-    wider = store.observed(place, "completion").quantile(0.5, 1 - 0.05 * share)
-    found = store.estimate(place, "completion", "p50")
+    share = store.decision(cell).share
+    wider = store.observed(cell, "completion").quantile(0.5, 1 - 0.05 * share)
+    found = store.estimate(cell, "completion", "p50")
     assert (found.low, found.high, found.confidence) == (wider.low, wider.high, 0.95)
 
 
@@ -266,7 +266,7 @@ def test_another_study(out, old, new, message):
         **{k: 0 for k in before if k.name == ".lock"},
     }
     with Store.create(out, study(old=old, new=new), force=True) as store:
-        assert store.available(store.places[0]) == 0
+        assert store.available(store.cells[0]) == 0
         assert list((out / "records").iterdir()) == []
 
 
@@ -339,7 +339,7 @@ def test_one_writer(out):
                 Store.create(out, study(old="seed = 5", new="seed = 99"), force=force),
             ):
                 pass
-        assert Store.open(out).available(Store.open(out).places[0]) == 200  # reading goes on
+        assert Store.open(out).available(Store.open(out).cells[0]) == 200  # reading goes on
     make(out)
 
 
@@ -398,19 +398,19 @@ def test_three_at_once(out):
     for errors, code in ends:
         assert code == 0 or "another run is writing into" in errors.splitlines()[-1]
     store = Store.open(out)
-    assert all(store.complete(place) for place in store.places)
+    assert all(store.complete(cell) for cell in store.cells)
 
 
 def test_damage_costs_what_is_damaged(out, capsys):
     whole = numbers(make(out))
     store = Store.open(out)
-    path = store.records(store.places[2]).cells[0].path
+    path = store.records(store.cells[2]).samples[0].path
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 2] ^= 1
     path.write_bytes(damaged)
     store = Store.open(out)
-    assert store.missing(store.places[2], 200) != []
+    assert store.missing(store.cells[2], 200) != []
     assert f"jitterfly: {path}: " in capsys.readouterr().err
-    assert not store.complete(store.places[2])
-    assert store.complete(store.places[1])
+    assert not store.complete(store.cells[2])
+    assert store.complete(store.cells[1])
     assert numbers(make(out)) == whole

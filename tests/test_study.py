@@ -64,23 +64,23 @@ def mine(**changes):
 
 
 def hashes(study):
-    return [cell.hash for place in study.places() for cell in place.cells]
+    return [variant.hash for cell in study.cells() for variant in cell.variants]
 
 
-# --- places
+# --- cells
 
 
 def test_places_are_the_product_of_the_axes():
     study = parse_study(GOOD)
-    places = study.places()
-    assert [tuple(place.labels.values()) for place in places] == [
+    cells = study.cells()
+    assert [tuple(cell.labels.values()) for cell in cells] == [
         ("4", "short"), ("4", "long"), ("8", "short"), ("8", "long"), ("16", "short"),
         ("16", "long"),
     ]  # fmt: skip
-    assert [place.index for place in places] == list(range(6))
-    assert places[2].coordinates == {"ranks": 8, "reading": "short"}
-    assert places[2].name == "ranks=8, reading=short"
-    case = places[1].cells[0].case
+    assert [cell.index for cell in cells] == list(range(6))
+    assert cells[2].coordinates == {"ranks": 8, "reading": "short"}
+    assert cells[2].name == "ranks=8, reading=short"
+    case = cells[1].variants[0].case
     assert case.network == jf.Hockney(1e-7, 1e-9, 1e-10)
     assert case.noise == (jf.PeriodicNoise(1e-3, 1e-4),)
     assert case.algorithm == jf.Butterfly(exchanges_after="all")
@@ -93,17 +93,17 @@ def test_coordinates_are_numbers_where_the_field_is_one():
         Axis("after", [0, "all"], path="algorithm.exchanges_after"),
         Axis("copies", ["all", [1, 3]], path="algorithm.copy_levels"),
     ]
-    places = mine(axes=axes, variants={}, observables={}, targets=()).places()
-    assert [place.coordinates["D"] for place in places[::4]] == [1e-6, 1e-5]
-    assert [place.coordinates["after"] for place in places[:4:2]] == [0, "all"]
-    assert [place.coordinates["copies"] for place in places[:2]] == ["all", "[1 3]"]
+    cells = mine(axes=axes, variants={}, observables={}, targets=()).cells()
+    assert [cell.coordinates["D"] for cell in cells[::4]] == [1e-6, 1e-5]
+    assert [cell.coordinates["after"] for cell in cells[:4:2]] == [0, "all"]
+    assert [cell.coordinates["copies"] for cell in cells[:2]] == ["all", "[1 3]"]
 
 
 def test_components_are_values():
     networks = [jf.Hockney(1e-6, 1e-9, 1e-10), LOGGOPS]
     study = mine(axes=[Axis("network", networks)], case={"ranks": 8, "noise": NOISE})
-    assert [place.cells[0].case.network for place in study.places()] == networks
-    assert study.places()[0].labels["network"] == "hockney alpha 1e-06 beta 1e-09 gamma 1e-10"
+    assert [cell.variants[0].case.network for cell in study.cells()] == networks
+    assert study.cells()[0].labels["network"] == "hockney alpha 1e-06 beta 1e-09 gamma 1e-10"
     assert parse_study(study.to_toml()) == study
 
 
@@ -113,22 +113,22 @@ def test_zip_and_values():
     text += '[axes.setting.zip]\nranks = [4, 8]\n"noise.0.duration" = ["1us", "2us"]\n'
     text += '[axes.alpha]\npath = "network.alpha"\nvalues = [1e-6, "2us"]\n'
     study = parse_study(text)
-    cases = [place.cells[0].case for place in study.places()]
+    cases = [cell.variants[0].case for cell in study.cells()]
     got = [(case.ranks, case.noise[0].duration, case.network.alpha) for case in cases]
     assert got == [(4, 1e-6, 1e-6), (4, 1e-6, 2e-6), (8, 2e-6, 1e-6), (8, 2e-6, 2e-6)]
-    assert study.places()[0].name == "setting=4, 1us, alpha=1e-06"
+    assert study.cells()[0].name == "setting=4, 1us, alpha=1e-06"
     assert parse_study(study.to_toml()) == study
 
 
 def test_variants_see_the_same_noise_at_each_place():
-    place = mine().places()[0]
-    assert [cell.variant for cell in place.cells] == ["conventional", "redundant"]
-    assert [column.variant for column in place.columns] == ["conventional", "redundant"]
-    assert place.cost == max(rank_rounds(case) for case in place.cases.values())
-    assert place.work == sum(rank_rounds(case) for case in place.cases.values())
-    assert place.noisy
+    cell = mine().cells()[0]
+    assert [variant.label for variant in cell.variants] == ["conventional", "redundant"]
+    assert [column.variant for column in cell.columns] == ["conventional", "redundant"]
+    assert cell.cost == max(rank_rounds(case) for case in cell.cases.values())
+    assert cell.work == sum(rank_rounds(case) for case in cell.cases.values())
+    assert cell.noisy
     quiet = mine(case=jf.Case(16, network=LOGGOPS), axes=[Axis("ranks", [16])])
-    assert not quiet.places()[0].noisy
+    assert not quiet.cells()[0].noisy
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_noise_that_hits_nothing(network, options, noise, noisy):
     axis = Axis("which", points=points)
     rest = {"noise": [noise]}
     study = Study("x", case=rest, axes=[axis], observables={"c": Completion()}, budget=BUDGET)
-    assert study.places()[0].noisy == bool(noisy)
+    assert study.cells()[0].noisy == bool(noisy)
     if not noisy and noise.duration:
         only = Axis("which", points={"here": here})
         with pytest.raises(
@@ -179,10 +179,10 @@ def test_noise_that_hits_nothing(network, options, noise, noisy):
 
 
 def test_places_and_stores_are_shown_in_short():
-    places = parse_study(GOOD).places()
-    assert repr(places[3]) == "Place(3: ranks=8, reading=long; 13 realizations at most)"
-    assert str(mine().places()[0]) == (
-        "Place(0: ranks=16, D=1us, conventional, redundant; 100000 realizations at most)"
+    cells = parse_study(GOOD).cells()
+    assert repr(cells[3]) == "Cell(3: ranks=8, reading=long; 13 realizations at most)"
+    assert str(mine().cells()[0]) == (
+        "Cell(0: ranks=16, D=1us, conventional, redundant; 100000 realizations at most)"
     )
 
 
@@ -193,7 +193,7 @@ def test_a_place_takes_about_a_millisecond():
         Axis("L", [f"{i}us" for i in range(1, 11)], path="network.L"),
     ]
     started = time.perf_counter()
-    count = len(mine(axes=axes).places())
+    count = len(mine(axes=axes).cells())
     assert (time.perf_counter() - started) / count < 10e-3  # measured: 0.6 ms
     assert count == 100
 
@@ -201,9 +201,9 @@ def test_a_place_takes_about_a_millisecond():
 def test_what_axes_replace_need_not_be_said():
     """A `Case` and its parts hold all values; in a table those that axes replace are refused."""
     table = {"network": LOGGOPS, "noise": NOISE}
-    assert mine(case=table).places()[0].cases == mine().places()[0].cases
+    assert mine(case=table).cells()[0].cases == mine().cells()[0].cases
     plain = {**table, "noise": [{"kind": "periodic", "period": "1ms"}]}
-    assert mine(case=plain).places()[0].cases == mine().places()[0].cases
+    assert mine(case=plain).cells()[0].cases == mine().cells()[0].cases
     assert mine().case["noise"] == (
         {"kind": "periodic", "period": 1e-3, "start": "fresh", "shared": False,
          "during": "all", "begin": 0.0},
@@ -214,7 +214,7 @@ def test_what_axes_replace_need_not_be_said():
 
 
 def test_full_is_an_overlay():
-    assert [len(parse_study(GOOD, full=full).axes[0].points) for full in (False, True)] == [3, 5]
+    assert [len(parse_study(GOOD, full=full).axes[0].values) for full in (False, True)] == [3, 5]
     assert parse_study(GOOD, full=True).full
     with pytest.raises(ValueError, match=r"no \[full\] table"):
         parse_study(GOOD.partition("[full]")[0], full=True)
@@ -223,21 +223,21 @@ def test_full_is_an_overlay():
 def test_budget_in_rank_rounds():
     budget = RealizationBudget(min=10, max=1000, rank_rounds=640)
     assert [budget.realizations(cost) for cost in (1, 8, 10**6)] == [640, 80, 10]
-    places = parse_study(GOOD).places()
-    assert places[0].cost == 16  # 4 ranks, 2 rounds and 2 forwards
-    assert [(p.least, p.limit) for p in places[::2]] == [(40, 40), (13, 13), (10, 10)]
+    cells = parse_study(GOOD).cells()
+    assert cells[0].cost == 16  # 4 ranks, 2 rounds and 2 forwards
+    assert [(p.least, p.limit) for p in cells[::2]] == [(40, 40), (13, 13), (10, 10)]
     assert (RealizationBudget(max=40).min, RealizationBudget(max=400).min) == (40, 100)
 
 
 def test_with_targets_the_first_look_is_after_min():
     text = GOOD.replace("seed = 5", 'seed = 5\ntargets = ["mean of slowdown ± 1 %"]')
-    places = parse_study(text).places()
-    assert [(p.least, p.limit) for p in places[::2]] == [(10, 40), (10, 13), (10, 10)]
+    cells = parse_study(text).cells()
+    assert [(p.least, p.limit) for p in cells[::2]] == [(10, 40), (10, 13), (10, 10)]
 
 
 def test_raw_limit():
-    place = mine(budget=RealizationBudget(max=10, raw_bytes=1600)).places()[0]
-    assert place.raw_limit == 100  # two columns of 8 bytes
+    cell = mine(budget=RealizationBudget(max=10, raw_bytes=1600)).cells()[0]
+    assert cell.raw_limit == 100  # two columns of 8 bytes
 
 
 # --- one description, however it is written
@@ -263,7 +263,7 @@ def test_shipped_studies(path, full):
     assert study.claims
     assert (study.full, study.where, study.text) == (full, str(path), path.read_text("utf-8"))
     assert parse_study(study.to_toml()) == study
-    assert all(place.limit >= 10 for place in study.places())
+    assert all(cell.limit >= 10 for cell in study.cells())
 
 
 def test_without_observables_there_are_completion_and_slowdown():
@@ -284,13 +284,13 @@ def test_frozen():
     study = mine()
     with pytest.raises(FrozenInstanceError):
         study.seed = 3
-    for table in (study.case, study.case["network"], study.observables, study.places()[0].labels):
+    for table in (study.case, study.case["network"], study.observables, study.cells()[0].labels):
         with pytest.raises(TypeError, match="can not be changed"):
             table["L"] = 3
     values = np.array([1e-6, 2e-6])
     axis = Axis("L", values, path="network.L")
     values[0] = 1
-    assert [point.settings["network.L"] for point in axis.points] == [1e-6, 2e-6]
+    assert [point.settings["network.L"] for point in axis.values] == [1e-6, 2e-6]
     assert axis == Axis("L", [1e-6, 2e-6], path="network.L")
 
 
@@ -301,11 +301,11 @@ def test_another_seed_keeps_the_file_and_another_axis_does_not():
     )
     assert (other.text, other.full, other.where) == (GOOD, True, "x.toml")
     assert hashes(other) == hashes(study)
-    assert {place.limit for place in other.places()} == {7}
+    assert {cell.limit for cell in other.cells()} == {7}
     changed = replace(study, axes=[Axis("ranks", [4])])
     assert not changed.full
     assert parse_study(changed.text) == changed
-    assert [place.name for place in changed.places()] == ["ranks=4"]
+    assert [cell.name for cell in changed.cells()] == ["ranks=4"]
 
 
 # --- the hash of a cell
@@ -377,9 +377,9 @@ def test_message_bytes_from_the_ratio_of_times():
         axes=[Axis.derived("T_comm / D", by="message_bytes", values=values)],
         budget=RealizationBudget(max=1),
     )
-    for place, value in zip(study.places(), values, strict=True):
-        case = place.cells[0].case
-        assert place.coordinates["T_comm / D"] == value
+    for cell, value in zip(study.cells(), values, strict=True):
+        case = cell.variants[0].case
+        assert cell.coordinates["T_comm / D"] == value
         found = abs(theory.round_time(case) / 1e-5 - value)
         for neighbour in (case.message_bytes - 1, case.message_bytes + 1):
             other = theory.round_time(replace(case, message_bytes=neighbour)) / 1e-5
@@ -402,7 +402,7 @@ def test_the_message_that_gives_the_ratio_is_found(network, sizes):
         ratio = theory.round_time(case) / 1e-5
         axis = Axis.derived("T_comm / D", by="message_bytes", values=[ratio])
         study = Study("back", case=case, axes=[axis], budget=RealizationBudget(max=1))
-        found = study.places()[0].cells[0].case
+        found = study.cells()[0].variants[0].case
         assert found.costs == case.costs
 
 
@@ -425,8 +425,8 @@ def test_durations_work_and_order():
         ],
         budget=RealizationBudget(max=1),
     )
-    for place, share in zip(study.places(), (1e-3, 0.1), strict=True):
-        case = place.cells[0].case
+    for cell, share in zip(study.cells(), (1e-3, 0.1), strict=True):
+        case = cell.variants[0].case
         assert [noise.duration for noise in case.noise] == [2e-3 * share, 1e-3 * share]
         assert theory.round_time(case) == pytest.approx(0.1 * 1e-3 * share, rel=0.02)
         assert case.compute_time == pytest.approx(2e-3 / 3, abs=1e-12)
@@ -438,12 +438,10 @@ def test_sizes_may_be_text_where_an_axis_is_derived():
     case["noise"] = [{"kind": "periodic", "period": "1ms"}]
     axis = Axis.derived("T_comm / D", by="noise.0.duration", values=[0.5, 1.0])
     ways = [
-        Study(
-            "x", case=case | {"message_bytes": size}, axes=[axis], budget=RealizationBudget(max=1)
-        ).places()
+        Study("x", case=case | {"message_bytes": size}, axes=[axis], budget=RealizationBudget(max=1)).cells()
         for size in (8192, "8K")
     ]
-    noise = [[place.cells[0].case.noise for place in places] for places in ways]
+    noise = [[cell.variants[0].case.noise for cell in cells] for cells in ways]
     assert noise[0] == noise[1]
 
 
@@ -456,16 +454,14 @@ def test_a_period_or_a_duration_is_solved_for_as_well():
         noise = {"kind": "periodic", "period": "1ms", "duration": "10us"}
         del noise[by.split(".")[-1]]
         case = {"ranks": 4, "network": LOGGOPS, "noise": [noise], "message_bytes": 1}
-        study = Study(
-            "x", case=case, axes=[Axis.derived(rule, by, [value])], budget=RealizationBudget(max=1)
-        )
-        found = study.places()[0].cells[0].case.noise[0]
+        study = Study("x", case=case, axes=[Axis.derived(rule, by, [value])], budget=RealizationBudget(max=1))
+        found = study.cells()[0].variants[0].case.noise[0]
         assert getattr(found, field[0]) == pytest.approx(field[1], rel=1e-9)
 
 
 def test_fig12_is_at_the_ratio_it_says():
-    for place in load_study(SWEEPS / "ms12_fig12.toml").places():
-        costs, noise = place.cells[0].case.costs, place.cells[0].case.noise
+    for cell in load_study(SWEEPS / "ms12_fig12.toml").cells():
+        costs, noise = cell.variants[0].case.costs, cell.variants[0].case.noise
         duration = noise[0].duration * 1e12
         assert noise[1].duration == noise[0].duration
         with_combine = costs.transit + costs.combine

@@ -20,7 +20,7 @@ from jitterfly.observables import Decision
 from jitterfly.stats.sequential import grid_up
 from jitterfly.store.store import Store
 from jitterfly.sweep import Stopped, run
-from jitterfly.sweep.batches import Pace, PlaceRun
+from jitterfly.sweep.batches import CellRun, Pace
 from jitterfly.sweep.executors import InProcess
 from jitterfly.sweep.progress import Progress, show_rate, show_time
 
@@ -39,10 +39,10 @@ class Counting(InProcess):
 def test_samples_are_those_of_the_api(tmp_path):
     study = sweep_cases.study(sweep_cases.PLAIN)
     store = run(study, tmp_path / "out", batch_seconds=0.01)
-    for place in store.places:
-        (cell,) = place.cells
-        result = jf.simulate(cell.case, realizations=3000, seed=3)
-        ticks = store.ticks(place, 3000)
+    for cell in store.cells:
+        (variant,) = cell.variants
+        result = jf.simulate(variant.case, realizations=3000, seed=3)
+        ticks = store.ticks(cell, 3000)
         np.testing.assert_array_equal(ticks.values, result.ticks)
         assert [column.name for column in ticks.columns] == result.observations
     assert store.meta["backend"] in (["cpu"], ["cuda"])
@@ -66,7 +66,7 @@ def test_a_larger_budget_extends(tmp_path, text):
     run(study, tmp_path / "out", realizations=500, executor=small)
     run(study, tmp_path / "out", realizations=4000, executor=large)
     made = sorted(
-        (batch.place.name, batch.first, batch.count) for batch in small.batches + large.batches
+        (batch.cell.name, batch.first, batch.count) for batch in small.batches + large.batches
     )
     for (name, first, count), (other, after, _) in itertools.pairwise(made):
         assert name != other or first + count <= after
@@ -82,10 +82,10 @@ def test_what_is_set_instead_of_the_study(tmp_path):
     for one in (store, again):
         assert one.study.seed == 11
         assert [str(target) for target in one.study.targets] == [target]
-        assert {place.limit for place in one.places} == {300}
-    place = again.places[0]
-    result = jf.simulate(place.cells[0].case, realizations=64, seed=11)
-    ours = again.ticks(place, 64).values[:, : result.ticks.shape[1]]
+        assert {cell.limit for cell in one.cells} == {300}
+    cell = again.cells[0]
+    result = jf.simulate(cell.variants[0].case, realizations=64, seed=11)
+    ours = again.ticks(cell, 64).values[:, : result.ticks.shape[1]]
     np.testing.assert_array_equal(ours, result.ticks)
     with pytest.raises(ValueError, match="seed 11, not 12"):
         run(study, tmp_path / "out", realizations=300, seed=12, targets=[target])
@@ -119,7 +119,7 @@ def test_the_end_is_still_under_the_lock(tmp_path):
     def finish(store):
         with pytest.raises(ValueError, match="another run is writing into"):
             run(study, tmp_path / "out")
-        ends.append(all(store.complete(place) for place in store.places))
+        ends.append(all(store.complete(cell) for cell in store.cells))
 
     ends = []
     study = sweep_cases.study(sweep_cases.PLAIN)
@@ -157,7 +157,7 @@ def test_ctrl_c_keeps_what_was_run(tmp_path, batches):
     with pytest.raises(Stopped, match=r"[0-9] of 4 cells are finished.*goes on from there"):
         run(study, tmp_path / "out", executor=press_after(batches), batch_seconds=0.005)
     kept = Store.open(tmp_path / "out")
-    assert sum(kept.available(place) > 0 for place in kept.places) > (batches > 1) - 1
+    assert sum(kept.available(cell) > 0 for cell in kept.cells) > (batches > 1) - 1
     run(study, tmp_path / "out")
     run(study, tmp_path / "once")
     assert sweep_cases.contents(tmp_path / "out") == sweep_cases.contents(tmp_path / "once")
@@ -167,23 +167,23 @@ def test_ctrl_c_keeps_what_was_run(tmp_path, batches):
 
 
 class Fake:
-    """A store of one place that wants so many realizations, and keeps no data."""
+    """A store of one cell that wants so many realizations, and keeps no data."""
 
     def __init__(self, want, holes):
         self.want, self.holes = want, holes
-        self.study = SimpleNamespace(measures=lambda place: ())
+        self.study = SimpleNamespace(measures=lambda cell: ())
 
-    def decision(self, place):
+    def decision(self, cell):
         return Decision(0, 0, self.want, ())
 
-    def missing(self, place, upto):
+    def missing(self, cell, upto):
         return self.holes
 
     def append(self, *args):
         pass
 
 
-def place_of(columns=1, raw_limit=10**9, work=1000):
+def cell_of(columns=1, raw_limit=10**9, work=1000):
     return SimpleNamespace(
         index=0, name="here", columns=(None,) * columns, raw_limit=raw_limit, work=work
     )
@@ -191,7 +191,7 @@ def place_of(columns=1, raw_limit=10**9, work=1000):
 
 @pytest.mark.parametrize(("seconds", "speed"), [(1.0, 1e-6), (0.01, 1e-6), (1.0, 1e-9)])
 def test_batches_take_the_time_wanted(seconds, speed):
-    run = PlaceRun(place_of(), Fake(10**9, [(0, 10**9)]), Pace(seconds))
+    run = CellRun(cell_of(), Fake(10**9, [(0, 10**9)]), Pace(seconds))
     run.look()
     counts = []
     for _ in range(12):
@@ -203,7 +203,7 @@ def test_batches_take_the_time_wanted(seconds, speed):
 
 
 def test_batches_end_with_the_samples_and_at_looks():
-    run = PlaceRun(place_of(raw_limit=100, work=1), Fake(1000, [(30, 40), (90, 910)]), Pace(1e6))
+    run = CellRun(cell_of(raw_limit=100, work=1), Fake(1000, [(30, 40), (90, 910)]), Pace(1e6))
     run.look()
     found = []
     while batch := run.next_batch(0, "auto", None):
@@ -217,7 +217,7 @@ def test_batches_end_with_the_samples_and_at_looks():
 
 
 def test_a_lost_batch_is_next():
-    run = PlaceRun(place_of(), Fake(1000, [(0, 1000)]), Pace(1e-6))
+    run = CellRun(cell_of(), Fake(1000, [(0, 1000)]), Pace(1e-6))
     run.look()
     first, second = (run.next_batch(0, "auto", None) for _ in range(2))
     run.put_back(first)
@@ -235,7 +235,7 @@ def test_a_study_may_be_a_path(tmp_path):
     for study in (path, str(path)):
         store = jf.run_study(study, tmp_path / "out", realizations=10)
         assert store.study.where == str(path)
-    assert repr(store) == f"Store('plain' in '{tmp_path / 'out'}': 4 places)"
+    assert repr(store) == f"Store('plain' in '{tmp_path / 'out'}': 4 cells)"
     with pytest.raises(ValueError, match=r"study must be a Study or the path of .*, got 3"):
         jf.run_study(3, tmp_path / "out")
     with pytest.raises(OSError, match="nowhere"):
@@ -297,8 +297,8 @@ def test_the_bar_never_goes_back():
             return True
 
     expected = iter([10.0, 5.0, 500.0, 1.0])
-    place = SimpleNamespace(index=0, cells=(0,), work=1)
-    one = SimpleNamespace(place=place, done=False, decision=None, expected=lambda: next(expected))
+    cell = SimpleNamespace(index=0, variants=(0,), work=1)
+    one = SimpleNamespace(cell=cell, done=False, decision=None, expected=lambda: next(expected))
     shown = []
     with Progress([one], Terminal()) as progress:
         assert progress.bar is not None
@@ -317,8 +317,8 @@ def test_the_time_left_counts_small_cells(monkeypatch):
     monkeypatch.setattr("jitterfly.sweep.progress.time", SimpleNamespace(monotonic=lambda: now))
 
     def cell(index, work):
-        place = SimpleNamespace(index=index, cells=(0,), work=work)
-        run = SimpleNamespace(place=place, done=False, decision=None)
+        cell = SimpleNamespace(index=index, variants=(0,), work=work)
+        run = SimpleNamespace(cell=cell, done=False, decision=None)
         run.expected = lambda: 0.0 if run.done else 10.0
         return run
 
@@ -418,6 +418,6 @@ def test_nothing_is_left_out_of_the_summary_of_a_finished_run(tmp_path):
     )
     thread.start()
     thread.join()
-    assert all(found[0].complete(place) for place in found[0].places)
+    assert all(found[0].complete(cell) for cell in found[0].cells)
     assert json.loads((tmp_path / "out" / "store.json").read_text())["study"] == "plain"
     assert len(list((tmp_path / "out" / "records").iterdir())) == 4

@@ -89,7 +89,7 @@ def test_twenty_milliseconds_per_cell(tmp_path, record_property):
     costs = []
     for i in range(3):
         store, total, engine = measure(SMALL, tmp_path / str(i))
-        cells = sum(len(place.cells) for place in store.places)
+        cells = sum(len(cell.variants) for cell in store.cells)
         assert cells == 100
         costs.append((total - engine) / cells)
     record_property("seconds", statistics.median(costs))

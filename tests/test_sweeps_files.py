@@ -17,7 +17,7 @@ FILES = sorted(SWEEPS.glob("*.toml"))
 
 def cases(name, **options):
     study = load_study(SWEEPS / f"{name}.toml", **options)
-    return [(place, cell.case) for place in study.places() for cell in place.cells]
+    return [(cell, variant.case) for cell in study.cells() for variant in cell.variants]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -31,10 +31,10 @@ def test_study(path, full):
     check_claims(study)
     assert figure_of(study) == study.figure
     assert study.claims
-    places = study.places()
-    assert all(place.least >= 40 for place in places)  # more than the 30 runs of the papers
+    cells = study.cells()
+    assert all(cell.least >= 40 for cell in cells)  # more than the 30 runs of the papers
     # On two cores at some 1e9 rank-rounds a second, all of them take a few minutes.
-    assert full or sum(place.limit * place.work for place in places) < 5e10
+    assert full or sum(cell.limit * cell.work for cell in cells) < 5e10
 
 
 def test_every_claim_has_its_study():
@@ -57,9 +57,9 @@ def test_the_example_of_the_format():
         study = parse_study(text, full=full)
         check_figure(study, "curves")
         assert [axis.name for axis in study.axes] == ["ranks", "alpha", "duration", "machine"]
-        assert len(study.places()) == (22 if full else 17) * 12
-        assert all(place.noisy for place in study.places())
-        assert all(case.costs.combine for place in study.places() for case in place.cases.values())
+        assert len(study.cells()) == (22 if full else 17) * 12
+        assert all(cell.noisy for cell in study.cells())
+        assert all(case.costs.combine for cell in study.cells() for case in cell.cases.values())
 
 
 @pytest.mark.parametrize(
@@ -67,23 +67,23 @@ def test_the_example_of_the_format():
     [("ms12_fig05_07", 1e-6, 1e-3, 1e-5), ("ms12_fig08_11", 1e-7, 1e-2, 1e-4)],
 )
 def test_message_size_is_swept(name, alpha, period, duration):
-    for place, case in cases(name):
+    for cell, case in cases(name):
         assert case.network.alpha == alpha
         assert (case.network.beta, case.network.gamma) == (1e-9, 1e-10)
         assert [(n.period, n.duration) for n in case.noise] == [(period, duration)] * 2
         assert case.noise[0].start == "fresh"
-        wanted = place.coordinates["message"]
+        wanted = cell.coordinates["message"]
         assert round_time(case) / duration == pytest.approx(wanted, rel=0.005)
 
 
 def test_duration_is_swept():
     periods = set()
-    for place, case in cases("ms12_fig13_20"):
+    for cell, case in cases("ms12_fig13_20"):
         assert (case.message_bytes, case.network.alpha) == (8, 1e-6)
         assert len({(n.period, n.duration) for n in case.noise}) == 1
         noise = case.noise[0]
         periods.add(noise.period)
-        assert noise.duration / noise.period == pytest.approx(place.coordinates["duration"])
+        assert noise.duration / noise.period == pytest.approx(cell.coordinates["duration"])
     assert periods == {1e-3, 1e-2}
 
 

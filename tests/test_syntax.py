@@ -61,7 +61,7 @@ def test_sizes(text, size):
 def test_ranges(text, numbers):
     assert read_ranks(text, "ranks") == numbers
     assert read_bytes(text, "bytes") == numbers
-    assert jf.Axis("ranks", text).points == jf.Axis("ranks", numbers).points
+    assert jf.Axis("ranks", text).values == jf.Axis("ranks", numbers).values
 
 
 def test_network_texts():
@@ -107,8 +107,8 @@ def test_entries_of_a_list_are_read_as_single_numbers():
     assert read_ranks([1e3, "2e3", np.float64(64)], "ranks") == [1000, 2000, 64]
     assert read_ranks(1e3, "ranks") == [read_count(1e3, "ranks")] == [1000]
     assert read_bytes([1e3, "1K"], "bytes") == [1000, 1024]
-    points = jf.Axis("ranks", [1e3, 2000]).points
-    assert points == jf.Axis("ranks", "1e3,2e3").points
+    points = jf.Axis("ranks", [1e3, 2000]).values
+    assert points == jf.Axis("ranks", "1e3,2e3").values
     assert [point.label for point in points] == ["1000", "2000"]
     with pytest.raises(ValueError, match=r"^ranks must be an integer"):
         read_ranks([2.0], "ranks")  # rather a time in the wrong place
@@ -155,7 +155,7 @@ def test_a_study_in_this_syntax():
         assert old in text
         text = text.replace(old, new)
     found = parse_study(text)
-    assert [place.cells for place in found.places()] == [place.cells for place in plain.places()]
+    assert [cell.variants for cell in found.cells()] == [cell.variants for cell in plain.cells()]
     assert found.budget == plain.budget
 
 
@@ -164,17 +164,17 @@ def test_an_axis_into_noise_that_is_text():
         '[{ kind = "periodic", period = "10us", duration = "5us" }]', '"period=10us"'
     )
     assert text != BOTH
-    found = parse_study(text).places()
-    assert [place.cells[0].case.noise[0].duration for place in found] == [1e-6, 2e-6]
+    found = parse_study(text).cells()
+    assert [cell.variants[0].case.noise[0].duration for cell in found] == [1e-6, 2e-6]
 
 
 def test_axes_of_sizes():
     axis = jf.Axis("message_bytes", ["8", "1K", "1MiB..4MiB"])
-    assert [point.label for point in axis.points] == ["8", "1024"] + [
+    assert [point.label for point in axis.values] == ["8", "1024"] + [
         str(2**k) for k in (20, 21, 22)
     ]
     axis = jf.Axis("D", "1us,10us", path="noise.0.duration")
-    assert [point.label for point in axis.points] == ["1us", "10us"]
+    assert [point.label for point in axis.values] == ["1us", "10us"]
 
 
 def test_simulate_takes_a_float_that_is_whole():
@@ -207,7 +207,7 @@ def test_an_axis_over_a_value_of_the_base_wins(tmp_path, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         without = parse_study(BOTH.replace(', duration = "5us"', ""))
-    assert study.places() == without.places()
+    assert study.cells() == without.cells()
     path = tmp_path / "both.toml"
     path.write_text(BOTH)
     for _ in range(2):  # from the start, and once more
@@ -229,7 +229,7 @@ def test_an_axis_beside_a_base_in_python():
             axes=[jf.Axis("ranks", "4..8")],
             budget=jf.RealizationBudget(max=10),
         )
-    assert [place.cells[0].case.ranks for place in study.places()] == [4, 8]
+    assert [cell.variants[0].case.ranks for cell in study.cells()] == [4, 8]
 
 
 def run(*arguments):
@@ -262,7 +262,7 @@ def test_commands(tmp_path, monkeypatch, arguments):
     assert run(*(names.get(argument, argument) for argument in arguments)) == 0
     if arguments[0] == "run":
         store = Store.open("out")
-        assert {store.available(place) for place in store.places} == {100}
+        assert {store.available(cell) for cell in store.cells} == {100}
 
 
 def test_help_of_the_syntax(capsys):

@@ -18,7 +18,7 @@ from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 
 KINDS = ("butterfly", "ring_allreduce", "rabenseifner_allreduce", "reduce_broadcast_allreduce")
-#: 16 observables of 3 columns each, on 45 places, with targets.
+#: 16 observables of 3 columns each, on 45 cells, with targets.
 WIDE = (
     """
 name = "wide"
@@ -94,7 +94,7 @@ def test_many_tables_are_shown_up_to_so_many_rows(tmp_path):
     # The others are not made, which takes long.
     asked = Results(Store.open(tmp_path / "out"))
     tables.table(asked, 120)
-    assert sum("facts" in vars(spot) for spot in asked.spots) < len(asked.spots)
+    assert sum("facts" in vars(cell) for cell in asked.cells) < len(asked.cells)
     assert len(text.splitlines()) < MOST_OF_ALL + 100
 
 

@@ -50,11 +50,11 @@ def results(tmp_path_factory):
 def test_a_target_is_a_column_of_the_table_with_its_interval(results):
     (one, _) = tables.tables(results)
     heads = [" ".join(head.split()) for head in one.header]
-    for row, spot in zip(one.rows, results.panels()[0].spots, strict=True):
-        found = spot.estimate("slowdown", "p99")
+    for row, cell in zip(one.rows, results.panels()[0].cells, strict=True):
+        found = cell.estimate("slowdown", "p99")
         told = value_between(float(found.value), float(found.low), float(found.high))
         assert row[heads.index("p99 of slowdown [95 %]")] == told
-        found = spot.estimate("slowdown", "mean", 0.99)
+        found = cell.estimate("slowdown", "mean", 0.99)
         told = value_between(float(found.value), float(found.low), float(found.high))
         assert row[heads.index("mean of slowdown at 99 % [99 %]")] == told
     printed = tables.table(results)
@@ -64,24 +64,24 @@ def test_a_target_is_a_column_of_the_table_with_its_interval(results):
 
 
 def test_the_interval_of_a_target_allows_for_the_looks_at_the_data(results):
-    spot = min(results.spots, key=lambda spot: spot.decision.share)
-    assert spot.decision.share < 1
-    (state,) = (s for s in spot.decision.states if s.target.column == "p99 of slowdown")
-    mean = spot.facts["p99 of slowdown"].mean
+    cell = min(results.cells, key=lambda cell: cell.decision.share)
+    assert cell.decision.share < 1
+    (state,) = (s for s in cell.decision.states if s.target.column == "p99 of slowdown")
+    mean = cell.facts["p99 of slowdown"].mean
     assert (mean.value, mean.low, mean.high) == (
         state.estimate.value, state.estimate.low, state.estimate.high,
     )  # fmt: skip
 
 
 def test_a_missed_target_is_marked_where_it_is_shown(results):
-    spot = next(spot for spot in results.spots if spot.unmet)
-    missed = {s.target.column for s in spot.decision.states if not s.met}
-    assert set(spot.unmet) == missed
+    cell = next(cell for cell in results.cells if cell.unmet)
+    missed = {s.target.column for s in cell.decision.states if not s.met}
+    assert set(cell.unmet) == missed
     assert "slowdown" not in missed  # its mean was no target
 
 
 def test_status_shows_the_value_and_its_interval(results, capsys):
-    state = results.spots[0].decision.states[0]
+    state = results.cells[0].decision.states[0]
     told = f"{float(state.estimate.value):.4g} [{float(state.estimate.low):.4g}"
     line = next(line for line in status(results.store).splitlines() if "p99 of slowdown:" in line)
     assert told in line
@@ -106,7 +106,7 @@ def test_the_file_has_it_too(results, tmp_path):
     rows = list(csv.DictReader((tmp_path / "x.csv").read_text().splitlines()))
     wanted = {"observable": "slowdown", "statistic": "p99", "ranks": "16", "reading": "one"}
     (row,) = (row for row in rows if wanted.items() <= row.items())
-    assert float(row["high"]) == float(results.spots[0].estimate("slowdown", "p99").high)
+    assert float(row["high"]) == float(results.cells[0].estimate("slowdown", "p99").high)
 
 
 @pytest.mark.parametrize("kind", ["curves", "slowdown", "family"])
@@ -115,7 +115,7 @@ def test_pictures_along_an_axis_draw_it(results, kind):
     figure = drawn(results, kind)
     assert "p99 of slowdown" in texts(figure)
     assert "p90 of gain" in texts(figure)
-    wanted = [float(s.estimate("slowdown", "p99").value) for s in results.panels()[0].spots]
+    wanted = [float(s.estimate("slowdown", "p99").value) for s in results.panels()[0].cells]
     assert any(
         len(line.get_ydata()) == len(wanted) and np.allclose(line.get_ydata(), wanted)
         for axes in figure.axes

@@ -26,6 +26,10 @@ _PLACES = {
 }
 # The kinds of distributions, which are fields of noise.
 _KINDS = {"fixed": "constant"}
+# The kinds of figures.
+_FIGURES = {"thirty": "few_runs"}
+#: A cell, in the keys of stored summaries.
+STORED_CELL = "place"
 # Arguments and attributes: those of cases above, and those of functions.
 _FIELDS = {
     **{place.rpartition(".")[2]: new for place, new in _PLACES.items()},
@@ -53,6 +57,11 @@ def renamed_kind(kind: Any, allowed: Collection[str]) -> str:
     """The same of a kind."""
     new = _KINDS.get(kind) if isinstance(kind, str) else None
     return f"kind `{kind}` is called `{new}` since {SINCE}" if new in allowed else ""
+
+
+def figure_from_study(kind: str) -> str:
+    """The kind of figure that a study names, perhaps by the name of an earlier version."""
+    return _FIGURES.get(kind, kind)
 
 
 def renamed_option(option: str, allowed: Collection[str]) -> str:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..results import Results, Spot
+from ..results import CellResults, Results
 from ..results.number_text import interval, show_ranks
 from ..results.study_axes import axis_title, number_axes
 from ..stats import Estimate
@@ -16,11 +16,11 @@ Region = Callable[[int, float], bool]  # by ranks and ratio
 
 
 class JudgedCell(NamedTuple):
-    """One cell: its ranks, its place on the other axis of numbers (0 without one), an estimate."""
+    """One cell: its ranks, its value on the other axis of numbers (0 without one), an estimate."""
 
     ranks: int
     ratio: float
-    spot: Spot
+    cell: CellResults
     found: Estimate
 
     def at(self, name: str) -> str:
@@ -38,19 +38,21 @@ class Block(NamedTuple):
 
     where: str
     name: str
-    spots: list[Spot]
+    cells: list[CellResults]
     axis: str
 
-    def chosen(self, observable: str, which: Region | None = None) -> list[tuple[Spot, float]]:
-        """The spots of a region that have data of an observable, and their ratios."""
+    def chosen(
+        self, observable: str, which: Region | None = None
+    ) -> list[tuple[CellResults, float]]:
+        """The cells of a region that have data of an observable, and their ratios."""
         known = [
-            (spot, float(spot.place.coordinates[self.axis]) if self.axis else 0.0)
-            for spot in self.spots
-            if observable in spot.facts
+            (cell, float(cell.coordinates[self.axis]) if self.axis else 0.0)
+            for cell in self.cells
+            if observable in cell.facts
         ]
         return [(s, ratio) for s, ratio in known if which is None or which(s.ranks, ratio)]
 
-    def cells(self, observable: str, which: Region | None = None) -> list[JudgedCell]:
+    def judged(self, observable: str, which: Region | None = None) -> list[JudgedCell]:
         """The cells of a region, with means whose intervals hold together with 95 %."""
         chosen = self.chosen(observable, which)
         level = 1 - 0.05 / max(len(chosen), 1)  # Bonferroni
@@ -61,16 +63,16 @@ class Block(NamedTuple):
 
 
 def blocks(results: Results) -> list[Block]:
-    """A block for each place on the axes that are neither ranks nor a ratio of times."""
+    """A block for each combination on the axes that are neither ranks nor a ratio of times."""
     study = results.study
     derived = [axis.name for axis in study.axes if axis.rule]
     ratio = next((axis for axis in number_axes(study) if axis in derived), "")
-    groups: dict[str, list[Spot]] = {}
-    for spot in results.spots:
-        label = results.label(spot, without=("ranks", ratio))
-        groups.setdefault(label, []).append(spot)
+    groups: dict[str, list[CellResults]] = {}
+    for cell in results.cells:
+        label = results.label(cell, without=("ranks", ratio))
+        groups.setdefault(label, []).append(cell)
     name = axis_title(study, ratio) if ratio else ""
-    return [Block(label, name, spots, ratio) for label, spots in groups.items()]
+    return [Block(label, name, cells, ratio) for label, cells in groups.items()]
 
 
 def largest(cells: Sequence[JudgedCell]) -> JudgedCell:
@@ -86,7 +88,7 @@ def smallest(cells: Sequence[JudgedCell]) -> JudgedCell:
 CLOSE = 0.05  # of the smallest mean; the T of the very smallest is decided by noise
 
 
-def needed(spot: Spot, name: str) -> Estimate:
+def needed(cell: CellResults, name: str) -> Estimate:
     """The smallest T whose mean is within 5 % of the smallest mean, and which T it may be.
 
     The smallest T that can not be told from the best grows with the number of realizations, so it
@@ -96,15 +98,15 @@ def needed(spot: Spot, name: str) -> Estimate:
     Args:
         name: an observable of kind `optimal_T`.
     """
-    observed = spot.observed(name)
+    observed = cell.observed(name)
     if observed is None:
-        raise ValueError(f"{name} has no data at {spot.place.name}")
+        raise ValueError(f"{name} has no data at {cell.name}")
     family = observed.family
     best = family.labels.index(observed.T)
     bottom = family.members[best].numerator
     value = low = high = float(family.labels[best])
     for T, member in reversed(list(zip(family.labels, family.members, strict=True))[:best]):
-        over = spot.ratio(member.numerator, bottom)
+        over = cell.ratio(member.numerator, bottom)
         if over.value <= 1 + CLOSE:
             value = float(T)
         if over.low <= 1 + CLOSE:
@@ -143,8 +145,8 @@ def rising(
         best: an observable of kind `optimal_T`.
     """
     cells = [
-        JudgedCell(spot.ranks, ratio, spot, needed(spot, best))
-        for spot, ratio in block.chosen(best, region)
+        JudgedCell(cell.ranks, ratio, cell, needed(cell, best))
+        for cell, ratio in block.chosen(best, region)
     ]
     order = sorted(cells, key=along)
     pairs = [

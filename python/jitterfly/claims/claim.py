@@ -116,6 +116,6 @@ class Claim:
         overheads = [one for one in study.observables.values() if one.kind == "overhead"]
         if any(one.cycle != "each" for one in overheads):
             return 'overheads with cycle = "each"'
-        cases = (cell.case for place in study.places() for cell in place.cells)
+        cases = (case for cell in study.cells() for case in cell.cases.values())
         few = min(case.cycles for case in cases) < self.cycles
         return f"cases of at least {self.cycles} cycles" if few else ""

@@ -20,7 +20,7 @@ from ..units import TICKS_PER_SECOND, show_seconds
 from .claim import Finding, above, below, between, every, of_independent
 
 if TYPE_CHECKING:
-    from ..results import Panel, Results, Spot
+    from ..results import CellResults, Panel, Results
 
 _LARGEST = 2**23  # ranks: the right end of CS14's Fig. 8, and its Fig. 9
 _STRONG = 10.0  # "grows strongly": at least this factor over the ranks shown
@@ -41,17 +41,17 @@ def fig8(results: Results) -> list[Finding]:
     ]
 
 
-def _at(spot: Spot) -> str:
+def _at(cell: CellResults) -> str:
     """The size that a finding is about, and whether CS14 goes further."""
-    ranks = f"{show_ranks(spot.ranks)} ranks"
-    beyond = f" (CS14: {show_ranks(_LARGEST)}, --full)" if spot.ranks < _LARGEST else ""
+    ranks = f"{show_ranks(cell.ranks)} ranks"
+    beyond = f" (CS14: {show_ranks(_LARGEST)}, --full)" if cell.ranks < _LARGEST else ""
     return ranks + beyond
 
 
 def _growth(panel: Panel, overhead: str) -> Finding:
     """From the smallest number of ranks whose overhead can be told from 0."""
-    known = [(spot, facts.mean) for spot in panel.spots if (facts := spot.last(overhead))]
-    seen = [(spot, mean) for spot, mean in known if mean.low > 0]
+    known = [(cell, facts.mean) for cell in panel.cells if (facts := cell.last(overhead))]
+    seen = [(cell, mean) for cell, mean in known if mean.low > 0]
     if len(seen) < 2:
         return Finding(panel.label, None, "overhead above 0 at fewer than two numbers of ranks")
     (first, start), (last, end) = seen[0], known[-1]
@@ -66,7 +66,7 @@ def _growth(panel: Panel, overhead: str) -> Finding:
 
 
 def _recovered(panel: Panel, recovery: str) -> Finding:
-    known = [spot for spot in panel.spots if spot.last(recovery)]
+    known = [cell for cell in panel.cells if cell.last(recovery)]
     facts = known[-1].last(recovery) if known else None
     if facts is None:
         return Finding(panel.label, None, '"much of it is recovered": no data')
@@ -90,19 +90,19 @@ def fig9(results: Results) -> list[Finding]:
 
 
 def _line(panel: Panel, who: str, name: str) -> list[Finding]:
-    spot = panel.spots[-1]
-    cycles = spot.place.cells[0].case.cycles
-    if not spot.realizations:
+    cell = panel.cells[-1]
+    cycles = cell.first_case.cycles
+    if not cell.realizations:
         return [Finding(panel.label, None, f"{who}: no data")]
     forms = []
     for cycle in range(1, cycles + 1):
-        form = spot.families[f"{name}, cycle {cycle}"].members[0].numerator
+        form = cell.families[f"{name}, cycle {cycle}"].members[0].numerator
         forms.append(form)
-    misses = [line_miss(spot, forms, cycle) for cycle in range(1, cycles)]
+    misses = [line_miss(cell, forms, cycle) for cycle in range(1, cycles)]
     worst = max(misses, key=lambda miss: abs(float(miss.value)))
-    slope = line_slope(spot, forms)
-    first = first_over_later(spot, forms)
-    at = f"{who}, {_at(spot)}"
+    slope = line_slope(cell, forms)
+    first = first_over_later(cell, forms)
+    at = f"{who}, {_at(cell)}"
     return [
         Finding(
             panel.label,
@@ -136,7 +136,7 @@ def recovery(results: Results) -> list[Finding]:
     name = named(results.study, "recovery")[0]
     found = []
     for panel in results.panels("ranks"):
-        known = [spot for spot in panel.spots if spot.last(name)]
+        known = [cell for cell in panel.cells if cell.last(name)]
         if not known:
             found.append(Finding(panel.label, None, "no data"))
             continue
@@ -164,12 +164,12 @@ def recovery(results: Results) -> list[Finding]:
 
 
 if TYPE_CHECKING:
-    from ..results import Spot
+    from ..results import CellResults
 
 _WEIGHT = 1000  # weights become integers by this
 
 
-def line_miss(spot: Spot, forms: list[Form], cycle: int) -> Estimate:
+def line_miss(cell: CellResults, forms: list[Form], cycle: int) -> Estimate:
     """How far the least-squares line through all cycles but the first misses one of them.
 
     A residual of the line is a sum of the means with fixed weights, so it has an interval too. As
@@ -180,19 +180,19 @@ def line_miss(spot: Spot, forms: list[Form], cycle: int) -> Estimate:
     hat = 1 / len(x) + np.outer(centred, centred) / (centred @ centred)
     weights = np.rint(_WEIGHT * (np.eye(len(x)) - hat)[cycle - 1]).astype(int)
     above_line = total([(int(w), form) for w, form in zip(weights, forms[1:], strict=True)])
-    return spot.ratio(above_line, total([(_WEIGHT, forms[-1])]))
+    return cell.ratio(above_line, total([(_WEIGHT, forms[-1])]))
 
 
-def first_over_later(spot: Spot, forms: list[Form]) -> Estimate:
+def first_over_later(cell: CellResults, forms: list[Form]) -> Estimate:
     """What the first cycle costs, over the mean of what the others do."""
     later = total([(1, forms[-1]), (-1, forms[0])])
-    return spot.ratio(total([(len(forms) - 1, forms[0])]), later)
+    return cell.ratio(total([(len(forms) - 1, forms[0])]), later)
 
 
-def line_slope(spot: Spot, forms: list[Form]) -> float:
+def line_slope(cell: CellResults, forms: list[Form]) -> float:
     """Seconds per cycle, from the second cycle to the last."""
     rise = total([(1, forms[-1]), (-1, forms[1])])
-    return float(spot.ratio(rise, TICKS_PER_SECOND).value) / (len(forms) - 2)
+    return float(cell.ratio(rise, TICKS_PER_SECOND).value) / (len(forms) - 2)
 
 
 def total(parts: list[tuple[int, Form]]) -> Form:

@@ -15,7 +15,7 @@ from ..units import show_seconds
 from .claim import Finding, above, between
 
 if TYPE_CHECKING:
-    from ..results import Results, Spot
+    from ..results import CellResults, Results
 
 # "A small p costs much": HM18 gives a number for neither. Chosen before the first look at results:
 _SMALL = 1e-3  # "small" is at most this
@@ -36,24 +36,24 @@ def fig4(results: Results) -> list[Finding]:
     """H1: p = 0 is log2(N) L to the tick, and a small p costs much; for last and mean rank."""
     found = []
     for name in named(results.study, "completion"):
-        known = [spot for spot in results.spots if name in spot.facts]
-        quiet = [spot for spot in known if probability(spot) == 0]
+        known = [cell for cell in results.cells if name in cell.facts]
+        quiet = [cell for cell in known if probability(cell) == 0]
         found.append(_quiet(name, quiet))
-        found.append(_costly(name, [spot for spot in known if probability(spot) > 0]))
+        found.append(_costly(name, [cell for cell in known if probability(cell) > 0]))
     return found
 
 
-def _quiet(name: str, spots: list[Spot]) -> Finding:
-    if not spots:
+def _quiet(name: str, cells: list[CellResults]) -> Finding:
+    if not cells:
         return Finding(name, None, '"p = 0 is log2(N) L": no cell with p = 0')
     misses = []
-    for spot in spots:
-        step, _ = step_and_delay(spot)
-        mean = spot.facts[name].mean
-        expected = math.log2(spot.ranks) * step
+    for cell in cells:
+        step, _ = step_and_delay(cell)
+        mean = cell.facts[name].mean
+        expected = math.log2(cell.ranks) * step
         misses.append(max(abs(float(end) - expected) for end in (mean.low, mean.high)))
     sizes = (
-        f"{show_ranks(min(s.ranks for s in spots))} to {show_ranks(max(s.ranks for s in spots))}"
+        f"{show_ranks(min(s.ranks for s in cells))} to {show_ranks(max(s.ranks for s in cells))}"
     )
     return Finding(
         name,
@@ -63,9 +63,9 @@ def _quiet(name: str, spots: list[Spot]) -> Finding:
     )
 
 
-def _costly(name: str, spots: list[Spot]) -> Finding:
+def _costly(name: str, cells: list[CellResults]) -> Finding:
     part = '"small p already costs much"'
-    small, larger = (_cost(name, spots, limit) for limit in (_SMALL, _LARGER))
+    small, larger = (_cost(name, cells, limit) for limit in (_SMALL, _LARGER))
     if small is None or larger is None:
         return Finding(name, None, f"{part}: no cell with p up to {_SMALL:g}")
     holds = above(small[1], _MUCH)
@@ -81,32 +81,34 @@ def _costly(name: str, spots: list[Spot]) -> Finding:
     )
 
 
-def _cost(name: str, spots: list[Spot], limit: float) -> tuple[str, Estimate] | None:
+def _cost(name: str, cells: list[CellResults], limit: float) -> tuple[str, Estimate] | None:
     """The largest p up to a limit at the most ranks, and its time over that without noise."""
-    within = [spot for spot in spots if probability(spot) <= limit]
+    within = [cell for cell in cells if probability(cell) <= limit]
     if not within:
         return None
-    spot = max(within, key=lambda s: (s.ranks, probability(s)))
-    quiet = math.log2(spot.ranks) * step_and_delay(spot)[0]
-    mean = spot.facts[name].mean
+    cell = max(within, key=lambda s: (s.ranks, probability(s)))
+    quiet = math.log2(cell.ranks) * step_and_delay(cell)[0]
+    mean = cell.facts[name].mean
     ratio = Estimate(*(float(x) / quiet for x in (mean.value, mean.low, mean.high)),
                      mean.confidence, mean.realizations)  # fmt: skip
-    return f"p = {probability(spot):g} at {show_ranks(spot.ranks)} ranks", ratio
+    return f"p = {probability(cell):g} at {show_ranks(cell.ranks)} ranks", ratio
 
 
 def table(results: Results) -> list[Finding]:
     """H2: which p of the model gives each number of the table, if any does."""
-    spots = sorted((s for s in results.spots if s.ranks == TABLE_RANKS), key=probability)
+    cells = sorted((s for s in results.cells if s.ranks == TABLE_RANKS), key=probability)
     return [
-        _explained(spots, name, what, kind, seconds)
+        _explained(cells, name, what, kind, seconds)
         for name in named(results.study, "completion")
         for what, numbers in TABLE.items()
         for kind, seconds in numbers.items()
     ]
 
 
-def _explained(spots: list[Spot], name: str, what: str, kind: str, seconds: float) -> Finding:
-    known = [spot for spot in spots if name in spot.facts]
+def _explained(
+    cells: list[CellResults], name: str, what: str, kind: str, seconds: float
+) -> Finding:
+    known = [cell for cell in cells if name in cell.facts]
     where = f"{name}, {what}"
     part = f"{kind} {show_seconds(seconds, 3)}"
     if len(known) < 2:
@@ -133,7 +135,7 @@ def _explained(spots: list[Spot], name: str, what: str, kind: str, seconds: floa
 
 
 if TYPE_CHECKING:
-    from ..results import Results, Spot
+    from ..results import CellResults, Results
 
 _CLOCK = 1.4e9
 _NODES = 24
@@ -145,12 +147,12 @@ def fig3(results: Results) -> list[Finding]:
     seen = {name: cycles / _CLOCK for name, cycles in _CYCLES.items()}
     name = named(results.study, "completion")[0]
     sizes = {
-        ranks: [s for s in results.spots if s.ranks == ranks and name in s.facts]
+        ranks: [s for s in results.cells if s.ranks == ranks and name in s.facts]
         for ranks in (16, 32)
     }
     if not all(sizes.values()):
         return [Finding("", None, "24 nodes lie between 16 and 32 ranks: no cells there")]
-    step, delay = max((step_and_delay(spot) for spot in sizes[32]), key=lambda pair: pair[1])
+    step, delay = max((step_and_delay(cell) for cell in sizes[32]), key=lambda pair: pair[1])
     return [
         _least(seen["min"], step),
         _mean(seen["mean"], name, sizes),
@@ -170,10 +172,10 @@ def _least(seen: float, step: float) -> Finding:
     )
 
 
-def _mean(seen: float, name: str, sizes: dict[int, list[Spot]]) -> Finding:
+def _mean(seen: float, name: str, sizes: dict[int, list[CellResults]]) -> Finding:
     ranges = []
-    for ranks, spots in sizes.items():
-        p = root(sorted((s for s in spots if probability(s) > 0), key=probability), name,
+    for ranks, cells in sizes.items():
+        p = root(sorted((s for s in cells if probability(s) > 0), key=probability), name,
                   "value", seen)  # fmt: skip
         ranges.append(f"p = {p:.2g} for {ranks}" if p else f"no p of this run for {ranks}")
     return Finding(
@@ -197,25 +199,25 @@ def _most(seen: float, step: float, delay: float) -> Finding:
 
 
 if TYPE_CHECKING:
-    from ..results import Spot
+    from ..results import CellResults
 
 
-def probability(spot: Spot) -> float:
+def probability(cell: CellResults) -> float:
     """That a step is delayed."""
-    return float(spot.place.coordinates["probability"])
+    return float(cell.coordinates["probability"])
 
 
-def step_and_delay(spot: Spot) -> tuple[float, float]:
+def step_and_delay(cell: CellResults) -> tuple[float, float]:
     """L and D of the study's case, seconds."""
-    case = spot.place.cells[0].case
+    case = cell.first_case
     delays = [source.delay.longest_ticks() for source in case.noise if source.kind == "step"]
     return sum(case.costs) * 1e-12, max(delays, default=0) * 1e-12
 
 
-def root(spots: list[Spot], name: str, end: str, seconds: float) -> float | None:
+def root(cells: list[CellResults], name: str, end: str, seconds: float) -> float | None:
     """The p at which a curve through the means, or an end of their intervals, takes so long."""
-    p = np.log([max(probability(spot), 1e-12) for spot in spots])
-    y = np.array([float(getattr(spot.facts[name].mean, end)) for spot in spots])
+    p = np.log([max(probability(cell), 1e-12) for cell in cells])
+    y = np.array([float(getattr(cell.facts[name].mean, end)) for cell in cells])
     y = np.maximum.accumulate(y) + 1e-15 * np.arange(len(y))
     if not y[0] <= seconds <= y[-1]:
         return None

@@ -48,7 +48,7 @@ def fig21(results: Results) -> list[Finding]:
 
 def _range_gain(results: Results, block: Block, part: str, least: float) -> Finding:
     gain = named(results.study, "gain")[0]
-    cells = block.cells(gain, lambda ranks, _: _LOW <= ranks <= _HIGH)
+    cells = block.judged(gain, lambda ranks, _: _LOW <= ranks <= _HIGH)
     if not cells:
         return Finding(block.where, None, f"{part}: no cell there")
     verdicts = [above(cell.found, least) for cell in cells]
@@ -61,7 +61,7 @@ def _range_gain(results: Results, block: Block, part: str, least: float) -> Find
 
 
 def _largest_gain(results: Results, block: Block, part: str, low: float, high: float) -> Finding:
-    cells = block.cells(named(results.study, "gain")[0])
+    cells = block.judged(named(results.study, "gain")[0])
     if not cells:
         return Finding(block.where, None, f"{part}: no cell has data")
     best = largest(cells)
@@ -71,14 +71,14 @@ def _largest_gain(results: Results, block: Block, part: str, low: float, high: f
 def _rise(results: Results, block: Block, part: str) -> Finding:
     """The redundant scheme's mean slowdown from 2^14 ranks on; and where it does rise most."""
     conventional, redundant = named(results.study, "slowdown")[:2]
-    spots = sorted((s for s in block.spots if redundant in s.facts), key=lambda s: s.ranks)
-    start = next((spot for spot in spots if spot.ranks == _HIGH), None)
-    steepest = _steepest([(s.ranks, s.facts[redundant]) for s in spots])
-    if start is None or spots[-1].ranks <= start.ranks:
+    cells = sorted((s for s in block.cells if redundant in s.facts), key=lambda s: s.ranks)
+    start = next((cell for cell in cells if cell.ranks == _HIGH), None)
+    steepest = _steepest([(s.ranks, s.facts[redundant]) for s in cells])
+    if start is None or cells[-1].ranks <= start.ranks:
         return Finding(block.where, None, f"{part}: no cells on both sides. {steepest}")
-    end = spots[-1]
-    means = [spot.facts[redundant].mean for spot in (start, end)]
-    plain = [float(spot.facts[conventional].mean.value) for spot in (start, end)]
+    end = cells[-1]
+    means = [cell.facts[redundant].mean for cell in (start, end)]
+    plain = [float(cell.facts[conventional].mean.value) for cell in (start, end)]
     rise = of_independent(means[1], means[0])
     return Finding(
         block.where,
@@ -135,12 +135,12 @@ def _means(results: Results) -> dict[str, dict[float, Means]]:
     """Mean slowdowns by setting, alpha and ranks."""
     slowdown = named(results.study, "slowdown")[0]
     groups: dict[str, dict[float, Means]] = {}
-    for spot in results.spots:
-        if slowdown in spot.facts:
-            label = results.label(spot, without=("alpha", "ranks"))
-            value = float(spot.place.coordinates["alpha"])
+    for cell in results.cells:
+        if slowdown in cell.facts:
+            label = results.label(cell, without=("alpha", "ranks"))
+            value = float(cell.coordinates["alpha"])
             means = groups.setdefault(label, {}).setdefault(value, {})
-            means[spot.ranks] = spot.facts[slowdown].mean
+            means[cell.ranks] = cell.facts[slowdown].mean
     return groups
 
 
@@ -172,7 +172,7 @@ def fig05(results: Results) -> list[Finding]:
     for block in blocks(results):
         part = '"small while T_comm > D"'
         found.append(_all(block, slowdown, lambda _, r: r > _EDGE, part, TWICE, upto=True))
-        cells = block.cells(slowdown, lambda _, r: r < 1 / _EDGE)
+        cells = block.judged(slowdown, lambda _, r: r < 1 / _EDGE)
         part = '"large below"'
         if not cells:
             found.append(Finding(block.where, None, f"{part}: no cell there"))
@@ -185,7 +185,7 @@ def fig05(results: Results) -> list[Finding]:
 
 
 def _crossing(block: Block, slowdown: str, ranks: int) -> str:
-    row = sorted(block.cells(slowdown, lambda r, _: r == ranks), key=lambda cell: cell.ratio)
+    row = sorted(block.judged(slowdown, lambda r, _: r == ranks), key=lambda cell: cell.ratio)
     large = [cell for cell in row if above(cell.found, TWICE)]
     return f"; large up to {block.name} = {large[-1].ratio:g}" if large else ""
 
@@ -197,9 +197,9 @@ def fig06(results: Results) -> list[Finding]:
     found = []
     for block in blocks(results):
         means = [
-            (spot.facts[slowdown].mean, spot.facts[gain].mean)
-            for spot in block.spots
-            if slowdown in spot.facts and gain in spot.facts
+            (cell.facts[slowdown].mean, cell.facts[gain].mean)
+            for cell in block.cells
+            if slowdown in cell.facts and gain in cell.facts
         ]
         couples = [(a[0], b[0], a[1], b[1]) for a, b in itertools.combinations(means, 2)]
         part = '"gain follows the slowdown"'
@@ -217,7 +217,7 @@ def fig08(results: Results) -> list[Finding]:
     slowdown, gain, best = (named(study, kind)[0] for kind in ("slowdown", "gain", "optimal_T"))
     found = []
     for block in blocks(results):
-        cells = block.cells(slowdown)
+        cells = block.judged(slowdown)
         if not cells:
             found.append(Finding(block.where, None, "no cell has data"))
             continue
@@ -277,7 +277,7 @@ def _all(
     block: Block, name: str, region: Region, part: str, limit: float, *, upto: bool = False
 ) -> Finding:
     """Whether every cell of a region is above a limit (or below it)."""
-    cells = block.cells(name, region)
+    cells = block.judged(name, region)
     if not cells:
         return Finding(block.where, None, f"{part}: no cell there")
     test = below if upto else above
@@ -296,7 +296,7 @@ def _all(
 
 def _peak(block: Block, name: str, region: Region, part: str) -> Finding:
     """Whether the largest value is in a region: above every cell outside, intervals included."""
-    cells = block.cells(name)
+    cells = block.judged(name)
     inside = [cell for cell in cells if region(cell.ranks, cell.ratio)]
     outside = [cell for cell in cells if not region(cell.ranks, cell.ratio)]
     if not inside or not outside:

@@ -148,7 +148,7 @@ def judge(results: Results) -> list[Judged]:
     judged = []
     for name in results.study.claims:
         findings = CLAIMS[name].check(results)
-        if not all(spot.complete for spot in results.spots):
+        if not all(cell.complete for cell in results.cells):
             findings = [found._replace(holds=None) for found in findings]
         judged.append(Judged(name, CLAIMS[name], verdict(findings), findings))
     return judged
@@ -168,13 +168,13 @@ def judge_points(points: Sequence[FigurePoint]) -> list[Judged]:
 def report(results: Results, width: int = _WIDTH) -> str:
     """Each claim and, below it, what was found; intervals are 95 %. Lines have `width` letters."""
     found = lines(judge(results), width)
-    if found and not all(spot.complete for spot in results.spots):
+    if found and not all(cell.complete for cell in results.cells):
         found.append("The run is not finished, so nothing is decided yet.")
     return "\n".join(found)
 
 
 def lines(judged: Sequence[Judged], width: int = _WIDTH) -> list[str]:
-    """Each claim and, below it, its findings by place."""
+    """Each claim and, below it, its findings by cell."""
     lines = []
     for one in judged:
         head = f"{one.name} ({one.claim.source}): {one.claim.text}: {one.verdict.upper()}."

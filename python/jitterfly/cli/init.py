@@ -28,7 +28,7 @@ _STUDY = """\
 # after other changes give it another name, or run it with --force.
 name = {name}  # of the results, too: results/{stem}
 title = {title}
-figure = "curves"                # also: family, distribution, tail, thirty
+figure = "curves"                # also: family, distribution, tail, few_runs
 seed = 1                         # of all noise: the same seed gives the same numbers
 
 # A cell runs until its targets are met, or its budget is spent. Without targets: all of the budget.

@@ -50,7 +50,7 @@ def _add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None
         action="append",
         metavar="AXIS=LABEL",
         help="cell of the study, e.g. ranks=16 or variant=redundant; once for each axis; "
-        "an axis that is left out is at its first point",
+        "an axis that is left out is at its first value",
     )
 
 
@@ -75,7 +75,7 @@ def _read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
 
 
 def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
-    labels = {axis.name: [point.label for point in axis.points] for axis in study.axes}
+    labels = {axis.name: [point.label for point in axis.values] for axis in study.axes}
     if study.variants:
         labels["variant"] = [point.label for point in study.variants]
     wanted: dict[str, str] = {}
@@ -94,13 +94,13 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Case, int, str]:
             known = ", ".join(labels[name])
             raise ValueError(f"--at {name} must be one of {known}; got {shorten(label)}")
         wanted[name] = matches[0]
-    for place in study.places():
-        if all(place.labels.get(name, label) == label for name, label in wanted.items()):
-            cells = {cell.variant: cell.case for cell in place.cells}
-            variant = wanted.get("variant", next(iter(cells)))
-            where = [f"{name}={label}" for name, label in place.labels.items()]
+    for cell in study.cells():
+        if all(cell.labels.get(name, label) == label for name, label in wanted.items()):
+            cases = cell.cases
+            variant = wanted.get("variant", next(iter(cases)))
+            where = [f"{name}={label}" for name, label in cell.labels.items()]
             where += [f"variant={variant}"] if variant else []
-            return cells[variant], study.seed, ", ".join(where)
+            return cases[variant], study.seed, ", ".join(where)
     raise AssertionError("every combination of labels is a cell")
 
 

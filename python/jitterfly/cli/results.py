@@ -80,7 +80,7 @@ def _progress(found: RunProgress, only_open: bool) -> dict[str, Any]:
 
     rows = [
         {
-            "place": dict(zip(found.axes, cell.coordinates, strict=True)),
+            "cell": dict(zip(found.axes, cell.coordinates, strict=True)),
             "realizations": cell.available,
             "at_most": cell.limit,
             "complete": cell.complete,
@@ -140,10 +140,10 @@ def _compare(chosen: argparse.Namespace) -> None:
     found = compare(*sides)
     axes = [axis.name for axis in sides[0].store.study.axes]
     header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
-    unit = sides[0].family(sides[0].store.places[0]).unit
+    unit = sides[0].family(sides[0].store.cells[0]).unit
     if chosen.json:
         told = [
-            {"place": dict(zip(axes, verdict.labels, strict=True)), "unit": unit,
+            {"cell": dict(zip(axes, verdict.labels, strict=True)), "unit": unit,
              "realizations": verdict.realizations, "mean_a": verdict.a, "mean_b": verdict.b,
              "ratio": verdict.ratio, "b_wins": verdict.b_wins, "winner": verdict.faster or None}
             for verdict in found
@@ -198,19 +198,19 @@ def _merge(chosen: argparse.Namespace) -> int:
 
     def finish(store: Store) -> None:
         export(keep_numbers(store), chosen.out / "summary.csv")
-        ProgressWriter(store, [store.decision(place) for place in store.places]).write()
+        ProgressWriter(store, [store.decision(cell) for cell in store.cells]).write()
 
     store = merge(chosen.out, sources, finish=finish)
-    done = sum(store.complete(place) for place in store.places)
-    print(f"joined into {chosen.out}: {done} of {len(store.places)} cells finished")
-    if done == len(store.places):
+    done = sum(store.complete(cell) for cell in store.cells)
+    print(f"joined into {chosen.out}: {done} of {len(store.cells)} cells finished")
+    if done == len(store.cells):
         print(f"jitterfly plot {chosen.out} draws the picture and prints the table")
         return 0
     missing = missing_shards(sources)
     why = ", ".join(missing[:5]) + (f" and {len(missing) - 5:,} more" if len(missing) > 5 else "")
     why = f"{why} is missing" if len(missing) == 1 else f"{why} are missing"
     print(
-        f"jitterfly: {len(store.places) - done} of {len(store.places)} cells are not finished: "
+        f"jitterfly: {len(store.cells) - done} of {len(store.cells)} cells are not finished: "
         f"{why if missing else 'run the study again to finish them'}",
         file=sys.stderr,
     )

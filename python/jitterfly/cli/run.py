@@ -228,8 +228,8 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
     check_study(study)
     shard = given.pop("shard")
     study = overridden(study, **given)
-    places = study.places() if shard is None else shard.of(study.places())
-    found = forecast(study, places, backend=how["backend"], threads=how["threads"])
+    cells = study.cells() if shard is None else shard.of(study.cells())
+    found = forecast(study, cells, backend=how["backend"], threads=how["threads"])
     if as_json:
         part = None if shard is None else str(shard)
         print_json("run", study=study.name, shard=part, forecast=found, written=[])
@@ -269,12 +269,12 @@ def contents(store: Any) -> dict[str, Any]:
     axes = numbers.axis_names
     rows = [
         {
-            "place": dict(zip(axes, row, strict=False)),
+            "cell": dict(zip(axes, row, strict=False)),
             **dict(zip(COLUMNS, row[len(axes) :], strict=True)),
         }
         for row in numbers.rows()
     ]
-    whole = sum(map(store.complete, store.places)) == len(store.places)
+    whole = sum(map(store.complete, store.cells)) == len(store.cells)
     claims = [
         {
             "name": one.name,

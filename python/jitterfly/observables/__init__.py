@@ -12,13 +12,14 @@ from .overhead import Overhead
 from .recovery import Recovery
 from .slowdown import Slowdown
 from .statistics import LEAST_RAW, STATISTICS, Observed, check_statistic, quantile_share
-from .summary import PlaceData, Summary
+from .summary import CellData, Summary
 from .targets import Decision, Target, TargetState, decide, level_of
 
 __all__ = [
     "LEAST_RAW",
     "NOISE_FREE",
     "STATISTICS",
+    "CellData",
     "Column",
     "Completion",
     "Decision",
@@ -31,7 +32,6 @@ __all__ = [
     "OptimalT",
     "Overhead",
     "Piece",
-    "PlaceData",
     "Recovery",
     "Select",
     "Slowdown",

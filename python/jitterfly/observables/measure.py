@@ -1,4 +1,4 @@
-"""Raw samples of a place, and what is measured there: integer forms of columns, their quotients."""
+"""Raw samples of a cell, and what is measured there: integer forms of columns, their quotients."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _prepare(values: Integers) -> Prepared:
 
 
 class Ticks:
-    """Raw samples of all cells of one place, of the same realizations. Nothing writes into them.
+    """Raw samples of all variants of one cell, of the same realizations. Nothing writes into them.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Family:
-    """One observable at one place: a measure, or one for each T.
+    """One observable in one cell: a measure, or one for each T.
 
     Attributes
     ----------

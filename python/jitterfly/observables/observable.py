@@ -1,4 +1,4 @@
-"""Base of all observables: which completions one reads, and what it measures at each place.
+"""Base of all observables: which completions one reads, and what it measures in each cell.
 
 A kind is one file that says which completions it reads and which measure they make.
 """
@@ -29,7 +29,7 @@ Rank = Literal["last", "mean"]
 
 @dataclass(frozen=True)
 class Chosen:
-    """One completion of a cell: its column, and its value without noise in ticks."""
+    """One completion of a case: its column, and its value without noise in ticks."""
 
     T: int
     cycle: int
@@ -44,7 +44,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Select:
-    """Which completion of a place is meant.
+    """Which completion of a cell is meant.
 
     Parameters
     ----------
@@ -105,24 +105,24 @@ class Select:
             rank=rank if self.rank is None else self.rank,
         )
 
-    def variant_of(self, cells: Mapping[str, Case], where: str) -> str:
-        """The name of its variant among `cells`."""
-        if self.variant in cells:
+    def variant_of(self, cases: Mapping[str, Case], where: str) -> str:
+        """The name of its variant among `cases`, which are by variant."""
+        if self.variant in cases:
             return self.variant
-        if not self.variant and len(cells) == 1:
-            return next(iter(cells))
+        if not self.variant and len(cases) == 1:
+            return next(iter(cases))
         if not self.variant:
-            raise ValueError(f"{where}: variant is missing; the study has {', '.join(cells)}")
-        if list(cells) == [""]:
+            raise ValueError(f"{where}: variant is missing; the study has {', '.join(cases)}")
+        if list(cases) == [""]:
             hint = did_you_mean(self.variant, [NOISE_FREE])
             raise ValueError(
                 f"{where}: the study has no variants, got variant {self.variant!r}{hint}"
             )
-        check_choice(self.variant, f"{where}: variant", list(cells))
+        check_choice(self.variant, f"{where}: variant", list(cases))
         raise AssertionError("not reached")
 
     def found(self, variant: str, case: Case) -> list[Chosen]:
-        """What it can mean in the cell `case`: several with "best" and "each", else one at most."""
+        """What it can mean in `case`: several with "best" and "each", else one at most."""
         rows, cycles = _completions_of(case), case.cycles
         last_T = max(row[0] for row in rows)
         mean = self.rank == "mean"
@@ -141,7 +141,7 @@ class Select:
         return found
 
 
-@lru_cache(maxsize=16)  # the observables of a place ask one after the other
+@lru_cache(maxsize=16)  # the observables of a cell ask one after the other
 def _completions_of(case: Case) -> tuple[tuple[int, int, str, int, int], ...]:
     """T, cycle, name and noise-free ticks, latest and mean rank, of each completion of a case."""
     quiet = noise_free_observations(case).tolist()
@@ -195,10 +195,10 @@ class Observable(Component, ABC):
         """A bound that theory sets; `cases` by side."""
         return None
 
-    def resolve(self, name: str, cells: Mapping[str, Case]) -> tuple[Family, ...]:
-        """What it is at a place with these cells (by variant).
+    def resolve(self, name: str, cases: Mapping[str, Case]) -> tuple[Family, ...]:
+        """What it is in a cell with these cases (by variant).
 
-        With "each" there are several, ``"NAME, T=3"``, ``"NAME, cycle 2"``; none where the cells
+        With "each" there are several, ``"NAME, T=3"``, ``"NAME, cycle 2"``; none where the cases
         lack the T or the cycle.
 
         Raises
@@ -209,14 +209,14 @@ class Observable(Component, ABC):
         where = f"observables.{name}"
         sides = self.sides()
         variants = {
-            side: select.variant_of(cells, _field_name(where, side))
+            side: select.variant_of(cases, _field_name(where, side))
             for side, select in sides.items()
         }
         found = {
-            side: select.found(variants[side], cells[variants[side]])
+            side: select.found(variants[side], cases[variants[side]])
             for side, select in sides.items()
         }
-        floor = self.floor({side: cells[variant] for side, variant in variants.items()})
+        floor = self.floor({side: cases[variant] for side, variant in variants.items()})
         families = []
         for T in _common_values(
             found, [side for side, select in sides.items() if select.T == "each"], "T"
@@ -270,9 +270,9 @@ class Observable(Component, ABC):
         if len(asked) > 1:
             raise ValueError(f"T must not be 'best' in both {' and '.join(asked)}")
 
-    def spread_variants(self, cells: Iterable[str]) -> set[str]:
-        """The variants whose mean over ranks it reads; `cells` are the names of all."""
-        only = list(cells)
+    def spread_variants(self, variants: Iterable[str]) -> set[str]:
+        """The variants whose mean over ranks it reads; `variants` are the names of all."""
+        only = list(variants)
         mean = [select.variant for select in self.sides().values() if select.rank == "mean"]
         return {only[0] if not variant and len(only) == 1 else variant for variant in mean}
 

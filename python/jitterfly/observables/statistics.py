@@ -1,4 +1,4 @@
-"""The statistics of an observable at one place, by their names, with their intervals."""
+"""The statistics of an observable in one cell, by their names, with their intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..stats import Estimate, Gram, cross_moments, effective_events, paired, win
 from ..stats.distributions import binomial_ranks, quantile_rank
 from ..stats.estimates import check_confidence
 from .measure import Family, Form, Measure
-from .summary import PlaceData, histogram_scale
+from .summary import CellData, histogram_scale
 
 STATISTICS = (
     "mean", "standard error", "min", "p5", "p50", "p95", "p99", "p99.9", "p99.99", "max",
@@ -54,8 +54,8 @@ LEAST_RAW = 1024
 """Raw realizations from which the events of a ratio are estimated where there are more."""
 
 
-def events_of(measure: Measure, data: PlaceData, ratio: float) -> float:
-    """The `effective_events` of a place's realizations, for the mean of a measure.
+def events_of(measure: Measure, data: CellData, ratio: float) -> float:
+    """The `effective_events` of a cell's realizations, for the mean of a measure.
 
     Of a ratio of means, those of ``numerator - ratio * denominator``, which its interval depends
     on. Beyond the raw realizations they are read off the histogram of single realizations; where
@@ -79,13 +79,13 @@ def events_of(measure: Measure, data: PlaceData, ratio: float) -> float:
 
 
 class Observed:
-    """Statistics of an observable over the realizations of one place.
+    """Statistics of an observable over the realizations of one cell.
 
     Values are in the observable's unit. A bound that the sample is too small for is infinite; a
     statistic that the observable does not have is NaN.
     """
 
-    def __init__(self, family: Family, data: PlaceData) -> None:
+    def __init__(self, family: Family, data: CellData) -> None:
         self.family = family
         self.data = data
         self.name = family.name

@@ -1,4 +1,4 @@
-"""What is kept of realizations that are too many to keep raw, and what readers ask of a place."""
+"""What is kept of realizations that are too many to keep raw, and what readers ask of a cell."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add_wins(one: Wins, other: Wins) -> Wins:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Exact moments, histograms and wins of the realizations of one place.
+    """Exact moments, histograms and wins of the realizations of one cell.
 
     Merging is exact and may be done in any order.
 
@@ -136,8 +136,8 @@ class Summary:
         )
 
 
-class PlaceData:
-    """What readers ask of one place; what is asked for again is computed once.
+class CellData:
+    """What readers ask of one cell; what is asked for again is computed once.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class PlaceData:
 
     def __init__(self, ticks: Ticks | None, rest: Summary | None = None) -> None:
         if ticks is None and rest is None:
-            raise ValueError("a place without any realizations has no data")
+            raise ValueError("a cell without any realizations has no data")
         self.ticks = ticks if ticks is not None and len(ticks) else None
         self.rest = rest if rest is not None and rest.count else None
         self._grams: dict[tuple[Column, ...], Gram] = {}
@@ -169,7 +169,7 @@ class PlaceData:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The raw columns of the place."""
+        """The raw columns of the cell."""
         source = self.ticks if self.ticks is not None else self.rest
         return () if source is None else source.columns
 

@@ -15,7 +15,7 @@ from ..stats.estimates import ENOUGH_EVENTS as LEAST_EVENTS
 from ..units import parse_seconds
 from .measure import Family
 from .statistics import Observed, check_statistic, quantile_share
-from .summary import PlaceData
+from .summary import CellData
 
 _FORM = "such as 'mean of gain ± 1 % at 95 %' or 'p99 of completion ± 2us'"
 _TEXT = re.compile(
@@ -181,7 +181,7 @@ class Decision:
     next : int or None
         Realizations of the next look. None: finished.
     states : tuple of TargetState
-        One for each target that the place has.
+        One for each target that the cell has.
     share : float
         Of the error rate, that the intervals of the targets have.
     """
@@ -205,7 +205,7 @@ class Decision:
 def decide(
     targets: Sequence[Target],
     families: Mapping[str, Family],
-    data_at: Callable[[int], PlaceData],
+    data_at: Callable[[int], CellData],
     available: int,
     least: int,
     limit: int,
@@ -216,10 +216,10 @@ def decide(
     Parameters
     ----------
     targets : sequence of Target
-        Those whose observable the place does not have are left out. All have to be met at the
+        Those whose observable the cell does not have are left out. All have to be met at the
         same look. Without any there is one look, at `limit` (at `least` if all were left out).
     families : mapping of str to Family
-        The place's observables by name.
+        The cell's observables by name.
     data_at : callable
         The data of the first n realizations.
     available : int

@@ -18,6 +18,7 @@ __all__ = [
     "distribution",
     "draw",
     "family",
+    "few_runs",
     "fit",
     "hm18_table",
     "maps",
@@ -27,7 +28,6 @@ __all__ = [
     "scaling",
     "slowdown",
     "tail",
-    "thirty",
 ]
 
 

@@ -93,23 +93,23 @@ def _columns(results: Results, panels: list[Panel], by: str) -> list[tuple[str, 
     columns: dict[str, list[Panel]] = {}
     for panel in panels:
         without = (results.axis, by) if by else (results.axis,)
-        columns.setdefault(results.label(panel.spots[0], without), []).append(panel)
+        columns.setdefault(results.label(panel.cells[0], without), []).append(panel)
     return list(columns.items())
 
 
 def _cell(
     results: Results, title: str, panels: list[Panel], names: list[str], by: str
 ) -> CurvePanel:
-    spots = panels[0].spots
+    cells = panels[0].cells
     axis = results.axis
-    values = [spot.place.coordinates[axis] for spot in spots] if axis else [""]
+    values = [cell.coordinates[axis] for cell in cells] if axis else [""]
     lines = {}
     for panel in panels:
         for name in names:
             label = name.replace("_", " ")
             if by:
                 label = study_axes.label_of(results.study, by, panel.labels[by])
-            lines[label] = [spot.facts.get(name) for spot in panel.spots]
+            lines[label] = [cell.facts.get(name) for cell in panel.cells]
     return CurvePanel(title, study_axes.AxisScale(values, results.along.unit), lines)
 
 

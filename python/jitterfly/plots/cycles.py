@@ -27,27 +27,27 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     targets = series.Targets(results)
     for column, panel in enumerate(panels):
         top, bottom = axes[:, column]
-        spot = panel.spots[-1]
-        cycles = list(range(1, spot.place.cells[0].case.cycles + 1))
+        cell = panel.cells[-1]
+        cycles = list(range(1, cell.first_case.cycles + 1))
         x = [float(cycle) for cycle in cycles]
         for name, of in shown.items():
-            facts = [spot.facts.get(f"{of}, cycle {cycle}") for cycle in cycles]
+            facts = [cell.facts.get(f"{of}, cycle {cycle}") for cycle in cycles]
             series.draw_series(top, x, facts, style.LOOKS[name])
             for cycle in cycles:
-                targets.draw(top, [cycle], f"{of}, cycle {cycle}", [spot], style.LOOKS[name])
+                targets.draw(top, [cycle], f"{of}, cycle {cycle}", [cell], style.LOOKS[name])
             if None not in facts:
                 means = [float(f.mean.value) for f in facts if f]
                 slope, intercept = np.polyfit(x[1:], means[1:], 1)
                 ends = np.array([0.0, 2.0])
                 top.plot(ends, slope * ends + intercept, **_FIT, zorder=2)
         style.panel_title(top, panel.label)
-        shares = [spot.facts.get(f"{recovery}, cycle {cycle}") for cycle in cycles]
+        shares = [cell.facts.get(f"{recovery}, cycle {cycle}") for cycle in cycles]
         overhead.draw_recovery(bottom, x, [share.mean if share else None for share in shares])
         bottom.set_xlim(0, len(x) + 0.5)
         bottom.set_xlabel("cycles")
         bottom.xaxis.get_major_locator().set_params(integer=True)
     overhead.label_axes(axes)
-    ranks = show_ranks(panels[0].spots[-1].ranks)
+    ranks = show_ranks(panels[0].cells[-1].ranks)
     text = overhead.subtitle(results, len(panels), f"{ranks} ranks, ")
     handles = overhead.legend_handles(bounded=False)
     fit = Line2D([], [], **_FIT, label="line through cycles 2 ..., back to 0")

@@ -16,7 +16,7 @@ from matplotlib.ticker import PercentFormatter
 
 from .. import stats
 from ..observables import Observed
-from ..results import Panel, Results, Spot, study_axes
+from ..results import CellResults, Panel, Results, study_axes
 from ..results.study_axes import evenly
 from . import style, ticks
 
@@ -99,25 +99,25 @@ def draw_panels(
             unit = next((s.facts[name].unit for s in panel.known(name)), "")
             finish(axes[i, j], name.replace("_", " "), unit)
         axes[i, 0].set_ylabel(ylabel)
-    shown = sum(_value(results, spot) in looks for panel in panels for spot in panel.spots)
+    shown = sum(_value(results, cell) in looks for panel in panels for cell in panel.cells)
     left = [
         style.left_out(len(names), len(known), "observables"),
         style.left_out(len(panels), len(everything), "settings"),
-        style.left_out(shown, len(results.spots), "cells"),
+        style.left_out(shown, len(results.cells), "cells"),
     ]
     style.finish(figure, results.title, [subtitle, results.state, *left], _handles(results, looks))
     return figure
 
 
-def _value(results: Results, spot: Spot) -> Any:
+def _value(results: Results, cell: CellResults) -> Any:
     """Of a cell, on the axis whose values are the lines."""
-    return spot.place.coordinates[results.axis] if results.axis else ""
+    return cell.coordinates[results.axis] if results.axis else ""
 
 
 def _looks(results: Results, panels: list[Panel], names: list[str]) -> dict[Any, dict[str, Any]]:
     """The values of the axis that are shown, the same in all panels, and how they are drawn."""
-    known = {_value(results, spot) for panel in panels for name in names
-             for spot in panel.known(name)}  # fmt: skip
+    known = {_value(results, cell) for panel in panels for name in names
+             for cell in panel.known(name)}  # fmt: skip
     shown = evenly([value for value in results.along.values if value in known], _MOST_LINES)
     return {
         value: {
@@ -143,8 +143,8 @@ def _with_distribution(results: Results, panels: list[Panel]) -> list[str]:
     """Observables whose single realizations have a value, the first few."""
     told = []
     for name in results.names:
-        spots = [spot for panel in panels for spot in panel.known(name)]
-        if not spots or spots[0].facts[name].quantiles is not None:
+        cells = [cell for panel in panels for cell in panel.known(name)]
+        if not cells or cells[0].facts[name].quantiles is not None:
             told.append(name)
     if not told:
         raise results.study.error("no observable whose single realizations have a value")
@@ -154,15 +154,15 @@ def _with_distribution(results: Results, panels: list[Panel]) -> list[str]:
 def _panel(
     results: Results, axes: Axes, panel: Panel, name: str, line: Any, looks: dict[Any, Any]
 ) -> None:
-    for spot in panel.known(name):
-        look = looks.get(_value(results, spot))
+    for cell in panel.known(name):
+        look = looks.get(_value(results, cell))
         if look is None:
             continue
-        observed = spot.observed(name)
+        observed = cell.observed(name)
         if observed is None or not observed.has_distribution:
             axis = "observable must be one whose single realizations have a value"
             raise results.study.error(f"{axis}, and {name!r} is not")
-        line(axes, observed, dict(look), spot.decision.level())
+        line(axes, observed, dict(look), cell.decision.level())
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:

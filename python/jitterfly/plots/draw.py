@@ -47,7 +47,7 @@ def draw(
     check_path(path)
     study = results.study
     check_figure(study, kind, observable)
-    if not any(spot.realizations for spot in results.spots):
+    if not any(cell.realizations for cell in results.cells):
         raise study.error("nothing to draw: no cell has any data yet")
     module = importlib.import_module(f".{kind or figure_of(study)}", __package__)
     with drawing():
@@ -62,7 +62,7 @@ def figure(
 ) -> Figure:
     """A study's figure as an object of matplotlib; `path`: written there, too. Errors as `draw`."""
     results = Results(store)
-    if not any(spot.realizations for spot in results.spots):
+    if not any(cell.realizations for cell in results.cells):
         raise results.study.error("nothing to draw: no cell has any data yet")
     check_figure(results.study, kind, observable)
     name = kind or figure_of(results.study)

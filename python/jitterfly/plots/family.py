@@ -44,7 +44,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         _scale(results, row, list(axes[i, : len(row)]), unit)
         axes[i, 0].set_ylabel(wrapped(_what(results, row), 1.5 * height, 9))
     note = "bars: 95 % intervals"
-    if any(series.is_open(f.mean) for spot in results.spots for f in spot.facts.values()):
+    if any(series.is_open(f.mean) for cell in results.cells for f in cell.facts.values()):
         note += "; arrows: too few realizations for an end"
     shown = [f for _, row in rows for name in row for f in _known(results, name)]
     handles = _handles(panels, looks, any(f.quantiles for f in shown))
@@ -69,8 +69,8 @@ def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _known(results: Results, name: str) -> list[MainNumbers]:
-    """What is known of an observable, at all places."""
-    return [spot.facts[name] for spot in results.spots if name in spot.facts]
+    """What is known of an observable, in all cells."""
+    return [cell.facts[name] for cell in results.cells if name in cell.facts]
 
 
 def _what(results: Results, row: list[str]) -> str:
@@ -101,12 +101,12 @@ def _handles(panels: list[Panel], looks: list[Any], banded: bool) -> list[Any]:
 
 def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> None:
     color, marker = look
-    spots = panel.known(name)
-    if not spots:
+    cells = panel.known(name)
+    if not cells:
         return
     position = dict(zip(results.along.values, results.along.positions, strict=True))
-    x = [position[spot.place.coordinates[results.axis]] for spot in spots]
-    facts = [spot.facts[name] for spot in spots]
+    x = [position[cell.coordinates[results.axis]] for cell in cells]
+    facts = [cell.facts[name] for cell in cells]
     series.draw_means(axes, x, [f.mean for f in facts], color=color, marker=marker, markersize=3.5,
                       linewidth=1.4, capsize=1.5)  # fmt: skip
     if all(f.quantiles for f in facts):
@@ -116,7 +116,7 @@ def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> N
 
 def _scale(results: Results, names: list[str], row: list[Axes], unit: str) -> None:
     """Logarithmic where the values of a row are positive and span more than a factor of 8."""
-    facts = [f for spot in results.spots for name in names if (f := spot.facts.get(name))]
+    facts = [f for cell in results.cells for name in names if (f := cell.facts.get(name))]
     values = np.array([float(f.mean.value) for f in facts])
     values = values[np.isfinite(values)]
     if len(values) and values.min() > 0 and values.max() > 8 * values.min():

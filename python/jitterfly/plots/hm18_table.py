@@ -23,11 +23,11 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     targets = series.Targets(results)
     panel = axes[0, 0]
     looks = dict(zip(names, style.SERIES, strict=False))
-    spots = results.panels("probability")[0].spots
-    x = np.array([float(spot.place.coordinates["probability"]) for spot in spots])
+    cells = results.panels("probability")[0].cells
+    x = np.array([float(cell.coordinates["probability"]) for cell in cells])
     for name, look in looks.items():
-        series.draw_series(panel, x, [spot.facts.get(name) for spot in spots], look, few=False)
-        targets.draw(panel, list(x), name, spots, look)
+        series.draw_series(panel, x, [cell.facts.get(name) for cell in cells], look, few=False)
+        targets.draw(panel, list(x), name, cells, look)
     handles: list[Any] = series.legend_handles(looks, bands=False, few=False)
     handles += [*series.band_handles(looks), *targets.handles]
     for look, (what, numbers) in zip(style.SERIES[2:], TABLE.items(), strict=False):

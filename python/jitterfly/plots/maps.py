@@ -23,7 +23,7 @@ _ALL_HIGH = 30.0  # of all maps above each other
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:
-    """One observable: a map per place on the other axes. Several: also a row of maps for each."""
+    """One observable: a map per combination of the other axes. Several: also a row for each."""
     known = [observable] if observable else results.columns
     names = known[:_MOST_ROWS]
     x, y = number_axes(results.study)[:2]

@@ -32,14 +32,14 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     bounded, targets = False, series.Targets(results)
     for column, panel in enumerate(panels):
         top, bottom = axes[:, column]
-        along = AxisScale([spot.ranks for spot in panel.spots])
+        along = AxisScale([cell.ranks for cell in panel.cells])
         x = along.positions
         for name, of in shown.items():
-            facts = [spot.last(of) for spot in panel.spots]
+            facts = [cell.last(of) for cell in panel.cells]
             series.draw_series(top, x, facts, style.LOOKS[name])
-            targets.draw(top, x, of, panel.spots, style.LOOKS[name])
+            targets.draw(top, x, of, panel.cells, style.LOOKS[name])
         style.panel_title(top, panel.label)
-        shares = [spot.last(recovery) for spot in panel.spots]
+        shares = [cell.last(recovery) for cell in panel.cells]
         draw_recovery(bottom, x, [share.mean if share else None for share in shares])
         bounds = [share.bound if share else None for share in shares]
         if any(bound is not None for bound in bounds):
@@ -47,7 +47,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
             bottom.plot(x, [np.nan if b is None else b for b in bounds], **_BOUND)
         ticks.place_axis(bottom, along, "ranks")
     label_axes(axes)
-    cycles = results.spots[0].place.cells[0].case.cycles
+    cycles = results.cells[0].first_case.cycles
     text = subtitle(results, len(panels), f"{cycles} cycle{'s' if cycles > 1 else ''}, ")
     handles = [*legend_handles(bounded), *targets.handles]
     style.finish(figure, results.title, [*text, targets.left_out], handles)

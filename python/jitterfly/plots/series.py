@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..results import Results, Spot
+from ..results import CellResults, Results
 from ..results.main_numbers import RUNS, MainNumbers
 from ..stats import Estimate
 from .style import GREY, INK, Look
@@ -117,11 +117,11 @@ class Targets:
         self._drawn: dict[str, Any] = {}
 
     def draw(
-        self, axes: Axes, x: Sequence[float], name: str, spots: Sequence[Spot], look: Look
+        self, axes: Axes, x: Sequence[float], name: str, cells: Sequence[CellResults], look: Look
     ) -> None:
-        """Those of the observable `name` at spots, each with its interval."""
+        """Those of the observable `name` at cells, each with its interval."""
         for column in self._results.targets_of(name):
-            facts = [spot.facts.get(column) for spot in spots]
+            facts = [cell.facts.get(column) for cell in cells]
             known = [f for f in facts if f is not None and np.isfinite(f.mean.value)]
             if not known or known[0].statistic == "win probability":  # it has another axis
                 continue

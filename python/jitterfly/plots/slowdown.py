@@ -24,18 +24,18 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     targets = series.Targets(results)
     for column, panel in enumerate(panels):
         top, middle, bottom = axes[:, column]
-        along = AxisScale([spot.ranks for spot in panel.spots])
+        along = AxisScale([cell.ranks for cell in panel.cells])
         x = along.positions
 
         def facts(name: str, panel: object = panel) -> list[MainNumbers | None]:
-            return [spot.facts.get(name) for spot in panel.spots]  # type: ignore[attr-defined]
+            return [cell.facts.get(name) for cell in panel.cells]  # type: ignore[attr-defined]
 
         for name, of in shown.items():
             series.draw_series(top, x, facts(of), style.LOOKS[name])
-            targets.draw(top, x, of, panel.spots, style.LOOKS[name])
+            targets.draw(top, x, of, panel.cells, style.LOOKS[name])
         style.panel_title(top, panel.label)
         series.draw_estimates(middle, x, [f.mean if f else None for f in facts(gain)])
-        targets.draw(middle, x, gain, panel.spots, style.ESTIMATED)
+        targets.draw(middle, x, gain, panel.cells, style.ESTIMATED)
         middle.axhline(1, color=style.GREY, linewidth=0.8)
         _redundancy(bottom, x, facts(best), facts(shown[REDUNDANT]))
         ticks.place_axis(bottom, along, "ranks")

@@ -20,11 +20,11 @@ from ..store import Store
 from ..store.export import export, keep_numbers
 from ..studies import Study, load_study
 from ..studies.shipped import folder
-from ..sweep import PlacesFailed, Stopped, run
+from ..sweep import CellsFailed, Stopped, run
 from ..sweep.progress import show_time
 from . import hsl09, theory
 from .document import Section
-from .sections import Tally, add_time, few_runs, recorded_bytes, report, section
+from .sections import Tally, add_time, few_runs_section, recorded_bytes, report, section
 
 PAGE = "report.html"
 
@@ -47,7 +47,7 @@ def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:
     for study in found:
         check_figure(study)
         check_claims(study)
-        study.places()
+        study.cells()
     order = list(CLAIMS)
     return sorted(found, key=lambda study: [order.index(name) for name in study.claims])
 
@@ -82,7 +82,7 @@ def reproduce(
 
     Raises:
         ValueError: a bad name or option, or no matplotlib, before anything runs.
-        PlacesFailed: with `on_error="finish"`, at the end.
+        CellsFailed: with `on_error="finish"`, at the end.
         Stopped: Ctrl-C; says which studies the report has.
     """
     chosen = studies(quick=quick, only=only)
@@ -117,7 +117,7 @@ class _Reproduction:
             done = len(self.sections)
             try:
                 step()
-            except PlacesFailed as error:
+            except CellsFailed as error:
                 failed |= error.failed
                 total += error.total
             except KeyboardInterrupt as stop:
@@ -127,7 +127,7 @@ class _Reproduction:
             if len(self.sections) > done:
                 print(_verdicts(self.sections[-1]), file=stream, flush=True)
         if failed:
-            raise PlacesFailed(failed, total, self.out)
+            raise CellsFailed(failed, total, self.out)
         return self.out / PAGE
 
     def _study(self, study: Study, stream: TextIO, options: dict[str, Any]) -> None:
@@ -135,9 +135,9 @@ class _Reproduction:
         finish = partial(self._finish, stream, time.monotonic(), recorded_bytes(folder))
         try:
             run(study, folder, finish=finish, stream=stream, **options)
-        except PlacesFailed as error:
+        except CellsFailed as error:
             why = {f"{study.name}, {name}": text for name, text in error.failed.items()}
-            raise PlacesFailed(why, error.total, folder) from None
+            raise CellsFailed(why, error.total, folder) from None
 
     def _figure(self, name: str, stream: TextIO, options: dict[str, Any]) -> None:
         told = partial(print, file=stream, flush=True)
@@ -146,7 +146,7 @@ class _Reproduction:
         except (ValueError, RuntimeError) as error:
             if options.get("on_error") != "finish":
                 raise
-            raise PlacesFailed({hsl09.TITLES[name]: str(error)}, 1, self.out) from None
+            raise CellsFailed({hsl09.TITLES[name]: str(error)}, 1, self.out) from None
 
     def add_theory(self, stream: TextIO) -> None:
         """The section on theory, after those of the studies."""
@@ -165,7 +165,7 @@ class _Reproduction:
         self.sections.append(section(results, (("time", show_time(seconds)),)))
         self.tally.add(results, seconds)
         if self.tally.few_runs is None and store.study.figure == "slowdown":
-            self.tally.few_runs = few_runs(results)
+            self.tally.few_runs = few_runs_section(results)
 
     def _kept(self, what: str) -> str:
         done = f"{len(self.sections)} of {len(self.titles)} studies are finished"

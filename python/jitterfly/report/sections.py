@@ -15,8 +15,8 @@ from ..congestion.study import FigurePoint
 from ..files import write_whole
 from ..info import __version__, info
 from ..plots import draw
-from ..results import Results, Spot
-from ..results.figures import FewRunMeans, thirty
+from ..results import CellResults, Results
+from ..results.figures import FewRunMeans, few_runs
 from ..results.main_numbers import RUNS, MainNumbers
 from ..results.number_text import interval, show_number, show_ranks
 from ..results.study_axes import axis_title
@@ -32,7 +32,7 @@ _LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
 def section(results: Results, facts: Facts = ()) -> Section:
     """The section of a study; its pictures are written into its directory too."""
     study = results.study
-    chosen = any(fact.T is not None for spot in results.spots for fact in spot.facts.values())
+    chosen = any(fact.T is not None for cell in results.cells for fact in cell.facts.values())
     return Section(
         name=study.name,
         title=study.title,
@@ -53,16 +53,16 @@ def model_claim(one: Judged) -> Claim:
 
 def about(results: Results) -> Facts:
     """How much was run, and how many cells met their targets."""
-    cells = len(results.spots)
+    cells = len(results.cells)
     told = [("cells", f"{cells:,}"), ("realizations per cell", results.count)]
     if results.network_noise:
         what, _, text = results.network_noise.partition(": ")
         told.append((what, text))
-    open_ = sum(not spot.complete for spot in results.spots)
+    open_ = sum(not cell.complete for cell in results.cells)
     if open_:
         told.append(("UNFINISHED", f"{open_:,} cells"))
     for target in results.study.targets:
-        met = sum(target.column not in spot.unmet for spot in results.spots)
+        met = sum(target.column not in cell.unmet for cell in results.cells)
         told.append((str(target), f"met in {met:,} of {cells:,} cells"))
     return tuple(told)
 
@@ -111,22 +111,22 @@ def tables(results: Results) -> tuple[Table, ...]:
 def _table(results: Results, group: str, names: list[str]) -> Table:
     axes = [axis.name for axis in results.study.axes]
     known = [
-        (spot, name, spot.facts[name])
-        for spot in results.spots
+        (cell, name, cell.facts[name])
+        for cell in results.cells
         for name in names
-        if name in spot.facts
+        if name in cell.facts
     ]
     rows = [
         (
-            *(_label(spot, axis) for axis in axes),
+            *(_label(cell, axis) for axis in axes),
             name.partition(", ")[2],
             f"{facts.realizations:,}",
             "" if facts.T is None else str(facts.T),
             interval(facts.mean, ".4g", facts.unit),
             *_spread(facts),
-            _target(results, spot, name),
+            _target(results, cell, name),
         )
-        for spot, name, facts in known
+        for cell, name, facts in known
     ]
     header = (
         *(axis_title(results.study, axis) for axis in axes),
@@ -151,8 +151,8 @@ def _what(facts: MainNumbers) -> str:
     return f"{facts.statistic} [{100 * facts.mean.confidence:.6g} %]"
 
 
-def _label(spot: Spot, axis: str) -> str:
-    return show_ranks(spot.ranks) if axis == "ranks" else spot.place.labels[axis]
+def _label(cell: CellResults, axis: str) -> str:
+    return show_ranks(cell.ranks) if axis == "ranks" else cell.labels[axis]
 
 
 def _spread(facts: MainNumbers) -> tuple[str, str]:
@@ -164,10 +164,10 @@ def _spread(facts: MainNumbers) -> tuple[str, str]:
     return middle, f"{low} – {high}"
 
 
-def _target(results: Results, spot: Spot, name: str) -> str:
+def _target(results: Results, cell: CellResults, name: str) -> str:
     if all(target.column != name for target in results.study.targets):
         return ""
-    return "missed" if name in spot.unmet else "met"
+    return "missed" if name in cell.unmet else "met"
 
 
 _HEADER = (
@@ -182,9 +182,9 @@ _HEADER = (
 )
 
 
-def few_runs(results: Results) -> Section | None:
+def few_runs_section(results: Results) -> Section | None:
     """The section for the cells of a study where such means scatter most; None without such."""
-    cells = thirty(results)
+    cells = few_runs(results)
     if not cells:
         return None
     title = f"What a mean of {RUNS} runs is worth"
@@ -192,7 +192,7 @@ def few_runs(results: Results) -> Section | None:
         name="few-runs",
         title=title,
         source=results.study.title,
-        pictures=(picture(results, kind="thirty", what=f"Means of {RUNS} runs as dots"),),
+        pictures=(picture(results, kind="few_runs", what=f"Means of {RUNS} runs as dots"),),
         tables=(Table(title, _HEADER, tuple(map(_row, cells))),),
     )
 
@@ -252,9 +252,9 @@ class Tally:
         """One more study."""
         self.seeds.add(results.study.seed)
         self.backends.update(results.store.meta["backend"])
-        self.cells += len(results.spots)
+        self.cells += len(results.cells)
         self.realizations += sum(
-            spot.realizations * len(spot.place.cells) for spot in results.spots
+            cell.realizations * len(cell.cell.variants) for cell in results.cells
         )
         self.seconds += seconds
 

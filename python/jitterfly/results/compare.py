@@ -1,4 +1,4 @@
-"""Which of two runs is faster: paired, place by place, on the same noise."""
+"""Which of two runs is faster: paired, cell by cell, on the same noise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from .. import stats
 from ..observables import Completion, Family, Observed, level_of
 from ..store import Store
-from ..studies import Place, shown_labels
+from ..studies import Cell, shown_labels
 
 
 @dataclass(frozen=True)
@@ -20,45 +20,45 @@ class Side:
     variant: str
     observable: str
 
-    def family(self, place: Place) -> Family:
-        """What is compared at a place.
+    def family(self, cell: Cell) -> Family:
+        """What is compared in a cell.
 
         Raises:
             ValueError: no such variant or observable, or a ratio, which has no faster or slower.
         """
         if self.observable:
-            families = self.store.families(place)
+            families = self.store.families(cell)
             if self.observable not in families:
                 known = ", ".join(families)
                 raise ValueError(
-                    f"{self.store.path}: no observable {self.observable!r} at {place.name}; "
+                    f"{self.store.path}: no observable {self.observable!r} at {cell.name}; "
                     f"there are {known}"
                 )
             family = families[self.observable]
         else:
-            family = self._completion(place)
+            family = self._completion(cell)
         if family.pick == "set" or not all(isinstance(m.denominator, int) for m in family.members):
             raise ValueError(
                 f"--observable must be a time or a slowdown, and {family.name!r} is not"
             )
         return family
 
-    def _completion(self, place: Place) -> Family:
-        cells = {cell.variant: cell.case for cell in place.cells}
-        if self.variant not in cells:
-            variants = ", ".join(name for name in cells if name)
+    def _completion(self, cell: Cell) -> Family:
+        cases = cell.cases
+        if self.variant not in cases:
+            variants = ", ".join(name for name in cases if name)
             if not self.variant:
-                ways = " or ".join(f"{self.store.path}:{name}" for name in cells)
+                ways = " or ".join(f"{self.store.path}:{name}" for name in cases)
                 raise ValueError(f"choose a variant: {ways}")
             hint = f"choose one as DIR:VARIANT, from {variants}" if variants else "it has none"
             raise ValueError(f"{self.store.path}: no variant {self.variant!r}; {hint}")
-        (family,) = Completion(variant=self.variant).resolve("completion", cells)
+        (family,) = Completion(variant=self.variant).resolve("completion", cases)
         return family
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One place: `ratio` is mean(B) / mean(A), with its interval; `faster` is "A", "B" or ""."""
+    """One cell: `ratio` is mean(B) / mean(A), with its interval; `faster` is "A", "B" or ""."""
 
     labels: tuple[str, ...]
     realizations: int
@@ -70,14 +70,14 @@ class Verdict:
 
 
 def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
-    """A verdict for every place that both have realizations of.
+    """A verdict for every cell that both have realizations of.
 
-    The intervals of the ratios hold together, with `confidence` (Bonferroni over the places, and
+    The intervals of the ratios hold together, with `confidence` (Bonferroni over the cells, and
     over the looks at which a study with targets could stop), so
     that the one verdict in twenty that chance decides does not come with every table.
 
     Raises:
-        ValueError: other seeds (the noise is not the same), or no place in common.
+        ValueError: other seeds (the noise is not the same), or no cell in common.
     """
     seeds = a.store.study.seed, b.store.study.seed
     if seeds[0] != seeds[1]:
@@ -85,14 +85,14 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
             f"A has seed {seeds[0]} and B has seed {seeds[1]}: they saw other noise and can not be "
             f"paired; run one again with --seed {seeds[0]}"
         )
-    here, there = ({_at(p): p for p in side.store.places} for side in (a, b))
+    here, there = ({_at(cell): cell for cell in side.store.cells} for side in (a, b))
     pairs = [(here[at], there[at]) for at in here if at in there]
     pairs = [(p, q) for p, q in pairs if a.store.available(p) > 1 and b.store.available(q) > 1]
     if not pairs:
-        raise ValueError("A and B have no place on their axes in common that both have run")
+        raise ValueError("A and B have no cell in common that both have run")
     found = []
     for p, q in pairs:
-        shares = [side.store.decision(place).share for side, place in ((a, p), (b, q))]
+        shares = [side.store.decision(cell).share for side, cell in ((a, p), (b, q))]
         sequential = [share for share in shares if share < 1]
         # Where the data decided when to stop, the looks have spent a part; both may have.
         share = min(shares) / max(len(sequential), 1)
@@ -100,25 +100,23 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
     return found
 
 
-def _at(place: Place) -> tuple[tuple[str, str], ...]:
-    return tuple(place.labels.items())
+def _at(cell: Cell) -> tuple[tuple[str, str], ...]:
+    return tuple(cell.labels.items())
 
 
-def _samples(side: Side, place: Place) -> np.ndarray:
-    data = side.store.data(place, side.store.available(place))
-    samples = Observed(side.family(place), data).samples
+def _samples(side: Side, cell: Cell) -> np.ndarray:
+    data = side.store.data(cell, side.store.available(cell))
+    samples = Observed(side.family(cell), data).samples
     if samples is None or len(samples) < 2:
         raise ValueError(
-            f"{side.store.path}: no single samples are kept at {place.name}; "
+            f"{side.store.path}: no single samples are kept at {cell.name}; "
             "raise realizations.raw_bytes of the study"
         )
     return np.asarray(samples)
 
 
-def _verdict(
-    a: Side, b: Side, place: Place, other: Place, confidence: float, level: float
-) -> Verdict:
-    x, y = _samples(a, place), _samples(b, other)
+def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level: float) -> Verdict:
+    x, y = _samples(a, cell), _samples(b, other)
     count = min(len(x), len(y))
     x, y = x[:count], y[:count]
     ratio = stats.ratio(y, x, level)
@@ -126,7 +124,7 @@ def _verdict(
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
         winner = "A" if winner == "B" else "B"
     return Verdict(
-        shown_labels(a.store.study, place),
+        shown_labels(a.store.study, cell),
         count,
         stats.mean(x, confidence),
         stats.mean(y, confidence),

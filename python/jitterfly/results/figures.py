@@ -17,16 +17,16 @@ from ..studies import Study, axis_unit
 from ..units import parse_seconds, show_seconds
 from . import main_numbers, study_axes
 from .main_numbers import MainNumbers
-from .results import Results, Spot
+from .results import CellResults, Results
 from .study_axes import AxisScale, axis_values
 
 #: What a study may ask for with `figure`, or `plot --kind`.
 FIGURES = (
     "slowdown", "overhead", "cycles", "maps", "curves", "family", "hm18_table", "distribution",
-    "tail", "thirty",
+    "tail", "few_runs",
 )  # fmt: skip
 #: Those that show one observable as well as several.
-OF_ONE = ("maps", "curves", "family", "hm18_table", "distribution", "tail", "thirty")
+OF_ONE = ("maps", "curves", "family", "hm18_table", "distribution", "tail", "few_runs")
 
 
 def figure_of(study: Study) -> str:
@@ -72,7 +72,7 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
 
 def observables(study: Study) -> list[str]:
     """What a figure can show: all observables, with those of each T or cycle, and targets."""
-    names = [name for place in study.places() for name in study.families(place)]
+    names = [name for cell in study.cells() for name in study.families(cell)]
     return list(dict.fromkeys([*names, *(target.column for target in study.targets)]))
 
 
@@ -118,7 +118,7 @@ def _cycles_needs(study: Study) -> None:
     _need(study, "cycles", {"overhead": 2, "recovery": 1})
     each = [study.observables[name] for kind in ("overhead", "recovery")
             for name in named(study, kind)]  # fmt: skip
-    cycles = min(cell.case.cycles for place in study.places() for cell in place.cells)
+    cycles = min(variant.case.cycles for cell in study.cells() for variant in cell.variants)
     if any(one.cycle != "each" for one in each) or cycles < 3:
         raise ValueError("figure 'cycles' needs cycle = \"each\", and cases of at least 3 cycles")
 
@@ -175,14 +175,14 @@ class Grid:
 
 
 def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
-    """A grid for each place on the axes other than `x` and `y`."""
-    groups: dict[str, list[Spot]] = {}
-    for spot in results.spots:
-        groups.setdefault(results.label(spot, without=(x, y)), []).append(spot)
+    """A grid for each combination on the axes other than `x` and `y`."""
+    groups: dict[str, list[CellResults]] = {}
+    for cell in results.cells:
+        groups.setdefault(results.label(cell, without=(x, y)), []).append(cell)
     values = axis_values(results.study)
     across, up = sorted(values[x]), sorted(values[y])
-    found = [_grid(results, label, spots, (x, across), (y, up), names)
-             for label, spots in groups.items()]  # fmt: skip
+    found = [_grid(results, label, cells, (x, across), (y, up), names)
+             for label, cells in groups.items()]  # fmt: skip
     for name in names:
         _rescale(found, name)
     return found
@@ -203,7 +203,7 @@ def _rescale(found: list[Grid], name: str) -> None:
 def _grid(
     results: Results,
     label: str,
-    spots: list[Spot],
+    cells: list[CellResults],
     x: tuple[str, list[Any]],
     y: tuple[str, list[Any]],
     names: list[str],
@@ -216,18 +216,17 @@ def _grid(
     kinds = {name: map_kind(results, name) for name in names}
     units = dict.fromkeys(names, "")
     rows, columns = ({value: i for i, value in enumerate(axis[1])} for axis in (y, x))
-    for spot in spots:
-        place = spot.place.coordinates
-        at = rows[place[y[0]]], columns[place[x[0]]]
+    for cell in cells:
+        at = rows[cell.coordinates[y[0]]], columns[cell.coordinates[x[0]]]
         for name in names:
-            facts = spot.facts.get(name)
+            facts = cell.facts.get(name)
             if facts is None:
                 continue
             found[name][at] = float(facts.mean.value)
             value, low, high = (float(getattr(facts.mean, e)) for e in ("value", "low", "high"))
             reach[name][at] = max(high - value, value - low)
             unsure[name][at] = _unsure(facts, kinds[name])
-            unmet[name][at] = name in spot.unmet
+            unmet[name][at] = name in cell.unmet
             units[name] = facts.unit
     along = [AxisScale(values, axis_unit(results.study, name)) for name, values in (x, y)]
     texts = [[one.text(value) for value in one.values] for one in along]
@@ -291,7 +290,7 @@ class FewRunMeans:
         )
 
 
-def thirty(
+def few_runs(
     results: Results, observable: str | None = None, most: int = MOST_CELLS
 ) -> list[FewRunMeans]:
     """The cells where 30-run means scatter most, in the study's order.
@@ -303,9 +302,9 @@ def thirty(
     found = []
     for name in names:
         known = [
-            (spot.facts[name].few, number)
-            for number, spot in enumerate(results.spots)
-            if name in spot.facts and spot.facts[name].few and _samples(spot, name)
+            (cell.facts[name].few, number)
+            for number, cell in enumerate(results.cells)
+            if name in cell.facts and cell.facts[name].few and _samples(cell, name)
         ]
         widest = sorted(
             ((float(few.high / few.low), number) for few, number in known if few.low > 0),
@@ -316,24 +315,24 @@ def thirty(
         first = {at[number]: number for _, number in reversed(widest)}
         chosen = sorted(first.values(), key=[number for _, number in widest].index)
         count = max(1, most // len(names))
-        found += [_thirty(results, results.spots[i], name) for i in sorted(chosen[:count])]
+        found += [_few_run_means(results, results.cells[i], name) for i in sorted(chosen[:count])]
     return found
 
 
 def _position(results: Results, number: int) -> object:
-    coordinates = results.spots[number].place.coordinates
+    coordinates = results.cells[number].coordinates
     return coordinates[results.axis] if results.axis else number
 
 
-def _samples(spot: Spot, name: str) -> bool:
-    return min(spot.realizations, spot.place.raw_limit) >= LEAST_MEANS * main_numbers.RUNS
+def _samples(cell: CellResults, name: str) -> bool:
+    return min(cell.realizations, cell.cell.raw_limit) >= LEAST_MEANS * main_numbers.RUNS
 
 
-def _thirty(results: Results, spot: Spot, name: str) -> FewRunMeans:
-    observed = spot.observed(name)
+def _few_run_means(results: Results, cell: CellResults, name: str) -> FewRunMeans:
+    observed = cell.observed(name)
     if observed is None or observed.samples is None:
-        raise results.study.error(f"no samples of {name!r} are kept at {spot.place.name}")
+        raise results.study.error(f"no samples of {name!r} are kept at {cell.name}")
     means = main_numbers.separate_means(observed.samples)
-    label = results.label(spot)
-    facts = spot.facts[name]
+    label = results.label(cell)
+    facts = cell.facts[name]
     return FewRunMeans(label, name, facts.unit, facts.realizations, facts.mean, means)

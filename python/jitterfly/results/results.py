@@ -14,7 +14,7 @@ from ..case import Case
 from ..noise import Congestion
 from ..observables import Decision, Family, Form, Measure, Observed, Target
 from ..store import Store
-from ..studies import Place, Study, axis_unit
+from ..studies import Cell, Study, axis_unit
 from . import study_axes
 from .main_numbers import MainNumbers, facts_of, facts_of_target
 
@@ -50,25 +50,45 @@ CONVENTIONAL, REDUNDANT = "conventional", "redundant"
 
 
 @dataclass(frozen=True, eq=False)
-class Spot:
-    """What a run knows at one place on the axes of its study."""
+class CellResults:
+    """What a run knows of one cell of its study."""
 
     store: Store
-    place: Place
+    cell: Cell
+
+    @property
+    def name(self) -> str:
+        """For people: `ranks=128, reading=text`."""
+        return self.cell.name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The value on each axis, as text."""
+        return self.cell.labels
+
+    @property
+    def coordinates(self) -> Mapping[str, float | int | str]:
+        """The same as numbers where they are numbers: times in seconds."""
+        return self.cell.coordinates
+
+    @property
+    def first_case(self) -> Case:
+        """The case of the first variant."""
+        return self.cell.variants[0].case
 
     @cached_property
     def decision(self) -> Decision:
         """How many realizations count, and whether the targets are met."""
-        return self.store.decision(self.place)
+        return self.store.decision(self.cell)
 
     @cached_property
     def realizations(self) -> int:
         """Realizations that every estimate here is taken from; 0 before the first look."""
-        return min(self.decision.realizations, self.store.available(self.place))
+        return min(self.decision.realizations, self.store.available(self.cell))
 
     @cached_property
     def complete(self) -> bool:
-        """Whether this place is finished: targets met, or budget spent."""
+        """Whether this cell is finished: targets met, or budget spent."""
         return self.decision.next is None
 
     @cached_property
@@ -86,18 +106,18 @@ class Spot:
     @property
     def ranks(self) -> int:
         """Of its cases, which share it."""
-        return self.place.cells[0].case.ranks
+        return self.first_case.ranks
 
     @cached_property
     def families(self) -> Mapping[str, Family]:
         """The observables here, by name; one may be missing where there are too few ranks."""
-        return self.store.families(self.place)
+        return self.store.families(self.cell)
 
     def observed(self, name: str) -> Observed | None:
         """An observable of all realizations here; None where there is none, or no data yet."""
         if name not in self.families or not self.realizations:
             return None
-        return self.store.observed(self.place, name)
+        return self.store.observed(self.cell, name)
 
     @cached_property
     def facts(self) -> dict[str, MainNumbers]:
@@ -107,7 +127,7 @@ class Spot:
         """
         if not self.realizations:
             return {}
-        data = self.store.data(self.place, self.decision.realizations)
+        data = self.store.data(self.cell, self.decision.realizations)
         level = self.decision.level()
         found = {}
         for name, family in self.families.items():
@@ -128,14 +148,14 @@ class Spot:
 
     def last(self, name: str) -> MainNumbers | None:
         """An observable after the last cycle, whether there is one for each cycle or not."""
-        cycles = self.place.cells[0].case.cycles
+        cycles = self.first_case.cycles
         return self.facts.get(name) or self.facts.get(f"{name}, cycle {cycles}")
 
     def estimate(
         self, name: str, statistic: str = "mean", confidence: float = 0.95
     ) -> stats.Estimate:
         """A statistic; of a target, with the interval that holds after early stopping."""
-        return self.store.estimate(self.place, name, statistic, confidence)
+        return self.store.estimate(self.cell, name, statistic, confidence)
 
     def ratio(self, top: Form, bottom: Form | int) -> stats.Estimate:
         """Ratio of the means of two sums of observations here; its interval allows for early looks.
@@ -144,31 +164,31 @@ class Spot:
             ValueError: there are no data.
         """
         if not self.realizations:
-            raise ValueError(f"{self.place.name} has no data yet")
+            raise ValueError(f"{self.name} has no data yet")
         family = Family("", "", (Measure("", top, bottom, distribution=False),))
-        observed = Observed(family, self.store.data(self.place, self.realizations))
+        observed = Observed(family, self.store.data(self.cell, self.realizations))
         return replace(observed.mean(self.decision.level()), confidence=0.95)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """All spots that differ in one axis only, ascending; `label` tells the other axes."""
+    """Cells that differ in one axis only, ascending; `label` tells the other axes."""
 
     label: str
     labels: Mapping[str, str]
-    spots: list[Spot]
+    cells: list[CellResults]
 
-    def known(self, name: str) -> list[Spot]:
-        """Spots that have data of an observable."""
-        return [spot for spot in self.spots if name in spot.facts]
+    def known(self, name: str) -> list[CellResults]:
+        """Cells that have data of an observable."""
+        return [cell for cell in self.cells if name in cell.facts]
 
 
 class Results:
-    """What a run has found so far: `spots` in the study's order; it may be unfinished."""
+    """What a run has found so far: `cells` in the study's order; it may be unfinished."""
 
     def __init__(self, store: Store):
         self.store = store
-        self.spots = [Spot(store, place) for place in store.places]
+        self.cells = [CellResults(store, cell) for cell in store.cells]
 
     @property
     def study(self) -> Study:
@@ -183,7 +203,7 @@ class Results:
     @cached_property
     def names(self) -> list[str]:
         """All observables, in the study's order."""
-        return list(dict.fromkeys(name for spot in self.spots for name in spot.families))
+        return list(dict.fromkeys(name for cell in self.cells for name in cell.families))
 
     @cached_property
     def columns(self) -> list[str]:
@@ -205,21 +225,21 @@ class Results:
         return study_axes.main_axis(self.study)
 
     def panels(self, axis: str | None = None) -> list[Panel]:
-        """Spots along an axis (`self.axis` if not given), a panel for each place on the others."""
+        """Cells along an axis (`self.axis` if not given), a panel per combination of the others."""
         axis = self.axis if axis is None else axis
-        groups: dict[str, list[Spot]] = {}
-        for spot in self.spots:
-            groups.setdefault(self.label(spot, without=(axis,)), []).append(spot)
+        groups: dict[str, list[CellResults]] = {}
+        for cell in self.cells:
+            groups.setdefault(self.label(cell, without=(axis,)), []).append(cell)
         return [
-            Panel(label, dict(spots[0].place.labels), study_axes.ascending(spots, axis))
-            for label, spots in groups.items()
+            Panel(label, dict(cells[0].labels), study_axes.ascending(cells, axis))
+            for label, cells in groups.items()
         ]
 
-    def label(self, spot: Spot, without: tuple[str, ...] = ()) -> str:
-        """A spot's place on all axes but some, for a title."""
+    def label(self, cell: CellResults, without: tuple[str, ...] = ()) -> str:
+        """A cell's values on all axes but some, for a title."""
         return ", ".join(
             study_axes.label_of(self.study, axis, text)
-            for axis, text in spot.place.labels.items()
+            for axis, text in cell.labels.items()
             if axis not in without
         )
 
@@ -239,7 +259,7 @@ class Results:
     @cached_property
     def count(self) -> str:
         """Realizations per cell, for a caption: `250 to 100,000`."""
-        counts = [spot.realizations for spot in self.spots]
+        counts = [cell.realizations for cell in self.cells]
         low, high = min(counts), max(counts)
         return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
@@ -247,15 +267,15 @@ class Results:
     def state(self) -> str:
         """For a caption: what is missing, which cells met their targets, network noise; or ""."""
         told = []
-        done = sum(spot.complete for spot in self.spots)
-        if done < len(self.spots):
-            told.append(f"UNFINISHED: {done} of {len(self.spots)} cells done")
+        done = sum(cell.complete for cell in self.cells)
+        if done < len(self.cells):
+            told.append(f"UNFINISHED: {done} of {len(self.cells)} cells done")
         if self.study.targets:
-            met = sum(not spot.unmet for spot in self.spots)
-            told.append(f"{met} of {len(self.spots)} cells met the target")
+            met = sum(not cell.unmet for cell in self.cells)
+            told.append(f"{met} of {len(self.cells)} cells met the target")
         return "; ".join(filter(None, [*told, self.network_noise]))
 
     @cached_property
     def network_noise(self) -> str:
         """For a caption: what is known of networks and other jobs' traffic. May be empty."""
-        return network_noise(cell.case for spot in self.spots for cell in spot.place.cells)
+        return network_noise(case for one in self.cells for case in one.cell.cases.values())

@@ -21,8 +21,8 @@ def numeric(values: Sequence[Any]) -> bool:
 def axis_values(study: Study) -> dict[str, list[Any]]:
     """The values of each axis, in the study's order; not to be changed."""
     values: dict[str, dict[Any, None]] = {axis.name: {} for axis in study.axes}
-    for place in study.places():
-        for name, value in place.coordinates.items():
+    for cell in study.cells():
+        for name, value in cell.coordinates.items():
             values[name][value] = None
     return {name: list(found) for name, found in values.items()}
 
@@ -48,11 +48,11 @@ def main_axis(study: Study) -> str:
     return max(values, key=lambda name: len(values[name]), default="")
 
 
-def ascending(spots: Sequence[Any], axis: str) -> list[Any]:
-    """Spots in the order of their numbers on an axis; of texts, in the study's order."""
-    if axis and numeric([spot.place.coordinates[axis] for spot in spots]):
-        return sorted(spots, key=lambda spot: spot.place.coordinates[axis])
-    return list(spots)
+def ascending(cells: Sequence[Any], axis: str) -> list[Any]:
+    """Cells in the order of their numbers on an axis; of texts, in the study's order."""
+    if axis and numeric([cell.coordinates[axis] for cell in cells]):
+        return sorted(cells, key=lambda cell: cell.coordinates[axis])
+    return list(cells)
 
 
 def axis_title(study: Study, name: str) -> str:

@@ -15,23 +15,23 @@ from . import figures, study_axes
 from .figures import WIDE, grids
 from .main_numbers import MainNumbers
 from .number_text import plus_minus, short, show_number, value_between
-from .results import Panel, Results, Spot
+from .results import CellResults, Panel, Results
 from .text_table import MOST_OF_ALL, MOST_ROWS, MOST_TABLES, WIDTH, fitting
 
 
 def absences(results: Results) -> list[str]:
-    """A line for each observable that places lack, and each cause."""
+    """A line for each observable that cells lack, and each cause."""
     lacking: dict[tuple[str, str], list[str]] = {}
     for name, observable in results.study.observables.items():
-        for spot in results.spots:
-            if not any(one.partition(", ")[0] == name for one in spot.families):
-                why = why_absent_at(observable, spot.place)
-                lacking.setdefault((name.replace("_", " "), why), []).append(spot.place.name)
+        for cell in results.cells:
+            if not any(one.partition(", ")[0] == name for one in cell.families):
+                why = why_absent_at(observable, cell.cell)
+                lacking.setdefault((name.replace("_", " "), why), []).append(cell.name)
     return [
-        f"No {name} at {places[0]}"
-        + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+        f"No {name} at {cells[0]}"
+        + (f" and {len(cells) - 1} more" if len(cells) > 1 else "")
         + f": {why}."
-        for (name, why), places in lacking.items()
+        for (name, why), cells in lacking.items()
     ]
 
 
@@ -46,7 +46,7 @@ _MARKS = (
     f"Means. ? : interval wider than ± {100 * WIDE:.0f} %, or a gain that may be 1. "
     "* : target not met."
 )
-_ASKED = 100  # places
+_ASKED = 100  # cells
 _MICRO = 1e6  # times are shown in µs
 
 
@@ -94,22 +94,22 @@ def table(results: Results, width: int = WIDTH) -> str:
 
 
 def tables(results: Results) -> Iterator[Table]:
-    """Maps as matrices; else a row for each place (or each cycle, where there are several)."""
+    """Maps as matrices; else a row for each cell (or each cycle, where there are several)."""
     if figures.figure_of(results.study) == "maps":
         yield from _matrices(results)
         return
     for panel in results.panels():
         # Also those that have none of the observables, which the notes explain.
-        spots = [
-            spot for spot in panel.spots if spot.facts or (spot.complete and not spot.families)
+        cells = [
+            cell for cell in panel.cells if cell.facts or (cell.complete and not cell.families)
         ]
-        if not any(spot.facts for spot in spots):
+        if not any(cell.facts for cell in cells):
             continue
         indices = _indices(results.columns)
         if indices:
-            yield _by_index(results, panel.label, spots[-1], indices)
+            yield _by_index(results, panel.label, cells[-1], indices)
         else:
-            yield _by_place(results, panel, spots)
+            yield _by_cell(results, panel, cells)
 
 
 def notes(results: Results) -> list[str]:
@@ -117,53 +117,57 @@ def notes(results: Results) -> list[str]:
     told = [_MARKS if figures.figure_of(results.study) == "maps" else _MEANS]
     if any(results.targets_of(name) for name in results.names) and told[0] == _MEANS:
         told.append(_TARGETS)
-    # The data choose it alike at all places: the first ones that have any tell.
-    some = islice((spot for spot in results.spots if spot.facts), _ASKED)
-    if any(f.T is not None for spot in some for f in spot.facts.values()):
+    # The data choose it alike in all cells: the first ones that have any tell.
+    some = islice((cell for cell in results.cells if cell.facts), _ASKED)
+    if any(f.T is not None for cell in some for f in cell.facts.values()):
         told += [_SMALLEST, SELECTION]
     return [*told, *absences(results), *([results.state] if results.state else [])]
 
 
-def _by_place(results: Results, panel: Panel, spots: list[Spot]) -> Table:
-    names = [name for name in results.columns if any(name in spot.facts for spot in spots)]
+def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
+    names = [name for name in results.columns if any(name in cell.facts for cell in cells)]
     slow = any(figures.kind_of(results.study, name) == "slowdown" for name in names)
     first = study_axes.axis_title(results.study, results.axis) if results.axis else ""
     targets, wanted = bool(results.study.targets), _wanted(results)
     header = [first, "realiza-\ntions", *(["noise-\nfree"] if slow else [])]
-    header += [column for name in names for column in _header(spots, name)]
+    header += [column for name in names for column in _header(cells, name)]
     rows = []
-    for spot in spots:
-        row = [_position(results, spot), f"{spot.realizations:,}"]
-        row += [_quiet(spot)] if slow else []
+    for cell in cells:
+        row = [_position(results, cell), f"{cell.realizations:,}"]
+        row += [_quiet(cell)] if slow else []
         for name in names:
-            row += _cells(spot.facts.get(name), len(_header(spots, name)), name in wanted)
-        rows.append([*row, *(["no" if spot.unmet else "yes"] if targets else [])])
+            row += _texts(cell.facts.get(name), len(_header(cells, name)), name in wanted)
+        rows.append([*row, *(["no" if cell.unmet else "yes"] if targets else [])])
     header += ["target\nmet"] if targets else []
-    return Table(panel.label, header, rows, _spare(results, spots, names, 2 + slow))
+    return Table(panel.label, header, rows, _spare(results, cells, names, 2 + slow))
 
 
-def _by_index(results: Results, label: str, spot: Spot, indices: dict[str, list[str]]) -> Table:
-    """One place, with a row for each cycle or T."""
+def _by_index(
+    results: Results, label: str, cell: CellResults, indices: dict[str, list[str]]
+) -> Table:
+    """One cell, with a row for each cycle or T."""
     bases = list(dict.fromkeys(base for at in indices.values() for base in at))
     samples = {base: next(n for n in results.columns if n.startswith(f"{base}, "))
                for base in bases}  # fmt: skip
     header = ["", "realiza-\ntions"]
     for base in bases:
         header += [h.replace(_title(samples[base]), _title(base), 1)
-                   for h in _header([spot], samples[base])]  # fmt: skip
+                   for h in _header([cell], samples[base])]  # fmt: skip
     rows = []
     for index in indices:
-        row = [index, f"{spot.realizations:,}"]
+        row = [index, f"{cell.realizations:,}"]
         for base in bases:
-            row += _cells(spot.facts.get(f"{base}, {index}"), len(_header([spot], samples[base])))
+            row += _texts(cell.facts.get(f"{base}, {index}"), len(_header([cell], samples[base])))
         rows.append(row)
-    at = _position(results, spot)
+    at = _position(results, cell)
     here = f"{study_axes.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
-    spare = _spare(results, [spot], list(samples.values()), 2)
+    spare = _spare(results, [cell], list(samples.values()), 2)
     return Table(", ".join(part for part in (label, here) if part), header, rows, spare)
 
 
-def _spare(results: Results, spots: list[Spot], names: list[str], first: int) -> tuple[int, ...]:
+def _spare(
+    results: Results, cells: list[CellResults], names: list[str], first: int
+) -> tuple[int, ...]:
     """Columns to leave out where there is no room: medians and ranges, then means, last ones first.
 
     Targets stay longest. `first` is the number of the column where the observables begin.
@@ -173,7 +177,7 @@ def _spare(results: Results, spots: list[Spot], names: list[str], first: int) ->
     targets: list[int] = []
     wanted, at = _wanted(results), first
     for name in names:
-        count = len(_header(spots, name))
+        count = len(_header(cells, name))
         spreads += range(at, at + count - 1)
         at += count
         (targets if name in wanted else means).append(at - 1)
@@ -199,8 +203,8 @@ def _title(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _header(spots: list[Spot], name: str) -> list[str]:
-    facts = next(spot.facts[name] for spot in spots if name in spot.facts)
+def _header(cells: list[CellResults], name: str) -> list[str]:
+    facts = next(cell.facts[name] for cell in cells if name in cell.facts)
     title = _title(name) + (", µs" if facts.unit == "s" else "")
     if facts.is_target:
         return [f"{title}\n[{100 * facts.mean.confidence:.6g} %]"]
@@ -209,7 +213,7 @@ def _header(spots: list[Spot], name: str) -> list[str]:
     return [f"{title}\n{what}" for what in ("median", "5-95 %", "mean")]
 
 
-def _cells(facts: MainNumbers | None, columns: int, wanted: bool = False) -> list[str]:
+def _texts(facts: MainNumbers | None, columns: int, wanted: bool = False) -> list[str]:
     """Median, 5-95 %, mean; or the mean alone; `wanted`: with an interval, whatever it is."""
     if facts is None:
         return ["-"] * columns
@@ -229,15 +233,15 @@ def _cells(facts: MainNumbers | None, columns: int, wanted: bool = False) -> lis
     return [middle, f"{first}-{last}", plus_minus(value, (high - low) / 2)]
 
 
-def _position(results: Results, spot: Spot) -> str:
+def _position(results: Results, cell: CellResults) -> str:
     if not results.axis:
         return ""
-    value = spot.place.coordinates[results.axis]
+    value = cell.coordinates[results.axis]
     return results.along.plain(value)
 
 
-def _quiet(spot: Spot) -> str:
-    return show_seconds(float(noise_free_ticks(spot.place.cells[0].case)[-1]) / TICKS_PER_SECOND)
+def _quiet(cell: CellResults) -> str:
+    return show_seconds(float(noise_free_ticks(cell.first_case)[-1]) / TICKS_PER_SECOND)
 
 
 def _half(half: float) -> str:

@@ -113,7 +113,7 @@ def check_orphans(path: Path, study: Study) -> None:
             raise _other(path, f"seed {head.get('seed')}, not {study.seed}")
         if head.get("kind") == RAW:
             found.add(head.get("id", ""))
-    ours = {cell.hash for place in study.places() for cell in place.cells}
+    ours = {variant.hash for cell in study.cells() for variant in cell.variants}
     if found and not found & ours and not _holds_any(path, ours):
         raise _other(path, "cells that this study does not have")
 

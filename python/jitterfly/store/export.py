@@ -143,7 +143,7 @@ def read_numbers(path: str | Path) -> Numbers:
     if kept is not None:
         return kept
     store = Store.open(path)
-    return keep_numbers(store) if len(store.places) >= MANY else Numbers.of(store)
+    return keep_numbers(store) if len(store.cells) >= MANY else Numbers.of(store)
 
 
 WRITERS: dict[str, Callable[[Numbers, Path], None]] = {

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..observables import Summary
 from ..progress import each
-from ..studies import Place
+from ..studies import Cell
 from .directory import SHARDS
 from .metadata import META, differences, joined, situations
-from .record_files import CellRecords
+from .record_files import RecordSeries
 from .records import RAW, Ints
 from .spans import Span, gaps, way
 from .store import Store
@@ -57,9 +57,9 @@ def merge(
     for store in stores[1:]:
         meta = joined(store.meta, meta)
     whole = Store(out, study, meta)
-    for place, files in each(_files(whole, stores), _codes(whole), "comparing records"):
+    for cell, files in each(_files(whole, stores), _codes(whole), "comparing records"):
         for one, other in combinations(files, 2):
-            _compare(place, one, other)
+            _compare(cell, one, other)
     with Store.create(out, study) as merged:
         with merged.writing():
             for backend in meta["backend"]:
@@ -99,31 +99,31 @@ def _check_aims(one: Store, other: Store) -> None:
 
 
 def _codes(store: Store) -> int:
-    """How many cells and places there are."""
-    return sum(len(place.cells) + 1 for place in store.places)
+    """How many series of records there are: samples of each variant, summaries of each cell."""
+    return sum(len(cell.variants) + 1 for cell in store.cells)
 
 
-def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Place, list[CellRecords]]]:
-    """All records of a cell or place in `merged`, before those of the same in `stores`."""
+def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Cell, list[RecordSeries]]]:
+    """All records of a variant or cell in `merged`, before those of the same in `stores`."""
     seen = set()
-    for place in merged.places:
-        records = merged.records(place)
-        for own in (*records.cells, records.summaries):
+    for cell in merged.cells:
+        records = merged.records(cell)
+        for own in (*records.samples, records.summaries):
             code = own.identity.id
             if code not in seen:
                 seen.add(code)
                 others = [store.files.file(code, lambda: "") for store in stores]
-                files = [CellRecords(one, own.identity) for one in others if one.path != own.path]
-                yield place, [own, *files]
+                files = [RecordSeries(one, own.identity) for one in others if one.path != own.path]
+                yield cell, [own, *files]
 
 
-def _compare(place: Place, one: CellRecords, other: CellRecords) -> None:
+def _compare(cell: Cell, one: RecordSeries, other: RecordSeries) -> None:
     if one.identity.kind == RAW:
         for first, end in _common(one.covered, other.covered):
-            _compare_samples(place, one, other, first, end)
+            _compare_samples(cell, one, other, first, end)
     else:
-        _compare_summaries(place, one, other)
-        _compare_summaries(place, other, one)
+        _compare_summaries(cell, one, other)
+        _compare_summaries(cell, other, one)
 
 
 def _common(some: list[Span], others: list[Span]) -> list[Span]:
@@ -133,26 +133,26 @@ def _common(some: list[Span], others: list[Span]) -> list[Span]:
 
 
 def _compare_samples(
-    place: Place, one: CellRecords, other: CellRecords, first: int, end: int
+    cell: Cell, one: RecordSeries, other: RecordSeries, first: int, end: int
 ) -> None:
     ours, theirs = _samples(one, first, end), _samples(other, first, end)
     if not np.array_equal(ours, theirs):
         row, column = np.argwhere(ours != theirs)[0]
         raise ValueError(
-            f"{one.path} and {other.path} disagree about {place.name}, "
+            f"{one.path} and {other.path} disagree about {cell.name}, "
             f"{one.identity.columns[column]}, realization {first + row:,}: "
             f"{ours[row, column]} and {theirs[row, column]} ps"
         )
 
 
-def _compare_summaries(place: Place, one: CellRecords, other: CellRecords) -> None:
+def _compare_summaries(cell: Cell, one: RecordSeries, other: RecordSeries) -> None:
     """Each summary of `one` with those of `other` that together are of the same realizations."""
     for number, (first, end) in enumerate(one.spans):
         steps = way(other.spans, [], first, end)
         parts = [other.payload(step.record) for step in steps if step.record is not None]
         if len(parts) == len(steps) and _joined(parts) != _joined([one.payload(number)]):
             raise ValueError(
-                f"{one.path} and {other.path} disagree about {place.name}, "
+                f"{one.path} and {other.path} disagree about {cell.name}, "
                 f"realizations {first:,} to {end - 1:,}"
             )
 
@@ -164,13 +164,13 @@ def _joined(parts: list[bytes]) -> bytes:
     return total.to_bytes()
 
 
-def _samples(file: CellRecords, first: int, end: int) -> Ints:
+def _samples(file: RecordSeries, first: int, end: int) -> Ints:
     values = np.empty((end - first, len(file.identity.columns)), np.int64)
     file.samples(values, first, end)
     return values
 
 
-def _copy(source: CellRecords, target: CellRecords) -> None:
+def _copy(source: RecordSeries, target: RecordSeries) -> None:
     for number, (first, end) in enumerate(source.spans):
         if source.identity.kind == RAW:
             if gaps(target.covered, first, end):

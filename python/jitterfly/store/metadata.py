@@ -68,9 +68,9 @@ def describe(study: Study) -> dict[str, Any]:
 def situations(study: Study) -> set[str]:
     """Hashes of a study's cells, whatever is observed of them."""
     found = set()
-    for place in study.places():
-        for cell in place.cells:
-            table = cell.case.identity()
+    for cell in study.cells():
+        for variant in cell.variants:
+            table = variant.case.identity()
             table.pop("observe")
             found.add(digest(table))
     return found
@@ -124,9 +124,9 @@ def write_study(path: Path, study: Study) -> list[Path]:
     Returns what is still to be synchronized.
     """
     named: dict[str, Path] = {}
-    for place in study.places():
-        for cell in place.cells:
-            for noise in cell.case.noise:
+    for cell in study.cells():
+        for variant in cell.variants:
+            for noise in variant.case.noise:
                 named |= files_of(noise)
     new = []
     for file, source in named.items():

@@ -1,4 +1,4 @@
-"""All numbers of a store: every statistic of every observable at every place."""
+"""All numbers of a store: every statistic of every observable in every cell."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from .. import notebook
 from ..notebook import package
-from ..observables import STATISTICS, Decision, Family, Observed, PlaceData
+from ..observables import STATISTICS, CellData, Decision, Family, Observed
 from ..progress import each
 from ..stats import Estimate
-from ..studies import Place, Study, axis_unit
+from ..studies import Cell, Study, axis_unit
 from ..units import show_seconds
 from .cache import valid_content, write_cached
 from .directory import NUMBERS, has_records
@@ -46,24 +46,24 @@ class Readable(Protocol):
     meta: dict[str, Any]
 
     @property
-    def places(self) -> list[Place]:
-        """The places of the study."""
+    def cells(self) -> list[Cell]:
+        """The cells of the study."""
 
-    def decision(self, place: Place) -> Decision:
-        """The last look at a place."""
+    def decision(self, cell: Cell) -> Decision:
+        """The last look at a cell."""
 
-    def data(self, place: Place, count: int) -> PlaceData:
-        """The first `count` realizations of a place."""
+    def data(self, cell: Cell, count: int) -> CellData:
+        """The first `count` realizations of a cell."""
 
-    def families(self, place: Place) -> Mapping[str, Any]:
-        """What is observed at a place, by name."""
+    def families(self, cell: Cell) -> Mapping[str, Any]:
+        """What is observed in a cell, by name."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A statistic of an observable at a place; `T` where the data chose one."""
+    """A statistic of an observable in a cell; `T` where the data chose one."""
 
-    place: Place
+    cell: Cell
     family: Family
     T: int | None
     statistic: str
@@ -79,22 +79,22 @@ class Row:
 def statistics(store: Readable) -> list[str]:
     """Names of what is told of a store: the usual ones, and those of targets."""
     names = [*STATISTICS, *(target.statistic for target in store.study.targets)]
-    measures = (m for place in store.places for m in store.study.measures(place))
+    measures = (m for cell in store.cells for m in store.study.measures(cell))
     if any(measure.is_ratio and measure.distribution for measure in measures):
         names.append(WINS)
     return list(dict.fromkeys(names))
 
 
 def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
-    """Place by place, what there is of it; a place without realizations has no rows."""
+    """Cell by cell, what there is of it; a cell without realizations has no rows."""
     names = statistics(store)
-    for place in each(store.places, len(store.places), "estimating cells"):
-        decision = store.decision(place)
+    for cell in each(store.cells, len(store.cells), "estimating cells"):
+        decision = store.decision(cell)
         if not decision.realizations:
             continue
-        data = store.data(place, decision.realizations)
+        data = store.data(cell, decision.realizations)
         level = decision.level(confidence)  # as `Store.estimate`
-        for family in store.families(place).values():
+        for family in store.families(cell).values():
             observed = Observed(family, data)
             measure, T = observed.measure, observed.T
             for statistic in names:
@@ -103,17 +103,17 @@ def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
                 estimate = observed.statistic(statistic, level)
                 if level != confidence:
                     estimate = replace(estimate, confidence=confidence)
-                yield Row(place, family, T, statistic, estimate, observed.exact)
+                yield Row(cell, family, T, statistic, estimate, observed.exact)
 
 
 def axis_names(store: Readable) -> list[str]:
     """Names of the study's axes, in its order."""
-    return list(store.places[0].labels) if store.places else []
+    return list(store.cells[0].labels) if store.cells else []
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """What exports hold; P places, A axes, O observables, S statistics, G targets.
+    """What exports hold; P cells, A axes, O observables, S statistics, G targets.
 
     Attributes
     ----------
@@ -123,10 +123,10 @@ class Numbers:
         observables, units, statistics, targets.
     arrays : dict
         at (P, A): number of the label on each axis. realizations (P,). value, low, high (P, O, S):
-        NaN is not known. turn (P, O): where an observable comes among those of the place, or -1
+        NaN is not known. turn (P, O): where an observable comes among those of the cell, or -1
         where it has none. compares, exact (P, O): whether there is a win probability, and whether
         quantiles are samples. T (P, O): the one that the data chose, or -1. met (P, G),
-        error (P, G): NaN where the place lacks the target.
+        error (P, G): NaN where the cell lacks the target.
     """
 
     about: dict[str, Any]
@@ -144,14 +144,14 @@ class Numbers:
             key: {name: i for i, name in enumerate(about[key])}
             for key in ("observables", "statistics", "targets")
         }
-        sizes = [len(store.places), *(len(number[k]) for k in ("observables", "statistics"))]
+        sizes = [len(store.cells), *(len(number[k]) for k in ("observables", "statistics"))]
         arrays: dict[str, Array] = {key: np.full(sizes, math.nan) for key in _ENDS}
         arrays |= {key: np.zeros(sizes[:2], bool) for key in ("compares", "exact")}
         arrays |= {key: np.full(sizes[:2], -1) for key in ("turn", "T")}
         for row in rows(store, confidence):
-            here = row.place.index, number["observables"][row.family.name]
+            here = row.cell.index, number["observables"][row.family.name]
             if arrays["turn"][here] < 0:
-                arrays["turn"][here] = arrays["turn"][row.place.index].max() + 1
+                arrays["turn"][here] = arrays["turn"][row.cell.index].max() + 1
             arrays["exact"][here] = row.exact
             if row.T is not None:
                 arrays["T"][here] = row.T
@@ -163,9 +163,9 @@ class Numbers:
                 arrays[key][at] = value
         arrays |= _decisions(store, number["targets"])
         labels = [{label: i for i, label in enumerate(names)} for names in about["labels"]]
-        spots = [[own[x] for own, x in zip(labels, place.labels.values(), strict=True)]
-              for place in store.places]  # fmt: skip
-        arrays["at"] = np.array(spots, np.int64).reshape(len(store.places), len(labels))
+        values = [[own[x] for own, x in zip(labels, cell.labels.values(), strict=True)]
+              for cell in store.cells]  # fmt: skip
+        arrays["at"] = np.array(values, np.int64).reshape(len(store.cells), len(labels))
         return cls(about, arrays)
 
     # --- kept beside the records
@@ -191,25 +191,25 @@ class Numbers:
 
     @property
     def axis_names(self) -> list[str]:
-        """Names of the axes, in the study's order; none where there are no places."""
+        """Names of the axes, in the study's order; none where there are no cells."""
         return [name for name, *_ in self.about["axes"]]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The coordinates of the place, then COLUMNS; a place without realizations has no rows."""
+        """The coordinates of the cell, then COLUMNS; a cell without realizations has no rows."""
         about, arrays = self.about, self.arrays
         coordinates, confidence = about["coordinates"], about["confidence"]
-        for place, at in enumerate(arrays["at"].tolist()):
-            turns = arrays["turn"][place]
+        for cell, at in enumerate(arrays["at"].tolist()):
+            turns = arrays["turn"][cell]
             spot = [values[i] for values, i in zip(coordinates, at, strict=True)]
-            count = int(arrays["realizations"][place])
-            numbers = np.stack([arrays[key][place] for key in _ENDS], axis=-1).tolist()
+            count = int(arrays["realizations"][cell])
+            numbers = np.stack([arrays[key][cell] for key in _ENDS], axis=-1).tolist()
             for i in np.argsort(turns, kind="stable")[np.count_nonzero(turns < 0) :].tolist():
-                name, T = about["observables"][i], int(arrays["T"][place, i])
+                name, T = about["observables"][i], int(arrays["T"][cell, i])
                 chosen = T if T >= 0 else None
-                exact = bool(arrays["exact"][place, i])
+                exact = bool(arrays["exact"][cell, i])
                 for statistic, ends in zip(about["statistics"], numbers[i], strict=True):
                     wins = statistic == WINS
-                    if wins and not arrays["compares"][place, i]:
+                    if wins and not arrays["compares"][cell, i]:
                         continue
                     unit = "" if wins else about["units"][i]
                     yield (*spot, name, unit, chosen, statistic, *ends, confidence, count, exact)
@@ -234,12 +234,12 @@ class Numbers:
 def _about(store: Readable, confidence: float) -> dict[str, Any]:
     study, meta, names = store.study, store.meta, axis_names(store)
     found: list[dict[str, Any]] = [
-        {place.labels[name]: place.coordinates[name] for place in store.places} for name in names
+        {cell.labels[name]: cell.coordinates[name] for cell in store.cells} for name in names
     ]
     units = {
         name: family.unit
-        for place in each(store.places, len(store.places), "reading cells")
-        for name, family in store.families(place).items()
+        for cell in each(store.cells, len(store.cells), "reading cells")
+        for name, family in store.families(cell).items()
     }
     return {
         "confidence": confidence,
@@ -261,22 +261,22 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
 
 
 def _decisions(store: Readable, targets: dict[str, int]) -> dict[str, Array]:
-    sizes = len(store.places), len(targets)
+    sizes = len(store.cells), len(targets)
     realizations = np.zeros(sizes[0], np.int64)
     met, error = np.zeros(sizes, bool), np.full(sizes, math.nan)
-    for place in store.places:
-        decision = store.decision(place)
-        realizations[place.index] = decision.realizations
+    for cell in store.cells:
+        decision = store.decision(cell)
+        realizations[cell.index] = decision.realizations
         for state in decision.states:
-            here = place.index, targets[str(state.target)]
+            here = cell.index, targets[str(state.target)]
             met[here], error[here] = state.met, state.error
     return {"realizations": realizations, "met": met, "error": error}
 
 
 def to_html(store: Readable) -> str:
-    """The means of the first places, for a notebook."""
+    """The means of the first cells, for a notebook."""
     header = [*axis_names(store), "observable", "realizations", "mean", "95 % interval"]
-    # Of a store without a record not all places are asked for theirs.
+    # Of a store without a record not all cells are asked for theirs.
     there = rows(store) if has_records(store.path) else ()
     means = (row for row in there if row.statistic == "mean")
     shown = list(islice(means, notebook.MOST_ROWS + 1))
@@ -286,7 +286,7 @@ def to_html(store: Readable) -> str:
         ends = (float(found.value), float(found.low), float(found.high))
         show = show_seconds if row.unit == "s" else _plain
         value, low, high = (show(end) for end in ends)
-        lines.append([*row.place.labels.values(), row.family.name, f"{found.realizations:,}", value,
+        lines.append([*row.cell.labels.values(), row.family.name, f"{found.realizations:,}", value,
                       f"{low} to {high}"])  # fmt: skip
     more = "and more: to_pandas() has all" if len(shown) > len(lines) else ""
     return notebook.table(repr(store), header, lines, more)
@@ -316,7 +316,7 @@ def to_xarray(store: Readable, confidence: float = 0.95) -> xarray.Dataset:
 
     Variables `estimate`, `low`, `high` and `relative_error` have the dimensions (axes...,
     observable, statistic), `realizations` the axes, `met` and `target_error` (axes..., target).
-    What a place does not have is NaN, a bound that the sample is too small for is infinite. Times
+    What a cell does not have is NaN, a bound that the sample is too small for is infinite. Times
     are in seconds: the coordinate `unit` belongs to `observable`.
 
     Raises:
@@ -336,7 +336,7 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
     here = np.ravel_multi_index(tuple(arrays["at"].T), shape) if axes else [0]
 
     def spread(values: Any) -> Any:
-        """From places, the product of the axes, to axes."""
+        """From cells, the product of the axes, to axes."""
         full = np.empty((math.prod(shape), *values.shape[1:]), values.dtype)
         full[here] = values
         return full.reshape(shape + values.shape[1:])

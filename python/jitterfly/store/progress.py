@@ -35,7 +35,7 @@ class TargetProgress(NamedTuple):
 
 
 class CellProgress(NamedTuple):
-    """One place: realizations that are there and that were looked at, and its targets."""
+    """One cell: realizations that are there and that were looked at, and its targets."""
 
     labels: tuple[str, ...]
     coordinates: tuple[float | str, ...]
@@ -48,18 +48,18 @@ class CellProgress(NamedTuple):
     @classmethod
     def of(cls, store: Store, index: int, decision: Decision | None = None) -> CellProgress:
         """As the data say."""
-        place = store.places[index]
-        decision = store.decision(place) if decision is None else decision
-        families = store.families(place) if decision.states else {}
-        available = store.available(place)
+        cell = store.cells[index]
+        decision = store.decision(cell) if decision is None else decision
+        families = store.families(cell) if decision.states else {}
+        available = store.available(cell)
         # Of a run's last look, when more came since: before the first one all that is there counts.
-        looked = decision.realizations if decision.look >= 0 else min(available, place.limit)
+        looked = decision.realizations if decision.look >= 0 else min(available, cell.limit)
         return cls(
-            shown_labels(store.study, place),
-            tuple(place.coordinates.values()),
+            shown_labels(store.study, cell),
+            tuple(cell.coordinates.values()),
             available,
             looked,
-            place.limit,
+            cell.limit,
             decision.next is None,
             tuple(
                 TargetProgress(
@@ -91,10 +91,8 @@ class RunProgress:
     @classmethod
     def of(cls, store: Store) -> RunProgress:
         """As the records say."""
-        places = store.places
-        cells = [
-            CellProgress.of(store, p.index) for p in each(places, len(places), "reading cells")
-        ]
+        cells = store.cells
+        cells = [CellProgress.of(store, p.index) for p in each(cells, len(cells), "reading cells")]
         return _run_progress(store, cells, who=holder(store.path))
 
     def to_json(self) -> bytes:
@@ -190,7 +188,7 @@ class ProgressWriter:
         self._last = -math.inf
 
     def step(self, index: int, decision: Decision | None) -> None:
-        """Something came to the place `index`."""
+        """Something came to the cell `index`."""
         self._changed[index] = decision
         if time.monotonic() - self._last >= self._pause:
             self.write()

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..files import append_whole
-from ..studies import Place
+from ..studies import Cell
 from .records import (
     Entry,
     Identity,
@@ -81,8 +81,8 @@ class RecordFile:
     What is no whole record counts as missing, with a line on stderr. At the end, where a run that
     was killed leaves it, the next record cuts it off; in the middle it stays and is never read.
 
-    `shared`: the file holds records of several cells and places; those of another one than is asked
-    for are no error.
+    `shared`: the file holds records of several variants and cells; those of another one than
+    is asked for are no error.
     """
 
     def __init__(self, path: Path, writer: BackgroundWriter | None = None, *, shared: bool = False):
@@ -190,8 +190,8 @@ class RecordFile:
         self.looks += 1
 
 
-class CellRecords:
-    """The samples of a cell, or the summaries of a place, in a file that they may share."""
+class RecordSeries:
+    """The samples of a variant, or the summaries of a cell, in a file that others may share."""
 
     def __init__(self, file: Path | RecordFile, identity: Identity):
         self.file = file if isinstance(file, RecordFile) else RecordFile(file)
@@ -272,9 +272,9 @@ class CellRecords:
 MOST_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
 
 
-def too_many_files(places: Sequence[Place]) -> bool:
-    """Whether places would have too many files if each cell had its own."""
-    return sum(len(place.cells) + 1 for place in places) > MOST_OWN_FILES
+def too_many_files(cells: Sequence[Cell]) -> bool:
+    """Whether there would be too many files if each variant and cell had its own."""
+    return sum(len(cell.variants) + 1 for cell in cells) > MOST_OWN_FILES
 
 
 class RecordFiles:
@@ -286,7 +286,7 @@ class RecordFiles:
     def __init__(self, path: Path, writer: BackgroundWriter, shared: bool):
         self.path, self.writer, self.shared = path, writer, shared
         self._files: dict[Path, RecordFile] = {}
-        self._records: dict[str, CellRecords] = {}  # by hash: places may share a cell
+        self._records: dict[str, RecordSeries] = {}  # by hash: cells may share a case
 
     @cached_property
     def _there(self) -> dict[str, Path]:
@@ -294,7 +294,7 @@ class RecordFiles:
         return {path.stem.rpartition("_")[2]: path for path in sorted(self.path.glob("*.jfr"))}
 
     def file(self, code: str, name: Callable[[], str]) -> RecordFile:
-        """The file with the records of a cell or place, by its hash: the one that it is in, if any.
+        """The file with the records of a variant or cell, by its hash: the one it is in, if any.
 
         A new one is its own, with `name` in its name, or shared where there would be too many.
         """
@@ -306,10 +306,10 @@ class RecordFiles:
             self._files[path] = RecordFile(path, self.writer, shared=path.stem == prefix)
         return self._files[path]
 
-    def records(self, identity: Identity, name: Callable[[], str]) -> CellRecords:
-        """The records of a cell or place; `name` as of `file`."""
+    def records(self, identity: Identity, name: Callable[[], str]) -> RecordSeries:
+        """The records of a variant or cell; `name` as of `file`."""
         if identity.id not in self._records:
-            self._records[identity.id] = CellRecords(self.file(identity.id, name), identity)
+            self._records[identity.id] = RecordSeries(self.file(identity.id, name), identity)
         return self._records[identity.id]
 
     def is_undisturbed(self) -> bool:

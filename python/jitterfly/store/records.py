@@ -1,6 +1,6 @@
 """The format of records: blocks one behind the other in a file that only grows.
 
-A file holds the records of one cell or of many: each says what it is of.
+A file holds the records of one variant, of one cell, or of many: each says what it is of.
 
     "JFR2", u32 length of the header, u64 length of the payload, u32 CRC of the payload,
     u32 CRC of all before and of the header; the header, JSON; the payload. Little endian.
@@ -35,7 +35,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Identity:
-    """What records are of: a cell (samples) or a place (summaries), and a seed."""
+    """What records are of: a variant (samples) or a cell (summaries), and a seed."""
 
     kind: str
     id: str

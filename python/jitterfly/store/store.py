@@ -2,7 +2,7 @@
 
     OUT/study.toml      the study, word for word
     OUT/store.json      format, seed, budget and targets in use, versions, backends
-    OUT/records/*.jfr   samples of a cell, or summaries of a place (see `records`); of a large
+    OUT/records/*.jfr   samples of a variant, or summaries of a cell (see `records`); of a large
                         study 256 files that cells share, by the first two digits of their hash
     OUT/.lock           held by the run that writes, with its process and host
     OUT/progress.json   how far each cell is (see `progress`)
@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 from .. import notebook
 from ..fields import MOST_REALIZATIONS, check_choice
 from ..files import synchronize
-from ..observables import Decision, Observed, PlaceData, Summary, Ticks, decide
+from ..observables import CellData, Decision, Observed, Summary, Ticks, decide
 from ..progress import phase
 from ..stats import Estimate
-from ..studies import Place, Study
+from ..studies import Cell, Study
 from . import metadata, numbers
+from .cell_records import CellRecords, RecentSamples
 from .directory import RECORDS, check_directory, locked, shared_files, take_over
-from .place_records import PlaceRecords, RecentSamples
 from .record_files import BackgroundWriter, RecordFiles, too_many_files
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_NAMED = 8  # runs, of those below a directory
-# Data of places that stay in memory: how many, and bytes of their samples. What is computed of them
+# Data of cells that stay in memory: how many, and bytes of their samples. What is computed of them
 # early is as much again.
 _MOST_DATA, _MOST_DATA_BYTES = 16, 2**27
 
@@ -50,12 +50,12 @@ class Store:
         self._new = new  # files that a power cut may still empty
         self.writer = BackgroundWriter()
         self._recent = RecentSamples()
-        self._records: dict[int, PlaceRecords] = {}
-        self._data: dict[tuple[int, int], PlaceData] = {}
+        self._records: dict[int, CellRecords] = {}
+        self._data: dict[tuple[int, int], CellData] = {}
         self._decisions: dict[int, tuple[int, Decision]] = {}
 
     def __repr__(self) -> str:
-        return f"Store({self.study.name!r} in {str(self.path)!r}: {len(self.places)} places)"
+        return f"Store({self.study.name!r} in {str(self.path)!r}: {len(self.cells)} cells)"
 
     @classmethod
     @contextmanager
@@ -77,7 +77,7 @@ class Store:
             with phase(f"comparing with what is in {path}"):
                 meta = take_over(path, study, meta, force)
                 (path / RECORDS).mkdir(exist_ok=True)
-                if too_many_files(study.places()) or shared_files(path):
+                if too_many_files(study.cells()) or shared_files(path):
                     meta["format"] = metadata.SHARED_FORMAT
                 new = metadata.write_study(path, study) + metadata.write_meta(path, meta)
             yield cls(path, study, meta, new)
@@ -107,37 +107,37 @@ class Store:
     # --- what is there
 
     @cached_property
-    def places(self) -> list[Place]:
-        """The study's places, in its order."""
-        return self.study.places()
+    def cells(self) -> list[Cell]:
+        """The study's cells, in its order."""
+        return self.study.cells()
 
     @cached_property
     def files(self) -> RecordFiles:
         """The files of records."""
-        return RecordFiles(self.path / RECORDS, self.writer, too_many_files(self.places))
+        return RecordFiles(self.path / RECORDS, self.writer, too_many_files(self.cells))
 
-    def records(self, place: Place) -> PlaceRecords:
-        """The records of a place."""
-        if place.index not in self._records:
-            self._records[place.index] = PlaceRecords(self.study, place, self.files, self._recent)
-        return self._records[place.index]
+    def records(self, cell: Cell) -> CellRecords:
+        """The records of a cell."""
+        if cell.index not in self._records:
+            self._records[cell.index] = CellRecords(self.study, cell, self.files, self._recent)
+        return self._records[cell.index]
 
-    def available(self, place: Place) -> int:
+    def available(self, cell: Cell) -> int:
         """Realizations from 0 on that are there without a gap."""
-        return self.records(place).available(MOST_REALIZATIONS)
+        return self.records(cell).available(MOST_REALIZATIONS)
 
-    def missing(self, place: Place, upto: int) -> list[tuple[int, int]]:
+    def missing(self, cell: Cell, upto: int) -> list[tuple[int, int]]:
         """What `data` of `upto` realizations lacks: pairs of first realization and how many."""
-        return self.records(place).missing(upto)
+        return self.records(cell).missing(upto)
 
-    def complete(self, place: Place) -> bool:
-        """Whether nothing is left to run at a place."""
-        return self.decision(place).next is None
+    def complete(self, cell: Cell) -> bool:
+        """Whether nothing is left to run in a cell."""
+        return self.decision(cell).next is None
 
     # --- adding
 
     def append(
-        self, place: Place, first: int, ticks: Ticks | None, summary: Summary | None, count: int
+        self, cell: Cell, first: int, ticks: Ticks | None, summary: Summary | None, count: int
     ) -> None:
         """Add the realizations from `first` on: samples up to `raw_limit`, a summary beyond it.
 
@@ -147,25 +147,25 @@ class Store:
             OSError: a full disk, with the name of the file, which is as it was before; within
                 `writing`, by the next call.
         """
-        self.records(place).append(first, ticks, summary, count)
+        self.records(cell).append(first, ticks, summary, count)
 
     # --- reading
 
-    def ticks(self, place: Place, count: int) -> Ticks:
+    def ticks(self, cell: Cell, count: int) -> Ticks:
         """Samples of the first `count` realizations, which must be there as samples."""
-        return self.records(place).ticks(0, count)
+        return self.records(cell).ticks(0, count)
 
-    def data(self, place: Place, count: int) -> PlaceData:
-        """Samples up to the place's `raw_limit`, and the summary of the rest up to `count`.
+    def data(self, cell: Cell, count: int) -> CellData:
+        """Samples up to the cell's `raw_limit`, and the summary of the rest up to `count`.
 
         Raises:
             ValueError: some of them are missing.
         """
-        key = (place.index, count)
+        key = (cell.index, count)
         if key not in self._data:
-            read = [d.ticks for (i, n), d in self._data.items() if i == place.index and n <= count]
+            read = [d.ticks for (i, n), d in self._data.items() if i == cell.index and n <= count]
             known = max(filter(None, read), key=len, default=None)
-            self._data[key] = self.records(place).data(count, known)
+            self._data[key] = self.records(cell).data(count, known)
             while len(self._data) > 1 and self._is_too_much():
                 del self._data[next(iter(self._data))]
         return self._data[key]
@@ -175,38 +175,38 @@ class Store:
         sizes = [data.ticks.nbytes for data in self._data.values() if data.ticks]
         return sum(sizes) > _MOST_DATA_BYTES or len(self._data) > _MOST_DATA
 
-    def families(self, place: Place) -> Mapping[str, Any]:
-        """Of a place, by name."""
-        return self.study.families(place)
+    def families(self, cell: Cell) -> Mapping[str, Any]:
+        """Of a cell, by name."""
+        return self.study.families(cell)
 
-    def decision(self, place: Place) -> Decision:
+    def decision(self, cell: Cell) -> Decision:
         """Which targets are met, and how many realizations come next: a function of the data."""
-        available = self.records(place).available(place.limit)
-        known, decision = self._decisions.get(place.index, (-1, None))
+        available = self.records(cell).available(cell.limit)
+        known, decision = self._decisions.get(cell.index, (-1, None))
         if decision is None or known != available:
-            decision = self._last_look(place, available)
-            self._decisions[place.index] = available, decision
+            decision = self._last_look(cell, available)
+            self._decisions[cell.index] = available, decision
         return decision
 
-    def _last_look(self, place: Place, available: int) -> Decision:
+    def _last_look(self, cell: Cell, available: int) -> Decision:
         """The decision of the last look at data that are there, out of `available` realizations."""
-        records = self.records(place)
-        noisy = bool(self.study.targets) and place.noisy  # only targets ask
+        records = self.records(cell)
+        noisy = bool(self.study.targets) and cell.noisy  # only targets ask
 
-        def data_at(count: int) -> PlaceData:
+        def data_at(count: int) -> CellData:
             if records.missing(count):
                 raise _InsideSummary(count)
-            return self.data(place, count)
+            return self.data(cell, count)
 
         while True:
             try:
                 decision = decide(
                     self.study.targets,
-                    self.families(place),
+                    self.families(cell),
                     data_at,
                     available,
-                    place.least,
-                    place.limit,
+                    cell.least,
+                    cell.limit,
                     noisy,
                 )
                 if not records.missing(decision.realizations):
@@ -216,29 +216,27 @@ class Store:
                 (count,) = inside.args
             available = records.available(count - 1)
 
-    def observed(self, place: Place, name: str) -> Observed:
+    def observed(self, cell: Cell, name: str) -> Observed:
         """One observable over the realizations of the last look.
 
         Raises:
-            ValueError: there are none yet, or no such observable at this place.
+            ValueError: there are none yet, or no such observable in this cell.
         """
-        count = self.decision(place).realizations
+        count = self.decision(cell).realizations
         if not count:
-            raise ValueError(f"{self.path}: {place.name} has no realizations yet; run the study")
-        families = self.families(place)
+            raise ValueError(f"{self.path}: {cell.name} has no realizations yet; run the study")
+        families = self.families(cell)
         return Observed(
-            families[check_choice(name, "observable", list(families))], self.data(place, count)
+            families[check_choice(name, "observable", list(families))], self.data(cell, count)
         )
 
-    def estimate(
-        self, place: Place, name: str, statistic: str, confidence: float = 0.95
-    ) -> Estimate:
+    def estimate(self, cell: Cell, name: str, statistic: str, confidence: float = 0.95) -> Estimate:
         """A statistic of an observable, over the realizations of the last look.
 
         With targets the data decided when to stop: every interval holds whenever that was.
         """
-        level = self.decision(place).level(confidence)
-        found = self.observed(place, name).statistic(statistic, level)
+        level = self.decision(cell).level(confidence)
+        found = self.observed(cell, name).statistic(statistic, level)
         return replace(found, confidence=confidence)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:

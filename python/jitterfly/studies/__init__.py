@@ -2,7 +2,7 @@
 
 from .axes import Axis
 from .budget import RealizationBudget
-from .grid import STREAM_VERSION, Cell, Place
+from .grid import STREAM_VERSION, Cell, VariantCase
 from .study import BaseReplaced, Study, axis_unit, shown_labels, value_text
 from .toml import holds_study, load_case, load_study, parse_study
 
@@ -11,9 +11,9 @@ __all__ = [
     "Axis",
     "BaseReplaced",
     "Cell",
-    "Place",
     "RealizationBudget",
     "Study",
+    "VariantCase",
     "axis_unit",
     "holds_study",
     "load_case",

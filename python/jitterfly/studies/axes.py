@@ -107,7 +107,7 @@ _MARKS = ("=", ",", "\n")  # parts of the names of cells
 
 @dataclass(frozen=True, init=False)
 class Axis:
-    """A named, ordered list of points; the cells of a study are the product of its axes.
+    """A named, ordered list of values; the cells of a study are the product of its axes.
 
     Parameters
     ----------
@@ -133,14 +133,14 @@ class Axis:
 
     Examples
     --------
-    >>> [point.label for point in Axis("ranks", log2=[2, 4]).points]
+    >>> [value.label for value in Axis("ranks", log2=[2, 4]).values]
     ['4', '8', '16']
-    >>> Axis("D", ["1us", "10us"], path="noise.0.duration").points[1].settings
+    >>> Axis("D", ["1us", "10us"], path="noise.0.duration").values[1].settings
     {'noise.0.duration': '10us'}
     """
 
     name: str
-    points: tuple[AxisValue, ...]
+    values: tuple[AxisValue, ...]
     path: str
     rule: str
     by: tuple[str, ...]
@@ -219,36 +219,36 @@ class Axis:
         return axis
 
     def _put(
-        self, name: str, points: Iterable[AxisValue], path: str = "", rule: str = "", by: Any = ()
+        self, name: str, values: Iterable[AxisValue], path: str = "", rule: str = "", by: Any = ()
     ) -> None:
-        points = tuple(points)
-        if not points:
+        values = tuple(values)
+        if not values:
             raise ValueError(f"axes.{name} is empty: give it at least one value")
-        labels = [point.label for point in points]
+        labels = [value.label for value in values]
         twice = sorted({label for label in labels if labels.count(label) > 1})
         if twice:
             raise ValueError(f"axes.{name} has the value {shorten(twice[0])} twice")
-        for key, value in (("name", name), ("points", points), ("path", path)):
-            object.__setattr__(self, key, value)
+        for key, field in (("name", name), ("values", values), ("path", path)):
+            object.__setattr__(self, key, field)
         object.__setattr__(self, "rule", rule)
         object.__setattr__(self, "by", by)
 
-    def apply(self, table: dict[str, Any], point: AxisValue) -> None:
-        """Set what `point` stands for in the table of a case."""
-        if point.value is not None:
-            derived.apply(table, self.rule, self.by, point.value, f"axes.{self.name}")
-        point.apply(table)
+    def apply(self, table: dict[str, Any], value: AxisValue) -> None:
+        """Set what `value` stands for in the table of a case."""
+        if value.value is not None:
+            derived.apply(table, self.rule, self.by, value.value, f"axes.{self.name}")
+        value.apply(table)
 
     def to_dict(self) -> dict[str, Any]:
         """The table of this axis in TOML."""
         if self.rule:
             by: Any = self.by[0] if len(self.by) == 1 else self.by
-            values = [point.value for point in self.points]
+            values = [one.value for one in self.values]
             return {"derived": self.rule, "by": by, "values": values}
         if self.path:
-            values = [point.settings[self.path] for point in self.points]
+            values = [one.settings[self.path] for one in self.values]
             return {"values": values} | ({} if self.path == self.name else {"path": self.path})
-        return {"points": {point.label: point.settings for point in self.points}}
+        return {"points": {one.label: one.settings for one in self.values}}
 
 
 def check_axis_name(name: Any) -> str:

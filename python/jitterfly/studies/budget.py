@@ -13,7 +13,7 @@ _FEW = 100  # fewer tell little, and nothing about rare noise
 
 @dataclass(frozen=True)
 class RealizationBudget:
-    """Realizations per place: as many as `rank_rounds` pays for, between `min` and `max`.
+    """Realizations per cell: as many as `rank_rounds` pays for, between `min` and `max`.
 
     With targets that is the most; the first look is after `min`.
 
@@ -24,9 +24,9 @@ class RealizationBudget:
     max : int
         Up to 2^32.
     rank_rounds : float
-        Messages (ranks times rounds) of the dearest cell of a place, from 1. Infinite: no limit.
+        Messages (ranks times rounds) of the dearest variant of a cell, from 1. Infinite: no limit.
     raw_bytes : int
-        Per place: samples are kept raw up to that many bytes, beyond it as histograms.
+        Per cell: samples are kept raw up to that many bytes, beyond it as histograms.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class RealizationBudget:
 
     def __post_init__(self) -> None:
         if self.max is None:
-            raise ValueError("realizations lacks the key 'max': how many a place may have at most")
+            raise ValueError("realizations lacks the key 'max': how many a cell may have at most")
         high = read_count(self.max, "realizations.max", 1, MOST_REALIZATIONS)
         low = self.min
         low = min(_FEW, high) if low is None else read_count(low, "realizations.min", 1, high)
@@ -53,7 +53,7 @@ class RealizationBudget:
             object.__setattr__(self, name, value)
 
     def realizations(self, cost: int) -> int:
-        """Realizations of a place of which one costs `cost` rank-rounds."""
+        """Realizations of a cell of which one costs `cost` rank-rounds."""
         return int(min(self.max, max(self.min, self.rank_rounds / cost)))
 
     def to_dict(self) -> dict[str, Any]:

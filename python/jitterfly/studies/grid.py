@@ -1,4 +1,4 @@
-"""The grid of a study: a place for each combination of its axes' values, a cell per variant."""
+"""The grid of a study: a cell for each combination of its axes' values, with its variants."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from . import derived
 from .axes import Axis, AxisValue, Variant
 from .case_fields import Frozen, get_path, thaw
 
-#: Part of every cell's hash: a change of the random streams or of the model makes new cells.
+#: Part of every case's hash: a change of the random streams or of the model makes new records.
 STREAM_VERSION = 3
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One case of a study: its variant ("" where there are none), and what identifies it.
+class VariantCase:
+    """The case of one variant in a cell, and what identifies it.
 
-    `hash` is 16 hex digits of the case and the stream version, whatever file, machine or order of
-    keys.
+    `label` is the variant's, "" where the study has none. `hash` is 16 hex digits of the case and
+    the stream version, whatever file, machine or order of keys.
     """
 
-    variant: str
+    label: str
     case: Case
     hash: str
 
 
 @dataclass(frozen=True)
-class Place:
-    """The cells at one place on the axes, which see the same noise.
+class Cell:
+    """One combination of the axes' values: its cases, one for each variant, see the same noise.
 
     Attributes
     ----------
@@ -50,10 +50,10 @@ class Place:
         The value on each axis, as text.
     coordinates : mapping
         The same as numbers where they are numbers: times in seconds.
-    cells : tuple of Cell
+    variants : tuple of VariantCase
         One for each variant.
     cost, work : int
-        Rank-rounds of one realization, of the dearest cell and of all cells.
+        Rank-rounds of one realization, of the dearest variant and of all variants.
     least, limit : int
         Realizations at the first look, and the most. The same without targets.
     raw_limit : int
@@ -63,7 +63,7 @@ class Place:
     index: int
     labels: Mapping[str, str]
     coordinates: Mapping[str, float | int | str]
-    cells: tuple[Cell, ...]
+    variants: tuple[VariantCase, ...]
     cost: int
     work: int
     least: int = 1
@@ -73,33 +73,33 @@ class Place:
     @property
     def name(self) -> str:
         """For people: `ranks=128, reading=text`."""
-        return place_name(self.labels)
+        return cell_name(self.labels)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The raw columns of all cells."""
+        """The raw columns of all variants."""
         return tuple(
-            Column(cell.variant, name)
-            for cell in self.cells
-            for name in observation_names(cell.case)
+            Column(variant.label, name)
+            for variant in self.variants
+            for name in observation_names(variant.case)
         )
 
     @cached_property
     def cases(self) -> dict[str, Case]:
         """The cases by variant."""
-        return {cell.variant: cell.case for cell in self.cells}
+        return {variant.label: variant.case for variant in self.variants}
 
     @property
     def noisy(self) -> bool:
-        """Whether any cell has noise that can delay anything in it."""
-        return any(delays(noise, cell.case) for cell in self.cells for noise in cell.case.noise)
+        """Whether any variant has noise that can delay anything in it."""
+        return any(delays(noise, case) for case in self.cases.values() for noise in case.noise)
 
     def __repr__(self) -> str:
-        variants = "".join(f", {cell.variant}" for cell in self.cells if cell.variant)
-        return f"Place({self.index}: {self.name}{variants}; {self.limit} realizations at most)"
+        variants = "".join(f", {variant.label}" for variant in self.variants if variant.label)
+        return f"Cell({self.index}: {self.name}{variants}; {self.limit} realizations at most)"
 
 
-def place_name(labels: Mapping[str, str], variant: str = "") -> str:
+def cell_name(labels: Mapping[str, str], variant: str = "") -> str:
     """`ranks=128, reading=text, redundant`."""
     parts = [f"{axis}={label}" for axis, label in labels.items()]
     return ", ".join([*parts, variant] if variant else parts) or "base case"
@@ -111,25 +111,25 @@ def hash_case(table: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def build_places(study: Any) -> tuple[Place, ...]:
-    """Every place of a study, each case checked.
+def build_cells(study: Any) -> tuple[Cell, ...]:
+    """Every cell of a study, each case checked.
 
     Raises:
-        ValueError: a case refuses its values, two cells are the same (the message names the
-            cell), or noise that can hit nothing anywhere.
+        ValueError: a case refuses its values, two cells are the same (the message names
+            them), or noise that can hit nothing anywhere.
     """
     variants = study.variants or (Variant("", Frozen()),)
     spread = _spread_variants(study.observables.values(), [variant.label for variant in variants])
     axes: list[Axis] = [axis for axis in study.axes if not axis.rule]
     axes += order_derived([axis for axis in study.axes if axis.rule])
-    places: list[Place] = []
+    cells: list[Cell] = []
     owner: dict[tuple[str, ...], str] = {}
-    total = math.prod(len(axis.points) for axis in study.axes)
-    products = itertools.product(*(axis.points for axis in study.axes))
-    for index, points in enumerate(each(products, total, "checking cells")):
-        at = {axis.name: point for axis, point in zip(study.axes, points, strict=True)}
-        labels = Frozen({name: point.label for name, point in at.items()})
-        cells: list[Cell] = []
+    total = math.prod(len(axis.values) for axis in study.axes)
+    products = itertools.product(*(axis.values for axis in study.axes))
+    for index, combination in enumerate(each(products, total, "checking cells")):
+        at = {axis.name: value for axis, value in zip(study.axes, combination, strict=True)}
+        labels = Frozen({name: value.label for name, value in at.items()})
+        cases: list[VariantCase] = []
         for variant in variants:
             table = thaw(study.case)
             table.setdefault("algorithm", {"kind": Butterfly.kind})
@@ -141,28 +141,28 @@ def build_places(study: Any) -> tuple[Place, ...]:
                     table["observe"] = "spread"
                 case = Case.from_dict(table)
             except (ValueError, RecursionError) as error:
-                raise ValueError(f"{error} [at {place_name(labels, variant.label)}]") from None
+                raise ValueError(f"{error} [at {cell_name(labels, variant.label)}]") from None
             table = case.to_dict()
-            cells.append(Cell(variant.label, case, hash_case(case.identity())))
+            cases.append(VariantCase(variant.label, case, hash_case(case.identity())))
             if variant is variants[0]:
-                spots = Frozen(
+                coordinates = Frozen(
                     {axis.name: _coordinate(axis, at[axis.name], table) for axis in study.axes}
                 )
-        place = Place(index, labels, spots, tuple(cells), *_costs(cells))
-        _check_twice(place)
-        other = owner.setdefault(tuple(cell.hash for cell in cells), place.name)
-        if other != place.name:
+        cell = Cell(index, labels, coordinates, tuple(cases), *_costs(cases))
+        _check_twice(cell)
+        other = owner.setdefault(tuple(one.hash for one in cases), cell.name)
+        if other != cell.name:
             raise ValueError(
-                f"the places {other} and {place.name} have the same cases: leave one out"
+                f"the cells {other} and {cell.name} have the same cases: leave one out"
             )
-        places.append(place)
-    checked = each(places, len(places), "checking noise")
-    check_exposed(case for place in checked for case in place.cases.values())
-    return tuple(places)
+        cells.append(cell)
+    checked = each(cells, len(cells), "checking noise")
+    check_exposed(case for cell in checked for case in cell.cases.values())
+    return tuple(cells)
 
 
-def _costs(cells: Sequence[Cell]) -> tuple[int, int]:
-    costs = [rank_rounds(cell.case) for cell in cells]
+def _costs(variants: Sequence[VariantCase]) -> tuple[int, int]:
+    costs = [rank_rounds(variant.case) for variant in variants]
     return max(costs), sum(costs)
 
 
@@ -174,24 +174,24 @@ def _spread_variants(observables: Iterable[Observable], variants: list[str]) -> 
     return found
 
 
-def _check_twice(place: Place) -> None:
+def _check_twice(cell: Cell) -> None:
     seen: dict[str, str] = {}
-    for cell in place.cells:
-        if cell.hash in seen:
+    for variant in cell.variants:
+        if variant.hash in seen:
             raise ValueError(
-                f"variants.{seen[cell.hash]} and variants.{cell.variant} are the same case "
-                f"[at {place.name}]"
+                f"variants.{seen[variant.hash]} and variants.{variant.label} are the same case "
+                f"[at {cell.name}]"
             )
-        seen[cell.hash] = cell.variant
+        seen[variant.hash] = variant.label
 
 
-def _coordinate(axis: Axis, point: AxisValue, table: Mapping[str, Any]) -> float | int | str:
-    """Where a point is on its axis: a number if the axis is one of numbers."""
-    if axis.rule and point.value is not None:
-        return point.value
-    value = get_path(table, axis.path) if axis.path else None
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if number else point.label
+def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float | int | str:
+    """Where a value is on its axis: a number if the axis is one of numbers."""
+    if axis.rule and value.value is not None:
+        return value.value
+    field = get_path(table, axis.path) if axis.path else None
+    number = isinstance(field, (int, float)) and not isinstance(field, bool)
+    return field if number else value.label
 
 
 def order_derived(axes: Sequence[Axis]) -> list[Axis]:

@@ -22,7 +22,7 @@ from . import validation
 from .axes import Axis, Variant, listed, read_settings
 from .budget import RealizationBudget
 from .case_fields import Frozen, freeze, get_path, without
-from .grid import Place, build_places
+from .grid import Cell, build_cells
 from .validation import check_observables_and_targets, covered, read_observables
 
 
@@ -39,13 +39,13 @@ class Study:
     case : Case or table
         The base case; as a table it may lack what the axes set.
     axes : list of Axis
-        The places of the study are their product.
+        The cells of the study are their product.
     variants : table of name = {path = value, ...}
-        Cases that are compared at each place, on the same noise.
+        Cases that are compared in each cell, on the same noise.
     observables : table of name = Observable
         Where there are none: completion and slowdown of each variant.
     targets : list of Target or str
-        Such as "mean of gain ± 1 % at 95 %". A place runs until all are met, or the budget ends.
+        Such as "mean of gain ± 1 % at 95 %". A cell runs until all are met, or the budget ends.
     budget : RealizationBudget
     title, source, figure, claims
         Texts for the picture, and names of what the source says about it.
@@ -73,7 +73,7 @@ class Study:
     ...     targets=["mean of gain ± 1 %"],
     ...     budget=RealizationBudget(max=100_000),
     ... )
-    >>> study.places()[1].name, study.places()[1].coordinates["D"]
+    >>> study.cells()[1].name, study.cells()[1].coordinates["D"]
     ('ranks=16, D=10us', 1e-05)
     """
 
@@ -119,7 +119,7 @@ class Study:
             if self._grid is not None:  # another study than the file describes
                 put("_origin", _Origin(folders=self._origin.folders))
             with files_from(*self._origin.folders):
-                put("_grid", _Grid(description, build_places(self)))
+                put("_grid", _Grid(description, build_cells(self)))
         check_observables_and_targets(self)
 
     @property
@@ -152,37 +152,37 @@ class Study:
         """TOML that `parse_study` reads as the same study."""
         return to_toml(self)
 
-    def places(self) -> list[Place]:
-        """Every place, in the order of the axes."""
-        return list(self._places)
+    def cells(self) -> list[Cell]:
+        """Every cell, in the order of the axes."""
+        return list(self._cells)
 
     @cached_property
-    def _places(self) -> tuple[Place, ...]:
-        return tuple(self._budgeted(place) for place in self._grid.places)
+    def _cells(self) -> tuple[Cell, ...]:
+        return tuple(self._budgeted(cell) for cell in self._grid.cells)
 
-    def _budgeted(self, place: Place) -> Place:
-        limit = self.budget.realizations(place.cost)
+    def _budgeted(self, cell: Cell) -> Cell:
+        limit = self.budget.realizations(cell.cost)
         least = min(self.budget.min, limit) if self.targets else limit
-        raw = self.budget.raw_bytes // (8 * len(place.columns))
-        return replace(place, least=least, limit=limit, raw_limit=raw)
+        raw = self.budget.raw_bytes // (8 * len(cell.columns))
+        return replace(cell, least=least, limit=limit, raw_limit=raw)
 
-    def families(self, place: Place) -> dict[str, Family]:
-        """Every observable at a place by name; those that it lacks are left out."""
-        if place.index not in self._families:
-            self._families[place.index] = {
+    def families(self, cell: Cell) -> dict[str, Family]:
+        """Every observable in a cell by name; those that it lacks are left out."""
+        if cell.index not in self._families:
+            self._families[cell.index] = {
                 family.name: family
                 for name, observable in self.observables.items()
-                for family in observable.resolve(name, place.cases)
+                for family in observable.resolve(name, cell.cases)
             }
-        return self._families[place.index]
+        return self._families[cell.index]
 
     @cached_property
     def _families(self) -> dict[int, dict[str, Family]]:
         return {}
 
-    def measures(self, place: Place) -> tuple[Measure, ...]:
-        """All that is measured at a place, each measure once."""
-        found = {m.key: m for family in self.families(place).values() for m in family.members}
+    def measures(self, cell: Cell) -> tuple[Measure, ...]:
+        """All that is measured in a cell, each measure once."""
+        found = {m.key: m for family in self.families(cell).values() for m in family.members}
         return tuple(found.values())
 
 
@@ -198,10 +198,10 @@ class _Origin:
 
 @dataclass(frozen=True)
 class _Grid:
-    """The places of a study before its budget, with the description that they were built of."""
+    """The cells of a study before its budget, with the description that they were built of."""
 
     description: str
-    places: tuple[Place, ...]
+    cells: tuple[Cell, ...]
 
 
 class BaseReplaced(UserWarning):
@@ -321,10 +321,10 @@ def axis_unit(study: Study, name: str) -> str:
 def _field(study: Study, name: str) -> tuple[type, Any, str]:
     """The class and the declaration of the field that an axis sets, and its name; "": no one."""
     path = next((axis.path for axis in study.axes if axis.name == name), "")
-    places = study.places() if path else []
+    cells = study.cells() if path else []
     *parts, field = path.split(".")
-    for cell in places[0].cells if places else ():
-        owner: Any = cell.case
+    for variant in cells[0].variants if cells else ():
+        owner: Any = variant.case
         for part in parts:
             listed = part.isdigit() and isinstance(owner, (list, tuple)) and int(part) < len(owner)
             owner = owner[int(part)] if listed else getattr(owner, part, None)
@@ -353,9 +353,9 @@ def value_text(value: Any, unit: str) -> str:
     return f"{value:.4g}" if number else str(value)
 
 
-def shown_labels(study: Study, place: Place) -> tuple[str, ...]:
-    """Where a place is on each axis, for people: values with their units, others by their names."""
-    both = zip(place.labels.items(), place.coordinates.values(), strict=True)
+def shown_labels(study: Study, cell: Cell) -> tuple[str, ...]:
+    """Where a cell is on each axis, for people: values with their units, others by their names."""
+    both = zip(cell.labels.items(), cell.coordinates.values(), strict=True)
     return tuple(
         value_text(value, unit) if (unit := axis_unit(study, name)) else label
         for (name, label), value in both

@@ -11,7 +11,7 @@ from ..case import Case
 from ..fields import check_keys, shorten
 from ..files import read_text
 from ..noise.files import files_from
-from ..renames import study_from_stored
+from ..renames import figure_from_study, study_from_stored
 from .axes import Axis
 from .budget import RealizationBudget
 from .study import (
@@ -97,7 +97,7 @@ def read_study(text: str, full: bool, stored: bool = False) -> dict[str, Any]:
         "name": table.take("name", str),
         "title": table.take("title", str, ""),
         "source": table.take("source", str, ""),
-        "figure": table.take("figure", str, ""),
+        "figure": figure_from_study(table.take("figure", str, "")),
         "claims": table.take("claims", list, []),
         "seed": table.take("seed", int, 0),
         "case": table.take("case", dict),

@@ -22,7 +22,7 @@ from . import derived
 from .axes import Axis, Variant
 from .budget import RealizationBudget
 from .case_fields import Frozen, leaves
-from .grid import Place
+from .grid import Cell
 
 Groups = dict[str, list[list[str]]]
 
@@ -79,7 +79,7 @@ def check_names(study: Any) -> None:
 def groups_of(study: Any) -> Groups:
     """For every axis and the variants: the paths that each of its points sets."""
     groups: Groups = {
-        f"axes.{axis.name}": [[*point.settings, *axis.by] for point in axis.points]
+        f"axes.{axis.name}": [[*point.settings, *axis.by] for point in axis.values]
         for axis in study.axes
     }
     if study.variants:
@@ -142,15 +142,15 @@ def _covers(paths: Iterable[str], leaf: str) -> bool:
 
 
 def check_observables_and_targets(study: Any) -> None:
-    """Raise ValueError for an observable that no place has, or a target that makes no sense."""
+    """Raise ValueError for an observable that no cell has, or a target that makes no sense."""
     observables: Mapping[str, Observable] = study.observables
     targets: Sequence[Target] = study.targets
-    places: Sequence[Place] = study._grid.places
+    cells: Sequence[Cell] = study._grid.cells
     owner: dict[str, str] = {}  # observables with "each" have several names
 
     def look(name: str, enough: Callable[[], bool]) -> None:
-        for place in places:
-            for family in observables[name].resolve(name, place.cases):
+        for cell in cells:
+            for family in observables[name].resolve(name, cell.cases):
                 owner[family.name] = name
             if enough():
                 return
@@ -158,10 +158,10 @@ def check_observables_and_targets(study: Any) -> None:
     for name, observable in observables.items():
         look(name, lambda name=name: name in owner.values())
         if name not in owner.values() and observables != read_observables({}, study.variants):
-            raise ValueError(f"observables.{name}: {why_absent(observable, places)}")
+            raise ValueError(f"observables.{name}: {why_absent(observable, cells)}")
     for target in targets:
         wanted = target.observable
-        for name in observables:  # a name of one that is made by "each" may need a larger place
+        for name in observables:  # a name of one that is made by "each" may need a larger cell
             if wanted not in owner and wanted.startswith(f"{name}, "):
                 look(name, lambda wanted=wanted: wanted in owner)
         if wanted not in owner:
@@ -202,17 +202,17 @@ def _check_unit(target: Target, name: str, unit: str) -> None:
 
 def _check_raw(study: Any, wanted: set[str]) -> None:
     """Raise where the rare events behind a mean could not be counted."""
-    for place in study.places():
-        raw = min(LEAST_RAW, place.limit)
-        if place.raw_limit >= raw:
+    for cell in study.cells():
+        raw = min(LEAST_RAW, cell.limit)
+        if cell.raw_limit >= raw:
             continue
-        for name in sorted(wanted & set(study.families(place))):
-            family = study.families(place)[name]
+        for name in sorted(wanted & set(study.families(cell))):
+            family = study.families(cell)[name]
             if family.pick != "set" and not all(one.distribution for one in family.members):
                 raise ValueError(
-                    f"realizations.raw_bytes must be at least {raw * 8 * len(place.columns)}, so "
+                    f"realizations.raw_bytes must be at least {raw * 8 * len(cell.columns)}, so "
                     f"that the events behind the mean of {name!r} can be counted, got "
-                    f"{study.budget.raw_bytes} [at {place.name}]"
+                    f"{study.budget.raw_bytes} [at {cell.name}]"
                 )
 
 
@@ -222,29 +222,29 @@ def _listed(names: Iterable[str], most: int = 12) -> str:
     return ", ".join(shown[:most]) + more
 
 
-def why_absent(observable: Observable, places: Sequence[Place]) -> str:
+def why_absent(observable: Observable, cells: Sequence[Cell]) -> str:
     """The cause where one field is it, else what was asked for."""
     sides = observable.sides()
     for side, select in sides.items():
         where = f"{side}." if len(sides) > 1 else ""
-        if why := _missing(select, places):
-            return f"no place has {where}{why}"
+        if why := _missing(select, cells):
+            return f"no cell has {where}{why}"
     told = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
-    return f"no place has all of that ({told}), or it takes 0 s without noise"
+    return f"no cell has all of that ({told}), or it takes 0 s without noise"
 
 
-def why_absent_at(observable: Observable, place: Place) -> str:
-    """The cause at one place that lacks it."""
-    causes = (_missing(select, [place]) for select in observable.sides().values())
+def why_absent_at(observable: Observable, cell: Cell) -> str:
+    """The cause in one cell that lacks it."""
+    causes = (_missing(select, [cell]) for select in observable.sides().values())
     return next(filter(None, causes), "it takes 0 s without noise")
 
 
-def _missing(select: Select, places: Sequence[Place]) -> str:
+def _missing(select: Select, cells: Sequence[Cell]) -> str:
     """What none of its cells has; "" where it is not one thing alone."""
     rows = [
         row
-        for place in places
-        for row in completions(place.cases[select.variant_of(place.cases, "variant")])
+        for cell in cells
+        for row in completions(cell.cases[select.variant_of(cell.cases, "variant")])
     ]
     most_T, cycles = max(row.T for row in rows), max(row.cycle for row in rows)
     wanted = 1 if select.T == "best" else select.T

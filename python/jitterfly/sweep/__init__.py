@@ -1,6 +1,6 @@
-"""From a study to a store: places cut into batches, spread over workers, resumed after anything."""
+"""From a study to a store: cells cut into batches, spread over workers, resumed after anything."""
 
-from .driver import PlacesFailed, Stopped, run
+from .driver import CellsFailed, Stopped, run
 from .shard import Shard
 
-__all__ = ["PlacesFailed", "Shard", "Stopped", "run"]
+__all__ = ["CellsFailed", "Shard", "Stopped", "run"]

@@ -1,4 +1,4 @@
-"""Batches: how a place is cut into them, and what a worker does with one.
+"""Batches: how a cell is cut into them, and what a worker does with one.
 
 Nothing here changes a sample; a cut decides only what travels and is stored together.
 """
@@ -21,18 +21,18 @@ from ..observables import Decision, Measure, Summary, Ticks
 from ..simulate import simulate_checked as simulate
 from ..stats.sequential import grid_up
 from ..store.store import Store
-from ..studies import Place
+from ..studies import Cell
 from .executors import bind_gpu
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Realizations `first` to `first + count - 1` of a place.
+    """Realizations `first` to `first + count - 1` of a cell.
 
     With `measures` it is a summary that is wanted, else the raw samples.
     """
 
-    place: Place
+    cell: Cell
     seed: int
     first: int
     count: int
@@ -56,13 +56,13 @@ def run_batch(batch: Batch) -> BatchResult:
     """Simulate a batch; what comes out depends on nothing but realizations and seed."""
     started = time.perf_counter()
     backend, threads = _engine(batch.backend, batch.threads)
-    place = batch.place
+    cell = batch.cell
     engine, parts, backends = 0.0, [], []
-    for cell in place.cells:
+    for variant in cell.variants:
         before = time.perf_counter()
         try:
             result = simulate(
-                cell.case,
+                variant.case,
                 realizations=batch.count,
                 seed=batch.seed,
                 first_realization=batch.first,
@@ -71,16 +71,14 @@ def run_batch(batch: Batch) -> BatchResult:
             )
         except ValueError as error:
             kind = BackendError if isinstance(error, BackendError) else ValueError
-            raise kind(f"{cell.variant}: {error}" if cell.variant else str(error)) from None
+            raise kind(f"{variant.label}: {error}" if variant.label else str(error)) from None
         engine += time.perf_counter() - before
         parts.append(result.ticks)
         backends.append(result.backend)
     values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-    if values.shape[1] != len(place.columns):
-        raise RuntimeError(
-            f"{place.name}: {values.shape[1]} columns instead of {len(place.columns)}"
-        )
-    ticks: Ticks | None = Ticks(place.columns, values)
+    if values.shape[1] != len(cell.columns):
+        raise RuntimeError(f"{cell.name}: {values.shape[1]} columns instead of {len(cell.columns)}")
+    ticks: Ticks | None = Ticks(cell.columns, values)
     summary = None
     if batch.measures is not None:
         ticks, summary = None, Summary.of(ticks, batch.measures)
@@ -108,14 +106,14 @@ def _share() -> int | None:
 
 
 _FIRST_WORK = 2e7  # rank-rounds of the very first batch, per second wanted of it
-_CAUTION = 4.0  # how much less than it seems possible a place's first batch takes
-_GROWTH = 8.0  # most from one batch of a place to its next
+_CAUTION = 4.0  # how much less than it seems possible a cell's first batch takes
+_GROWTH = 8.0  # most from one batch of a cell to its next
 _LAST = 8  # a batch over this may still be cut, as what follows the last one holds up the end
 _BATCH_BYTES = 2**25  # samples in one batch: they wait in memory, twice for each worker
 
 
 class Pace:
-    """How fast batches are: what the first one of a place goes by."""
+    """How fast batches are: what the first one of a cell goes by."""
 
     def __init__(self, batch_seconds: float):
         self.batch_seconds = batch_seconds
@@ -132,11 +130,11 @@ class Pace:
         self._rate = (self._rate + rate) / 2 if self._rate else rate
 
 
-class PlaceRun:
-    """One place on its way from look to look."""
+class CellRun:
+    """One cell on its way from look to look."""
 
-    def __init__(self, place: Place, store: Store, pace: Pace):
-        self.place, self.store, self.pace = place, store, pace
+    def __init__(self, cell: Cell, store: Store, pace: Pace):
+        self.cell, self.store, self.pace = cell, store, pace
         self.todo: deque[tuple[int, int]] = deque()  # first realization and how many
         self.running = 0
         self.failed = ""
@@ -152,12 +150,12 @@ class PlaceRun:
 
     def look(self) -> None:
         """Ask the data what comes next."""
-        self.decision = self.store.decision(self.place)
+        self.decision = self.store.decision(self.cell)
         self.todo.clear()
         if self.decision.next is not None:
-            self.todo.extend(self.store.missing(self.place, self.decision.next))
+            self.todo.extend(self.store.missing(self.cell, self.decision.next))
             if not self.todo:
-                raise RuntimeError(f"{self.place.name}: nothing to run up to {self.decision.next}")
+                raise RuntimeError(f"{self.cell.name}: nothing to run up to {self.decision.next}")
         self.missing = sum(count for _, count in self.todo)
 
     def next_batch(self, seed: int, backend: str, threads: int | None) -> Batch | None:
@@ -165,15 +163,15 @@ class PlaceRun:
         if not self.todo or self.failed:
             return None
         first, left = self.todo.popleft()
-        raw = first < self.place.raw_limit
-        end = self.place.raw_limit if raw else grid_up(first + 1)
+        raw = first < self.cell.raw_limit
+        end = self.cell.raw_limit if raw else grid_up(first + 1)
         size = self._size()
         count = min(left, end - first, size, max((left + 1) // 2, size // _LAST))
         if count < left:
             self.todo.appendleft((first + count, left - count))
         self.running += 1
         return Batch(
-            self.place, seed, first, count, None if raw else self._measured(), backend, threads
+            self.cell, seed, first, count, None if raw else self._measured(), backend, threads
         )
 
     def put_back(self, batch: Batch) -> None:
@@ -184,14 +182,14 @@ class PlaceRun:
     def put(self, batch: Batch, result: BatchResult) -> None:
         """Store what came out of a batch."""
         self.running -= 1
-        self.store.append(self.place, batch.first, result.ticks, result.summary, batch.count)
+        self.store.append(self.cell, batch.first, result.ticks, result.summary, batch.count)
         self.missing -= batch.count
-        self.pace.learn(batch.count * self.place.work, result.seconds)
+        self.pace.learn(batch.count * self.cell.work, result.seconds)
         fitting = batch.count * self.pace.batch_seconds / max(result.seconds, 1e-6)
         self._most = min(fitting, batch.count * _GROWTH)
 
     def fail(self, why: str) -> None:
-        """Give the place up."""
+        """Give the cell up."""
         self.failed = why
         self.todo.clear()
 
@@ -200,26 +198,26 @@ class PlaceRun:
         if self.done:
             return 0.0
         if self.decision is None or self.decision.next is None:
-            return float(self.place.least)
+            return float(self.cell.least)
         more, have = 1.0, self.decision.realizations
         for state in self.decision.states:
             goal = state.target.relative or state.target.absolute
             if not state.met and goal and state.error > 0:
                 more = max(more, (state.error / goal) ** 2)
-        final = min(max(have * more, self.decision.next), self.place.limit)
+        final = min(max(have * more, self.decision.next), self.cell.limit)
         return final - self.decision.next + self.missing
 
     def _size(self) -> int:
-        most = self._most or self.pace.guess(self.place.work)
-        return int(max(1.0, min(most, _BATCH_BYTES / (8 * len(self.place.columns)))))
+        most = self._most or self.pace.guess(self.cell.work)
+        return int(max(1.0, min(most, _BATCH_BYTES / (8 * len(self.cell.columns)))))
 
     def _measured(self) -> tuple[Measure, ...]:
         if self._measures is None:
-            self._measures = tuple(self.store.study.measures(self.place))
+            self._measures = tuple(self.store.study.measures(self.cell))
         return self._measures
 
 
-def worst(runs: Sequence[PlaceRun]) -> tuple[float, str] | None:
+def worst(runs: Sequence[CellRun]) -> tuple[float, str] | None:
     """The largest relative error that its target does not allow yet, and whose it is.
 
     Where all intervals are narrow enough and something else is missing, it is said instead.

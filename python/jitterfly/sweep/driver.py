@@ -1,4 +1,4 @@
-"""Run a study: batches of its places through an executor, what comes out into the store."""
+"""Run a study: batches of its cells through an executor, what comes out into the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..store.store import Store
 from ..studies import Study, load_study
 from ..syntax import read_count
 from . import executors
-from .batches import Batch, Pace, PlaceRun, run_batch
+from .batches import Batch, CellRun, Pace, run_batch
 from .executors import WorkerDied, WorkersBroken
 from .progress import Progress
 from .shard import Shard
@@ -30,16 +30,16 @@ _ATTEMPTS = 3  # at a batch whose worker dies or whose device fails
 
 
 class Feed:
-    """Batches of all places on their way to the workers and back.
+    """Batches of all cells on their way to the workers and back.
 
-    `on_error`: at a place that can not be run "stop", or "finish" the others first. How far it is
+    `on_error`: in a cell that can not be run "stop", or "finish" the others first. How far it is
     is written down by `writer`.
     """
 
     def __init__(
         self,
         store: Store,
-        runs: Sequence[PlaceRun],
+        runs: Sequence[CellRun],
         progress: Progress,
         on_error: str,
         writer: ProgressWriter | None = None,
@@ -48,10 +48,10 @@ class Feed:
         self.store, self.runs, self.progress = store, runs, progress
         self.on_error = on_error
         self.lost: dict[tuple[int, int], int] = {}
-        self.pending: dict[Future[Any], tuple[PlaceRun, Batch]] = {}
+        self.pending: dict[Future[Any], tuple[CellRun, Batch]] = {}
 
     def run(self, executor: Executor, backend: str, threads: int | None) -> None:
-        """Go on until every place is done."""
+        """Go on until every cell is done."""
         depth = executors.depth(executor)
         batches = self._batches(executor, backend, threads)
         try:
@@ -71,11 +71,11 @@ class Feed:
 
     def _batches(
         self, executor: Executor, backend: str, threads: int | None
-    ) -> Iterator[tuple[PlaceRun, Batch] | None]:
+    ) -> Iterator[tuple[CellRun, Batch] | None]:
         """The next batch each time, None while there is none before another one comes back."""
         todo = [run for run in self.runs if not run.done]
         if not isinstance(executor, executors.InProcess):  # a long one at the end holds up many
-            todo.sort(key=lambda run: -run.place.work)
+            todo.sort(key=lambda run: -run.cell.work)
         runs = deque(todo)
         seed = self.store.study.seed
         while True:
@@ -84,11 +84,11 @@ class Feed:
             jobs = ((run, run.next_batch(seed, backend, threads)) for run in runs)
             yield next(((run, batch) for run, batch in jobs if batch is not None), None)
 
-    def _take(self, future: Future[Any], run: PlaceRun, batch: Batch) -> None:
+    def _take(self, future: Future[Any], run: CellRun, batch: Batch) -> None:
         try:
             result = future.result()
         except (WorkerDied, BackendError) as error:  # another worker or device may do better
-            key = (batch.place.index, batch.first)
+            key = (batch.cell.index, batch.first)
             self.lost[key] = self.lost.get(key, 0) + 1
             run.put_back(batch)
             if self.lost[key] >= _ATTEMPTS:
@@ -107,15 +107,15 @@ class Feed:
             run.look()
         self.progress.step(run, batch.count)
         if self.writer is not None:
-            self.writer.step(run.place.index, run.decision)
+            self.writer.step(run.cell.index, run.decision)
 
-    def _fail(self, run: PlaceRun, why: str, error: Exception | None = None) -> None:
+    def _fail(self, run: CellRun, why: str, error: Exception | None = None) -> None:
         run.fail(why)
         self.progress.step(run, 0)
         if self.on_error == "finish":
             return
         if error is None or isinstance(error, ValueError):
-            raise self.store.study.error(f"{why} [at {run.place.name}]") from None
+            raise self.store.study.error(f"{why} [at {run.cell.name}]") from None
         raise error
 
 
@@ -123,8 +123,8 @@ class Stopped(KeyboardInterrupt):
     """Ctrl-C or SIGTERM during a run; the message says what was kept."""
 
 
-class PlacesFailed(RuntimeError):
-    """Some of `total` places could not be run; `failed` says why, by name of the place."""
+class CellsFailed(RuntimeError):
+    """Some of `total` cells could not be run; `failed` says why, by name of the cell."""
 
     def __init__(self, failed: dict[str, str], total: int, out: Path):
         self.failed, self.total = failed, total
@@ -160,20 +160,20 @@ def run(
         workers: instead of an executor: None (this process, or the other ranks when this is rank
             0 of `mpiexec -n N python -m mpi4py.futures`), "gpus" (a spawned process for each GPU),
             "sockets" or a number (spawned processes that share the processors), "mpi".
-        shard: run a part of the places, into a directory of its own in `out`; see `store.merge`.
+        shard: run a part of the cells, into a directory of its own in `out`; see `store.merge`.
         backend, threads: as in `simulate`; threads of each worker.
-        realizations: of each place, instead of the study's budget; with targets the most.
+        realizations: of each cell, instead of the study's budget; with targets the most.
         seed, targets: instead of the study's.
         force: replace another run that is in `out`.
-        on_error: at a place that can not be run "stop", or "finish" the others first.
+        on_error: in a cell that can not be run "stop", or "finish" the others first.
         stream: where progress goes; stderr by default.
-        finish: called when every place is there, while no other run may write into `out`.
+        finish: called when every cell is there, while no other run may write into `out`.
         batch_seconds: how long a batch should take; what is in flight is lost when a run is killed.
 
     Raises:
         ValueError: a bad study or argument, before `out` is made; `out` holds another run, before
-            anything is simulated; with "stop", a place that can not be run.
-        PlacesFailed: with "finish", after all that could be run is in the store.
+            anything is simulated; with "stop", a cell that can not be run.
+        CellsFailed: with "finish", after all that could be run is in the store.
         RuntimeError: workers can not start, or an executor given here broke.
         OSError: `out` can not be written, or the file of the study not be read.
         Stopped: Ctrl-C. What was run is on disk; the same call goes on from there.
@@ -197,22 +197,20 @@ def run(
             f"study must be a Study or the path of its TOML file, got {shorten(study)}"
         )
     study = overridden(study, realizations, seed, targets)
-    places = study.places()
+    cells = study.cells()
     out = Path(out)
     if shard is not None:
-        places, out = shard.of(places), shard.folder(out)
-    runs: list[PlaceRun] = []
+        cells, out = shard.of(cells), shard.folder(out)
+    runs: list[CellRun] = []
     try:
         with Store.create(out, study, force=force) as store:
             if shard is None and is_finished(out):
-                print(
-                    f"{len(places)}/{len(places)} cells, nothing to do", file=stream or sys.stderr
-                )
+                print(f"{len(cells)}/{len(cells)} cells, nothing to do", file=stream or sys.stderr)
                 if finish is not None:
                     finish(store)
                 return store
             pace = Pace(batch_seconds)
-            runs = [PlaceRun(place, store, pace) for place in places]
+            runs = [CellRun(cell, store, pace) for cell in cells]
             for one in each(runs, len(runs), "looking at what is there"):
                 one.look()
             # A shard has not looked at the cells of the others.
@@ -239,13 +237,13 @@ def run(
             raise
         what = f"{error.strerror}; {_what_is_kept(runs, out)}"
         raise OSError(error.errno, what, error.filename) from None
-    failed = {one.place.name: one.failed for one in runs if one.failed}
+    failed = {one.cell.name: one.failed for one in runs if one.failed}
     if failed:
-        raise PlacesFailed(failed, len(runs), out)
+        raise CellsFailed(failed, len(runs), out)
     return store
 
 
-def _what_is_kept(runs: Sequence[PlaceRun], out: Path) -> str:
+def _what_is_kept(runs: Sequence[CellRun], out: Path) -> str:
     """Of a run that is stopped."""
     kept = sum(one.done and not one.failed for one in runs)
     if kept == len(runs):

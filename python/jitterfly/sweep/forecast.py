@@ -13,19 +13,19 @@ from pathlib import Path
 import numpy as np
 
 from ..engine import core
-from ..observables import STATISTICS, Observed, PlaceData
+from ..observables import STATISTICS, CellData, Observed
 from ..program import compile_case
 from ..progress import phase
 from ..store import Store
 from ..store.record_files import MOST_OWN_FILES
-from ..studies import Place, Study
+from ..studies import Cell, Study
 from .batches import Batch, run_batch
 
-_TRIED = 7  # places, from the one of least work to the one of most
-_SECONDS = 2.0  # after so many no further place is tried
+_TRIED = 7  # cells, from the one of least work to the one of most
+_SECONDS = 2.0  # after so many no further cell is tried
 _WORK = 2e7  # rank-rounds of a try
 _BATCH_BYTES = 2**24  # of its samples
-_MOST_WORK = 5e8  # a place with more of them in one realization is not tried
+_MOST_WORK = 5e8  # a cell with more of them in one realization is not tried
 _RECORD, _ROW = 400, 150  # bytes of a record beside its samples, of a statistic in all files
 _SHARED = 256  # files of records, where cells share them
 
@@ -52,7 +52,7 @@ class Forecast:
     rate : float
         Rank-rounds a second, with all that is done of each, of the largest cell that was tried.
     tried : int
-        Places.
+        Cells.
     disk : Range
         Bytes, without the picture.
     files : int
@@ -74,7 +74,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class _Try:
-    """Of a place: rank-rounds of a realization; seconds that it takes whatever its realizations,
+    """Of a cell: rank-rounds of a realization; seconds that it takes whatever its realizations,
     and for each rank-round; bytes of a sample in its record.
     """
 
@@ -86,17 +86,17 @@ class _Try:
 
 def forecast(
     study: Study,
-    places: Sequence[Place] | None = None,
+    cells: Sequence[Cell] | None = None,
     *,
     backend: str = "auto",
     threads: int | None = None,
 ) -> Forecast:
-    """Try a few realizations of a few places, in a temporary directory that is removed again.
+    """Try a few realizations of a few cells, in a temporary directory that is removed again.
 
     Parameters
     ----------
     study : Study
-    places : sequence of Place, optional
+    cells : sequence of Cell, optional
         Those of a shard; all of the study's if not given.
     backend, threads
         As in `run`.
@@ -104,42 +104,42 @@ def forecast(
     Raises
     ------
     ValueError
-        A place can not be run, such as for want of memory.
+        A cell can not be run, such as for want of memory.
     """
-    places = study.places() if places is None else places
+    cells = study.cells() if cells is None else cells
     with phase("trying a few cells"), tempfile.TemporaryDirectory(prefix="jitterfly-") as folder:
         (Path(folder) / "records").mkdir()
         store = Store(Path(folder), study, {"backend": []})
-        tries = _tries(store, places, backend, threads)
+        tries = _tries(store, cells, backend, threads)
     names = _statistics(study)
-    cells = sum(len(place.cells) for place in places)
-    families = max((len(study.families(place)) for place in places[:1]), default=0)
-    beside = len(places) * families * len(names) * _ROW + cells * _RECORD
+    cases = sum(len(cell.variants) for cell in cells)
+    families = max((len(study.families(cell)) for cell in cells[:1]), default=0)
+    beside = len(cells) * families * len(names) * _ROW + cases * _RECORD
     width = max((one.width for one in tries), default=8.0)
-    work = np.array([place.work for place in places], float)
+    work = np.array([cell.work for cell in cells], float)
 
     def total(
-        count: Callable[[Place], int], looks: Callable[[Place], float]
+        count: Callable[[Cell], int], looks: Callable[[Cell], float]
     ) -> tuple[float, float, float, float]:
-        """Realizations, rank-rounds, seconds and bytes with so many realizations of a place."""
-        counts = np.array([count(place) for place in places], float)
-        realizations = float(sum(count(place) * len(place.cells) for place in places))
-        kept = [min(count(place), place.raw_limit) * len(place.columns) for place in places]
+        """Realizations, rank-rounds, seconds and bytes with so many realizations of a cell."""
+        counts = np.array([count(cell) for cell in cells], float)
+        realizations = float(sum(count(cell) * len(cell.variants) for cell in cells))
+        kept = [min(count(cell), cell.raw_limit) * len(cell.columns) for cell in cells]
         seconds = 0.0
         if tries:
             at = [one.work for one in tries]
             fixed = np.interp(work, at, [one.fixed for one in tries])
             slope = np.interp(work, at, [one.slope for one in tries])
-            often = np.array([looks(place) for place in places], float)
+            often = np.array([looks(cell) for cell in cells], float)
             seconds = float((often * fixed + counts * work * slope).sum())
         return realizations, float((counts * work).sum()), seconds, beside + width * sum(kept)
 
-    first = total(lambda place: place.least, lambda _: 1.0)
-    ends = zip(first, total(lambda place: place.limit, _looks), strict=True)
+    first = total(lambda cell: cell.least, lambda _: 1.0)
+    ends = zip(first, total(lambda cell: cell.limit, _looks), strict=True)
     realizations, rank_rounds, seconds, disk = (Range(low, high) for low, high in ends)
-    records = cells + len(places)
+    records = cases + len(cells)
     return Forecast(
-        cells,
+        len(cells),
         realizations,
         rank_rounds,
         seconds if tries else None,
@@ -147,49 +147,49 @@ def forecast(
         len(tries),
         disk,
         records if records <= MOST_OWN_FILES else _SHARED,
-        _memory(places, threads),
+        _memory(cells, threads),
     )
 
 
-def _looks(place: Place) -> float:
-    """At a place's data until its budget is spent; they double from one to the next."""
-    return 1.0 if place.least == place.limit else 2 + math.log2(place.limit / place.least)
+def _looks(cell: Cell) -> float:
+    """At a cell's data until its budget is spent; they double from one to the next."""
+    return 1.0 if cell.least == cell.limit else 2 + math.log2(cell.limit / cell.least)
 
 
-def _tries(store: Store, places: Sequence[Place], backend: str, threads: int | None) -> list[_Try]:
-    by_work = sorted(places, key=lambda place: place.work)
-    numbers = {round(i * (len(places) - 1) / (_TRIED - 1)) for i in range(_TRIED)}
+def _tries(store: Store, cells: Sequence[Cell], backend: str, threads: int | None) -> list[_Try]:
+    by_work = sorted(cells, key=lambda cell: cell.work)
+    numbers = {round(i * (len(cells) - 1) / (_TRIED - 1)) for i in range(_TRIED)}
     found: list[_Try] = []
     end = time.monotonic() + _SECONDS
-    for place in [by_work[number] for number in sorted(numbers) if places]:
-        if place.work > _MOST_WORK or (found and time.monotonic() > end):
+    for cell in [by_work[number] for number in sorted(numbers) if cells]:
+        if cell.work > _MOST_WORK or (found and time.monotonic() > end):
             break
         if not found:  # the very first one loads modules and makes tables
-            _try(store, place, backend, threads)
-        found.append(_try(store, place, backend, threads))
+            _try(store, cell, backend, threads)
+        found.append(_try(store, cell, backend, threads))
     return found
 
 
-def _try(store: Store, place: Place, backend: str, threads: int | None) -> _Try:
-    most = _BATCH_BYTES // (8 * len(place.columns))
-    many = max(int(min(_WORK / place.work, place.limit, most)), 1)
-    fixed = _seconds(store, place, 0, 1, backend, threads)
-    several = _seconds(store, place, 1, many, backend, threads)
-    slope = max(several - fixed, several / 10) / (many * place.work)
-    files = store.records(place).cells
+def _try(store: Store, cell: Cell, backend: str, threads: int | None) -> _Try:
+    most = _BATCH_BYTES // (8 * len(cell.columns))
+    many = max(int(min(_WORK / cell.work, cell.limit, most)), 1)
+    fixed = _seconds(store, cell, 0, 1, backend, threads)
+    several = _seconds(store, cell, 1, many, backend, threads)
+    slope = max(several - fixed, several / 10) / (many * cell.work)
+    files = store.records(cell).samples
     packed = sum(entry.size for file in files for entry in file.entries)
-    return _Try(float(place.work), fixed, slope, packed / ((1 + many) * len(place.columns)))
+    return _Try(float(cell.work), fixed, slope, packed / ((1 + many) * len(cell.columns)))
 
 
 def _seconds(
-    store: Store, place: Place, first: int, count: int, backend: str, threads: int | None
+    store: Store, cell: Cell, first: int, count: int, backend: str, threads: int | None
 ) -> float:
     """What it takes to run, store and look at so many realizations."""
     started = time.perf_counter()
-    batch = Batch(place, store.study.seed, first, count, None, backend, threads)
-    store.append(place, first, run_batch(batch).ticks, None, count)
-    data = PlaceData(store.ticks(place, first + count), None)
-    for family in store.families(place).values():
+    batch = Batch(cell, store.study.seed, first, count, None, backend, threads)
+    store.append(cell, first, run_batch(batch).ticks, None, count)
+    data = CellData(store.ticks(cell, first + count), None)
+    for family in store.families(cell).values():
         observed = Observed(family, data)
         for name in _statistics(store.study):
             observed.statistic(name)
@@ -200,15 +200,15 @@ def _statistics(study: Study) -> list[str]:
     return list(dict.fromkeys([*STATISTICS, *(target.statistic for target in study.targets)]))
 
 
-def _memory(places: Sequence[Place], threads: int | None) -> float:
-    """What this process has now, and the largest place's realizations in flight and samples."""
+def _memory(cells: Sequence[Cell], threads: int | None) -> float:
+    """What this process has now, and the largest cell's realizations in flight and samples."""
     now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
-    if not places:
+    if not cells:
         return now
-    largest = max(places, key=lambda place: place.work)
+    largest = max(cells, key=lambda cell: cell.work)
     flight = max(
-        core.memory(compile_case(cell.case), "cpu", int(threads or 0), largest.limit)
-        for cell in largest.cells
+        core.memory(compile_case(variant.case), "cpu", int(threads or 0), largest.limit)
+        for variant in largest.variants
     )
-    samples = max(8.0 * min(p.limit, p.raw_limit) * len(p.columns) for p in places)
+    samples = max(8.0 * min(c.limit, c.raw_limit) * len(c.columns) for c in cells)
     return now + flight + 3 * samples  # packed, and what is made of them, beside

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, TextIO
 
-from .batches import PlaceRun, worst
+from .batches import CellRun, worst
 
 _EVERY_BAR = 0.1
 _EVERY = 10.0  # seconds between lines where there is no terminal
@@ -50,11 +50,11 @@ class Progress:
     The time left goes by work (rank-rounds), or by cells where that is longer: small cells take
     time for more than their work.
 
-    All variants at one place are a cell here, as in tables: they are looked at together. Use as a
+    The variants of a cell are looked at together. Use as a
     context manager. `stream` is stderr, so that what is printed as a result stays clean.
     """
 
-    def __init__(self, runs: Sequence[PlaceRun], stream: TextIO | None = None):
+    def __init__(self, runs: Sequence[CellRun], stream: TextIO | None = None):
         self.stream = stream or sys.stderr
         self.runs = runs
         self.cells = len(runs)
@@ -63,13 +63,13 @@ class Progress:
         self.shown = 0.0  # of the bar, which never goes back where the data ask for more
         self.realizations = 0
         self.work_done = 0.0
-        self.left = {run.place.index: run.expected() * run.place.work for run in runs}
+        self.left = {run.cell.index: run.expected() * run.cell.work for run in runs}
         self.work_left = float(sum(self.left.values()))
-        self.of_place = dict.fromkeys(self.left, 0.0)  # realizations
-        self.share = dict.fromkeys(self.left, 0.0)  # of what each place takes, as is known so far
+        self.done_in_cell = dict.fromkeys(self.left, 0.0)  # realizations
+        self.share = dict.fromkeys(self.left, 0.0)  # of what each cell takes, as is known so far
         self.cells_worth = 0.0  # done now: the sum of these shares
         self.cells_asked = self.cells - self.cells_done
-        self.finished = {run.place.index for run in runs if run.done}
+        self.finished = {run.cell.index for run in runs if run.done}
         self.started = self.last = time.monotonic()
         self.bar: Any = None
         if self.stream.isatty():
@@ -101,22 +101,22 @@ class Progress:
         elif kind is None:
             self._line()
 
-    def step(self, run: PlaceRun, realizations: int) -> None:
-        """So many more realizations of a place are stored."""
-        place = run.place
-        self.realizations += realizations * len(place.cells)
-        self.work_done += float(realizations) * place.work
+    def step(self, run: CellRun, realizations: int) -> None:
+        """So many more realizations of a cell are stored."""
+        cell = run.cell
+        self.realizations += realizations * len(cell.variants)
+        self.work_done += float(realizations) * cell.work
         expected = run.expected()
-        left = expected * place.work
-        self.work_left += left - self.left[place.index]
-        self.left[place.index] = left
-        self.of_place[place.index] += realizations
-        done = self.of_place[place.index]
+        left = expected * cell.work
+        self.work_left += left - self.left[cell.index]
+        self.left[cell.index] = left
+        self.done_in_cell[cell.index] += realizations
+        done = self.done_in_cell[cell.index]
         share = done / (done + expected) if done else 0.0
-        self.cells_worth += share - self.share[place.index]
-        self.share[place.index] = share
-        if run.done and place.index not in self.finished:
-            self.finished.add(place.index)
+        self.cells_worth += share - self.share[cell.index]
+        self.share[cell.index] = share
+        if run.done and cell.index not in self.finished:
+            self.finished.add(cell.index)
             self.cells_done += 1
         now = time.monotonic()
         if now - self.last >= (_EVERY if self.bar is None else _EVERY_BAR):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..fields import check_integer, shorten
-from ..studies import Place
+from ..studies import Cell
 
 MOST_SHARDS = 1_000_000
 
@@ -72,11 +72,11 @@ class Shard:
             )
         return cls(index + 1, count)
 
-    def of(self, places: Sequence[Place]) -> list[Place]:
-        """Its places, in the study's order; the dearest are dealt first, one to each."""
-        dealt = sorted(places, key=lambda place: (-place.work, place.index))
-        mine = {place.index for place in dealt[self.index - 1 :: self.count]}
-        return [place for place in places if place.index in mine]
+    def of(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Its cells, in the study's order; the dearest are dealt first, one to each."""
+        dealt = sorted(cells, key=lambda cell: (-cell.work, cell.index))
+        mine = {cell.index for cell in dealt[self.index - 1 :: self.count]}
+        return [cell for cell in cells if cell.index in mine]
 
     def folder(self, out: Path) -> Path:
         """Where its store is: a folder in that of the study."""

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..results import Results
-from ..results.figures import LEAST_MEANS, FewRunMeans, thirty
+from ..results.figures import LEAST_MEANS, FewRunMeans, few_runs
 from ..results.main_numbers import RUNS
 from . import style, ticks
 from .ticks import wrapped
@@ -18,10 +18,10 @@ _MOST_DOTS = 2000
 
 def draw(results: Results, observable: str | None = None) -> Figure:
     """A strip for each cell: a dot for each 30-run mean, and below them our interval."""
-    cells = thirty(results, observable)
+    cells = few_runs(results, observable)
     if not cells:
         least = LEAST_MEANS * RUNS
-        raise results.study.error(f"figure 'thirty' needs cells with {least} samples or more")
+        raise results.study.error(f"figure 'few_runs' needs cells with {least} samples or more")
     high = 1.45 if any("\n" in _text(cell) for cell in cells) else 0.85
     figure = Figure(figsize=(7.6, high * len(cells) + 1.8))
     axes = figure.subplots()
@@ -40,7 +40,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
                label="mean of all realizations, 95 % interval"),
     ]  # fmt: skip
     count = len({cell.cell for cell in cells})
-    left = style.left_out(count, len(results.spots), "cells, where these means scatter most")
+    left = style.left_out(count, len(results.cells), "cells, where these means scatter most")
     text = [left, f"on the right: the largest of the {RUNS}-run means over the smallest"]
     style.finish(figure, results.title, text, handles)
     return figure

@@ -1,4 +1,4 @@
-"""The records of one place: samples of its cells, and summaries beyond what is kept as samples."""
+"""The records of one cell: samples of its variants, and summaries of what is not kept raw."""
 
 from __future__ import annotations
 
@@ -8,43 +8,44 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..observables import Piece, PlaceData, Summary, Ticks
+from ..observables import CellData, Piece, Summary, Ticks
 from ..observables.measure import SMALL, Integers
 from ..program import observation_names
-from ..studies import STREAM_VERSION, Place, Study
+from ..renames import STORED_CELL
+from ..studies import STREAM_VERSION, Cell, Study
 from .metadata import digest
-from .record_files import CellRecords, RecordFiles
+from .record_files import RecordFiles, RecordSeries
 from .records import RAW, SUMMARY, Identity
 from .spans import Span, farthest, gaps, way
 
-_MOST_BYTES = 2**26  # that nobody has looked at yet, of all places
+_MOST_BYTES = 2**26  # that nobody has looked at yet, of all cells
 
 
 class RecentSamples:
     """What this process added and nobody has looked at yet, so that it is not read again.
 
-    The arrays themselves, by place. Beyond some memory the place that was first is given up; its
+    The arrays themselves, by cell. Beyond some memory the cell that was first is given up; its
     samples are in its file.
     """
 
     def __init__(self) -> None:
-        self._parts: dict[int, dict[int, Piece]] = {}  # by place, by first realization
+        self._parts: dict[int, dict[int, Piece]] = {}  # by cell, by first realization
         self._bytes = 0
 
-    def add(self, place: int, first: int, piece: Piece) -> None:
+    def add(self, cell: int, first: int, piece: Piece) -> None:
         """The samples from realization `first` on."""
-        self._drop(place, first)
-        self._parts.setdefault(place, {})[first] = piece
+        self._drop(cell, first)
+        self._parts.setdefault(cell, {})[first] = piece
         self._bytes += piece.nbytes
         while self._bytes > _MOST_BYTES:
             oldest = next(iter(self._parts))
             for number in list(self._parts[oldest]):
                 self._drop(oldest, number)
 
-    def pieces(self, place: int, first: int, end: int) -> Iterator[tuple[int, int, Piece | None]]:
+    def pieces(self, cell: int, first: int, end: int) -> Iterator[tuple[int, int, Piece | None]]:
         """Realizations `first` ... `end` - 1 in order: from, to, and the samples or None."""
         here = first
-        for start, piece in sorted(self._parts.get(place, {}).items(), key=lambda part: part[0]):
+        for start, piece in sorted(self._parts.get(cell, {}).items(), key=lambda part: part[0]):
             low, high = max(start, here), min(start + len(piece), end)
             if low < high:
                 if here < low:
@@ -54,68 +55,70 @@ class RecentSamples:
         if here < end:
             yield here, end, None
 
-    def forget(self, place: int, end: int) -> None:
+    def forget(self, cell: int, end: int) -> None:
         """The samples before realization `end`: who asked for them has them."""
-        for first, piece in list(self._parts.get(place, {}).items()):
+        for first, piece in list(self._parts.get(cell, {}).items()):
             if first + len(piece) <= end:
-                self._drop(place, first)
+                self._drop(cell, first)
 
-    def _drop(self, place: int, first: int) -> None:
-        parts = self._parts.get(place, {})
+    def _drop(self, cell: int, first: int) -> None:
+        parts = self._parts.get(cell, {})
         if first in parts:
             self._bytes -= parts.pop(first).nbytes
             if not parts:
-                del self._parts[place]
+                del self._parts[cell]
 
 
 _MOST_EARLY = 64  # columns of which all products are made before anybody asks
 _UNSAFE = re.compile(r"[^A-Za-z0-9=._^-]+")
 
 
-class PlaceRecords:
-    """Reading and adding to the records of one place of `study`.
+class CellRecords:
+    """Reading and adding to the records of one cell of `study`.
 
     `recent` are samples that were added here and that nobody has looked at yet.
     """
 
-    def __init__(self, study: Study, place: Place, files: RecordFiles, recent: RecentSamples):
-        self.study, self.place, self.files, self.recent = study, place, files, recent
+    def __init__(self, study: Study, cell: Cell, files: RecordFiles, recent: RecentSamples):
+        self.study, self.cell, self.files, self.recent = study, cell, files, recent
 
-    def _records(self, kind: str, code: str, variant: str, columns: tuple[str, ...]) -> CellRecords:
+    def _records(
+        self, kind: str, code: str, variant: str, columns: tuple[str, ...]
+    ) -> RecordSeries:
         identity = Identity(kind, code, self.study.seed, STREAM_VERSION, columns)
-        return self.files.records(identity, partial(_readable, self.place.labels, variant))
+        return self.files.records(identity, partial(_readable, self.cell.labels, variant))
 
     @cached_property
-    def cells(self) -> list[CellRecords]:
-        """The samples of each cell; cells that are the same share theirs."""
+    def samples(self) -> list[RecordSeries]:
+        """The samples of each variant; cases that are the same share theirs."""
         return [
-            self._records(RAW, cell.hash, cell.variant, tuple(observation_names(cell.case)))
-            for cell in self.place.cells
+            self._records(RAW, variant.hash, variant.label, tuple(observation_names(variant.case)))
+            for variant in self.cell.variants
         ]
 
     @cached_property
-    def summaries(self) -> CellRecords:
+    def summaries(self) -> RecordSeries:
         """The summaries of what is observed now."""
-        keys = sorted(measure.key for measure in self.study.measures(self.place))
-        cells = [[cell.variant, cell.hash] for cell in self.place.cells]
-        return self._records(SUMMARY, digest(["place", cells, keys]), "summary", ())
+        keys = sorted(measure.key for measure in self.study.measures(self.cell))
+        variants = [[variant.label, variant.hash] for variant in self.cell.variants]
+        return self._records(SUMMARY, digest([STORED_CELL, variants, keys]), "summary", ())
 
-    def _columns(self) -> Iterator[tuple[CellRecords, slice]]:
-        """The samples of each cell, and where its columns are in `Place.columns`."""
+    def _columns(self) -> Iterator[tuple[RecordSeries, slice]]:
+        """The samples of each variant, and where its columns are in `Cell.columns`."""
         at = 0
-        for file in self.cells:
+        for file in self.samples:
             width = len(file.identity.columns)
             yield file, slice(at, at + width)
             at += width
 
     def _raw(self, end: int) -> list[Span]:
-        """Realizations below `end` of which there are samples of every cell."""
-        holes = [hole for file in self.cells for hole in gaps(file.covered, 0, end)]
+        """Realizations below `end` of which there are samples of every variant."""
+        holes = [hole for file in self.samples for hole in gaps(file.covered, 0, end)]
         return gaps(holes, 0, end)
 
     def available(self, most: int) -> int:
         """The most realizations, up to `most`, that `data` can be asked for."""
-        limit = min(most, self.place.raw_limit)
+        limit = min(most, self.cell.raw_limit)
         raw = self._raw(most)
         here = raw[0][1] if raw and raw[0][0] == 0 else 0
         if here < limit:
@@ -124,7 +127,7 @@ class PlaceRecords:
 
     def missing(self, upto: int) -> list[tuple[int, int]]:
         """See `Store.missing`."""
-        limit = min(upto, self.place.raw_limit)
+        limit = min(upto, self.cell.raw_limit)
         raw = self._raw(upto)
         holes = gaps(raw, 0, limit)
         if upto > limit:
@@ -135,13 +138,13 @@ class PlaceRecords:
     def append(self, first: int, ticks: Ticks | None, summary: Summary | None, count: int) -> None:
         """See `Store.append`."""
         if ticks is not None:
-            if ticks.columns != self.place.columns or len(ticks) != count:
-                raise ValueError(f"{self.place.name}: ticks must have the columns of the place")
+            if ticks.columns != self.cell.columns or len(ticks) != count:
+                raise ValueError(f"{self.cell.name}: ticks must have the columns of the cell")
             values = ticks.values
             for file, columns in self._columns():
                 file.append_samples(first, values[:, columns])
             piece = ticks.parts[0] if len(ticks.parts) == 1 else Piece(values)
-            self.recent.add(self.place.index, first, piece)
+            self.recent.add(self.cell.index, first, piece)
             submit = self.files.writer.submit
             if submit and values.nbytes >= SMALL and len(ticks.columns) <= _MOST_EARLY:
                 piece.prepare(submit)
@@ -153,39 +156,39 @@ class PlaceRecords:
         self._refuse(gaps(self._raw(end), first, end))
         parts: list[Piece | Integers] = [] if known is None else [*known.parts]
         have = first + (0 if known is None else len(known))
-        for start, stop, piece in self.recent.pieces(self.place.index, have, end):
+        for start, stop, piece in self.recent.pieces(self.cell.index, have, end):
             parts.append(self._read(start, stop) if piece is None else piece)
-        return Ticks.joined(self.place.columns, parts)
+        return Ticks.joined(self.cell.columns, parts)
 
     def _read(self, first: int, end: int) -> Integers:
-        values = np.empty((end - first, len(self.place.columns)), np.int64)
+        values = np.empty((end - first, len(self.cell.columns)), np.int64)
         for file, columns in self._columns():
             file.samples(values[:, columns], first, end)
         return values
 
-    def data(self, count: int, known: Ticks | None = None) -> PlaceData:
+    def data(self, count: int, known: Ticks | None = None) -> CellData:
         """See `Store.data`; `known` are samples from realization 0 on that were read before."""
         self._refuse([(first, first + size) for first, size in self.missing(count)])
-        limit = min(count, self.place.raw_limit)
+        limit = min(count, self.cell.raw_limit)
         ticks = self.ticks(0, limit, known)
-        self.recent.forget(self.place.index, limit)
+        self.recent.forget(self.cell.index, limit)
         rest = None
         if count > limit:
             for step in way(self.summaries.spans, self._raw(count), limit, count):
                 part = self._summary(step.record, step.first, step.end)
                 rest = part if rest is None else rest + part
-        return PlaceData(ticks, rest)
+        return CellData(ticks, rest)
 
     def _summary(self, record: int | None, first: int, end: int) -> Summary:
         if record is not None:
             return Summary.from_bytes(self.summaries.payload(record))
-        return Summary.of(self.ticks(first, end), self.study.measures(self.place))
+        return Summary.of(self.ticks(first, end), self.study.measures(self.cell))
 
     def _refuse(self, holes: list[Span]) -> None:
         if holes:
             first, end = holes[0]
             raise ValueError(
-                f"{self.files.path.parent}: {self.place.name} lacks realizations {first:,} to "
+                f"{self.files.path.parent}: {self.cell.name} lacks realizations {first:,} to "
                 f"{end - 1:,}; run the study again to make them"
             )
 
