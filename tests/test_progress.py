@@ -7,10 +7,11 @@ import types
 import numpy as np
 import pytest
 
-from jitterfly.cli import advise, main, output
-from jitterfly.cli.output import Phases
+from jitterfly import progress
+from jitterfly.cli import advise, main
 from jitterfly.inference.worst_path import simulate_hit_table, watching
 from jitterfly.measured import Detours, Measured, noisefile
+from jitterfly.progress import Phases
 from jitterfly.report.hsl09 import network_study
 
 
@@ -28,17 +29,16 @@ class Clock:
 def clock(monkeypatch):
     made = Clock()
     time = types.SimpleNamespace(monotonic=made.monotonic)
-    monkeypatch.setattr(output, "time", time)
-    monkeypatch.setattr(advise, "time", time)
+    monkeypatch.setattr(progress, "time", time)
     return made
 
 
 @pytest.fixture
 def talkative(monkeypatch):
     """Every phase is told, however quick it is."""
-    monkeypatch.setattr(output, "QUIET", 0.0)
-    monkeypatch.setattr(output, "SOON", 0.0)
-    monkeypatch.setattr(output, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "QUIET", 0.0)
+    monkeypatch.setattr(progress, "SOON", 0.0)
+    monkeypatch.setattr(progress, "EVERY_LINE", 0.0)
 
 
 class Terminal(io.StringIO):

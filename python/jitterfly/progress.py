@@ -1,19 +1,167 @@
 """Signs of life: work that takes more than a moment says how far it is, where that is asked for.
 
-A program asks for it with `telling`; without it nothing is said.
+`ProgressLine` is the one printer of progress: a bar on a terminal, lines elsewhere. Work inside the
+library has none: a program asks with `telling` for the lines of `each` and `phase`; without it
+nothing is said.
 """
 
 from __future__ import annotations
 
+import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from types import TracebackType
+from typing import Any, TextIO, TypeVar
 
 Item = TypeVar("Item")
 Tell = Callable[[str], object]
+Line = TypeVar("Line", bound="ProgressLine")
+
+QUIET = 2.0  # seconds in which nothing is said: what is quick needs no progress
+SOON = 1.0  # seconds between lines of different phases
+EVERY_LINE, EVERY_BAR = 10.0, 0.1  # seconds between lines, and between two states of a bar
+
+
+class ProgressLine:
+    """How far some work is: a bar of tqdm on a terminal, elsewhere a line now and then.
+
+    Without tqdm a terminal shows one line that changes. Use as a context manager.
+
+    Parameters
+    ----------
+    stream : text stream
+        Standard error, so that what is printed as a result stays clean.
+    quiet : float
+        Seconds in which nothing is said.
+    keep : bool
+        Whether the last state stays: the bar, or one more line. Else a terminal is as before.
+    begun : float, optional
+        The `time.monotonic()` at which the work began; now if not given.
+    """
+
+    def __init__(
+        self, stream: TextIO, *, quiet: float = 0.0, keep: bool = False, begun: float | None = None
+    ) -> None:
+        self.stream, self.keep = stream, keep
+        self.begun = time.monotonic() if begun is None else begun
+        self.first = self.begun + quiet
+        self.last = -math.inf if quiet else self.begun
+        self.terminal = stream.isatty()
+        self.bar: Any = None
+        self.drawn = False  # a line that changes
+
+    def due(self) -> bool:
+        """Whether it is time to show something."""
+        now = time.monotonic()
+        return now >= self.first and now - self.last >= (EVERY_BAR if self.terminal else EVERY_LINE)
+
+    def show(self, text: str, share: float = 0.0) -> None:
+        """Show what is done now, whether it is due or not; `share` is the part of all that is."""
+        self.last = time.monotonic()
+        if not self.terminal:
+            print(text, file=self.stream, flush=True)
+        elif self.bar is not None or self._begin_bar():
+            self.bar.n = share
+            self.bar.set_description_str(text)
+        else:
+            self.drawn = True
+            print(f"\r\033[K{text}", end="", file=self.stream, flush=True)
+
+    def _begin_bar(self) -> bool:
+        """Begin the bar; False without tqdm."""
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            return False
+        form = "{percentage:3.0f}%|{bar}| {desc}"
+        size = _terminal_size(self.stream)
+        self.bar = tqdm(total=1.0, file=self.stream, leave=self.keep, bar_format=form, **size)
+        return True
+
+    def close(self) -> None:
+        """Take the bar, or the line, away; or leave it there (`keep`)."""
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+        elif self.drawn:
+            print("\n" if self.keep else "\r\033[K", end="", file=self.stream, flush=True)
+            self.drawn = False
+
+    def __enter__(self: Line) -> Line:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Phases(ProgressLine):
+    """The progress of work in phases: a line for each phase and one now and then, or a bar.
+
+    Called with the name of the phase, how much of it is done, and how much there is of it (0:
+    nobody knows); with the name alone when a phase begins. `begun` is the `time.monotonic()` at
+    which the command began (now).
+    """
+
+    def __init__(self, stream: TextIO, begun: float | None = None) -> None:
+        super().__init__(stream, quiet=QUIET, begun=begun)
+        self.phase_begun = time.monotonic()
+        self.name = self.shown = ""
+
+    def __call__(self, name: str, done: float = 0.0, total: float = 0.0) -> None:
+        """So much of a phase is done."""
+        now = time.monotonic()
+        if name != self.name:
+            self.close()
+            self.name, self.phase_begun = name, now
+        new = name != self.shown
+        if self.due() or (new and now >= self.first and (self.terminal or now - self.last >= SOON)):
+            self.shown = name
+            self.show(f"{name}{self._rest(now, done, total)}", done / total if total else 0.0)
+
+    def _rest(self, now: float, done: float, total: float) -> str:
+        """Share and time left, once enough is done to say."""
+        if not 0 < done < total:
+            return ""
+        left = (now - self.phase_begun) * (total - done) / done
+        return f": {100 * done / total:.0f} %, {show_time(left)} left"
+
+
+def _terminal_size(stream: TextIO) -> dict[str, Any]:
+    """What tqdm needs to know; some terminals (`script`, serial lines) report size 0."""
+    try:
+        known = all(os.get_terminal_size(stream.fileno()))
+    except (OSError, ValueError):
+        known = False
+    return {"dynamic_ncols": True} if known else {"ncols": 80, "nrows": 24, "dynamic_ncols": False}
+
+
+def show_time(seconds: float) -> str:
+    """`42 s`, `3 min 05 s`, `2 h 10 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def show_rate(rate: float) -> str:
+    """Three digits at most: `870`, `12.3k`, `4.5M`."""
+    for limit, scale, unit in ((1e3, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "M")):
+        if rate < limit:
+            return f"{rate / scale:.3g}{unit}"
+    return f"{rate / 1e9:.3g}G"
+
 
 FIRST, EVERY = 0.5, 10.0  # seconds before the first line, and between lines
 MANY = 10_000  # items take long: the first line comes at once

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_THREADS
+from ..progress import QUIET, ProgressLine
 from ..units import parse_seconds
 from .options import add_backend, integer, noises, tell_understood, value
-from .output import Phases, add_json, check_out, print_json, progress_stream, remove_picture
+from .output import add_json, check_out, print_json, progress_stream, remove_picture, show_phases
 
-_FIRST_LINE = 2.0  # seconds until the first line where there is no terminal
-_LINES_EVERY = {True: 0.2, False: 10.0}  # seconds between lines: on a terminal, elsewhere
 EPILOG = """\
 examples:
   jitterfly advise --ranks 64,1000,6000 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us,G=0.1ns \\
@@ -30,36 +29,23 @@ _SECONDS = 120.0
 _BUDGET = ("realizations", "seconds")  # how long to look for the answer, not what is asked
 
 
-class AdviceProgress:
-    """Progress on standard error: a line that changes, or one now and then."""
+class AdviceProgress(ProgressLine):
+    """How far the answer is: called by `advice.search` with its state."""
 
     def __init__(self) -> None:
-        self.stream = progress_stream()
-        self.terminal = self.stream.isatty()
-        self.last = time.monotonic() - (0.0 if self.terminal else _LINES_EVERY[False] - _FIRST_LINE)
-        self.drawn = False
+        super().__init__(progress_stream(), quiet=QUIET)
 
     def __call__(self, state: Any) -> None:
-        now = time.monotonic()
-        if now - self.last < _LINES_EVERY[self.terminal]:
+        """Show the state, where it is time to."""
+        if not self.due():
             return
-        self.last = now
         text = (
             f"{state.decided}/{state.cells} cells decided, look {state.look} of at most "
             f"{state.looks} ({state.realizations:,} realizations), {state.elapsed:.0f} s"
         )
         if state.prepared < state.cells:
             text = f"noise-free times of {state.prepared}/{state.cells} cells, {text}"
-        if self.terminal:
-            print(f"\r\033[K{text}", end="", file=self.stream, flush=True)
-            self.drawn = True
-        else:
-            print(text, file=self.stream, flush=True)
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self.drawn:
-            print("\r\033[K", end="", file=self.stream, flush=True)
+        self.show(text, state.decided / state.cells)
 
 
 def add_parser(commands: Any) -> None:
@@ -122,19 +108,16 @@ def _run(chosen: argparse.Namespace) -> int | None:
         if not draw.can_draw():
             print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
     tell_understood(question.network, question.noise)
-    show = AdviceProgress()
-    try:
+    with AdviceProgress() as progress:
         found = search(
-            question, backend=chosen.backend, threads=threads, progress=show, started=started
+            question, backend=chosen.backend, threads=threads, progress=progress, started=started
         )
-    finally:
-        show.end()
     names: list[str] = []
     kept = _is_less(found, before)
     if not chosen.json:
         print("\n".join(advice_report(found, terminal_width())), flush=True)
     if chosen.out is not None and not kept:
-        with Phases(begun=started) as phases:
+        with show_phases(begun=started) as phases:
             phases("drawing the picture")
             names = _write(found, chosen.out)
     if kept and before is not None:

@@ -16,7 +16,7 @@ from typing import Any
 from ..fields import shorten
 from ..syntax import read_noise
 from .options import check_units, naming_options, number, size, tell_of_wait, value
-from .output import Phases, add_json, print_json, written
+from .output import add_json, print_json, show_phases, written
 
 FIT_EPILOG = """\
 CURVE is a file of columns with a header, such as
@@ -92,7 +92,7 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     check_units(chosen, ("step", "delay"))
     probability = chosen.probability
     names = naming_options("model", "rank", "step", "delay", "probability")
-    with names, Phases() as phases, watching(phases):
+    with names, show_phases() as phases, watching(phases):
         found = []
         for place, curve in enumerate(curves, 1):
             phases(f"curve {place} of {len(curves)}{f', {curve.name}' if curve.name else ''}")
@@ -247,10 +247,10 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         question = Question(delay=chosen.delay, **fields)
     check_units(chosen, ("latency", "step", "delay"))
     tell_of_wait(question.rounds)
-    with naming_options(*_BUDGET_PARAMETERS), Phases() as phases, watching(phases):
+    with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
         found = budget(question, **options)
     if chosen.json:
-        with Phases() as phases, watching(phases):
+        with show_phases() as phases, watching(phases):
             phases("the curve over D")
             curves = curves_over_delays(question, options["confidence"])
         names = [] if chosen.out is None else _write_budget(found, curves, chosen.out)
@@ -261,7 +261,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
         return
     print("\n".join(budget_report(found)), flush=True)
-    with Phases() as phases, watching(phases):
+    with show_phases() as phases, watching(phases):
         phases("the curve over D")
         curves = curves_over_delays(question, options["confidence"])
     few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
@@ -285,7 +285,7 @@ def _run_budget_of_measured(
             "delays of one length"
         )
     check_units(chosen, ("latency", "step"))
-    with naming_options(*_BUDGET_PARAMETERS), Phases() as phases, watching(phases):
+    with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
         phases(f"reading {chosen.noise}")
         found = thinned(Path(table["file"]), **fields, **options)
     if chosen.json:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..fields import shorten
 from ..units import parse_seconds
 from .options import add_backend, count, share, size, value
-from .output import Phases, add_json, print_json, tell
+from .output import add_json, print_json, show_phases, tell
 
 if TYPE_CHECKING:
     from ..congestion import Topology
@@ -61,7 +61,7 @@ def _run_study(chosen: argparse.Namespace) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ValueError(f"two files are called {twice[0]!r}: their rows could not be told apart")
-    with Phases() as phases:
+    with show_phases() as phases:
         path = network_study(
             chosen.out,
             quick=chosen.quick,
@@ -208,7 +208,7 @@ def _info(chosen: argparse.Namespace) -> None:
 
     network = _network(chosen)
     assert isinstance(network, (FatTree, NetworkMap))
-    with Phases() as phases:
+    with show_phases() as phases:
         report = partial(phases, "random bisections")
         found = bisection_bandwidth(
             network, chosen.realizations, chosen.seed, progress=report, **_engine(chosen)
@@ -251,7 +251,7 @@ def _run_network(chosen: argparse.Namespace) -> None:
             f"{case.perturbation!r} and rule {case.rule!r}"
         )
     both = []
-    with Phases() as phases:
+    with show_phases() as phases:
         for each, name in ((case, "with the others' traffic"), (case.unperturbed(), "without it")):
             report = partial(phases, name)
             both.append(

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ..fields import shorten
 from ..files import check_replaceable
+from ..progress import ProgressLine
 from ..units import parse_seconds, show_seconds
 from .options import integer, naming_options, value
-from .output import add_json, print_json, progress_stream, tell
+from .output import add_json, print_json, progress_stream
 
 if TYPE_CHECKING:
     from ..measured import Measured
@@ -36,7 +37,6 @@ _READING_OPTIONS = {
 }
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _SUFFIXES = (".out", ".txt", ".csv", ".tsv", ".dat", ".log", ".noise")
-_SECONDS_BETWEEN_LINES = 10.0  # where there is no terminal
 _RECORD_FACTS = ("machine", "kernel", "counter", "calibration", "iteration", "quantum", "overhead")
 _RECORD_HELP = """\
 Nothing else should run meanwhile. A CPU is kept busy by a loop that reads its time-stamp counter;
@@ -285,14 +285,21 @@ def _run_record(chosen: argparse.Namespace) -> int:
         out = _file_of_task(out, *one_of)
     first = one_of is None or one_of[0] == 0
     _check_recording_file(out, chosen.force)
-    with _RecordProgress(seconds if first else None) as progress:
+    with ProgressLine(progress_stream()) as line:
+
+        def show(done: float, detours: int) -> None:
+            """So much has been recorded; of many processes the first one shows it."""
+            if first and line.due():
+                left = show_seconds(max(seconds - done, 0.0), 2)
+                line.show(f"{left} left, {detours:,} detours", done / seconds)
+
         measured = record(
             seconds,
             cpus,
             threshold=chosen.threshold,
             quantum=chosen.quantum,
             most=most,
-            progress=progress.show,
+            progress=show,
         )
     command = shlex.join(["jitterfly", *sys.argv[1:]])
     measured = replace(measured, source={**measured.source, "command": command})
@@ -352,39 +359,6 @@ def _check_recording_file(out: Path, force: bool) -> None:
         raise ValueError(f"{out}: the directory {out.parent} does not exist")
     if not os.access(out.parent, os.W_OK):
         raise ValueError(f"{out}: the directory {out.parent} can not be written to")
-
-
-class _RecordProgress:
-    """A line on a terminal, else one now and then; nothing where the time is None."""
-
-    def __init__(self, seconds: float | None):
-        self.seconds, self.bar, self.last = seconds, None, 0.0  # None: another process shows it
-
-    def __enter__(self) -> _RecordProgress:
-        if self.seconds is not None and progress_stream().isatty():
-            try:
-                from tqdm import tqdm
-            except ImportError:
-                return self
-            self.bar = tqdm(total=self.seconds, file=progress_stream(), leave=False,
-                            bar_format="{percentage:3.0f}%|{bar}| {desc}")  # fmt: skip
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.close()
-
-    def show(self, seconds: float, detours: int) -> None:
-        """So much has been recorded."""
-        if self.seconds is None:
-            return
-        left = show_seconds(max(self.seconds - seconds, 0.0), 2)
-        if self.bar is not None:
-            self.bar.n = seconds
-            self.bar.set_description_str(f"{left} left, {detours:,} detours")
-        elif seconds - self.last >= _SECONDS_BETWEEN_LINES:
-            self.last = seconds
-            tell(f"{left} left, {detours:,} detours")
 
 
 def _add_merge(commands: Any) -> None:

@@ -221,9 +221,9 @@ def _list(as_json: bool) -> None:
 def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: bool) -> None:
     """Print what a run would take, for `--dry-run`."""
     from ..memory import show_bytes
+    from ..progress import show_rate, show_time
     from ..sweep.driver import overridden
     from ..sweep.forecast import forecast
-    from ..sweep.progress import show_rate, show_time
 
     check_study(study)
     shard = given.pop("shard")

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from .options import add_backend, integer, noises, size, tell_understood
-from .output import Phases, add_json, check_out, plain, print_json, remove_picture
+from .output import add_json, check_out, plain, print_json, remove_picture, show_phases
 
 EPILOG = """\
 examples:
@@ -109,7 +109,7 @@ def _run(chosen: argparse.Namespace) -> int:
         if not draw.can_draw():
             print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
     told = False
-    with Phases(begun=started) as phases:
+    with show_phases(begun=started) as phases:
 
         def show(done: float, _: int, count: int) -> None:
             nonlocal told
@@ -140,7 +140,7 @@ def _run(chosen: argparse.Namespace) -> int:
         print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
               "replaces it", file=sys.stderr)  # fmt: skip
     else:
-        with Phases(begun=started) as phases:
+        with show_phases(begun=started) as phases:
             phases("drawing the picture")
             written = _write(found, content, chosen)
     if chosen.json:

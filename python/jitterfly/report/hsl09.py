@@ -40,9 +40,9 @@ from ..fields import check_choice
 from ..files import write_whole
 from ..info import __version__
 from ..plots.draw import can_draw, drawing, save
+from ..progress import show_time
 from ..studies import STREAM_VERSION
 from ..sweep.executors import backend_of, check_workers
-from ..sweep.progress import show_time
 from .document import Facts, Picture, Section, Table
 from .sections import Tally, add_time, model_claim, width
 

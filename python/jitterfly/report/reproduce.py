@@ -14,6 +14,7 @@ from ..claims.verdicts import check_claims
 from ..fields import check_choice
 from ..files import write_whole
 from ..plots import draw
+from ..progress import show_time
 from ..results import Results
 from ..results.figures import check_figure
 from ..store import Store
@@ -21,7 +22,6 @@ from ..store.export import export, keep_numbers
 from ..studies import Study, load_study
 from ..studies.shipped import folder
 from ..sweep import CellsFailed, Stopped, run
-from ..sweep.progress import show_time
 from . import hsl09, theory
 from .document import Section
 from .sections import Tally, add_time, few_runs_section, recorded_bytes, report, section

@@ -15,13 +15,13 @@ from ..congestion.study import FigurePoint
 from ..files import write_whole
 from ..info import __version__, info
 from ..plots import draw
+from ..progress import show_time
 from ..results import CellResults, Results
 from ..results.figures import FewRunMeans, few_runs
 from ..results.main_numbers import RUNS, MainNumbers
 from ..results.number_text import interval, show_number, show_ranks
 from ..results.study_axes import axis_title
 from ..results.tables import SELECTION
-from ..sweep.progress import show_time
 from ..units import show_seconds
 from .document import Claim, Facts, Part, Picture, Report, Section, Table
 from .page import page

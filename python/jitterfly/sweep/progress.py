@@ -1,66 +1,34 @@
-"""Progress of a run: a bar on a terminal, else a line now and then."""
+"""Progress of a run: cells, realizations and time left."""
 
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 
+from ..progress import ProgressLine, show_rate, show_time
 from .batches import CellRun, worst
 
-_EVERY_BAR = 0.1
-_EVERY = 10.0  # seconds between lines where there is no terminal
 
-
-def show_time(seconds: float) -> str:
-    """`42 s`, `3 min 05 s`, `2 h 10 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def show_rate(rate: float) -> str:
-    """Three digits at most: `870`, `12.3k`, `4.5M`."""
-    for limit, scale, unit in ((1e3, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "M")):
-        if rate < limit:
-            return f"{rate / scale:.3g}{unit}"
-    return f"{rate / 1e9:.3g}G"
-
-
-def _size(stream: TextIO) -> dict[str, Any]:
-    """What tqdm needs to know; some terminals (`script`, serial lines) report size 0."""
-    try:
-        known = all(os.get_terminal_size(stream.fileno()))
-    except (OSError, ValueError):
-        known = False
-    return {"dynamic_ncols": True} if known else {"ncols": 80, "nrows": 24, "dynamic_ncols": False}
-
-
-class Progress:
+class Progress(ProgressLine):
     """Counts cells, realizations and work.
 
     The time left goes by work (rank-rounds), or by cells where that is longer: small cells take
     time for more than their work.
 
-    The variants of a cell are looked at together. Use as a
-    context manager. `stream` is stderr, so that what is printed as a result stays clean.
+    The variants of a cell are looked at together. `stream` is stderr if not given.
     """
 
     def __init__(self, runs: Sequence[CellRun], stream: TextIO | None = None):
-        self.stream = stream or sys.stderr
+        super().__init__(stream or sys.stderr, keep=True)
         self.runs = runs
         self.cells = len(runs)
         self.cells_done = sum(run.done for run in runs)
         self.nothing_to_do = self.cells_done == self.cells
-        self.shown = 0.0  # of the bar, which never goes back where the data ask for more
+        self.shown = 0.0  # share of the bar, which never goes back where the data ask for more
         self.realizations = 0
         self.work_done = 0.0
         self.left = {run.cell.index: run.expected() * run.cell.work for run in runs}
@@ -70,24 +38,6 @@ class Progress:
         self.cells_worth = 0.0  # done now: the sum of these shares
         self.cells_asked = self.cells - self.cells_done
         self.finished = {run.cell.index for run in runs if run.done}
-        self.started = self.last = time.monotonic()
-        self.bar: Any = None
-        if self.stream.isatty():
-            try:
-                from tqdm import tqdm
-            except ImportError:
-                pass
-            else:
-                self.bar = tqdm(
-                    total=1.0,
-                    file=self.stream,
-                    leave=True,
-                    bar_format="{percentage:3.0f}%|{bar}| {desc}",
-                    **_size(self.stream),
-                )
-
-    def __enter__(self) -> Progress:
-        return self
 
     def __exit__(
         self,
@@ -95,11 +45,9 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.bar is not None:
-            self._draw()
-            self.bar.close()
-        elif kind is None:
-            self._line()
+        if self.terminal or kind is None:
+            self._show()
+        self.close()
 
     def step(self, run: CellRun, realizations: int) -> None:
         """So many more realizations of a cell are stored."""
@@ -118,15 +66,13 @@ class Progress:
         if run.done and cell.index not in self.finished:
             self.finished.add(cell.index)
             self.cells_done += 1
-        now = time.monotonic()
-        if now - self.last >= (_EVERY if self.bar is None else _EVERY_BAR):
-            self.last = now
-            self._line() if self.bar is None else self._draw()
+        if self.due():
+            self._show()
 
     @property
     def elapsed(self) -> float:
         """Seconds since the start."""
-        return time.monotonic() - self.started
+        return time.monotonic() - self.begun
 
     def text(self) -> str:
         """Cells done, time left, realizations per second: a narrow terminal cuts the end off."""
@@ -147,13 +93,9 @@ class Progress:
         work = self.work_done / max(self.work_done + max(self.work_left, 0.0), 1e-9)
         return min(work, self.cells_worth / max(self.cells_asked, 1))
 
-    def _draw(self) -> None:
+    def _show(self) -> None:
         self.shown = max(self.shown, min(self._part(), 0.999))
-        self.bar.n = 1.0 if self.cells_done == self.cells else self.shown
-        self.bar.set_description_str(self.text())
-
-    def _line(self) -> None:
-        print(self.text(), file=self.stream, flush=True)
+        self.show(self.text(), 1.0 if self.cells_done == self.cells else self.shown)
 
 
 def _show_worst(error: float, what: str) -> str:
