@@ -78,10 +78,10 @@ def test_values_are_those_of_the_store(out):
         assert int(here.realizations) == store.decision(cell).realizations
         for name in ("completion", "gain"):
             for statistic in ("mean", "p50", "p99.5", "min"):
-                cell = here.sel(observable=name, statistic=statistic)
+                numbers = here.sel(observable=name, statistic=statistic)
                 estimate = store.estimate(cell, name, statistic)
                 np.testing.assert_array_equal(
-                    [cell.estimate, cell.low, cell.high],
+                    [numbers.estimate, numbers.low, numbers.high],
                     [estimate.value, estimate.low, estimate.high],
                 )
         for state in store.decision(cell).states:

@@ -14,6 +14,7 @@ from small_store import STUDY, TWO, content, fill, make, numbers, put, study, ti
 
 from jitterfly.observables import Target
 from jitterfly.store import directory as locks
+from jitterfly.store.metadata import digest
 from jitterfly.store.store import Store
 from jitterfly.studies import Study
 
@@ -414,3 +415,12 @@ def test_damage_costs_what_is_damaged(out, capsys):
     assert not store.complete(store.cells[2])
     assert store.complete(store.cells[1])
     assert numbers(make(out)) == whole
+
+
+def test_summaries_are_found_under_the_key_of_earlier_versions(tmp_path):
+    with Store.create(tmp_path / "out", study()) as store:
+        cell = store.cells[0]
+        variants = [[variant.label, variant.hash] for variant in cell.variants]
+        keys = sorted(measure.key for measure in store.study.measures(cell))
+        expected = digest(["place", variants, keys])
+        assert store.records(cell).summaries.identity.id == expected

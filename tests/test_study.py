@@ -213,6 +213,10 @@ def test_what_axes_replace_need_not_be_said():
 # --- budget
 
 
+def test_a_figure_by_its_earlier_name():
+    assert parse_study(f'figure = "thirty"\n{GOOD}').figure == "few_runs"
+
+
 def test_full_is_an_overlay():
     assert [len(parse_study(GOOD, full=full).axes[0].values) for full in (False, True)] == [3, 5]
     assert parse_study(GOOD, full=True).full
@@ -438,7 +442,9 @@ def test_sizes_may_be_text_where_an_axis_is_derived():
     case["noise"] = [{"kind": "periodic", "period": "1ms"}]
     axis = Axis.derived("T_comm / D", by="noise.0.duration", values=[0.5, 1.0])
     ways = [
-        Study("x", case=case | {"message_bytes": size}, axes=[axis], budget=RealizationBudget(max=1)).cells()
+        Study(
+            "x", case=case | {"message_bytes": size}, axes=[axis], budget=RealizationBudget(max=1)
+        ).cells()
         for size in (8192, "8K")
     ]
     noise = [[cell.variants[0].case.noise for cell in cells] for cells in ways]
@@ -454,7 +460,9 @@ def test_a_period_or_a_duration_is_solved_for_as_well():
         noise = {"kind": "periodic", "period": "1ms", "duration": "10us"}
         del noise[by.split(".")[-1]]
         case = {"ranks": 4, "network": LOGGOPS, "noise": [noise], "message_bytes": 1}
-        study = Study("x", case=case, axes=[Axis.derived(rule, by, [value])], budget=RealizationBudget(max=1))
+        study = Study(
+            "x", case=case, axes=[Axis.derived(rule, by, [value])], budget=RealizationBudget(max=1)
+        )
         found = study.cells()[0].variants[0].case.noise[0]
         assert getattr(found, field[0]) == pytest.approx(field[1], rel=1e-9)
 
