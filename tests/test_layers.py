@@ -4,6 +4,7 @@ Every import counts, also those inside functions and those for type checkers alo
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,3 +122,38 @@ def test_the_compiled_module_is_imported_in_one_place():
 )
 def test_circles_are_found(graph, expected):
     assert circles(graph) == expected
+
+
+# --- options of the command line
+
+OPTION = re.compile(r"(?<![\\w-])--[a-z]")
+#: What is no option of ours: other programs' options, and style sheets.
+OTHERS = {
+    "engine": "(--gpus all, --nv)",
+    "measured.formats.osu": "--tasks",
+    "measured.formats.rtla_hist": "(without --no-header, --no-index)",
+    "report.page": "--width: ",
+    "sweep.executors": "python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi",
+}
+
+
+def literals(file: Path) -> Iterator[str]:
+    """The texts in a module, without docstrings."""
+    tree = ast.parse(file.read_text())
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.value
+
+
+def test_only_the_command_line_names_its_options():
+    """The library names parameters, such as `out`; the commands make options of them."""
+    found = set()
+    for name, file in MODULES.items():
+        inside = name.removeprefix("jitterfly.")
+        if layer(name) == "cli" or inside == "bench.command":
+            continue
+        for text in literals(file):
+            if OPTION.search(text) and OTHERS.get(inside, "\0") not in text:
+                found.add((inside, text))
+    assert found == set()

@@ -311,7 +311,7 @@ def test_osu_allreduce():
     np.testing.assert_allclose(table.p99, [40.25e-6, 60.5e-6, 4100e-6], rtol=1e-12)
     np.testing.assert_allclose(table.max, [13.5e-6, 17.25e-6, 3700e-6], rtol=1e-12)
     assert measured.source["version"] == "7.3"
-    assert "give --ranks" in measured.notes[0]
+    assert "give `ranks`" in measured.notes[0]
     (table,) = sample("osu_allreduce.txt", ranks=144).parts
     np.testing.assert_array_equal(table.ranks, [144] * 3)
 

@@ -545,11 +545,8 @@ def test_the_study_that_is_told_runs(tmp_path, monkeypatch, capsys, name):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (
-            "hello\nworld 3\n",
-            "its format is none that is known; `jitterfly noise import {file} --format NAME`",
-        ),
-        ("0,5\n10,30\n", "give --unit"),
+        ("hello\nworld 3\n", "its format is none that is known; give `format`, one of "),
+        ("0,5\n10,30\n", "give `unit`"),
     ],
 )
 def test_a_study_names_the_command_that_reads_a_file(content, told, tmp_path, monkeypatch):
@@ -561,3 +558,12 @@ def test_a_study_names_the_command_that_reads_a_file(content, told, tmp_path, mo
     file = tmp_path / "selfish.out"
     assert told.format(file=file) in str(caught.value)
     assert f"jitterfly noise import {file}" in str(caught.value)
+
+
+def test_a_command_names_its_options(tmp_path, capsys):
+    """Those of `noise import` also where another command reads the file."""
+    file = tmp_path / "selfish.out"
+    file.write_text("0,5\n10,30\n")
+    for words in (["noise", "import", file], ["slowdown", "--ranks", "4", "--noise", file]):
+        assert main([str(word) for word in words]) == 2
+        assert "give --unit" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_a_run_and_what_is_asked_of_it(folder, capsys):
         rows = list(csv.DictReader(file))
     assert len(found["rows"]) == len(rows)
     for row, one in zip(rows, found["rows"], strict=True):
-        assert one["place"] == {"ranks": int(row["ranks"])}
+        assert one["cell"] == {"ranks": int(row["ranks"])}
         assert (one["observable"], one["statistic"]) == (row["observable"], row["statistic"])
         for key in ("value", "low", "high"):
             number = float(row[key] or "nan")
@@ -64,7 +64,7 @@ def test_a_run_and_what_is_asked_of_it(folder, capsys):
 
     state = output_of(capsys, "status", "out")
     assert (state["finished"], state["cells"], state["realizations"]) == (3, 3, 120)
-    assert [row["place"] for row in state["rows"]] == [{"ranks": 4}, {"ranks": 8}, {"ranks": 16}]
+    assert [row["cell"] for row in state["rows"]] == [{"ranks": 4}, {"ranks": 8}, {"ranks": 16}]
     (target,) = state["rows"][0]["targets"]
     assert target["target"].startswith("mean of slowdown ± 1 %")
     assert target["met"] is False

@@ -58,7 +58,7 @@ def test_slurm_array(environment, shard):
     ],
 )
 def test_slurm_array_that_tells_no_shard(environment):
-    with pytest.raises(ValueError, match="give --shard i/n"):
+    with pytest.raises(ValueError, match="give `shard` i/n"):
         Shard.from_slurm(environment)
 
 

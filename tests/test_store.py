@@ -300,12 +300,12 @@ def test_foreign_directories(out):
     with pytest.raises(ValueError, match=r"holds no run \(no store.json in it\)"):
         Store.open(out)
     out.write_text("")
-    with pytest.raises(ValueError, match=r"--out must be a directory, and .* is a file"):
+    with pytest.raises(ValueError, match=r"`out` must be a directory, and .* is a file"):
         make(out)
     out.unlink()
     out.mkdir()
     (out / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match="is not empty and holds no run; choose another --out"):
+    with pytest.raises(ValueError, match="is not empty and holds no run; choose another `out`"):
         make(out)
     with Store.create(out, study(), force=True):
         assert (out / "thesis.tex").read_text() == "years of work"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import re
 import shlex
 import warnings
 from collections.abc import Iterator
@@ -151,12 +150,10 @@ def read(path: Path, sha256: str) -> Measured:
         return found
     except FormatError as error:
         command = "jitterfly noise import"
-        # What an error names as `clock_hz` is --clock-hz of the command.
-        what = re.sub(r"`([a-z_]+)`", lambda o: "--" + o[1].replace("_", "-"), error.what)
-        if error.line is not None or what == error.what or command in error.what:
+        if error.line is not None or "`" not in error.what or command in error.what:
             raise
         way = f"to `{command} {shlex.quote(str(path))}`, which makes a noise file of it"
-        raise FormatError(error.file, None, f"{what}; {way}") from None
+        raise FormatError(error.file, None, f"{error.what}; {way}") from None
 
 
 def choose(
@@ -179,7 +176,6 @@ def choose(
     told = f" ({told}{', ...' if len(parts) > 8 else ''})" if told else ""
     way = " or part = 'all'" if all_parts else ""
     way += " or part = 'each'" if each else ""
-    way += f" (--noise {file},part=each)" if each else ""
     if part is None:
         raise ValueError(
             f"file: {file} has {len(parts)} parts{told}; say which with part = 0 to "

@@ -54,8 +54,8 @@ COLUMNS = (
 _ENDS = {
     DECIDED: "all is decided",
     REALIZATIONS: "the budget of {realizations:,} realizations is spent before all is decided: "
-    "raise --realizations, or call more of a difference equal with --within",
-    SECONDS: "the budget of {seconds:g} s is spent before all is decided: raise --seconds",
+    "raise `realizations`, or call more of a difference equal with `within`",
+    SECONDS: "the budget of {seconds:g} s is spent before all is decided: raise `seconds`",
     STOPPED: "stopped: this is what was known by then",
 }
 _DETAILED_CELLS = 3  # cells up to which each has its ranking
@@ -562,5 +562,5 @@ def _aligned(
             left_out.append(name)
     text = ["  " + "  ".join(f"{row[i]:<{widths[i]}}" for i in kept).rstrip() for row in rows]
     if left_out:
-        text.append(f"  no room here for {', '.join(left_out)}: --out DIR and --json have all")
+        text.append(f"  no room here for {', '.join(left_out)}: CSV and JSON have all")
     return text

@@ -92,8 +92,8 @@ def measured(
     ours, beside = contestants(plan), list[Contestant]()
     if plan.peers:
         case = programs(ranks, NOISES["periodic"])["butterfly"]
-        check_memory(ranks * BYTES_PER_RANK, "the other programs (--no-peers leaves them out)",
-                     available_bytes())  # fmt: skip
+        check_memory(ranks * BYTES_PER_RANK, "the other programs (without `peers` they are "
+                     "left out)", available_bytes())  # fmt: skip
         checked = 8 if ranks <= 2**16 else 1
         for complete in others.values():
             check_program(complete, case, checked)
@@ -236,7 +236,7 @@ def report(result: dict[str, Any]) -> list[str]:
     for left in result["left_out"]:
         lines.append(f"left out: {left['name']}, {left['program']}, {left['noise']}, "
                      f"{_ranks(left['ranks'])} ranks: about {left['seconds_expected']:.2g} s a "
-                     "realization (--longest)")  # fmt: skip
+                     "realization (`longest`)")  # fmt: skip
     if result["ratios"]:
         lines.append(f"one thread of jitterfly, butterfly, periodic noise, "
                      f"{_ranks(result['anchor'])} ranks, is so many times as fast as "

@@ -48,10 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_format(picture)
     try:
         result = run(plan, teller(args))
+    except ValueError as error:
+        raise ValueError(_in_options(str(error))) from None
     except DisagreementError as error:
         print(f"jitterfly: error: {error}", file=sys.stderr)
         return 1
-    print("\n".join(report(result)))
+    print(_in_options("\n".join(report(result))))
     if path:
         write_json(path, result)
     if table:
@@ -59,6 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if picture:
         draw(result, picture)
     return 0
+
+
+def _in_options(text: str) -> str:
+    """Fields of a plan as options, in what the benchmark says."""
+    return text.replace("without `peers`", "with --no-peers").replace("`longest`", "--longest")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

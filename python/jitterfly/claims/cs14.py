@@ -44,7 +44,7 @@ def fig8(results: Results) -> list[Finding]:
 def _at(cell: CellResults) -> str:
     """The size that a finding is about, and whether CS14 goes further."""
     ranks = f"{show_ranks(cell.ranks)} ranks"
-    beyond = f" (CS14: {show_ranks(_LARGEST)}, --full)" if cell.ranks < _LARGEST else ""
+    beyond = f" (CS14: {show_ranks(_LARGEST)}, in the full study)" if cell.ranks < _LARGEST else ""
     return ranks + beyond
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .stopping import Stopping
 
@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    options: Collection[str] = ()
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
         from ..progress import telling
@@ -31,6 +32,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         accept_everything()
         short_warnings()
         chosen = parse(arguments)
+        options = vars(chosen)
         with level(chosen), telling(lambda line: tell(f"jitterfly: {line}")):
             code = chosen.run(chosen) or 0
         sys.stdout.flush()
@@ -40,17 +42,17 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 130
     except BrokenPipeError as error:
         if _is_read():  # it is another pipe: that of a worker
-            return _fail(str(error))
+            return _fail(str(error), options)
         return 0  # the reader (head, less) has seen enough, and all else was done before
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return _fail(what)
+        return _fail(what, options)
     except MemoryError:
-        return _fail("not enough memory; fewer realizations or ranks need less")
+        return _fail("not enough memory; fewer realizations or ranks need less", options)
     except ValueError as error:
-        return _fail(str(error))
+        return _fail(str(error), options)
     except RuntimeError as error:
-        return _fail(str(error), 1 if getattr(error, "failed", None) else 2)
+        return _fail(str(error), options, 1 if getattr(error, "failed", None) else 2)
 
 
 def _is_read() -> bool:
@@ -63,6 +65,11 @@ def _is_read() -> bool:
     return True
 
 
-def _fail(message: str, code: int = 2) -> int:
+def _fail(message: str, options: Collection[str], code: int = 2) -> int:
+    """Print an error of the library as one of the command line, where parameters are options."""
+    from .output import in_options
+
+    # What says that command has parameters that are options of it, not of this one.
+    message = in_options(message, None if "`jitterfly noise import" in message else options)
     print(f"jitterfly: error: {' '.join(message.split())}", file=sys.stderr)
     return code

@@ -12,7 +12,15 @@ from ..fields import MOST_THREADS
 from ..progress import QUIET, ProgressLine
 from ..units import parse_seconds
 from .options import add_backend, integer, noises, tell_understood, value
-from .output import add_json, check_out, print_json, progress_stream, remove_picture, show_phases
+from .output import (
+    add_json,
+    check_out,
+    in_options,
+    print_json,
+    progress_stream,
+    remove_picture,
+    show_phases,
+)
 
 EPILOG = """\
 examples:
@@ -27,6 +35,7 @@ A file in TOML has the same under the names of jitterfly.advise: ranks, message_
 _FIELDS = ("collective", "statistic", "within", "confidence", "compute_time")
 _SECONDS = 120.0
 _BUDGET = ("realizations", "seconds")  # how long to look for the answer, not what is asked
+_BUDGET_OPTIONS = (*_BUDGET, "within")  # that the report speaks of
 
 
 class AdviceProgress(ProgressLine):
@@ -115,7 +124,8 @@ def _run(chosen: argparse.Namespace) -> int | None:
     names: list[str] = []
     kept = _is_less(found, before)
     if not chosen.json:
-        print("\n".join(advice_report(found, terminal_width())), flush=True)
+        told = "\n".join(advice_report(found, terminal_width()))
+        print(in_options(told, _BUDGET_OPTIONS), flush=True)
     if chosen.out is not None and not kept:
         with show_phases(begun=started) as phases:
             phases("drawing the picture")

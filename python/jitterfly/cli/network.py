@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..fields import shorten
 from ..units import parse_seconds
 from .options import add_backend, count, share, size, value
-from .output import add_json, print_json, show_phases, tell
+from .output import add_json, in_options, print_json, show_phases, tell
 
 if TYPE_CHECKING:
     from ..congestion import Topology
@@ -140,7 +140,7 @@ def _parameters(chosen: argparse.Namespace) -> None:
     found = read_parameters(chosen.file, most_bytes=most, overhead=overhead)
     print(f"--network {found.line}")
     for note in found.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {in_options(note)}", file=sys.stderr)
 
 
 def _add_network(parser: argparse.ArgumentParser) -> None:

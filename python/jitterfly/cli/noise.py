@@ -18,7 +18,7 @@ from ..files import check_replaceable
 from ..progress import ProgressLine
 from ..units import parse_seconds, show_seconds
 from .options import integer, naming_options, value
-from .output import add_json, print_json, progress_stream
+from .output import add_json, in_options, print_json, progress_stream
 
 if TYPE_CHECKING:
     from ..measured import Measured
@@ -136,7 +136,7 @@ def _run_import(chosen: argparse.Namespace) -> None:
             print(f"{key}: {measured.source[key]}")
     print("\n".join(description_lines(measured)))
     for note in measured.notes:
-        print(f"note: {note}")
+        print(f"note: {in_options(note)}")
     _write_noise_file(chosen, measured)
 
 
@@ -329,7 +329,7 @@ def _print_recording(measured: Measured) -> None:
             print(f"{key}: {measured.source[key]}")
     print("\n".join(description_lines(measured)))
     for note in measured.notes:
-        print(f"note: {note}")
+        print(f"note: {in_options(note)}")
 
 
 def _file_of_task(out: Path, rank: int, count: int) -> Path:
@@ -396,7 +396,7 @@ def _run_merge(chosen: argparse.Namespace) -> None:
     print(f"written: {out}: {count} parts of {nodes} node{'s' * (nodes != 1)}")
     print("\n".join(description_lines(merged)))
     for note in merged.notes:
-        print(f"note: {note}")
+        print(f"note: {in_options(note)}")
     print(f"next: jitterfly slowdown --noise {shlex.quote(str(out))},part=each --ranks 64..8192")
 
 
@@ -441,7 +441,7 @@ def _run_show(chosen: argparse.Namespace) -> None:
     print(f"{chosen.file}: {measured.format}")
     print("\n".join(description_lines(measured, facts)))
     for note in measured.notes:
-        print(f"note: {note}")
+        print(f"note: {in_options(note)}")
     print(f"written: {out}")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +16,7 @@ from ..network import Network
 from ..noise import Noise
 from ..syntax import is_number, read_count, read_noise, read_pairs, read_size
 from ..units import warn_of_long
-from .output import tell
-
-_OPTIONS = {"message_bytes": "bytes"}  # of parameters whose options have other names
+from .output import in_options, tell
 
 
 def add_backend(parser: argparse.ArgumentParser) -> None:
@@ -103,11 +100,7 @@ def naming_options(*parameters: str) -> Iterator[None]:
 def _with_options(text: str, parameters: Iterable[str]) -> str:
     if text.split(" ", 1)[0] in parameters:
         text = "--" + text
-
-    def option(parameter: re.Match[str]) -> str:
-        return "--" + _OPTIONS.get(parameter[1], parameter[1]).replace("_", "-")
-
-    return re.sub(r"`([a-z]+(?:_[a-z]+)*)`", option, text)
+    return in_options(text)
 
 
 def tell_of_wait(rounds: float) -> None:

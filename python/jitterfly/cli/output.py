@@ -13,6 +13,7 @@ import io
 import json
 import math
 import platform
+import re
 import resource
 import shutil
 import sys
@@ -36,6 +37,8 @@ _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "�
 _NARROWEST = 60  # letters that a table needs in any case
 _ERROR_HANDLER = "jitterfly.plain"
 _QUIET = False
+_OPTIONS = {"message_bytes": "bytes"}  # of parameters whose options have other names
+_PARTS_OF_A_FILE = re.compile(r"file: (?P<file>.+) has [0-9]+ parts.* or part = 'each'")
 
 
 def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:
@@ -142,6 +145,24 @@ def level(chosen: argparse.Namespace) -> Iterator[None]:
 class _Nowhere(io.TextIOBase):
     def write(self, text: str) -> int:
         return len(text)
+
+
+def in_options(text: str, options: Collection[str] | None = None) -> str:
+    """A text of the library for the command line: parameters in backticks become options.
+
+    `clock_hz` becomes --clock-hz. `options` are the names of those that the command has; others
+    stay as they are (None: it has them all).
+    """
+
+    def option(parameter: re.Match[str]) -> str:
+        name = _OPTIONS.get(parameter[1], parameter[1])
+        known = options is None or name in options
+        return f"--{name.replace('_', '-')}" if known else parameter[0]
+
+    text = re.sub(r"(?<!is called )`([a-z]+(?:_[a-z]+)*)`", option, text)
+    if options is not None and "noise" in options:
+        text = _PARTS_OF_A_FILE.sub(r"\g<0> (--noise \g<file>,part=each)", text)
+    return text
 
 
 def progress_stream() -> TextIO:

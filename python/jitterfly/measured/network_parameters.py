@@ -192,8 +192,8 @@ def _of_pingpong(text: Text, rows: list[Row], most: int, overhead: float | None)
     )
     if overhead is None:
         notes.append(
-            "o is not determined: with o = 0 noise of the CPU would hit nothing. Give --overhead "
-            "TIME, and L becomes less by twice that"
+            "o is not determined: with o = 0 noise of the CPU would hit nothing. Give `overhead`, "
+            "a time, and L becomes less by twice that"
         )
     notes.append("g is not determined: 0 means that messages follow each other as fast as o and G")
     if len(sizes) < 2:

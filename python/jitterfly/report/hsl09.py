@@ -256,7 +256,7 @@ def network_study(
         A file that can not be written.
     """
     for name in only or ():
-        check_choice(name, "--only", FIGURES)
+        check_choice(name, "`only`", FIGURES)
     chosen = [one for name in dict.fromkeys(only or FIGURES) for one in settings(name, quick=quick)]
     given = dict(maps or {})
     chosen += map_settings(given, quick=quick)

@@ -39,7 +39,7 @@ def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:
     """
     known = {path.stem: path for path in sorted(folder().glob("*.toml"))}
     for name in only or ():
-        check_choice(name, "--only", (*known, *hsl09.NAMES))
+        check_choice(name, "`only`", (*known, *hsl09.NAMES))
     names = [name for name in dict.fromkeys(known if only is None else only) if name in known]
     found = [load_study(known[name], full=not quick) for name in names]
     if only is None:

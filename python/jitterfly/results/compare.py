@@ -39,7 +39,7 @@ class Side:
             family = self._completion(cell)
         if family.pick == "set" or not all(isinstance(m.denominator, int) for m in family.members):
             raise ValueError(
-                f"--observable must be a time or a slowdown, and {family.name!r} is not"
+                f"`observable` must be a time or a slowdown, and {family.name!r} is not"
             )
         return family
 
@@ -83,7 +83,7 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
     if seeds[0] != seeds[1]:
         raise ValueError(
             f"A has seed {seeds[0]} and B has seed {seeds[1]}: they saw other noise and can not be "
-            f"paired; run one again with --seed {seeds[0]}"
+            f"paired; run one again with the seed {seeds[0]}"
         )
     here, there = ({_at(cell): cell for cell in side.store.cells} for side in (a, b))
     pairs = [(here[at], there[at]) for at in here if at in there]

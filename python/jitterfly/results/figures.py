@@ -20,7 +20,7 @@ from .main_numbers import MainNumbers
 from .results import CellResults, Results
 from .study_axes import AxisScale, axis_values
 
-#: What a study may ask for with `figure`, or `plot --kind`.
+#: What a study may ask for with `figure`, or `plot`.
 FIGURES = (
     "slowdown", "overhead", "cycles", "maps", "curves", "family", "hm18_table", "distribution",
     "tail", "few_runs",

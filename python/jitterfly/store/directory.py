@@ -129,7 +129,7 @@ def _holds_any(path: Path, codes: set[str]) -> bool:
 
 def _other(path: Path, what: str) -> ValueError:
     return ValueError(
-        f"{path} holds records of another run ({what}); choose another --out, or --force to "
+        f"{path} holds records of another run ({what}); choose another `out`, or `force` to "
         "replace it"
     )
 
@@ -157,19 +157,19 @@ _OLD_META = "meta.json"  # of format 1
 def check_directory(path: Path, force: bool) -> None:
     """Raise ValueError if `path` is no directory for a run."""
     if path.exists() and not path.is_dir():
-        raise ValueError(f"--out must be a directory, and {path} is a file")
+        raise ValueError(f"`out` must be a directory, and {path} is a file")
     if force or not path.exists() or any((path / name).exists() for name in (META, LOCK)):
         return
     if (path / _OLD_META).exists():
         raise ValueError(
             f"{path} was written by another version of jitterfly; "
-            "choose another --out, or --force to replace it"
+            "choose another `out`, or `force` to replace it"
         )
     if has_records(path):
         return  # of a run whose store.json is gone: `take_over` compares them
     shards = set(path.glob(SHARDS))
     if any(entry not in shards for entry in path.iterdir()):
-        raise ValueError(f"{path} is not empty and holds no run; choose another --out, or --force")
+        raise ValueError(f"{path} is not empty and holds no run; choose another `out`, or `force`")
 
 
 def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def take_over(path: Path, study: Study, meta: Mapping[str, Any], force: bool) ->
         if different:
             raise ValueError(
                 f"{path} holds another run ({'; '.join(different)}); "
-                "choose another --out, or --force to replace it"
+                "choose another `out`, or `force` to replace it"
             )
         return joined(old, meta)
     except ValueError:

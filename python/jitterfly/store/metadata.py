@@ -107,7 +107,7 @@ def read_meta(path: Path) -> dict[str, Any]:
         if meta[key] not in ours:
             raise ValueError(
                 f"{path} was written by another version of jitterfly ({key} {meta[key]}, "
-                f"here it is {' or '.join(map(str, ours))}); choose another --out, or --force to "
+                f"here it is {' or '.join(map(str, ours))}); choose another `out`, or `force` to "
                 "replace it"
             )
     return dict(meta)

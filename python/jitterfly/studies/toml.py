@@ -88,7 +88,7 @@ def read_study(text: str, full: bool, stored: bool = False) -> dict[str, Any]:
         data = study_from_stored(data)
     override = data.pop("full", None)
     if full and override is None:
-        raise ValueError("this study has no [full] table, so --full would change nothing")
+        raise ValueError("this study has no [full] table, so `full` would change nothing")
     if override is not None:
         merged = merge(data, Table(override, "full").data, "full")
         data = merged if full else data

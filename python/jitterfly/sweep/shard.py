@@ -62,13 +62,13 @@ class Shard:
             high = int(environment.get("SLURM_ARRAY_TASK_MAX", low + (count - 1) * step))
         except (KeyError, ValueError):
             raise ValueError(
-                "SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT must be integers: give --shard i/n"
+                "SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT must be integers: give `shard` i/n"
             ) from None
         index, rest = divmod(task - low, max(step, 1))
         if rest or not 0 <= index < count or high != low + (count - 1) * step:
             raise ValueError(
                 f"the {count} tasks of this Slurm array, from {low} to {high}, are not evenly "
-                "numbered: give --shard i/n"
+                "numbered: give `shard` i/n"
             )
         return cls(index + 1, count)
 

@@ -3,7 +3,7 @@
 A format is a module with
 
 NAME : str
-    What ``--format`` calls it.
+    The name of the format.
 TITLE : str
     What it is, for people.
 OPTIONS : tuple of str
@@ -69,9 +69,8 @@ def find(text: Text) -> str:
             return name
     raise text.error(
         None,
-        "its format is none that is known; "
-        f"`jitterfly noise import {shlex.quote(text.name)} --format NAME` says which it is and "
-        f"makes a noise file of it; NAME is one of {', '.join(known)}",
+        f"its format is none that is known; give `format`, one of {', '.join(known)}, to "
+        f"`jitterfly noise import {shlex.quote(text.name)}`, which makes a noise file of it",
     )
 
 

@@ -88,7 +88,7 @@ def _measured(text: Text, bins: Bins, footer: dict[str, list[str]], unit: str) -
     ]
     if unit in ("us", "µs"):
         notes.append(
-            "latencies are in whole microseconds, cut off; with -N (nanoseconds) give --unit ns"
+            "latencies are in whole microseconds, cut off; with -N (nanoseconds) give `unit` ns"
         )
     above = sum(overflow)
     if above:

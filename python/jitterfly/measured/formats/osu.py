@@ -69,7 +69,7 @@ def read(text: Text, options: Options) -> Measured:
             names = None  # what the job printed next
     tables = found.tables()
     if not options.ranks and command is None:
-        notes.append("the file does not say how many ranks there were: ranks is 0 (give --ranks)")
+        notes.append("the file does not say how many ranks there were: ranks is 0 (give `ranks`)")
     elif not options.ranks and command:
         notes.append(f"ranks are those of the commands, such as that in line {command[0]}")
     notes.append(

@@ -90,12 +90,12 @@ def _noise_notes(options: Options) -> tuple[str, ...]:
     if options.runtime is None and options.period is None:
         notes.append(
             "rates assume that noise was looked for all the time; if a run time below the period "
-            "was set (-r, -p), give --runtime and --period"
+            "was set (-r, -p), give `runtime` and `period`"
         )
     if options.threshold is None:
         notes.append(
             "noise below the threshold was not recorded: 5 µs where it was not set (-T), 1 µs in "
-            "newer kernels; --threshold says it, and narrows the first bin"
+            "newer kernels; `threshold` says it, and narrows the first bin"
         )
     notes.append("CPUs without noise have no column; the duration is in whole seconds")
     return tuple(notes)
@@ -108,7 +108,7 @@ def _bin_notes(
     if options.width is None:
         notes.append(
             f"bins are taken to be {show_seconds(width / TICKS_PER_SECOND)} wide, the most that "
-            "fits the rows (rows of zeros are left out); --width says otherwise"
+            "fits the rows (rows of zeros are left out); `width` says otherwise"
         )
     above = [part for part in parts if part.overflow]
     if above:

@@ -52,7 +52,7 @@ def read(text: Text, options: Options) -> Measured:
     if not counts:
         raise text.error(len(text.lines), "has no latency of a timer")
     if noise:
-        notes.append(f"osnoise events were left out ({noise}); --format osnoise_trace reads them")
+        notes.append(f"osnoise events were left out ({noise}); `format` osnoise_trace reads them")
     parts = []
     for key in sorted(counts):
         found = sorted(counts[key].items())
