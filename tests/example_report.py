@@ -48,7 +48,7 @@ STEEP = Claim(
 REPORT = Report(
     "Two papers & <their> figures, run again",
     (
-        ("version", "0.1.0"),
+        ("version", "0.2.0"),
         ("seed", "7"),
         ("date", "2024-05-06 07:08 UTC"),
         ("backend", "cpu, 2 threads"),

@@ -38,7 +38,6 @@ from ..congestion.study import (
 )
 from ..fields import check_choice
 from ..files import write_whole
-from ..info import __version__
 from ..plots.draw import can_draw, drawing, save
 from ..progress import show_time
 from ..studies import STREAM_VERSION
@@ -174,7 +173,12 @@ def _table(points: Sequence[FigurePoint]) -> Table:
 
 
 def _key(chosen: Sequence[Setting], count: int) -> str:
-    return json.dumps([__version__, STREAM_VERSION, SEED, count, [repr(one) for one in chosen]])
+    return json.dumps([STREAM_VERSION, SEED, count, [repr(one) for one in chosen]])
+
+
+def _is_key(found: str, chosen: Sequence[Setting], count: int) -> bool:
+    """Whether kept points are of these settings; a key of version 0.1 began with its version."""
+    return list(json.loads(found))[-4:] == json.loads(_key(chosen, count))
 
 
 def _keep(folder: Path, points: Sequence[FigurePoint], count: int) -> None:
@@ -191,7 +195,7 @@ def _kept(folder: Path, chosen: Sequence[Setting], count: int) -> list[FigurePoi
     """The points of an earlier call for the same; None where there are none."""
     try:
         with np.load(io.BytesIO((folder / _POINTS).read_bytes())) as file:
-            if str(file["key"]) != _key(chosen, count):
+            if not _is_key(str(file["key"]), chosen, count):
                 return None
             samples = [file[f"samples{i}"] for i in range(2 * len(chosen))]
             backends = [str(name) for name in file["backends"]]
