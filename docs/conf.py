@@ -6,11 +6,11 @@ from pathlib import Path
 
 import matplotlib
 
+import jitterfly
+
 matplotlib.use("Agg")
 os.environ["MPLBACKEND"] = "Agg"  # also of the commands that pages run
-sys.path.insert(0, str(Path(__file__).parent / "extensions"))
-
-import jitterfly
+sys.path[:0] = [str(Path(__file__).parent / "extensions"), str(Path(__file__).parent)]
 
 project = "jitterfly"
 author = "The jitterfly developers"

@@ -15,7 +15,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import algorithms, congestion, distributions, noise, notebook, stats, theory
+from . import congestion, notebook, stats, theory
 from .advice import Advice, advise
 from .algorithms import (
     Algorithm,
@@ -36,39 +36,37 @@ from .algorithms import (
     TreeBarrier,
 )
 from .case import Case
-from .distributions import (
+from .engine import BackendError, UnusedGPUWarning
+from .exposure import IneffectiveNoiseWarning
+from .info import __version__, info
+from .network import Hockney, LogGOPS, Network
+from .noise import (
     Bernoulli,
+    Congestion,
     Constant,
     Distribution,
     Empirical,
     Exponential,
     Gamma,
     Lognormal,
-    Pareto,
-)
-from .engine import BackendError, UnusedGPUWarning
-from .exposure import IneffectiveNoiseWarning
-from .info import __version__, info
-from .network import Hockney, LogGOPS, Network
-from .noise import (
-    Congestion,
     MessageNoise,
     NetworkJitter,
     Noise,
+    Pareto,
     PeriodicNoise,
     RenewalNoise,
     StepNoise,
     TraceNoise,
-    UntrustedNoiseWarning,
 )
+from .noise.files import UntrustedNoiseWarning
 from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
-from .renames import no_attribute
-from .simulate import Result, noise_intervals, ready_times, simulate
+from .program import row_labels
+from .simulate import Result, noise_intervals, noise_phases, ready_times, simulate
 from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
 from .studies import Axis, RealizationBudget, Study, load_study
 from .sweep import run as run_study
-from .units import LongTimeWarning, Time
+from .units import LongTimeWarning, Time, show_seconds
 
 if TYPE_CHECKING:
     from . import inference, measured, plots
@@ -132,20 +130,20 @@ __all__ = [
     "UnusedGPUWarning",
     "__version__",
     "advise",
-    "algorithms",
     "congestion",
-    "distributions",
     "export",
     "inference",
     "info",
     "load_study",
     "measured",
     "merge",
-    "noise",
     "noise_intervals",
+    "noise_phases",
     "plots",
     "ready_times",
+    "row_labels",
     "run_study",
+    "show_seconds",
     "simulate",
     "slowdown",
     "stats",
@@ -158,12 +156,10 @@ _LOADED_WHEN_ASKED_FOR = ("inference", "measured", "plots")
 notebook.draw_with(lambda name: import_module(f".plots.{name}", __name__))
 
 
-if not TYPE_CHECKING:  # which would know every name else
-
-    def __getattr__(name: str) -> Any:
-        if name in _LOADED_WHEN_ASKED_FOR:
-            return import_module(f".{name}", __name__)
-        raise no_attribute(__name__, name)
+def __getattr__(name: str) -> Any:
+    if name in _LOADED_WHEN_ASKED_FOR:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,6 @@
-"""The developers' benchmark, run in tests/ as ``python -m bench``; README.md says what it writes.
+"""The developers' benchmark, run in tests/ as ``python -m bench``.
+
+docs/developers/benchmark.md says what it writes.
 
 It measures what `jitterfly bench` does, with another peer beside, and what judges the engine: the
 goals, the cost of each kind of noise and of each collective, the congestion of a network, LogGOPSim
@@ -163,7 +165,7 @@ def _read(name: str) -> dict[str, Any]:
 def run(
     plan: DeveloperPlan | None = None, tell: Callable[[str], object] | None = None
 ) -> dict[str, Any]:
-    """Measure, and return everything as plain values (README.md says what is what).
+    """Measure, and return everything as plain values; docs/developers/benchmark.md says what is what.
 
     Raises
     ------

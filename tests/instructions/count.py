@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions, registers and occupancy of the tile kernels, as tables for cuda/gpu/NOTES.md.
+"""Instructions, registers and occupancy of the tile kernels, as tables for docs/developers/gpu_kernels.md.
 
     tests/instructions/count.py [--source CUDA] [--arch sm_90]
 

@@ -3,7 +3,7 @@
 A new one is a module beside these and a line here, which is also what registers its `kind`.
 """
 
-from .algorithm import Algorithm
+from .algorithm import MOST_ROUNDS, Algorithm
 from .binomial_broadcast import BinomialBroadcast
 from .binomial_reduce import BinomialReduce
 from .bruck_allgather import BruckAllgather
@@ -21,6 +21,7 @@ from .scatter_allgather_broadcast import ScatterAllgatherBroadcast
 from .tree_barrier import TreeBarrier
 
 __all__ = [
+    "MOST_ROUNDS",
     "Algorithm",
     "BinomialBroadcast",
     "BinomialReduce",
@@ -38,7 +39,3 @@ __all__ = [
     "ScatterAllgatherBroadcast",
     "TreeBarrier",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -130,7 +130,7 @@ def result_of(found: Measured, plan: Plan, tell: Callable[[str], object]) -> dic
 
 
 def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -> dict[str, Any]:
-    """Measure, and return everything as plain values (tests/bench/README.md says what is what).
+    """Measure, and return everything as plain values; docs/developers/benchmark.md says what is what.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def core_share(contestant: Contestant) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """Processor, versions, build and devices, as plain values (tests/bench/README.md)."""
+    """Processor, versions, build and devices, as plain values (docs/developers/benchmark.md)."""
     found = info()
     return {
         "cpu": host.model(),

@@ -42,7 +42,3 @@ __all__ = [
     "simulate_congestion",
     "slowdown",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -26,9 +26,8 @@ import numpy.typing as npt
 
 from ..algorithms import Butterfly
 from ..case import Case
-from ..distributions import Constant, Distribution
 from ..network import Hockney
-from ..noise import StepNoise
+from ..noise import Constant, Distribution, StepNoise
 from ..simulate import simulate
 from ..units import TICKS_PER_SECOND
 
