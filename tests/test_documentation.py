@@ -15,14 +15,27 @@ from jitterfly.cli.parser import parse
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-# A fence, what stands behind it, and the block. Directives other than `run` have no code.
-BLOCK = re.compile(r"^```(?!\{(?!run\}))([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def fences(page: Path) -> list[tuple[str, str]]:
+    """What stands behind each fence, and the block; no directives other than `run`."""
+    found, info, lines = [], None, []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("```"):
+            lines.append(line)
+        elif info is None:
+            info, lines = line.removeprefix("```").strip(), []
+        else:
+            found.append((info, "\n".join(lines)))
+            info = None
+    assert info is None, page
+    return [(info, text) for info, text in found if info[:1] != "{" or info.startswith("{run}")]
 
 
 def blocks():
     for page in [ROOT / "README.md", *PAGES]:
-        for info, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-            yield pytest.param(info.strip(), text, id=f"{page.relative_to(ROOT)}: {text[:40]!r}")
+        for info, text in fences(page):
+            yield pytest.param(info, text, id=f"{page.relative_to(ROOT)}: {text[:40]!r}")
 
 
 class _Links(HTMLParser):
@@ -104,5 +117,5 @@ def commands(text: str) -> list[list[str]]:
 def test_python_of_the_pages_runs_in_the_build():
     """Python that does not run stands in no page; README's runs in test_docs."""
     for page in PAGES:
-        infos = [info for info, _ in BLOCK.findall(page.read_text(encoding="utf-8"))]
+        infos = [info for info, _ in fences(page)]
         assert not {"python", "toml"} & set(infos), page

@@ -165,7 +165,9 @@ def _read(name: str) -> dict[str, Any]:
 def run(
     plan: DeveloperPlan | None = None, tell: Callable[[str], object] | None = None
 ) -> dict[str, Any]:
-    """Measure, and return everything as plain values; docs/developers/benchmark.md says what is what.
+    """Measure, and return everything as plain values.
+
+    docs/developers/benchmark.md says what is what.
 
     Raises
     ------

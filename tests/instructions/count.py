@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Instructions, registers and occupancy of the tile kernels, as tables for docs/developers/gpu_kernels.md.
+"""Instructions, registers and occupancy of the tile kernels.
+
+The tables are those of docs/developers/gpu_kernels.md:
 
     tests/instructions/count.py [--source CUDA] [--arch sm_90]
 

@@ -130,7 +130,9 @@ def result_of(found: Measured, plan: Plan, tell: Callable[[str], object]) -> dic
 
 
 def run(plan: Plan | None = None, tell: Callable[[str], object] | None = None) -> dict[str, Any]:
-    """Measure, and return everything as plain values; docs/developers/benchmark.md says what is what.
+    """Measure, and return everything as plain values.
+
+    docs/developers/benchmark.md says what is what.
 
     Parameters
     ----------
