@@ -16,6 +16,8 @@ import pytest
 import jitterfly as jf
 from jitterfly import _core
 from jitterfly.info import info_lines
+from jitterfly.program import row_labels
+from jitterfly.simulate import noise_phases
 from jitterfly.units import from_ticks
 
 HOCKNEY = jf.Hockney(alpha="100ns", beta="1ns", gamma=1e-10)
@@ -69,8 +71,8 @@ def test_completion_names(after, cycles, names):
 
 def test_row_labels():
     algorithm = jf.Butterfly(exchanges_after=1)
-    assert jf.row_labels(example(ranks=1, algorithm=jf.Butterfly())) == ["start", "end"]
-    assert jf.row_labels(example(ranks=4, algorithm=algorithm, cycles=2)) == [
+    assert row_labels(example(ranks=1, algorithm=jf.Butterfly())) == ["start", "end"]
+    assert row_labels(example(ranks=4, algorithm=algorithm, cycles=2)) == [
         "start",
         *("cycle 1, level 1", "cycle 1, level 2", "cycle 1, forward 1", "cycle 1, end"),
         *("cycle 2, level 1", "cycle 2, level 2", "cycle 2, forward 1", "cycle 2, end"),
@@ -88,7 +90,7 @@ def test_views_agree(ranks, cycles, within):
     case = example(
         ranks=ranks, algorithm=algorithm, network=LOGGOPS, cycles=cycles, compute_time="90us"
     )
-    labels = jf.row_labels(case)
+    labels = row_labels(case)
     times = np.array([jf.ready_times(case, 5, first) for first in range(4)])
     assert times.shape == (4, len(labels), ranks)
 
@@ -119,7 +121,7 @@ def test_rank_0_alone(within):
     seen = jf.simulate(one, 3, seed=5)
     assert seen.observations == jf.simulate(case, 3, seed=5).observations
     assert len(seen.noise_free) == len(seen.observations)
-    labels = jf.row_labels(case)
+    labels = row_labels(case)
     rows = {"T=0": "level 8", "T=1": "forward 1", "T=2": "forward 2"}
     for name in seen.observations:
         cycle, T = name.split(", ")
@@ -186,11 +188,11 @@ def test_papers_noise_free_values():
 def test_phases_reproduce_a_realization():
     """Phases that were drawn, given back as explicit ones, give the same times."""
     case = example(noise=[replace(PERIODIC, start="stationary")], network=LOGGOPS)
-    phases = jf.noise_phases(case, seed=9, realization=4)
+    phases = noise_phases(case, seed=9, realization=4)
     assert phases.shape == (64,)
     assert ((phases >= 0) & (phases < 1e-3)).all()
     explicit = replace(case, noise=[replace(case.noise[0], phases=phases)])
-    np.testing.assert_array_equal(jf.noise_phases(explicit, seed=1), phases)
+    np.testing.assert_array_equal(noise_phases(explicit, seed=1), phases)
     again = jf.ready_times(explicit, seed=1, realization=0)
     np.testing.assert_array_equal(again, jf.ready_times(case, seed=9, realization=4))
 
@@ -198,16 +200,16 @@ def test_phases_reproduce_a_realization():
 @pytest.mark.parametrize(("shared", "different"), [(False, 64), ("machine", 1), (16, 4)])
 def test_synchronized_phases(shared, different):
     case = example(noise=[replace(PERIODIC, shared=shared)])
-    phases = jf.noise_phases(case, seed=2)
+    phases = noise_phases(case, seed=2)
     assert len(np.unique(phases)) == different
     assert (phases.reshape(different, -1) == phases.reshape(different, -1)[:, :1]).all()
 
 
 def test_noise_does_not_depend_on_the_case():
     """Common random numbers: another algorithm or network sees the same phases."""
-    few = jf.noise_phases(example(), seed=2, realization=3)
+    few = noise_phases(example(), seed=2, realization=3)
     many = example(ranks=256, algorithm=jf.Butterfly(copy_levels="all"), network=LOGGOPS)
-    np.testing.assert_array_equal(jf.noise_phases(many, 2, 3)[:64], few)
+    np.testing.assert_array_equal(noise_phases(many, 2, 3)[:64], few)
 
 
 def test_pieces_make_the_whole():

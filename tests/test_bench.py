@@ -25,6 +25,7 @@ from jitterfly.bench import benchmark, command
 from jitterfly.bench import measure as bench_measure
 from jitterfly.bench.measure import DisagreementError, PeerWork, Plan, check_program, vectorized
 from jitterfly.program import rank_rounds
+from jitterfly.simulate import noise_phases
 
 HOCKNEY = jf.Hockney(alpha="1us", beta="1ns", gamma=1e-10)
 LOGGOPS = jf.LogGOPS(L="1us", o="100ns", G="1ns", gamma="5ns")
@@ -43,7 +44,7 @@ NOISES = [
 def test_peers_equal_the_engine(peer, noise, network, ranks):
     case = jf.Case(ranks=ranks, network=network, noise=[noise])
     ticks = jf.simulate(case, realizations=20, seed=5, backend="cpu").ticks[:, 0]
-    seconds = np.stack([jf.noise_phases(case, seed=5, realization=r) for r in range(20)])
+    seconds = np.stack([noise_phases(case, seed=5, realization=r) for r in range(20)])
     phases = np.rint(seconds * 1e12).astype(np.int64)
     np.testing.assert_array_equal(peer(PeerWork.from_case(case), phases), ticks)
 
@@ -196,7 +197,7 @@ def test_every_kind_of_noise_is_measured():
     assert kinds | others == kinds_of(jf.noise.Noise)
     drawn = {source.delay.kind for noise in bench_sources.SOURCES.values() for source in noise
              if isinstance(source, jf.StepNoise)}  # fmt: skip
-    assert drawn == kinds_of(jf.noise.Distribution) - {"constant"}
+    assert drawn == kinds_of(jf.distributions.Distribution) - {"constant"}
     quiet = bench_sources.programs(256, [])
     for name, noise in bench_sources.SOURCES.items():
         for program, case in bench_sources.programs(256, noise).items():

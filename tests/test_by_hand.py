@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import jitterfly as jf
+from jitterfly.program import row_labels
 
 NS = 1e-9
 
@@ -13,7 +14,7 @@ def per_rank(case):
     """Ready times in whole nanoseconds, by row label."""
     times = jf.ready_times(case, seed=0, realization=0) / NS
     np.testing.assert_allclose(times, np.rint(times), atol=1e-6)
-    return dict(zip(jf.row_labels(case), np.rint(times).astype(int).tolist(), strict=True))
+    return dict(zip(row_labels(case), np.rint(times).astype(int).tolist(), strict=True))
 
 
 def test_two_ranks_by_hand():

@@ -5,6 +5,7 @@ import pytest
 from reference.timeline import Timeline, periodic_intervals
 
 import jitterfly as jf
+from jitterfly.simulate import noise_phases
 
 NS = 1e-9
 
@@ -61,7 +62,7 @@ def test_synchronized_noise_is_one_rank_s_noise(start):
         cycles=cycles,
     )
     for realization in range(20):
-        phase = round(jf.noise_phases(case, 0, realization)[0] * 1e12)
+        phase = round(noise_phases(case, 0, realization)[0] * 1e12)
         intervals = periodic_intervals(period * 1000, duration * 1000, phase, start == "stationary")
         timeline, t, expected = Timeline(intervals), 0, []
         for _ in range(cycles):

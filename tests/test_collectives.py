@@ -13,6 +13,7 @@ from reference.links import Network
 from reference.programs import ProgramRun
 
 import jitterfly as jf
+from jitterfly.program import row_labels
 from jitterfly.steps import MESSAGE
 
 KINDS = sorted(GOALS)
@@ -63,7 +64,7 @@ def test_engine_equals_reference(kind, number):
     np.testing.assert_array_equal(np.isnan(times), ~here)
     found = np.where(here, np.rint(np.nan_to_num(times) * 1e12), 0).astype(np.int64)
     np.testing.assert_array_equal(found, filled)
-    assert jf.row_labels(case) == labels_of(run)
+    assert row_labels(case) == labels_of(run)
 
     result = jf.simulate(case, 1, seed=seed, backend="cpu", first_realization=realization)
     ticks = dict(zip(result.observations, result.ticks[0].tolist(), strict=True))

@@ -22,6 +22,7 @@ import jitterfly.congestion as jc
 from jitterfly import _core
 from jitterfly.congestion import simulate_congestion
 from jitterfly.engine import choose_backend
+from jitterfly.program import row_labels
 from jitterfly.studies import parse_study
 
 FAMILIES = {
@@ -137,7 +138,7 @@ def test_collectives_equal_the_reference(kind, number, tmp_path):
     filled = np.array([[t or 0 for t in row] for row in expected], dtype=np.int64)
     found = np.where(here, np.rint(np.nan_to_num(times) * 1e12), 0).astype(np.int64)
     np.testing.assert_array_equal(found, filled)
-    assert jf.row_labels(case) == labels_of(run)
+    assert row_labels(case) == labels_of(run)
 
 
 # A message of one byte takes w ticks, L + (w n - 1) G, and occupies no link for the next one.

@@ -11,8 +11,8 @@ from reference.chance import FALSE_ALARM, check_counts, check_distribution
 from scipy import integrate, stats
 
 import jitterfly as jf
-from jitterfly.noise.distributions import tables
-from jitterfly.noise.distributions.tables import residual
+from jitterfly.distributions import tables
+from jitterfly.distributions.tables import residual
 from jitterfly.noise.step import thinned
 
 SMOOTH = {

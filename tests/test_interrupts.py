@@ -15,6 +15,7 @@ PREPARE = """
 import json, os, resource, signal, threading, time
 import numpy as np
 import jitterfly as jf
+from jitterfly.simulate import noise_phases
 from jitterfly import _core
 
 HOCKNEY = jf.Hockney(alpha=1e-7, beta=1e-9, gamma=1e-10)
@@ -26,7 +27,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the sh
 
 def draw_for_ever():  # one call is too short to be stopped for sure
     while True:
-        jf.noise_phases(jf.Case(2**24, network=LOGGOPS, noise=[PERIODIC]))
+        noise_phases(jf.Case(2**24, network=LOGGOPS, noise=[PERIODIC]))
 
 def messages(ranks, kind, *partners):  # of one step, done very often
     step = [5, 0, 0, 0, 0, kind, *partners, 0, 10**8]

@@ -12,6 +12,7 @@ from reference.recurrences import Recurrences
 
 import jitterfly as jf
 from jitterfly import _core
+from jitterfly.simulate import noise_phases
 
 COSTS = Costs(send=1000, receive=1000, transit=1_000_000, combine=800, work=3_000_000)
 NOISE = PeriodicNoise(period=10**7, duration=10**6)
@@ -152,7 +153,7 @@ def test_seeds_differ():
 
 def test_phases_do_not_depend_on_the_case():
     """Common random numbers: two settings with one seed see the same noise."""
-    phases = jf.noise_phases(public(), seed=3, realization=8)
+    phases = noise_phases(public(), seed=3, realization=8)
     changes = [
         {"duration": 5e-4},
         {"algorithm": jf.Butterfly(exchanges_after=2, copy_levels="all")},
@@ -161,9 +162,9 @@ def test_phases_do_not_depend_on_the_case():
         {"network": jf.LogGOPS(L=1e-6, o=1e-9)},
     ]
     for change in changes:
-        found = jf.noise_phases(public(**change), seed=3, realization=8)
+        found = noise_phases(public(**change), seed=3, realization=8)
         np.testing.assert_array_equal(found[:64], phases)
-    assert not np.array_equal(jf.noise_phases(public(), seed=3, realization=9), phases)
+    assert not np.array_equal(noise_phases(public(), seed=3, realization=9), phases)
 
 
 def test_more_of_an_algorithm_leaves_the_rest_as_it_was():

@@ -17,9 +17,9 @@ ROOT = Path(jitterfly.__file__).parent
 # itself, is above all but the command line.
 ORDER = """
 renames fields units launchers files memory progress special steps syntax engine info stats notebook
-measured network algorithms congestion noise timeline cycle case exposure program noise_free
-simulate goal slowdown theory observables inference studies advice store sweep results claims
-plots report trace bench cli __main__
+measured noise_files network distributions algorithms congestion noise timeline cycle case exposure
+program noise_free simulate goal slowdown theory observables inference studies advice store sweep
+results claims plots report trace bench cli __main__
 """
 LAYERS = ORDER.split()
 

@@ -5,6 +5,7 @@ import pytest
 from reference.chance import check_counts, check_distribution
 
 import jitterfly as jf
+from jitterfly.simulate import noise_phases
 
 RANKS = 2**14
 QUIET = jf.Hockney("1us", 0)
@@ -283,7 +284,7 @@ def test_a_second_source_of_a_kind_draws_its_own():
     assert np.array_equal(joined([single, twice]), joined([twice]))
     periodic = jf.PeriodicNoise("1ms", "1us")
     case = jf.Case(64, network=QUIET, noise=[periodic, jf.StepNoise("1us"), periodic])
-    assert not np.intersect1d(jf.noise_phases(case, source=0), jf.noise_phases(case, source=2)).size
+    assert not np.intersect1d(noise_phases(case, source=0), noise_phases(case, source=2)).size
 
 
 # --- windows

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import jitterfly as jf
+from jitterfly import noise_files
 from jitterfly.case import longest_ticks
 from jitterfly.measured import Detours, Histogram, Measured, noisefile
-from jitterfly.noise import files, trace
-from jitterfly.noise.files import copy_name
+from jitterfly.noise import trace
+from jitterfly.noise_files import copy_name
+from jitterfly.simulate import noise_phases
 from jitterfly.trace import Replay
 
 NETWORK = jf.LogGOPS(L="1us", o="10ns", gamma="1ns")
@@ -213,10 +215,10 @@ def test_times_beyond_2_to_the_62():
 def test_phases_and_intervals_of_one_of_several():
     periodic = jf.PeriodicNoise("1ms", "1us")
     several = case(periodic, jf.StepNoise("1us"), periodic)
-    check(lambda: jf.noise_phases(several), "source must say which PeriodicNoise", "0 or 2")
-    check(lambda: jf.noise_phases(several, source=1), "source must be that of a PeriodicNoise")
-    check(lambda: jf.noise_phases(several, source=3), "source must be an integer from 0 to 2")
-    assert np.array_equal(jf.noise_phases(several, source=0), jf.noise_phases(case(periodic)))
+    check(lambda: noise_phases(several), "source must say which PeriodicNoise", "0 or 2")
+    check(lambda: noise_phases(several, source=1), "source must be that of a PeriodicNoise")
+    check(lambda: noise_phases(several, source=3), "source must be an integer from 0 to 2")
+    assert np.array_equal(noise_phases(several, source=0), noise_phases(case(periodic)))
     for name, value in {
         "rank": 16,
         "until": -1,
@@ -458,6 +460,6 @@ def test_another_content_is_another_run(tmp_path):
     # The first one is still what it was, here; a process that has to read the file anew refuses.
     first = study.cells()[0].variants[0].case
     jf.simulate(first, 1)
-    files.read.cache_clear()
+    noise_files.read.cache_clear()
     trace._recordings_of_file.cache_clear()
     check(lambda: jf.simulate(first, 1), "has changed: its sha256 is", "must be")

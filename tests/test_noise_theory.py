@@ -8,6 +8,7 @@ from reference.chance import ONE_SIDED, check_counts, check_distribution, check_
 from scipy import stats
 
 import jitterfly as jf
+from jitterfly.simulate import noise_phases
 
 
 def case(ranks, noise, **options):
@@ -70,7 +71,7 @@ def test_what_no_redundancy_can_repair(within):
     result = jf.simulate(machine, count, seed=8)
     late = result.samples[:, 0] - result.noise_free[0]
     for realization in range(500):
-        phases = jf.noise_phases(machine, 8, realization)
+        phases = noise_phases(machine, 8, realization)
         residuals = np.maximum(phases + duration - period, 0)
         assert late[realization] > residuals.max() - 1e-12
     spread = ONE_SIDED * late.std() / sqrt(count)

@@ -19,7 +19,7 @@ from jitterfly.observables import (
     Slowdown,
     Ticks,
 )
-from jitterfly.program import completions, observation_names
+from jitterfly.program import completions, observation_names, row_labels
 from jitterfly.studies import Axis, RealizationBudget, Study, parse_study
 
 HOCKNEY = jf.Hockney("100ns", "1ns", 1e-10)
@@ -261,7 +261,7 @@ def test_spread_is_a_view_of_the_same_times(ranks, cycles, within):
     assert result.observations == observation_names(case) == names
     assert result.ticks.shape == (5, len(names))
 
-    labels = jf.row_labels(case)
+    labels = row_labels(case)
     wanted = []
     for row in rows:
         parts = [f"cycle {row.cycle}"] if cycles > 1 else []

@@ -13,6 +13,7 @@ from reference import philox
 
 import jitterfly as jf
 from jitterfly import _core
+from jitterfly.simulate import noise_phases
 
 ONES = 0xFFFFFFFF
 # Random123, tests/kat_vectors: philox 4x32, 10 rounds.
@@ -115,7 +116,7 @@ def case(ranks, **options):
 def test_phases_equal_plain_python(period, shared):
     seed, realization = 0xFEDCBA9876543210, 2**32 - 5
     noise = {"period": period, "duration": period / 3, "shared": shared}
-    found = jf.noise_phases(case(64, **noise), seed=seed, realization=realization)
+    found = noise_phases(case(64, **noise), seed=seed, realization=realization)
     nodes = {False: 1, "machine": 64}.get(shared, shared)
     ticks = round(period * 1e12)
     expected = [philox.periodic_phase(seed, realization, i, ticks, nodes) for i in range(64)]

@@ -8,6 +8,7 @@ from reference.chance import TWO_SIDED, check_counts, check_distribution
 from scipy import stats
 
 import jitterfly as jf
+from jitterfly.simulate import noise_phases
 
 
 def uniform(x):
@@ -21,10 +22,10 @@ def case(ranks, noise, **options):
 
 def test_phases_are_uniform_over_ranks_and_realizations():
     noise = jf.PeriodicNoise(1e-3, 1e-5)
-    phases = jf.noise_phases(case(2**18, noise), seed=1, realization=0)
+    phases = noise_phases(case(2**18, noise), seed=1, realization=0)
     check_distribution(phases, uniform)
     several = case(64, noise)
-    phases = np.array([jf.noise_phases(several, 2, realization) for realization in range(1000)])
+    phases = np.array([noise_phases(several, 2, realization) for realization in range(1000)])
     check_distribution(phases.ravel(), uniform)
     check_distribution(phases.max(axis=1), lambda x: uniform(x) ** 64)
 
@@ -32,7 +33,7 @@ def test_phases_are_uniform_over_ranks_and_realizations():
 def test_phases_are_independent():
     """Correlations of neighbours in rank, realization and seed vanish."""
     several = case(256, jf.PeriodicNoise(1e-3, 1e-5))
-    phases = np.array([[jf.noise_phases(several, seed, realization) for realization in range(50)]
+    phases = np.array([[noise_phases(several, seed, realization) for realization in range(50)]
                        for seed in range(10)])  # fmt: skip
     unit = phases / 1e-3 * sqrt(12) - sqrt(3)  # mean 0, variance 1
     for axis in range(3):
@@ -44,7 +45,7 @@ def test_phases_are_independent():
 @pytest.mark.parametrize("nodes", [4, "machine"])
 def test_a_node_has_one_phase(nodes):
     several = case(64, jf.PeriodicNoise(1e-3, 1e-5, shared=nodes))
-    phases = np.array([jf.noise_phases(several, 3, realization) for realization in range(2000)])
+    phases = np.array([noise_phases(several, 3, realization) for realization in range(2000)])
     per_node = phases.reshape(2000, -1, 4 if nodes == 4 else 64)
     assert (per_node == per_node[:, :, :1]).all()
     check_distribution(per_node[:, :, 0].ravel(), uniform)

@@ -9,6 +9,8 @@ import pytest
 import jitterfly as jf
 from jitterfly import memory
 from jitterfly.engine import check_backend
+from jitterfly.program import row_labels
+from jitterfly.simulate import noise_phases
 from jitterfly.units import parse_seconds, show_ticks, to_ticks
 
 # The limits of times are tried in whole seconds, without units.
@@ -470,7 +472,7 @@ def test_realizations_end_at_2_to_the_32():
     )
 
 
-@pytest.mark.parametrize("run", [jf.ready_times, jf.noise_phases])
+@pytest.mark.parametrize("run", [jf.ready_times, noise_phases])
 def test_single_realizations(run):
     quiet = noisy()
     check(lambda: run(quiet, seed=-1), "seed must be an integer from 0 to 2^64 - 1, got -1")
@@ -483,8 +485,8 @@ def test_single_realizations(run):
     [
         jf.simulate,
         jf.ready_times,
-        jf.noise_phases,
-        jf.row_labels,
+        noise_phases,
+        row_labels,
         jf.theory.round_time,
         jf.theory.noise_free_completion,
         jf.theory.completion_bound,
@@ -510,7 +512,7 @@ def test_check_backend(backend):
 
 
 def test_phases_without_noise():
-    check(lambda: jf.noise_phases(case()), "noise must hold a PeriodicNoise")
+    check(lambda: noise_phases(case()), "noise must hold a PeriodicNoise")
 
 
 def test_threads_are_the_cpus():
@@ -528,7 +530,7 @@ def test_ranks_beyond_memory(monkeypatch):
     big = case(ranks=2**20, algorithm=jf.Butterfly(copy_levels="all"))
     check(lambda: jf.simulate(big, 1), "not enough memory for", "available 1.0 MiB")
     check(lambda: jf.ready_times(big), "not enough memory for all ready times of 1048576 ranks")
-    check(lambda: jf.noise_phases(noisy_of(big)), "not enough memory for the phases of 1048576")
+    check(lambda: noise_phases(noisy_of(big)), "not enough memory for the phases of 1048576")
 
 
 def noisy_of(quiet):

@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 # What `jitterfly` and `jitterfly.noise` have from these modules stands on the pages of these.
-ELSEWHERE = {"jitterfly.noise", "jitterfly.noise.distributions", "jitterfly.algorithms"}
+ELSEWHERE = {"jitterfly.noise", "jitterfly.distributions", "jitterfly.algorithms"}
 
 
 def _members(value: Any) -> list[str]:
@@ -66,8 +66,8 @@ class Public(SphinxDirective):
 
     @staticmethod
     def _page(home: str) -> str:
-        if home.startswith("jitterfly.noise.distributions"):
-            return "jitterfly.noise.distributions"
+        if home.startswith("jitterfly.distributions"):
+            return "jitterfly.distributions"
         return ".".join(home.split(".")[:2])
 
 

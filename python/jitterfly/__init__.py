@@ -15,7 +15,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import congestion, notebook, stats, theory
+from . import algorithms, congestion, distributions, noise, notebook, stats, theory
 from .advice import Advice, advise
 from .algorithms import (
     Algorithm,
@@ -36,37 +36,39 @@ from .algorithms import (
     TreeBarrier,
 )
 from .case import Case
-from .engine import BackendError, UnusedGPUWarning
-from .exposure import IneffectiveNoiseWarning
-from .info import __version__, info
-from .network import Hockney, LogGOPS, Network
-from .noise import (
+from .distributions import (
     Bernoulli,
-    Congestion,
     Constant,
     Distribution,
     Empirical,
     Exponential,
     Gamma,
     Lognormal,
+    Pareto,
+)
+from .engine import BackendError, UnusedGPUWarning
+from .exposure import IneffectiveNoiseWarning
+from .info import __version__, info
+from .network import Hockney, LogGOPS, Network
+from .noise import (
+    Congestion,
     MessageNoise,
     NetworkJitter,
     Noise,
-    Pareto,
     PeriodicNoise,
     RenewalNoise,
     StepNoise,
     TraceNoise,
+    UntrustedNoiseWarning,
 )
-from .noise.files import UntrustedNoiseWarning
 from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
-from .program import row_labels
-from .simulate import Result, noise_intervals, noise_phases, ready_times, simulate
+from .renames import no_attribute
+from .simulate import Result, noise_intervals, ready_times, simulate
 from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
 from .studies import Axis, RealizationBudget, Study, load_study
 from .sweep import run as run_study
-from .units import LongTimeWarning, Time, show_seconds
+from .units import LongTimeWarning, Time
 
 if TYPE_CHECKING:
     from . import inference, measured, plots
@@ -130,20 +132,20 @@ __all__ = [
     "UnusedGPUWarning",
     "__version__",
     "advise",
+    "algorithms",
     "congestion",
+    "distributions",
     "export",
     "inference",
     "info",
     "load_study",
     "measured",
     "merge",
+    "noise",
     "noise_intervals",
-    "noise_phases",
     "plots",
     "ready_times",
-    "row_labels",
     "run_study",
-    "show_seconds",
     "simulate",
     "slowdown",
     "stats",
@@ -156,10 +158,12 @@ _LOADED_WHEN_ASKED_FOR = ("inference", "measured", "plots")
 notebook.draw_with(lambda name: import_module(f".plots.{name}", __name__))
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LOADED_WHEN_ASKED_FOR:
-        return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # which would know every name else
+
+    def __getattr__(name: str) -> Any:
+        if name in _LOADED_WHEN_ASKED_FOR:
+            return import_module(f".{name}", __name__)
+        raise no_attribute(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
-from .algorithms import MOST_ROUNDS, Algorithm, Butterfly
+from .algorithms import Algorithm, Butterfly
+from .algorithms.algorithm import MOST_ROUNDS
 from .cycle import Cycle, lower_cycle
 from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten
 from .network import MOST_BYTES, Network, check_network
-from .noise import Congestion, Noise, check_sources, longest_work
+from .noise import Congestion, Noise
+from .noise.source import check_sources, longest_work
 from .renames import to_stored
 from .steps import ASK, ENTER, MESSAGE, Costs, Step, draws_per_cycle
 from .syntax import read_count, read_network, read_noises, read_size

@@ -43,8 +43,28 @@ _STORED_PLACES = {
     "noise.#.shared of periodic": "synchronized",
 }
 _STORED_KINDS = {new: old for old, new in _KINDS.items()}
-_T = TypeVar("_T")
+# Of modules.
+_NAMES = {
+    "Fixed": "Constant",
+    "Budget": "RealizationBudget",
+}
+# What left `jitterfly` itself, and where it is.
+_MOVED = {
+    "noise_phases": "jitterfly.simulate",
+    "row_labels": "jitterfly.program",
+    "show_seconds": "jitterfly.units",
+}
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def no_attribute(module: str, name: str) -> AttributeError:
+    """The error of a module that lacks a name, which says what it is called now."""
+    told = f"module {module!r} has no attribute {name!r}"
+    if name in _NAMES:
+        told += f": renamed to {_NAMES[name]!r} in {SINCE}"
+    elif module == "jitterfly" and name in _MOVED:
+        told += f": moved in {SINCE}, from {_MOVED[name]} import {name}"
+    return AttributeError(told, name=name)
 
 
 def renamed_key(key: Any, allowed: Collection[str]) -> str:

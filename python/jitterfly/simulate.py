@@ -276,7 +276,8 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     -------
     float64 array, shape (rows, ranks)
         Seconds. Row 0 is the start of the first collective, then one row for each level, forward
-        step and end of cycle, as named by `row_labels`; the last one is the completion. NaN for
+        step and end of cycle, as named by
+        `jitterfly.program.row_labels`; the last one is the completion. NaN for
         ranks beyond the largest power of two in rows of the butterfly's levels: it is among the
         others.
 

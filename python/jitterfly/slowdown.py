@@ -17,10 +17,12 @@ import numpy as np
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
 from .case import Case
+from .distributions import Distribution
 from .exposure import check_exposed, delays
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, shorten, summary
 from .network import LogGOPS, Network, check_network
-from .noise import Distribution, Noise, TraceNoise, check_sources
+from .noise import Noise, TraceNoise
+from .noise.source import check_sources
 from .renames import names_old_arguments
 from .simulate import Result, simulate_checked
 from .stats import Estimate

@@ -15,17 +15,12 @@ import numpy as np
 
 from jitterfly.bench.measure import spread
 from jitterfly.case import Case
+from jitterfly.distributions import Bernoulli, Empirical, Exponential, Gamma, Lognormal, Pareto
 from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import (
-    Bernoulli,
-    Empirical,
-    Exponential,
-    Gamma,
-    Lognormal,
     MessageNoise,
     NetworkJitter,
     Noise,
-    Pareto,
     PeriodicNoise,
     RenewalNoise,
     StepNoise,

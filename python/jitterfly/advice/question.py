@@ -12,7 +12,8 @@ from dataclasses import KW_ONLY, field
 from pathlib import Path
 from typing import Any
 
-from ..algorithms import MOST_ROUNDS, Algorithm
+from ..algorithms import Algorithm
+from ..algorithms.algorithm import MOST_ROUNDS
 from ..case import MOST_CYCLES
 from ..fields import (
     MOST_REALIZATIONS,
@@ -26,8 +27,9 @@ from ..fields import (
 )
 from ..files import read_text
 from ..network import MOST_BYTES, Network, check_network
-from ..noise import Noise, check_sources
-from ..noise.files import files_from
+from ..noise import Noise
+from ..noise.source import check_sources
+from ..noise_files import files_from
 from ..studies.toml import tomllib
 from ..syntax import read_bytes, read_count, read_noises, read_ranks, read_share
 from ..units import Seconds

@@ -3,7 +3,7 @@
 A new one is a module beside these and a line here, which is also what registers its `kind`.
 """
 
-from .algorithm import MOST_ROUNDS, Algorithm
+from .algorithm import Algorithm
 from .binomial_broadcast import BinomialBroadcast
 from .binomial_reduce import BinomialReduce
 from .bruck_allgather import BruckAllgather
@@ -21,7 +21,6 @@ from .scatter_allgather_broadcast import ScatterAllgatherBroadcast
 from .tree_barrier import TreeBarrier
 
 __all__ = [
-    "MOST_ROUNDS",
     "Algorithm",
     "BinomialBroadcast",
     "BinomialReduce",
@@ -39,3 +38,7 @@ __all__ = [
     "ScatterAllgatherBroadcast",
     "TreeBarrier",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -20,12 +20,13 @@ import numpy.typing as npt
 
 from ..algorithms import Butterfly
 from ..case import Case
+from ..distributions import Bernoulli
 from ..engine import core, takes_gpu
 from ..fields import check_integer, check_power_of_two, shorten
 from ..info import processors
 from ..memory import available_bytes, check_memory
 from ..network import Hockney, LogGOPS
-from ..noise import Bernoulli, NetworkJitter, Noise, PeriodicNoise, StepNoise
+from ..noise import NetworkJitter, Noise, PeriodicNoise, StepNoise
 from ..program import compile_case, rank_rounds
 from ..simulate import noise_phases, simulate
 from ..steps import Costs

@@ -42,3 +42,7 @@ __all__ = [
     "simulate_congestion",
     "slowdown",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

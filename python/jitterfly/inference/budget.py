@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import notebook
+from ..distributions import Constant
 from ..fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
-from ..noise import Constant
 from ..stats import realizations_needed
 from ..stats.distributions import clopper_pearson, student_t
 from ..stats.estimates import check_confidence

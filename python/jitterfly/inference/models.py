@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..distributions import Exponential
 from ..fields import check_choice
-from ..noise import Exponential
 from .worst_path import UNIT, hit_table, interpolated, one_rank_tail, progress_part, simulated_extra
 
 Floats = npt.NDArray[np.float64]

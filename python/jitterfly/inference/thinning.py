@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..distributions import Empirical
 from ..measured import Detours, FormatError, Histogram, load
-from ..noise import Empirical
 from ..stats import realizations_needed
 from ..stats.distributions import clopper_pearson, student_t
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks

@@ -26,8 +26,9 @@ import numpy.typing as npt
 
 from ..algorithms import Butterfly
 from ..case import Case
+from ..distributions import Constant, Distribution
 from ..network import Hockney
-from ..noise import Constant, Distribution, StepNoise
+from ..noise import StepNoise
 from ..simulate import simulate
 from ..units import TICKS_PER_SECOND
 

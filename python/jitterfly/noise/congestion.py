@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import noise_files
 from ..congestion import PERTURBATIONS, NetworkMap, Topology
 from ..congestion.case import check_ratio
 from ..engine import core
 from ..fields import Given, check_choice, frozen_dataclass, shorten
-from . import files
 from .source import ExposedWork, Noise
 
 _MOST_MESSAGES = 2**16 - 1  # under way together: the engine counts in 16 bits
@@ -167,7 +167,7 @@ def _read_topology(value: Any) -> Topology:
         for number, (key, sha256) in enumerate(zip(("file", "tables"), expected, strict=True)):
             file = named[number]
             if file is not None:
-                name, found = files.find(file, sha256)
+                name, found = noise_files.find(file, sha256)
                 table[key], named[number] = str(name.path), name
                 content.append(found)
             elif sha256 is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..distributions.constant import ConstantOrDrawn
+from ..distributions.distribution import check_probability
+from ..distributions.tables import DelayTable
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, Seconds
-from .distributions import ConstantOrDrawn
-from .distributions.distribution import check_probability
-from .distributions.tables import DelayTable
 from .source import (
     ExposedWork,
     Noise,

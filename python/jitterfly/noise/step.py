@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..distributions import Distribution
+from ..distributions.constant import ConstantOrDrawn
+from ..distributions.distribution import check_probability
+from ..distributions.tables import DelayTable
 from ..fields import check_choice, frozen_dataclass
 from ..units import OptionalSeconds, Seconds, exact
-from .distributions import ConstantOrDrawn, Distribution
-from .distributions.distribution import check_probability
-from .distributions.tables import DelayTable
 from .source import (
     ExposedWork,
     Noise,

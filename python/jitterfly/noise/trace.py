@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .. import noise_files
+from ..distributions.tables import LARGEST
 from ..fields import Array, Floats, Given, check_choice, check_integer, check_numbers, shorten
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, from_ticks, parse_seconds, to_ticks
-from . import files
-from .distributions.tables import LARGEST
 from .source import (
     ComparedByValue,
     ExposedWork,
@@ -121,7 +121,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
         check_window(self.begin, self.end)
         put("shared", check_shared(self.shared))
         if self.file is not None:
-            name, sha256 = files.find(self.file, self.sha256)
+            name, sha256 = noise_files.find(self.file, self.sha256)
             put("file", name)
             put("sha256", sha256)
         elif trace is not None:
@@ -141,7 +141,7 @@ class TraceNoise(ComparedByValue, Noise, kind="trace"):
     def replayed(self) -> tuple[Recording, ...]:
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
         if self.file is not None:
-            assert isinstance(self.file, files.FileName)
+            assert isinstance(self.file, noise_files.FileName)
             return _recordings_of_file(self.file.path, str(self.sha256), self.part, self.file)
         assert self.starts is not None
         assert self.durations is not None
@@ -304,9 +304,9 @@ def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[
     """The detours in a part of a file, or in each of its parts, of which some may have none."""
     from ..measured import Detours
 
-    measured = files.read(path, sha256)
+    measured = noise_files.read(path, sha256)
     each = isinstance(part, str) and part == "each"
-    chosen = list(measured.parts) if each else files.choose(measured, part, file, each=True)
+    chosen = list(measured.parts) if each else noise_files.choose(measured, part, file, each=True)
     traces = []
     for number, one in enumerate(chosen):
         if not isinstance(one, Detours):

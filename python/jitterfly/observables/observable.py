@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
-from ..algorithms import MOST_ROUNDS
+from ..algorithms.algorithm import MOST_ROUNDS
 from ..case import MOST_CYCLES, Case
 from ..fields import Component, check_choice, check_integer, check_keys, did_you_mean, shorten
 from ..noise_free import noise_free_observations

@@ -15,11 +15,11 @@ from scipy import special
 
 from .. import theory
 from ..case import Case
+from ..distributions import Bernoulli, Distribution, Exponential, Pareto
 from ..files import write_whole
 from ..info import __version__
 from ..network import Hockney, LogGOPS
 from ..noise import PeriodicNoise, StepNoise
-from ..noise.distributions import Bernoulli, Distribution, Exponential, Pareto
 from ..plots import draw
 from ..plots.theory import Ends, Floats, Growth, Limits, Points
 from ..simulate import simulate

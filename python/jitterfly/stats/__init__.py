@@ -57,3 +57,7 @@ __all__ = [
     "thirty_run_means",
     "win_probability",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,7 +16,7 @@ import numpy as np
 from ..fields import MOST_SEED
 from ..files import read_text, read_whole, write_whole
 from ..info import __version__
-from ..noise.files import copy_name, files_from, files_of
+from ..noise_files import copy_name, files_from, files_of
 from ..observables import Target
 from ..studies import STREAM_VERSION, BaseReplaced, RealizationBudget, Study, parse_study
 

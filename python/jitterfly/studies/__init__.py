@@ -1,5 +1,8 @@
 """Studies: a description of many cases, of what is observed of them, and how precisely."""
 
+from typing import TYPE_CHECKING, Any
+
+from ..renames import no_attribute
 from .axes import Axis
 from .budget import RealizationBudget
 from .grid import STREAM_VERSION, Cell, VariantCase
@@ -22,3 +25,9 @@ __all__ = [
     "shown_labels",
     "value_text",
 ]
+
+
+if not TYPE_CHECKING:  # which would know every name else
+
+    def __getattr__(name: str) -> Any:
+        raise no_attribute(__name__, name)

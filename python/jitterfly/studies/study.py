@@ -14,7 +14,7 @@ from typing import Any
 from ..case import Case
 from ..fields import MOST_SEED, Component, shorten
 from ..network import Network
-from ..noise.files import current_folders, files_from
+from ..noise_files import current_folders, files_from
 from ..observables import Family, Measure, Observable, Target
 from ..syntax import read_count, read_noises
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size

@@ -10,7 +10,7 @@ from typing import Any
 from ..case import Case
 from ..fields import check_keys, shorten
 from ..files import read_text
-from ..noise.files import files_from
+from ..noise_files import files_from
 from ..renames import figure_from_study, study_from_stored
 from .axes import Axis
 from .budget import RealizationBudget

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ...engine import core
-from ...fields import Component, check_numbers, shorten
-from ...units import TICKS_PER_SECOND, Time, exact, from_ticks, show_seconds, to_ticks, warn_of_long
+from ..engine import core
+from ..fields import Component, check_numbers, shorten
+from ..units import TICKS_PER_SECOND, Time, exact, from_ticks, show_seconds, to_ticks, warn_of_long
 from . import tables
 from .tables import residual
 

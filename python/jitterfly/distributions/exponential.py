@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...fields import frozen_dataclass
-from ...units import PositiveSeconds, show_seconds, to_ticks
+from ..fields import frozen_dataclass
+from ..units import PositiveSeconds, show_seconds, to_ticks
 from . import tables
 from .distribution import Distribution, Drawn, as_ticks, check_tail, levels, times
 

@@ -3,11 +3,14 @@
 A new one is a module beside these and a line here, which is also what registers its `kind`.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from ..renames import no_attribute
 from .bernoulli import Bernoulli
-from .constant import Constant, ConstantOrDrawn
+from .constant import Constant
 from .distribution import Distribution
 from .empirical import Empirical
-from .exponential import Exponential, ExponentialOrDrawn
+from .exponential import Exponential
 from .gamma import Gamma
 from .lognormal import Lognormal
 from .pareto import Pareto
@@ -15,12 +18,20 @@ from .pareto import Pareto
 __all__ = [
     "Bernoulli",
     "Constant",
-    "ConstantOrDrawn",
     "Distribution",
     "Empirical",
     "Exponential",
-    "ExponentialOrDrawn",
     "Gamma",
     "Lognormal",
     "Pareto",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # which would know every name else
+
+    def __getattr__(name: str) -> Any:
+        raise no_attribute(__name__, name)

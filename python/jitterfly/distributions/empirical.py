@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...fields import Floats, Given, shorten
-from ...units import TICKS_PER_SECOND, OptionalSeconds, Time, parse_seconds, to_ticks
-from .. import files
+from .. import noise_files
+from ..fields import Floats, Given, shorten
+from ..units import TICKS_PER_SECOND, OptionalSeconds, Time, parse_seconds, to_ticks
 from . import tables
 from .distribution import Distribution, check_tail, levels, times
 
@@ -76,7 +76,7 @@ class Empirical(Distribution, kind="empirical"):
         if self.samples is not None:
             put("samples", _read_seconds(self.samples, "samples"))
         elif self.file is not None:
-            name, sha256 = files.find(self.file, self.sha256)
+            name, sha256 = noise_files.find(self.file, self.sha256)
             put("file", name)
             put("sha256", sha256)
         else:
@@ -129,9 +129,9 @@ class Empirical(Distribution, kind="empirical"):
 
     def make_table(self) -> tables.DelayTable:
         if self.file is not None:
-            assert isinstance(self.file, files.FileName)
-            measured = files.read(self.file.path, str(self.sha256))
-            parts = files.choose(measured, self.part, self.file, all_parts=True)
+            assert isinstance(self.file, noise_files.FileName)
+            measured = noise_files.read(self.file.path, str(self.sha256))
+            parts = noise_files.choose(measured, self.part, self.file, all_parts=True)
             return _table_of_parts(parts, self.file, self.longest)
         if self.samples is not None:
             return tables.samples(_to_ticks(self.samples))
@@ -214,7 +214,7 @@ def _table_of_parts(parts: Sequence[Any], file: str, longest: float | None) -> t
     Raises:
         ValueError: they are not detours, or there is none.
     """
-    from ...measured import Detours, Histogram
+    from ..measured import Detours, Histogram
 
     first = parts[0]
     if isinstance(first, Detours):

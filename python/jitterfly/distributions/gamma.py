@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ... import special
-from ...fields import frozen_dataclass
-from ...units import PositiveSeconds, show_seconds, to_ticks
+from .. import special
+from ..fields import frozen_dataclass
+from ..units import PositiveSeconds, show_seconds, to_ticks
 from . import tables
 from .distribution import Distribution, as_ticks, check_number, check_tail, levels, times
 

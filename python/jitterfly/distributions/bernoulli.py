@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from ...fields import frozen_dataclass
-from ...units import ShortSeconds, exact, show_seconds, to_ticks
+from ..fields import frozen_dataclass
+from ..units import ShortSeconds, exact, show_seconds, to_ticks
 from . import tables
 from .distribution import Distribution, check_probability, check_tail, levels, times
 

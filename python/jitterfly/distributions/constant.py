@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...fields import frozen_dataclass
-from ...units import Seconds, show_seconds, to_ticks
+from ..fields import frozen_dataclass
+from ..units import Seconds, show_seconds, to_ticks
 from . import tables
 from .distribution import Distribution, Drawn, check_tail, levels, times
 

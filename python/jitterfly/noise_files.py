@@ -18,11 +18,11 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..fields import Component, check_integer, shorten
-from ..files import read_whole
+from .fields import Component, check_integer, shorten
+from .files import read_whole
 
 if TYPE_CHECKING:
-    from ..measured import Measured
+    from .measured import Measured
 
 
 class UntrustedNoiseWarning(UserWarning):
@@ -141,7 +141,7 @@ def read(path: Path, sha256: str) -> Measured:
     Raises:
         FormatError: it is malformed, or needs what a study can not say: how a file is read.
     """
-    from ..measured import FormatError, load  # only noise from files needs all formats
+    from .measured import FormatError, load  # only noise from files needs all formats
 
     _check_content(path, str(path), sha256)
     try:

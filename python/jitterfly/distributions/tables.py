@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...engine import core
+from ..engine import core
 
 TWO_64 = 2**64
 MOST = TWO_64 - 1
