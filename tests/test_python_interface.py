@@ -1,5 +1,6 @@
 """What a user of Python meets: names, help, and what results show and give to other packages."""
 
+import gc
 import inspect
 import io
 import shutil
@@ -199,3 +200,84 @@ def test_a_missing_package_is_named(results, monkeypatch, kind, name, call):
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ValueError, match=f"this needs {name} .*: pip install {name}$"):
         getattr(results[kind], call)()
+
+
+@pytest.mark.parametrize("observe", ["completion", "rank 0", "spread", "rounds"])
+@pytest.mark.parametrize("cycles", [1, 3])
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_result_as_a_dataset_of_xarray(observe, cycles, after):
+    """Each sample stands where its name says, with units; nothing is left over."""
+    pytest.importorskip("xarray")
+    butterfly = jf.Butterfly(exchanges_after=after)
+    case = jf.Case(
+        8, network=NETWORK, noise=NOISE, algorithm=butterfly, cycles=cycles, observe=observe
+    )
+    result = jf.simulate(case, 5, seed=3, first_realization=7)
+    found = result.to_xarray()
+    assert found.realization.values.tolist() == [7, 8, 9, 10, 11]
+    assert (found.attrs["seed"], found.attrs["backend"]) == (3, result.backend)
+    times = found["ready_time" if observe == "rounds" else "completion"]
+    assert (times.attrs["units"], found.noise_free.attrs["units"]) == ("s", "s")
+    assert all(found[name].attrs["long_name"] for name in [*found.data_vars, *found.coords])
+    inner = {"spread": ["over_ranks"], "rounds": ["step", "over_ranks"]}.get(observe, [])
+    T = ["T"] if after and observe != "rounds" else []
+    assert list(times.dims) == ["realization", "cycle", *T, *inner]
+    for name, samples, quiet in zip(
+        result.observations, result.samples.T, result.noise_free, strict=True
+    ):
+        name, _, over_ranks = name.partition(": ")
+        parts = name.split(", ")
+        at = {"over_ranks": over_ranks} if over_ranks else {}
+        for part in parts:
+            if part.startswith("cycle "):
+                at["cycle"] = int(part.removeprefix("cycle "))
+            elif part.startswith("T="):
+                at["T"] = int(part.removeprefix("T="))
+            elif observe == "rounds":
+                at["step"] = part
+        at.setdefault("cycle", 1)
+        np.testing.assert_array_equal(times.sel(at), samples)
+        assert found.noise_free.sel(at) == quiet
+    assert int(np.isfinite(times).sum()) == result.samples.size
+
+
+def test_a_study_runs_without_a_directory(tmp_path):
+    """The samples are in a temporary one, which goes with the result."""
+    pytest.importorskip("xarray")
+    budget = jf.RealizationBudget(max=20)
+    study = jf.Study("small", case=CASE, axes=[jf.Axis("ranks", [4, 8])], budget=budget, seed=3)
+    found = study.run(stream=io.StringIO())
+    kept = study.run(tmp_path / "out", stream=io.StringIO())
+    assert found.to_xarray().equals(kept.to_xarray())
+    assert found.to_xarray().sel(ranks=8).ranks.attrs["long_name"] == "ranks"
+    assert found.to_pandas().equals(kept.to_pandas())
+    for one in (found, kept):
+        one.to_csv(tmp_path / "all.csv")
+        rows = (tmp_path / "all.csv").read_text().splitlines()
+        assert rows[0].startswith("ranks,observable,unit")
+        assert len(rows) == 1 + len(one.to_pandas())
+    assert found.summary() == kept.summary()
+    assert "Every mean has its 95 % interval" in found.summary(width=200)
+    folder = found.path
+    assert folder.is_dir()
+    del found, one
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_what_is_public():
+    """The common names are at the top; each kind of thing is whole in its namespace."""
+    top = set(dir(jf))
+    assert set(dir(jf.algorithms)) <= top
+    assert set(dir(jf.distributions)) <= top
+    assert set(dir(jf.noise)) <= top
+    for name in ("algorithms", "congestion", "distributions", "noise", "stats"):
+        module = getattr(jf, name)
+        assert name in top
+        assert dir(module) == sorted(module.__all__)
+        assert all(getattr(module, each) is not None for each in module.__all__)
+    for kind, module in ((jf.Noise, jf.noise), (jf.Algorithm, jf.algorithms),
+                         (jf.Distribution, jf.distributions)):  # fmt: skip
+        assert {each.__name__ for each in kind._kinds.values()} | {kind.__name__} <= set(
+            module.__all__
+        )

@@ -155,7 +155,7 @@ __all__ = [
 _LOADED_WHEN_ASKED_FOR = ("inference", "measured", "plots")
 
 
-notebook.draw_with(lambda name: import_module(f".plots.{name}", __name__))
+notebook.load_with(lambda name: import_module(f".{name}", __name__))
 
 
 if not TYPE_CHECKING:  # which would know every name else

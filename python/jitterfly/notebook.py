@@ -1,13 +1,16 @@
 """What results show in a notebook, and give to pandas and matplotlib, which are not required.
 
-Results come before pictures: no package of results imports `plots`. Their methods ask here for a
-picture; the package's face says how the modules of `plots` are loaded when one is drawn.
+Results come before pictures and tables of them: no package of results imports `plots`. Their
+methods ask here for a picture; the package's face says how modules are loaded when one is drawn.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
@@ -22,13 +25,16 @@ if TYPE_CHECKING:
 MOST_ROWS = 20
 """Of a table in a notebook."""
 
-_load_plots: Callable[[str], Any]
+_EXTRAS = {"matplotlib": "plot"}
+"""Which of jitterfly's extras holds a package; the others are in `data`."""
+
+_load: Callable[[str], Any]
 
 
-def draw_with(load: Callable[[str], Any]) -> None:
-    """Say how a module of `plots` is loaded by its name."""
-    global _load_plots
-    _load_plots = load
+def load_with(load: Callable[[str], Any]) -> None:
+    """Say how a module of this package is loaded by its name, such as "plots.draw"."""
+    global _load
+    _load = load
 
 
 def package(name: str) -> Any:
@@ -42,7 +48,9 @@ def package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ValueError(f"this needs {name} ({error}): pip install {name}") from None
+        extra = _EXTRAS.get(name, "data")
+        told = f"this needs {name} ({error}), of the extra `{extra}`: pip install {name}"
+        raise ValueError(told) from None
 
 
 def data_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pandas.DataFrame:
@@ -96,11 +104,11 @@ def picture(module: str, *what: Any, path: str | Path | None = None) -> Figure:
         No matplotlib, or `path` has an ending that matplotlib does not know.
     """
     package("matplotlib")
-    draw = _load_plots("draw")
+    draw = _load("plots.draw")
     if path is not None:
         draw.check_path(Path(path))
     with draw.drawing():
-        figure: Figure = _load_plots(module).draw(*what)
+        figure: Figure = _load(f"plots.{module}").draw(*what)
         if path is not None:
             draw.save(figure, Path(path))
     # What a notebook shows, also where pyplot was never imported.
@@ -113,8 +121,28 @@ def picture_of_study(
 ) -> Figure:
     """A figure of a study, see `plots.draw.figure`; errors as `picture`."""
     package("matplotlib")
-    figure: Figure = _load_plots("draw").figure(store, kind, observable, path)
+    figure: Figure = _load("plots.draw").figure(store, kind, observable, path)
     return figure
+
+
+def summary_of_study(store: Any, width: int) -> str:
+    """The main numbers of a run as text, in lines of at most `width` letters."""
+    text: str = _load("results.tables").table(_load("results").Results(store), width)
+    return text
+
+
+def run_study(study: Any, out: str | Path | None, **options: Any) -> Any:
+    """Run a study, see `sweep.run`; without a directory in one that goes with the result."""
+    if out is not None:
+        return _load("sweep").run(study, out, **options)
+    folder = tempfile.mkdtemp(prefix="jitterfly-")
+    try:
+        found = _load("sweep").run(study, folder, **options)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
+    return found
 
 
 def _png(figure: Figure) -> bytes:

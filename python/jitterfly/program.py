@@ -189,7 +189,40 @@ def observation_names(case: Case) -> list[str]:
         names = [completion.name for completion in completions(case)]
     if case.observe in ("completion", "rank 0"):
         return names
-    return [f"{name}: {what}" for name in names for what in ("max", "min", "mean")]
+    return [f"{name}: {what}" for name in names for what in _OVER_RANKS]
+
+
+_OVER_RANKS = ("max", "min", "mean")
+
+
+def observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
+    """The dimensions behind the columns of `Result.samples`, with their coordinates."""
+    shape: dict[str, list[int] | list[str]] = {"cycle": list(range(1, case.cycles + 1))}
+    if case.observe == "rounds":
+        shape["step"] = [step.label for step in case.cycle_steps() if step.label]
+    else:
+        redundancies = list(dict.fromkeys(row.T for row in completions(case)))
+        shape |= {"T": redundancies} if len(redundancies) > 1 else {}
+    if case.observe in ("spread", "rounds"):
+        shape["over_ranks"] = list(_OVER_RANKS)
+    return shape
+
+
+def arrange_observations(case: Case, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Columns of `Result.samples`, the last axis of `values`, over `observation_shape`.
+
+    The start of a later cycle is the end of the one before, and has no column of its own: NaN.
+    """
+    shape = [len(coordinates) for coordinates in observation_shape(case).values()]
+    outer = values.shape[:-1]
+    if case.observe == "rounds" and case.cycles > 1:
+        columns = values.reshape(*outer, -1, len(_OVER_RANKS))
+        rows, steps = shape[0] * shape[1], shape[1]
+        there = [row for row in range(rows) if row < steps or row % steps]
+        whole = np.full((*outer, rows, len(_OVER_RANKS)), np.nan)
+        whole[..., there, :] = columns
+        values = whole
+    return values.reshape(*outer, *shape)
 
 
 class CompletionRow(NamedTuple):

@@ -35,7 +35,15 @@ from .fields import (
 from .noise import Congestion
 from .noise.source import engine_window
 from .noise_free import noise_free_observations
-from .program import compile_case, max_min_mean, observation_names, ranks_of_rows, row_count
+from .program import (
+    arrange_observations,
+    compile_case,
+    max_min_mean,
+    observation_names,
+    observation_shape,
+    ranks_of_rows,
+    row_count,
+)
 from .renames import names_old_arguments
 from .units import (
     LONGEST_SECONDS,
@@ -49,7 +57,15 @@ from .units import (
 
 if TYPE_CHECKING:
     import pandas
+    import xarray
     from matplotlib.figure import Figure
+
+_LONG_NAMES = {
+    "cycle": "cycle",
+    "T": "redundant exchanges after the collective",
+    "step": "step of the collective",
+    "over_ranks": "statistic over the ranks",
+}
 
 
 @frozen_dataclass(eq=False)
@@ -112,6 +128,63 @@ class Result:
         )
         frame.index.name = "realization"
         return frame
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The samples over realizations, cycles, and what else the case has.
+
+        Returns
+        -------
+        xarray.Dataset
+            `completion` (where the case observes "rounds": `ready_time`) in seconds, and
+            `noise_free`, the same without any noise. Dimensions: `realization`; `cycle`, from 1;
+            `T`, the number of redundant exchanges, where the algorithm makes any; with
+            ``observe="spread"`` `over_ranks` ("max", "min", "mean"), with "rounds" `step` as well,
+            which are named as in `jitterfly.program.row_labels`. Each variable and coordinate has
+            `long_name`, times have `units`. Attributes say which case, seed and backend it was.
+
+        Raises
+        ------
+        ValueError
+            xarray is not installed.
+
+        Examples
+        --------
+        >>> import jitterfly as jf
+        >>> network = jf.Hockney(alpha="1us", beta="1ns")
+        >>> butterfly = jf.Butterfly(exchanges_after=2)
+        >>> case = jf.Case(8, network=network, algorithm=butterfly, cycles=3)
+        >>> found = jf.simulate(case, realizations=10).to_xarray()
+        >>> dict(found.completion.sizes)
+        {'realization': 10, 'cycle': 3, 'T': 3}
+        >>> found.completion.sel(cycle=2, T=1).units
+        's'
+        """
+        xr = notebook.package("xarray")
+        shape = observation_shape(self.case)
+        first, count = self.first_realization, len(self.ticks)
+        coordinates = {
+            "realization": ("realization", first + np.arange(count), {"long_name": "realization"})
+        } | {
+            name: (name, np.array(values), {"long_name": _LONG_NAMES[name]})
+            for name, values in shape.items()
+        }
+        name, long_name = "completion", "time at which the last rank has the result"
+        if self.case.observe == "rank 0":
+            long_name = "time at which rank 0 has the result"
+        elif self.case.observe == "spread":
+            long_name = "time at which ranks have the result"
+        elif self.case.observe == "rounds":
+            name, long_name = "ready_time", "time at which ranks have finished a step"
+        about = {"units": "s", "long_name": long_name}
+        quiet = about | {"long_name": f"{long_name}, without noise"}
+        data = {
+            name: (["realization", *shape], arrange_observations(self.case, self.samples), about),
+            "noise_free": ([*shape], arrange_observations(self.case, self.noise_free), quiet),
+        }
+        seed = self.seed if self.seed < 2**63 else str(self.seed)  # what files can hold
+        attributes = {"case": summary(self.case), "seed": seed, "backend": self.backend}
+        found: xarray.Dataset = xr.Dataset(data, coordinates, attributes)
+        return found
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """A picture of how late the realizations are; written to `path`, too, where it is given.

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import notebook
 from ..fields import MOST_REALIZATIONS, check_choice
-from ..files import synchronize
+from ..files import replacing, synchronize
 from ..observables import CellData, Decision, Observed, Summary, Ticks, decide
 from ..progress import phase
 from ..stats import Estimate
@@ -251,6 +251,24 @@ class Store:
             ValueError: pandas is not installed.
         """
         return numbers.Numbers.of(self, confidence).to_pandas()
+
+    def to_csv(self, path: str | Path, confidence: float = 0.95) -> None:
+        """Write the rows of `to_pandas` as CSV, in place of a file of that name.
+
+        Raises:
+            OSError: the file can not be written.
+        """
+        found = numbers.Numbers.of(self, confidence)
+        with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
+            found.write_csv(file)
+
+    def summary(self, width: int = 80) -> str:
+        """The main numbers as tables of text, with what they mean, as `jitterfly run` prints them.
+
+        Args:
+            width: the longest line, in letters.
+        """
+        return notebook.summary_of_study(self, width)
 
     def plot(
         self,

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
+from .. import notebook
 from ..case import Case
 from ..fields import MOST_SEED, Component, shorten
 from ..network import Network
@@ -24,6 +25,40 @@ from .budget import RealizationBudget
 from .case_fields import Frozen, freeze, get_path, without
 from .grid import Cell, build_cells
 from .validation import check_observables_and_targets, covered, read_observables
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+    from matplotlib.figure import Figure
+
+
+class StudyResult(Protocol):
+    """What `Study.run` gives back; a `Store` is one."""
+
+    @property
+    def study(self) -> Study:
+        """What was run."""
+
+    def to_xarray(self, confidence: float = 0.95) -> xarray.Dataset:
+        """Estimates and intervals over the axes, observables and statistics."""
+
+    def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
+        """The same as a long table."""
+
+    def to_csv(self, path: str | Path, confidence: float = 0.95) -> None:
+        """Write that table as CSV."""
+
+    def summary(self, width: int = 80) -> str:
+        """The main numbers as tables of text."""
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: str | None = None,
+        observable: str | None = None,
+    ) -> Figure:
+        """The study's figure, or another one."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +186,81 @@ class Study:
     def to_toml(self) -> str:
         """TOML that `parse_study` reads as the same study."""
         return to_toml(self)
+
+    def run(
+        self,
+        out: str | Path | None = None,
+        *,
+        workers: str | int | None = None,
+        backend: str = "auto",
+        threads: int | None = None,
+        realizations: int | None = None,
+        seed: int | None = None,
+        targets: Sequence[Target | str] | None = None,
+        force: bool = False,
+        stream: TextIO | None = None,
+    ) -> StudyResult:
+        """Run what is not done yet of this study.
+
+        The samples do not depend on who runs them, nor on how often a run is stopped on the way.
+
+        Parameters
+        ----------
+        out : path, optional
+            A directory for the samples: the same call goes on from what is there. Without it they
+            are in a temporary directory, which is removed with the result.
+        workers : str or int, optional
+            "gpus" (a process for each GPU), "sockets" or a number (processes that share the
+            processors), "mpi". Without it this process alone.
+        backend, threads
+            As in `simulate`; threads of each worker.
+        realizations : int, optional
+            Of each cell, in place of the study's budget; with targets the most.
+        seed, targets
+            In place of the study's.
+        force : bool
+            Replace another run that is in `out`.
+        stream : text file, optional
+            Where progress goes; standard error where it is left out.
+
+        Returns
+        -------
+        StudyResult
+            A `Store`.
+
+        Raises
+        ------
+        ValueError
+            An argument out of range, or `out` holds another run, before anything is simulated; or
+            a cell that can not be run.
+        OSError
+            `out` can not be written.
+        KeyboardInterrupt
+            Ctrl-C; what was run is in `out`.
+
+        Examples
+        --------
+        >>> import io
+        >>> import jitterfly as jf
+        >>> case = jf.Case(
+        ...     ranks=16,
+        ...     network=jf.LogGOPS(L="1us", o="200ns"),
+        ...     noise=[jf.PeriodicNoise(period="1ms", duration="10us", start="stationary")],
+        ... )
+        >>> budget = jf.RealizationBudget(max=100)
+        >>> study = jf.Study("ranks", case=case, axes=[jf.Axis("ranks", [16, 64])], budget=budget)
+        >>> found = study.run(stream=io.StringIO())
+        >>> print(found.summary().splitlines()[-1])  # below the table
+        Every mean has its 95 % interval; medians and ranges have none.
+        >>> means = found.to_pandas().query("observable == 'slowdown' and statistic == 'mean'")
+        >>> means.ranks.tolist(), bool((means.value > 1).all())
+        ([16, 64], True)
+        """
+        found: StudyResult = notebook.run_study(
+            self, out, workers=workers, backend=backend, threads=threads, realizations=realizations,
+            seed=seed, targets=targets, force=force, stream=stream,
+        )  # fmt: skip
+        return found
 
     def cells(self) -> list[Cell]:
         """Every cell, in the order of the axes."""
