@@ -21,9 +21,9 @@ from ..info import __version__
 from ..network import Hockney, LogGOPS
 from ..noise import PeriodicNoise, StepNoise
 from ..plots import draw
-from ..plots.theory import Ends, Floats, Growth, Limits, Points
 from ..simulate import simulate
 from ..stats import Estimate, mean
+from ..theory.comparison import Ends, Floats, Growth, Limits, Points
 from ..units import show_seconds
 from .document import Picture, Report, Section, Table
 from .page import page
