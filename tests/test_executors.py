@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,14 @@ def mpiexec(*command):
         pytest.skip("no mpiexec")
     environment = os.environ | {"PATH": path, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     whole = ["mpiexec", "-n", "3", sys.executable, *map(str, command)]
-    return subprocess.run(whole, env=environment, capture_output=True, text=True, timeout=300)
+    ends = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(whole, env=environment, start_new_session=True, **ends)
+    try:
+        printed, err = process.communicate(timeout=300)
+    finally:
+        with suppress(ProcessLookupError):  # the ranks, too, where they did not end
+            os.killpg(process.pid, signal.SIGKILL)
+    return subprocess.CompletedProcess(whole, process.returncode, printed, err)
 
 
 @pytest.mark.parametrize("workers", ["none", "mpi"])

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -38,11 +39,25 @@ def study(tmp_path):
     return path
 
 
+_STARTED = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays():
+    """A test that fails, or runs out of time, leaves no process: neither mpiexec nor its ranks."""
+    yield
+    while _STARTED:
+        process = _STARTED.pop()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
 def start(*command, **settings):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, **settings}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [*map(str, command)],
         env=environment,
         stdout=subprocess.PIPE,
@@ -50,6 +65,8 @@ def start(*command, **settings):
         text=True,
         start_new_session=True,
     )
+    _STARTED.append(process)
+    return process
 
 
 def wait_for(process, condition):
@@ -67,11 +84,7 @@ def has_records(out):
 
 
 def end(process):
-    try:
-        out, err = process.communicate(timeout=60)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
     return process.returncode, out, err
 
 

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import re
 import time
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
@@ -503,23 +502,3 @@ def test_frozen_tables_can_be_copied():
 
 
 # --- the order of packages
-
-
-def test_data_flows_one_way():
-    """Each package may import only what is left of it."""
-    order = [
-        "stats", "congestion", "measured", "noise", "theory", "observables", "studies", "store",
-        "sweep", "results", "claims", "inference", "advice", "plots", "report",
-    ]  # fmt: skip
-    allowed = {name: {*order[:i]} for i, name in enumerate(order)}
-    allowed["trace"] = {"noise", "plots"}
-    root = Path(jf.__file__).parent
-    for package, below in allowed.items():
-        for file in (root / package).rglob("*.py"):
-            text = file.read_text(encoding="utf-8")
-            up = r"\." * (len(file.relative_to(root).parts))  # to the packages, from any depth
-            found = re.findall(rf"^\s*from {up}(\w+)", text, re.MULTILINE)
-            for names in re.findall(rf"^\s*from {up} import ([\w, ]+)", text, re.MULTILINE):
-                found += re.findall(r"\w+", names)
-            used = set(found) & {*allowed, "cli", "bench"} - {package}
-            assert used <= below, f"{file}: {used - below}"
