@@ -13,7 +13,17 @@ from .distribution import Distribution, Drawn, check_tail, levels, times
 
 @frozen_dataclass()
 class Constant(Distribution, kind="constant"):
-    """Always `value`, in seconds from 0.
+    """Always the same time.
+
+    Parameters
+    ----------
+    value : float or str
+        Seconds, from 0.
+
+    Raises
+    ------
+    ValueError
+        `value` is no time, or beyond what the engine can hold.
 
     Examples
     --------

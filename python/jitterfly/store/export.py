@@ -32,9 +32,21 @@ def export(store: Store | Numbers, path: str | Path, confidence: float = 0.95) -
     realizations, exact. Numbers that are known already are not computed again; they have their
     confidence.
 
-    Raises:
-        ValueError: another ending; a package is missing; what is at `path` is no such file.
-        OSError: it can not be written.
+    Parameters
+    ----------
+    store : Store or Numbers
+        What was run, or its numbers.
+    path : path
+        The file; its ending says of which kind it is.
+    confidence : float
+        Of the intervals, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        Another ending; a package is missing; what is at `path` is no such file.
+    OSError
+        It can not be written.
     """
     path = Path(path)
     check_path(path)
@@ -135,9 +147,12 @@ def keep_numbers(store: Store) -> Numbers:
 def read_numbers(path: str | Path) -> Numbers:
     """All numbers of the run in the directory `path`: those that are kept there, if they fit.
 
-    Raises:
-        ValueError: `path` holds no run, or a damaged one.
-        OSError: a file can not be read.
+    Raises
+    ------
+    ValueError
+        `path` holds no run, or a damaged one.
+    OSError
+        A file can not be read.
     """
     kept = Numbers.read_cached(Path(path))
     if kept is not None:

@@ -28,14 +28,27 @@ def merge(
 ) -> Store:
     """Make `out` hold the records of all `sources` besides its own; of what it has, nothing goes.
 
-    Args:
-        sources: directories of runs of one study; ``out/shard-*-of-*`` where none are named.
-        finish: called when all is there, while no run may write into `out`.
+    Parameters
+    ----------
+    out : path
+        A directory; it is made if it is not there.
+    sources : list of path, optional
+        Directories of runs of one study; ``out/shard-*-of-*`` where none are named.
+    finish : callable, optional
+        Called with the store when all is there, while no run may write into `out`.
 
-    Raises:
-        ValueError: they are of different studies, seeds or versions, or hold different samples of
-            the same realization: the message says where. Nothing is written then.
-        OSError: a file can not be read or written.
+    Returns
+    -------
+    Store
+        That of `out`.
+
+    Raises
+    ------
+    ValueError
+        They are of different studies, seeds or versions, or hold different samples of the same
+        realization: the message says where. Nothing is written then.
+    OSError
+        A file can not be read or written.
     """
     out = Path(out)
     paths = [Path(path) for path in sources] or sorted(out.glob(SHARDS))

@@ -64,10 +64,13 @@ class Store:
 
         A larger budget, more values, other targets and observables extend what is there.
 
-        Raises:
-            ValueError: another run is writing there; it holds another study or one of another
-                version (unless `force`), or other files.
-            OSError: it can not be written.
+        Raises
+        ------
+        ValueError
+            Another run is writing there; it holds another study or one of another version (unless
+            `force`), or other files.
+        OSError
+            It can not be written.
         """
         path = Path(path)
         with phase("naming cells"):
@@ -143,9 +146,11 @@ class Store:
 
         Samples that are there already are not written again. Nobody may write into `ticks`.
 
-        Raises:
-            OSError: a full disk, with the name of the file, which is as it was before; within
-                `writing`, by the next call.
+        Raises
+        ------
+        OSError
+            A full disk, with the name of the file, which is as it was before; within `writing`, by
+            the next call.
         """
         self.records(cell).append(first, ticks, summary, count)
 
@@ -158,8 +163,10 @@ class Store:
     def data(self, cell: Cell, count: int) -> CellData:
         """Samples up to the cell's `raw_limit`, and the summary of the rest up to `count`.
 
-        Raises:
-            ValueError: some of them are missing.
+        Raises
+        ------
+        ValueError
+            Some of them are missing.
         """
         key = (cell.index, count)
         if key not in self._data:
@@ -219,8 +226,10 @@ class Store:
     def observed(self, cell: Cell, name: str) -> Observed:
         """One observable over the realizations of the last look.
 
-        Raises:
-            ValueError: there are none yet, or no such observable in this cell.
+        Raises
+        ------
+        ValueError
+            There are none yet, or no such observable in this cell.
         """
         count = self.decision(cell).realizations
         if not count:
@@ -247,16 +256,20 @@ class Store:
         """A long table: the axes, then observable, unit, chosen_T, statistic, value, low, high,
         confidence, realizations, exact. Times in seconds.
 
-        Raises:
-            ValueError: pandas is not installed.
+        Raises
+        ------
+        ValueError
+            pandas is not installed.
         """
         return numbers.Numbers.of(self, confidence).to_pandas()
 
     def to_csv(self, path: str | Path, confidence: float = 0.95) -> None:
         """Write the rows of `to_pandas` as CSV, in place of a file of that name.
 
-        Raises:
-            OSError: the file can not be written.
+        Raises
+        ------
+        OSError
+            The file can not be written.
         """
         found = numbers.Numbers.of(self, confidence)
         with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
@@ -265,8 +278,10 @@ class Store:
     def summary(self, width: int = 80) -> str:
         """The main numbers as tables of text, with what they mean, as `jitterfly run` prints them.
 
-        Args:
-            width: the longest line, in letters.
+        Parameters
+        ----------
+        width : int
+            Of the longest line, in letters.
         """
         return notebook.summary_of_study(self, width)
 
@@ -279,14 +294,20 @@ class Store:
     ) -> Figure:
         """The study's own figure, or another one, as `jitterfly plot`.
 
-        Args:
-            path: where the picture is written, too.
-            kind: one of the figures' names, such as "curves"; without it the study's own.
-            observable: the only one that is shown, for kinds that can show several.
+        Parameters
+        ----------
+        path : path, optional
+            Where the picture is written, too.
+        kind : str, optional
+            One of the figures' names, such as "curves"; without it the study's own.
+        observable : str, optional
+            The only one that is shown, for kinds that can show several.
 
-        Raises:
-            ValueError: no matplotlib, an ending that it does not know, a kind that does not suit
-                the study, or no data yet.
+        Raises
+        ------
+        ValueError
+            No matplotlib, an ending that it does not know, a kind that does not suit the study, or
+            no data yet.
         """
         return notebook.picture_of_study(self, kind, observable, path)
 

@@ -16,7 +16,8 @@ from ..case import Case
 from ..fields import MOST_SEED, Component, shorten
 from ..network import Network
 from ..noise_files import current_folders, files_from
-from ..observables import Family, Measure, Observable, Target
+from ..observables import Decision, Family, Measure, Observable, Target
+from ..stats import Estimate
 from ..syntax import read_count, read_noises
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
 from . import validation
@@ -35,9 +36,18 @@ if TYPE_CHECKING:
 class StudyResult(Protocol):
     """What `Study.run` gives back; a `Store` is one."""
 
+    path: Path
+    study: Study
+
     @property
-    def study(self) -> Study:
-        """What was run."""
+    def cells(self) -> list[Cell]:
+        """The cells of the study, in its order."""
+
+    def decision(self, cell: Cell) -> Decision:
+        """Which targets are met in a cell."""
+
+    def estimate(self, cell: Cell, name: str, statistic: str, confidence: float = 0.95) -> Estimate:
+        """A statistic of an observable in a cell, with its interval."""
 
     def to_xarray(self, confidence: float = 0.95) -> xarray.Dataset:
         """Estimates and intervals over the axes, observables and statistics."""

@@ -186,7 +186,27 @@ def holds_study(path: str | Path) -> bool:
 
 
 def load_study(path: str | Path, *, full: bool = False) -> Study:
-    """The study in a TOML file; `OSError` when it can not be read, else as `parse_study`."""
+    """The study in a TOML file.
+
+    Parameters
+    ----------
+    path : path
+        The file, or a pipe.
+    full : bool
+        Apply the table ``[full]``, which holds the sizes meant for a large machine.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    ValueError
+        TOML syntax (with line), unknown or missing keys, and what `Study` refuses; the message
+        begins with the name of the file.
+    OSError
+        The file can not be read.
+    """
     text = read_text(path, pipe=True)
     with files_from(Path(path).absolute().parent):
         return parse_study(text, full=full, where=str(path))

@@ -154,29 +154,54 @@ def run(
 
     The samples do not depend on who runs them, nor on how often the run was stopped on the way.
 
-    Args:
-        study: a `Study`, or the path of its TOML file (see `load_study`).
-        executor: where batches run; the caller shuts it down.
-        workers: instead of an executor: None (this process, or the other ranks when this is rank
-            0 of `mpiexec -n N python -m mpi4py.futures`), "gpus" (a spawned process for each GPU),
-            "sockets" or a number (spawned processes that share the processors), "mpi".
-        shard: run a part of the cells, into a directory of its own in `out`; see `store.merge`.
-        backend, threads: as in `simulate`; threads of each worker.
-        realizations: of each cell, instead of the study's budget; with targets the most.
-        seed, targets: instead of the study's.
-        force: replace another run that is in `out`.
-        on_error: in a cell that can not be run "stop", or "finish" the others first.
-        stream: where progress goes; stderr by default.
-        finish: called when every cell is there, while no other run may write into `out`.
-        batch_seconds: how long a batch should take; what is in flight is lost when a run is killed.
+    Parameters
+    ----------
+    study : Study or path
+        A study, or its TOML file (see `load_study`).
+    out : path
+        A directory for the samples; it is made if it is not there.
+    executor : Executor, optional
+        Where batches run; the caller shuts it down.
+    workers : str or int, optional
+        Instead of an executor: None (this process, or the other ranks when this is rank 0 of
+        `mpiexec -n N python -m mpi4py.futures`), "gpus" (a spawned process for each GPU), "sockets"
+        or a number (spawned processes that share the processors), "mpi".
+    shard : Shard, optional
+        Run a part of the cells, into a directory of its own in `out`; see `store.merge`.
+    backend, threads
+        As in `simulate`; threads of each worker.
+    realizations : int, optional
+        Of each cell, instead of the study's budget; with targets the most.
+    seed, targets
+        Instead of the study's.
+    force : bool
+        Replace another run that is in `out`.
+    on_error : "stop" or "finish"
+        In a cell that can not be run "stop", or "finish" the others first.
+    stream : text file, optional
+        Where progress goes; stderr by default.
+    finish : callable, optional
+        Called when every cell is there, while no other run may write into `out`.
+    batch_seconds : float
+        How long a batch should take, seconds; what is in flight is lost when a run is killed.
 
-    Raises:
-        ValueError: a bad study or argument, before `out` is made; `out` holds another run, before
-            anything is simulated; with "stop", a cell that can not be run.
-        CellsFailed: with "finish", after all that could be run is in the store.
-        RuntimeError: workers can not start, or an executor given here broke.
-        OSError: `out` can not be written, or the file of the study not be read.
-        Stopped: Ctrl-C. What was run is on disk; the same call goes on from there.
+    Returns
+    -------
+    Store
+
+    Raises
+    ------
+    ValueError
+        A bad study or argument, before `out` is made; `out` holds another run, before anything is
+        simulated; with "stop", a cell that can not be run.
+    CellsFailed
+        With "finish", after all that could be run is in the store.
+    RuntimeError
+        Workers can not start, or an executor given here broke.
+    OSError
+        `out` can not be written, or the file of the study not be read.
+    Stopped
+        Ctrl-C. What was run is on disk; the same call goes on from there.
     """
     backend = backend_named(backend)
     check_choice(on_error, "on_error", ("stop", "finish"))
