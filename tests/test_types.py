@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import re
 import subprocess
 import sys
 import types
@@ -19,7 +20,7 @@ import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly.inference import Curve
 from jitterfly.measured import Detours, Histogram
-noise: list[jf.Noise]  # two of the README's programs have one, of different kinds
+noise: list[jf.Noise]  # two of the programs have one, of different kinds
 """
 CALLS = """
 tree = jc.FatTree([4, 4], [1, 4], routing="hash", salt=3)
@@ -58,11 +59,14 @@ def told(file):
 
 @pytest.mark.slow
 def test_users_pass_a_type_checker(tmp_path):
-    """The README's programs and more; and one that is wrong does not pass."""
+    """Programs of README and docs, and more; and one that is wrong does not pass."""
     pytest.importorskip("mypy")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
-    assert len(blocks) >= 4
+    pages = ["README", "docs/tutorials/slurm", "docs/tutorials/congestion", "docs/noise"]
+    text = "\n".join((ROOT / f"{page}.md").read_text(encoding="utf-8") for page in pages)
+    blocks = re.findall(
+        r"^```(?:{run} )?python\n(?::.*\n)*(.*?)^```", text, re.DOTALL | re.MULTILINE
+    )
+    assert len(blocks) >= 5
     file = tmp_path / "user.py"
     file.write_text("\n".join([HEAD, *blocks, CALLS]), encoding="utf-8")
     assert told(file) == []
