@@ -17,8 +17,23 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-# What `jitterfly` and `jitterfly.noise` have from these modules stands on the pages of these.
-ELSEWHERE = {"jitterfly.noise", "jitterfly.distributions", "jitterfly.algorithms"}
+# A name stands on the page of the first of these that offers it.
+MODULES = [
+    f"jitterfly.{name}"
+    for name in (
+        "distributions", "noise", "algorithms", "stats", "congestion", "inference", "theory",
+        "measured",
+    )
+]  # fmt: skip
+
+
+def _page(value: Any, name: str, asked: str) -> str:
+    """The module on whose page a name stands; that which is asked for if no other has it."""
+    for module in MODULES:
+        found = importlib.import_module(module)
+        if name in found.__all__ and getattr(found, name) is value:
+            return module
+    return asked
 
 
 def _members(value: Any) -> list[str]:
@@ -46,9 +61,8 @@ class Public(SphinxDirective):
             value = getattr(module, public)
             if isinstance(value, types.ModuleType) or public == "__version__":
                 continue
-            home = str(getattr(value, "__module__", "") or "")
-            if name in ("jitterfly", "jitterfly.noise") and self._page(home) in ELSEWHERE - {name}:
-                lines += ["", f"``{public}``: :py:obj:`{self._page(home)}.{public}`", ""]
+            if (page := _page(value, public, name)) != name:
+                lines += ["", f"``{public}``: :py:obj:`{page}.{public}`", ""]
                 continue
             kind = "autodata"
             if inspect.isclass(value):
@@ -63,12 +77,6 @@ class Public(SphinxDirective):
         container = nodes.container()
         self.state.nested_parse(StringList(lines, source), self.content_offset, container)
         return container.children
-
-    @staticmethod
-    def _page(home: str) -> str:
-        if home.startswith("jitterfly.distributions"):
-            return "jitterfly.distributions"
-        return ".".join(home.split(".")[:2])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
