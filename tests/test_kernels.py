@@ -480,7 +480,7 @@ OTHERS = {
 }
 WATCHED = {
     '#include "noise/step_delay.h"\n': '#include "watch.h"\n',
-    "rank * cursors_per_rank;\n": "if (interval_count > 0) jf_emu::watch.touch(mine);\n",
+    "meets(mine, t, rank, compute, next);\n": "if (interval_count > 0) jf_emu::watch.touch(mine);\n",
 }
 
 

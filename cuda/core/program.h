@@ -152,25 +152,22 @@ auto with_noise(const ProgramView& p, F&& f) {
 // noise is as fast as jitter, and does not require the general type of CPU noise.
 template <class F>
 auto with_prepared_noise(const ProgramView& p, F&& f) {
-  const auto with_network = [&](const auto& noise) {
-    return p.has_jitter ? f(noise, p.messages) : f(noise, NoJitter{});
-  };
-  if (p.sources_needed) return with_network(p.sources);
-  return p.has_noise ? with_network(p.periodic) : with_network(NoNoise{});
+  if (p.sources_needed) return p.has_jitter ? f(p.sources, p.messages) : f(p.sources, NoJitter{});
+  if (p.has_jitter) return f(p.has_noise ? p.periodic : Periodic::never(), p.messages);
+  return p.has_noise ? f(p.periodic, NoJitter{}) : f(NoNoise{}, NoJitter{});
 }
 
 // The same for kMessage steps, whose delays depend on the message cost: the network noise given to
 // f has none yet (see network_of in messages.h).
 template <class F>
 auto with_message_noise(const ProgramView& p, F&& f) {
-  const auto with_network = [&](const auto& noise) {
-    Messages none{};
-    none.words = p.messages.words;
-    none.loads = p.messages.loads;
-    return p.steps_delayed || p.has_jitter ? f(noise, none) : f(noise, NoJitter{});
-  };
-  if (p.sources_needed) return with_network(p.sources);
-  return p.has_noise ? with_network(p.periodic) : with_network(NoNoise{});
+  Messages none{};
+  none.words = p.messages.words;
+  none.loads = p.messages.loads;
+  const bool delayed = p.steps_delayed || p.has_jitter;
+  if (p.sources_needed) return delayed ? f(p.sources, none) : f(p.sources, NoJitter{});
+  if (delayed) return f(p.has_noise ? p.periodic : Periodic::never(), none);
+  return p.has_noise ? f(p.periodic, NoJitter{}) : f(NoNoise{}, NoJitter{});
 }
 
 }  // namespace jf

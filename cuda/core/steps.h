@@ -1,6 +1,8 @@
 // The arithmetic of steps (program.h), written once: T is Tick (CUDA, scalar C++) or Lanes (SIMD).
 #pragma once
 
+#include <type_traits>
+
 #include "core/program.h"
 
 namespace jf {
@@ -39,6 +41,9 @@ template <class Noise, class Seed, class R, class T>
 JF_HD T begin_noise(const Noise& noise, Seed seed, R realization, T ranks) {
   if constexpr (is_general<Noise>)
     return noise.first(ranks);
+  else if constexpr (std::is_same_v<Noise, Periodic>)
+    return noise.acts() ? noise.first(noise.phase(seed, realization, ranks))
+                        : ranks - ranks + kLatest;
   else
     return noise.first(noise.phase(seed, realization, ranks));
 }

@@ -25,8 +25,14 @@ namespace jf {
 // depend on the order in which ranks, threads or devices are processed.
 using Tick = std::int64_t;
 
-// A function over T works on one rank (T = Tick) or on a SIMD register of them, one in each lane
-// (T = Lanes, see cpu/simd.h). Comparisons give a mask; these are the only operations on masks.
+constexpr Tick kNever = INT64_MAX;
+// From here on nothing is delayed any more, so that no time can overflow; results that late are
+// refused by the caller.
+constexpr Tick kLatest = Tick{1} << 62;
+
+// A function over T works on one rank (T = Tick) or on a SIMD register of ranks (T = Lanes, see
+// cpu/simd.h; a lane is one entry of a register). Comparisons give a mask; these are the only
+// operations on masks.
 template <class Mask, class T>
 JF_HD T select(Mask mask, T yes, T no) {
   return mask ? yes : no;

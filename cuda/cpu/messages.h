@@ -276,7 +276,7 @@ class MessageRun {
   void begin(std::int64_t from, std::int64_t to) {
     std::int64_t i = from;
     if constexpr (std::is_same_v<Noise, Periodic> && kLanesOf > 1)
-      if (job_.first_pass && ranks_.noise.drawn_alone()) i = begin_together(from, to);
+      if (job_.first_pass && noise_.acts() && noise_.drawn_alone()) i = begin_together(from, to);
     for (; i < to; ++i) begin_rank(i);
     work_done(to - from);
   }

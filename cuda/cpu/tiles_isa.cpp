@@ -16,10 +16,14 @@ void run(const TileJob& job, const TileScratch& scratch) {
         const auto run = [&](const auto& any) {
           TileRun<std::decay_t<decltype(any)>, Network, kBusy>(job, scratch, any, network).run();
         };
-        if constexpr (is_general<Noise> && !kBusy) {
+        // What is rare does not get code of its own: each kind takes seconds to compile.
+        if constexpr (is_general<Noise> && !Network::on && !kBusy) {
           if (ReceiveDelays::cover(noise)) return run(ReceiveDelays{noise});
         }
-        run(noise);
+        if constexpr (kBusy && std::is_same_v<Noise, NoNoise>)
+          run(Periodic::never());
+        else
+          run(noise);
       });
 }
 

@@ -28,14 +28,13 @@ template <class Noise, class Network>
 MessageKernel<Noise, Network> find_message_kernel(bool links);
 
 // A program without noise runs on the kernels of periodic noise, with no interval before kLatest.
-inline Periodic no_periodic_noise() { return {kLatest, 0, false, 1, nullptr, false, false}; }
 
 // with_noise (core/program.h) with the types for which kernels of tiles and segments exist.
 template <class F>
 auto with_kernel_noise(const ProgramView& p, F&& f) {
   return with_noise(p, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
     if constexpr (std::is_same_v<Noise, NoNoise>)
-      return f(no_periodic_noise(), network);
+      return f(Periodic::never(), network);
     else
       return f(noise, network);
   });

@@ -5,11 +5,6 @@
 
 namespace jf {
 
-constexpr Tick kNever = INT64_MAX;
-// From here on nothing is delayed any more, so that no time can overflow; results that late are
-// refused by the caller.
-constexpr Tick kLatest = Tick{1} << 62;
-
 // Interval [begin, end) is the first that ends after any t in [from, end). A cursor only saves
 // work: a source moves it, forth or back, to wherever it has to be.
 template <class T>

@@ -14,6 +14,10 @@ struct Periodic {
   const Tick* phases;       // given by the user, or null: drawn
   bool in_compute, in_communication;
 
+  // Noise that no rank ever meets: code for periodic noise runs programs without noise, too.
+  JF_HD static Periodic never() { return {kLatest, 0, false, 1, nullptr, false, false}; }
+  JF_HD bool acts() const { return in_compute || in_communication; }
+
   JF_HD Tick phase(std::uint64_t seed, std::uint32_t realization, std::int64_t rank) const {
     if (phases != nullptr) return phases[rank];
     return scaled<Tick>(drawn_phase(seed, node_of(rank), realization));
