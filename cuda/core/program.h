@@ -153,8 +153,8 @@ auto with_noise(const ProgramView& p, F&& f) {
 template <class F>
 auto with_prepared_noise(const ProgramView& p, F&& f) {
   if (p.sources_needed) return p.has_jitter ? f(p.sources, p.messages) : f(p.sources, NoJitter{});
-  if (p.has_jitter) return f(p.has_noise ? p.periodic : Periodic::never(), p.messages);
-  return p.has_noise ? f(p.periodic, NoJitter{}) : f(NoNoise{}, NoJitter{});
+  if (p.has_noise) return p.has_jitter ? f(p.periodic, p.messages) : f(p.periodic, NoJitter{});
+  return p.has_jitter ? f(NoNoise{}, p.messages) : f(NoNoise{}, NoJitter{});
 }
 
 // The same for kMessage steps, whose delays depend on the message cost: the network noise given to

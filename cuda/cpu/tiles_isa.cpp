@@ -20,7 +20,7 @@ void run(const TileJob& job, const TileScratch& scratch) {
         if constexpr (is_general<Noise> && !Network::on && !kBusy) {
           if (ReceiveDelays::cover(noise)) return run(ReceiveDelays{noise});
         }
-        if constexpr (kBusy && std::is_same_v<Noise, NoNoise>)
+        if constexpr ((kBusy || Network::on) && std::is_same_v<Noise, NoNoise>)
           run(Periodic::never());
         else
           run(noise);
