@@ -480,7 +480,9 @@ OTHERS = {
 }
 WATCHED = {
     '#include "noise/step_delay.h"\n': '#include "watch.h"\n',
-    "meets(mine, t, rank, compute, next);\n": "if (interval_count > 0) jf_emu::watch.touch(mine);\n",
+    "meets(mine, t, rank, compute, next);\n": (
+        "if (interval_count > 0) jf_emu::watch.touch(mine);\n"
+    ),
 }
 
 
