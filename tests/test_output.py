@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from jitterfly.cli import main
 from jitterfly.cli.output import plain
 from jitterfly.cli.parser import _parser
 
+DATA = Path(__file__).parent / "data" / "noise"
 TARGETS = STUDY.replace("max = 40 }", "max = 40 }\ntargets = ['mean of slowdown ± 1 %']")
 
 
@@ -99,6 +101,52 @@ def test_what_is_not_to_be_trusted_is_in_the_object(folder, capsys):
     assert capsys.readouterr().err == "not to be trusted: its buffer was full\n"
 
 
+def test_measured_noise(folder, capsys):
+    shown = output_of(capsys, "noise", "import", "x.noise", "--out", "y.noise")
+    assert shown["untrusted"] is None
+    assert shown["parts"][0]["count"] == 2
+    assert shown["written"] == ["y.noise"]
+    again = output_of(capsys, "noise", "import", "x.noise", "--out", "y.noise")
+    assert again == shown  # it is there already, and the same
+    other = jf.measured.Detours(np.array([10**7]), np.array([10**6]), length=10**12)
+    jf.measured.noisefile.write(jf.measured.Measured((other,), "test", {}, ()), "w.noise")
+    found = output_of(capsys, "noise", "merge", "all.noise", "x.noise", "w.noise")
+    assert (len(found["parts"]), found["written"]) == (2, ["all.noise"])
+    # A busy machine is measured, but not trusted.
+    code = main(["noise", "record", "--seconds", "0.05", "--out", "z.noise", "--json"])
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert code == (found["untrusted"] is not None)
+    assert (found["command"], found["written"]) == ("noise record", ["z.noise"])
+
+
+def test_a_table_is_not_written_as_noise(folder, capsys):
+    found = output_of(capsys, "noise", "import", str(DATA / "osu_allreduce.txt"))
+    assert found["written"] == []
+    assert found["parts"]
+
+
+def test_network_parameters(folder, capsys):
+    rows = "\n".join(f"{n} {1.4 + 0.25e-3 * (n - 1):.6f}" for n in (1, 4, 64, 1024, 2**20))
+    (folder / "osu.txt").write_text(f"# OSU MPI Latency Test v5.6.2\n# Size Latency (us)\n{rows}\n")
+    found = output_of(capsys, "network", "parameters", "osu.txt")
+    assert found["o"] is None
+    assert "o=?" in found["network"]
+    assert pytest.approx(0.25e-9, rel=1e-3) == found["G"]
+    assert found["notes"]
+    found = output_of(capsys, "network", "parameters", "osu.txt", "--overhead", "0.2us")
+    assert (found["o"], found["network"][:2]) == (2e-7, "L=")
+
+
+def test_export_goal(folder, capsys):
+    assert main(["init", "plain.toml", "--ranks", "4,8"]) == 0
+    found = output_of(capsys, "export-goal", "plain.toml", "--at", "ranks=4")
+    assert found["goal"].startswith("num_ranks 4")
+    assert (found["cell"], found["written"]) == ("ranks=4", [])
+    found = output_of(capsys, "export-goal", "plain.toml", "--out", "x.goal")
+    assert (found["goal"], found["written"]) == (None, ["x.goal"])
+    assert (folder / "x.goal").read_text().startswith("num_ranks")
+
+
 def test_pages(folder, capsys, monkeypatch):
     found = output_of(capsys, "network", "study", "--quick", "--only", "N1", "--realizations", "5")
     assert "N1" in found["findings"]
@@ -142,7 +190,9 @@ def test_fit_budget_and_advise(folder, capsys):
 JSON = {  # each command that has --json, and that a test here reads what it prints
     ("run",), ("status",), ("plot",), ("compare",), ("info",), ("slowdown",), ("fit",),
     ("budget",), ("advise",), ("noise", "show"), ("network", "info"), ("network", "run"),
-    ("network", "study"), ("theory",),
+    ("network", "study"), ("theory",), ("noise", "import"), ("noise", "record"),
+    ("noise", "merge"), ("network", "parameters"), ("export-goal",),
+    ("trace",),  # in test_examples.py
 }  # fmt: skip
 
 

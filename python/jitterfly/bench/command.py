@@ -21,6 +21,10 @@ _HELP = """Speed of the engine on this machine, with noise generation included, 
 NumPy that does the same work in the same run, and beside what this machine allows: instructions
 that the engine executes and bytes that it must move, against what a core was measured to do.
 Progress goes to standard error."""
+_EXAMPLE = """\
+example:
+  jitterfly bench --ranks 2^12 --programs butterfly --noise periodic --no-limit --repeats 3
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ValueError
         An option that is unknown or out of range; the message names it.
     """
-    parser = Parser(prog="jitterfly bench", description=_HELP, allow_abbrev=False)
+    parser = Parser(
+        prog="jitterfly bench",
+        description=" ".join(_HELP.split()),
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     add_arguments(parser)
     args = parse(parser, arguments)
     plan = plan_of(args)

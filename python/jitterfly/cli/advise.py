@@ -23,10 +23,6 @@ from .output import (
 )
 
 EPILOG = """\
-examples:
-  jitterfly advise --ranks 64,1000,6000 --bytes 8,1KiB,1MiB --network L=1us,o=0.2us,G=0.1ns \\
-      --noise node.noise --statistic p99 --out advice
-  jitterfly advise question.toml --within 2%
 How numbers, sizes, ranges and noise are written: `jitterfly help syntax`. Several --noise add up.
 All candidates see the same noise.
 A file in TOML has the same under the names of jitterfly.advise: ranks, message_bytes, network,
@@ -65,7 +61,6 @@ def add_parser(commands: Any) -> None:
         description="Compares the algorithms of a collective on the same noise, over ranks and "
         "message sizes, and says which is the best, or that none is told to be.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("question", nargs="?", type=Path, metavar="QUESTION.toml")

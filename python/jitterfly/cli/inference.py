@@ -38,8 +38,6 @@ _BUDGET_COLUMNS = (
 )  # fmt: skip
 _BUDGET_PARAMETERS = ("ranks", "latency", "step", "delay", "rank", "statistic", "precision", "seed")
 BUDGET_EPILOG = """\
-example:
-  jitterfly budget --ranks 8192 --latency 120us --step 3.45us --delay 14us
 The answer is the largest p, the probability that a step is delayed by D, with the interval of its
 Monte Carlo error. --rank mean is exact. The curve over D comes from a table that is shipped.
 With --noise FILE, a measured noise file: how much rarer its detours must become.
@@ -54,7 +52,6 @@ def add_fit(commands: Any) -> None:
         description="Estimate L and the noise of a step (p, D), with intervals, from ranks and "
         "latency.",
         epilog=FIT_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("curve", type=Path, nargs="+", metavar="CURVE")
     parser.add_argument(
@@ -192,7 +189,6 @@ def add_budget(commands: Any) -> None:
         description="The largest probability of a delay that keeps a latency, and its curve over "
         "the length of the delay.",
         epilog=BUDGET_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--ranks", metavar="N", required=True, help="a power of two")
     parser.add_argument("--latency", metavar="TIME", required=True, help="the limit")

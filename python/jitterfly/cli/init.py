@@ -14,11 +14,7 @@ from typing import Any, NamedTuple
 from .options import noises, size
 
 EPILOG = """\
-examples:
-  jitterfly init                     asks for the rest on a terminal; Enter takes what is proposed
-  jitterfly init mine.toml --ranks 16..1024 --network L=1us,o=0.2us,G=0.1ns --noise node.noise \\
-      --algorithm ring_allreduce
-  jitterfly run mine.toml
+`jitterfly init` alone asks for the rest on a terminal; Enter takes what is proposed.
 Without a terminal, what is not given is as proposed. The keys of a study: sweeps/README.md.
 """
 
@@ -90,7 +86,6 @@ def add_parser(commands: Any) -> None:
         description="Write a study that `jitterfly run` takes at once, with comments on what to "
         "change. It asks on a terminal for what no option gives.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("file", nargs="?", type=Path, default=Path("study.toml"), metavar="FILE.toml",

@@ -107,6 +107,7 @@ def add_parser(commands: Any) -> None:
         metavar="TIME",
         help="o, which OSU and IMB do not measure: without it o=? is to be filled in",
     )
+    add_json(parameters)
     parameters.set_defaults(run=_parameters)
     info = actions.add_parser("info", help="hosts, switches, effective bisection bandwidth")
     _add_network(info)
@@ -138,6 +139,13 @@ def _parameters(chosen: argparse.Namespace) -> None:
     if most == 0:
         raise ValueError("--bytes must be from 1, got 0")
     found = read_parameters(chosen.file, most_bytes=most, overhead=overhead)
+    if chosen.json:
+        overhead = found.o if found.overhead_known else None
+        values = {"L": found.L, "o": overhead, "g": found.g, "G": found.G}
+        print_json(
+            "network parameters", file=chosen.file, network=found.line, **values, notes=found.notes
+        )
+        return
     print(f"--network {found.line}")
     for note in found.notes:
         print(f"note: {in_options(note)}", file=sys.stderr)

@@ -122,13 +122,19 @@ def _add_import(commands: Any) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
     _add_reading_options(parser)
+    add_json(parser)
     parser.set_defaults(run=_run_import)
 
 
 def _run_import(chosen: argparse.Namespace) -> None:
-    from ..measured.description import description_lines
+    from ..measured.description import describe, description_lines
 
     measured = _load(chosen)
+    if chosen.json:
+        written, _ = _write_noise_file(chosen, measured)
+        facts = _json_facts(measured, describe(measured))
+        print_json("noise import", file=chosen.file, **facts, written=written)
+        return
     _warn_of_distrust(measured)
     print(f"{chosen.file}: {_title(measured)}")
     for key in ("machine", "kernel", "date", "command"):
@@ -137,7 +143,16 @@ def _run_import(chosen: argparse.Namespace) -> None:
     print("\n".join(description_lines(measured)))
     for note in measured.notes:
         print(f"note: {in_options(note)}")
-    _write_noise_file(chosen, measured)
+    written, line = _write_noise_file(chosen, measured)
+    print(line)
+    for out in written:
+        _tell_next_steps(measured, out)
+
+
+def _json_facts(measured: Measured, facts: dict[str, Any]) -> dict[str, Any]:
+    """What `describe` gives, for `print_json`; on standard error why it is not to be trusted."""
+    _warn_of_distrust(measured, sys.stderr)
+    return {"untrusted": measured.source.get("untrusted"), **facts}
 
 
 def _title(measured: Measured) -> str:
@@ -149,7 +164,8 @@ def _title(measured: Measured) -> str:
     return f"noise file [{measured.format}]"
 
 
-def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> None:
+def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> tuple[list[Path], str]:
+    """Write what was imported; the noise file, where there is one, and a line that says so."""
     from ..measured import Detours, Histogram, noisefile
 
     first = measured.parts[0]
@@ -158,21 +174,17 @@ def _write_noise_file(chosen: argparse.Namespace, measured: Measured) -> None:
             raise ValueError(
                 f"--out: a noise file holds detours or histograms, and {chosen.file} holds neither"
             )
-        print("not written as a noise file: it holds neither detours nor a histogram")
-        return
+        return [], "not written as a noise file: it holds neither detours nor a histogram"
     out = chosen.out or Path(_noise_file_name(chosen.file))
     check_replaceable(out)
     if out.exists() and not chosen.force:
         if _holds_the_same(out, measured):
-            print(f"{out} is there already, and the same")
-            _tell_next_steps(measured, out)
-            return
+            return [out], f"{out} is there already, and the same"
         raise ValueError(f"{out} exists; --force replaces it, --out gives another name")
     if out.exists() and out.samefile(chosen.file) and not _is_noise_file(out):
         raise ValueError(f"--out must not be the file that is read, {out}")
     noisefile.write(measured, out)
-    print(f"written: {out}")
-    _tell_next_steps(measured, out)
+    return [out], f"written: {out}"
 
 
 def _noise_file_name(path: Path) -> str:
@@ -241,7 +253,6 @@ def _add_record(commands: Any) -> None:
         "record",
         help="measure the noise of this machine",
         description=_RECORD_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--seconds", metavar="TIME", default="10", help="how long (10)")
     parser.add_argument(
@@ -265,6 +276,7 @@ def _add_record(commands: Any) -> None:
         "finest)",
     )
     parser.add_argument("--most", metavar="N", help="detours to have room for, on each CPU")
+    add_json(parser)
     parser.set_defaults(run=_run_record)
 
 
@@ -304,14 +316,22 @@ def _run_record(chosen: argparse.Namespace) -> int:
     command = shlex.join(["jitterfly", *sys.argv[1:]])
     measured = replace(measured, source={**measured.source, "command": command})
     noisefile.write(measured, out)
-    _warn_of_distrust(measured)
-    print(f"written: {out}", flush=True)  # before what takes a moment more
-    if first:
-        _print_recording(measured)
+    if chosen.json:  # of every process, each about its own file
+        from ..measured.description import describe
+
+        facts = _json_facts(measured, describe(measured))
+        print_json("noise record", **facts, written=[out])
+    else:
+        _warn_of_distrust(measured)
+        print(f"written: {out}", flush=True)  # before what takes a moment more
+        if first:
+            _print_recording(measured)
     if "stopped" in measured.source:
         raise KeyboardInterrupt(f"{measured.source['stopped']}; what there is, is in {out}")
     if "untrusted" in measured.source:
         return 1
+    if chosen.json:
+        return 0
     if one_of is None:
         print(f"next: jitterfly noise show {out}")
     elif first:
@@ -375,12 +395,13 @@ def _add_merge(commands: Any) -> None:
     parser.add_argument("out", type=Path, metavar="OUT.noise")
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--force", action="store_true", help="replace OUT.noise if it exists")
+    add_json(parser)
     parser.set_defaults(run=_run_merge)
 
 
 def _run_merge(chosen: argparse.Namespace) -> None:
     from ..measured import load, noisefile
-    from ..measured.description import description_lines
+    from ..measured.description import describe, description_lines
     from ..measured.merge import merge
 
     out = chosen.out
@@ -391,6 +412,10 @@ def _run_merge(chosen: argparse.Namespace) -> None:
         raise ValueError(f"{out} is one of the files that are to be merged; give another name")
     merged = merge([(str(file), load(file)) for file in chosen.files])
     noisefile.write(merged, out)
+    if chosen.json:
+        facts = _json_facts(merged, describe(merged))
+        print_json("noise merge", **facts, written=[out])
+        return
     _warn_of_distrust(merged)
     count, nodes = len(merged.parts), len(merged.source["nodes"].split(", "))
     print(f"written: {out}: {count} parts of {nodes} node{'s' * (nodes != 1)}")
@@ -433,11 +458,11 @@ def _run_show(chosen: argparse.Namespace) -> None:
     from ..plots.noise import draw_measured
 
     draw_measured(measured, out, facts)
-    _warn_of_distrust(measured, sys.stderr if chosen.json else None)
     if chosen.json:
-        untrusted = measured.source.get("untrusted")
-        print_json("noise show", file=chosen.file, untrusted=untrusted, **facts, written=[out])
+        facts = _json_facts(measured, facts)
+        print_json("noise show", file=chosen.file, **facts, written=[out])
         return
+    _warn_of_distrust(measured)
     print(f"{chosen.file}: {measured.format}")
     print("\n".join(description_lines(measured, facts)))
     for note in measured.notes:

@@ -15,6 +15,7 @@ from ..fields import MOST_REALIZATIONS, MOST_SEED, check_integer, check_power_of
 from ..syntax import read_network
 from ..trace import MOST_RANKS, check_size
 from .options import integer, noises, pairs, size, tell_understood, value
+from .output import add_json, print_json
 
 if TYPE_CHECKING:
     from ..case import Case
@@ -142,6 +143,7 @@ def add_trace(commands: Any) -> None:
         help="its number, or `worst` (default): the slowest of the first 1000",
     )
     trace.add_argument("--out", type=Path, default=Path("trace.png"), metavar="FILE")
+    add_json(trace)
     trace.set_defaults(run=_run_trace)
 
 
@@ -172,7 +174,12 @@ def _run_trace(chosen: argparse.Namespace) -> None:
         tell_understood(case.network, case.noise)
     if realization == "worst":
         realization = picture.worst_realization(case, seed)
-    print(picture.draw(case, chosen.out, seed=seed, realization=realization))
+    summary = picture.draw(case, chosen.out, seed=seed, realization=realization)
+    if chosen.json:
+        which = {"ranks": case.ranks, "seed": seed, "realization": realization}
+        print_json("trace", **which, **summary._asdict(), written=[chosen.out])
+        return
+    print(summary.line)
     print(f"written: {chosen.out}")
 
 
@@ -229,6 +236,7 @@ def add_export_goal(commands: Any) -> None:
     )
     _add_case(export)
     export.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")
+    add_json(export)
     export.set_defaults(run=_run_export_goal)
 
 
@@ -244,6 +252,18 @@ def _run_export_goal(chosen: argparse.Namespace) -> None:
         check_replaceable(chosen.out)
     case, _, where = _read_case(chosen.file, chosen.at or [])
     goal = goal_schedule(case)
+    if chosen.json:
+        if chosen.out is not None:
+            write_whole(chosen.out, goal.text.encode("ascii"))
+        print_json(
+            "export-goal",
+            cell=where or None,
+            options=goal.options,
+            notes=goal.notes,
+            goal=goal.text if chosen.out is None else None,
+            written=[] if chosen.out is None else [chosen.out],
+        )
+        return
     if where:
         print(f"cell of the study: {where}", file=sys.stderr)
     for note in goal.notes:

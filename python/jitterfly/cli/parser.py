@@ -13,6 +13,7 @@ from ..renames import renamed_option
 from ..syntax import HELP
 from . import (
     advise,
+    completion,
     inference,
     init,
     network,
@@ -24,6 +25,7 @@ from . import (
     run,
     slowdown,
 )
+from .examples import Formatter, add_examples
 
 _EXAMPLES = """\
 examples:
@@ -102,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="jitterfly",
         description="Butterfly and redundant allreduce under noise, as distributions.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"jitterfly {__version__}")
@@ -130,21 +132,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     help_.add_argument("topic", nargs="*", metavar="COMMAND|syntax")
     help_.set_defaults(run=_help, parser=parser)
-    for command in commands.choices.values():
-        if command is not bench:  # which has them by itself
-            _add_levels(command)
+    completion.add_parser(commands, parser)
+    for words, command in completion.leaves(parser):
+        command.allow_abbrev = False  # no part of an option is taken for it
+        if command is not bench:  # which has these by itself
+            output.add_levels(command)
+            add_examples(command, words)
     return parser
-
-
-def _add_levels(parser: argparse.ArgumentParser) -> None:
-    """Add `-q` and `-v` to a command, or to all that it holds; none takes a part of an option."""
-    parser.allow_abbrev = False
-    groups = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    for group in groups:
-        for command in group.choices.values():
-            _add_levels(command)
-    if not groups:
-        output.add_levels(parser)
 
 
 def _help(chosen: argparse.Namespace) -> None:

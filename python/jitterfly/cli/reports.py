@@ -19,7 +19,6 @@ def add_reproduce(commands: Any) -> None:
         "DIR/report.html: every figure beside its claim, what was found, and a verdict. The same "
         "command goes on after a stop. HSL09's figures are run by this process alone.",
         epilog=WORKERS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     reproduce.add_argument(
         "--quick", action="store_true", help="sizes for minutes on two cores; else those for a GPU"

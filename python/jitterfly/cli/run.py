@@ -79,7 +79,6 @@ def add_parser(commands: Any) -> None:
         description="Run a study of your own (`jitterfly init` writes one), or one that comes with "
         "jitterfly: `jitterfly run list` names them. A file of that name here comes first.",
         epilog=WORKERS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run.add_argument("study", type=Path, metavar="STUDY.toml|NAME|list")
     run.add_argument("--realizations", metavar="N", help="per cell, instead of the study's budget")

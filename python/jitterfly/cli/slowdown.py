@@ -14,10 +14,6 @@ from .options import add_backend, integer, noises, size, tell_understood
 from .output import add_json, check_out, plain, print_json, remove_picture, show_phases
 
 EPILOG = """\
-examples:
-  jitterfly slowdown --noise node.noise --ranks 64..8192
-  jitterfly slowdown --noise period=1ms,duration=25us --ranks 64,1000 --network L=1us,o=0.1us \\
-      --out slowdown
 --noise is a noise file (`jitterfly noise record`), which each rank replays from a place of its own,
 or K=V,... such as kind=periodic,period=1ms,duration=10us; several add up.
 """
@@ -31,7 +27,6 @@ def add_parser(commands: Any) -> None:
         description="One table: ranks, completion without noise, its mean, median and p99 with "
         "noise, and the slowdown.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("--noise", metavar="FILE|K=V,...", action="append", required=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -120,8 +120,30 @@ def worst_realization(case: Case, seed: int) -> int:
     return int(result.ticks[:, -1].argmax())
 
 
-def draw(case: Case, path: Path, *, seed: int = 0, realization: int = 0) -> str:
-    """Draw one realization and return its summary in a line or two.
+class Summary(NamedTuple):
+    """What a picture shows in numbers: seconds, and how many redundant messages were of use."""
+
+    completion: float
+    noise_free: float
+    copies: int
+    copies_adopted: int
+    forwards: int
+    forwards_used: int
+
+    @property
+    def line(self) -> str:
+        """The same for people; without what the case has none of."""
+        parts = [f"completion {show_seconds(self.completion, 6)}"]
+        parts.append(f"noise-free {show_seconds(self.noise_free, 6)}")
+        if self.copies:
+            parts.append(f"{self.copies_adopted} of {self.copies} copies adopted")
+        if self.forwards:
+            parts.append(f"{self.forwards_used} of {self.forwards} forwards used")
+        return ", ".join(parts)
+
+
+def draw(case: Case, path: Path, *, seed: int = 0, realization: int = 0) -> Summary:
+    """Draw one realization and return what it shows in numbers.
 
     Raises:
         ValueError: too much for a picture (`check_size`), no matplotlib, or no picture format.
@@ -135,16 +157,17 @@ def draw(case: Case, path: Path, *, seed: int = 0, realization: int = 0) -> str:
     return _summary(replay)
 
 
-def _summary(replay: Replay) -> str:
+def _summary(replay: Replay) -> Summary:
     copies = [m for m in replay.messages if m.kind == COPY]
     forwards = [m for m in replay.messages if m.kind == FORWARD]
-    parts = [f"completion {show_seconds(_seconds(replay.ready[-1].max()), 6)}"]
-    parts.append(f"noise-free {show_seconds(_seconds(noise_free(replay.case)), 6)}")
-    if copies:
-        parts.append(f"{sum(m.used for m in copies)} of {len(copies)} copies adopted")
-    if forwards:
-        parts.append(f"{sum(m.used for m in forwards)} of {len(forwards)} forwards used")
-    return ", ".join(parts)
+    return Summary(
+        completion=_seconds(replay.ready[-1].max()),
+        noise_free=_seconds(noise_free(replay.case)),
+        copies=len(copies),
+        copies_adopted=sum(m.used for m in copies),
+        forwards=len(forwards),
+        forwards_used=sum(m.used for m in forwards),
+    )
 
 
 def _seconds(ticks: Any) -> float:
@@ -185,7 +208,7 @@ def _figure(replay: Replay) -> Any:
     axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel("rank")
     title = f"{case.ranks} ranks, seed {replay.seed}, realization {replay.realization}"
-    axes.set_title(f"{title}\n{_summary(replay)}", fontsize=9.5)
+    axes.set_title(f"{title}\n{_summary(replay).line}", fontsize=9.5)
     handles = _legend(replay)
     figure.legend(handles=handles, loc="lower center", ncols=4, fontsize=8, handlelength=2.6)
     figure.tight_layout(rect=(0, (0.1 + 0.17 * -(-len(handles) // 4)) / height, 1, 1))

@@ -1,0 +1,97 @@
+"""What `--help` of each command ends with: commands to copy.
+
+They work as they stand: `mine.toml` is what the example of `init` writes, `copies` what one of
+`run` does, and other files are the reader's own. A test runs all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+EXAMPLES = {
+    "init": [
+        "jitterfly init mine.toml --ranks 16..256 --noise period=1ms,duration=25us",
+        "jitterfly init ring.toml --network L=1us,o=0.2us,G=0.1ns --algorithm ring_allreduce",
+    ],
+    "run": [
+        "jitterfly run list",
+        "jitterfly run redundancy --realizations 100 --out copies",
+        "jitterfly run mine.toml --target 'mean of slowdown +- 5 %' --dry-run",
+    ],
+    "status": ["jitterfly status copies --open"],
+    "plot": ["jitterfly plot copies --kind distribution --out copies.svg"],
+    "compare": ["jitterfly compare copies:conventional 'copies:copies inside'"],
+    "merge": [
+        "jitterfly run mine.toml --shard 1/2 --out parts",
+        "jitterfly run mine.toml --shard 2/2 --out parts",
+        "jitterfly merge parts",
+    ],
+    "export": ["jitterfly export copies copies.csv"],
+    "reproduce": ["jitterfly reproduce --quick --only ms12_alpha --out alpha"],
+    "theory": ["jitterfly theory --out theory"],
+    "info": ["jitterfly info", "jitterfly info --json"],
+    "trace": [
+        "jitterfly trace --ranks 16 --copy-levels all --out trace.png",
+        "jitterfly trace mine.toml --at ranks=16 --realization 3",
+    ],
+    "export-goal": ["jitterfly export-goal mine.toml --at ranks=16 --out butterfly.goal"],
+    "noise import": ["jitterfly noise import selfish.out --out selfish.noise"],
+    "noise record": ["jitterfly noise record --seconds 1 --out here.noise"],
+    "noise merge": ["jitterfly noise merge all.noise node_rank*.noise"],
+    "noise show": ["jitterfly noise show node.noise --out node.png"],
+    "network parameters": ["jitterfly network parameters osu_latency.txt --overhead 0.2us"],
+    "network info": ["jitterfly network info --tree 144"],
+    "network run": ["jitterfly network run --tree 144 --pattern bruck --ratio 0.5"],
+    "network study": ["jitterfly network study --quick --only N1 --out network"],
+    "slowdown": [
+        "jitterfly slowdown --noise node.noise --ranks 64..1024",
+        "jitterfly slowdown --noise period=1ms,duration=25us --ranks 64,1000 --out slowdown",
+    ],
+    "fit": ["jitterfly fit curve.csv --step 3.9us --delay 1us --out fit"],
+    "budget": [
+        "jitterfly budget --ranks 8192 --latency 120us --step 3.45us --delay 14us",
+        "jitterfly budget --ranks 1024 --latency 200us --step 3.45us --noise node.noise",
+    ],
+    "advise": [
+        "jitterfly advise --ranks 64,1000 --bytes 8,1KiB --network L=1us,o=0.2us,G=0.1ns "
+        "--noise node.noise --within 2% --seconds 5",
+        "jitterfly advise --candidates list",
+    ],
+    "completion": [
+        "jitterfly completion bash > ~/.local/share/bash-completion/completions/jitterfly",
+        'jitterfly completion zsh > "${fpath[1]}/_jitterfly"',
+        "jitterfly completion fish > ~/.config/fish/completions/jitterfly.fish",
+    ],
+    "help": ["jitterfly help syntax", "jitterfly help noise record"],
+}
+_LINE = 96  # letters
+
+
+class Formatter(argparse.HelpFormatter):
+    """Text that was written in lines keeps them, other text is filled."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" not in text:
+            return super()._fill_text(text, width, indent)
+        return "".join(indent + line for line in text.splitlines(keepends=True))
+
+
+def add_examples(parser: argparse.ArgumentParser, command: str) -> None:
+    """Put the examples of a command before what its help ends with."""
+    parser.formatter_class = Formatter
+    lines = [_in_lines(example) for example in EXAMPLES.get(command, ())]
+    if lines:
+        title = "example" if len(lines) == 1 else "examples"
+        parts = [f"{title}:\n  " + "\n  ".join(lines) + "\n", parser.epilog or ""]
+        parser.epilog = "\n".join(part for part in parts if part)
+
+
+def _in_lines(example: str) -> str:
+    """A command in lines that a terminal holds, as a shell takes them; options stay whole."""
+    lines = [""]
+    for part in re.split(" (?=--)", example):
+        if lines[-1] and len(lines[-1]) + len(part) >= _LINE:
+            lines.append("    ")
+        lines[-1] += part if lines[-1].isspace() or not lines[-1] else f" {part}"
+    return " \\\n  ".join(lines)
