@@ -186,7 +186,7 @@ def test_allreduces_share_their_parameters(kind):
     )
     about, _, rest = made.__doc__.partition("\nParameters\n----------\nexchanges_after : int")
     assert "`message_bytes` is the vector" in about
-    assert rest.index("\nRaises\n") < rest.index("\nNotes\n-----\nNoise-free")
+    assert rest.index("\nRaises\n") < rest.index("\nNotes\n-----\nWithout noise")
     with pytest.raises(ValueError, match=rf"forward_cost must be a time .* \(in {made.__name__}\)"):
         made(1, "soon")
     with pytest.raises(ValueError, match="forward_cost must be 0 when exchanges_after is 0"):

@@ -11,14 +11,26 @@ from .schedule import collective, message
 
 @dataclass(frozen=True)
 class DisseminationBarrier(Algorithm, kind="dissemination_barrier"):
-    """Round r: rank i tells rank ``i + 2^r`` (modulo N) that it, and all it heard of, is there.
+    """In round r rank i sends to rank ``i + 2^r`` (modulo N) which ranks are there.
 
-    `message_bytes` is the size of its messages. log2(N) messages a rank, rounded up; no fold.
+    `message_bytes` is the size of its messages. A rank sends log2(N) messages, rounded up; there is
+    no fold. It is MPICH's barrier (Hensgen et al. 1988).
 
     Notes
     -----
-    Noise-free, LogGP: ``A + (K - 1) max(A, g + (n - 1) G)``, ``A = 2 o + L + (n - 1) G``. Hensgen,
-    Finkel & Manber, "Two Algorithms for Barrier Synchronization" (IJPP 1988). MPICH's barrier.
+    Without noise it takes ``A + (K - 1) max(A, g + (n - 1) G)``, ``A = 2 o + L + (n - 1) G``, on a
+    LogGP network.
+
+    References
+    ----------
+    Hensgen, Finkel & Manber, "Two Algorithms for Barrier Synchronization", IJPP 1988.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> DisseminationBarrier().message_levels(4)[0].tolist()
+    [[0, 1], [1, 2], [2, 3], [3, 0]]
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:

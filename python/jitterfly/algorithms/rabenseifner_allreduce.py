@@ -14,17 +14,31 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
 
     Round r of the first half exchanges half of what is left with ``i xor 2^r`` (distance doubling,
     vector halving, as MPICH); the second half goes the same way back. Ranks beyond the largest
-    power of two P = 2^K send their vector to ``i - P`` first, and are sent the result at the end
-    (a far fold; MPICH folds neighbours).
+    power of two P = 2^K send their vector to ``i - P`` first, and get the result at the end (a far
+    fold; MPICH folds neighbours).
 
-    `message_bytes` is the vector, n bytes, cut into P blocks of n / P (rounded up). 2 K messages a
-    rank, of P/2, P/4, ... 1 blocks and back; two of n bytes more with the fold.
+    `message_bytes` is the vector, n bytes, cut into P blocks of n / P (rounded up). A rank sends 2
+    K messages, of P/2, P/4, ... 1 blocks and back; the fold adds two of n bytes.
 
     Notes
     -----
-    Noise-free, Hockney, P ranks: ``2 K alpha + 2 (P - 1)/P n beta + (P - 1)/P n gamma``. Best for
-    long vectors on many ranks: Rabenseifner, "Optimization of Collective Reduction Operations"
-    (ICCS 2004); Thakur, Rabenseifner & Gropp (IJHPCA 2005).
+    Without noise it takes ``2 K alpha + 2 (P - 1)/P n beta + (P - 1)/P n gamma`` on Hockney's
+    network and P ranks. It suits long vectors on many ranks (Rabenseifner 2004; Thakur et al.
+    2005).
+
+    References
+    ----------
+    Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
+
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> RabenseifnerAllreduce().message_levels(4)[0].tolist()
+    [[0, 1], [1, 0], [2, 3], [3, 2]]
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:

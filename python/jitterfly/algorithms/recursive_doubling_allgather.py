@@ -11,21 +11,32 @@ from .schedule import collective, fold_in, fold_out, message
 
 @dataclass(frozen=True)
 class RecursiveDoublingAllgather(Algorithm, kind="recursive_doubling_allgather"):
-    """Round r exchanges all that is held with rank ``i xor 2^r``.
+    """In round r rank i exchanges all that it holds with rank ``i xor 2^r``.
 
-    Ranks beyond the largest power of two P = 2^K send their block to ``i - P`` first, and are sent
-    the N - 1 that they lack at the end. Some groups of ranks then hold blocks of such ranks too
-    and others do not: every message of a round is taken as long as the longest of that round,
-    ``2^r + min(2^r, N - P)`` blocks, so that other numbers than P cost a little more than they
+    Ranks beyond the largest power of two P = 2^K send their block to ``i - P`` first, and get the N
+    - 1 blocks that they lack at the end. Some groups of ranks then hold blocks of such ranks as
+    well and others do not: every message of a round takes as long as the longest of that round,
+    ``2^r + min(2^r, N - P)`` blocks. So numbers of ranks other than P cost a little more than they
     must. (MPICH takes recursive doubling for powers of two only, and `BruckAllgather` else.)
 
-    `message_bytes` is what one rank contributes, n bytes. K messages a rank, of 1, 2, 4, ...
-    blocks of n bytes on P ranks; two more with the fold.
+    `message_bytes` is what one rank contributes, n bytes. On P ranks a rank sends K messages, of 1,
+    2, 4, ... blocks of n bytes; the fold adds two (Thakur et al. 2005).
 
     Notes
     -----
-    Noise-free, Hockney, P ranks: ``K alpha + (P - 1) n beta``. Thakur, Rabenseifner & Gropp
-    (IJHPCA 2005).
+    Without noise it takes ``K alpha + (P - 1) n beta`` on Hockney's network and P ranks.
+
+    References
+    ----------
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> RecursiveDoublingAllgather().message_levels(4)[0].tolist()
+    [[0, 1], [1, 0], [2, 3], [3, 2]]
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:

@@ -10,20 +10,31 @@ from .schedule import collective, fold_in, fold_out, message
 
 @frozen_dataclass()
 class RecursiveDoublingAllreduce(Forwarded, kind="recursive_doubling_allreduce"):
-    """Round r exchanges the whole vector with rank ``i xor 2^r`` and combines it.
+    """In round r rank i exchanges the whole vector with rank ``i xor 2^r`` and combines it.
 
-    The schedule of `Butterfly`, with messages that occupy the links. Ranks beyond the largest
-    power of two P = 2^K send their vector to ``i - P`` first, and are sent the result at the end
-    (a far fold; MPICH folds neighbours: the same messages, other partners).
+    It is the schedule of `Butterfly`, with messages that occupy the links. Ranks beyond the largest
+    power of two P = 2^K send their vector to ``i - P`` first, and get the result at the end (a far
+    fold; MPICH folds neighbours: the same messages, other partners).
 
-    `message_bytes` is the vector, n bytes. K messages of n bytes a rank, two more with the fold.
+    `message_bytes` is the vector, n bytes. A rank sends K messages of n bytes; the fold adds two.
 
     Notes
     -----
-    Noise-free, LogGP, P ranks: ``A + (K - 1) max(A, g + (n - 1) G)`` with ``A = 2 o + L +
-    (n - 1) G + gamma n``; see `jitterfly.theory.collective_completion` for the fold. Best for short
-    messages: Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in
-    MPICH" (IJHPCA 2005).
+    Without noise it takes ``A + (K - 1) max(A, g + (n - 1) G)`` with ``A = 2 o + L + (n - 1) G +
+    gamma n`` on a LogGP network and P ranks; see `jitterfly.theory.collective_completion` for the
+    fold. It suits short messages (Thakur et al. 2005).
+
+    References
+    ----------
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> RecursiveDoublingAllreduce().message_levels(4)[0].tolist()
+    [[0, 1], [1, 0], [2, 3], [3, 2]]
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:

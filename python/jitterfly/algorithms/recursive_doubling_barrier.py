@@ -11,16 +11,24 @@ from .schedule import collective, fold_in, fold_out, message
 
 @dataclass(frozen=True)
 class RecursiveDoublingBarrier(Algorithm, kind="recursive_doubling_barrier"):
-    """Round r: ranks i and ``i xor 2^r`` tell each other which ranks they know to be there.
+    """In round r ranks i and ``i xor 2^r`` exchange which ranks are there.
 
-    Ranks beyond the largest power of two P = 2^K tell ``i - P`` first and are told at the end (a
-    far fold; Open MPI's `barrier_intra_recursivedoubling` folds as far).
+    Ranks beyond the largest power of two P = 2^K send to ``i - P`` first and get a message at the
+    end (a far fold; Open MPI's `barrier_intra_recursivedoubling` folds as far).
 
-    `message_bytes` is the size of its messages. K messages a rank, two more with the fold.
+    `message_bytes` is the size of its messages. A rank sends K messages; the fold adds two.
 
     Notes
     -----
-    Noise-free, LogGP, P ranks: ``A + (K - 1) max(A, g + (n - 1) G)``, ``A = 2 o + L + (n - 1) G``.
+    Without noise it takes ``A + (K - 1) max(A, g + (n - 1) G)``, ``A = 2 o + L + (n - 1) G``, on a
+    LogGP network and P ranks.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> RecursiveDoublingBarrier().message_levels(4)[0].tolist()
+    [[0, 1], [1, 0], [2, 3], [3, 2]]
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:

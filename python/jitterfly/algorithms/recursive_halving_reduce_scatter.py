@@ -11,21 +11,33 @@ from .schedule import block_bytes, collective, fold_in, fold_out, message
 
 @dataclass(frozen=True)
 class RecursiveHalvingReduceScatter(Algorithm, kind="recursive_halving_reduce_scatter"):
-    """Each round a rank sends away the half of its vector that the other half of its group needs.
+    """In each round a rank sends the half of its vector that the other half of its group needs.
 
-    Distances P/2, P/4, ... 1 (as MPICH): at the end each rank holds its block of the result. Ranks
-    beyond the largest power of two P = 2^K send their vector to ``i - P`` first, which also reduces
-    their block and sends it to them at the end (a far fold; MPICH folds neighbours). Halves then
-    hold unequal numbers of blocks: every message of a round is taken as long as the longest of
-    that round, ``d + min(d, N - P)`` blocks over distance d.
+    The distances are P/2, P/4, ... 1 (as MPICH): at the end each rank holds its block of the
+    result. Ranks beyond the largest power of two P = 2^K send their vector to ``i - P`` first,
+    which also reduces their block and sends it to them at the end (a far fold; MPICH folds
+    neighbours). Halves then hold unequal numbers of blocks: every message of a round takes as long
+    as the longest of that round, ``d + min(d, N - P)`` blocks over distance d.
 
     `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
-    (rounded up). K messages a rank, of P/2, P/4, ... 1 blocks on P ranks; two more with the fold.
+    (rounded up). On P ranks a rank sends K messages, of P/2, P/4, ... 1 blocks; the fold adds two.
 
     Notes
     -----
-    Noise-free, Hockney, P ranks: ``K alpha + (P - 1)/P n (beta + gamma)``. Thakur, Rabenseifner &
-    Gropp (IJHPCA 2005), for commutative operations.
+    Without noise it takes ``K alpha + (P - 1)/P n (beta + gamma)`` on Hockney's network and P
+    ranks. It is for commutative operations (Thakur et al. 2005).
+
+    References
+    ----------
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> RecursiveHalvingReduceScatter().message_levels(4)[0].tolist()
+    [[0, 2], [1, 3], [2, 0], [3, 1]]
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:

@@ -13,18 +13,32 @@ from .schedule import block_bytes, collective, message
 class ScatterAllgatherBroadcast(Algorithm, kind="scatter_allgather_broadcast"):
     """Rank 0 scatters the vector along a binomial tree; a ring then gathers it on all ranks.
 
-    In the tree a rank hands on the blocks of all ranks below its partner: over distance s that is
-    s blocks, or as many as there are ranks left (a step of its own, of the one pair that it is).
+    In the tree a rank sends on the blocks of all ranks below its partner: over distance s that is s
+    blocks, or as many as there are ranks left (a step of its own, of that one pair).
 
-    `message_bytes` is the vector, n bytes, cut into N blocks of n / N (rounded up). log2(N) steps,
-    rounded up, and N - 1 of one block.
+    `message_bytes` is the vector, n bytes, cut into N blocks of n / N (rounded up). There are
+    log2(N) steps, rounded up, and N - 1 of one block.
 
     Notes
     -----
-    Noise-free, Hockney, 2^K ranks: ``(K + N - 1) alpha + 2 (N - 1)/N n beta`` ; in detail
-    `jitterfly.theory.collective_completion`. Barnett, Gupta, Payne, Shuler, van de Geijn & Watts,
-    "Building a High-Performance Collective Communication Library" (SHPCC 1994); MPICH's broadcast
-    of long messages: Thakur, Rabenseifner & Gropp (IJHPCA 2005).
+    Without noise it takes ``(K + N - 1) alpha + 2 (N - 1)/N n beta`` on Hockney's network and 2^K
+    ranks (Barnett et al. 1994); in detail `jitterfly.theory.collective_completion`. It is MPICH's
+    broadcast of long messages (Thakur et al. 2005).
+
+    References
+    ----------
+    Barnett, Gupta, Payne, Shuler, van de Geijn & Watts, "Building a High-Performance Collective
+    Communication Library", SHPCC 1994.
+
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> ScatterAllgatherBroadcast().message_levels(4)[0].tolist()
+    [[0, 2]]
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:

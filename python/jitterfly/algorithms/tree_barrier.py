@@ -11,16 +11,22 @@ from .schedule import collective, gather_up, spread_down
 
 @dataclass(frozen=True)
 class TreeBarrier(Algorithm, kind="tree_barrier"):
-    """All ranks report to rank 0 along a binomial tree, which tells all along the same tree.
+    """Ranks send to rank 0 along a binomial tree that they are there; an answer goes back.
 
-    `message_bytes` is the size of its messages. 2 K steps, K = log2(N) rounded up; 2 (N - 1)
-    messages in all.
+    `message_bytes` is the size of its messages. There are 2 K steps, K = log2(N) rounded up, and 2
+    (N - 1) messages in all. Open MPI's `barrier_intra_tree` has the same shape.
 
     Notes
     -----
-    Noise-free, Hockney, 2^K ranks: ``2 K (alpha + beta n)``; see
-    `jitterfly.theory.collective_completion` for the rest. Open MPI's `barrier_intra_tree` has the
-    same shape.
+    Without noise it takes ``2 K (alpha + beta n)`` on Hockney's network and 2^K ranks; see
+    `jitterfly.theory.collective_completion` for the rest.
+
+    Examples
+    --------
+    Sender and receiver of the first messages on four ranks:
+
+    >>> TreeBarrier().message_levels(4)[0].tolist()
+    [[1, 0], [3, 2]]
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
