@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 20
 """Of a table in a notebook."""
 
-_EXTRAS = {"matplotlib": "plot"}
+_EXTRAS = {"matplotlib": "plot", "shtab": "completion"}
 """Which of jitterfly's extras holds a package; the others are in `data`."""
 
 _load: Callable[[str], Any]

@@ -43,12 +43,10 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     Raises:
         ValueError: shtab is not installed.
     """
-    try:
-        import shtab
-    except ImportError:
-        raise ValueError("completion needs shtab: pip install shtab") from None
     from ..bench.command import add_arguments
+    from ..notebook import package
 
+    shtab = package("shtab")
     for command, leaf in leaves(parser):
         if command == "bench":  # which reads its options by itself
             add_arguments(leaf)
