@@ -76,8 +76,9 @@ def copies(path: str) -> None:
         arrowprops={"arrowstyle": "->", "color": ACCENT, "lw": 1.4, "ls": "--",
                     "connectionstyle": "arc3,rad=0.3", "shrinkA": 3, "shrinkB": 3},
     )  # fmt: skip
-    axes.text(2.04, 0.62, "copy", fontsize=8, color=ACCENT, va="center")
-    axes.set_xlim(-0.75, 2.7)
+    axes.text(2.2, 0.6, "copy", fontsize=8, color=ACCENT, va="center")
+    axes.text(2.43, 0, "late original", fontsize=8, color=SECOND, va="center")
+    axes.set_xlim(-0.75, 3)
     _heads(axes, ["round 0", "round 1"])
     plt.savefig(path, bbox_inches="tight")
     plt.close()
@@ -85,19 +86,20 @@ def copies(path: str) -> None:
 
 def advance(path: str) -> None:
     """Work that overlaps noise is delayed; noise within a wait is absorbed."""
-    _, axes = plt.subplots(figsize=(7, 1.6), dpi=150)
-    axes.set(xlim=(0, 14), ylim=(-0.9, 2.2))
+    _, axes = plt.subplots(figsize=(7, 2), dpi=150)
+    axes.set(xlim=(0, 14), ylim=(-0.9, 3.1))
     axes.axis("off")
     noise = [(2, 3), (6.5, 7.5), (11, 12)]
     for begin, end in noise:
-        axes.axvspan(begin, end, ymin=0.2, ymax=0.9, color=ACCENT, alpha=0.25, lw=0)
+        axes.axvspan(begin, end, ymin=0.2, ymax=0.98, color=ACCENT, alpha=0.25, lw=0)
     for pieces, height, text in (
-        ([(1, 2), (3, 5)], 1.4, "work of 3 that begins at 1: done at 5"),
-        ([(8.5, 10)], 0.6, "message awaited until 8.5, work of 1.5: noise at 6.5 costs nothing"),
+        ([(1, 2), (3, 5)], 1.9, "work of 3 that begins at 1: done at 5"),
+        ([(8.5, 10)], 0.5, "awaits a message until 8.5: noise at 6.5 costs nothing"),
     ):
         for begin, end in pieces:
             axes.plot([begin, end], [height, height], color=SECOND, lw=7, solid_capstyle="butt")
-        axes.text(pieces[-1][1] + 0.15, height, text, fontsize=8, va="center", color=INK)
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        axes.text(pieces[0][0], height + 0.5, text, fontsize=8, va="center", color=INK, bbox=box)
     axes.annotate("", xy=(14, 0), xytext=(0, 0), arrowprops={"arrowstyle": "->", "color": INK})
     axes.text(7, -0.6, "time; shaded: noise takes the CPU", fontsize=8, ha="center", color=INK)
     plt.savefig(path, bbox_inches="tight")

@@ -66,7 +66,10 @@ class Page:
             _inside(self.folder),
             warnings.catch_warnings(),
         ):
-            warnings.simplefilter("error")
+            # Those of this package; other packages warn of what will change in them.
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", UserWarning)
+            warnings.simplefilter("error", RuntimeWarning)
             warnings.filterwarnings("ignore", "backend 'auto' takes the CPU", RuntimeWarning)
             exec(compile(tree, where, "exec"), self.names)
             if last is not None:
