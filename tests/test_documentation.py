@@ -99,7 +99,9 @@ def test_code_runs_or_cannot_run_here(info, text):
 
 def commands(text: str) -> list[list[str]]:
     """The arguments of each `jitterfly` in a block of commands."""
-    lines = re.sub(r"\\\n", " ", text).splitlines()
+    text = re.sub(r"\\\n", " ", text)
+    inner = re.compile(r"\$\(([^)]*)\)")  # $(command)
+    lines = [*inner.sub("", text).splitlines(), *inner.findall(text)]
     calls = []
     for line in lines:
         words = shlex.split(line, comments=True)
