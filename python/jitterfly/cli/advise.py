@@ -20,6 +20,7 @@ from .output import (
     progress_stream,
     remove_picture,
     show_phases,
+    warn_without_matplotlib,
 )
 
 EPILOG = """\
@@ -94,7 +95,6 @@ def add_parser(commands: Any) -> None:
 
 def _run(chosen: argparse.Namespace) -> int | None:
     from ..advice import advice_report, search
-    from ..plots import draw
     from .output import terminal_width
 
     if chosen.candidates == "list":
@@ -109,8 +109,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     if chosen.out is not None:
         chosen.out.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
         before = check_out(chosen.out, "advice", question.to_dict(), chosen.force, _BUDGET)
-        if not draw.can_draw():
-            print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
+        warn_without_matplotlib()
     tell_understood(question.network, question.noise)
     with AdviceProgress() as progress:
         found = search(

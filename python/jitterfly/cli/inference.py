@@ -16,7 +16,7 @@ from typing import Any
 from ..fields import shorten
 from ..syntax import read_noise
 from .options import check_units, naming_options, number, size, tell_of_wait, value
-from .output import add_json, print_json, show_phases, written
+from .output import add_json, print_json, show_phases, warn_without_matplotlib, written
 
 FIT_EPILOG = """\
 CURVE is a file of columns with a header, such as
@@ -87,6 +87,8 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     if chosen.model == "bernoulli" and chosen.rank == "last":
         tell_of_wait(max(curve.rounds[-1] for curve in curves))
     check_units(chosen, ("step", "delay"))
+    if chosen.out is not None:
+        warn_without_matplotlib()
     probability = chosen.probability
     names = naming_options("model", "rank", "step", "delay", "probability")
     with names, show_phases() as phases, watching(phases):
@@ -243,6 +245,8 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         question = Question(delay=chosen.delay, **fields)
     check_units(chosen, ("latency", "step", "delay"))
     tell_of_wait(question.rounds)
+    if chosen.out is not None:
+        warn_without_matplotlib()
     with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
         found = budget(question, **options)
     if chosen.json:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..fields import shorten
 from ..units import parse_seconds
 from .options import add_backend, count, share, size, value
-from .output import add_json, in_options, print_json, show_phases, tell
+from .output import add_json, in_options, print_json, show_phases, tell, warn_without_matplotlib
 
 if TYPE_CHECKING:
     from ..congestion import Topology
@@ -61,6 +61,7 @@ def _run_study(chosen: argparse.Namespace) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ValueError(f"two files are called {twice[0]!r}: their rows could not be told apart")
+    warn_without_matplotlib()
     with show_phases() as phases:
         path = network_study(
             chosen.out,

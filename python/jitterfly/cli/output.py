@@ -229,6 +229,14 @@ def _without_names(value: Any) -> Any:
     return value
 
 
+def warn_without_matplotlib() -> None:
+    """Say before the work that no picture will be drawn, where that is so."""
+    from ..plots import draw
+
+    if not draw.can_draw():
+        print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
+
+
 def remove_picture(out: Path, name: str) -> None:
     """Remove an earlier answer's picture, which may not be drawn again."""
     check_replaceable(out / f"{name}.png")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from .options import add_backend, integer
-from .output import add_json, print_json, progress_stream, tell, written
+from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib, written
 
 WORKERS = """\
 workers:
@@ -180,8 +179,8 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.dry_run:
         _forecast(study, given, options(chosen), chosen.json)
         return 0
-    if not draw.can_draw() and given["shard"] is None:
-        print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
+    if given["shard"] is None:
+        warn_without_matplotlib()
     store = run_study(study, out, stream=progress_stream(), **given, **options(chosen))
     names = ["summary.csv", "records/", "store.json", "study.toml"]
     if chosen.json:

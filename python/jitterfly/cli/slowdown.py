@@ -11,7 +11,15 @@ from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
 from .options import add_backend, integer, noises, size, tell_understood
-from .output import add_json, check_out, plain, print_json, remove_picture, show_phases
+from .output import (
+    add_json,
+    check_out,
+    plain,
+    print_json,
+    remove_picture,
+    show_phases,
+    warn_without_matplotlib,
+)
 
 EPILOG = """\
 --noise is a noise file (`jitterfly noise record`), which each rank replays from a place of its own,
@@ -101,8 +109,7 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.out is not None:
         chosen.out.mkdir(parents=True, exist_ok=True)
         before = check_out(chosen.out, "slowdown", asked, chosen.force, ("realizations",))
-        if not draw.can_draw():
-            print(f"jitterfly: no picture will be drawn: {draw.MISSING}", file=sys.stderr)
+        warn_without_matplotlib()
     told = False
     with show_phases(begun=started) as phases:
 
