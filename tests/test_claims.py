@@ -181,8 +181,8 @@ def test_findings(tmp_path):
 
 def test_intervals_of_a_region_hold_together(tmp_path):
     (block,) = cells.blocks(make(MESSAGE, "M1", tmp_path / "out"))
-    alone = block.cells("slowdown", lambda ranks, ratio: ranks == 512 and ratio == 2)
-    many = [cell for cell in block.cells("slowdown") if (cell.ranks, cell.ratio) == (512, 2)]
+    alone = block.judged("slowdown", lambda ranks, ratio: ranks == 512 and ratio == 2)
+    many = [cell for cell in block.judged("slowdown") if (cell.ranks, cell.ratio) == (512, 2)]
     assert alone[0].found.low > many[0].found.low
     assert alone[0].found.value == many[0].found.value
 

@@ -51,7 +51,7 @@ def test_only_chooses(small):
     assert [study.name for study in studies(quick=True)] == list(small_reproduction.NAMES)
     assert [study.name for study in studies(quick=True, only=["first"])] == ["first"]
     assert studies(quick=True, only=["hsl09_n5"]) == []
-    told = "--only must be one of 'first', 'second', 'hsl09_n1', .*'hsl09_n5', got 'third'"
+    told = "`only` must be one of 'first', 'second', 'hsl09_n1', .*'hsl09_n5', got 'third'"
     with pytest.raises(ValueError, match=told):
         studies(quick=True, only=["first", "third"])
 

@@ -285,8 +285,8 @@ def test_progress_is_told_within_a_number_of_ranks(capsys, monkeypatch):
     told = []
     jf.slowdown(NOISE, [4, 8], realizations=50, progress=lambda *now: told.append(now))
     assert [now for now in told if now[0] % 1 == 0] == [(0, 2, 4), (1, 2, 4), (1, 2, 8), (2, 2, 8)]
-    monkeypatch.setattr("jitterfly.cli.output.QUIET", 0)
-    monkeypatch.setattr("jitterfly.cli.output.SOON", 0)
+    monkeypatch.setattr("jitterfly.progress.QUIET", 0)
+    monkeypatch.setattr("jitterfly.progress.SOON", 0)
     assert "simulating 8 ranks" in run(capsys, *QUESTION, "4,8", "--realizations", "50")[2]
 
 

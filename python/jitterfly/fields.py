@@ -63,10 +63,10 @@ def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
             shown = shown[:_WORDS_SHOWN]
             while len(shown) > 1 and sum(map(len, shown)) > _LETTERS_SHOWN:
                 shown.pop()
-        words = ", ".join(shown)
-        words += f", ... ({len(allowed)} in all)" if len(allowed) > len(shown) else ""
+        choices = ", ".join(shown)
+        choices += f", ... ({len(allowed)} in all)" if len(allowed) > len(shown) else ""
         hint = did_you_mean(value, allowed)
-        raise ValueError(f"{name} must be one of {words}, got {shorten(value)}{hint}")
+        raise ValueError(f"{name} must be one of {choices}, got {shorten(value)}{hint}")
     return value
 
 
@@ -93,8 +93,8 @@ def check_keys(table: Any, allowed: Collection[str], where: str) -> None:
         raise ValueError(f"{where} must be a table of keys and values, got {shorten(table)}")
     for key in table:
         if key not in allowed:
-            if told := renamed_key(key, allowed):
-                raise ValueError(f"{where}: {told}")
+            if renamed := renamed_key(key, allowed):
+                raise ValueError(f"{where}: {renamed}")
             hint = did_you_mean(key, allowed)
             raise ValueError(
                 f"{where}: unknown key {shorten(key)}{hint}; allowed keys: {', '.join(allowed)}"
@@ -108,10 +108,10 @@ def did_you_mean(word: Any, allowed: Collection[str]) -> str:
     """
     if not isinstance(word, str):
         return ""
-    words, part = [str(one) for one in allowed][:1000], word[:40].lower()
-    whole = [one for one in words if len(part) >= _LEAST_PART and part in one.lower()]
-    begin = [one for one in whole if one.lower().startswith(part)]
-    close = (begin or whole)[:_MOST_HINTS] or difflib.get_close_matches(word[:40], words, n=1)
+    names, part = [str(name) for name in allowed][:1000], word[:40].lower()
+    whole = [name for name in names if len(part) >= _LEAST_PART and part in name.lower()]
+    begin = [name for name in whole if name.lower().startswith(part)]
+    close = (begin or whole)[:_MOST_HINTS] or difflib.get_close_matches(word[:40], names, n=1)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
@@ -157,12 +157,12 @@ def summary(value: Any) -> str:
         return f"[{', '.join(map(summary, value))}]"
     if not dataclasses.is_dataclass(value):
         return shorten(value)
-    words = []
+    parts = []
     for field in dataclasses.fields(value):
-        found = getattr(value, field.name)
-        if isinstance(found, np.ndarray) or found != field.default:
-            words.append(f"{field.name}={summary(found)}")
-    return f"{type(value).__name__}({', '.join(words)})"
+        content = getattr(value, field.name)
+        if isinstance(content, np.ndarray) or content != field.default:
+            parts.append(f"{field.name}={summary(content)}")
+    return f"{type(value).__name__}({', '.join(parts)})"
 
 
 _PACKAGE = __name__.partition(".")[0]
@@ -221,20 +221,20 @@ def _descriptor(cls: type[Any], name: str, annotation: Any) -> Any:
         What it names is not known where the class is made: a descriptor would not be seen, and the
         field be neither read nor checked.
     """
-    found: Any = annotation
+    descriptor: Any = annotation
     if isinstance(annotation, str):
         if re.match(r"(typing\.)?(ClassVar|InitVar)\b", annotation) or name in vars(cls):
             return None
         try:
-            found = eval(annotation, vars(sys.modules[cls.__module__]), dict(vars(cls)))
+            descriptor = eval(annotation, vars(sys.modules[cls.__module__]), dict(vars(cls)))
         except NameError as error:
             raise TypeError(
                 f"{cls.__name__}.{name}: {error}; what a field without a default is declared with "
                 "must be imported where the module runs, not for type checkers only"
             ) from None
-    if hasattr(get_origin(found), "__set__"):
+    if hasattr(get_origin(descriptor), "__set__"):
         raise TypeError(f"{cls.__name__}.{name}: {annotation} must have a default")
-    return found if hasattr(found, "__set__") else None
+    return descriptor if hasattr(descriptor, "__set__") else None
 
 
 class Component(Dataclass):
@@ -300,8 +300,8 @@ class Component(Dataclass):
             raise ValueError(f"{place} must be a table of keys and values, got {shorten(table)}")
         if "kind" not in table:
             raise ValueError(f"{place}: key 'kind' is missing; kinds: {', '.join(cls._kinds)}")
-        if told := renamed_kind(table["kind"], cls._kinds):
-            raise ValueError(f"{place}: {told}")
+        if renamed := renamed_kind(table["kind"], cls._kinds):
+            raise ValueError(f"{place}: {renamed}")
         member: Any = cls._kinds[check_choice(table["kind"], f"{place}: kind", list(cls._kinds))]
         fields = dataclasses.fields(member)
         check_keys(table, ["kind", *(field.name for field in fields)], place)

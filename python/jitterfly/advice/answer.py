@@ -106,21 +106,21 @@ class Advice:
 
     def cell(self, ranks: int, message_bytes: int) -> AdviceCell:
         """The cell of so many ranks and bytes; `ValueError` if it was not asked for."""
-        found = self._by_place.get((ranks, message_bytes))
-        if found is None:
+        known = self._by_place.get((ranks, message_bytes))
+        if known is None:
             question = self.question
             raise ValueError(
                 f"ranks must be one of {', '.join(map(str, question.ranks))} and message_bytes one "
                 f"of {', '.join(map(str, question.message_bytes))}, got {ranks} and {message_bytes}"
             )
-        return found
+        return known
 
     def summary(self) -> str:
         """One line: what was decided, for which share of the cells."""
         count = len(self.cells)
         outcomes = Counter(cell.outcome for cell in self.cells)
         names = Counter(cell.best for cell in self.cells if cell.best)
-        told = {
+        descriptions = {
             WINNER: "a winner",
             EQUAL: f"several equal {_tolerance_in_words(self.question.within)}",
             NEAR: f"one at most {100 * self.question.within:.10g} % slower than any",
@@ -129,8 +129,8 @@ class Advice:
             NOBODY: "no candidate fits",
         }
         parts = [
-            f"{words} in {_share_of_cells(outcomes[outcome], count)}"
-            for outcome, words in told.items()
+            f"{description} in {_share_of_cells(outcomes[outcome], count)}"
+            for outcome, description in descriptions.items()
             if outcomes[outcome]
         ]
         best = ", ".join(f"{name} {number}" for name, number in names.most_common())
@@ -162,17 +162,33 @@ class Advice:
         for cell in self.cells:
             start = (question.collective, cell.ranks, cell.message_bytes, cell.outcome)
             end = (question.confidence, question.seed)
-            for place, one in enumerate(cell.ranking, 1):
-                parts = (one.value, one.slowdown, one.ratio, one.difference)
+            for place, candidate in enumerate(cell.ranking, 1):
+                parts = (candidate.value, candidate.slowdown, candidate.ratio, candidate.difference)
                 value, slowdown, ratio, apart = (
                     list(_plain_estimate(part).values()) for part in parts
                 )
-                writer.writerow([
-                    *start, one.name, place, one.state, _known_from(one), question.statistic,
-                    *value, one.noise_free, *slowdown, one.versus, *ratio, *apart,
-                    _plain_estimate(one.faster)["value"], one.realizations, one.look, one.told_at,
-                    *end, "",
-                ])  # fmt: skip
+                writer.writerow(
+                    [
+                        *start,
+                        candidate.name,
+                        place,
+                        candidate.state,
+                        _known_from(candidate),
+                        question.statistic,
+                        *value,
+                        candidate.noise_free,
+                        *slowdown,
+                        candidate.versus,
+                        *ratio,
+                        *apart,
+                        _plain_estimate(candidate.faster)["value"],
+                        candidate.realizations,
+                        candidate.look,
+                        candidate.told_at,
+                        *end,
+                        "",
+                    ]
+                )
             for name, quiet in cell.noise_free.items():
                 if not cell.ranking:
                     writer.writerow([*start, name, "", cell.outcome, "", question.statistic,
@@ -245,31 +261,31 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
         "noise_free_s": cell.noise_free,
         "ranking": [
             {
-                "name": one.name,
-                "state": one.state,
-                "known_from": _known_from(one),
-                "statistic_s": _plain_estimate(one.value),
-                "noise_free_s": one.noise_free,
-                "slowdown": _plain_estimate(one.slowdown),
-                "versus": one.versus or None,
-                "ratio": _plain_estimate(one.ratio),
-                "difference_s": _plain_estimate(one.difference),
-                "faster": _plain_estimate(one.faster),
-                "realizations": one.realizations,
-                "look": one.look,
-                "told_at": one.told_at,
+                "name": candidate.name,
+                "state": candidate.state,
+                "known_from": _known_from(candidate),
+                "statistic_s": _plain_estimate(candidate.value),
+                "noise_free_s": candidate.noise_free,
+                "slowdown": _plain_estimate(candidate.slowdown),
+                "versus": candidate.versus or None,
+                "ratio": _plain_estimate(candidate.ratio),
+                "difference_s": _plain_estimate(candidate.difference),
+                "faster": _plain_estimate(candidate.faster),
+                "realizations": candidate.realizations,
+                "look": candidate.look,
+                "told_at": candidate.told_at,
             }
-            for one in cell.ranking
+            for candidate in cell.ranking
         ],
         "left_out": cell.left_out,
     }
 
 
-def _known_from(one: RankedCandidate) -> str:
+def _known_from(candidate: RankedCandidate) -> str:
     """What stands behind the numbers of a candidate."""
-    if one.is_bound:
+    if candidate.is_bound:
         return "bound"
-    return "simulated" if one.realizations else "noise-free time"
+    return "simulated" if candidate.realizations else "noise-free time"
 
 
 def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
@@ -341,45 +357,45 @@ def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None = None) ->
         listed = [("", name, show_seconds(quiet, 4), "without noise") for name, quiet in known]
         return [f"{where}: {cell.outcome}", *(_aligned(listed) if listed else [])]
     statistic, within = advice.question.statistic, advice.question.within
-    places = {one.name: place for place, one in enumerate(cell.ranking, 1)}
+    places = {candidate.name: place for place, candidate in enumerate(cell.ranking, 1)}
     rows = [("", "candidate", statistic, "without noise", "slowdown", "times", "longer by",
              "faster", "state (realizations)")]  # fmt: skip
-    for one in cell.ranking:
-        rows.append((
-            str(places[one.name]),
-            one.name,
-            f"> {show_seconds(one.noise_free, 4)}" if one.is_bound else _shown_time(one.value),
-            show_seconds(one.noise_free, 4),
-            "" if one.is_bound else _shown_slowdown(one.slowdown),
-            f"> {_above_one(float(one.ratio.low))}" if one.is_bound else _shown_ratio(one),
-            f"> {show_seconds(float(one.difference.low), 3)}" if one.is_bound else
-            _shown_time(one.difference) if one.versus else "",
-            _how_often(one),
-            _state_in_words(one, places, within),
-        ))  # fmt: skip
+    for candidate in cell.ranking:
+        quiet = show_seconds(candidate.noise_free, 4)
+        if candidate.is_bound:
+            longer = f"> {show_seconds(float(candidate.difference.low), 3)}"
+            numbers = f"> {quiet}", quiet, "", f"> {_above_one(float(candidate.ratio.low))}", longer
+        else:
+            slowdown = _shown_slowdown(candidate.slowdown)
+            longer = _shown_time(candidate.difference) if candidate.versus else ""
+            value = _shown_time(candidate.value)
+            numbers = value, quiet, slowdown, _shown_ratio(candidate), longer
+        state = _state_in_words(candidate, places, within)
+        place = str(places[candidate.name])
+        rows.append((place, candidate.name, *numbers, _how_often(candidate), state))
     text = [f"{where}: {verdict(cell)}", *_aligned(rows, width, _LEFT_OUT_FIRST)]
-    others = {places[one.versus] for one in cell.ranking if one.versus}
+    others = {places[candidate.versus] for candidate in cell.ranking if candidate.versus}
     named = ", ".join(name for name in ("times", "longer by", "faster") if name in text[1])
     if others and named:
         more = "" if others == {1} else ", or with the one that the state names"
         text.append(f"  {named}: compared with 1, {cell.ranking[0].name}{more}")
-    if any(one.is_bound for one in cell.ranking):
+    if any(candidate.is_bound for candidate in cell.ranking):
         text.append("  bound: it takes longer without noise than the other one with it at most, so "
                     "that it was not simulated")  # fmt: skip
     return text
 
 
-def _state_in_words(one: RankedCandidate, places: Mapping[str, int], within: float) -> str:
+def _state_in_words(candidate: RankedCandidate, places: Mapping[str, int], within: float) -> str:
     """What is told of a candidate, against which one, and at how many realizations."""
-    count = f" ({one.told_at:,})" if one.told_at else ""
-    if one.state == BEST:
+    count = f" ({candidate.told_at:,})" if candidate.told_at else ""
+    if candidate.state == BEST:
         return f"the best{count}"
-    if one.state == CLOSE:
+    if candidate.state == CLOSE:
         return f"equal {_tolerance_in_words(within)}{count}"
-    if one.state == PERHAPS:
+    if candidate.state == PERHAPS:
         return f"may be the best{count}"
-    other = f"slower than {places[one.versus]}{count}"
-    return f"bound: {other}" if one.is_bound else other
+    other = f"slower than {places[candidate.versus]}{count}"
+    return f"bound: {other}" if candidate.is_bound else other
 
 
 def _tolerance_in_words(within: float) -> str:
@@ -392,8 +408,10 @@ def verdict(cell: AdviceCell) -> str:
     if cell.outcome == WINNER:
         return cell.best
     if cell.outcome in (EQUAL, NEAR):
-        told = (f"{word}: {_listed_names(names)}" for word, names in _not_slower(cell).items())
-        return f"{cell.best} ({'; '.join(told)})"
+        alternatives = (
+            f"{word}: {_listed_names(names)}" for word, names in _not_slower(cell).items()
+        )
+        return f"{cell.best} ({'; '.join(alternatives)})"
     if cell.outcome == OPEN:
         least = "" if not math.isfinite(cell.at_most) else (
             f" ({cell.ranking[0].name} takes at most {_above_one(cell.at_most)} times the best)"
@@ -404,12 +422,12 @@ def verdict(cell: AdviceCell) -> str:
 
 def _not_slower(cell: AdviceCell) -> dict[str, list[str]]:
     """Candidates beside the best one that are not slower, by what is told of them."""
-    words = {CLOSE: "equal", PERHAPS: "not told from it"}
-    found = {
-        word: [one.name for one in cell.ranking[1:] if one.state == state]
-        for state, word in words.items()
+    descriptions = {CLOSE: "equal", PERHAPS: "not told from it"}
+    named = {
+        word: [candidate.name for candidate in cell.ranking[1:] if candidate.state == state]
+        for state, word in descriptions.items()
     }
-    return {word: names for word, names in found.items() if names}
+    return {word: names for word, names in named.items() if names}
 
 
 def _listed_names(names: Sequence[str]) -> str:
@@ -466,10 +484,10 @@ def _short_verdict(cell: AdviceCell) -> str:
 def candidates_list(collective: str, own: Sequence[str] = ()) -> list[str]:
     """The candidates of a collective, a line for each; `own` are names of the user's."""
     rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
-    for name, one in known(collective).items():
-        mark = "" if one.usual else " (only if named)"
-        called = [one.called.get(library, "") for library in LIBRARIES]
-        rows.append((name, one.summary + mark, *called))
+    for name, candidate in known(collective).items():
+        mark = "" if candidate.usual else " (only if named)"
+        called = [candidate.called.get(library, "") for library in LIBRARIES]
+        rows.append((name, candidate.summary + mark, *called))
     rows += [(name, "own, of this file", *[""] * len(LIBRARIES)) for name in own]
     short = _MPI_NAMES.get(collective, collective)
     return [
@@ -484,14 +502,14 @@ def candidates_list(collective: str, own: Sequence[str] = ()) -> list[str]:
 
 def left_out_lines(cells: Iterable[AdviceCell]) -> list[str]:
     """Candidates left out and why: once for each reason, with the number of cells."""
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     count = 0
     for cell in cells:
         count += 1
         for name, why in cell.left_out.items():
-            found[name, why] = found.get((name, why), 0) + 1
+            counts[name, why] = counts.get((name, why), 0) + 1
     text = []
-    for (name, why), times in found.items():
+    for (name, why), times in counts.items():
         where = "" if times == count else f" ({times} of {count} cells)"
         text.append(f"  {name}{where}: {why}")
     return text
@@ -519,13 +537,15 @@ def _shown_end(value: float, unit: str) -> str:
     return f"{scaled:.4g}" if abs(scaled) < _LARGEST_SHORT else f"{scaled:.0f}"
 
 
-def _shown_ratio(one: RankedCandidate) -> str:
-    if not one.versus:
+def _shown_ratio(candidate: RankedCandidate) -> str:
+    if not candidate.versus:
         return ""
-    value, low, high = (float(x) for x in (one.ratio.value, one.ratio.low, one.ratio.high))
+    value, low, high = (
+        float(x) for x in (candidate.ratio.value, candidate.ratio.low, candidate.ratio.high)
+    )
     if low == high:
         return f"{value:.4g}"
-    least = _above_one(low) if one.state == SLOWER else f"{low:.4g}" if low > 0 else "?"
+    least = _above_one(low) if candidate.state == SLOWER else f"{low:.4g}" if low > 0 else "?"
     return f"{value:.4g} [{least}, {f'{high:.4g}' if math.isfinite(high) else '?'}]"
 
 
@@ -542,8 +562,8 @@ def _shown_slowdown(estimate: Estimate) -> str:
     return f"{value:.3g} [{', '.join(ends)}]"
 
 
-def _how_often(one: RankedCandidate) -> str:
-    value = float(one.faster.value)
+def _how_often(candidate: RankedCandidate) -> str:
+    value = float(candidate.faster.value)
     return "" if math.isnan(value) else f"{100 * value:.3g} %"
 
 

@@ -84,7 +84,7 @@ def fitting_candidates(
     question: Question, ranks: int, size: int
 ) -> tuple[list[CandidateRuns], dict[str, str]]:
     """The candidates that fit a cell, and why the others do not, by name; nothing is simulated."""
-    found: list[CandidateRuns] = []
+    fitting: list[CandidateRuns] = []
     left_out: dict[str, str] = {}
     programs: dict[Any, str] = {}
     for candidate in question.chosen():
@@ -101,8 +101,8 @@ def fitting_candidates(
             left_out[candidate.name] = f"the same program as {programs[program]} here"
             continue
         programs[program] = candidate.name
-        found.append(CandidateRuns(candidate.name, case, never_early=candidate.never_early))
-    return found, left_out
+        fitting.append(CandidateRuns(candidate.name, case, never_early=candidate.never_early))
+    return fitting, left_out
 
 
 def _case_of(question: Question, candidate: Candidate, ranks: int, size: int) -> Case:
@@ -138,34 +138,34 @@ def simulate_more(
     **engine: Any,
 ) -> int:
     """Give a group (of `sharing_simulations`) `count` realizations; how many were simulated."""
-    short = [one for one in group if len(one.samples) < count]
+    short = [candidate for candidate in group if len(candidate.samples) < count]
     if not short:
         return 0
-    first = min(len(one.samples) for one in short)
-    widest = max(group, key=lambda one: _forwards(one.case))
+    first = min(len(candidate.samples) for candidate in short)
+    widest = max(group, key=lambda candidate: _forwards(candidate.case))
     result = simulate_checked(
         widest.case, count - first, seed, first_realization=first, progress=progress, **engine
     )
     columns = {row.T: i for i, row in enumerate(completions(widest.case))}
-    for one in short:
-        ticks = result.ticks[len(one.samples) - first :, columns[_forwards(one.case)]]
-        one.samples = np.concatenate([one.samples, from_ticks(ticks)])
+    for candidate in short:
+        ticks = result.ticks[len(candidate.samples) - first :, columns[_forwards(candidate.case)]]
+        candidate.samples = np.concatenate([candidate.samples, from_ticks(ticks)])
     return count - first
 
 
-def sharing_simulations(found: Sequence[CandidateRuns]) -> list[list[CandidateRuns]]:
+def sharing_simulations(candidates: Sequence[CandidateRuns]) -> list[list[CandidateRuns]]:
     """Candidates that one simulation serves: they differ in the number of forwards alone."""
     made: dict[Any, list[CandidateRuns]] = {}
-    for one in sorted(found, key=lambda one: _forwards(one.case) == 0):
-        algorithm: Any = one.case.algorithm
-        key: Any = id(one)
+    for candidate in sorted(candidates, key=lambda candidate: _forwards(candidate.case) == 0):
+        algorithm: Any = candidate.case.algorithm
+        key: Any = id(candidate)
         # With several cycles the forwards of one delay the next.
-        if one.case.cycles == 1 and hasattr(algorithm, "exchanges_after"):
+        if candidate.case.cycles == 1 and hasattr(algorithm, "exchanges_after"):
             plain = type(algorithm), *_besides_forwards(algorithm)
             key = plain, algorithm.forward_ticks()
-            if _forwards(one.case) == 0:  # whatever a forward costs
+            if _forwards(candidate.case) == 0:  # whatever a forward costs
                 key = next((k for k in made if isinstance(k, tuple) and k[0] == plain), key)
-        made.setdefault(key, []).append(one)
+        made.setdefault(key, []).append(candidate)
     return list(made.values())
 
 
@@ -226,24 +226,24 @@ class Race:
         self.candidates, self.left_out = fitting_candidates(
             question, self.ranks, self.message_bytes
         )
-        for one in self.candidates:
-            one.find_noise_free(poll)
+        for candidate in self.candidates:
+            candidate.find_noise_free(poll)
         self.exact = not question.noise or all(
-            _cannot_be_delayed(one, question) for one in self.candidates
+            _cannot_be_delayed(candidate, question) for candidate in self.candidates
         )
         self.ready = True
 
     @property
     def left(self) -> list[CandidateRuns]:
         """Those that are not dropped, the best first."""
-        here = [one for one in self.candidates if one.dropped < 0]
+        here = [candidate for candidate in self.candidates if candidate.dropped < 0]
         if self.look < 0:
-            return sorted(here, key=lambda one: one.noise_free)
-        return sorted(here, key=lambda one: (self.value(one), one.noise_free))
+            return sorted(here, key=lambda candidate: candidate.noise_free)
+        return sorted(here, key=lambda candidate: (self.value(candidate), candidate.noise_free))
 
-    def value(self, one: CandidateRuns) -> float:
+    def value(self, candidate: CandidateRuns) -> float:
         """The estimate of its statistic, from the realizations that it has; NaN without any."""
-        return one.noise_free if self.exact else self._values.get(one.name, math.nan)
+        return candidate.noise_free if self.exact else self._values.get(candidate.name, math.nan)
 
     @property
     def decided(self) -> bool:
@@ -255,19 +255,19 @@ class Race:
         best, *others = self.left
         return all(self.close(best, other) for other in others)
 
-    def close(self, one: CandidateRuns, other: CandidateRuns) -> bool:
-        """Whether `one` is told to be at most `within` slower than `other`."""
+    def close(self, candidate: CandidateRuns, other: CandidateRuns) -> bool:
+        """Whether `candidate` is told to be at most `within` slower than `other`."""
         if self.exact:
-            return one.noise_free <= (1 + self.within) * other.noise_free
+            return candidate.noise_free <= (1 + self.within) * other.noise_free
         if not self.within:
             return False
-        a, b = self.paired(other, one)
+        a, b = self.paired(other, candidate)
         return self.statistic.above(a, b, self.error, 1 / (1 + self.within))
 
-    def paired(self, one: CandidateRuns, other: CandidateRuns) -> tuple[Any, Any]:
+    def paired(self, candidate: CandidateRuns, other: CandidateRuns) -> tuple[Any, Any]:
         """Their samples of the realizations that both had at their last looks."""
-        count = min(self._seen.get(one.name, 0), self._seen.get(other.name, 0))
-        return one.samples[:count], other.samples[:count]
+        count = min(self._seen.get(candidate.name, 0), self._seen.get(other.name, 0))
+        return candidate.samples[:count], other.samples[:count]
 
     def look_at(self, number: int, count: int, tick: Tick, **engine: Any) -> None:
         """Take `count` realizations of those left, and drop what is slower.
@@ -280,9 +280,11 @@ class Race:
         slow: list[CandidateRuns] = []
         ceiling, ceiling_of = self._ceilings[-1] if self._ceilings else (math.inf, "")
         for group in sorted(sharing_simulations(self.left), key=_least_noise_free):
-            for one in group:
-                (slow if one.never_early and one.noise_free > ceiling else racing).append(one)
-            here = [one for one in group if one in racing]
+            for candidate in group:
+                (
+                    slow if candidate.never_early and candidate.noise_free > ceiling else racing
+                ).append(candidate)
+            here = [candidate for candidate in group if candidate in racing]
             if here:
                 done = 0
 
@@ -292,34 +294,44 @@ class Race:
                     done = now
 
                 tick(simulate_more(here, count, self.seed, report, **engine) - done)
-                for one in here:
-                    bound = self.statistic.upper(one.samples[:count], self.error)
+                for candidate in here:
+                    bound = self.statistic.upper(candidate.samples[:count], self.error)
                     if bound < ceiling:
-                        ceiling, ceiling_of = bound, one.name
+                        ceiling, ceiling_of = bound, candidate.name
         # Those that were simulated before the ceiling fell.
-        slow += [one for one in racing if one.never_early and one.noise_free > ceiling]
-        racing = [one for one in racing if one not in slow]
-        for one in racing:
-            found = self.statistic.estimate(one.samples[:count], self.error)
-            self._seen[one.name], self._values[one.name] = count, float(found.value)
+        slow += [
+            candidate
+            for candidate in racing
+            if candidate.never_early and candidate.noise_free > ceiling
+        ]
+        racing = [candidate for candidate in racing if candidate not in slow]
+        for candidate in racing:
+            estimate = self.statistic.estimate(candidate.samples[:count], self.error)
+            self._seen[candidate.name], self._values[candidate.name] = count, float(estimate.value)
         self.look = number
         self._ceilings.append((ceiling, ceiling_of))
-        for one in slow:
-            one.dropped, one.slower_than, one.dropped_by_bound = number, ceiling_of, True
-        best = min(racing, key=lambda one: (self.value(one), one.noise_free))  # the first of `left`
-        for one in racing:
-            if one is not best and self.statistic.above(
-                one.samples[:count], best.samples[:count], self.error
+        for candidate in slow:
+            candidate.dropped, candidate.slower_than, candidate.dropped_by_bound = (
+                number,
+                ceiling_of,
+                True,
+            )
+        best = min(
+            racing, key=lambda candidate: (self.value(candidate), candidate.noise_free)
+        )  # the first of `left`
+        for candidate in racing:
+            if candidate is not best and self.statistic.above(
+                candidate.samples[:count], best.samples[:count], self.error
             ):
-                one.dropped, one.slower_than = number, best.name
+                candidate.dropped, candidate.slower_than = number, best.name
 
-    def realizations(self, one: CandidateRuns) -> int:
+    def realizations(self, candidate: CandidateRuns) -> int:
         """How many it was judged by."""
-        return self._seen.get(one.name, 0)
+        return self._seen.get(candidate.name, 0)
 
     def named(self, name: str) -> CandidateRuns:
         """The candidate of a name."""
-        return next(one for one in self.candidates if one.name == name)
+        return next(candidate for candidate in self.candidates if candidate.name == name)
 
     def ceiling(self) -> float:
         """What the best one takes at most, in seconds: the lowest bound of any look.
@@ -334,9 +346,9 @@ class Race:
 
 
 def _least_noise_free(group: Sequence[CandidateRuns]) -> float:
-    return min(one.noise_free for one in group)
+    return min(candidate.noise_free for candidate in group)
 
 
-def _cannot_be_delayed(one: CandidateRuns, question: Question) -> bool:
+def _cannot_be_delayed(candidate: CandidateRuns, question: Question) -> bool:
     """Whether no noise can delay a candidate."""
-    return not any(delays(noise, one.case) for noise in question.noise)
+    return not any(delays(noise, candidate.case) for noise in question.noise)

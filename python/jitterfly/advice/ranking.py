@@ -126,19 +126,27 @@ class AdviceCell:
     @property
     def among(self) -> tuple[str, ...]:
         """Names of those that may be the best, or equal it."""
-        return tuple(one.name for one in self.ranking if one.state in (BEST, CLOSE, PERHAPS))
+        return tuple(
+            candidate.name
+            for candidate in self.ranking
+            if candidate.state in (BEST, CLOSE, PERHAPS)
+        )
 
     @property
     def runner_up(self) -> RankedCandidate | None:
         """The best of those that are told to be slower; where there is none, the second."""
         others = self.ranking[1:]
-        slower = [one for one in others if one.state in (SLOWER, TOO_SLOW)]
+        slower = [candidate for candidate in others if candidate.state in (SLOWER, TOO_SLOW)]
         return next(iter(slower if self.best and slower else others), None)
 
 
 def cell_of_race(race: Race, confidence: float) -> AdviceCell:
     """What a race says after its last look."""
-    quiet = {one.name: one.noise_free for one in race.candidates if not math.isnan(one.noise_free)}
+    quiet = {
+        candidate.name: candidate.noise_free
+        for candidate in race.candidates
+        if not math.isnan(candidate.noise_free)
+    }
     if not race.ready or (race.candidates and race.look < 0 and not race.exact):
         return AdviceCell(race.ranks, race.message_bytes, NOT_RUN, (), race.left_out, 0, quiet)
     if not race.candidates:
@@ -146,12 +154,14 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
     left = race.left
     if race.exact:  # known to the tick: all that take the shortest time are the best
         least = left[0].noise_free
-        left = [one for one in left if one.noise_free == least]
-    others = [one for one in race.candidates if one not in left]
-    order = [*left, *sorted(others, key=lambda one: _order_of_dropped(race, one))]
-    ranking = _after_faster_ones([_ranked(race, one, left, confidence) for one in order])
-    outcome = _outcome({one.state for one in ranking[1:]}, ranking[0].state)
-    count = 0 if race.exact else max(race.realizations(one) for one in race.candidates)
+        left = [candidate for candidate in left if candidate.noise_free == least]
+    others = [candidate for candidate in race.candidates if candidate not in left]
+    order = [*left, *sorted(others, key=lambda candidate: _order_of_dropped(race, candidate))]
+    ranking = _after_faster_ones(
+        [_ranked(race, candidate, left, confidence) for candidate in order]
+    )
+    outcome = _outcome({candidate.state for candidate in ranking[1:]}, ranking[0].state)
+    count = 0 if race.exact else max(race.realizations(candidate) for candidate in race.candidates)
     return AdviceCell(
         race.ranks,
         race.message_bytes,
@@ -172,10 +182,10 @@ def _outcome(others: set[str], first: str) -> str:
     return OPEN
 
 
-def _order_of_dropped(race: Race, one: CandidateRuns) -> tuple[bool, float]:
+def _order_of_dropped(race: Race, candidate: CandidateRuns) -> tuple[bool, float]:
     """Where a candidate that is dropped is listed: by the statistic; bounds last."""
-    unknown = not race.exact and not race.realizations(one)
-    return unknown, one.noise_free if unknown else race.value(one)
+    unknown = not race.exact and not race.realizations(candidate)
+    return unknown, candidate.noise_free if unknown else race.value(candidate)
 
 
 def _after_faster_ones(order: list[RankedCandidate]) -> tuple[RankedCandidate, ...]:
@@ -184,12 +194,14 @@ def _after_faster_ones(order: list[RankedCandidate]) -> tuple[RankedCandidate, .
     Estimates of dropped candidates are of different numbers of realizations, so they may tell
     another order than a comparison on the same noise.
     """
-    rest, found = list(order), list[RankedCandidate]()
+    rest, ordered = list(order), list[RankedCandidate]()
     while rest:
-        waiting = {one.name for one in rest}
-        found.append(next((one for one in rest if one.versus not in waiting), rest[0]))
-        rest.remove(found[-1])
-    return tuple(found)
+        waiting = {candidate.name for candidate in rest}
+        ordered.append(
+            next((candidate for candidate in rest if candidate.versus not in waiting), rest[0])
+        )
+        rest.remove(ordered[-1])
+    return tuple(ordered)
 
 
 def _at_most(race: Race, left: list[CandidateRuns]) -> float:
@@ -202,38 +214,54 @@ def _at_most(race: Race, left: list[CandidateRuns]) -> float:
 
 
 def _ranked(
-    race: Race, one: CandidateRuns, left: list[CandidateRuns], confidence: float
+    race: Race, candidate: CandidateRuns, left: list[CandidateRuns], confidence: float
 ) -> RankedCandidate:
-    first, count = left[0], race.realizations(one)
-    state = _state(race, one, left)
+    first, count = left[0], race.realizations(candidate)
+    state = _state(race, candidate, left)
 
     def fixed(value: float) -> Estimate:
         return Estimate(value, value, value, 1 - 2 * race.error, count)
 
     nothing = Estimate(math.nan, math.nan, math.nan, confidence, 0)
     if race.exact:
-        value, versus = fixed(one.noise_free), "" if one is first else first.name
+        value, versus = fixed(candidate.noise_free), "" if candidate is first else first.name
         ratio, apart = (
-            fixed(_time_ratio(one.noise_free, first.noise_free)),
-            fixed(one.noise_free - first.noise_free),
+            fixed(_time_ratio(candidate.noise_free, first.noise_free)),
+            fixed(candidate.noise_free - first.noise_free),
         )
         often = (
-            nothing if one is first else fixed(0.5 if one.noise_free == first.noise_free else 0.0)
+            nothing
+            if candidate is first
+            else fixed(0.5 if candidate.noise_free == first.noise_free else 0.0)
         )
     else:
-        value = race.statistic.estimate(one.samples[:count], race.error) if count else nothing
-        other = _rival(race, one, first, state)
-        versus = "" if one is first else other.name
-        if one is first:
+        value = race.statistic.estimate(candidate.samples[:count], race.error) if count else nothing
+        other = _rival(race, candidate, first, state)
+        versus = "" if candidate is first else other.name
+        if candidate is first:
             ratio, apart, often = fixed(1.0), fixed(0.0), nothing
         else:
-            ratio, apart, often = _compared(race, one, other, confidence)
-    parts = [_time_ratio(float(x), one.noise_free) for x in (value.value, value.low, value.high)]
+            ratio, apart, often = _compared(race, candidate, other, confidence)
+    parts = [
+        _time_ratio(float(x), candidate.noise_free) for x in (value.value, value.low, value.high)
+    ]
     slowdown = Estimate(parts[0], parts[1], parts[2], value.confidence, value.realizations)
-    look = 0 if race.exact else (one.dropped if one.dropped >= 0 else race.look) + 1
+    look = 0 if race.exact else (candidate.dropped if candidate.dropped >= 0 else race.look) + 1
     told_at = race.sizes[look - 1] if look else 0
-    return RankedCandidate(one.name, state, value, one.noise_free, slowdown, versus, ratio, apart,
-                           often, count, look, told_at)  # fmt: skip
+    return RankedCandidate(
+        candidate.name,
+        state,
+        value,
+        candidate.noise_free,
+        slowdown,
+        versus,
+        ratio,
+        apart,
+        often,
+        count,
+        look,
+        told_at,
+    )
 
 
 def _time_ratio(time: float, other: float) -> float:
@@ -243,52 +271,56 @@ def _time_ratio(time: float, other: float) -> float:
     return math.inf if time else 1.0
 
 
-def _state(race: Race, one: CandidateRuns, left: list[CandidateRuns]) -> str:
-    if left == [one]:
+def _state(race: Race, candidate: CandidateRuns, left: list[CandidateRuns]) -> str:
+    if left == [candidate]:
         return BEST
-    if not race.exact and not race.realizations(one):
+    if not race.exact and not race.realizations(candidate):
         return TOO_SLOW
-    if all(race.close(one, other) for other in left if other is not one):
+    if all(race.close(candidate, other) for other in left if other is not candidate):
         return CLOSE
-    return PERHAPS if one in left else SLOWER
+    return PERHAPS if candidate in left else SLOWER
 
 
-def _rival(race: Race, one: CandidateRuns, first: CandidateRuns, state: str) -> CandidateRuns:
+def _rival(race: Race, candidate: CandidateRuns, first: CandidateRuns, state: str) -> CandidateRuns:
     """What a candidate is compared with, so that the intervals say what its state says."""
-    if state == TOO_SLOW or one.dropped_by_bound:
-        return race.named(one.slower_than)
+    if state == TOO_SLOW or candidate.dropped_by_bound:
+        return race.named(candidate.slower_than)
     if state == SLOWER:
-        a, b = race.paired(one, first)
+        a, b = race.paired(candidate, first)
         if not race.statistic.above(a, b, race.error):
-            return race.named(one.slower_than)
+            return race.named(candidate.slower_than)
     return first
 
 
 def _compared(
-    race: Race, one: CandidateRuns, other: CandidateRuns, confidence: float
+    race: Race, candidate: CandidateRuns, other: CandidateRuns, confidence: float
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Ratio, difference, and how often it is faster."""
-    level, count = 1 - 2 * race.error, race.realizations(one)
+    level, count = 1 - 2 * race.error, race.realizations(candidate)
     if not count:
-        ceiling, value = race.ceiling_at(one.dropped), race.value(other)
-        ratio = Estimate(one.noise_free / value, one.noise_free / ceiling, math.inf, level, 0)
-        apart = Estimate(one.noise_free - value, one.noise_free - ceiling, math.inf, level, 0)
+        ceiling, value = race.ceiling_at(candidate.dropped), race.value(other)
+        ratio = Estimate(
+            candidate.noise_free / value, candidate.noise_free / ceiling, math.inf, level, 0
+        )
+        apart = Estimate(
+            candidate.noise_free - value, candidate.noise_free - ceiling, math.inf, level, 0
+        )
         return ratio, apart, Estimate(math.nan, math.nan, math.nan, confidence, 0)
-    a, b = race.paired(one, other)
+    a, b = race.paired(candidate, other)
     ratio = race.statistic.ratio(a, b, race.error, race.within)
     apart = race.statistic.difference(a, b, race.error)
     if (
-        one.dropped_by_bound
+        candidate.dropped_by_bound
     ):  # it was simulated until its noise-free time was told to be above the other's
-        ceiling = race.ceiling_at(one.dropped)
-        ratio = _at_least(ratio, one.noise_free / ceiling)
-        apart = _at_least(apart, one.noise_free - ceiling)
+        ceiling = race.ceiling_at(candidate.dropped)
+        ratio = _at_least(ratio, candidate.noise_free / ceiling)
+        apart = _at_least(apart, candidate.noise_free - ceiling)
     wins, losses = int((a < b).sum()), int((a > b).sum())
     often = win_probability(wins, len(a) - wins - losses, losses, confidence)
     return ratio, apart, often
 
 
-def _at_least(found: Estimate, least: float) -> Estimate:
+def _at_least(estimate: Estimate, least: float) -> Estimate:
     """An estimate of what is known to be at least so much."""
-    value, low, high = (max(float(x), least) for x in (found.value, found.low, found.high))
-    return Estimate(value, low, high, found.confidence, found.realizations)
+    value, low, high = (max(float(x), least) for x in (estimate.value, estimate.low, estimate.high))
+    return Estimate(value, low, high, estimate.confidence, estimate.realizations)

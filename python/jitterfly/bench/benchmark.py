@@ -63,10 +63,14 @@ class Measured(NamedTuple):
     def first(self) -> Contestant | None:
         """The engine on one thread on the case of the other programs, if it was measured."""
         ranks = self.others[0].case.ranks if self.others and self.others[0].case else None
-        for one in self.ours:
-            same = (one.program, one.noise, one.threads) == ("butterfly", "periodic", 1)
-            if same and one.case and one.case.ranks == ranks:
-                return one
+        for contestant in self.ours:
+            same = (contestant.program, contestant.noise, contestant.threads) == (
+                "butterfly",
+                "periodic",
+                1,
+            )
+            if same and contestant.case and contestant.case.ranks == ranks:
+                return contestant
         return None
 
 
@@ -106,25 +110,32 @@ def measured(
     return Measured(ours, beside, left_out, checked)
 
 
-def result_of(found: Measured, plan: Plan, tell: Callable[[str], object]) -> dict[str, Any]:
+def result_of(measurement: Measured, plan: Plan, tell: Callable[[str], object]) -> dict[str, Any]:
     """Measurements as plain values, with the limits of machine and cases where the plan asks."""
     core = core_capacity(min(4 * plan.seconds, 0.4)) if plan.limit else None
     devices = gpu_devices()
     card = gpu_capacity(devices[0]) if devices and plan.limit else None
     counter = Counter(tell) if plan.limit else None
-    rows = [_row(one, plan, counter, core, card) for one in [*found.others, *found.ours]]
-    first = found.first
+    rows = [
+        _row(contestant, plan, counter, core, card)
+        for contestant in [*measurement.others, *measurement.ours]
+    ]
+    first = measurement.first
     return {
         "format": FORMAT,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "machine": machine(),
         "plan": plain(plan),
         "anchor": anchor(plan),
-        "realizations_checked": found.checked,
+        "realizations_checked": measurement.checked,
         "capacity": {"core": core, "gpu": card, "problem": counter.problem if counter else ""},
         "rows": rows,
-        "left_out": found.left_out,
-        "ratios": {one.label: ratios(first, one) for one in found.others if first},
+        "left_out": measurement.left_out,
+        "ratios": {
+            contestant.label: ratios(first, contestant)
+            for contestant in measurement.others
+            if first
+        },
         "core_share": core_share(first) if first else None,
     }
 
@@ -175,7 +186,7 @@ def _row(
             counts = plan.instructions.get(ranks) if first else None
             limit = gpu_limit(contestant.case, per_rank, counts, card)
     most = limit["rank_rounds_per_second"] if limit else None
-    found = {
+    row = {
         "name": contestant.name,
         "program": contestant.program,
         "noise": contestant.noise,
@@ -191,7 +202,7 @@ def _row(
         "limit": limit,
         "share": contestant.rate() / most if most else None,
     }
-    return found | ({"reference_cpu_seconds": contestant.reference} if contestant.reference else {})
+    return row | ({"reference_cpu_seconds": contestant.reference} if contestant.reference else {})
 
 
 def ratios(ours: Contestant, theirs: Contestant) -> dict[str, float]:
@@ -208,16 +219,16 @@ def core_share(contestant: Contestant) -> float:
 
 def machine() -> dict[str, Any]:
     """Processor, versions, build and devices, as plain values (docs/developers/benchmark.md)."""
-    found = info()
+    about = info()
     return {
         "cpu": host.model(),
-        "cores": found["processors"],
-        "system": found["platform"],
-        "python": found["python"],
-        "numpy": found["numpy"],
-        "build": found["build"],
-        "devices": found["devices"],
-        "cuda": found["cuda"] or "usable",
+        "cores": about["processors"],
+        "system": about["platform"],
+        "python": about["python"],
+        "numpy": about["numpy"],
+        "build": about["build"],
+        "devices": about["devices"],
+        "cuda": about["cuda"] or "usable",
     }
 
 
@@ -257,12 +268,12 @@ def capacity_lines(capacity: dict[str, Any]) -> list[str]:
     lines, core, card = [], capacity["core"], capacity["gpu"]
     if core:
         rates = ", ".join(f"{name} {rate / 1e9:.3g}" for name, rate in core["instructions"].items())
-        found = rates or "not measured on this architecture"
-        lines.append(f"a core's instructions, 10^9/s ({core['instruction_set']}): {found}")
+        text = rates or "not measured on this architecture"
+        lines.append(f"a core's instructions, 10^9/s ({core['instruction_set']}): {text}")
         levels = [f"{v['name']} {v['read'] / 1e9:.3g} and {v['copy'] / 1e9:.3g}"
                   for v in core["levels"]]  # fmt: skip
-        words = ", ".join(levels) or "not measured (the system does not name its caches)"
-        lines.append(f"a core's bandwidth, GB/s, reading and copying: {words}")
+        bandwidths = ", ".join(levels) or "not measured (the system does not name its caches)"
+        lines.append(f"a core's bandwidth, GB/s, reading and copying: {bandwidths}")
     if card:
         memory = ", ".join(f"{v['name']} {v['read'] / 1e9:.4g} GB/s" for v in card["levels"])
         lines.append(f"{card['device']}: {card['instructions']:.3g} instructions/s of threads, "

@@ -260,10 +260,10 @@ def calibrate(
 
 def ways(plan: Plan) -> list[tuple[str, str, int | None]]:
     """Name, backend and threads of every way to run the engine here."""
-    found: list[tuple[str, str, int | None]] = [(CPU, "cpu", 1)]
-    found += [(CPU, "cpu", processors())] if plan.all_threads and processors() > 1 else []
-    found += [(CUDA, "cuda", None)] if takes_gpu("auto", None) else []
-    return found
+    contests: list[tuple[str, str, int | None]] = [(CPU, "cpu", 1)]
+    contests += [(CPU, "cpu", processors())] if plan.all_threads and processors() > 1 else []
+    contests += [(CUDA, "cuda", None)] if takes_gpu("auto", None) else []
+    return contests
 
 
 def anchor(plan: Plan) -> int:
@@ -341,11 +341,11 @@ def plain(plan: Plan) -> dict[str, Any]:
     return asdict(plan) | {"instructions": {str(k): v for k, v in plan.instructions.items()}}
 
 
-def stored(found: dict[str, Any]) -> dict[str, Any]:
+def stored(table: dict[str, Any]) -> dict[str, Any]:
     """The fields of a plan from a JSON file."""
-    lists = {name: tuple(found[name]) for name in ("ranks", "programs", "noises")}
-    counts = {int(k): v for k, v in found["instructions"].items()}
-    return found | lists | {"instructions": counts}
+    lists = {name: tuple(table[name]) for name in ("ranks", "programs", "noises")}
+    counts = {int(k): v for k, v in table["instructions"].items()}
+    return table | lists | {"instructions": counts}
 
 
 class PeerWork(NamedTuple):

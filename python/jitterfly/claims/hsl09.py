@@ -21,21 +21,21 @@ _SURE = 2.576  # normal, 99 %: with the five sizes together 95 %
 
 def series(points: Sequence[FigurePoint]) -> dict[str, list[FigurePoint]]:
     """Points that differ in ratio or size only, in the order that they came in."""
-    found: dict[str, list[FigurePoint]] = {}
+    lines: dict[str, list[FigurePoint]] = {}
     for point in points:
-        found.setdefault(point.where, []).append(point)
-    return found
+        lines.setdefault(point.where, []).append(point)
+    return lines
 
 
 def _against_ratio(points: Sequence[FigurePoint]) -> list[Finding]:
-    found = []
+    findings = []
     for where, line in series(points).items():
-        found += [_inside(where, line, 100, 250), _growing(where, line, "ratio", _at_ratio)]
+        findings += [_inside(where, line, 100, 250), _growing(where, line, "ratio", _at_ratio)]
         share = [point.perturbed.samples.std() / point.perturbed.samples.mean() for point in line]
-        told = f"{100 * min(share):.0f}–{100 * max(share):.0f} %"
-        found.append(Finding(where, None, f"high variance: standard deviation {told} of the mean "
-                             "over realizations; no value is published"))  # fmt: skip
-    return found
+        spread = f"{100 * min(share):.0f}–{100 * max(share):.0f} %"
+        text = f"high variance: standard deviation {spread} of the mean over realizations; "
+        findings.append(Finding(where, None, f"{text}no value is published"))
+    return findings
 
 
 def _against_ranks(points: Sequence[FigurePoint]) -> list[Finding]:
@@ -47,7 +47,7 @@ def _against_ranks(points: Sequence[FigurePoint]) -> list[Finding]:
 
 
 def _systems(points: Sequence[FigurePoint]) -> list[Finding]:
-    found = [_inside(where, line, 150, 300) for where, line in series(points).items()]
+    findings = [_inside(where, line, 150, 300) for where, line in series(points).items()]
     for rule in dict.fromkeys(point.case.rule for point in points):
         same = [point for point in points if point.case.rule == rule]
         halves = {p.case.ratio: p for p in same if p.setting.network == HALF}
@@ -57,15 +57,15 @@ def _systems(points: Sequence[FigurePoint]) -> list[Finding]:
             ratio: max((p for p in others if p.case.ratio == ratio), key=_slow, default=None)
             for ratio in halves
         }
-        told = ", ".join(
+        comparison = ", ".join(
             f"{_percent(halves[ratio].slowdown)} ({_at_z(halves[ratio])}) against "
-            f"{_percent(one.slowdown)} ({_at_z(one)}) at ratio {ratio}"
-            for ratio, one in worst.items()
-            if one is not None
+            f"{_percent(point.slowdown)} ({_at_z(point)}) at ratio {ratio}"
+            for ratio, point in worst.items()
+            if point is not None
         )
-        text = f"worst on half bandwidth, against the worst of full bandwidth: {told}"
-        found.append(Finding(f"all systems: {same[0].how}", every(worse), text))
-    return found
+        text = f"worst on half bandwidth, against the worst of full bandwidth: {comparison}"
+        findings.append(Finding(f"all systems: {same[0].how}", every(worse), text))
+    return findings
 
 
 def _sizes(points: Sequence[FigurePoint]) -> list[Finding]:
@@ -122,7 +122,7 @@ def _inside(where: str, line: Sequence[FigurePoint], low: float, high: float) ->
     parts = [between(point.slowdown, low, high) for point in line]
     least, most = min(line, key=_slow), max(line, key=_slow)
     outside = sum(part is False for part in parts)
-    ends = " to ".join(f"{_percent(one.slowdown)} at {_at_z(one)}" for one in (least, most))
+    ends = " to ".join(f"{_percent(point.slowdown)} at {_at_z(point)}" for point in (least, most))
     text = f"{low}–{high} %: {ends}"
     return Finding(where, every(parts), text + (f", {outside} of {len(parts)} outside"
                                                if outside else ""))  # fmt: skip
@@ -152,9 +152,9 @@ def _logarithmic(where: str, line: Sequence[FigurePoint]) -> Finding:
     centred = x - x.mean()
     hat = 1 / len(x) + np.outer(centred, centred) / (centred @ centred)
     keep = np.eye(len(x)) - hat
-    found = [point.slowdown for point in line]
-    value = np.array([one.value for one in found])
-    error = np.array([(one.high - one.low) / (2 * 1.96) for one in found])
+    slowdowns = [point.slowdown for point in line]
+    value = np.array([slowdown.value for slowdown in slowdowns])
+    error = np.array([(slowdown.high - slowdown.low) / (2 * 1.96) for slowdown in slowdowns])
     miss, doubt = np.abs(keep @ value), _SURE * np.sqrt(keep**2 @ error**2)
     weight = centred / (centred @ centred)
     slope, doubtful = float(weight @ value), 1.96 * float(np.sqrt(weight**2 @ error**2))
@@ -182,8 +182,8 @@ def _slow(point: FigurePoint) -> float:
     return float(point.slowdown.value)
 
 
-def _percent(found: Estimate) -> str:
-    return f"{found.value:.0f} [{found.low:.0f}, {found.high:.0f}] %"
+def _percent(estimate: Estimate) -> str:
+    return f"{estimate.value:.0f} [{estimate.low:.0f}, {estimate.high:.0f}] %"
 
 
 def _at_ratio(point: FigurePoint) -> str:

@@ -22,28 +22,28 @@ _STEEP = 4.0  # "rises steeply above 2^14": by at least this factor up to the la
 
 def fig12(results: Results) -> list[Finding]:
     """M4, part by part, for each reading of the figure's parameters."""
-    found = []
+    findings = []
     for block in blocks(results):
         about = f'"up to about 10 times faster" ({10 / _ABOUT:g} to {10 * _ABOUT:g} count)'
-        found += [
+        findings += [
             _range_gain(results, block, '"far better for 2^7 ... 2^14"', _FAR),
             _rise(results, block, '"rises steeply above 2^14"'),
             _largest_gain(results, block, about, 10 / _ABOUT, 10 * _ABOUT),
         ]
-    return found
+    return findings
 
 
 def fig21(results: Results) -> list[Finding]:
     """M6: Fig. 12's shape in two parts, and a largest gain above 1 and below Fig. 12's 10."""
-    found = []
+    findings = []
     for block in blocks(results):
         better = '"as Fig. 12, weaker", the part better for 2^7 ... 2^14'
-        found += [
+        findings += [
             _range_gain(results, block, better, 1.0),
             _rise(results, block, '"as Fig. 12", the part rises steeply above 2^14'),
             _largest_gain(results, block, '"weaker" than Fig. 12\'s factor of about 10', 1.0, 10.0),
         ]
-    return found
+    return findings
 
 
 def _range_gain(results: Results, block: Block, part: str, least: float) -> Finding:
@@ -93,7 +93,7 @@ def _steepest(series: list) -> str:
     """Where mean and median rise most from one size to the next."""
     if len(series) < 2:
         return "One number of ranks only"
-    told = []
+    lines = []
     for name, values in (
         ("mean", [float(facts.mean.value) for _, facts in series]),
         ("median", [facts.quantiles[1] for _, facts in series]),
@@ -101,10 +101,10 @@ def _steepest(series: list) -> str:
         steps = [after / before for before, after in itertools.pairwise(values)]
         at = max(range(len(steps)), key=steps.__getitem__)
         ends = " to ".join(show_ranks(ranks) for ranks, _ in series[at : at + 2])
-        told.append(
+        lines.append(
             f"{name} from {ends}, {steps[at]:.3g} times ({values[at]:.3g} -> {values[at + 1]:.3g})"
         )
-    return f"Steepest between neighbours: {'; '.join(told)}"
+    return f"Steepest between neighbours: {'; '.join(lines)}"
 
 
 if TYPE_CHECKING:
@@ -116,19 +116,19 @@ Means = dict[int, Estimate]  # by ranks
 
 def alpha(results: Results) -> list[Finding]:
     """M7: the slowdown at the smallest alpha over that at the largest, at the most ranks."""
-    found = []
+    findings = []
     for label, by_alpha in _means(results).items():
         before, after = by_alpha[max(by_alpha)], by_alpha[min(by_alpha)]
         both = sorted(set(before) & set(after))
         if len(by_alpha) < 2 or not both:
-            found.append(Finding(label, None, "no cells at two values of alpha"))
+            findings.append(Finding(label, None, "no cells at two values of alpha"))
             continue
         growth = of_independent(after[both[-1]], before[both[-1]])
         limits = f"{10 / _ABOUT:g} to {10 * _ABOUT:g} count as about 10"
         holds = between(growth, 10 / _ABOUT, 10 * _ABOUT)
         text = f'"grows about 10 times" ({limits}): {_told(before, after, both)}'
-        found.append(Finding(label, holds, text))
-    return found or [Finding("", None, "no cell has data")]
+        findings.append(Finding(label, holds, text))
+    return findings or [Finding("", None, "no cell has data")]
 
 
 def _means(results: Results) -> dict[str, dict[float, Means]]:
@@ -168,20 +168,20 @@ _EDGE = 1 + 1e-9  # a ratio that is at a bound of a claim is neither above nor b
 def fig05(results: Results) -> list[Finding]:
     """M1: the slowdown of the butterfly on both sides of T_comm = D."""
     slowdown = named(results.study, "slowdown")[0]
-    found = []
+    findings = []
     for block in blocks(results):
         part = '"small while T_comm > D"'
-        found.append(_all(block, slowdown, lambda _, r: r > _EDGE, part, TWICE, upto=True))
+        findings.append(_all(block, slowdown, lambda _, r: r > _EDGE, part, TWICE, upto=True))
         cells = block.judged(slowdown, lambda _, r: r < 1 / _EDGE)
         part = '"large below"'
         if not cells:
-            found.append(Finding(block.where, None, f"{part}: no cell there"))
+            findings.append(Finding(block.where, None, f"{part}: no cell there"))
             continue
         corner = max(cells, key=lambda cell: (-cell.ratio, cell.ranks))
         text = f"{part}: shortest message, most ranks: {corner.told(block.name)}"
         text += f" ({TWICE:g} counts as large){_crossing(block, slowdown, corner.ranks)}"
-        found.append(Finding(block.where, above(corner.found, TWICE), text))
-    return found
+        findings.append(Finding(block.where, above(corner.found, TWICE), text))
+    return findings
 
 
 def _crossing(block: Block, slowdown: str, ranks: int) -> str:
@@ -194,7 +194,7 @@ def fig06(results: Results) -> list[Finding]:
     """M2: whether slowdown and gain order the cells alike; T against ranks."""
     study = results.study
     slowdown, gain, best = (named(study, kind)[0] for kind in ("slowdown", "gain", "optimal_T"))
-    found = []
+    findings = []
     for block in blocks(results):
         means = [
             (cell.facts[slowdown].mean, cell.facts[gain].mean)
@@ -203,26 +203,26 @@ def fig06(results: Results) -> list[Finding]:
         ]
         couples = [(a[0], b[0], a[1], b[1]) for a, b in itertools.combinations(means, 2)]
         part = '"gain follows the slowdown"'
-        found.append(ordered(block.where, f"{part}: pairs of cells", couples, "ordered alike"))
-        found.append(
+        findings.append(ordered(block.where, f"{part}: pairs of cells", couples, "ordered alike"))
+        findings.append(
             rising(block, best, f'"optimal T grows with ranks" ({WITHIN})',
                       lambda cell: cell.ratio, lambda cell: cell.ranks, "more for more ranks")
         )  # fmt: skip
-    return found
+    return findings
 
 
 def fig08(results: Results) -> list[Finding]:
     """M3, part by part."""
     study = results.study
     slowdown, gain, best = (named(study, kind)[0] for kind in ("slowdown", "gain", "optimal_T"))
-    found = []
+    findings = []
     for block in blocks(results):
         cells = block.judged(slowdown)
         if not cells:
-            found.append(Finding(block.where, None, "no cell has data"))
+            findings.append(Finding(block.where, None, "no cell has data"))
             continue
         peak = largest(cells)
-        found += [
+        findings += [
             Finding(
                 block.where,
                 between(peak.found, 100 / _ABOUT, 100 * _ABOUT),
@@ -244,7 +244,7 @@ def fig08(results: Results) -> list[Finding]:
                 for where, region in (("all sizes", None), ("T_comm < D/10", _short))
             ),
         ]  # fmt: skip
-    return found
+    return findings
 
 
 _MANY_RANKS = "2^14 ranks or more"
@@ -260,9 +260,9 @@ def fig13(results: Results) -> list[Finding]:
     study = results.study
     slowdown, gain = (named(study, kind)[0] for kind in ("slowdown", "gain"))
     low, high = _RANGE
-    found = []
+    findings = []
     for block in blocks(results):
-        found += [
+        findings += [
             _all(block, slowdown, lambda _, r: r * _EDGE < 0.01,
                  '"slowdown small for D < P/100"', TWICE, upto=True),
             _all(block, slowdown, lambda n, r: r > 0.01 * _EDGE and n >= low,
@@ -270,7 +270,7 @@ def fig13(results: Results) -> list[Finding]:
             _all(block, gain, lambda n, r: r > 0.01 * _EDGE and low <= n <= high,
                  '"gain large there for 2^7 ... 2^14"', TWICE),
         ]  # fmt: skip
-    return found
+    return findings
 
 
 def _all(
@@ -307,5 +307,5 @@ def _peak(block: Block, name: str, region: Region, part: str) -> Finding:
         holds = True
     elif other.found.low > max(cell.found.high for cell in inside):
         holds = False
-    told = f"inside {best.told(block.name)}, outside {other.told(block.name)}"
-    return Finding(block.where, holds, f"{part}: largest {told}")
+    values = f"inside {best.told(block.name)}, outside {other.told(block.name)}"
+    return Finding(block.where, holds, f"{part}: largest {values}")

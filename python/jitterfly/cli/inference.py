@@ -92,10 +92,10 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     probability = chosen.probability
     names = naming_options("model", "rank", "step", "delay", "probability")
     with names, show_phases() as phases, watching(phases):
-        found = []
+        fits = []
         for place, curve in enumerate(curves, 1):
             phases(f"curve {place} of {len(curves)}{f', {curve.name}' if curve.name else ''}")
-            found.append(
+            fits.append(
                 fit(
                     curve,
                     chosen.model,
@@ -107,72 +107,84 @@ def _run_fit(chosen: argparse.Namespace) -> None:
                 )
             )
     if chosen.json:
-        names = [] if chosen.out is None else written(chosen.out, _write_fits(found, chosen.out))
-        print_json("fit", fits=[_plain_fit(one) for one in found], written=names)
+        names = [] if chosen.out is None else written(chosen.out, _write_fits(fits, chosen.out))
+        print_json("fit", fits=[_plain_fit(fitted) for fitted in fits], written=names)
         return
-    print("\n\n".join("\n".join(fit_report(one)) for one in found))
+    print("\n\n".join("\n".join(fit_report(fitted)) for fitted in fits))
     if chosen.out is not None:
-        print(f"\nwritten to {chosen.out}: {', '.join(_write_fits(found, chosen.out))}")
+        print(f"\nwritten to {chosen.out}: {', '.join(_write_fits(fits, chosen.out))}")
 
 
-def _plain_fit(one: Any) -> dict[str, Any]:
+def _plain_fit(fitted: Any) -> dict[str, Any]:
     parameters = {}
     for name in ("step", "scale", "probability", "load"):
-        bounds = getattr(one, name)
-        ends = {"low": bounds.low, "high": bounds.high} if one.intervals else {}
+        bounds = getattr(fitted, name)
+        ends = {"low": bounds.low, "high": bounds.high} if fitted.intervals else {}
         parameters[name] = {"value": bounds.value, "low": None, "high": None, **ends,
                             "given": bool(bounds.fixed)}  # fmt: skip
     names = ("series", "ranks", "measured_s", "error_s", "model_s")
-    points = [dict(zip(names, row, strict=True)) for row in _rows_of_points(one)]
-    return {"series": one.curve.name, "verdict": one.verdict, "model": one.model.name,
-            "rank": one.model.rank, "confidence": one.confidence, "misfit": one.misfit,
+    points = [dict(zip(names, row, strict=True)) for row in _rows_of_points(fitted)]
+    return {"series": fitted.curve.name, "verdict": fitted.verdict, "model": fitted.model.name,
+            "rank": fitted.model.rank, "confidence": fitted.confidence, "misfit": fitted.misfit,
             "parameters": parameters, "points": points}  # fmt: skip
 
 
-def _write_fits(found: list[Any], out: Path) -> list[str]:
+def _write_fits(fits: list[Any], out: Path) -> list[str]:
     from ..files import write_whole
     from ..plots import draw
 
     out.mkdir(parents=True, exist_ok=True)
-    write_whole(out / "fit.csv", _parameters_csv(found).encode())
-    write_whole(out / "points.csv", _points_csv(found).encode())
+    write_whole(out / "fit.csv", _parameters_csv(fits).encode())
+    write_whole(out / "points.csv", _points_csv(fits).encode())
     names = ["fit.csv", "points.csv"]
     if not draw.can_draw():
         return names
     from ..plots import fit as picture
 
-    for i, one in enumerate(found):
-        plain = re.sub(r"[^A-Za-z0-9.-]+", "_", one.curve.name).strip("_.") or "curve"
-        name = f"{plain}.png" if len(found) == 1 else f"{i + 1}_{plain}.png"
+    for i, fitted in enumerate(fits):
+        plain = re.sub(r"[^A-Za-z0-9.-]+", "_", fitted.curve.name).strip("_.") or "curve"
+        name = f"{plain}.png" if len(fits) == 1 else f"{i + 1}_{plain}.png"
         with draw.drawing():
-            draw.save(picture.draw(one), out / name)
+            draw.save(picture.draw(fitted), out / name)
         names.append(name)
     return names
 
 
-def _parameters_csv(found: list[Any]) -> str:
+def _parameters_csv(fits: list[Any]) -> str:
     rows = [("series", "verdict", "model", "rank", "parameter", "value", "low", "high", "given",
              "confidence")]  # fmt: skip
-    for one in found:
+    for fitted in fits:
         for name in ("step", "scale", "probability", "load"):
-            bounds = getattr(one, name)
-            low, high = (bounds.low, bounds.high) if one.intervals else ("", "")
-            rows.append((one.curve.name, one.verdict, one.model.name, one.model.rank, name,
-                         bounds.value, low, high, int(bounds.fixed), one.confidence))  # fmt: skip
+            bounds = getattr(fitted, name)
+            low, high = (bounds.low, bounds.high) if fitted.intervals else ("", "")
+            rows.append(
+                (
+                    fitted.curve.name,
+                    fitted.verdict,
+                    fitted.model.name,
+                    fitted.model.rank,
+                    name,
+                    bounds.value,
+                    low,
+                    high,
+                    int(bounds.fixed),
+                    fitted.confidence,
+                )
+            )
     return _csv(rows)
 
 
-def _points_csv(found: list[Any]) -> str:
+def _points_csv(fits: list[Any]) -> str:
     rows: list[Any] = [("series", "ranks", "measured_s", "error_s", "model_s")]
-    for one in found:
-        rows += [["" if x is None else x for x in row] for row in _rows_of_points(one)]
+    for fitted in fits:
+        rows += [["" if x is None else x for x in row] for row in _rows_of_points(fitted)]
     return _csv(rows)
 
 
-def _rows_of_points(one: Any) -> list[tuple[Any, ...]]:
-    curve = one.curve
+def _rows_of_points(fitted: Any) -> list[tuple[Any, ...]]:
+    curve = fitted.curve
     errors = [None] * len(curve) if curve.error is None else curve.error.tolist()
-    points = (curve.ranks.tolist(), curve.latency.tolist(), errors, one.predicted.tolist())
+    points = (curve.ranks.tolist(), curve.latency.tolist(), errors, fitted.predicted.tolist())
     return [(curve.name, *point) for point in zip(*points, strict=True)]
 
 
@@ -248,26 +260,26 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     if chosen.out is not None:
         warn_without_matplotlib()
     with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
-        found = budget(question, **options)
+        answer = budget(question, **options)
     if chosen.json:
         with show_phases() as phases, watching(phases):
             phases("the curve over D")
             curves = curves_over_delays(question, options["confidence"])
-        names = [] if chosen.out is None else _write_budget(found, curves, chosen.out)
+        names = [] if chosen.out is None else _write_budget(answer, curves, chosen.out)
         rows = [
-            dict(zip(_BUDGET_COLUMNS, row, strict=True)) for row in _budget_rows([found], curves)
+            dict(zip(_BUDGET_COLUMNS, row, strict=True)) for row in _budget_rows([answer], curves)
         ]
         paths = written(chosen.out, names) if chosen.out is not None else []
         print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
         return
-    print("\n".join(budget_report(found)), flush=True)
+    print("\n".join(budget_report(answer)), flush=True)
     with show_phases() as phases, watching(phases):
         phases("the curve over D")
         curves = curves_over_delays(question, options["confidence"])
     few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
     print("\n" + "\n".join(delays_table(few)))
     if chosen.out is not None:
-        print(f"\nwritten to {chosen.out}: {', '.join(_write_budget(found, curves, chosen.out))}")
+        print(f"\nwritten to {chosen.out}: {', '.join(_write_budget(answer, curves, chosen.out))}")
 
 
 def _run_budget_of_measured(
@@ -287,36 +299,36 @@ def _run_budget_of_measured(
     check_units(chosen, ("latency", "step"))
     with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
         phases(f"reading {chosen.noise}")
-        found = thinned(Path(table["file"]), **fields, **options)
+        answer = thinned(Path(table["file"]), **fields, **options)
     if chosen.json:
-        print_json("budget", answer=found, measured_probability=found.measured)
+        print_json("budget", answer=answer, measured_probability=answer.measured)
         return
-    print("\n".join(found.lines()))
+    print("\n".join(answer.lines()))
 
 
-def _budget_rows(found: list[Any], curves: list[list[Any]]) -> list[tuple[Any, ...]]:
+def _budget_rows(answers: list[Any], curves: list[list[Any]]) -> list[tuple[Any, ...]]:
     rows = []
-    for one in [*found, *(one for curve in curves for one in curve)]:
-        asked, p = one.question, one.probability
+    for answer in [*answers, *(answer for curve in curves for answer in curve)]:
+        asked, p = answer.question, answer.probability
         rows.append((asked.rank, asked.statistic, asked.ranks, asked.latency, asked.step,
-                     asked.delay, one.state, p.value, p.low, p.high, one.confidence,
-                     one.how))  # fmt: skip
+                     asked.delay, answer.state, p.value, p.low, p.high, answer.confidence,
+                     answer.how))  # fmt: skip
     return rows
 
 
-def _write_budget(found: Any, curves: list[list[Any]], out: Path) -> list[str]:
+def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
     from ..files import write_whole
     from ..inference.budget import AT_MOST
     from ..plots import draw
 
     out.mkdir(parents=True, exist_ok=True)
-    rows = [_BUDGET_COLUMNS, *_budget_rows([found], curves)]
+    rows = [_BUDGET_COLUMNS, *_budget_rows([answer], curves)]
     write_whole(out / "budget.csv", _csv(rows).encode())
-    some = any(one.state == AT_MOST for curve in curves for one in curve)
+    some = any(point.state == AT_MOST for curve in curves for point in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]
     from ..plots import budget as picture
 
     with draw.drawing():
-        draw.save(picture.draw(found, curves), out / "budget.png")
+        draw.save(picture.draw(answer, curves), out / "budget.png")
     return ["budget.csv", "budget.png"]

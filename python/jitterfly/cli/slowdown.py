@@ -110,17 +110,17 @@ def _run(chosen: argparse.Namespace) -> int:
         chosen.out.mkdir(parents=True, exist_ok=True)
         before = check_out(chosen.out, "slowdown", asked, chosen.force, ("realizations",))
         warn_without_matplotlib()
-    told = False
+    understood = False
     with show_phases(begun=started) as phases:
 
         def show(done: float, _: int, count: int) -> None:
-            nonlocal told
-            if not told:  # all is checked by now
-                told = True
+            nonlocal understood
+            if not understood:  # all is checked by now
+                understood = True
                 tell_understood(network, case.noise, chosen.network is not None)
             phases(f"simulating {count:,} ranks", done % 1, 1.0)
 
-        found = slowdown(
+        answer = slowdown(
             case.noise,
             ranks,
             network=network,
@@ -135,32 +135,32 @@ def _run(chosen: argparse.Namespace) -> int:
             progress=show,
         )
     if not chosen.json:
-        print("\n".join([found.title(), "", *found.lines(), "", *found.notes()]), flush=True)
-    content = {**asked, "stopped": found.stopped, "rows": [row._asdict() for row in found.rows]}
+        print("\n".join([answer.title(), "", *answer.lines(), "", *answer.notes()]), flush=True)
+    content = {**asked, "stopped": answer.stopped, "rows": [row._asdict() for row in answer.rows]}
     written: list[Path] = []
-    if found.stopped and _has_more(before, found):
+    if answer.stopped and _has_more(before, answer):
         print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
               "replaces it", file=sys.stderr)  # fmt: skip
     else:
         with show_phases(begun=started) as phases:
             phases("drawing the picture")
-            written = _write(found, content, chosen)
+            written = _write(answer, content, chosen)
     if chosen.json:
         print_json("slowdown", **content, written=written)
     elif written:
         print(f"\nwritten: {', '.join(map(str, written))}")
-    return 130 if found.stopped else 0
+    return 130 if answer.stopped else 0
 
 
-def _has_more(before: Any, found: Any) -> bool:
+def _has_more(before: Any, answer: Any) -> bool:
     """Whether the earlier answer has more rows."""
     try:
-        return before is not None and len(before["rows"]) > len(found.rows)
+        return before is not None and len(before["rows"]) > len(answer.rows)
     except (KeyError, TypeError):  # another program wrote it
         return False
 
 
-def _write(found: Any, content: dict[str, Any], chosen: argparse.Namespace) -> list[Path]:
+def _write(answer: Any, content: dict[str, Any], chosen: argparse.Namespace) -> list[Path]:
     from ..files import write_whole
     from ..plots import draw
 
@@ -168,9 +168,9 @@ def _write(found: Any, content: dict[str, Any], chosen: argparse.Namespace) -> l
     if chosen.out is not None:
         remove_picture(chosen.out, "slowdown")
         written = [chosen.out / "slowdown.csv", chosen.out / "slowdown.json"]
-        write_whole(written[0], found.to_csv().encode())
+        write_whole(written[0], answer.to_csv().encode())
         write_whole(written[1], f"{json.dumps(plain(content), indent=1)}\n".encode())
         pictures += [chosen.out / "slowdown.png"] if draw.can_draw() else []
     for path in pictures:
-        found.plot(path)
+        answer.plot(path)
     return written + pictures

@@ -92,8 +92,8 @@ class Fit:
 
     def __repr__(self) -> str:
 
-        told = ", ".join(" ".join(line.split()) for line in _parameter_lines(self))
-        return f"Fit({self.verdict!r}: {told}; {len(self.curve)} points)"
+        parameters = ", ".join(" ".join(line.split()) for line in _parameter_lines(self))
+        return f"Fit({self.verdict!r}: {parameters}; {len(self.curve)} points)"
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each parameter: step, scale, probability, load; seconds.
@@ -131,8 +131,8 @@ class Fit:
     def latency(self, rounds: npt.ArrayLike) -> Floats:
         """The model's latency at any log2(ranks), seconds."""
         extra = self.model.extra(rounds, self.probability.value)[0]
-        found: Floats = np.asarray(rounds) * self.step.value + self.scale.value * extra
-        return found
+        latencies: Floats = np.asarray(rounds) * self.step.value + self.scale.value * extra
+        return latencies
 
     @property
     def intervals(self) -> bool:
@@ -214,11 +214,11 @@ def fit(
         _check_probability(probability, chosen),
     )
     weight = 1 / (curve.latency if curve.error is None else curve.error) ** 2
-    found = _search(curve, chosen, known, weight, confidence)
+    fitted = _search(curve, chosen, known, weight, confidence)
     if curve.error is None:
-        return found
+        return fitted
     # The simulation behind the model has an error, too: small, and now its size is known.
-    own = found.scale.value * chosen.error(curve.rounds, found.probability.value)
+    own = fitted.scale.value * chosen.error(curve.rounds, fitted.probability.value)
     return _search(curve, chosen, known, 1 / (curve.error**2 + own**2), confidence)
 
 
@@ -295,16 +295,16 @@ def _profile_ranges(
     sums: Sums, limit: float, known: _GivenParameters, misfits: Floats
 ) -> list[tuple[Floats, Floats]]:
     """Least and largest L, then D, that fit, for each p."""
-    found = []
+    ranges = []
     for own, other, view in (
         (known.step, known.scale, sums.swapped()), (known.scale, known.step, sums),
     ):  # fmt: skip
         if own is None:
-            found.append(scales_within(view, limit, other))
+            ranges.append(scales_within(view, limit, other))
         else:
             fixed = np.where(misfits <= limit, own, np.nan)
-            found.append((fixed, fixed))
-    return found
+            ranges.append((fixed, fixed))
+    return ranges
 
 
 def _bounds(
@@ -327,49 +327,49 @@ def _misfit_limit(least: float, freedom: int, curve: Curve, confidence: float) -
     return least + max(least * allowed / freedom, 1e-12 * len(curve))
 
 
-def fit_report(found: Fit) -> list[str]:
+def fit_report(fitted: Fit) -> list[str]:
     """Lines of text: model, parameters, points, verdict, notes."""
-    lines = [_curve_line(found), _model_line(found), ""]
-    lines += _parameter_lines(found)
-    lines += ["", *_point_lines(found), "", _verdict_line(found)]
-    lines += [f"  {line}" for line in _explanations(found)]
+    lines = [_curve_line(fitted), _model_line(fitted), ""]
+    lines += _parameter_lines(fitted)
+    lines += ["", *_point_lines(fitted), "", _verdict_line(fitted)]
+    lines += [f"  {line}" for line in _explanations(fitted)]
     return lines
 
 
-def _curve_line(found: Fit) -> str:
-    ranks = found.curve.ranks
+def _curve_line(fitted: Fit) -> str:
+    ranks = fitted.curve.ranks
     span = f"{ranks[0]:,}" if len(ranks) == 1 else f"{ranks[0]:,} to {ranks[-1]:,}"
-    name = found.curve.name or "curve"
+    name = fitted.curve.name or "curve"
     return f"{name}: {len(ranks)} point{'s' * (len(ranks) > 1)}, {span} ranks"
 
 
-def _model_line(found: Fit) -> str:
+def _model_line(fitted: Fit) -> str:
     law = {
         "bernoulli": "each step is delayed by D with probability p",
         "exponential": "each step is delayed by an exponential time of mean D",
         "rare-exponential": "with probability p a step is delayed by an exponential time of mean D",
-    }[found.model.name]
-    whose = f"{found.model.rank} rank"
+    }[fitted.model.name]
+    whose = f"{fitted.model.rank} rank"
     return f"model: a step takes L, {law}; latency is the mean completion of the {whose}"
 
 
-def _parameter_lines(found: Fit) -> list[str]:
+def _parameter_lines(fitted: Fit) -> list[str]:
     """A line for each parameter."""
-    rows = [("latency of a step", "L", found.step, "s"),
-            (found.model.scale, "D", found.scale, "s")]  # fmt: skip
-    if found.model.free:
-        rows += [("probability of a hit", "p", found.probability, ""),
-                 ("mean delay of a step", "p D", found.load, "s")]  # fmt: skip
-    told = [(name, sign, _shown_bounds(value, unit, found)) for name, sign, value, unit in rows]
-    width = max(len(name) for name, _, _ in told)
-    return [f"  {name:{width}}  {sign:3}  {text}" for name, sign, text in told]
+    rows = [("latency of a step", "L", fitted.step, "s"),
+            (fitted.model.scale, "D", fitted.scale, "s")]  # fmt: skip
+    if fitted.model.free:
+        rows += [("probability of a hit", "p", fitted.probability, ""),
+                 ("mean delay of a step", "p D", fitted.load, "s")]  # fmt: skip
+    texts = [(name, sign, _shown_bounds(value, unit, fitted)) for name, sign, value, unit in rows]
+    width = max(len(name) for name, _, _ in texts)
+    return [f"  {name:{width}}  {sign:3}  {text}" for name, sign, text in texts]
 
 
-def _shown_bounds(value: Bounds, unit: str, found: Fit) -> str:
+def _shown_bounds(value: Bounds, unit: str, fitted: Fit) -> str:
     """An estimate, and its interval where it has one."""
     if value.fixed:
         return f"{shown_amount(value.value, unit)}  (given)"
-    if found.verdict == NO_FIT:
+    if fitted.verdict == NO_FIT:
         return f"{shown_amount(value.value, unit)}  (the closest)"
     low, high = shown_amount(value.low, unit), shown_amount(value.high, unit)
     if math.isinf(value.high):
@@ -382,11 +382,11 @@ def shown_amount(value: float, unit: str) -> str:
     return show_seconds(value, 3) if unit == "s" else f"{value:.3g}"
 
 
-def _point_lines(found: Fit) -> list[str]:
+def _point_lines(fitted: Fit) -> list[str]:
     """Each point, measured and as the model has it."""
     lines = [f"  {'ranks':>9}  {'measured':>10}  {'model':>10}  measured / model"]
     for ranks, seen, model in zip(
-        found.curve.ranks, found.curve.latency, found.predicted, strict=True
+        fitted.curve.ranks, fitted.curve.latency, fitted.predicted, strict=True
     ):
         ratio = f"{seen / model:.3f}" if model > 0 else "-"
         lines.append(
@@ -395,61 +395,61 @@ def _point_lines(found: Fit) -> list[str]:
     return lines
 
 
-def _verdict_line(found: Fit) -> str:
+def _verdict_line(fitted: Fit) -> str:
     """Whether the model explains the curve, and how that was decided."""
-    if not math.isnan(found.chance):
+    if not math.isnan(fitted.chance):
         how = (
-            f"chi2 = {found.chi2:.3g} with {max(found.freedom, 0)} degrees of freedom; chance "
-            f"alone gives as much {'at most ' * (found.freedom <= 0)}{_percent(found.chance)} of "
+            f"chi2 = {fitted.chi2:.3g} with {max(fitted.freedom, 0)} degrees of freedom; chance "
+            f"alone gives as much {'at most ' * (fitted.freedom <= 0)}{_percent(fitted.chance)} of "
             "the time"
         )
-        if found.verdict == NO_FIT:
+        if fitted.verdict == NO_FIT:
             how += f" (below {100 * SIGNIFICANCE:g} % counts as no fit)"
     else:
-        how = f"rms of measured / model - 1 is {_percent(found.misfit)}"
-        if found.verdict == NO_FIT:
+        how = f"rms of measured / model - 1 is {_percent(fitted.misfit)}"
+        if fitted.verdict == NO_FIT:
             how += f" (above {100 * TOLERANCE:g} % counts as no fit)"
-    if found.verdict == NOT_TESTED:
+    if fitted.verdict == NOT_TESTED:
         how = "as many parameters as points, or more, so this tests nothing"
-    return f"{found.verdict}: {how}"
+    return f"{fitted.verdict}: {how}"
 
 
-def _explanations(found: Fit) -> list[str]:
+def _explanations(fitted: Fit) -> list[str]:
     """What the intervals are, what the curve can not tell, what does not fit and what could."""
-    lines = _about_no_fit(found) if found.verdict == NO_FIT else _about_intervals(found)
-    return [*lines, *found.curve.notes]
+    lines = _about_no_fit(fitted) if fitted.verdict == NO_FIT else _about_intervals(fitted)
+    return [*lines, *fitted.curve.notes]
 
 
-def _about_intervals(found: Fit) -> list[str]:
-    share = f"{100 * found.confidence:g} %"
-    if found.curve.error is not None:
+def _about_intervals(fitted: Fit) -> list[str]:
+    share = f"{100 * fitted.confidence:g} %"
+    if fitted.curve.error is not None:
         lines = [f"{share} intervals: profile likelihood, with the errors of the file"]
-    elif found.freedom > 0:
+    elif fitted.freedom > 0:
         lines = [f"{share} intervals: profile likelihood, errors estimated from the misfit and "
                  "taken as an equal share of each latency; better give them"]  # fmt: skip
     else:
         lines = ["no errors are given and none can be estimated: the ranges hold all that fits as "
                  "well to 0.1 %"]  # fmt: skip
-    if math.isinf(found.scale.high):
+    if math.isinf(fitted.scale.high):
         lines.append("D has no upper end: longer and rarer noise fits as well; what the curve "
                      "knows is p D")  # fmt: skip
-    if found.scale.low == 0 and not found.scale.fixed:
+    if fitted.scale.low == 0 and not fitted.scale.fixed:
         lines.append("D may be 0: the curve shows no noise that can be told from none")
-    if found.step.low == 0 and found.probability.high == 1 and not found.step.fixed:
+    if fitted.step.low == 0 and fitted.probability.high == 1 and not fitted.step.fixed:
         lines.append("noise that hits every step is the same as a larger L")
-    if found.verdict == NOT_TESTED:
-        lines += _beyond_saturation(found)[:1]
-    partial = found.curve.ranks & (found.curve.ranks - 1) != 0
+    if fitted.verdict == NOT_TESTED:
+        lines += _beyond_saturation(fitted)[:1]
+    partial = fitted.curve.ranks & (fitted.curve.ranks - 1) != 0
     if partial.any():
         lines.append("between powers of two the model is interpolated over log2(ranks)")
     return lines
 
 
-def _about_no_fit(found: Fit) -> list[str]:
-    curve, lines, step = found.curve, _beyond_saturation(found), found.step.value
+def _about_no_fit(fitted: Fit) -> list[str]:
+    curve, lines, step = fitted.curve, _beyond_saturation(fitted), fitted.step.value
     if curve.latency[-1] <= curve.latency[0] and (np.diff(curve.latency) < 0).any():
         lines.append("the latency falls with the number of ranks; in the model it can only rise")
-    if found.step.fixed and (curve.latency < curve.rounds * step).any():
+    if fitted.step.fixed and (curve.latency < curve.rounds * step).any():
         at = int(np.argmin(curve.latency / curve.rounds))
         least = show_seconds(float(curve.rounds[at]) * step, 4)
         lines.append(f"at {curve.ranks[at]:,} ranks it is below K L = {least}, the time without "
@@ -457,17 +457,17 @@ def _about_no_fit(found: Fit) -> list[str]:
     return lines or ["no L, D and p of this model give a curve of this shape"]
 
 
-def _beyond_saturation(found: Fit) -> list[str]:
+def _beyond_saturation(fitted: Fit) -> list[str]:
     """On a latency above K (L + D), which no p reaches (the model's §7), if there is one."""
-    curve = found.curve
-    at = int(np.argmax(curve.latency / np.maximum(found.predicted, 1e-15)))
+    curve = fitted.curve
+    at = int(np.argmax(curve.latency / np.maximum(fitted.predicted, 1e-15)))
     k, seen, ranks = float(curve.rounds[at]), float(curve.latency[at]), f"{curve.ranks[at]:,} ranks"
-    quiet = k * found.step.value
-    reach = quiet + k * found.model.most * found.scale.value
-    if not found.scale.fixed or seen <= reach * (1 + _ROUNDING):
+    quiet = k * fitted.step.value
+    reach = quiet + k * fitted.model.most * fitted.scale.value
+    if not fitted.scale.fixed or seen <= reach * (1 + _ROUNDING):
         return []
-    step, scale = (show_seconds(x.value, 3) for x in (found.step, found.scale))
-    rare = float(found.model.extra([k], [_RARE_EXAMPLE])[0, 0])
+    step, scale = (show_seconds(x.value, 3) for x in (fitted.step, fitted.scale))
+    rare = float(fitted.model.extra([k], [_RARE_EXAMPLE])[0, 0])
     every_step, rare_hits = (seen - quiet) / k, (seen - quiet) / rare
     return [
         f"at {ranks} the model reaches at most K (L + D) = {k:.4g} ({step} + {scale}) = "

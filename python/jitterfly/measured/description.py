@@ -164,13 +164,13 @@ def _detour_facts(part: Detours, periods: bool) -> Facts:
     if periods:
         facts["periods"] = [
             {
-                "seconds": found.seconds,
-                "frequency": found.frequency,
-                "share": found.share,
-                "time_share": found.time_share,
-                "false_alarm": found.false_alarm,
+                "seconds": period.seconds,
+                "frequency": period.frequency,
+                "share": period.share,
+                "time_share": period.time_share,
+                "false_alarm": period.false_alarm,
             }
-            for found in dominant_periods(part)
+            for period in dominant_periods(part)
         ]
     return facts
 
@@ -183,17 +183,17 @@ def _event_facts(values: Any) -> Facts:
         return {"count": 0, "quantiles": []}
     quantiles: list[Facts] = []
     for q in QUANTILES:
-        found: Facts = {
+        quantile: Facts = {
             "q": q,
             "value": None,
             "interval": None,
             "needs": realizations_needed(q, LEVEL),
         }
         if is_carried(q, total):
-            found["value"] = float(values[quantile_rank(total, q) - 1])
-            found["interval"] = [float(values[rank - 1]) for rank in rank_interval(q, total)]
-            found["events"] = int(total - np.searchsorted(values, found["value"], "left"))
-        quantiles.append(found)
+            quantile["value"] = float(values[quantile_rank(total, q) - 1])
+            quantile["interval"] = [float(values[rank - 1]) for rank in rank_interval(q, total)]
+            quantile["events"] = int(total - np.searchsorted(values, quantile["value"], "left"))
+        quantiles.append(quantile)
     largest = float(values[-1])
     return {
         "count": total,
@@ -227,7 +227,7 @@ def _histogram_facts(part: Histogram) -> Facts:
     counts = np.append(part.counts, part.overflow)
     upto = np.cumsum(counts)
     for q in QUANTILES:
-        found: Facts = {
+        quantile: Facts = {
             "q": q,
             "value": None,
             "interval": None,
@@ -236,10 +236,10 @@ def _histogram_facts(part: Histogram) -> Facts:
         if is_carried(q, total):
             bin_ = int(np.searchsorted(upto, quantile_rank(total, q)))
             ends = [int(np.searchsorted(upto, rank)) for rank in rank_interval(q, total)]
-            found["value"] = [float(low[bin_]), float(high[bin_])]
-            found["interval"] = [float(low[ends[0]]), float(high[ends[1]])]
-            found["events"] = total - int(upto[bin_] - counts[bin_])
-        facts["quantiles"].append(found)
+            quantile["value"] = [float(low[bin_]), float(high[bin_])]
+            quantile["interval"] = [float(low[ends[0]]), float(high[ends[1]])]
+            quantile["events"] = total - int(upto[bin_] - counts[bin_])
+        facts["quantiles"].append(quantile)
     last = int(np.flatnonzero(counts)[-1])
     facts["largest"] = [float(low[last]), float(high[last])]
     facts["largest_events"] = int(counts[last])
@@ -277,17 +277,21 @@ def description_lines(measured: Measured, facts: Facts | None = None) -> list[st
     in_full = len(measured.parts) <= _MOST_IN_FULL
     facts = facts or describe(measured, periods=in_full)
     text: list[str] = []
-    for number, (part, found) in enumerate(zip(measured.parts, facts["parts"], strict=True), 1):
-        name = f"CPU {found['cpu']}" if found.get("cpu") else f"part {number}"
+    for number, (part, part_facts) in enumerate(
+        zip(measured.parts, facts["parts"], strict=True), 1
+    ):
+        name = f"CPU {part_facts['cpu']}" if part_facts.get("cpu") else f"part {number}"
         if hasattr(part, "lines"):
             text += part.lines()
-        elif "rows" in found:
-            text += _collective_lines(found)
+        elif "rows" in part_facts:
+            text += _collective_lines(part_facts)
         elif in_full:
-            text += _in_full(found, name if len(measured.parts) > 1 or found.get("cpu") else "")
+            text += _in_full(
+                part_facts, name if len(measured.parts) > 1 or part_facts.get("cpu") else ""
+            )
         else:
-            text.append(_in_short(found, name))
-    if any(found.get("count") for found in facts["parts"]):
+            text.append(_in_short(part_facts, name))
+    if any(part_facts.get("count") for part_facts in facts["parts"]):
         text.append(
             f"[]: {facts['level']:.0%} intervals, bootstrap over events ({RESAMPLES} resamples, "
             "fixed seed); events are taken for independent, without blocks"
@@ -295,23 +299,23 @@ def description_lines(measured: Measured, facts: Facts | None = None) -> list[st
     return text
 
 
-def _in_full(found: Facts, name: str) -> list[str]:
-    text = [f"{name}: {_what_it_holds(found)}" if name else _what_it_holds(found)]
-    if found["count"] == 0:
+def _in_full(facts: Facts, name: str) -> list[str]:
+    text = [f"{name}: {_what_it_holds(facts)}" if name else _what_it_holds(facts)]
+    if facts["count"] == 0:
         return text
-    rates = _rates(found)
+    rates = _rates(facts)
     if rates:
         text.append(f"  {rates}")
-    if "mean" in found:
-        sure = _shown_interval(found["mean_interval"])
-        if found["count"] < LEAST_EVENTS:
+    if "mean" in facts:
+        sure = _shown_interval(facts["mean_interval"])
+        if facts["count"] < LEAST_EVENTS:
             sure = f"too few events for an interval ({LEAST_EVENTS} would do)"
-        text.append(f"  mean   {_shown_value(found['mean']):<20} {sure}")
-    for quantile in found["quantiles"]:
+        text.append(f"  mean   {_shown_value(facts['mean']):<20} {sure}")
+    for quantile in facts["quantiles"]:
         label = f"p{100 * quantile['q']:g}"
         if quantile["value"] is None:
             text.append(
-                f"  {label:6} unknown: {_counted(found['count'])} cannot carry it "
+                f"  {label:6} unknown: {_counted(facts['count'])} cannot carry it "
                 f"({quantile['needs']:,} could)"
             )
             continue
@@ -321,80 +325,80 @@ def _in_full(found: Facts, name: str) -> list[str]:
             f"{_counted(quantile['events'])} at or above"
         )
     text.append(
-        f"  max    {_shown_value(found['largest']):<20} "
-        f"{'':24} {_counted(found['largest_events'])}; a longer run finds longer ones"
+        f"  max    {_shown_value(facts['largest']):<20} "
+        f"{'':24} {_counted(facts['largest_events'])}; a longer run finds longer ones"
     )
-    return text + _period_lines(found)
+    return text + _period_lines(facts)
 
 
-def _what_it_holds(found: Facts) -> str:
-    count = f"{found['count']:,}"
-    if found["kind"] == "detours":
-        known = [f"{_counted(found['count'], 'detour')} in {found['seconds']:.4g} s"]
-        if found["threshold"]:
-            known.append(f"none below {show_seconds(found['threshold'], 3)} recorded")
-        if found["resolution"]:
-            known.append(f"clock of {show_seconds(found['resolution'])}")
+def _what_it_holds(facts: Facts) -> str:
+    count = f"{facts['count']:,}"
+    if facts["kind"] == "detours":
+        known = [f"{_counted(facts['count'], 'detour')} in {facts['seconds']:.4g} s"]
+        if facts["threshold"]:
+            known.append(f"none below {show_seconds(facts['threshold'], 3)} recorded")
+        if facts["resolution"]:
+            known.append(f"clock of {show_seconds(facts['resolution'])}")
         return "; ".join(known)
-    if found["kind"] == "detour histogram":
-        seconds = found["seconds"]
-        return f"{_counted(found['count'], 'detour')} in " + (
+    if facts["kind"] == "detour histogram":
+        seconds = facts["seconds"]
+        return f"{_counted(facts['count'], 'detour')} in " + (
             f"{seconds:.4g} s of CPU time" if seconds else "a time that is not known"
         )
-    if found["kind"] == "latency histogram":
+    if facts["kind"] == "latency histogram":
         return f"{count} wake-up latencies (how late a timer woke: no detours, so no rate)"
-    size = f"{found['bytes']} byte{'s' * (found['bytes'] != 1)}"
-    if found["kind"] == "message latency":
+    size = f"{facts['bytes']} byte{'s' * (facts['bytes'] != 1)}"
+    if facts["kind"] == "message latency":
         return f"{count} latencies of messages of {size}"
-    return f"{count} times {found['operation']} of {size} on {found['ranks']} ranks, the slowest:"
+    return f"{count} times {facts['operation']} of {size} on {facts['ranks']} ranks, the slowest:"
 
 
-def _rates(found: Facts) -> str:
-    words = []
-    if found.get("rate") is not None:
-        words.append(f"rate {found['rate']:.4g} /s")
-    if found.get("share") is not None:
-        low, high = (100 * bound for bound in found["share_interval"])
-        sure = f" [{low:.3g}, {high:.3g}]" if found["count"] >= LEAST_EVENTS else ""
-        words.append(f"share of the CPU {100 * found['share']:.3g} %{sure}")
-    if found.get("overflow"):
-        words.append(f"{_counted(found['overflow'])} beyond the last bin, so the mean is not known")
-    return "; ".join(words)
+def _rates(facts: Facts) -> str:
+    parts = []
+    if facts.get("rate") is not None:
+        parts.append(f"rate {facts['rate']:.4g} /s")
+    if facts.get("share") is not None:
+        low, high = (100 * bound for bound in facts["share_interval"])
+        sure = f" [{low:.3g}, {high:.3g}]" if facts["count"] >= LEAST_EVENTS else ""
+        parts.append(f"share of the CPU {100 * facts['share']:.3g} %{sure}")
+    if facts.get("overflow"):
+        parts.append(f"{_counted(facts['overflow'])} beyond the last bin, so the mean is not known")
+    return "; ".join(parts)
 
 
-def _period_lines(found: Facts) -> list[str]:
-    if "periods" not in found:
+def _period_lines(facts: Facts) -> list[str]:
+    if "periods" not in facts:
         return []
-    if not found["periods"]:
+    if not facts["periods"]:
         few = f" among so few detours ({LEAST_FOR_PERIODS} would do)"
-        return [f"  periods: none found{few * (found['count'] < LEAST_FOR_PERIODS)}"]
+        return [f"  periods: none found{few * (facts['count'] < LEAST_FOR_PERIODS)}"]
     return [
         f"  period {show_seconds(period['seconds'])} ({period['frequency']:.4g} Hz): "
         f"{period['share']:.1%} of the detours, {period['time_share']:.1%} of their time"
-        for period in found["periods"]
+        for period in facts["periods"]
     ]
 
 
-def _in_short(found: Facts, name: str) -> str:
-    words = [f"{name}: {_what_it_holds(found)}"]
-    if found["count"]:
-        words += [_rates(found)] if _rates(found) else []
-        for quantile in found["quantiles"]:
+def _in_short(facts: Facts, name: str) -> str:
+    parts = [f"{name}: {_what_it_holds(facts)}"]
+    if facts["count"]:
+        parts += [_rates(facts)] if _rates(facts) else []
+        for quantile in facts["quantiles"]:
             if quantile["q"] in (0.5, 0.99) and quantile["value"] is not None:
-                words.append(f"p{100 * quantile['q']:g} {_shown_value(quantile['value'])}")
-        words.append(f"max {_shown_value(found['largest'])}")
-    return "; ".join(words)
+                parts.append(f"p{100 * quantile['q']:g} {_shown_value(quantile['value'])}")
+        parts.append(f"max {_shown_value(facts['largest'])}")
+    return "; ".join(parts)
 
 
-def _collective_lines(found: Facts) -> list[str]:
-    names = [name for name in ("mean", "min", "max", "p50", "p90", "p99") if name in found]
-    text = [f"{found['operation']}: {found['rows']} rows"]
+def _collective_lines(facts: Facts) -> list[str]:
+    names = [name for name in ("mean", "min", "max", "p50", "p90", "p99") if name in facts]
+    text = [f"{facts['operation']}: {facts['rows']} rows"]
     text.append(f"  {'ranks':>8} {'bytes':>10} " + " ".join(f"{name:>10}" for name in names))
-    for row in range(min(found["rows"], _MOST_ROWS)):
-        times = " ".join(f"{show_seconds(found[name][row]):>10}" for name in names)
-        text.append(f"  {found['ranks'][row]:>8} {found['bytes'][row]:>10} {times}")
-    if found["rows"] > _MOST_ROWS:
-        text.append(f"  ... and {found['rows'] - _MOST_ROWS} more")
+    for row in range(min(facts["rows"], _MOST_ROWS)):
+        times = " ".join(f"{show_seconds(facts[name][row]):>10}" for name in names)
+        text.append(f"  {facts['ranks'][row]:>8} {facts['bytes'][row]:>10} {times}")
+    if facts["rows"] > _MOST_ROWS:
+        text.append(f"  ... and {facts['rows'] - _MOST_ROWS} more")
     return text
 
 

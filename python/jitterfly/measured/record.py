@@ -98,12 +98,12 @@ def rate(moments: Sequence[Moment]) -> Rate:
     return Rate(during[0], during[1], after[0] / before[0] - 1, before[1] + after[1])
 
 
-def _rate_between(one: Moment, other: Moment) -> tuple[float, float]:
+def _rate_between(earlier: Moment, later: Moment) -> tuple[float, float]:
     """Counts a second, and the relative error of that."""
-    counts, ns = other[0] - one[0], other[1] - one[1]
+    counts, ns = later[0] - earlier[0], later[1] - earlier[1]
     if counts <= 0 or ns <= 0:
         raise ValueError(f"the clock stood still: {counts} counts in {ns} ns")
-    return counts / ns * 1e9, (one[2] + other[2]) / 2 / counts + 1 / ns
+    return counts / ns * 1e9, (earlier[2] + later[2]) / 2 / counts + 1 / ns
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,10 @@ def iteration(taken: npt.ArrayLike, times: npt.ArrayLike | None = None) -> Itera
 
 
 def _source_of(
-    parts: Sequence[Detours], found: Sequence[dict[str, Any]], rates: Sequence[Rate], quantum: float
+    parts: Sequence[Detours],
+    recordings: Sequence[dict[str, Any]],
+    rates: Sequence[Rate],
+    quantum: float,
 ) -> dict[str, str]:
     """For `Measured.source`: what, where, when, with which clock, at what cost."""
     source = {
@@ -183,15 +186,17 @@ def _source_of(
         + (", a virtual machine" if host.is_virtual() else ""),
         "kernel": f"{platform.system()} {platform.release()} {platform.version()}",
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
-        "cpus": host.show_cpus(one["cpu"] for one in found),
+        "cpus": host.show_cpus(recording["cpu"] for recording in recordings),
         "counter": f"{core.counter}, "
-        + _per_cpu(found, [_counter_text(*pair) for pair in zip(found, rates, strict=True)]),
+        + _per_cpu(
+            recordings, [_counter_text(*pair) for pair in zip(recordings, rates, strict=True)]
+        ),
         "calibration": "against CLOCK_MONOTONIC_RAW (clocksource "
         f"{host.clocksource()}): before and after differ by "
-        + _per_cpu(found, [f"{1e6 * hz.drift:.2g} ppm" for hz in rates])
+        + _per_cpu(recordings, [f"{1e6 * hz.drift:.2g} ppm" for hz in rates])
         + f", known to {1e6 * max(hz.drift_error for hz in rates):.2g} ppm",
         "iteration": _per_cpu(
-            found, [_iteration_text(*pair) for pair in zip(found, rates, strict=True)]
+            recordings, [_iteration_text(*pair) for pair in zip(recordings, rates, strict=True)]
         ),
     }
     task = launchers.task()
@@ -199,74 +204,77 @@ def _source_of(
         source["rank"] = f"{task[0]} of {task[1]}"
     if quantum:
         source["quantum"] = f"{show_seconds(quantum)} of work in each iteration"
-    costs = [_overhead_text(*each) for each in zip(parts, found, rates, strict=True)]
-    return {**source, "overhead": _per_cpu(found, costs)}
+    costs = [_overhead_text(*each) for each in zip(parts, recordings, rates, strict=True)]
+    return {**source, "overhead": _per_cpu(recordings, costs)}
 
 
-def _per_cpu(found: Sequence[dict[str, Any]], texts: Sequence[str]) -> str:
+def _per_cpu(recordings: Sequence[dict[str, Any]], texts: Sequence[str]) -> str:
     """One text where all CPUs have the same."""
     if len(set(texts)) == 1:
         return texts[0]
-    return "; ".join(f"CPU {one['cpu']}: {text}" for one, text in zip(found, texts, strict=True))
-
-
-def _counter_text(found: dict[str, Any], hz: Rate) -> str:
-    steps = f", in steps of {found['step']} counts" if found["step"] > 1 else ""
-    return f"{hz.hz / 1e6:.6f} MHz{steps}"
-
-
-def _iteration_text(found: dict[str, Any], hz: Rate) -> str:
-    """The smallest, which a detour's duration leaves out, and what is usual."""
-    smallest = f"smallest {show_seconds(found['regular'] / hz.hz)}"
-    if found["steps_blur"] and found["regular"] == found["step"]:
-        smallest = f"as long as a step of the counter, {show_seconds(found['step'] / hz.hz)}"
-    return (
-        f"{smallest}, mean without detours {show_seconds(_mean_iteration(found) / hz.hz)}, "
-        f"{found['iterations']:,} in all"
+    return "; ".join(
+        f"CPU {recording['cpu']}: {text}" for recording, text in zip(recordings, texts, strict=True)
     )
 
 
-def _mean_iteration(found: dict[str, Any]) -> float:
+def _counter_text(recording: dict[str, Any], hz: Rate) -> str:
+    steps = f", in steps of {recording['step']} counts" if recording["step"] > 1 else ""
+    return f"{hz.hz / 1e6:.6f} MHz{steps}"
+
+
+def _iteration_text(recording: dict[str, Any], hz: Rate) -> str:
+    """The smallest, which a detour's duration leaves out, and what is usual."""
+    smallest = f"smallest {show_seconds(recording['regular'] / hz.hz)}"
+    if recording["steps_blur"] and recording["regular"] == recording["step"]:
+        smallest = f"as long as a step of the counter, {show_seconds(recording['step'] / hz.hz)}"
+    return (
+        f"{smallest}, mean without detours {show_seconds(_mean_iteration(recording) / hz.hz)}, "
+        f"{recording['iterations']:,} in all"
+    )
+
+
+def _mean_iteration(recording: dict[str, Any]) -> float:
     """Counts of an iteration, without detours and what writing them took."""
-    lost = int(found["detours"][:, 1].sum()) + found["write_time"]
-    rest = max(found["iterations"] - len(found["detours"]), 1)
-    return float((found["end"] - found["begin"] - lost) / rest)
+    lost = int(recording["detours"][:, 1].sum()) + recording["write_time"]
+    rest = max(recording["iterations"] - len(recording["detours"]), 1)
+    return float((recording["end"] - recording["begin"] - lost) / rest)
 
 
-def _overhead_text(part: Detours, found: dict[str, Any], hz: Rate) -> str:
+def _overhead_text(part: Detours, recording: dict[str, Any], hz: Rate) -> str:
     count = len(part.starts)
     if not count:
         return "none: no detours"
-    each = found["write_time"] / hz.hz / count
-    share = found["write_time"] / hz.hz / (part.length / TICKS_PER_SECOND)
+    each = recording["write_time"] / hz.hz / count
+    share = recording["write_time"] / hz.hz / (part.length / TICKS_PER_SECOND)
     return f"{show_seconds(each, 3)} for each detour written, {share:.2g} of the time"
 
 
-def _reasons_for_distrust(found: dict[str, Any], hz: Rate) -> list[str]:
+def _reasons_for_distrust(recording: dict[str, Any], hz: Rate) -> list[str]:
     """Why a recording is one of the recorder itself; empty if it is not."""
-    reasons, mean = [], _mean_iteration(found)
-    if mean < found["smallest"] and len(found["detours"]):
+    reasons, mean = [], _mean_iteration(recording)
+    if mean < recording["smallest"] and len(recording["detours"]):
         reasons.append(
             f"a mean iteration of {show_seconds(max(mean, 0.0) / hz.hz)} is below the smallest, "
-            f"{show_seconds(found['smallest'] / hz.hz)}, so what it took for detours were its own "
-            "iterations"
+            f"{show_seconds(recording['smallest'] / hz.hz)}, so what it took for detours were its "
+            "own iterations"
         )
-    share = found["write_time"] / max(found["end"] - found["begin"], 1)
+    share = recording["write_time"] / max(recording["end"] - recording["begin"], 1)
     if share > _MOSTLY:
         reasons.append(f"{share:.0%} of the time was spent on writing detours, and saw none")
     # Nobody says how long each took; waiting for one's turn again is longer than other detours.
-    longest = np.sort(found["detours"][:, 1])[::-1][: found["preemptions"]]
-    busy = float(longest.sum()) / max(found["end"] - found["begin"], 1)
+    longest = np.sort(recording["detours"][:, 1])[::-1][: recording["preemptions"]]
+    busy = float(longest.sum()) / max(recording["end"] - recording["begin"], 1)
     if busy > _BUSY:
         reasons.append(
-            f"other threads ran there for about {busy:.0%} of the time ({found['preemptions']:,} "
-            "times), so that it is load rather than noise: record on an idle machine"
+            f"other threads ran there for about {busy:.0%} of the time "
+            f"({recording['preemptions']:,} times), so that it is load rather than "
+            "noise: record on an idle machine"
         )
     return reasons
 
 
 def _notes_of(
-    found: Sequence[dict[str, Any]],
+    recordings: Sequence[dict[str, Any]],
     rates: Sequence[Rate],
     before: host.Snapshot,
     after: host.Snapshot,
@@ -276,51 +284,53 @@ def _notes_of(
     flaw = host.counter_flaw(core.counter)
     if flaw:
         text.append(f"the counter's rate may not be constant: {flaw}")
-    for one, hz in zip(found, rates, strict=True):
-        text += _notes_on_cpu(one, hz, before, after)
+    for recording, hz in zip(recordings, rates, strict=True):
+        text += _notes_on_cpu(recording, hz, before, after)
     if before.online != after.online:
         text.append(f"CPUs were taken off or added meanwhile: {before.online}, {after.online}")
     if host.is_virtual():
         text.append("a virtual machine: what the host takes is in the detours, unless it stops "
                     "the counter as well")  # fmt: skip
     allowed = host.allowed_cpus()
-    if len(found) == len(allowed):
+    if len(recordings) == len(allowed):
         text.append("every CPU was measured, so the thread that waits for the end ran on one of "
                     "them, ten times a second")  # fmt: skip
     else:
         text.append(
-            f"{len(found)} of {len(allowed)} CPUs were kept busy; where a program runs on all of "
-            "them, nothing can evade to another: measure all at once for that"
+            f"{len(recordings)} of {len(allowed)} CPUs were kept busy; where a program runs on all "
+            "of them, nothing can evade to another: measure all at once for that"
         )
     return tuple(text)
 
 
 def _notes_on_cpu(
-    one: dict[str, Any], hz: Rate, before: host.Snapshot, after: host.Snapshot
+    recording: dict[str, Any], hz: Rate, before: host.Snapshot, after: host.Snapshot
 ) -> list[str]:
-    text, cpu = [], one["cpu"]
-    seconds = (one["end"] - one["begin"]) / hz.hz
+    text, cpu = [], recording["cpu"]
+    seconds = (recording["end"] - recording["begin"]) / hz.hz
     if not hz.steady:
         text.append(
             f"CPU {cpu}: the calibrations disagree by {1e6 * hz.drift:.3g} ppm, so the "
             "counter's rate is not constant"
         )
-    if one["full"]:
-        many = len(one["detours"])
-        count = f"{many:,} detour{'s' * (many != 1)}"
+    if recording["full"]:
+        detours = len(recording["detours"])
+        count = f"{detours:,} detour{'s' * (detours != 1)}"
         text.append(
             f"CPU {cpu}: the buffer was full after {count} in {seconds:.3g} s, "
             "which ended the recording there; a higher threshold needs less"
         )
-    if one["moved_to"] >= 0:
+    if recording["moved_to"] >= 0:
         text.append(
-            f"CPU {cpu}: the thread was found on CPU {one['moved_to']}, although it was "
+            f"CPU {cpu}: the thread was found on CPU {recording['moved_to']}, although it was "
             "pinned: was this one taken off?"
         )
-    if one["faults"]:
-        text.append(f"CPU {cpu}: {one['faults']} page faults in the loop are among the detours")
-    if one["preemptions"]:
-        count = f"{one['preemptions']:,} time{'s' * (one['preemptions'] != 1)}"
+    if recording["faults"]:
+        text.append(
+            f"CPU {cpu}: {recording['faults']} page faults in the loop are among the detours"
+        )
+    if recording["preemptions"]:
+        count = f"{recording['preemptions']:,} time{'s' * (recording['preemptions'] != 1)}"
         text.append(
             f"CPU {cpu}: {count} other threads ran there in place of the recorder; on an idle "
             "machine that is noise, on a busy one its load"
@@ -414,39 +424,42 @@ def record(
     excess: dict[int, int] = {}
     text: list[str] = []
     for tries_left in reversed(range(_TRIES)):
-        found, before, after, stopped = _record_once(
+        recordings, before, after, stopped = _record_once(
             seconds, chosen, room, quantum, wanted, excess, progress
         )
-        rates = [rate(one["moments"]) for one in found]
+        rates = [rate(recording["moments"]) for recording in recordings]
         early = [
-            (one, hz)
-            for one, hz in zip(found, rates, strict=True)
-            if one["full"] and one["end"] - one["begin"] < _EARLY * one["asked"]
+            (recording, hz)
+            for recording, hz in zip(recordings, rates, strict=True)
+            if recording["full"]
+            and recording["end"] - recording["begin"] < _EARLY * recording["asked"]
         ]
         if stopped or wanted is not None or not early or not tries_left:
             break
-        for one, hz in early:
-            excess[one["cpu"]] = _raised_threshold(one)
-            text.append(_note_of_raising(one, hz, excess[one["cpu"]]))
-    parts = tuple(_detours(one, hz) for one, hz in zip(found, rates, strict=True))
-    source = _source_of(parts, found, rates, quantum)
+        for recording, hz in early:
+            excess[recording["cpu"]] = _raised_threshold(recording)
+            text.append(_note_of_raising(recording, hz, excess[recording["cpu"]]))
+    parts = tuple(_detours(recording, hz) for recording, hz in zip(recordings, rates, strict=True))
+    source = _source_of(parts, recordings, rates, quantum)
     if stopped:
         source["stopped"] = f"by {stopped}, after {_seconds(parts[0]):.3g} of {seconds:g} s"
     reasons = [
-        f"CPU {one['cpu']}: {reason}"
-        for one, hz in zip(found, rates, strict=True)
-        for reason in _reasons_for_distrust(one, hz)
+        f"CPU {recording['cpu']}: {reason}"
+        for recording, hz in zip(recordings, rates, strict=True)
+        for reason in _reasons_for_distrust(recording, hz)
     ]
     if early and not stopped:
         reasons += [
-            f"CPU {one['cpu']}: its buffer was full after "
-            f"{show_seconds((one['end'] - one['begin']) / hz.hz, 3)} of {seconds:g} s, far too "
-            "short for rare detours and high percentiles"
-            for one, hz in early
+            f"CPU {recording['cpu']}: its buffer was full after "
+            f"{show_seconds((recording['end'] - recording['begin']) / hz.hz, 3)} of {seconds:g} s, "
+            "far too short for rare detours and high percentiles"
+            for recording, hz in early
         ]
     if reasons:
         source["untrusted"] = "; ".join(reasons)
-    return Measured(parts, "jitterfly", source, (*text, *_notes_of(found, rates, before, after)))
+    return Measured(
+        parts, "jitterfly", source, (*text, *_notes_of(recordings, rates, before, after))
+    )
 
 
 def _record_once(
@@ -467,23 +480,28 @@ def _record_once(
         for recorder in recorders:
             stack.callback(recorder.stop)
         calm = [_undisturbed(recorder.quiet()) for recorder in recorders]
-        for cpu, one in zip(cpus, calm, strict=True):
-            one["cpu"] = cpu
-            one["excess"] = max(_threshold_counts(wanted, one), raised.get(cpu, 0))
-            one["asked"] = round(seconds * 1e9 / one["ns_per_count"])
+        for cpu, recording in zip(cpus, calm, strict=True):
+            recording["cpu"] = cpu
+            recording["excess"] = max(_threshold_counts(wanted, recording), raised.get(cpu, 0))
+            recording["asked"] = round(seconds * 1e9 / recording["ns_per_count"])
         before = host.snapshot(cpus)
         begin = core.read_counter() + round(_AHEAD * 1e9 / calm[0]["ns_per_count"])
-        for recorder, one in zip(recorders, calm, strict=True):
-            recorder.go(limit=one["regular"] + one["excess"], begin=begin, length=one["asked"])
+        for recorder, recording in zip(recorders, calm, strict=True):
+            recorder.go(
+                limit=recording["regular"] + recording["excess"],
+                begin=begin,
+                length=recording["asked"],
+            )
         stopped = _wait(recorders, seconds, 1e9 / calm[0]["ns_per_count"], progress)
         after = host.snapshot(cpus)
-        found = [
-            {**one, **recorder.recording()} for one, recorder in zip(calm, recorders, strict=True)
+        recordings = [
+            {**recording, **recorder.recording()}
+            for recording, recorder in zip(calm, recorders, strict=True)
         ]
-    for one in found:  # the CPU may have been slower while it was calibrated
-        blur = one["step"] if one["steps_blur"] else 0
-        one["regular"] = min(one["regular"], one["smallest"] + blur)
-    return found, before, after, stopped
+    for recording in recordings:  # the CPU may have been slower while it was calibrated
+        blur = recording["step"] if recording["steps_blur"] else 0
+        recording["regular"] = min(recording["regular"], recording["smallest"] + blur)
+    return recordings, before, after, stopped
 
 
 def _undisturbed(quiet: dict[str, Any]) -> dict[str, Any]:
@@ -505,20 +523,23 @@ def _undisturbed(quiet: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _raised_threshold(one: dict[str, Any]) -> int:
+def _raised_threshold(recording: dict[str, Any]) -> int:
     """Counts beyond the regular iteration of which half of the buffer will hold the detours."""
-    recorded = one["end"] - one["begin"]
-    keep = 0.5 * min(recorded / one["asked"], 1.0)
-    longer = int(np.quantile(one["detours"][:, 1], 1 - keep, method="higher")) - one["regular"]
-    return max(longer, 2 * one["excess"])
+    recorded = recording["end"] - recording["begin"]
+    keep = 0.5 * min(recorded / recording["asked"], 1.0)
+    longer = (
+        int(np.quantile(recording["detours"][:, 1], 1 - keep, method="higher"))
+        - recording["regular"]
+    )
+    return max(longer, 2 * recording["excess"])
 
 
-def _note_of_raising(one: dict[str, Any], hz: Rate, excess: int) -> str:
-    count, passed = len(one["detours"]), (one["end"] - one["begin"]) / hz.hz
+def _note_of_raising(recording: dict[str, Any], hz: Rate, excess: int) -> str:
+    count, passed = len(recording["detours"]), (recording["end"] - recording["begin"]) / hz.hz
     return (
-        f"CPU {one['cpu']}: detours from {show_seconds(one['excess'] / hz.hz, 3)} filled the "
-        f"buffer of {count:,} in {show_seconds(passed, 3)}, so it recorded again those from "
-        f"{show_seconds(excess / hz.hz, 3)}"
+        f"CPU {recording['cpu']}: detours from {show_seconds(recording['excess'] / hz.hz, 3)} "
+        f"filled the buffer of {count:,} in {show_seconds(passed, 3)}, so it recorded again those "
+        f"from {show_seconds(excess / hz.hz, 3)}"
     )
 
 
@@ -568,21 +589,24 @@ def _wait(
     return ""
 
 
-def _detours(found: dict[str, Any], hz: Rate) -> Detours:
+def _detours(recording: dict[str, Any], hz: Rate) -> Detours:
     """From counts to ticks; ends are rounded like starts, so that what is disjoint stays so."""
     scale = TICKS_PER_SECOND / hz.hz
-    step = found["step"] * scale
-    begin, taken = found["detours"][:, 0] - np.uint64(found["begin"]), found["detours"][:, 1]
+    step = recording["step"] * scale
+    begin, taken = (
+        recording["detours"][:, 0] - np.uint64(recording["begin"]),
+        recording["detours"][:, 1],
+    )
     starts = np.rint(begin * scale).astype(np.int64)
-    ends = np.rint((begin + taken - np.uint64(found["regular"])) * scale).astype(np.int64)
-    length = np.rint(float(found["end"] - found["begin"]) * scale)
+    ends = np.rint((begin + taken - np.uint64(recording["regular"])) * scale).astype(np.int64)
+    length = np.rint(float(recording["end"] - recording["begin"]) * scale)
     return Detours(
         starts,
         ends - starts,
         length=max(int(length), 1),
-        threshold=round(found["excess"] * scale),
+        threshold=round(recording["excess"] * scale),
         resolution=round(step) if step >= _COARSE else None,
-        cpu=str(found["cpu"]),
+        cpu=str(recording["cpu"]),
     )
 
 

@@ -74,10 +74,10 @@ def figure_of(measured: Measured, facts: dict[str, Any]) -> Any:
 def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
     figure, axes = style.new_figure([1.35, 1.6, 1.35], len(parts), sharex=False, sharey="row")
     limits: list[tuple[float, float]] = [(np.inf, 0.0)] * 3
-    for column, (part, found) in enumerate(zip(parts, facts, strict=False)):
+    for column, (part, part_facts) in enumerate(zip(parts, facts, strict=False)):
         draw_timeline(axes[0, column], part)
-        draw_events(axes[1, column], part.durations / 1e12, found)
-        draw_periodogram(axes[2, column], part, found)
+        draw_events(axes[1, column], part.durations / 1e12, part_facts)
+        draw_periodogram(axes[2, column], part, part_facts)
         if len(measured.parts) > 1:
             style.panel_title(axes[0, column], _name(part, column))
         _join(axes, column, limits)
@@ -120,15 +120,18 @@ def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]
 def _samples(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
     figure, axes = style.new_figure([1.35, 1.7], len(parts), sharex=False, sharey="row")
     limits: list[tuple[float, float]] = [(np.inf, 0.0)] * 2
-    for column, (part, found) in enumerate(zip(parts, facts, strict=False)):
+    for column, (part, part_facts) in enumerate(zip(parts, facts, strict=False)):
         several = isinstance(part, PerRankSamples)
         values = part.times.max(axis=1) if several else part.samples
         name = "slowest rank" if several else "latency"
         draw_samples(axes[0, column], values, name)
-        draw_events(axes[1, column], values, found, name)
+        draw_events(axes[1, column], values, part_facts, name)
         _join(axes, column, limits)
     what = "iterations" if isinstance(parts[0], PerRankSamples) else "messages"
-    subtitle = [f"{sum(found.get('count', 0) for found in facts):,} {what}", *_subtitle(measured)]
+    subtitle = [
+        f"{sum(part_facts.get('count', 0) for part_facts in facts):,} {what}",
+        *_subtitle(measured),
+    ]
     style.finish(figure, _title(measured), subtitle, histogram_handles(what))
     return figure
 
@@ -147,14 +150,14 @@ def _join(axes: Any, column: int, limits: list[tuple[float, float]]) -> None:
 
 
 def _name(part: Any, number: int) -> str:
-    words = [f"CPU {part.cpu}" if part.cpu else f"part {number + 1}"]
+    parts = [f"CPU {part.cpu}" if part.cpu else f"part {number + 1}"]
     if isinstance(part, Detours):
-        words.append(f"{len(part.starts):,} in {show_seconds(part.length / 1e12, 3)}")
+        parts.append(f"{len(part.starts):,} in {show_seconds(part.length / 1e12, 3)}")
     elif part.observed is None:
-        words.append(f"{part.total:,}")
+        parts.append(f"{part.total:,}")
     else:
-        words.append(f"{part.total:,} in {show_seconds(part.observed / 1e12, 3)}")
-    return ": ".join(words)
+        parts.append(f"{part.total:,} in {show_seconds(part.observed / 1e12, 3)}")
+    return ": ".join(parts)
 
 
 def _title(measured: Measured) -> str:
@@ -199,15 +202,15 @@ def draw_timeline(axes: Axes, detours: Detours) -> None:
 
 def timeline_handles(parts: Sequence[Detours]) -> list[Any]:
     """What the marks mean, of those that are there."""
-    found = []
+    handles = []
     if any(len(part.starts) > _MOST_POINTS for part in parts):
-        found.append(Patch(color=_COLOURS(0.6), label="many detours (lighter: one)"))
-        found.append(Line2D([], [], color=style.INK, linewidth=0, marker=".", markersize=4,
+        handles.append(Patch(color=_COLOURS(0.6), label="many detours (lighter: one)"))
+        handles.append(Line2D([], [], color=style.INK, linewidth=0, marker=".", markersize=4,
                             label=f"one of the {_LONGEST} longest"))  # fmt: skip
     if any(part.threshold for part in parts):
-        found.append(Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=":",
+        handles.append(Line2D([], [], color=style.GREY, linewidth=0.8, linestyle=":",
                             label="shorter ones were not recorded"))  # fmt: skip
-    return found
+    return handles
 
 
 def draw_samples(axes: Axes, values: Floats, name: str) -> None:
@@ -292,7 +295,7 @@ def draw_bins(
              if len(span)]  # fmt: skip
     low, high = min(lows, default=0.0), max(highs, default=1e-6)
     wide = low > 0 and high / low > _WIDE
-    for axes, part, found in zip(panels, parts, facts, strict=False):
+    for axes, part, part_facts in zip(panels, parts, facts, strict=False):
         axes.set_yscale("log")
         axes.set_ylim(_LOWEST, _highest(axes, max(6, *(other.total for other in parts))))
         axes.set_xlim(*((low / 1.1, high * 1.1) if wide else (low - 0.02 * (high - low), high)))
@@ -317,7 +320,7 @@ def draw_bins(
         x = np.concatenate(([axes.get_xlim()[0]], x[: last + 2]))
         y = np.concatenate(([part.total], y[: last + 1], y[last : last + 1]))[: len(x)]
         axes.step(x, y, where="post", color=style.ORANGE, linewidth=1.4)
-        _mark_quantiles(axes, found["quantiles"])
+        _mark_quantiles(axes, part_facts["quantiles"])
         if part.overflow:
             axes.annotate(f"{part.overflow:,} beyond", (1, 0.06), xycoords="axes fraction",
                           ha="right", fontsize=7.5, color=style.INK)  # fmt: skip
@@ -380,29 +383,29 @@ _FALSE_ALARM = 1e-3
 
 def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> None:
     """Power over frequency, both logarithmic: 1 is what random arrivals have."""
-    found = periodogram(*seconds_of(detours))
+    spectrum = periodogram(*seconds_of(detours))
     axes.set_xlabel("frequency (Hz)")
     axes.set_ylabel("power")
-    if not len(found.frequency) or len(detours.starts) < LEAST_FOR_PERIODS:
+    if not len(spectrum.frequency) or len(detours.starts) < LEAST_FOR_PERIODS:
         axes.text(0.5, 0.5, "too short, or too few detours", transform=axes.transAxes,
                   ha="center", color=style.GREY)  # fmt: skip
         return
     edges = np.unique(
         np.searchsorted(
-            found.frequency,
-            np.geomspace(found.frequency[0], found.frequency[-1], _COLUMNS + 1)[:-1],
+            spectrum.frequency,
+            np.geomspace(spectrum.frequency[0], spectrum.frequency[-1], _COLUMNS + 1)[:-1],
         )
     )
-    highest = np.maximum.reduceat(found.power, edges)
+    highest = np.maximum.reduceat(spectrum.power, edges)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.plot(found.frequency[edges], highest, color=style.BLUE, linewidth=0.7)
-    limit = found.threshold(_FALSE_ALARM)
+    axes.plot(spectrum.frequency[edges], highest, color=style.BLUE, linewidth=0.7)
+    limit = spectrum.threshold(_FALSE_ALARM)
     axes.axhline(limit, color=style.GREY, linewidth=0.9, linestyle="--")
     top = max(float(highest.max()), 2 * limit)
     periods = facts.get("periods", [])
     axes.set_ylim(0.5, top * 4.0 ** (1 + len(periods)))
-    axes.set_xlim(found.frequency[0], found.frequency[-1])
+    axes.set_xlim(spectrum.frequency[0], spectrum.frequency[-1])
     ticks.log_axis(axes, "", "x")
     for number, period in enumerate(periods):
         _mark_period(axes, period, top * 4.0 ** (0.8 + number))

@@ -73,11 +73,11 @@ def add(out: Path, figure: str, tally: Tally, told: Told, options: Mapping[str, 
     workers = check_workers(options.get("workers"), backend, threads)
     engine = {"backend": backend_of(workers, backend), "threads": threads}
     started = time.monotonic()
-    found, points, anew = section(out, figure, quick=tally.quick, told=told, **engine)
+    added, points, anew = section(out, figure, quick=tally.quick, told=told, **engine)
     ran = time.monotonic() - started if anew else 0.0
-    seconds = add_time(out, found.name, ran, anew=anew)
+    seconds = add_time(out, added.name, ran, anew=anew)
     tally.add_points(points, SEED, seconds)
-    return replace(found, facts=(*found.facts, ("time", show_time(seconds))))
+    return replace(added, facts=(*added.facts, ("time", show_time(seconds))))
 
 
 def section(
@@ -107,17 +107,17 @@ def section(
         _keep(folder, points, count)
     most = max(len(point.perturbed.samples) for point in points)
     said: Facts = (("cells", str(len(points))), ("realizations per cell", f"up to {most:,}"))
-    found = Section(
+    built = Section(
         name=name,
         title=TITLES[figure],
         source=CLAIMS[figure].source,
-        claims=tuple(model_claim(one) for one in judge_points(points)),
+        claims=tuple(model_claim(judged) for judged in judge_points(points)),
         pictures=_pictures(figure, points, folder),
         tables=(_table(points),),
         facts=said,
         notes=_NOTES,
     )
-    return found, points, anew
+    return built, points, anew
 
 
 def figures(name: str, points: Sequence[FigurePoint]) -> list[tuple[str, Any]]:
@@ -146,47 +146,47 @@ def figures(name: str, points: Sequence[FigurePoint]) -> list[tuple[str, Any]]:
 
 
 def _pictures(figure: str, points: Sequence[FigurePoint], folder: Path) -> tuple[Picture, ...]:
-    found = []
+    pictures = []
     with drawing():
         for stem, drawn in figures(figure, points):
             path = folder / f"{stem}.svg"
             save(drawn, path)
             alt = f"The figure {stem} of {TITLES[figure]}; its numbers are in the table below."
-            found.append(Picture(path.read_bytes(), "image/svg+xml", alt, width=width(path)))
-    return tuple(found)
+            pictures.append(Picture(path.read_bytes(), "image/svg+xml", alt, width=width(path)))
+    return tuple(pictures)
 
 
 def _table(points: Sequence[FigurePoint]) -> Table:
     rows = tuple(
         (
-            one.setting.network,
-            one.how,
-            f"{one.case.ratio}",
-            f"{one.case.z:,}",
-            f"{one.slowdown.value:.1f} [{one.slowdown.low:.1f}, {one.slowdown.high:.1f}]",
-            f"{one.slowdown.realizations:,}",
+            point.setting.network,
+            point.how,
+            f"{point.case.ratio}",
+            f"{point.case.z:,}",
+            f"{point.slowdown.value:.1f} [{point.slowdown.low:.1f}, {point.slowdown.high:.1f}]",
+            f"{point.slowdown.realizations:,}",
         )
-        for one in points
+        for point in points
     )
     header = ("network", "setting", "ratio", "z", "slowdown, % [95 %]", "realizations")
     return Table(f"slowdown: {len(rows)} rows", header, rows)
 
 
 def _key(chosen: Sequence[Setting], count: int) -> str:
-    return json.dumps([STREAM_VERSION, SEED, count, [repr(one) for one in chosen]])
+    return json.dumps([STREAM_VERSION, SEED, count, [repr(setting) for setting in chosen]])
 
 
-def _is_key(found: str, chosen: Sequence[Setting], count: int) -> bool:
+def _is_key(stored: str, chosen: Sequence[Setting], count: int) -> bool:
     """Whether kept points are of these settings; a key of version 0.1 began with its version."""
-    return list(json.loads(found))[-4:] == json.loads(_key(chosen, count))
+    return list(json.loads(stored))[-4:] == json.loads(_key(chosen, count))
 
 
 def _keep(folder: Path, points: Sequence[FigurePoint], count: int) -> None:
     file = io.BytesIO()
-    results = [one for point in points for one in (point.perturbed, point.unperturbed)]
-    samples = {f"samples{i}": one.samples for i, one in enumerate(results)}
+    results = [result for point in points for result in (point.perturbed, point.unperturbed)]
+    samples = {f"samples{i}": result.samples for i, result in enumerate(results)}
     key = _key([point.setting for point in points], count)
-    backends = np.array([one.backend for one in results])
+    backends = np.array([result.backend for result in results])
     np.savez_compressed(file, key=np.array(key), backends=backends, **samples)  # type: ignore[arg-type]
     write_whole(folder / _POINTS, file.getvalue())
 
@@ -201,12 +201,12 @@ def _kept(folder: Path, chosen: Sequence[Setting], count: int) -> list[FigurePoi
             backends = [str(name) for name in file["backends"]]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # damaged: made anew
         return None
-    cases = [case for one in chosen for case in (one.case, one.case.unperturbed())]
+    cases = [case for setting in chosen for case in (setting.case, setting.case.unperturbed())]
     results = [
         CongestionResult(case, SEED, 0, backend, values)
         for case, backend, values in zip(cases, backends, samples, strict=True)
     ]
-    return [FigurePoint(one, *results[2 * i : 2 * i + 2]) for i, one in enumerate(chosen)]
+    return [FigurePoint(setting, *results[2 * i : 2 * i + 2]) for i, setting in enumerate(chosen)]
 
 
 FINDINGS, SLOWDOWNS, BANDWIDTHS = "findings.txt", "slowdown.csv", "bisection.csv"
@@ -261,7 +261,11 @@ def network_study(
     """
     for name in only or ():
         check_choice(name, "`only`", FIGURES)
-    chosen = [one for name in dict.fromkeys(only or FIGURES) for one in settings(name, quick=quick)]
+    chosen = [
+        setting
+        for name in dict.fromkeys(only or FIGURES)
+        for setting in settings(name, quick=quick)
+    ]
     given = dict(maps or {})
     chosen += map_settings(given, quick=quick)
     count = realizations if realizations is not None else (100 if quick else 1000)
@@ -285,8 +289,8 @@ def findings(points: Sequence[FigurePoint]) -> str:
         "values. Its networks are not public: fat trees of 24-port switches take their place.",
         "Slowdown: 100 % is none. z: ranks of the collective. Intervals: 95 % each, paired.",
     ]
-    for one in judge_points(points):
-        lines += ["", *claim_lines([one])]
+    for judged in judge_points(points):
+        lines += ["", *claim_lines([judged])]
     mine = [point for point in points if point.setting.figure == MAPS]
     if mine:
         lines += ["", "Networks from files, no claim:"]
@@ -306,13 +310,13 @@ def slowdowns(points: Sequence[FigurePoint]) -> str:
     ]  # fmt: skip
     rows = []
     for point in points:
-        case, found = point.case, point.slowdown
+        case, slowdown = point.case, point.slowdown
         quantiles = np.quantile(point.realizations, _QUANTILES)
         rows.append([
             point.setting.figure, point.setting.network, case.network.hosts, case.ranks, case.z,
             case.ratio, case.pattern, case.perturbation, case.rule, case.network.routing_name,
-            found.realizations, point.perturbed.seed,
-            *map(_number, (found.value, found.low, found.high)), found.confidence,
+            slowdown.realizations, point.perturbed.seed,
+            *map(_number, (slowdown.value, slowdown.low, slowdown.high)), slowdown.confidence,
             *map(_number, quantiles), _number(point.unperturbed.samples.mean()),
         ])  # fmt: skip
     return _csv([names, *rows])
@@ -334,10 +338,10 @@ def _bandwidths(
     ]
     networks += list(maps.items())
     rows = [
-        [name, network.hosts, network.routing_name, count, seed, *map(_number, found[1:4])]
+        [name, network.hosts, network.routing_name, count, seed, *map(_number, bandwidth[1:4])]
         for name, network in networks
         if network.hosts <= (1152 if quick else _LARGE) or name in maps
-        for found in [_bandwidth(name, network, count, seed, progress)]
+        for bandwidth in [_bandwidth(name, network, count, seed, progress)]
     ]
     return _csv([names, *rows])
 
@@ -346,8 +350,8 @@ def _bandwidth(
     name: str, network: Topology, count: int, seed: int, progress: Callable[[str], object]
 ) -> tuple[str, float, float, float]:
     progress(f"effective bisection bandwidth: {name}, routing {network.routing_name}")
-    found = bisection_bandwidth(network, count, seed)
-    return network.routing_name, found.value, found.low, found.high
+    bandwidth = bisection_bandwidth(network, count, seed)
+    return network.routing_name, bandwidth.value, bandwidth.low, bandwidth.high
 
 
 def _write_pictures(points: Sequence[FigurePoint], path: Path, seed: int) -> None:

@@ -41,15 +41,15 @@ def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:
     for name in only or ():
         check_choice(name, "`only`", (*known, *hsl09.NAMES))
     names = [name for name in dict.fromkeys(known if only is None else only) if name in known]
-    found = [load_study(known[name], full=not quick) for name in names]
+    chosen = [load_study(known[name], full=not quick) for name in names]
     if only is None:
-        found = [study for study in found if study.claims]
-    for study in found:
+        chosen = [study for study in chosen if study.claims]
+    for study in chosen:
         check_figure(study)
         check_claims(study)
         study.cells()
     order = list(CLAIMS)
-    return sorted(found, key=lambda study: [order.index(name) for name in study.claims])
+    return sorted(chosen, key=lambda study: [order.index(name) for name in study.claims])
 
 
 def reproduce(
@@ -173,6 +173,6 @@ class _Reproduction:
         return f"{done}{where}; of the next one, {what}" if what else f"{done}{where}"
 
 
-def _verdicts(one: Section) -> str:
+def _verdicts(section: Section) -> str:
     """For a terminal: `  M4 reproduced, C3 cannot tell`."""
-    return "  " + ", ".join(f"{claim.name} {claim.verdict}" for claim in one.claims)
+    return "  " + ", ".join(f"{claim.name} {claim.verdict}" for claim in section.claims)

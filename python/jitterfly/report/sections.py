@@ -45,26 +45,26 @@ def section(results: Results, facts: Facts = ()) -> Section:
     )
 
 
-def model_claim(one: Judged) -> Claim:
+def model_claim(judged: Judged) -> Claim:
     """A claim that was judged, as a report holds it."""
-    parts = (Part(found.where, found.verdict, found.text) for found in one.findings)
-    return Claim(one.name, one.claim.source, one.claim.text, one.verdict, tuple(parts))
+    parts = (Part(finding.where, finding.verdict, finding.text) for finding in judged.findings)
+    return Claim(judged.name, judged.claim.source, judged.claim.text, judged.verdict, tuple(parts))
 
 
 def about(results: Results) -> Facts:
     """How much was run, and how many cells met their targets."""
     cells = len(results.cells)
-    told = [("cells", f"{cells:,}"), ("realizations per cell", results.count)]
+    facts = [("cells", f"{cells:,}"), ("realizations per cell", results.count)]
     if results.network_noise:
         what, _, text = results.network_noise.partition(": ")
-        told.append((what, text))
+        facts.append((what, text))
     open_ = sum(not cell.complete for cell in results.cells)
     if open_:
-        told.append(("UNFINISHED", f"{open_:,} cells"))
+        facts.append(("UNFINISHED", f"{open_:,} cells"))
     for target in results.study.targets:
         met = sum(target.column not in cell.unmet for cell in results.cells)
-        told.append((str(target), f"met in {met:,} of {cells:,} cells"))
-    return tuple(told)
+        facts.append((str(target), f"met in {met:,} of {cells:,} cells"))
+    return tuple(facts)
 
 
 def picture(results: Results, kind: str | None = None, what: str = "The figure") -> Picture:
@@ -89,8 +89,8 @@ def picture(results: Results, kind: str | None = None, what: str = "The figure")
 
 def width(drawing: Path) -> float:
     """Of an SVG, in points; 0 where it does not say."""
-    found = re.search(r'<svg[^>]*?\swidth="([0-9.]+)pt"', drawing.read_text(encoding="utf-8"))
-    return float(found[1]) if found else 0.0
+    match = re.search(r'<svg[^>]*?\swidth="([0-9.]+)pt"', drawing.read_text(encoding="utf-8"))
+    return float(match[1]) if match else 0.0
 
 
 _NONE = "–"
@@ -104,8 +104,8 @@ def tables(results: Results) -> tuple[Table, ...]:
     groups: dict[str, list[str]] = {}
     for name in results.columns:
         groups.setdefault(name.partition(", ")[0], []).append(name)
-    found = [_table(results, group, names) for group, names in groups.items()]
-    return tuple(table for table in found if table.rows)
+    all_tables = [_table(results, group, names) for group, names in groups.items()]
+    return tuple(table for table in all_tables if table.rows)
 
 
 def _table(results: Results, group: str, names: list[str]) -> Table:
@@ -260,11 +260,11 @@ class Tally:
 
     def add_points(self, points: Sequence[FigurePoint], seed: int, seconds: float) -> None:
         """One more figure of networks."""
-        results = [one for point in points for one in (point.perturbed, point.unperturbed)]
+        results = [result for point in points for result in (point.perturbed, point.unperturbed)]
         self.seeds.add(seed)
-        self.backends.update(one.backend for one in results)
+        self.backends.update(result.backend for result in results)
         self.cells += len(points)
-        self.realizations += sum(len(one.samples) for one in results)
+        self.realizations += sum(len(result.samples) for result in results)
         self.seconds += seconds
 
     @property

@@ -82,35 +82,42 @@ def machine(rounds: int, *noise: Any) -> Case:
 
 def simulate_ends(sizes: Sizes, told: Callable[[str], None]) -> tuple[list[Ends], list[Agreement]]:
     """One rank and the last one after 13 rounds, for each noise, at the receive and at the send."""
-    found, checks = [], []
+    ends, checks = [], []
     for at in ("receive", "send"):
         for name, delay in _noises():
             told(f"one rank and the last: {name}, at the {at}")
             noise = StepNoise(delay, at=at, during="communication")  # type: ignore[arg-type]
             case = machine(ROUNDS, noise)
-            one, last = (law(case, sizes.points) for law in (theory.one_rank, theory.last_rank))
+            one_rank, last_rank = (
+                law(case, sizes.points) for law in (theory.one_rank, theory.last_rank)
+            )
             # Ranks of one realization share inputs: only one of them is taken.
             only = dataclasses.replace(case, observe="rank 0")
             ready = simulate(only, sizes.one, SEED).samples[:, 0]
             latest = simulate(case, sizes.last, SEED + 1).samples[:, 0]
-            found.append(_ends(name, at, one, last, ready, latest))
-            checks.append(agreement(f"{name}, at the {at}", one, ready))
-    return found, checks
+            ends.append(_ends(name, at, one_rank, last_rank, ready, latest))
+            checks.append(agreement(f"{name}, at the {at}", one_rank, ready))
+    return ends, checks
 
 
 def _ends(
-    name: str, at: str, one: theory.OneRank, last: theory.LastRank, ready: Floats, latest: Floats
+    name: str,
+    at: str,
+    one_rank: theory.OneRank,
+    last_rank: theory.LastRank,
+    ready: Floats,
+    latest: Floats,
 ) -> Ends:
-    end = float(last.isf_bounds(_DEEPEST)[1])
+    end = float(last_rank.isf_bounds(_DEEPEST)[1])
     wide = "Pareto" in name
-    first = float(one.isf(1.0))
+    first = float(one_rank.isf(1.0))
     times = np.geomspace(max(first, 1e-9), end, 600) if wide else np.linspace(0, end, 600)
-    if one.exact:
+    if one_rank.exact:
         times = np.unique(np.append(times, np.concatenate([ready, latest])))
-    low, high = last.survival_bounds(times)
+    low, high = last_rank.survival_bounds(times)
     return Ends(
-        name, at, times, one.survival(times), low, high, later(ready), later(latest),
-        steps=one.exact, wide=wide,
+        name, at, times, one_rank.survival(times), low, high, later(ready), later(latest),
+        steps=one_rank.exact, wide=wide,
     )  # fmt: skip
 
 
@@ -136,13 +143,13 @@ def agreement(what: str, law: Any, samples: Floats) -> Agreement:
     tick = 1e-12
     after = np.abs(upto - law.cdf(values)).max()
     before = np.abs(upto - counts / len(samples) - law.cdf(values - tick)).max()
-    found = mean(samples)
+    estimate = mean(samples)
     return Agreement(
         what,
         len(samples),
         float(max(after, before)),
         sqrt(log(2 / LEVEL) / (2 * len(samples))),
-        (float(found.value), float(found.low), float(found.high)),
+        (float(estimate.value), float(estimate.low), float(estimate.high)),
         law.mean(),
     )
 
@@ -160,7 +167,7 @@ def simulate_growth(
         "Bernoulli, p = 0.001": Bernoulli(0.001, _SCALE),
         "residual of periodic noise, D / P = 0.01": theory.Residual(100 * _SCALE, _SCALE),
     }
-    found, checks = [], []
+    growth, checks = [], []
     for name, delay in delays.items():
         told(f"the largest of N: {name}")
         steps = np.arange(0, sizes.rounds + 1, 2)
@@ -170,7 +177,7 @@ def simulate_growth(
         counts = 2.0 ** np.arange(sizes.rounds + 1)
         means = np.array([theory.Largest(int(n), delay).mean() for n in counts])
         shares, tail = np.geomspace(3e-5, 0.999, 200), later(samples[-1])
-        found.append(
+        growth.append(
             Growth(
                 name,
                 counts,
@@ -181,7 +188,7 @@ def simulate_growth(
                 dataclasses.replace(tail, at=tail.at / law.mean()),
             )
         )
-    return found, checks
+    return growth, checks
 
 
 def _largest(delay: Any, rounds: int, count: int) -> Floats:
@@ -201,7 +208,7 @@ def simulate_limits(sizes: Sizes, told: Callable[[str], None]) -> Limits:
     told("HM18's saturation, LogGP without noise")
     p = np.geomspace(1e-6, 1.0, 61)
     models = [theory.StepModel(12, "3.45us", Bernoulli(float(x), "14us")) for x in p]
-    one = np.array([theory.one_rank(model).mean() for model in models])
+    one_rank = np.array([theory.one_rank(model).mean() for model in models])
     last = np.array([theory.last_rank(model).mean_bounds() for model in models])
     noises = (StepNoise("14us", probability=float(x), during="communication") for x in p[::6])
     cases = [machine(12, noise) for noise in noises]
@@ -224,7 +231,7 @@ def simulate_limits(sizes: Sizes, told: Callable[[str], None]) -> Limits:
     times = np.array([simulate(case, 1).samples[0, 0] for case in free])
     return Limits(
         p=p,
-        one=one,
+        one=one_rank,
         last_low=last[:, 0],
         last_high=last[:, 1],
         seen=_points(p[::6], seen, 1.0),
@@ -310,8 +317,8 @@ def write(out: Path, *, quick: bool, told: Told = _say_nothing) -> Path:
         raise ValueError(draw.MISSING)
     facts = (("version", __version__), ("seed", str(SEED)))
     facts += (("sizes", "quick" if quick else "full"),)
-    found = section(out, quick=quick, told=told)
-    report = Report(_TITLE, facts, (found,), introduction=_INTRODUCTION)
+    only_section = section(out, quick=quick, told=told)
+    report = Report(_TITLE, facts, (only_section,), introduction=_INTRODUCTION)
     write_whole(out / PAGE, page(report).encode())
     return out / PAGE
 

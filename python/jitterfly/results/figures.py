@@ -81,7 +81,7 @@ def kind_of(study: Study, name: str) -> str:
 
     A target's column has the kind of its observable, but for a probability.
     """
-    target = next((one for one in study.targets if one.column == name), None)
+    target = next((target for target in study.targets if target.column == name), None)
     if target is not None and target.statistic == "win probability":
         return target.statistic
     name = name if target is None else target.observable
@@ -100,8 +100,8 @@ def named(study: Study, kind: str) -> list[str]:
 def _need(study: Study, figure: str, wanted: dict[str, int]) -> None:
     missing = [kind for kind, count in wanted.items() if len(named(study, kind)) < count]
     if missing:
-        told = ", ".join(f"{count} of kind {kind!r}" for kind, count in wanted.items())
-        raise ValueError(f"figure {figure!r} needs the observables: {told}; too few {missing[0]}")
+        needs = ", ".join(f"{count} of kind {kind!r}" for kind, count in wanted.items())
+        raise ValueError(f"figure {figure!r} needs the observables: {needs}; too few {missing[0]}")
 
 
 def _slowdown_needs(study: Study) -> None:
@@ -181,20 +181,20 @@ def grids(results: Results, x: str, y: str, names: list[str]) -> list[Grid]:
         groups.setdefault(results.label(cell, without=(x, y)), []).append(cell)
     values = axis_values(results.study)
     across, up = sorted(values[x]), sorted(values[y])
-    found = [_grid(results, label, cells, (x, across), (y, up), names)
+    made = [_grid(results, label, cells, (x, across), (y, up), names)
              for label, cells in groups.items()]  # fmt: skip
     for name in names:
-        _rescale(found, name)
-    return found
+        _rescale(made, name)
+    return made
 
 
-def _rescale(found: list[Grid], name: str) -> None:
+def _rescale(drawn: list[Grid], name: str) -> None:
     """Times in the unit of the longest, the same in all grids."""
-    longest = max(np.nanmax(grid.values[name], initial=0.0) for grid in found)
-    if longest <= 0 or all(grid.units[name] != "s" for grid in found):
+    longest = max(np.nanmax(grid.values[name], initial=0.0) for grid in drawn)
+    if longest <= 0 or all(grid.units[name] != "s" for grid in drawn):
         return
     unit = show_seconds(longest).split()[1]
-    for grid in found:
+    for grid in drawn:
         grid.values[name] /= parse_seconds(f"1{unit}")
         grid.reach[name] /= parse_seconds(f"1{unit}")
         grid.titles[name] += f", {unit}"
@@ -209,7 +209,7 @@ def _grid(
     names: list[str],
 ) -> Grid:
     shape = len(y[1]), len(x[1])
-    found = {name: np.full(shape, np.nan) for name in names}
+    values = {name: np.full(shape, np.nan) for name in names}
     reach = {name: np.full(shape, np.nan) for name in names}
     unsure = {name: np.zeros(shape, dtype=bool) for name in names}
     unmet = {name: np.zeros(shape, dtype=bool) for name in names}
@@ -222,16 +222,16 @@ def _grid(
             facts = cell.facts.get(name)
             if facts is None:
                 continue
-            found[name][at] = float(facts.mean.value)
+            values[name][at] = float(facts.mean.value)
             value, low, high = (float(getattr(facts.mean, e)) for e in ("value", "low", "high"))
             reach[name][at] = max(high - value, value - low)
             unsure[name][at] = _unsure(facts, kinds[name])
             unmet[name][at] = name in cell.unmet
             units[name] = facts.unit
     along = [AxisScale(values, axis_unit(results.study, name)) for name, values in (x, y)]
-    texts = [[one.text(value) for value in one.values] for one in along]
+    texts = [[scale.text(value) for value in scale.values] for scale in along]
     titles = {name: title_of(results, name) for name in names}
-    return Grid(label, x[1], y[1], *texts, found, reach, unsure, unmet, kinds, units, titles)
+    return Grid(label, x[1], y[1], *texts, values, reach, unsure, unmet, kinds, units, titles)
 
 
 def _unsure(facts: MainNumbers, kind: str) -> bool:
@@ -299,7 +299,7 @@ def few_runs(
     observables), half of the cells each. Cells with fewer than 600 kept samples are left out.
     """
     names = [observable] if observable else (named(results.study, "slowdown") or results.names)[:2]
-    found = []
+    chosen_means = []
     for name in names:
         known = [
             (cell.facts[name].few, number)
@@ -315,8 +315,10 @@ def few_runs(
         first = {at[number]: number for _, number in reversed(widest)}
         chosen = sorted(first.values(), key=[number for _, number in widest].index)
         count = max(1, most // len(names))
-        found += [_few_run_means(results, results.cells[i], name) for i in sorted(chosen[:count])]
-    return found
+        chosen_means += [
+            _few_run_means(results, results.cells[i], name) for i in sorted(chosen[:count])
+        ]
+    return chosen_means
 
 
 def _position(results: Results, number: int) -> object:

@@ -24,7 +24,7 @@ def absences(results: Results) -> list[str]:
     lacking: dict[tuple[str, str], list[str]] = {}
     for name, observable in results.study.observables.items():
         for cell in results.cells:
-            if not any(one.partition(", ")[0] == name for one in cell.families):
+            if not any(family.partition(", ")[0] == name for family in cell.families):
                 why = why_absent_at(observable, cell.cell)
                 lacking.setdefault((name.replace("_", " "), why), []).append(cell.name)
     return [
@@ -71,19 +71,19 @@ def table(results: Results, width: int = WIDTH) -> str:
     """
     shown: list[tuple[Table, int]] = []
     made, rows = tables(results), 0
-    for one in made:
+    for part in made:
         most = min(MOST_ROWS, MOST_OF_ALL - rows)
-        shown.append((one, most))
-        rows += min(len(one.rows), most)
+        shown.append((part, most))
+        rows += min(len(part.rows), most)
         if len(shown) == MOST_TABLES or rows >= MOST_OF_ALL:
             break
     parts: list[str] = []
-    for one, most in shown:
+    for part, most in shown:
         beside = [row for other, count in shown for row in other.rows[:count]
-                  if other.header == one.header and other is not one]  # fmt: skip
-        text = fitting(one.header, one.rows, width, spare=one.spare, alike=one.alike, most=most,
+                  if other.header == part.header and other is not part]  # fmt: skip
+        text = fitting(part.header, part.rows, width, spare=part.spare, alike=part.alike, most=most,
                        beside=beside)  # fmt: skip
-        parts.append(f"{textwrap.fill(one.title, width)}\n{text}" if one.title else text)
+        parts.append(f"{textwrap.fill(part.title, width)}\n{text}" if part.title else text)
     maps = figures.figure_of(results.study) == "maps"
     # Of many panels the tables are not made to count them.
     more = sum(1 for _ in made) if maps else len(results.panels()) - len(shown)
@@ -114,14 +114,14 @@ def tables(results: Results) -> Iterator[Table]:
 
 def notes(results: Results) -> list[str]:
     """What has to be said about the tables."""
-    told = [_MARKS if figures.figure_of(results.study) == "maps" else _MEANS]
-    if any(results.targets_of(name) for name in results.names) and told[0] == _MEANS:
-        told.append(_TARGETS)
+    lines = [_MARKS if figures.figure_of(results.study) == "maps" else _MEANS]
+    if any(results.targets_of(name) for name in results.names) and lines[0] == _MEANS:
+        lines.append(_TARGETS)
     # The data choose it alike in all cells: the first ones that have any tell.
     some = islice((cell for cell in results.cells if cell.facts), _ASKED)
     if any(f.T is not None for cell in some for f in cell.facts.values()):
-        told += [_SMALLEST, SELECTION]
-    return [*told, *absences(results), *([results.state] if results.state else [])]
+        lines += [_SMALLEST, SELECTION]
+    return [*lines, *absences(results), *([results.state] if results.state else [])]
 
 
 def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
@@ -191,12 +191,12 @@ def _wanted(results: Results) -> set[str]:
 
 def _indices(names: list[str]) -> dict[str, list[str]]:
     """`cycle 3` or `T=3` of each name that ends so, with the names before it."""
-    found: dict[str, list[str]] = {}
+    indices: dict[str, list[str]] = {}
     for name in names:
         base, comma, index = name.partition(", ")
         if comma and index.startswith(("cycle ", "T=")):
-            found.setdefault(index, []).append(base)
-    return found
+            indices.setdefault(index, []).append(base)
+    return indices
 
 
 def _title(name: str) -> str:
@@ -254,7 +254,7 @@ def _matrices(results: Results) -> list[Table]:
     header = (
         f"{study_axes.axis_title(results.study, y)} /\n{study_axes.axis_title(results.study, x)}"
     )
-    found = []
+    tables = []
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
     for grid in grids(results, x, y, results.columns):
         columns = [text.strip("$").replace("{", "").replace("}", "") for text in grid.x_texts]
@@ -270,7 +270,7 @@ def _matrices(results: Results) -> list[Table]:
                     for value, half, u, m in marks
                 ]
                 rows.append([grid.y_texts[j], *cells])
-            told = f"{grid.titles[name]}: ± the longer side of its interval" * (name in own)
-            title = ", ".join(part for part in (told or grid.titles[name], grid.label) if part)
-            found.append(Table(title, [header, *columns], rows, alike=True))
-    return found
+            heading = f"{grid.titles[name]}: ± the longer side of its interval" * (name in own)
+            title = ", ".join(part for part in (heading or grid.titles[name], grid.label) if part)
+            tables.append(Table(title, [header, *columns], rows, alike=True))
+    return tables

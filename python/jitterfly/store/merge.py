@@ -101,12 +101,12 @@ def missing_shards(paths: Sequence[Path]) -> list[str]:
     return [f"shard-{i}-of-{count}" for count, i in wanted if (count, i) not in there]
 
 
-def _check_aims(one: Store, other: Store) -> None:
+def _check_aims(store: Store, other: Store) -> None:
     """Raise unless both were to stop at the same precision and budget: one would be lost."""
     for key in ("targets", "budget", "full"):
-        if one.meta[key] != other.meta[key]:
+        if store.meta[key] != other.meta[key]:
             raise ValueError(
-                f"{one.path} and {other.path} were run with other {key} ({one.meta[key]}, "
+                f"{store.path} and {other.path} were run with other {key} ({store.meta[key]}, "
                 f"{other.meta[key]}): run one of them again with those of the other"
             )
 
@@ -130,13 +130,13 @@ def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Cell, list[
                 yield cell, [own, *files]
 
 
-def _compare(cell: Cell, one: RecordSeries, other: RecordSeries) -> None:
-    if one.identity.kind == RAW:
-        for first, end in _common(one.covered, other.covered):
-            _compare_samples(cell, one, other, first, end)
+def _compare(cell: Cell, records: RecordSeries, other: RecordSeries) -> None:
+    if records.identity.kind == RAW:
+        for first, end in _common(records.covered, other.covered):
+            _compare_samples(cell, records, other, first, end)
     else:
-        _compare_summaries(cell, one, other)
-        _compare_summaries(cell, other, one)
+        _compare_summaries(cell, records, other)
+        _compare_summaries(cell, other, records)
 
 
 def _common(some: list[Span], others: list[Span]) -> list[Span]:

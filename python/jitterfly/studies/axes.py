@@ -82,8 +82,8 @@ def zip_points(columns: Any, where: str) -> list[AxisValue]:
         raise ValueError(f'{where} must be a table of "path" = list, got {shorten(columns)}')
     lists = {check_path(path, where): listed(v, f"{where}.{path}") for path, v in columns.items()}
     if len({len(column) for column in lists.values()}) != 1:
-        told = ", ".join(f"{path}: {len(column)}" for path, column in lists.items())
-        raise ValueError(f"{where} must hold lists of one length, got {told}")
+        lengths = ", ".join(f"{path}: {len(column)}" for path, column in lists.items())
+        raise ValueError(f"{where} must hold lists of one length, got {lengths}")
     rows = [freeze(row, where) for row in zip(*lists.values(), strict=True)]
     return [
         AxisValue(", ".join(map(label_of, row)), Frozen(zip(lists, row, strict=True)))
@@ -159,8 +159,8 @@ class Axis:
         given = {"log2": log2, "values": values, "zip": zip, "points": points}
         kinds = [kind for kind, value in given.items() if value is not None]
         if len(kinds) != 1:
-            told = " and ".join(kinds) or "none"
-            raise ValueError(f"{where} must have one of {', '.join(given)}; got {told}")
+            given_kinds = " and ".join(kinds) or "none"
+            raise ValueError(f"{where} must have one of {', '.join(given)}; got {given_kinds}")
         if path is not None and kinds[0] in ("zip", "points"):
             raise ValueError(f"{where}.path goes with values or log2, not with {kinds[0]}")
         if zip is not None:
@@ -171,11 +171,11 @@ class Axis:
             path = check_path(name if path is None else path, f"{where}.path")
             key = f"{where}.values"
             if log2 is not None:
-                found = log2_values(log2, where)
+                listed_values = log2_values(log2, where)
             else:
-                found = listed(read_values(values, path, where), key)
-            found = freeze(found, key)
-            made = [AxisValue(label_of(value), Frozen({path: value})) for value in found]
+                listed_values = listed(read_values(values, path, where), key)
+            listed_values = freeze(listed_values, key)
+            made = [AxisValue(label_of(value), Frozen({path: value})) for value in listed_values]
         self._put(name, made, path=path or "")
 
     @classmethod

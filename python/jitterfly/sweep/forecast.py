@@ -115,7 +115,7 @@ def forecast(
     cases = sum(len(cell.variants) for cell in cells)
     families = max((len(study.families(cell)) for cell in cells[:1]), default=0)
     beside = len(cells) * families * len(names) * _ROW + cases * _RECORD
-    width = max((one.width for one in tries), default=8.0)
+    width = max((trial.width for trial in tries), default=8.0)
     work = np.array([cell.work for cell in cells], float)
 
     def total(
@@ -127,9 +127,9 @@ def forecast(
         kept = [min(count(cell), cell.raw_limit) * len(cell.columns) for cell in cells]
         seconds = 0.0
         if tries:
-            at = [one.work for one in tries]
-            fixed = np.interp(work, at, [one.fixed for one in tries])
-            slope = np.interp(work, at, [one.slope for one in tries])
+            at = [trial.work for trial in tries]
+            fixed = np.interp(work, at, [trial.fixed for trial in tries])
+            slope = np.interp(work, at, [trial.slope for trial in tries])
             often = np.array([looks(cell) for cell in cells], float)
             seconds = float((often * fixed + counts * work * slope).sum())
         return realizations, float((counts * work).sum()), seconds, beside + width * sum(kept)
@@ -159,15 +159,15 @@ def _looks(cell: Cell) -> float:
 def _tries(store: Store, cells: Sequence[Cell], backend: str, threads: int | None) -> list[_Try]:
     by_work = sorted(cells, key=lambda cell: cell.work)
     numbers = {round(i * (len(cells) - 1) / (_TRIED - 1)) for i in range(_TRIED)}
-    found: list[_Try] = []
+    tries: list[_Try] = []
     end = time.monotonic() + _SECONDS
     for cell in [by_work[number] for number in sorted(numbers) if cells]:
-        if cell.work > _MOST_WORK or (found and time.monotonic() > end):
+        if cell.work > _MOST_WORK or (tries and time.monotonic() > end):
             break
-        if not found:  # the very first one loads modules and makes tables
+        if not tries:  # the very first one loads modules and makes tables
             _try(store, cell, backend, threads)
-        found.append(_try(store, cell, backend, threads))
-    return found
+        tries.append(_try(store, cell, backend, threads))
+    return tries
 
 
 def _try(store: Store, cell: Cell, backend: str, threads: int | None) -> _Try:

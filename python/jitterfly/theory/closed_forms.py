@@ -98,8 +98,8 @@ def loggp_completion(network: LogGOPS, ranks: int, message_bytes: int = 1) -> fl
     if rounds == 0:
         return 0.0
     stream = exact(network.G) * (n - 1)
-    one = 2 * exact(network.o) + exact(network.L) + stream + exact(network.gamma) * n
-    return float((rounds - 1) * max(one, exact(network.g) + stream) + one)
+    message_time = 2 * exact(network.o) + exact(network.L) + stream + exact(network.gamma) * n
+    return float((rounds - 1) * max(message_time, exact(network.g) + stream) + message_time)
 
 
 def collective_completion(case: Case) -> float:
@@ -236,25 +236,25 @@ def folded(
 
 def _broadcast(case: Case) -> int:
     """Broadcast."""
-    one, rounds = message(case, case.message_bytes), rounds_of(case.ranks)
-    longer = max(one.time, one.spacing)
+    costs, rounds = message(case, case.message_bytes), rounds_of(case.ranks)
+    longer = max(costs.time, costs.spacing)
     if case.ranks == 1 << rounds:
-        return one.time + (rounds - 1) * longer
-    return one.time + one.spacing + (rounds - 2) * longer
+        return costs.time + (rounds - 1) * longer
+    return costs.time + costs.spacing + (rounds - 2) * longer
 
 
 def _reduce(case: Case, combine: bool = True) -> int:
     """Reduce."""
-    one = message(case, case.message_bytes, combine=combine)
+    costs = message(case, case.message_bytes, combine=combine)
 
     def last(size: int) -> int:
         """When the root of a tree of so many ranks has everything."""
         top = rounds_of(size)
         if size == 1 << top:
-            return one.time + (top - 1) * max(one.time, one.gap) if top else 0
+            return costs.time + (top - 1) * max(costs.time, costs.gap) if top else 0
         lower = last(1 << (top - 1))  # all but the last child, which has a smaller tree
-        arrival = last(size - (1 << (top - 1))) + one.send + one.way
-        return max(lower, arrival, lower - one.receive + one.gap) + one.receive
+        arrival = last(size - (1 << (top - 1))) + costs.send + costs.way
+        return max(lower, arrival, lower - costs.receive + costs.gap) + costs.receive
 
     return last(case.ranks)
 
@@ -282,16 +282,16 @@ def _scatter_allgather(case: Case) -> int:
             now += part.spacing
         return max(now, latest)
 
-    one = message(case, block)
-    if one.gap > one.time:
+    costs = message(case, block)
+    if costs.gap > costs.time:
         raise Waits
-    return scatter(case.ranks) + (case.ranks - 1) * one.time
+    return scatter(case.ranks) + (case.ranks - 1) * costs.time
 
 
 def _doubling(case: Case, combine: bool = True, occupies: bool = True) -> int:
-    one = message(case, case.message_bytes, combine=combine, occupies=occupies)
+    costs = message(case, case.message_bytes, combine=combine, occupies=occupies)
     back = message(case, case.message_bytes, occupies=occupies)
-    return _rounds(case, one, [(one, r) for r in range(case.log2_ranks)], back)
+    return _rounds(case, costs, [(costs, r) for r in range(case.log2_ranks)], back)
 
 
 def _rounds(case: Case, before: Message, rounds: list[tuple[Message, int]], after: Message) -> int:
@@ -341,14 +341,14 @@ def _bruck(case: Case) -> int:
 
 
 def _ring(case: Case, size: int) -> int:
-    one = message(case, size)
-    return (case.ranks - 2) * max(one.time, one.gap) + one.time
+    costs = message(case, size)
+    return (case.ranks - 2) * max(costs.time, costs.gap) + costs.time
 
 
 def _ring_allreduce(case: Case) -> int:
     block = block_bytes(case.message_bytes, case.ranks)
-    one = message(case, block, combine=True)
-    return (case.ranks - 1) * max(one.time, one.gap) + _ring(case, block)
+    costs = message(case, block, combine=True)
+    return (case.ranks - 1) * max(costs.time, costs.gap) + _ring(case, block)
 
 
 _FORMS: dict[str, Callable[[Case], int]] = {
