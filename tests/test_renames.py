@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jitterfly as jf
+from jitterfly import studies
 from jitterfly.cli import main
 from jitterfly.cli.output import check_out
 from jitterfly.renames import from_stored, to_stored
@@ -50,6 +51,9 @@ def test_an_old_argument(call, old, new):
         (jf, "Budget", "RealizationBudget"),
         (jf.noise, "Fixed", "Constant"),
         (jf.distributions, "Fixed", "Constant"),
+        (jf.Axis("ranks", [2]), "points", "values"),
+        (jf.Study("x", case=CASE, budget=jf.RealizationBudget(max=1)), "places", "cells"),
+        (studies, "Place", "Cell"),
     ],
 )
 def test_an_old_attribute(value, old, new):

@@ -47,7 +47,11 @@ _STORED_KINDS = {new: old for old, new in _KINDS.items()}
 _NAMES = {
     "Fixed": "Constant",
     "Budget": "RealizationBudget",
+    "Place": "Cell",
+    "PlacesFailed": "CellsFailed",
 }
+# Attributes of studies and stores.
+_ATTRIBUTES = {"places": "cells", "points": "values"}
 # What left `jitterfly` itself, and where it is.
 _MOVED = {
     "noise_phases": "jitterfly.simulate",
@@ -55,6 +59,7 @@ _MOVED = {
     "show_seconds": "jitterfly.units",
 }
 _F = TypeVar("_F", bound=Callable[..., Any])
+_C = TypeVar("_C", bound=type[Any])
 
 
 def no_attribute(module: str, name: str) -> AttributeError:
@@ -128,13 +133,27 @@ def name_old_fields(cls: type[Any]) -> None:
         make(self, *args, **options)
 
     def missing(self: Any, name: str) -> Any:
-        told = f"{cls.__name__!r} object has no attribute {name!r}"
-        if name in old:
-            told += f": renamed to {old[name]!r} in {SINCE}"
-        raise AttributeError(told, name=name, obj=self)
+        raise AttributeError(_no_attribute(cls, name, old), name=name, obj=self)
 
     cls.__init__ = checked
     cls.__getattr__ = missing
+
+
+def names_old_attributes(cls: _C) -> _C:
+    """A decorator of classes that had an attribute under another name."""
+    known = {*vars(cls), *vars(cls).get("__annotations__", ())}
+    old = {name: new for name, new in _ATTRIBUTES.items() if new in known}
+
+    def missing(self: Any, name: str) -> Any:
+        raise AttributeError(_no_attribute(cls, name, old), name=name, obj=self)
+
+    cls.__getattr__ = missing  # type: ignore[attr-defined]
+    return cls
+
+
+def _no_attribute(cls: type[Any], name: str, old: Mapping[str, str]) -> str:
+    text = f"{cls.__name__!r} object has no attribute {name!r}"
+    return f"{text}: renamed to {old[name]!r} in {SINCE}" if name in old else text
 
 
 def from_stored(table: Mapping[str, Any]) -> dict[str, Any]:

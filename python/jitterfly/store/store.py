@@ -25,6 +25,7 @@ from ..fields import MOST_REALIZATIONS, check_choice
 from ..files import replacing, synchronize
 from ..observables import CellData, Decision, Observed, Summary, Ticks, decide
 from ..progress import phase
+from ..renames import names_old_attributes
 from ..stats import Estimate
 from ..studies import Cell, Study
 from . import metadata, numbers
@@ -42,6 +43,7 @@ _MOST_NAMED = 8  # runs, of those below a directory
 _MOST_DATA, _MOST_DATA_BYTES = 16, 2**27
 
 
+@names_old_attributes
 class Store:
     """A study's directory; `meta` is the content of store.json."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..fields import shorten
+from ..renames import names_old_attributes
 from ..syntax import read_values
 from . import derived
 from .case_fields import Frozen, freeze, put
@@ -105,6 +106,7 @@ def log2_values(bounds: Any, where: str) -> list[int]:
 _MARKS = ("=", ",", "\n")  # parts of the names of cells
 
 
+@names_old_attributes
 @dataclass(frozen=True, init=False)
 class Axis:
     """A named, ordered list of values; the cells of a study are the product of its axes.

@@ -17,6 +17,7 @@ from ..fields import MOST_SEED, Component, shorten
 from ..network import Network
 from ..noise_files import current_folders, files_from
 from ..observables import Decision, Family, Measure, Observable, Target
+from ..renames import names_old_attributes
 from ..stats import Estimate
 from ..syntax import read_count, read_noises
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
@@ -71,6 +72,7 @@ class StudyResult(Protocol):
         """The study's figure, or another one."""
 
 
+@names_old_attributes
 @dataclass(frozen=True)
 class Study:
     """Many cases, what is observed of them, and how precisely.
