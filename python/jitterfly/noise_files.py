@@ -75,13 +75,13 @@ def copy_name(file: str) -> str:
 def files_of(part: Any) -> dict[str, Path]:
     """The files that a noise source, or a distribution, reads: by name, where they are."""
     file = getattr(part, "file", None)
-    found = {str(file): file.path} if isinstance(file, FileName) else {}
-    found |= getattr(part, "read_files", {})
+    files = {str(file): file.path} if isinstance(file, FileName) else {}
+    files |= getattr(part, "read_files", {})
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
         if isinstance(value, Component):
-            found |= files_of(value)
-    return found
+            files |= files_of(value)
+    return files
 
 
 def find(file: Any, sha256: Any) -> tuple[FileName, str]:
@@ -97,8 +97,8 @@ def find(file: Any, sha256: Any) -> tuple[FileName, str]:
     path = _locate(file)
     if not path.exists() and isinstance(file, FileName):
         path = file.path
-    found = _check_content(path, file, sha256)
-    return FileName(file, path), found
+    digest = _check_content(path, file, sha256)
+    return FileName(file, path), digest
 
 
 def _locate(file: str) -> Path:
@@ -111,14 +111,14 @@ def _locate(file: str) -> Path:
 def _check_content(path: Path, file: str, expected: str | None) -> str:
     try:
         stat = path.stat()
-        found = _digest(path, stat.st_mtime_ns, stat.st_size)
+        digest = _digest(path, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
         raise ValueError(
             f"file: {file} can not be read ({error.strerror}; looked for at {path})"
         ) from None
-    if expected is not None and found != expected:
-        raise ValueError(f"file: {file} has changed: its sha256 is {found}, it must be {expected}")
-    return found
+    if expected is not None and digest != expected:
+        raise ValueError(f"file: {file} has changed: its sha256 is {digest}, it must be {expected}")
+    return digest
 
 
 @lru_cache(maxsize=1024)
@@ -130,8 +130,8 @@ def _digest(path: Path, changed: int, size: int) -> str:
 def warn_of_distrust(measured: Measured, name: str) -> None:
     """Warn where a recording says that its numbers are not those of the machine's noise."""
     if "untrusted" in measured.source and parent_process() is None:  # workers repeat nothing
-        told = f"{name} is not to be trusted: {measured.source['untrusted']}"
-        warnings.warn(told, UntrustedNoiseWarning, stacklevel=2)
+        text = f"{name} is not to be trusted: {measured.source['untrusted']}"
+        warnings.warn(text, UntrustedNoiseWarning, stacklevel=2)
 
 
 @lru_cache(maxsize=16)
@@ -145,9 +145,9 @@ def read(path: Path, sha256: str) -> Measured:
 
     _check_content(path, str(path), sha256)
     try:
-        found = load(path)
-        warn_of_distrust(found, path.name)
-        return found
+        measured = load(path)
+        warn_of_distrust(measured, path.name)
+        return measured
     except FormatError as error:
         command = "jitterfly noise import"
         if error.line is not None or "`" not in error.what or command in error.what:
@@ -171,14 +171,14 @@ def choose(
         return parts
     if all_parts and isinstance(part, str) and part == "all":
         return parts
-    named = [getattr(one, "cpu", "") for one in parts]
-    told = ", ".join(f"{i}: CPU {cpu}" for i, cpu in enumerate(named[:8]) if cpu)
-    told = f" ({told}{', ...' if len(parts) > 8 else ''})" if told else ""
+    named = [getattr(recording, "cpu", "") for recording in parts]
+    listed = ", ".join(f"{i}: CPU {cpu}" for i, cpu in enumerate(named[:8]) if cpu)
+    listed = f" ({listed}{', ...' if len(parts) > 8 else ''})" if listed else ""
     way = " or part = 'all'" if all_parts else ""
     way += " or part = 'each'" if each else ""
     if part is None:
         raise ValueError(
-            f"file: {file} has {len(parts)} parts{told}; say which with part = 0 to "
+            f"file: {file} has {len(parts)} parts{listed}; say which with part = 0 to "
             f"{len(parts) - 1}{way}"
         )
     return [parts[check_integer(part, "part", 0, len(parts) - 1)]]

@@ -41,15 +41,15 @@ def parse_tables(text: str, name: str) -> Tables:
     """
     tables: Tables = {}
     here: dict[int, tuple[int, int]] | None = None
-    for line, words in enumerate(text.split("\n"), 1):
-        words = words.strip()
-        if found := _SWITCH_OF_TABLE.fullmatch(words):
-            guid = int(found[1], 16)
+    for line, entry in enumerate(text.split("\n"), 1):
+        entry = entry.strip()
+        if match := _SWITCH_OF_TABLE.fullmatch(entry):
+            guid = int(match[1], 16)
             if guid in tables:
-                raise ValueError(f"{name}, line {line}: a second table of switch {found[1]}")
+                raise ValueError(f"{name}, line {line}: a second table of switch {match[1]}")
             here = tables[guid] = {}
-        elif found := _ENTRY_OF_TABLE.fullmatch(words):
-            lid, port = int(found[1], 16), int(found[2])
+        elif match := _ENTRY_OF_TABLE.fullmatch(entry):
+            lid, port = int(match[1], 16), int(match[2])
             if here is None:
                 raise ValueError(f"{name}, line {line}: an entry before any 'Unicast lids'")
             if lid in here:
@@ -58,8 +58,8 @@ def parse_tables(text: str, name: str) -> Tables:
                 raise ValueError(f"{name}, line {line}: port must be 0 to 255, got {port}")
             if port != _NO_PATH:
                 here[lid] = port, line
-        elif words and not _SKIPPED_IN_TABLES.match(words):
-            raise ValueError(f"{name}, line {line}: unexpected {shorten(words)}")
+        elif entry and not _SKIPPED_IN_TABLES.match(entry):
+            raise ValueError(f"{name}, line {line}: unexpected {shorten(entry)}")
     if not tables:
         raise ValueError(f"{name} has no forwarding table: no line 'Unicast lids ...'")
     return tables
@@ -97,7 +97,7 @@ def parse(text: str, name: str, tables: str, tables_name: str) -> ParsedNetwork:
         What is malformed or missing in either, with its line.
     """
     nodes = _read_nodes(text, name)
-    found = parse_tables(tables, tables_name)
+    routes = parse_tables(tables, tables_name)
     hosts = [node for node in nodes.values() if node.kind == "host" and node.links]
     switches = [node for node in nodes.values() if node.kind == "switch"]
     if not hosts:
@@ -120,7 +120,7 @@ def parse(text: str, name: str, tables: str, tables_name: str) -> ParsedNetwork:
         links.heads.append(number[peer])
         links.reach.append(None)
     for switch in switches:
-        reach = _reach(switch, found, host_of_lid, name, tables_name)
+        reach = _reach(switch, routes, host_of_lid, name, tables_name)
         for port, (peer, _, _, _) in sorted(switch.links.items()):
             if peer not in number:
                 continue  # a router: it leads to another network
@@ -156,35 +156,35 @@ def _read_nodes(text: str, name: str) -> dict[str, _Node]:
     nodes: dict[str, _Node] = {}
     here: _Node | None = None
     guid: int | None = None
-    for line, words in enumerate(text.split("\n"), 1):
-        words = words.strip()
-        if not words or _SKIPPED.match(words):
+    for line, entry in enumerate(text.split("\n"), 1):
+        entry = entry.strip()
+        if not entry or _SKIPPED.match(entry):
             continue
 
         def fail(what: str, line: int = line) -> ValueError:
             return ValueError(f"{name}, line {line}: {what}")
 
-        if found := _NODE.fullmatch(words):
-            kind = {"Switch": "switch", "Rt": "router"}.get(found[1], "host")
-            if found[3] in nodes:
-                raise fail(f"{shorten(found[3])} is there twice")
-            here = nodes[found[3]] = _Node(kind, found[3], int(found[2]), line, guid)
+        if match := _NODE.fullmatch(entry):
+            kind = {"Switch": "switch", "Rt": "router"}.get(match[1], "host")
+            if match[3] in nodes:
+                raise fail(f"{shorten(match[3])} is there twice")
+            here = nodes[match[3]] = _Node(kind, match[3], int(match[2]), line, guid)
             guid = None
-        elif found := _PORT.fullmatch(words):
-            port = int(found[1])
+        elif match := _PORT.fullmatch(entry):
+            port = int(match[1])
             if here is None:
                 raise fail("a port without a node")
             if not 1 <= port <= here.ports or port in here.links:
                 raise fail(f"{shorten(here.name)} has no port {port}, or it is there twice")
-            lid = _LID.match(found[4].strip())
-            here.links[port] = (found[2], int(found[3]), int(lid[1]) if lid else None, line)
-        elif found := _KEY.fullmatch(words):
-            if found[1] == "switchguid":
-                guid = _guid(found[2])
+            lid = _LID.match(match[4].strip())
+            here.links[port] = (match[2], int(match[3]), int(lid[1]) if lid else None, line)
+        elif match := _KEY.fullmatch(entry):
+            if match[1] == "switchguid":
+                guid = _guid(match[2])
                 if guid is None:
-                    raise fail(f"switchguid must be a hexadecimal number, got {shorten(found[2])}")
+                    raise fail(f"switchguid must be a hexadecimal number, got {shorten(match[2])}")
         else:
-            raise fail(f"unexpected {shorten(words)}")
+            raise fail(f"unexpected {shorten(entry)}")
     for node in nodes.values():
         for port, (peer, other, _, line) in node.links.items():
             there = nodes.get(peer)
@@ -199,5 +199,5 @@ def _read_nodes(text: str, name: str) -> dict[str, _Node]:
 
 
 def _guid(text: str) -> int | None:
-    found = re.match(r"0x([0-9a-fA-F]{1,16})\b", text)
-    return int(found[1], 16) if found else None
+    match = re.match(r"0x([0-9a-fA-F]{1,16})\b", text)
+    return int(match[1], 16) if match else None

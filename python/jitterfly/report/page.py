@@ -47,7 +47,7 @@ def _main(report: Report) -> list[Html]:
     return [
         _pending(report),
         _overview(report),
-        *(section(one) for one in report.sections),
+        *(section(content) for content in report.sections),
         few_runs(report.few_runs) if report.few_runs else Html(),
         _method(),
         _sources(),
@@ -84,20 +84,20 @@ def _pending(report: Report) -> Html:
 
 def _overview(report: Report) -> Html:
     """One line for each claim and study: what it says, the verdict, and where the figure is."""
-    claims = [(one, claim) for one in report.sections for claim in one.claims]
+    claims = [(content, claim) for content in report.sections for claim in content.claims]
     if not claims:
         return Html()
     header = ("Claim", "Source", "What it says", "Verdict", "Figure")
     rows = [
         tag(
             "tr",
-            tag("th", tag("a", claim.name, href=f"#{one.name}-{claim.name}"), scope="row"),
+            tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
             tag("td", claim.source),
             tag("td", claim.text, class_="says"),
             tag("td", verdict(claim.verdict)),
-            tag("td", tag("a", one.title, href=f"#{one.name}")),
+            tag("td", tag("a", content.title, href=f"#{content.name}")),
         )
-        for one, claim in claims
+        for content, claim in claims
     ]
     return tag(
         "section",
@@ -117,14 +117,14 @@ def _overview(report: Report) -> Html:
 
 def _count(report: Report) -> str:
     counts = report.verdicts
-    words = {
+    names = {
         REPRODUCED: "reproduced",
         DIFFERS: "differs" if counts[DIFFERS] == 1 else "differ",
         CANNOT_TELL: "cannot be told",
     }
     total = sum(counts.values())
-    told = ", ".join(f"{counts[name]} {words[name]}" for name in VERDICTS if counts[name])
-    return f"{total} {'claim' if total == 1 else 'claims'} checked: {told}."
+    counted = ", ".join(f"{counts[name]} {names[name]}" for name in VERDICTS if counts[name])
+    return f"{total} {'claim' if total == 1 else 'claims'} checked: {counted}."
 
 
 def _bar(report: Report) -> Html:
@@ -144,7 +144,7 @@ def _bar(report: Report) -> Html:
 
 
 def _method() -> Html:
-    parts = (tag("div", tag("dt", name), tag("dd", words)) for name, words in METHOD)
+    parts = (tag("div", tag("dt", name), tag("dd", text)) for name, text in METHOD)
     return tag(
         "section",
         tag("h2", "How the intervals are made"),
@@ -154,7 +154,7 @@ def _method() -> Html:
 
 
 def _sources() -> Html:
-    parts = (tag("div", tag("dt", name), tag("dd", words)) for name, words in SOURCES)
+    parts = (tag("div", tag("dt", name), tag("dd", text)) for name, text in SOURCES)
     return tag("section", tag("h2", "Sources"), tag("dl", *parts, class_="method"), id="sources")
 
 
@@ -173,35 +173,35 @@ def verdict(name: str) -> Html:
     )
 
 
-def section(one: Section) -> Html:
+def section(content: Section) -> Html:
     """A study: what was run, its pictures with the claims beside them, its numbers."""
-    wide = [picture for picture in one.pictures if picture.wide]
-    narrow = [picture for picture in one.pictures if not picture.wide]
-    claims = [_claim(one, claim) for claim in one.claims]
+    wide = [picture for picture in content.pictures if picture.wide]
+    narrow = [picture for picture in content.pictures if not picture.wide]
+    claims = [_claim(content, claim) for claim in content.claims]
     beside = [_pictures(narrow), tag("div", *claims, class_="claims") if claims else Html()]
     kind = "beside" if narrow and claims else "below"
     return tag(
         "section",
-        tag("h2", one.title),
-        _about(one),
+        tag("h2", content.title),
+        _about(content),
         _pictures(wide),
         tag("div", *beside, class_=kind),
-        *(tag("p", note, class_="note") for note in one.notes),
-        *map(_table, one.tables),
-        id=one.name,
+        *(tag("p", note, class_="note") for note in content.notes),
+        *map(_table, content.tables),
+        id=content.name,
     )
 
 
-def few_runs(one: Section) -> Html:
+def few_runs(content: Section) -> Html:
     """The section on means of 30 runs: its table stands open."""
     return tag(
         "section",
-        tag("h2", one.title),
+        tag("h2", content.title),
         tag("p", FEW_RUNS),
-        _pictures(one.pictures),
-        *(tag("p", note, class_="note") for note in one.notes),
-        *(_grid(table) for table in one.tables),
-        id=one.name,
+        _pictures(content.pictures),
+        *(tag("p", note, class_="note") for note in content.notes),
+        *(_grid(table) for table in content.tables),
+        id=content.name,
     )
 
 
@@ -209,9 +209,9 @@ def _kind(name: str) -> str:
     return name.replace(" ", "-")
 
 
-def _about(one: Section) -> Html:
-    source = [tag("span", one.source)] if one.source else []
-    facts = [tag("span", f"{name}: {value}") for name, value in one.facts]
+def _about(content: Section) -> Html:
+    source = [tag("span", content.source)] if content.source else []
+    facts = [tag("span", f"{name}: {value}") for name, value in content.facts]
     return tag("p", join([*source, *facts], " "), class_="about")
 
 
@@ -236,7 +236,7 @@ def _pictures(pictures: Iterable[Picture]) -> Html:
     return tag("div", *shown, class_="pictures") if shown else Html()
 
 
-def _claim(one: Section, claim: Claim) -> Html:
+def _claim(content: Section, claim: Claim) -> Html:
     by_place = groupby(claim.parts, key=lambda part: part.where)
     return tag(
         "article",
@@ -244,7 +244,7 @@ def _claim(one: Section, claim: Claim) -> Html:
         tag("blockquote", claim.text, tag("footer", claim.source)),
         tag("div", *(_place(where, parts) for where, parts in by_place), class_="places"),
         class_=f"claim {_kind(claim.verdict)}",
-        id=f"{one.name}-{claim.name}",
+        id=f"{content.name}-{claim.name}",
     )
 
 

@@ -26,14 +26,16 @@ def network_noise(cases: Iterable[Case]) -> str:
 
     The rule is that of the engine of collectives: true ready times, "ready".
     """
-    found = [(case, one) for case in cases for one in case.noise if isinstance(one, Congestion)]
-    if not found:
+    sources = [
+        (case, noise) for case in cases for noise in case.noise if isinstance(noise, Congestion)
+    ]
+    if not sources:
         return ""
-    patterns = _told(case.algorithm.kind for case, _ in found)
-    others = _told(one.perturbation for _, one in found)
-    routings = _told(one.network.routing_name for _, one in found)
-    hosts = _told(str(one.network.hosts) for _, one in found)
-    ranks = _told(str(case.ranks) for case, _ in found)
+    patterns = _told(case.algorithm.kind for case, _ in sources)
+    others = _told(noise.perturbation for _, noise in sources)
+    routings = _told(noise.network.routing_name for _, noise in sources)
+    hosts = _told(str(noise.network.hosts) for _, noise in sources)
+    ranks = _told(str(case.ranks) for case, _ in sources)
     return (
         f"network noise: {patterns} against {others}, rule ready, routing {routings}, "
         f"z = {ranks} of {hosts} hosts"
@@ -129,18 +131,18 @@ class CellResults:
             return {}
         data = self.store.data(self.cell, self.decision.realizations)
         level = self.decision.level()
-        found = {}
+        numbers = {}
         for name, family in self.families.items():
             observed = Observed(family, data)
             mean = replace(observed.mean(level), confidence=0.95)
-            found[name] = facts_of(observed, mean, partial(self._samples, name))
+            numbers[name] = facts_of(observed, mean, partial(self._samples, name))
             for target in self.targets:
                 if target.observable == name != target.column:
                     own = self.decision.level(target.confidence)
                     estimate = observed.statistic(target.statistic, own)
                     estimate = replace(estimate, confidence=target.confidence)
-                    found[target.column] = facts_of_target(observed, target, estimate)
-        return found
+                    numbers[target.column] = facts_of_target(observed, target, estimate)
+        return numbers
 
     def _samples(self, name: str) -> npt.NDArray[np.float64] | None:
         observed = self.observed(name)
@@ -209,15 +211,15 @@ class Results:
     def columns(self) -> list[str]:
         """What tables and pictures show: the observables, each with its targets after it."""
         targets = self.study.targets
-        found = [
+        groups = [
             [name, *(t.column for t in targets if t.observable == name)] for name in self.names
         ]
-        return list(dict.fromkeys(column for columns in found for column in columns))
+        return list(dict.fromkeys(column for columns in groups for column in columns))
 
     def targets_of(self, name: str) -> list[str]:
         """Columns of an observable's targets that its mean with 95 % does not show."""
-        found = [t.column for t in self.study.targets if t.observable == name != t.column]
-        return list(dict.fromkeys(found))
+        columns = [t.column for t in self.study.targets if t.observable == name != t.column]
+        return list(dict.fromkeys(columns))
 
     @cached_property
     def axis(self) -> str:
@@ -266,16 +268,16 @@ class Results:
     @cached_property
     def state(self) -> str:
         """For a caption: what is missing, which cells met their targets, network noise; or ""."""
-        told = []
+        remarks = []
         done = sum(cell.complete for cell in self.cells)
         if done < len(self.cells):
-            told.append(f"UNFINISHED: {done} of {len(self.cells)} cells done")
+            remarks.append(f"UNFINISHED: {done} of {len(self.cells)} cells done")
         if self.study.targets:
             met = sum(not cell.unmet for cell in self.cells)
-            told.append(f"{met} of {len(self.cells)} cells met the target")
-        return "; ".join(filter(None, [*told, self.network_noise]))
+            remarks.append(f"{met} of {len(self.cells)} cells met the target")
+        return "; ".join(filter(None, [*remarks, self.network_noise]))
 
     @cached_property
     def network_noise(self) -> str:
         """For a caption: what is known of networks and other jobs' traffic. May be empty."""
-        return network_noise(case for one in self.cells for case in one.cell.cases.values())
+        return network_noise(case for cell in self.cells for case in cell.cell.cases.values())

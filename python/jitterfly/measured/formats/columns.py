@@ -73,16 +73,16 @@ def integer_columns(
     for first, piece in _pieces(text.data, begin, end):
         flat = piece.replace(separator, b" ") if separator else piece
         codes = np.frombuffer(flat, dtype=np.uint8)
-        words = flat.split()
+        numbers = flat.split()
         width = len(scales)
         if _is_regular(codes, piece, separator, width) and _NUMERIC[codes[~_SPACE[codes]]].all():
-            array = np.array(words, dtype=f"S{max(map(len, words), default=1)}")
+            array = np.array(numbers, dtype=f"S{max(map(len, numbers), default=1)}")
             try:
-                found = [to_integers(array[k::width], scale) for k, scale in enumerate(scales)]
+                converted = [to_integers(array[k::width], scale) for k, scale in enumerate(scales)]
             except (ValueError, OverflowError):
                 pass
             else:
-                for column, values in zip(columns, found, strict=True):
+                for column, values in zip(columns, converted, strict=True):
                     column.append(values)
                 continue
         raise _locate(text, first, piece, scales, what, separator)
@@ -91,7 +91,7 @@ def integer_columns(
 
 
 def to_integers(
-    words: npt.NDArray[Any], scale: Fraction | int, base: int = 0
+    numbers: npt.NDArray[Any], scale: Fraction | int, base: int = 0
 ) -> npt.NDArray[np.int64]:
     """Decimal numbers (an array of bytes) less a base, times a scale, to the nearest integer.
 
@@ -100,23 +100,23 @@ def to_integers(
     Raises:
         ValueError: one is not a number, or negative or beyond 2^62 in the end.
     """
-    if len(words) == 0:
+    if len(numbers) == 0:
         return np.empty(0, dtype=np.int64)
-    if words.dtype.itemsize > _LONGEST_NUMBER:
+    if numbers.dtype.itemsize > _LONGEST_NUMBER:
         raise ValueError
     if base:
-        return np.array([_exact(word, scale, base) for word in words.tolist()], dtype=np.int64)
+        return np.array([_exact(word, scale, base) for word in numbers.tolist()], dtype=np.int64)
     with np.errstate(over="ignore"):
-        scaled = words.astype(np.float64) * float(scale)
+        scaled = numbers.astype(np.float64) * float(scale)
     # Negated, so that what is not a number fails too.
     if not ((scaled >= 0) & (scaled < MOST_TICKS)).all():
         raise ValueError
     if scaled.max() < _EXACT:
         return np.rint(scaled).astype(np.int64)
-    letters = np.ascontiguousarray(words).view(np.uint8)
+    letters = np.ascontiguousarray(numbers).view(np.uint8)
     if isinstance(scale, int) and not np.isin(letters, _NO_INTEGER).any():
-        return words.astype(np.int64) * scale
-    return np.array([_exact(word, scale) for word in words.tolist()], dtype=np.int64)
+        return numbers.astype(np.int64) * scale
+    return np.array([_exact(word, scale) for word in numbers.tolist()], dtype=np.int64)
 
 
 def _exact(word: bytes, scale: Fraction | int, base: int = 0) -> int:
@@ -154,13 +154,13 @@ def _is_regular(codes: npt.NDArray[np.uint8], piece: bytes, separator: bytes, wi
     ends = np.flatnonzero(codes == 10)
     if len(ends) == 0 or ends[-1] != len(codes) - 1:
         ends = np.append(ends, len(codes) - 1)
-    words = np.diff(np.cumsum(first)[ends], prepend=0)
-    if not ((words == width) | (words == 0)).all():
+    counts = np.diff(np.cumsum(first)[ends], prepend=0)
+    if not ((counts == width) | (counts == 0)).all():
         return False
     if not separator:
         return True
     between = np.cumsum(np.frombuffer(piece, dtype=np.uint8) == separator[0])
-    return bool((np.diff(between[ends], prepend=0) == np.where(words == 0, 0, width - 1)).all())
+    return bool((np.diff(between[ends], prepend=0) == np.where(counts == 0, 0, width - 1)).all())
 
 
 def _locate(
@@ -173,10 +173,10 @@ def _locate(
 ) -> ValueError:
     start = line_at(text, first)
     for offset, line in enumerate(piece.split(b"\n")):
-        words = [word.strip() for word in line.split(separator)] if separator else line.split()
+        fields = [word.strip() for word in line.split(separator)] if separator else line.split()
         if not line.strip():
             continue
-        good = len(words) == len(scales) and all(map(_is_number, words, scales))
+        good = len(fields) == len(scales) and all(map(_is_number, fields, scales))
         if not good:
             shown = shorten(line.decode("utf-8", "replace"))
             return text.error(start + offset, f"must be {what}, got {shown}")
@@ -219,8 +219,8 @@ def data_ranges(text: Text) -> list[tuple[int, int]]:
 
 def comments(text: Text) -> list[tuple[int, str]]:
     """Comments at the beginning: numbers of their lines, and what follows the #."""
-    found = [line for line in enumerate(text.head.split("\n"), 1) if line[1].lstrip()[:1] == "#"]
-    return [(number, line.lstrip()[1:].strip()) for number, line in found]
+    remarks = [line for line in enumerate(text.head.split("\n"), 1) if line[1].lstrip()[:1] == "#"]
+    return [(number, line.lstrip()[1:].strip()) for number, line in remarks]
 
 
 def unit_scale(unit: str) -> Fraction:
@@ -245,10 +245,10 @@ def clock_of(text: Text, options: Options, said: list[tuple[int, str]]) -> Fract
             raise text.error(None, f"{error}, or cycles") from None
     if options.clock_hz is not None:
         return Fraction(TICKS_PER_SECOND) / Fraction(options.clock_hz)
-    for number, words in said:
-        found = _CLOCK.search(words)
-        if found is not None:
-            rate = text.number(number, found[1], "the clock rate") * _PREFIX[found[2].lower()]
+    for number, remark in said:
+        clock = _CLOCK.search(remark)
+        if clock is not None:
+            rate = text.number(number, clock[1], "the clock rate") * _PREFIX[clock[2].lower()]
             if not 1e3 <= rate <= 1e12:
                 raise text.error(number, f"the clock rate must be from 1 kHz to 1 THz, got {rate}")
             return Fraction(TICKS_PER_SECOND) / Fraction(rate)
@@ -274,16 +274,16 @@ def number_rows(text: Text, rows: list[Row], columns: list[str]) -> npt.NDArray[
     FormatError
         Names the first line with too few or too many columns, or with what is no such number.
     """
-    for line, words in rows:
-        if len(words) != len(columns):
-            raise text.error(line, f"must have {len(columns)} columns, got {len(words)}")
+    for line, numbers in rows:
+        if len(numbers) != len(columns):
+            raise text.error(line, f"must have {len(columns)} columns, got {len(numbers)}")
     try:
-        values = np.array([list(map(float, words)) for _, words in rows], dtype=np.float64)
+        values = np.array([list(map(float, numbers)) for _, numbers in rows], dtype=np.float64)
     except ValueError:
         values = None
     if values is None or not (np.isfinite(values) & (values >= 0)).all() or b"_" in text.data:
-        for line, words in rows:
-            for name, word in zip(columns, words, strict=True):
+        for line, numbers in rows:
+            for name, word in zip(columns, numbers, strict=True):
                 if not text.number(line, word, name) >= 0:
                     raise text.error(line, f"{name} must be a number from 0, got {word}")
     if values is None:  # not reached: one of its words is no number
