@@ -53,7 +53,7 @@ def test_noise_free_times_are_within_the_seconds(monkeypatch, noise):
     assert len(asked) < 8
     assert found.cells[-1].outcome == "not run"
     assert found.cells[-1].noise_free == {}
-    assert "raise --seconds" in " ".join(advice_report(found))
+    assert "raise `seconds`" in " ".join(advice_report(found))
 
 
 def test_ctrl_c_among_noise_free_times_gives_what_is_known(monkeypatch):
@@ -169,11 +169,11 @@ def test_budgets_say_what_to_do():
              "candidates": ["butterfly_after_4", "butterfly_after_all"]}  # fmt: skip
     text = advice_report(jf.advise(64, realizations=70, **given))[-1]
     assert text.endswith(
-        "the budget of 70 realizations is spent before all is decided: raise --realizations, or "
-        "call more of a difference equal with --within"
+        "the budget of 70 realizations is spent before all is decided: raise `realizations`, "
+        "or call more of a difference equal with `within`"
     )
     text = advice_report(jf.advise("2^8..2^14", seconds=0.05, **given))[-1]
-    assert text.endswith("the budget of 0.05 s is spent before all is decided: raise --seconds")
+    assert text.endswith("the budget of 0.05 s is spent before all is decided: raise `seconds`")
     assert "95 % for" in advice_report(jf.advise(4, realizations=64, **given))[-2]
     sure = {"confidence": 0.9999999, "network": MACHINE, "noise": NOISE}
     assert "99.99999 % for" in advice_report(jf.advise(4, realizations=64, **sure))[-2]

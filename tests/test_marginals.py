@@ -51,7 +51,7 @@ def test_steps_that_send(name):
 @pytest.mark.parametrize("name", ["pareto", "histogram"])
 def test_compute_phases(at, name):
     noise = jf.StepNoise(DELAYS[name], at=at, during="compute")
-    check_delays(rows(noise, work="1ms")[0] - 10**9, DELAYS[name])
+    check_delays(rows(noise, compute_time="1ms")[0] - 10**9, DELAYS[name])
 
 
 @pytest.mark.parametrize("name", DELAYS)
@@ -74,10 +74,10 @@ def test_forwarded_messages():
 
 def test_delays_of_rounds_and_cycles_are_independent():
     noise = jf.StepNoise(jf.Exponential("10us"), during="compute")
-    ready = rows(noise, work="1ms", cycles=3, ranks=2**14, network=jf.Hockney(0, 0))
+    ready = rows(noise, compute_time="1ms", cycles=3, ranks=2**14, network=jf.Hockney(0, 0))
     start = np.rint(ready[0])
-    other = rows(noise, work="1ms", seed=2)[0]
-    again = rows(noise, work="1ms", seed=1)[0]
+    other = rows(noise, compute_time="1ms", seed=2)[0]
+    again = rows(noise, compute_time="1ms", seed=1)[0]
     assert np.array_equal(start, again)
     limit = 5 / np.sqrt(RANKS)  # standard errors of a correlation, 6e-7 two-sided
     assert abs(np.corrcoef(start, other)[0, 1]) < limit

@@ -93,7 +93,7 @@ def test_picture(tmp_path):
     from jitterfly.trace.picture import draw
 
     one = case(*SOURCES, compute_time="100us", cycles=2, algorithm=jf.Butterfly(copy_levels="all"))
-    assert draw(one, tmp_path / "all.png", seed=1).startswith("completion ")
+    assert draw(one, tmp_path / "all.png", seed=1).line.startswith("completion ")
     for during in ("all", "compute", "communication"):
         noise = jf.RenewalNoise("20us", "1us", during=during)
         replay = Replay(case(noise, compute_time="100us"), 1, 0)

@@ -43,7 +43,7 @@ JF_HD T begin_noise(const Noise& noise, Seed seed, R realization, T ranks) {
     return noise.first(ranks);
   else if constexpr (std::is_same_v<Noise, Periodic>)
     return noise.acts() ? noise.first(noise.phase(seed, realization, ranks))
-                        : ranks - ranks + kLatest;
+                        : ranks - ranks + (kLatest - 1);  // a period more does not overflow
   else
     return noise.first(noise.phase(seed, realization, ranks));
 }

@@ -4,7 +4,6 @@
 namespace jf::gpu {
 
 template MessageKernel<NoNoise, NoJitter> find_message_kernel<NoNoise, NoJitter>(bool);
-template MessageKernel<NoNoise, Messages> find_message_kernel<NoNoise, Messages>(bool);
 template MessageKernel<Periodic, NoJitter> find_message_kernel<Periodic, NoJitter>(bool);
 template MessageKernel<Periodic, Messages> find_message_kernel<Periodic, Messages>(bool);
 template MessageKernel<Sources, NoJitter> find_message_kernel<Sources, NoJitter>(bool);
