@@ -27,15 +27,15 @@ ROOT = Path(__file__).resolve().parents[1]
 # computed by hand; numbers as text; files of noise; every command by the example of its help, and
 # the studies in the wheel.
 TESTS = [
-    "test_pinned.py",
-    "test_philox.py",
-    "test_by_hand.py",
-    "test_units.py",
-    "test_syntax.py",
-    "test_noisefile.py",
-    "test_slowdown.py",
-    "test_examples.py",
-    "test_shipped_studies.py",
+    "engine/test_pinned.py",
+    "engine/test_philox.py",
+    "engine/test_by_hand.py",
+    "api/test_units.py",
+    "cli/test_syntax.py",
+    "measured/test_noisefile.py",
+    "cli/test_slowdown.py",
+    "cli/test_examples.py",
+    "studies/test_shipped_studies.py",
 ]
 PACKAGES = ["hypothesis", "matplotlib", "pytest>=8", "pytest-timeout", "tqdm"]
 
