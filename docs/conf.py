@@ -18,11 +18,11 @@ project_copyright = author
 release = version = jitterfly.__version__
 
 extensions = [
+    "mathml",
     "myst_parser",
     "public_names",
     "run_code",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]
@@ -38,6 +38,7 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = True
 napoleon_use_rtype = False
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "jitterfly"
 html_static_path = ["_static"]

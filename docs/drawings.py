@@ -1,7 +1,8 @@
-"""The drawings of the model page, made when it is built."""
+"""The drawings of the model and of the house, made when their pages are built."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 
 import matplotlib.pyplot as plt
@@ -70,7 +71,10 @@ def copies(path: str) -> None:
     _arrows(axes, [step for step in _rounds(0, range(2), 4) if step != late], SECOND)
     _arrows(axes, [(1.5, 2, 2.4, 0)], SECOND)
     axes.plot([1.02, 1.5], [2, 2], color=ACCENT, lw=6, alpha=0.5, solid_capstyle="butt")
-    axes.text(1.26, 2.42, "rank 2 is held by noise", ha="center", fontsize=8, color=ACCENT)
+    axes.annotate(
+        "rank 2 is held by noise", xy=(1.26, 2.08), xytext=(1.26, 3.55), ha="center", fontsize=8,
+        color=ACCENT, arrowprops={"arrowstyle": "-", "color": ACCENT, "lw": 0.6},
+    )  # fmt: skip
     axes.annotate(
         "", xy=(2.02, 0), xytext=(2.02, 1),
         arrowprops={"arrowstyle": "->", "color": ACCENT, "lw": 1.4, "ls": "--",
@@ -78,7 +82,7 @@ def copies(path: str) -> None:
     )  # fmt: skip
     axes.text(2.2, 0.6, "copy", fontsize=8, color=ACCENT, va="center")
     axes.text(2.43, 0, "late original", fontsize=8, color=SECOND, va="center")
-    axes.set_xlim(-0.75, 3)
+    axes.set(xlim=(-0.75, 3), ylim=(3.8, -1.0))
     _heads(axes, ["round 0", "round 1"])
     plt.savefig(path, bbox_inches="tight")
     plt.close()
@@ -86,29 +90,34 @@ def copies(path: str) -> None:
 
 def advance(path: str) -> None:
     """Work that overlaps noise is delayed; noise within a wait is absorbed."""
-    _, axes = plt.subplots(figsize=(7, 2), dpi=150)
-    axes.set(xlim=(0, 14), ylim=(-0.9, 3.1))
+    _, axes = plt.subplots(figsize=(7, 2.2), dpi=150)
+    axes.set(xlim=(-0.2, 12.4), ylim=(-1.3, 4.2))
     axes.axis("off")
-    noise = [(2, 3), (6.5, 7.5), (11, 12)]
-    for begin, end in noise:
-        axes.axvspan(begin, end, ymin=0.2, ymax=0.98, color=ACCENT, alpha=0.25, lw=0)
-    for pieces, height, text in (
-        ([(1, 2), (3, 5)], 1.9, "work of 3 that begins at 1: done at 5"),
-        ([(8.5, 10)], 0.5, "awaits a message until 8.5: noise at 6.5 costs nothing"),
+    for begin, end in [(2, 3), (6.5, 7.5), (11, 12)]:
+        axes.fill_between([begin, end], 0, 4, color=ACCENT, alpha=0.25, lw=0)
+    for pieces, wait, height, text in (
+        ([(1, 2), (3, 5)], None, 2.3, "begins at 1, needs 3: done at 5"),
+        ([(8.5, 10)], (5.5, 8.5), 0.7, "waits until 8.5, needs 1.5: done at 10"),
     ):
         for begin, end in pieces:
             axes.plot([begin, end], [height, height], color=SECOND, lw=7, solid_capstyle="butt")
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        axes.text(pieces[0][0], height + 0.5, text, fontsize=8, va="center", color=INK, bbox=box)
-    axes.annotate("", xy=(14, 0), xytext=(0, 0), arrowprops={"arrowstyle": "->", "color": INK})
-    axes.text(7, -0.6, "time; shaded: noise takes the CPU", fontsize=8, ha="center", color=INK)
+        if wait is not None:
+            axes.plot(wait, [height, height], color=SECOND, lw=1, ls=":")
+        begin = pieces[0][0] if wait is None else wait[0]
+        axes.text(begin, height + 0.65, text, fontsize=8, va="center", color=INK)
+    axes.annotate("", xy=(12.4, 0), xytext=(0, 0), arrowprops={"arrowstyle": "->", "color": INK})
+    for time in range(0, 13):
+        axes.plot([time, time], [0, -0.12], color=INK, lw=0.8)
+        if time % 2 == 0:
+            axes.text(time, -0.55, str(time), fontsize=7, ha="center", va="center", color=INK)
+    axes.text(6.2, -1.15, "time", fontsize=8, ha="center", va="center", color=INK)
     plt.savefig(path, bbox_inches="tight")
     plt.close()
 
 
-def house(path: str) -> None:
-    """Packages and data flow."""
-    python = [
+def flow(path: str) -> None:
+    """What data goes through, from a study to a picture."""
+    places = [
         ("studies", "a study: case, axes,\nobservables, targets"),
         ("case", "ranks, algorithms,\nnetwork, noise"),
         ("program", "steps and noise\nas tables"),
@@ -122,7 +131,7 @@ def house(path: str) -> None:
     axes.set(xlim=(-0.1, 4.1), ylim=(-0.2, 2.2))
     axes.axis("off")
     spots = [(i, 1.2) for i in range(4)] + [(3 - i, 0) for i in range(4)]
-    for place, ((x, y), (name, text)) in enumerate(zip(spots, python, strict=True)):
+    for place, ((x, y), (name, text)) in enumerate(zip(spots, places, strict=True)):
         colour = "#f6e3da" if name == "engine" else "#e4eef2"
         axes.add_patch(plt.Rectangle((x, y), 0.82, 0.8, fc=colour, ec=INK, lw=0.8))
         axes.text(x + 0.41, y + 0.58, name, ha="center", fontsize=9, weight="bold", color=INK)
@@ -132,5 +141,50 @@ def house(path: str) -> None:
             begin = (x + 0.82, y + 0.4) if u > x else (x, y + 0.4) if u < x else (x + 0.41, y)
             end = (u, v + 0.4) if u > x else (u + 0.82, v + 0.4) if u < x else (u + 0.41, v + 0.8)
             axes.annotate("", xy=end, xytext=begin, arrowprops={"arrowstyle": "->", "color": INK})
+    plt.savefig(path, bbox_inches="tight")
+    plt.close()
+
+
+# The packages, from the highest on: what a floor is about, and what stands on it. A package
+# imports none of a higher floor; a test compares this with the imports.
+FLOORS = (
+    ("the command line", "cli bench __main__"),
+    ("tables, claims, pictures, pages", "results claims plots report trace"),
+    ("questions", "slowdown advice inference"),
+    ("studies, run and kept", "studies sweep store"),
+    ("what is observed, what is known", "observables theory"),
+    ("from a case to samples", "simulate program noise_free goal"),
+    ("one situation", "case algorithms network hierarchy noise distributions congestion "
+     "measured noise_files steps cycle"),
+    ("estimates and intervals", "stats notebook"),
+    ("the engine, as Python calls it", "engine info"),
+    ("values and files", "fields units syntax renames files memory progress launchers special"),
+)  # fmt: skip
+
+
+def house(path: str) -> None:
+    """The packages on their floors, above the engine."""
+    rows = [(title, textwrap.wrap(names, 46)) for title, names in FLOORS]
+    heights = [0.34 + 0.22 * len(lines) for _, lines in rows]
+    cellar = 0.62
+    total = sum(heights) + cellar + 0.75
+    _, axes = plt.subplots(figsize=(7.5, total), dpi=150)
+    axes.set(xlim=(-0.2, 7.7), ylim=(0, total))
+    axes.axis("off")
+    y = total - 0.75
+    axes.add_patch(plt.Polygon([(-0.15, y), (3.75, total), (7.65, y)], fc=PALE, ec=INK, lw=0.8))
+    axes.text(3.75, y + 0.22, "jitterfly", ha="center", fontsize=10, weight="bold", color=INK)
+    for (title, lines), height in zip(rows, heights, strict=True):
+        y -= height
+        axes.add_patch(plt.Rectangle((0, y), 7.5, height, fc="#e4eef2", ec=INK, lw=0.8))
+        axes.text(0.12, y + height / 2, title, va="center", fontsize=8, color=INK)
+        axes.text(2.85, y + height / 2, "\n".join(lines), va="center", fontsize=7.5, color=INK,
+                  family="monospace", linespacing=1.5)  # fmt: skip
+    y -= cellar
+    axes.add_patch(plt.Rectangle((0, y), 7.5, cellar, fc="#f6e3da", ec=INK, lw=0.8))
+    middle, folders = y + cellar / 2, "bindings (_core)\ncuda/core noise cpu gpu congestion ..."
+    axes.text(0.12, middle, "the engine: C++ and CUDA", va="center", fontsize=8, color=INK)
+    axes.text(2.85, middle, folders, va="center", fontsize=7.5, color=INK, family="monospace",
+              linespacing=1.5)  # fmt: skip
     plt.savefig(path, bbox_inches="tight")
     plt.close()

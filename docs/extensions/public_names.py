@@ -79,7 +79,20 @@ class Public(SphinxDirective):
         return container.children
 
 
+def _without_type(
+    app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
+    """Keep napoleon from taking what is before a colon in a property's text for its type.
+
+    It does so twice, as NumPy's style and as Google's; an empty type before the text prevents it.
+    """
+    if what == "property" and lines:
+        lines[0] = f": : {lines[0]}"
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.add_directive("public", Public)
+    app.setup_extension("sphinx.ext.autodoc")  # whose event it is
+    app.connect("autodoc-process-docstring", _without_type, priority=400)  # before napoleon
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,6 +10,12 @@
     jitterfly slowdown --noise node.noise --ranks 64 --picture slowdown.png
     ```
 
+    ```{run} python
+    :hide-code:
+    :markdown:
+    print("The *output* is part of the page.")
+    ```
+
     ```{run} toml
     :file: mine.toml
     name = "mine"
@@ -40,6 +46,7 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
@@ -119,6 +126,7 @@ class Run(SphinxDirective):
         "width": directives.unchanged,
         "hide-code": directives.flag,
         "hide-output": directives.flag,
+        "markdown": directives.flag,  # the output is part of the page, not a block of text
         "lines": directives.positive_int,  # of the output that are shown
         "exit-code": directives.nonnegative_int,  # that commands are to end with
         "setup": directives.unchanged,  # files of the repository to copy in first
@@ -151,7 +159,11 @@ class Run(SphinxDirective):
             made.append(nodes.paragraph("", "", nodes.literal("", self.options["file"])))
         if "hide-code" not in self.options:
             made.append(nodes.literal_block(code, code, language=language))
-        if output.strip() and "hide-output" not in self.options:
+        if "markdown" in self.options:
+            part = nodes.container()
+            self.state.nested_parse(StringList(output.splitlines(), where), self.lineno, part)
+            made += part.children
+        elif output.strip() and "hide-output" not in self.options:
             text = self._shortened(output.rstrip())
             made.append(nodes.literal_block(text, text, language="text", classes=["output"]))
         if "picture" in self.options:
