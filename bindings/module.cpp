@@ -24,7 +24,8 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
                          bool one_rank, std::vector<std::int32_t> mirrors, Tick patience, Tick ask,
                          Tick request, const std::optional<std::int64_t>& ranks,
                          const std::optional<Ticks>& messages, Tick load,
-                         const std::vector<Tick>& loads) {
+                         const std::vector<Tick>& loads,
+                         const std::optional<jf::Array<std::int32_t>>& listed) {
   if (steps.ndim() != 2 || (steps.shape(1) != 5 && steps.shape(1) != 11))
     throw std::invalid_argument("steps must have the shape (n, 5) or (n, 11)");
   if (messages && (messages->ndim() != 2 || messages->shape(1) != 4))
@@ -44,9 +45,9 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
   const auto s = steps.unchecked<2>();
   for (py::ssize_t i = 0; i < s.shape(0); ++i) {
     jf::Step step{s(i, 0), s(i, 1), s(i, 2), s(i, 3), s(i, 4)};
-    if (step.kind == jf::kMessage) {
-      if (s.shape(1) != 11)
-        throw std::invalid_argument("steps with messages must have the shape (n, 11)");
+    if (step.kind == jf::kMessage && s.shape(1) != 11)
+      throw std::invalid_argument("steps with messages must have the shape (n, 11)");
+    if (s.shape(1) == 11 && (step.kind == jf::kMessage || step.kind == jf::kForward)) {
       step.map = s(i, 5);
       step.a = s(i, 6);
       step.b = s(i, 7);
@@ -60,6 +61,15 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
     const auto m = messages->unchecked<2>();
     for (py::ssize_t i = 0; i < m.shape(0); ++i)
       p.message_costs.push_back({m(i, 0), m(i, 1), m(i, 2), m(i, 3)});
+  }
+  if (listed) {
+    if (listed->ndim() != 2 || listed->shape(1) != 3)
+      throw std::invalid_argument("listed must have the shape (n, 3)");
+    const auto l = listed->unchecked<2>();
+    auto all = std::make_shared<std::vector<jf::ListedMessage>>();
+    all->reserve(static_cast<std::size_t>(l.shape(0)));
+    for (py::ssize_t i = 0; i < l.shape(0); ++i) all->push_back({l(i, 0), l(i, 1), l(i, 2)});
+    p.listed_messages = std::move(all);
   }
   if (load < 0 ||
       std::any_of(
@@ -218,7 +228,7 @@ PYBIND11_MODULE(_core, m) {
            py::arg("mirrors") = std::vector<std::int32_t>{1}, py::arg("patience") = 0,
            py::arg("ask") = 0, py::arg("request") = 0, py::arg("ranks") = py::none(),
            py::arg("messages") = py::none(), py::arg("load") = 0,
-           py::arg("loads") = std::vector<Tick>{})
+           py::arg("loads") = std::vector<Tick>{}, py::arg("listed") = py::none())
       .def_property_readonly("ranks", &jf::Program::ranks)
       .def_property_readonly("has_copies", &jf::Program::has_copies)
       .def_property_readonly("load_bytes", &load_bytes)

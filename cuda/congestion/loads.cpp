@@ -28,11 +28,15 @@ Step exchange_of(const jf::Program& p, std::int32_t mask) {
 }
 
 template <class F>
-void each_message(const Step& s, std::int64_t ranks, F&& f) {
-  for (std::int64_t i = 0; i < ranks; ++i) {
-    const std::int64_t to =
-        s.kind == kForward ? forward_partner(s, ranks, i) : receiver_of(s, ranks, i);
-    if (to != kNoRank) f(i, to);
+void each_message(const Step& s, std::int64_t ranks, const ListedMessages& listed, F&& f) {
+  if (s.kind == kForward) {
+    for (std::int64_t i = 0; i < ranks; ++i)
+      if (const std::int64_t to = forward_partner(s, ranks, i); to != kNoRank) f(i, to);
+    return;
+  }
+  for (std::int64_t k = 0; k < message_count(s, ranks); ++k) {
+    const ListedMessage message = numbered_message(s, ranks, listed->data(), k);
+    f(message.from, message.to);
   }
 }
 
@@ -56,17 +60,19 @@ class RoutedLoadMaker : public LoadMaker {
     for (std::size_t level = 0; level < plan_.levels.size() && !stop; ++level) {
       worker_.route(static_cast<std::uint32_t>(level), realization, [&](auto&& message) {
         for (const Sends& sends : plan_.levels[level]) {
-          each_message(sends.step, plan_.ranks, [&](std::int64_t from, std::int64_t to) {
-            message(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
-          });
+          each_message(sends.step, plan_.ranks, plan_.listed_messages,
+                       [&](std::int64_t from, std::int64_t to) {
+                         message(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
+                       });
         }
       });
       const std::uint32_t* w = worker_.w();
       for (const Sends& sends : plan_.levels[level]) {
         std::uint16_t* const row = table + sends.row * stride;
-        each_message(sends.step, plan_.ranks, [&](std::int64_t, std::int64_t to) {
-          row[to] = static_cast<std::uint16_t>(std::max(*w++, 1u) - 1);
-        });
+        each_message(sends.step, plan_.ranks, plan_.listed_messages,
+                     [&](std::int64_t, std::int64_t to) {
+                       row[to] = static_cast<std::uint16_t>(std::max(*w++, 1u) - 1);
+                     });
       }
     }
   }
@@ -80,7 +86,10 @@ class RoutedLoadMaker : public LoadMaker {
 }  // namespace
 
 LoadPlan::LoadPlan(const jf::Program& program, Program of)
-    : ranks(program.ranks()), network(std::move(of)), link_times_(program.link_times) {
+    : ranks(program.ranks()),
+      network(std::move(of)),
+      listed_messages(program.listed_messages),
+      link_times_(program.link_times) {
   link_times_.resize(1 + program.message_costs.size());
   require(network.ranks == ranks, "the network must be for the ranks of the program");
   require(network.fat_tree || !network.next.empty(), "the network has no routes yet");
@@ -166,14 +175,15 @@ void LoadPlan::add(Round round) {
   for (std::size_t k = 0; k < round.rows.size(); ++k) {
     if (*round.rows[k] == 0) *round.rows[k] = static_cast<std::int32_t>(row_count_++);
     round.sends[k].row = *round.rows[k];
-    each_message(round.sends[k].step, ranks, [&](std::int64_t from, std::int64_t to) {
-      ++own;
-      if (!one_row) return;
-      const auto i = static_cast<std::size_t>(from), j = static_cast<std::size_t>(to);
-      require(!sent[i] && !received[j],
-              "a rank must not send or receive two messages with the same draws");
-      sent[i] = received[j] = true;
-    });
+    each_message(round.sends[k].step, ranks, listed_messages,
+                 [&](std::int64_t from, std::int64_t to) {
+                   ++own;
+                   if (!one_row) return;
+                   const auto i = static_cast<std::size_t>(from), j = static_cast<std::size_t>(to);
+                   require(!sent[i] && !received[j],
+                           "a rank must not send or receive two messages with the same draws");
+                   sent[i] = received[j] = true;
+                 });
   }
   check_table_size(row_count_);
   max_own = std::max(max_own, own);

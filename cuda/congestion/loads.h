@@ -43,6 +43,7 @@ class LoadPlan {
 
   std::int64_t ranks;
   Program network;
+  ListedMessages listed_messages;
   std::vector<std::vector<Sends>> levels;
   std::uint32_t max_own = 0;  // the most messages of a level, without perturbing ones
 

@@ -75,9 +75,16 @@ bool Program::uses_cpu() const {
     if (s.kind == kObserve) return false;
     if (s.kind != kMessage)
       return std::max({costs.send, costs.receive, costs.combine, costs.ask}) > 0;
-    const MessageCost& m = message_costs[static_cast<std::size_t>(s.cost)];
-    return std::max(m.send, m.receive) > 0;
+    const std::vector<std::int32_t> entries = costs_of(s);
+    return std::any_of(entries.begin(), entries.end(), [&](std::int32_t entry) {
+      const MessageCost& m = message_costs[static_cast<std::size_t>(entry)];
+      return std::max(m.send, m.receive) > 0;
+    });
   });
+}
+
+std::vector<std::int32_t> Program::costs_of(const Step& s) const {
+  return s.map == kListed ? lists_.at({s.a, s.b}).costs : std::vector{s.cost};
 }
 
 bool Program::has_message_passes() const {
@@ -95,10 +102,13 @@ bool Program::links_matter() const {
   for (const Step& s : steps) {
     forwarded |= s.kind == kForward;
     if (s.kind != kMessage) continue;
-    const MessageCost& m = message_costs[static_cast<std::size_t>(s.cost)];
-    longest = std::max(longest, m.gap);
-    receive = std::min(receive, m.receive);
-    if (forwarded || m.gap > m.send || longest > receive) return true;
+    for (const std::int32_t entry : costs_of(s)) {
+      const MessageCost& m = message_costs[static_cast<std::size_t>(entry)];
+      longest = std::max(longest, m.gap);
+      receive = std::min(receive, m.receive);
+      if (forwarded || m.gap > m.send) return true;
+    }
+    if (longest > receive) return true;
   }
   return false;
 }
@@ -125,9 +135,56 @@ void Program::check_message(const Step& s) const {
       return require(a >= 0 && a <= b && b <= n && c != 0 && a + c >= 0 && b + c <= n,
                      "a range needs 0 <= begin <= end <= ranks, and a distance other than 0 that "
                      "stays inside");
+    case kListed:
+      return require(a >= 0 && a <= b && b <= static_cast<std::int64_t>(listed_messages->size()),
+                     "a list needs 0 <= begin <= end <= listed messages");
     default:
-      require(false, "a message step's map must be 0 to 3");
+      require(false, "a message step's map must be 0 to 4");
   }
+}
+
+void Program::check_forwards(const Step& s) const {
+  const std::int64_t count = std::int64_t{s.b} - s.a;
+  require(s.a >= 0 && count == ranks() && s.b <= static_cast<std::int64_t>(listed_messages->size()),
+          "a list of forwards needs a message of each rank");
+  require(has_message_passes(), "forwards of an exchange alone all cost the same");
+  for (std::int32_t k = s.a; k < s.b; ++k) {
+    const std::int32_t cost = (*listed_messages)[static_cast<std::size_t>(k)].cost;
+    require(cost >= 0 && cost < static_cast<std::int64_t>(message_costs.size()),
+            "a listed message's cost is not an entry of messages");
+  }
+}
+
+// Many steps may share a list, which is looked at once.
+void Program::check_list(Step& s) {
+  const auto [known, is_new] = lists_.try_emplace({s.a, s.b});
+  ListFacts& facts = known->second;
+  if (is_new) {
+    enum : unsigned char { kSends = 1, kReceives = 2 };
+    std::vector<unsigned char> acts(static_cast<std::size_t>(ranks()));
+    std::vector<bool> used(message_costs.size());
+    const auto mark = [&](std::int32_t rank, unsigned char what) {
+      require(rank >= 0 && rank < ranks(), "a listed message's ranks must lie in [0, ranks)");
+      unsigned char& act = acts[static_cast<std::size_t>(rank)];
+      require((act & what) == 0, "a rank must not receive twice in a list");
+      act |= what;
+    };
+    for (std::int32_t k = s.a; k < s.b; ++k) {
+      const ListedMessage& message = (*listed_messages)[static_cast<std::size_t>(k)];
+      require(k == s.a || message.from > (*listed_messages)[static_cast<std::size_t>(k) - 1].from,
+              "a list's messages must be in the order of their senders, one of each");
+      mark(message.from, kSends);
+      mark(message.to, kReceives);
+      require(message.from != message.to, "no rank sends to itself");
+      require(message.cost >= 0 && message.cost < static_cast<std::int64_t>(used.size()),
+              "a listed message's cost is not an entry of messages");
+      if (used[static_cast<std::size_t>(message.cost)]) continue;
+      used[static_cast<std::size_t>(message.cost)] = true;
+      facts.costs.push_back(message.cost);
+    }
+    facts.one_way = std::find(acts.begin(), acts.end(), kSends | kReceives) == acts.end();
+  }
+  s.c = facts.one_way;
 }
 
 void Program::finish() {
@@ -168,6 +225,8 @@ void Program::finish() {
     require(!pairs || (s.round >= 0 && s.round < (s.kind == kForward ? levels : log2_ranks)),
             "a step's round is out of range");
     if (s.kind == kMessage) check_message(s);
+    if (s.kind == kMessage && s.map == kListed) check_list(s);
+    if (s.kind == kForward && s.map == kListed) check_forwards(s);
     if (s.kind == kEnter) {
       inside = (s.flags & kFinal) == 0;
     } else if (s.kind == kExchange) {
@@ -212,6 +271,7 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.steps = steps.data();
   v.message_costs = message_costs.data();
   v.step_messages = step_messages.data();
+  v.listed_messages = listed_messages->data();
   v.costs = costs;
   v.one_rank = one_rank;
   v.seed = seed;

@@ -1,6 +1,7 @@
 // Host side of a program: owns its arrays, checks them, adds noise, and plans passes (plan.h).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,8 @@ struct Scope {
   Window window{INT64_MIN, INT64_MAX};
 };
 
+using ListedMessages = std::shared_ptr<const std::vector<ListedMessage>>;
+
 class Program {
  public:
   std::int32_t log2_ranks = 0, rows = 0;
@@ -30,8 +33,10 @@ class Program {
   std::vector<Step> steps;
   Costs costs{};
   std::vector<MessageCost> message_costs;  // of kMessage steps
-  bool one_rank = false;                   // rows observe rank 0 only
-  std::vector<std::int32_t> mirrors{1};    // see ProgramView
+  // Of kListed steps; repeated steps have the same ones. Shared, as there may be many.
+  ListedMessages listed_messages = std::make_shared<std::vector<ListedMessage>>();
+  bool one_rank = false;                 // rows observe rank 0 only
+  std::vector<std::int32_t> mirrors{1};  // see ProgramView
   // The noise, and the tables that it refers to.
   std::vector<IntervalSource> intervals;
   std::vector<StepDelay> delays;
@@ -93,9 +98,18 @@ class Program {
   Trace append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length);
   std::uint32_t next_number(IntervalKind kind) const;
   void check_message(const Step& step) const;
+  void check_list(Step& step);
+  void check_forwards(const Step& step) const;
+  std::vector<std::int32_t> costs_of(const Step& step) const;
   MessageDelay numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
                               std::int32_t bits, const Window& window) const;
   void add_step_message(std::size_t cost, const MessageDelay& delay);
+
+  struct ListFacts {
+    bool one_way;                     // see goes_one_way()
+    std::vector<std::int32_t> costs;  // the distinct entries of message_costs
+  };
+  std::map<std::pair<std::int32_t, std::int32_t>, ListFacts> lists_;  // by Step::a and b
 };
 
 struct PlanLimits {

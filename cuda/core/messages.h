@@ -52,9 +52,11 @@ JF_HD Network network_of(const Network& network, const ProgramView& p, const Mes
   return own;
 }
 
-// As forwards find it.
+// As a forward finds it. `m`: its cost, or null where all forwards cost the same.
 template <class Network>
-JF_HD Network network_of_forwards(const Network& network, const ProgramView& p) {
+JF_HD Network network_of_forward(const Network& network, const ProgramView& p,
+                                 const MessageCost* m) {
+  if (m != nullptr) return network_of(network, p, *m);
   if constexpr (is_general<Network>)
     return p.messages;
   else
@@ -80,9 +82,13 @@ struct MessageTurn {
   [[no_unique_address]] Network network;
 
   JF_HD MessageTurn(const ProgramView& p, const Network& any, const Step& step, std::int32_t turn)
-      : cost(p.message_costs[step.cost]),
+      : MessageTurn(p, any, step, turn, step.cost) {}
+  // Of those of its messages that have this cost entry.
+  JF_HD MessageTurn(const ProgramView& p, const Network& any, const Step& step, std::int32_t turn,
+                    std::int32_t entry)
+      : cost(p.message_costs[entry]),
         draw(step.draw + turn),
-        network(network_of(any, p, p.message_costs[step.cost])) {}
+        network(network_of(any, p, p.message_costs[entry])) {}
 };
 
 // Whether ranks have to catch up before a turn: only a forward leaves `sent` apart from `busy`, and
@@ -184,8 +190,9 @@ struct MessageRanks {
   }
   // `own`, `left`: when the forwards of rank i and of its partner have left.
   JF_HD void forward_comes(const Step& step, std::int64_t i, T own, T left) const {
-    const T at = left + p.costs.transit +
-                 network_of_forwards(network, p)
+    const MessageCost* const cost = forward_cost(step, p, forward_partner(step, p.ranks, i));
+    const T at = left + (cost != nullptr ? cost->transit : p.costs.transit) +
+                 network_of_forward(network, p, cost)
                      .delay(seed, kForwardJitter, static_cast<std::uint32_t>(step.draw), id(i),
                             realization, left);
     Clock<T> c{get(s.sent, i), get(s.busy, i), T{}, id(i)};

@@ -12,47 +12,16 @@ enum PartnerMap : std::int32_t {
   // i + a < b. c != 0: i sends to i + a (down the tree); c = 0: i + a sends to i (up the tree).
   kTree = 2,
   kRange = 3,  // a: begin, b: end, c: distance. i in [a, b) sends to i + c
+  // Messages [a, b) of ProgramView::listed_messages, each with a cost entry of its own: where the
+  // other maps do not fit, or messages of a step differ in their costs. They are in the order of
+  // their senders; a rank receives at most one. c: whether no rank sends and receives (set by
+  // Program).
+  kListed = 4,
 };
 
 constexpr std::int64_t kNoRank = -1;
 
-// The rank to which rank i sends, or kNoRank.
-JF_HD std::int64_t receiver_of(const Step& s, std::int64_t ranks, std::int64_t i) {
-  switch (s.map) {
-    case kShift: {
-      const std::int64_t to = i + s.a;
-      return s.a == 0 ? kNoRank : to < ranks ? to : to - ranks;
-    }
-    case kXor:
-      return i < s.b ? i ^ s.a : kNoRank;
-    case kTree: {
-      const std::int64_t place = i & (2 * std::int64_t{s.a} - 1);
-      if (s.c != 0) return place == 0 && i + s.a < s.b ? i + s.a : kNoRank;
-      return place == s.a && i < s.b ? i - s.a : kNoRank;
-    }
-    default:
-      return i >= s.a && i < s.b ? i + s.c : kNoRank;
-  }
-}
-
-// The rank whose message rank i receives, or kNoRank.
-JF_HD std::int64_t sender_of(const Step& s, std::int64_t ranks, std::int64_t i) {
-  switch (s.map) {
-    case kShift:
-      return s.a == 0 ? kNoRank : i < s.a ? i - s.a + ranks : i - s.a;
-    case kXor:
-      return receiver_of(s, ranks, i);
-    case kTree: {
-      const std::int64_t place = i & (2 * std::int64_t{s.a} - 1);
-      if (s.c != 0) return place == s.a && i < s.b ? i - s.a : kNoRank;
-      return place == 0 && i + s.a < s.b ? i + s.a : kNoRank;
-    }
-    default:
-      return i - s.c >= s.a && i - s.c < s.b ? i - s.c : kNoRank;
-  }
-}
-
-// The messages of a turn are numbered from 0: their count, and the sender of number k.
+// How many messages a turn has; they are numbered from 0, in the order of their senders.
 JF_HD std::int64_t message_count(const Step& s, std::int64_t ranks) {
   switch (s.map) {
     case kShift:
@@ -67,20 +36,36 @@ JF_HD std::int64_t message_count(const Step& s, std::int64_t ranks) {
       return s.b > s.a ? s.b - s.a : 0;
   }
 }
-JF_HD std::int64_t numbered_sender(const Step& s, std::int64_t k) {
+
+// Message number k of a turn. `listed`: those of the program.
+JF_HD ListedMessage numbered_message(const Step& s, std::int64_t ranks, const ListedMessage* listed,
+                                     std::int64_t k) {
+  if (s.map == kListed) return listed[s.a + k];
+  std::int64_t from = k, to = 0;
   switch (s.map) {
-    case kTree:
-      return 2 * k * s.a + (s.c != 0 ? 0 : s.a);
-    case kRange:
-      return s.a + k;
+    case kShift:
+      to = from + s.a < ranks ? from + s.a : from + s.a - ranks;
+      break;
+    case kXor:
+      to = from ^ s.a;
+      break;
+    case kTree: {
+      const std::int64_t upper = 2 * k * s.a, lower = upper + s.a;
+      from = s.c != 0 ? upper : lower;
+      to = s.c != 0 ? lower : upper;
+      break;
+    }
     default:
-      return k;
+      from = s.a + k;
+      to = from + s.c;
   }
+  return {static_cast<std::int32_t>(from), static_cast<std::int32_t>(to), s.cost};
 }
 
 // Whether no rank both sends and receives in a turn.
 JF_HD bool goes_one_way(const Step& s) {
   if (s.map == kTree) return true;
+  if (s.map == kListed) return s.c != 0;
   const std::int64_t distance = s.c < 0 ? -std::int64_t{s.c} : std::int64_t{s.c};
   return s.map == kRange && std::int64_t{s.b} - s.a <= distance;
 }
@@ -89,6 +74,13 @@ JF_HD bool goes_one_way(const Step& s) {
 JF_HD std::int64_t forward_partner(const Step& s, std::int64_t ranks, std::int64_t i) {
   const std::int64_t partner = i ^ std::int64_t{1} << s.round;
   return partner < ranks ? partner : kNoRank;
+}
+
+// What the forward of a rank costs where the forwards of a step differ in their transit: then their
+// map is kListed, and the list has one message of each rank. Else null.
+JF_HD const MessageCost* forward_cost(const Step& s, const ProgramView& p, std::int64_t sender) {
+  if (s.map != kListed) return nullptr;
+  return p.message_costs + p.listed_messages[s.a + sender].cost;
 }
 
 }  // namespace jf

@@ -33,6 +33,7 @@ struct Step {
   std::int32_t draw;  // number of the random draws of this step; its next send has draw + 1
   std::int32_t row;   // of the results: its ready times are observed there; or -1
   // Only of kMessage: partner map (partners.h), entry of message_costs, turns; turn k: draw + k.
+  // Of kForward: kListed if forwards differ in their costs, see forward_cost().
   std::int32_t map = 0, a = 0, b = 0, c = 0, cost = 0, repeat = 1;
 };
 
@@ -52,6 +53,12 @@ struct Costs {
   Tick forward;        // CPU time of a forward after the butterfly
   Tick patience;       // for which a rank waits before it requests a copy (kAsk)
   Tick ask, request;   // CPU time to send the request, and transit of the request
+};
+
+// One message of a step that lists its messages (kListed, partners.h).
+struct ListedMessage {
+  std::int32_t from, to;  // ranks
+  std::int32_t cost;      // entry of message_costs
 };
 
 // What a message of a kMessage step costs.
@@ -92,6 +99,7 @@ struct ProgramView {
   const Step* steps;
   const MessageCost* message_costs;
   const MessageDelay* step_messages;
+  const ListedMessage* listed_messages;
   Costs costs;
   Periodic periodic;
   Jitter jitter;

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -183,7 +184,7 @@ struct Sizes {
     return lanes > 1 ? lanes * 5 * cursors_of_rank * kept_ranks(lanes) : 0;
   }
   std::int64_t kept_ranks(std::int64_t lanes) const {
-    return message_ranks[lanes == 1 ? 0 : lanes == 2 ? 1 : lanes == 4 ? 2 : 3];
+    return message_ranks[std::countr_zero(static_cast<std::uint64_t>(lanes))];
   }
   // `second` is used between forwards, when no segment is computed: so they share memory.
   std::int64_t arena_bytes(std::int64_t segments) const {

@@ -46,6 +46,12 @@ struct MessageChunks {
     return p.ranks;
   }
 
+  // Whether every rank sends to the rank at distance a and receives from the one at distance -a,
+  // and none waits for forwards to be taken into account.
+  JF_HD static bool is_shift(const Step& s) {
+    return s.kind == kMessage && s.map == kShift && s.a != 0 && !catches_up(s, 0);
+  }
+
   // Steps from i on in which rank r sends to rank r + a, for small a, one step after the other.
   // Groups of ranks go through all of them in turn: a rank needs the departures of ranks before it
   // only, and of these the last a. Returns the step after them; i where there are fewer than two,
@@ -55,9 +61,7 @@ struct MessageChunks {
     int last = i;
     for (; last < pass.end; ++last) {
       const Step& s = p.steps[last];
-      const bool power = s.a > 0 && (s.a & (s.a - 1)) == 0;
-      if (s.kind != kMessage || s.map != kShift || s.repeat != 1 || !power || catches_up(s, 0))
-        break;
+      if (!is_shift(s) || s.repeat != 1 || (s.a & (s.a - 1)) != 0) break;
       if (2 * std::int64_t{s.a} > kNearShift || s.row >= 0) break;
       if (last > i && s.a <= p.steps[last - 1].a) break;  // so that all add up to less than that
     }
@@ -71,8 +75,7 @@ struct MessageChunks {
     int last = i;
     for (; last < pass.end; ++last) {
       const Step& s = p.steps[last];
-      if (s.kind != kMessage || s.map != kShift || s.repeat != 1 || catches_up(s, 0)) break;
-      if (s.a == 0 || s.a % apart != 0 || p.ranks % apart != 0) break;
+      if (!is_shift(s) || s.repeat != 1 || s.a % apart != 0 || p.ranks % apart != 0) break;
       if (s.row >= 0) return last + 1;  // observed when all have done it
     }
     return last;

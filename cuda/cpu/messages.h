@@ -50,7 +50,7 @@ class MessageRun {
         continue;
       }
       if (!begun_) begin_all();
-      if (shifts(p_.steps[i]))
+      if (MessageChunks::is_shift(p_.steps[i]))
         i = run_shifts(i);
       else
         step(p_.steps[i++], 0, p_.ranks);
@@ -67,11 +67,6 @@ class MessageRun {
       for (int k = 0; k < job_.realizations; ++k)
         job_.observations[k * p_.rows + row].merge({0, 0, 0, 0});
     }
-  }
-
-  // Whether all ranks send, and receive; none waits for forwards to be taken into account.
-  bool shifts(const Step& s) const {
-    return s.kind == kMessage && s.map == kShift && s.a != 0 && !catches_up(s, 0);
   }
 
   // A collective over trees, of which only roots are kept: see MessageChunks.
@@ -160,7 +155,7 @@ class MessageRun {
     if (near_end > i) {
       run_near_shifts(i, near_end);
       i = near_end;
-      if (i == job_.pass->end || !shifts(p_.steps[i])) return i;
+      if (i == job_.pass->end || !MessageChunks::is_shift(p_.steps[i])) return i;
       const int far_end = chunks_.far_shifts_until(p_, *job_.pass, i);
       if (far_end > i + 1) {
         run_far_shifts(i, far_end);
@@ -178,7 +173,7 @@ class MessageRun {
       if (++number == now.repeat) {
         number = 0;
         ++i;
-        more = now.row < 0 && i < job_.pass->end && shifts(p_.steps[i]);
+        more = now.row < 0 && i < job_.pass->end && MessageChunks::is_shift(p_.steps[i]);
         if (more) s = &p_.steps[i];
       }
       const Turn after(p_, network_, *s, number);
@@ -218,13 +213,13 @@ class MessageRun {
   // where those that go beforehand are below 0.
   void shift_group(int first, int last, std::int64_t from, std::int64_t count, std::int64_t place) {
     T left[MessageChunks::kShiftGroup];
-    const Turn begin(p_, network_, p_.steps[first], 0);
-    for (std::int64_t k = 0; k < count; ++k) left[k] = ranks_.send(begin, from + k);
+    Turn turn(p_, network_, p_.steps[first], 0);
+    for (std::int64_t k = 0; k < count; ++k) left[k] = ranks_.send(turn, from + k);
     T* ring = rings();
     for (int i = first; i < last; ++i) {
       const Step &step = p_.steps[i], &next = p_.steps[i + 1];
-      const bool sends = i + 1 < last || (i + 1 < job_.pass->end && shifts(next));
-      const Turn turn(p_, network_, step, 0), after(p_, network_, sends ? next : step, 0);
+      const bool sends = i + 1 < last || (i + 1 < job_.pass->end && MessageChunks::is_shift(next));
+      const Turn after(p_, network_, sends ? next : step, 0);
       for (std::int64_t k = 0; k < count; ++k) {
         T& slot = ring[(place + k) & (step.a - 1)];
         const T departure = slot;
@@ -233,6 +228,7 @@ class MessageRun {
         if (sends) left[k] = ranks_.send(after, from + k);
       }
       ring += step.a;
+      turn = after;
     }
     for (std::int64_t k = 0; k < count; ++k) ranks_.put(ranks_.s.left, from + k, left[k]);
     work_done(2 * count * (last - first));
@@ -276,7 +272,7 @@ class MessageRun {
   void begin(std::int64_t from, std::int64_t to) {
     std::int64_t i = from;
     if constexpr (std::is_same_v<Noise, Periodic> && kLanesOf > 1)
-      if (job_.first_pass && noise_.acts() && noise_.drawn_alone()) i = begin_together(from, to);
+      if (job_.first_pass && noise_.drawn_alone()) i = begin_together(from, to);
     for (; i < to; ++i) begin_rank(i);
     work_done(to - from);
   }
@@ -365,11 +361,32 @@ class MessageRun {
         for (std::int64_t i = begin; i < end; ++i) receive(turn, i + s.c, i);
       }
       work_done(2 * (end - begin));
+    } else if (s.map == kListed) {
+      listed_messages(s, number);
     } else if (s.a != 0) {
       send(turn, from, to);
-      for (std::int64_t i = from; i < to; ++i) receive(turn, i, sender_of(s, p_.ranks, i));
+      for (std::int64_t i = from; i < to; ++i)
+        receive(turn, i, i < s.a ? i - s.a + p_.ranks : i - s.a);
       work_done(2 * (to - from));
     }
+  }
+  void listed_messages(const Step& s, std::int32_t number) {
+    // Neighbours in a list often have the same cost: then they share a turn.
+    const auto each = [&](auto&& f) {
+      const ListedMessage *m = p_.listed_messages + s.a, *const end = p_.listed_messages + s.b;
+      while (m < end) {
+        const std::int32_t cost = m->cost;
+        const Turn turn(p_, network_, s, number, cost);
+        for (; m < end && m->cost == cost; ++m) f(turn, m->from, m->to);
+      }
+    };
+    if (goes_one_way(s)) {
+      each([this](const Turn& turn, auto from, auto to) { message(turn, from, to); });
+    } else {
+      each([this](const Turn& turn, auto from, auto) { send(turn, from, from + 1); });
+      each([this](const Turn& turn, auto from, auto to) { receive(turn, to, from); });
+    }
+    work_done(2 * (std::int64_t{s.b} - s.a));
   }
   void message(const Turn& turn, std::int64_t from, std::int64_t to) const {
     ranks_.receive(turn, to, ranks_.send(turn, from));

@@ -158,8 +158,7 @@ struct TileState {
     }
     std::int64_t x = from;
     if constexpr (std::is_same_v<Noise, Periodic>) {
-      if (noise.acts() && noise.drawn_alone() && to - from >= 2 * kLanes &&
-          map.low_bits > kLaneBits) {
+      if (noise.drawn_alone() && to - from >= 2 * kLanes && map.low_bits > kLaneBits) {
         const RoundKeys keys(p.seed);
         for (; x < to; x += 2 * kLanes) {
           const auto u = only_uniform64(keys, kPhase, base + map.offset(x), job.realization);

@@ -83,19 +83,20 @@ struct MessageThread {
 
   JF_DEVICE void messages(ActionPosition position, std::int64_t end) const {
     const Step step = job.program.steps[position.step];
-    const MessageTurn<Network> turn(job.program, ranks.network, step, position.turn);
     Tick* const departures = ranks.s.left;
     each(end, [&](std::int64_t k) {
-      const std::int64_t from = numbered_sender(step, k);
+      const ProgramView& p = job.program;
+      const ListedMessage message = numbered_message(step, p.ranks, p.listed_messages, k);
+      const MessageTurn<Network> turn(p, ranks.network, step, position.turn, message.cost);
       Tick departure;
       if (position.action == MessageAction::kReceive)
-        departure = ranks.get(departures, from);
+        departure = ranks.get(departures, message.from);
       else
-        departure = ranks.send(turn, from);
+        departure = ranks.send(turn, message.from);
       if (position.action == MessageAction::kSend)
-        ranks.put(departures, from, departure);
+        ranks.put(departures, message.from, departure);
       else
-        ranks.receive(turn, receiver_of(step, job.program.ranks, from), departure);
+        ranks.receive(turn, message.to, departure);
     });
   }
 

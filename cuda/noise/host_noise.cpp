@@ -128,7 +128,6 @@ Trace Program::append_trace(const std::vector<Tick>& begins, const std::vector<T
   while ((std::size_t{1} << bits) < n && (Tick{1} << (bits + 1)) < length) ++bits;
   using Wide = unsigned __int128;
   const Wide factor = (Wide{1} << (64 + bits)) / static_cast<Wide>(length);
-  trace.guide_bits = bits;
   trace.guide_factor = factor >> 64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(factor);
   std::uint64_t i = 0;
   for (std::uint64_t g = 0; g < std::uint64_t{1} << bits; ++g) {

@@ -42,8 +42,8 @@ struct Periodic {
     }
   }
 
-  // Whether each rank has its own drawn phase: only_uniform64() of its number, scaled.
-  JF_HD bool drawn_alone() const { return phases == nullptr && node_ranks == 1; }
+  // Whether each rank draws a phase of its own: only_uniform64() of its number, scaled.
+  JF_HD bool drawn_alone() const { return acts() && phases == nullptr && node_ranks == 1; }
   template <class T, class U>
   JF_HD T scaled(U uniform) const {
     return (T)scale64(uniform, static_cast<std::uint64_t>(period));

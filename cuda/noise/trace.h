@@ -12,7 +12,6 @@ struct Trace {
   // Offset in the words of the program: there are begin and end of each interval, and of the first
   // once more, a length later; then the guide, see locate().
   std::int64_t table;
-  std::int64_t guide_bits;
   std::uint64_t guide_factor;
   std::int64_t offsets;  // of the ranks' replays, if given: where they are in the words; else -1
   // If ranks replay different recordings: where in the words there is, for each rank, the offset of
