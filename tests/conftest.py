@@ -1,10 +1,11 @@
-"""What all tests share: tests marked `gpu` need a CUDA device, and none may stand still."""
+"""What all tests share: how much they do, what they need, and that none stands still."""
 
 import os
 import signal
 from collections import Counter
 
 import pytest
+from support import scale
 
 # Started in the background of a script, a process ignores Ctrl-C, and so would all tests of it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -13,10 +14,35 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 LIMIT = 1200  # seconds for a test with its fixtures; the slowest takes a third on two cores
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--scale",
+        choices=("small", "full"),
+        default="small",
+        help="how much the tests do: a tenth of the cases, or all, also builds under sanitizers, "
+        "PTX, a browser and mypy (default: small)",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at its options
+def pytest_cmdline_main(config):
+    """A plain `pytest` takes all processors; one that names tests runs them in its own process."""
+    if hasattr(config, "workerinput"):  # is one of the processes
+        return
+    option = config.option
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    chosen = option.markexpr or option.keyword or option.collectonly or option.usepdb
+    if everything and not chosen and getattr(option, "numprocesses", 0) is None:
+        option.numprocesses = "auto"
+        if option.dist == "no":
+            option.dist = "loadfile"
+
+
 @pytest.hookimpl(tryfirst=True)  # before the plugins look at their options
 def pytest_configure(config):
-    """Defaults of plugins that need not be there."""
+    """The scale, and defaults of plugins that need not be there."""
     option = config.option
+    scale.FULL = option.scale == "full"
     if hasattr(option, "loadscopereorder"):  # pytest-xdist shall take files as they come
         option.loadscopereorder = False
     # Its replacement for a process that crashed may wait for ever: the run ends, and says where.
@@ -34,15 +60,20 @@ def slow_files_first(items):
     items.sort(key=lambda item: (item.path not in slow, -files[item.path], item.path))
 
 
+def skip(items, marker, reason):
+    for item in items:
+        if item.get_closest_marker(marker):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
 def pytest_collection_modifyitems(config, items):
     if hasattr(config, "workerinput"):  # a process of pytest-xdist
         slow_files_first(items)
-    marked = [item for item in items if item.get_closest_marker("gpu")]
-    if not marked:
-        return
-    from jitterfly import _core
+        skip(items, "timing", "other tests run beside it: pytest -m timing")
+    if not scale.FULL:
+        skip(items, "full_scale", "needs --scale full")
+    if any(item.get_closest_marker("gpu") for item in items):
+        from jitterfly import _core
 
-    if not _core.devices():
-        reason = _core.cuda_status() or "no CUDA device"
-        for item in marked:
-            item.add_marker(pytest.mark.skip(reason=reason))
+        if not _core.devices():
+            skip(items, "gpu", _core.cuda_status() or "no CUDA device")

@@ -51,6 +51,7 @@ class Program:
         messages: Ticks | None = None,
         load: int = 0,
         loads: Sequence[int] = (),
+        listed: npt.NDArray[np.int32] | None = None,
     ) -> None: ...
     def add_congestion(self, network: CongestionProgram) -> None: ...
     @property

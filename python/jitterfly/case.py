@@ -1,23 +1,26 @@
-"""A case: everything that defines one simulated situation, checked as a whole."""
+"""A case: everything that defines one simulated situation, checked as a whole.
+
+Also what of it its noise can hit: a source that can hit nothing is an error or a warning.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import MOST_ROUNDS
-from .cycle import Cycle, lower_cycle
-from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten
-from .network import MOST_BYTES, Network, check_network
+from .cycle import Cycle, lower_cycle, symmetric_timeline
+from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten, stacklevel_of_user
+from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
 from .noise import Congestion, Noise
-from .noise.source import check_sources, longest_work
+from .noise.source import ExposedWork, check_sources, longest_work
 from .renames import to_stored
-from .steps import ASK, ENTER, MESSAGE, Costs, Step, draws_per_cycle
+from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step
 from .syntax import read_count, read_network, read_noises, read_size
-from .timeline import symmetric_timeline
 from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
 
 MOST_CYCLES = 100_000
@@ -38,11 +41,11 @@ class Case:
         From 1 to 2^30. Also as text: ``"2^14"``.
     algorithm : Algorithm
         Such as ``Butterfly(exchanges_after=3)`` or ``RingAllreduce()``.
-    network : Network
+    network : Network or str
         Such as ``Hockney(alpha="1us", beta="1ns", gamma="0.1ns")`` or ``LogGOPS(...)``. What takes
         the CPU no time (gamma = 0, o = 0) is nothing that noise of the CPU could hit. Also as text:
         ``"L=1us,o=200ns"``, ``"alpha=1us,beta=1ns"``.
-    noise : list of Noise
+    noise : list of Noise or str
         Sources such as ``PeriodicNoise(...)`` and ``StepNoise(...)``, any number of each kind. The
         CPU is away in the union of their intervals; delays of steps and messages add up. Empty: no
         noise. Also as text (`jitterfly.syntax`): a noise file, ``"period=1ms,duration=10us"``.
@@ -84,8 +87,10 @@ class Case:
     ranks: int
     _: KW_ONLY
     algorithm: Algorithm = Butterfly()
-    network: Network
-    noise: Sequence[Noise] = ()
+    network: NetworkOrText
+    noise: Given[Sequence[Noise | str] | str, tuple[Noise, ...]] = Given(
+        "sequence of Noise | str", ()
+    )
     message_bytes: Given[int | str, int] = Given("int | str", 8)
     cycles: int = 1
     compute_time: Seconds = Seconds(0.0)
@@ -207,13 +212,12 @@ def longest_ticks(case: Case) -> int:
     slow = cycle.costs._replace(transit=late(cycle.costs.transit, cycle.load))
     # Also where few ranks act in a step: the more messages a rank sends and takes, the later it is.
     messages = [
-        cost and cost._replace(transit=late(cost.transit, cycle.table.loads[i]))
-        for i, cost in zip(cycle.table.of_step, cycle.table.costs(), strict=True)
+        cost and cost._replace(transit=late(cost.transit, cycle.table.load(i)))
+        for i, cost in enumerate(cycle.table.costs())
     ]
-    work, forward = to_ticks(case.compute_time), case.algorithm.forward_ticks()
-    asking = case.algorithm.asking(case.network)
+    work = to_ticks(case.compute_time)
     line = symmetric_timeline(
-        cycle.steps, slow, work, forward, advance, messages=messages, asking=asking
+        cycle.steps, slow, work, cycle.forward, advance, messages=messages, asking=cycle.asking
     )
     # The end is when a rank is free; messages of forwards may still be under way, and links taken.
     under_way = slow.transit * sum(step.kind != MESSAGE for step in cycle.steps)
@@ -243,18 +247,21 @@ def _check_longest(case: Case) -> None:
 def _check_messages(case: Case) -> None:
     """Raise ValueError for messages that the network or the noise does not know, or too many."""
     cycle = case.lowered
-    costs, sends = cycle.costs, [entry.send for entry in cycle.table.entries]
-    if sends and not any(step.kind == ENTER for step in cycle.steps):
-        costs = Costs(min(sends), 0, 0, 0)  # a forward may follow any of them
+    costs, table = cycle.costs, cycle.table
+    used = zip(cycle.steps, table.of_step, strict=True)
+    entries = [table.entries[i] for step, own in used if step.kind == MESSAGE for i in own]
+    if entries and not any(step.kind == ENTER for step in cycle.steps):
+        # A forward may follow any of them.
+        least = min(entry.send for entry in entries), min(entry.receive for entry in entries)
+        costs = Costs(*least, 0, 0)
     case.network.check_gap(case.algorithm.send_gap(case.ranks, costs))
     for noise in case.noise:
         noise.check(case.ranks, cycle.longest_transit)
     if case.is_routed:
         _check_routed(case)
-    draws = draws_per_cycle(cycle.steps)
-    if draws * case.cycles > _MOST_DRAWS:
+    if cycle.draws * case.cycles > _MOST_DRAWS:
         raise ValueError(
-            f"cycles must be from 1 to {_MOST_DRAWS // draws} for "
+            f"cycles must be from 1 to {_MOST_DRAWS // cycle.draws} for "
             f"{type(case.algorithm).__name__} on {case.ranks} ranks (messages of a rank are "
             f"numbered up to 2^31), got {case.cycles}"
         )
@@ -275,3 +282,150 @@ def _check_routed(case: Case) -> None:
             "message_bytes, and the network's time per byte (beta, G), must be above 0 with "
             "Congestion: messages that take no time on a link do not hold each other up"
         )
+
+
+class IneffectiveNoiseWarning(UserWarning):
+    """A source of noise can hit nothing in the case that is simulated."""
+
+
+class UnusedCostWarning(UserWarning):
+    """A cost of the network is given and counts nowhere, and the collective takes no time."""
+
+
+def exposed(case: Case) -> ExposedWork:
+    """What a rank does in one cycle at most, as far as the completion can depend on it.
+
+    A forward after the last result changes nothing where no rank can be late with the result.
+    """
+    work = _exposed_work(case, trailing=case.cycles > 1)
+    if case.cycles > 1 or all(_longest_delay(n, work) <= 0 or n.misses(work) for n in case.noise):
+        return work
+    return _exposed_work(case, trailing=True)
+
+
+def _exposed_work(case: Case, *, trailing: bool) -> ExposedWork:
+    """What a rank does in one cycle, with the CPU time of `trailing` forwards or without it."""
+    total = 0
+
+    def count(start: int, work: int) -> int:
+        nonlocal total
+        total += work
+        return start + work
+
+    cycle = case.lowered
+    hypercube = [step for step in cycle.steps if step.kind != MESSAGE]
+    forward = cycle.forward if trailing else 0
+    symmetric_timeline(hypercube, cycle.costs, 0, forward, count, asking=cycle.asking)
+    ways, exchanges = [0], 0
+    for step, cost in zip(cycle.steps, cycle.table.costs(), strict=True):
+        if cost is not None and step.kind == MESSAGE:
+            ways.append(cost.transit)
+            exchanges += step.repeat
+            total += step.repeat * (cost.send + cost.receive)
+        elif step.kind in (EXCHANGE, FORWARD):
+            ways.append(cycle.costs.transit)
+            exchanges += step.kind == EXCHANGE
+    remedy = _remedy(case)
+    return ExposedWork(to_ticks(case.compute_time), total, max(ways), exchanges, remedy)
+
+
+def _remedy(case: Case) -> str:
+    """What would give the CPU work in the collective of a case."""
+    if case.ranks == 1:
+        return "more ranks"
+    if isinstance(case.network, LogGOPS):
+        return "network.o (CPU time of a message)"
+    if case.message_bytes and any(
+        step.kind == EXCHANGE or step.combine for step in case.lowered.steps
+    ):
+        return "network.gamma (CPU time to combine a byte)"
+    return "a LogGOPS network, whose messages take CPU time (o),"
+
+
+def delays(noise: Noise, case: Case) -> bool:
+    """Whether this noise of the case can delay anything in it."""
+    work = exposed(case)
+    return _longest_delay(noise, work) > 0 and not noise.misses(work)
+
+
+def _longest_delay(noise: Noise, work: ExposedWork) -> int:
+    """The longest delay of anything that the noise hits, in ticks."""
+    return max(
+        noise.longest_delay(1),
+        noise.longest_step_delay(),
+        noise.longest_message_delay(work.transit or 1),
+        noise.longest_wait(1),
+    )
+
+
+def check_exposed(
+    cases: Iterable[Case], sources: int | None = None, *, trailing: bool = True
+) -> None:
+    """Raise ValueError for noise that can hit nothing in any cell: it would be ignored.
+
+    Where all cases have the same `sources` of noise, it goes through them until each hits one.
+    Without `trailing`, forwards after the last result do not count as something to hit.
+    """
+    hits: set[tuple[int, str]] = set()
+    misses: dict[tuple[int, str], str] = {}
+    ranks = 1
+    for case in cases:
+        if len(hits) == sources:
+            return
+        ranks = max(ranks, case.ranks)
+        for key in ((i, noise.kind) for i, noise in enumerate(case.noise)):
+            if key in hits:
+                continue
+            work = (
+                exposed(case)
+                if trailing or case.cycles > 1
+                else _exposed_work(case, trailing=False)
+            )
+            if not (why := case.noise[key[0]].misses(work)):
+                hits.add(key)
+            else:
+                misses[key] = why
+    for key, why in misses.items():
+        if key not in hits:
+            raise ValueError(_hits_nothing(*key, f" in any cell: {why}", ranks))
+
+
+def warn_of_misses(case: Case) -> None:
+    """Warn of each source that can hit nothing, or not all, in a case that is simulated alone.
+
+    There is no warning where its delays are 0, or where one rank without work does nothing at all.
+    """
+    if not case.noise or (case.ranks == 1 and not case.compute_time):
+        return
+    work = exposed(case)
+    for i, noise in enumerate(case.noise):
+        why = noise.misses(work)
+        if why and _longest_delay(noise, work) > 0:
+            told = _hits_nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
+            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+        elif unused := noise.ignores(case.ranks):
+            told = f"noise.{i} ({noise.kind}): {unused}"
+            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+
+
+def warn_of_unused_costs(cases: Iterable[Case]) -> None:
+    """Warn of the first collective that takes no time although combining a byte would (gamma)."""
+    for case in cases:
+        gamma = getattr(case.network, "gamma", 0)
+        if case.ranks == 1 or not gamma or not case.message_bytes:
+            continue
+        work = _exposed_work(case, trailing=True)
+        if work.communication == 0 and work.transit == 0:
+            warnings.warn(
+                f"network.gamma = {gamma:g} s counts nowhere, so the collective takes no time: "
+                f"{case.algorithm.kind} combines nothing; give the time of a message on its way "
+                "(alpha, L) or on the CPU (o of a LogGOPS network)",
+                UnusedCostWarning,
+                stacklevel=stacklevel_of_user(),
+            )
+            return
+
+
+def _hits_nothing(place: int, kind: str, why: str, ranks: int) -> str:
+    alone = "" if ranks > 1 else " (one rank exchanges nothing)"
+    return f"noise.{place} ({kind}) can hit nothing{why}{alone}"

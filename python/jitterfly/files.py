@@ -101,9 +101,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
     The name holds the process's number, so that two processes never write into one file.
 
-    Raises:
-        ValueError: what is there is no file.
-        OSError: whatever went wrong, with `path` in it (a full disk names no file by itself).
+    Raises
+    ------
+    ValueError
+        What is there is no file.
+    OSError
+        Whatever went wrong, with `path` in it (a full disk names no file by itself).
     """
     check_replaceable(path)
     temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
@@ -145,8 +148,10 @@ def append_whole(path: Path, content: bytes | bytearray | memoryview, at: int) -
     One call of the system writes it, so a process that is killed leaves all of it, or a part that
     a check sum tells. After any error the file ends at `at`, as before.
 
-    Raises:
-        OSError: with `path` in it, such as a full disk.
+    Raises
+    ------
+    OSError
+        With `path` in it, such as a full disk.
     """
     new = not path.exists()
     try:

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .case import Case, check_case
+from .cycle import is_symmetric
 from .network import Hockney, LogGOPS
 from .program import rank_rounds
 from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, Xor, draws_per_cycle
-from .timeline import is_symmetric
 from .units import exact, to_ticks
 
 MOST_MESSAGES = 10**7
@@ -165,6 +165,11 @@ def _messages(case: Case, step: Step, draw: int, notes: list[str]) -> Iterator[_
 
 
 def _check_expressible(case: Case, steps: list[Step]) -> None:
+    if case.network.has_levels:
+        raise ValueError(
+            "network must be Hockney or LogGOPS for GOAL, whose messages all have the same "
+            "parameters; got a Hierarchy"
+        )
     if any(step.kind == FORWARD or step.flags & (COPY | ASK) for step in steps):
         raise ValueError(
             "algorithm: redundant exchanges (exchanges_after, copy_levels, on_demand) can not be "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from .fields import Component, check_integer, frozen_dataclass, shorten
+from .fields import Component, Given, check_integer, frozen_dataclass, shorten
 from .steps import Costs
 from .syntax import read_network
 from .units import ShortSeconds, exact, show_ticks, to_ticks
@@ -17,6 +17,8 @@ class Network(Component, ABC):
     """Base of all networks."""
 
     smallest_message: ClassVar[int] = 0
+    has_levels: ClassVar[bool] = False
+    """Whether messages differ in their costs by where their ranks are (`Hierarchy`)."""
 
     @property
     def largest_message(self) -> int:
@@ -58,8 +60,9 @@ class Hockney(Network, kind="hockney"):
     beta : float or str
         Time per byte on the way, seconds per byte, from 0.
     gamma : float or str
-        CPU time to combine a byte, seconds per byte, from 0. With 0, and no `compute_time` in the
-        case, the CPU does nothing that its noise (`PeriodicNoise`) could hit.
+        CPU time to combine a byte, seconds per byte, from 0; it counts where an algorithm combines,
+        so not in a barrier but that of `Butterfly`. With 0, and no `compute_time` in the case, the
+        CPU does nothing that its noise (`PeriodicNoise`) could hit.
 
     Raises
     ------
@@ -191,6 +194,13 @@ class LogGOPS(Network, kind="loggops"):
 
 def _combine_ticks(gamma: float, message_bytes: int) -> int:
     return to_ticks(exact(gamma) * message_bytes, "gamma * message_bytes")
+
+
+class NetworkOrText(Given[Network | str, Network]):
+    """A required network, also as text."""
+
+    def __init__(self) -> None:
+        super().__init__("Network | str")
 
 
 def check_network(value: Any) -> Network:

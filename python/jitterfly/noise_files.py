@@ -87,8 +87,10 @@ def files_of(part: Any) -> dict[str, Path]:
 def find(file: Any, sha256: Any) -> tuple[FileName, str]:
     """The name of a file with its place, and the SHA-256 of its content as 64 hex digits.
 
-    Raises:
-        ValueError: it can not be read, or `sha256` is given and is another.
+    Raises
+    ------
+    ValueError
+        It can not be read, or `sha256` is given and is another.
     """
     if not isinstance(file, str) or not file or "\0" in file:
         raise ValueError(f"file must be the path of a file, got {shorten(file)}")
@@ -138,8 +140,10 @@ def warn_of_distrust(measured: Measured, name: str) -> None:
 def read(path: Path, sha256: str) -> Measured:
     """What is in a file with this content.
 
-    Raises:
-        FormatError: it is malformed, or needs what a study can not say: how a file is read.
+    Raises
+    ------
+    FormatError
+        It is malformed, or needs what a study can not say: how a file is read.
     """
     from .measured import FormatError, load  # only noise from files needs all formats
 
@@ -163,8 +167,10 @@ def choose(
 
     `each` is whether a caller knows "each", for the message alone.
 
-    Raises:
-        ValueError: there are several and `part` is None, or it is none of them.
+    Raises
+    ------
+    ValueError
+        There are several and `part` is None, or it is none of them.
     """
     parts = list(measured.parts)
     if part is None and len(parts) == 1:

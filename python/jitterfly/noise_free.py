@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .case import Case
+from .cycle import NEVER, is_symmetric, symmetric_timeline
 from .engine import core
 from .program import compile_case, max_min_mean, ranks_of_rows, rows_of_steps
-from .timeline import NEVER, is_symmetric, symmetric_timeline
 from .units import to_ticks
 
 Poll = Callable[[int], object]
@@ -50,7 +50,9 @@ def _max_min_mean(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]
     """Latest, earliest and mean of each row of a case without noise; shape (rows, 3). Kept."""
     found = _kept.get(case)
     if found is None:
-        if is_symmetric(case.lowered.steps, case.ranks, case.algorithm.forward_ticks()):
+        cycle = case.lowered
+        differs = cycle.table.differs_within_steps
+        if not differs and is_symmetric(cycle.steps, case.ranks, cycle.forward):
             found = np.repeat(_by_one_rank(case)[:, None], 3, axis=1)
         else:
             found = _by_engine(case, poll)
@@ -75,13 +77,12 @@ def _by_one_rank(case: Case) -> npt.NDArray[np.int64]:
     rows = rows_of_steps(case, case.observe == "rounds") >= 0
     cycle = case.lowered
     messages = cycle.table.costs()
-    work, forward = to_ticks(case.compute_time), case.algorithm.forward_ticks()
-    asking = case.algorithm.asking(case.network)
+    costs = cycle.costs, to_ticks(case.compute_time), cycle.forward
     found: list[npt.NDArray[np.int64]] = []
     begin, links, known = 0, (0, NEVER), False
     while len(found) < case.cycles and not known:
         line = symmetric_timeline(
-            cycle.steps, cycle.costs, work, forward, messages=messages, asking=asking, links=links
+            cycle.steps, *costs, messages=messages, asking=cycle.asking, links=links
         )
         found.append(begin + np.array(line.ready, dtype=np.int64))
         begin += line.end

@@ -9,21 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from .case import Case, check_case
+from .cycle import Cycle
 from .engine import core
 from .steps import (
     ENTER,
     EXCHANGE,
     FORWARD,
+    LISTED,
     MESSAGE,
+    Listed,
     MessageCosts,
     Step,
-    draws_per_cycle,
     power_below,
 )
 from .units import to_ticks
 
 _ROUND, _FLAGS, _DRAW, _ROW = range(1, 5)
 _BLOCK = 1 << 16  # realizations reduced at once
+_MOST_LISTED = 2**27  # messages: 1.5 GB
 
 
 def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
@@ -44,27 +47,27 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     rows = rows_of_steps(case, every_row or case.observe == "rounds")
     cycle = case.lowered
     table, costs = cycle.table, cycle.costs
-    one = np.array([_engine_step(*each) for each in zip(cycle.steps, table.of_step, strict=True)])
+    one, listed = _engine_steps(cycle)
     plain = not table.entries and case.ranks == 1 << case.log2_ranks
     one = one[:, :5] if plain else one
     steps = np.tile(one.astype(np.int32), (case.cycles, 1, 1))
     # The number of draws may be 2^31 (`Case` sees to it), so that the last one fits but not it.
     before = np.arange(case.cycles, dtype=np.int64)[:, None]
-    steps[:, :, _DRAW] = draws_per_cycle(cycle.steps) * before + one[:, _ROUND]
+    steps[:, :, _DRAW] = cycle.draws * before + one[:, _ROUND]
     steps[:, :, _ROW] = rows
     machine: dict[str, Any] = {"load": cycle.load}
     if not plain:
         entries = {"messages": _engine_messages(table.entries), "loads": list(table.loads)}
-        machine |= {"ranks": case.ranks, **entries}
+        machine |= {"ranks": case.ranks, **entries, "listed": listed}
     program = core.Program(
         log2_ranks=case.log2_ranks,
         steps=steps.reshape(-1, one.shape[1]),
         rows=int(rows.max()) + 1,
         work=to_ticks(case.compute_time),
-        forward=case.algorithm.forward_ticks(),
+        forward=cycle.forward,
         one_rank=case.observe == "rank 0",
-        mirrors=case.algorithm.copied_to,
-        **case.algorithm.asking(case.network)._asdict(),
+        mirrors=cycle.mirrors,
+        **cycle.asking._asdict(),
         **costs._asdict(),
         **machine,
     )
@@ -73,12 +76,36 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     return program
 
 
-def _engine_step(step: Step, cost: int) -> tuple[int, ...]:
-    """A step as the engine takes it: kind, round, flags, draw, row, and what messages need."""
-    head = (step.kind, step.round, step.flags, 0, 0)
-    if step.partners is None:
-        return *head, 0, 0, 0, 0, 0, 1
-    return *head, *step.partners.code(), cost, step.repeat
+def _engine_steps(
+    cycle: Cycle,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32] | None]:
+    """The steps of a cycle as the engine takes them, and the messages that some of them list.
+
+    A step is kind, round, flags, draw, row, and what messages need: partner map, cost entry and
+    repeats. Messages that differ in their costs are listed, as are forwards on a machine of several
+    levels: see `Cycle.listed_messages`.
+    """
+    steps: list[tuple[int, ...]] = []
+    lists: list[npt.NDArray[np.int32]] = []
+    begin = 0
+    for number, (step, costs) in enumerate(zip(cycle.steps, cycle.table.of_step, strict=True)):
+        head = (step.kind, step.round, step.flags, 0, 0)
+        if not costs:
+            steps.append((*head, 0, 0, 0, 0, 0, 1))
+        elif len(costs) == 1 and step.partners and not isinstance(step.partners, Listed):
+            steps.append((*head, *step.partners.code(), costs[0], step.repeat))
+        else:
+            lists.append(cycle.listed_messages(number))
+            end = begin + len(lists[-1])
+            if end > _MOST_LISTED:
+                raise ValueError(
+                    f"ranks must be fewer for this algorithm on this network: of a cycle's "
+                    f"messages {end} or more are in steps that list them (those on several levels "
+                    f"of a Hierarchy), at most {_MOST_LISTED} fit"
+                )
+            steps.append((*head, LISTED, begin, end, 0, costs[0], step.repeat))
+            begin = end
+    return np.array(steps), np.concatenate(lists) if lists else None
 
 
 def _engine_messages(entries: tuple[MessageCosts, ...]) -> npt.NDArray[np.int64]:

@@ -43,12 +43,13 @@ _STORED_PLACES = {
     "noise.#.shared of periodic": "synchronized",
 }
 _STORED_KINDS = {new: old for old, new in _KINDS.items()}
-# Of modules.
+# Of modules; with the module where others have, or had, another thing of that name.
 _NAMES = {
     "Fixed": "Constant",
     "Budget": "RealizationBudget",
     "Place": "Cell",
     "PlacesFailed": "CellsFailed",
+    "jitterfly.inference.Question": "BudgetQuestion",
 }
 # Attributes of studies and stores.
 _ATTRIBUTES = {"places": "cells", "points": "values"}
@@ -64,12 +65,13 @@ _C = TypeVar("_C", bound=type[Any])
 
 def no_attribute(module: str, name: str) -> AttributeError:
     """The error of a module that lacks a name, which says what it is called now."""
-    told = f"module {module!r} has no attribute {name!r}"
-    if name in _NAMES:
-        told += f": renamed to {_NAMES[name]!r} in {SINCE}"
+    text = f"module {module!r} has no attribute {name!r}"
+    new = _NAMES.get(f"{module}.{name}") or _NAMES.get(name)
+    if new:
+        text += f": renamed to {new!r} in {SINCE}"
     elif module == "jitterfly" and name in _MOVED:
-        told += f": moved in {SINCE}, from {_MOVED[name]} import {name}"
-    return AttributeError(told, name=name)
+        text += f": moved in {SINCE}, from {_MOVED[name]} import {name}"
+    return AttributeError(text, name=name)
 
 
 def renamed_key(key: Any, allowed: Collection[str]) -> str:
@@ -185,21 +187,21 @@ def study_from_stored(table: Mapping[str, Any]) -> dict[str, Any]:
 def _renamed_axis(name: str, axis: Any) -> Any:
     if not isinstance(axis, Mapping):
         return axis
-    found = dict(axis)
-    path = found.get("path", name)
+    renamed = dict(axis)
+    path = renamed.get("path", name)
     if isinstance(path, str) and (new := _new_path(path)) != path:
-        found["path"] = new
-    if "values" in found:
-        found["values"] = _renamed_values(found["values"], path)
-    if isinstance(found.get("zip"), Mapping):
-        zipped = found["zip"].items()
-        found["zip"] = {_new_path(path): _renamed_values(each, path) for path, each in zipped}
-    if "points" in found:
-        found["points"] = _renamed_settings(found["points"])
-    if "by" in found:
-        by = found["by"]
-        found["by"] = _new_path(by) if isinstance(by, str) else [*map(_new_path, by)]
-    return found
+        renamed["path"] = new
+    if "values" in renamed:
+        renamed["values"] = _renamed_values(renamed["values"], path)
+    if isinstance(renamed.get("zip"), Mapping):
+        zipped = renamed["zip"].items()
+        renamed["zip"] = {_new_path(path): _renamed_values(each, path) for path, each in zipped}
+    if "points" in renamed:
+        renamed["points"] = _renamed_settings(renamed["points"])
+    if "by" in renamed:
+        by = renamed["by"]
+        renamed["by"] = _new_path(by) if isinstance(by, str) else [*map(_new_path, by)]
+    return renamed
 
 
 def _renamed_settings(points: Any) -> Any:
@@ -225,15 +227,15 @@ def _renamed(
 ) -> Any:
     """A copy of what is at `path`, with other names of its fields and kinds."""
     if isinstance(value, Mapping):
-        found = {}
+        renamed = {}
         for key, entry in value.items():
             parts = str(key).split(".")  # one, but for the settings of a variant
             here = (*path, *parts)
             place = _place(here)
             new = places.get(place) or places.get(f"{place} of {value.get('kind')}")
             name = key if new is None else ".".join([*parts[:-1], new])
-            found[name] = _renamed(entry, here, places, kinds)
-        return found
+            renamed[name] = _renamed(entry, here, places, kinds)
+        return renamed
     if isinstance(value, (list, tuple)):
         return [_renamed(entry, (*path, "0"), places, kinds) for entry in value]
     if isinstance(value, str) and path[:1] == ("noise",) and path[-1] == "kind" and len(path) > 3:

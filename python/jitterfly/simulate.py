@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
-from .case import Case, check_case
+from .case import Case, check_case, warn_of_misses, warn_of_unused_costs
 from .engine import (
     backend_named,
     check_run,
@@ -23,7 +23,6 @@ from .engine import (
     core,
     reporting,
 )
-from .exposure import warn_of_misses
 from .fields import (
     MOST_REALIZATIONS,
     MOST_SEED,
@@ -203,7 +202,7 @@ class Result:
             : notebook.MOST_ROWS
         ]:
             samples = self.column(name)
-            mean = stats.mean(samples)
+            mean = stats.mean(samples, noisy=any(noise.random for noise in self.case.noise))
             ends = (mean.value, mean.low, mean.high)
             middle, low, high = (show_seconds(float(end)) for end in ends)
             quantiles = [stats.quantile(samples, q).value for q in (0.5, 0.99)]
@@ -266,6 +265,8 @@ def simulate(
         A source of `case.noise` can hit nothing, such as `PeriodicNoise` where the CPU has nothing
         to do: the times are those without it. Studies and `advise` raise ValueError where that is
         so in all of their cells.
+    UnusedCostWarning
+        The collective takes no time, although `gamma` is given: it combines nothing.
     UnusedGPUWarning
         With "auto": there is a GPU that can not be used, or has not enough memory. It says why and
         what mends it; where the GPU can not be used at all, it is given once a process.
@@ -284,6 +285,7 @@ def simulate(
     ((100, 9), 'T=0', np.float64(8.704e-07))
     """
     warn_of_misses(check_case(case))
+    warn_of_unused_costs([case])
     return simulate_checked(case, realizations, seed, backend, threads, progress, first_realization)
 
 
@@ -361,7 +363,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
 
     Warns
     -----
-    IneffectiveNoiseWarning
+    IneffectiveNoiseWarning, UnusedCostWarning
         As `simulate`.
 
     Examples
@@ -373,6 +375,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
            [1.e-06, 1.e-06]])
     """
     warn_of_misses(check_case(case))
+    warn_of_unused_costs([case])
     seed = check_integer(seed, "seed", 0, MOST_SEED)
     realization = check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
     needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)

@@ -16,10 +16,10 @@ import numpy as np
 
 from . import notebook, stats
 from .algorithms import Algorithm, Butterfly
-from .case import Case
+from .case import Case, check_exposed, delays, warn_of_unused_costs
 from .distributions import Distribution
-from .exposure import check_exposed, delays
 from .fields import MOST_REALIZATIONS, MOST_SEED, Component, shorten, summary
+from .hierarchy import Hierarchy
 from .network import LogGOPS, Network, check_network
 from .noise import Noise, TraceNoise
 from .noise.source import check_sources
@@ -122,7 +122,7 @@ class SlowdownTable:
         if few:
             text.append(
                 f"on {_show_ranks(few)} ranks the mean rests on fewer than {stats.ENOUGH_EVENTS} "
-                "rare events: its interval covers less often than is said; take more realizations"
+                "rare events: its interval is wider for that; take more realizations"
             )
         text += [f"{noise.kind}: {unused}" for noise in self.case.noise
                  if (unused := noise.ignores(self.case.ranks))]  # fmt: skip
@@ -243,6 +243,7 @@ def slowdown(
         for count in sorted(read_ranks(ranks, "ranks"))
     ]  # fmt: skip
     check_exposed(cases, len(sources))
+    warn_of_unused_costs(cases)
     rows: list[SlowdownRow] = []
 
     def report(done: int, count: int) -> None:
@@ -263,10 +264,9 @@ def slowdown(
 
 def _row(case: Case, result: Result, confidence: float) -> SlowdownRow:
     samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
-    mean = stats.mean(samples, confidence)
+    noisy = any(noise.random and delays(noise, case) for noise in case.noise)
+    mean = stats.mean(samples, confidence, noisy=noisy)
     p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
-    if samples.max() == quiet and any(delays(noise, case) for noise in case.noise):
-        mean = dataclasses.replace(mean, low=-math.inf, high=math.inf)  # nothing was seen
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
         value, low, high = np.array([mean.value, mean.low, mean.high]) / quiet
     times = dataclasses.replace(mean, value=float(value), low=float(low), high=float(high))
@@ -304,6 +304,13 @@ def in_words(part: Component) -> str:
     >>> in_words(USUAL_NETWORK)
     'loggops, L = 1 µs, o = 200 ns, G = 100 ps'
     """
+    if isinstance(part, Hierarchy):
+        levels = [
+            f"{'all' if level.size is None else level.size}: {in_words(level.network)}"
+            for level in part.levels
+        ]
+        placed = part.placement if isinstance(part.placement, str) else "given"
+        return f"{part.kind}, placement {placed}; " + "; ".join(levels)
     words = [part.kind]
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)

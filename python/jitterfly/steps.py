@@ -9,11 +9,18 @@ The numbers here, and those of each partner map's `code`, are those of ``cuda/co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 _SHIFT, _XOR, _TREE, _RANGE = range(4)
+LISTED = 4
+"""In the engine: messages that are listed, each with a cost of its own."""
 Code = tuple[int, int, int, int]
 Pairs = list[tuple[int, int]]
+PairArray = npt.NDArray[np.int64]
 
 
 class Shift(NamedTuple):
@@ -31,9 +38,14 @@ class Shift(NamedTuple):
         """As the engine takes it: map, a, b, c."""
         return _SHIFT, self.distance, 0, 0
 
+    def pair_array(self, ranks: int) -> PairArray:
+        """Sender and receiver of each message; shape (messages, 2)."""
+        senders = np.arange(ranks if self.distance else 0)
+        return np.stack([senders, (senders + self.distance) % ranks], axis=1)
+
     def pairs(self, ranks: int) -> Pairs:
-        """Sender and receiver of each message."""
-        return [(i, (i + self.distance) % ranks) for i in range(ranks)] if self.distance else []
+        """The same as a list."""
+        return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
 
     def count(self, ranks: int) -> int:
         """How many messages that are."""
@@ -60,9 +72,14 @@ class Xor(NamedTuple):
         """As the engine takes it: map, a, b, c."""
         return _XOR, self.mask, self.below, 0
 
+    def pair_array(self, ranks: int) -> PairArray:
+        """Sender and receiver of each message; shape (messages, 2)."""
+        senders = np.arange(self.below)
+        return np.stack([senders, senders ^ self.mask], axis=1)
+
     def pairs(self, ranks: int) -> Pairs:
-        """Sender and receiver of each message."""
-        return [(i, i ^ self.mask) for i in range(self.below)]
+        """The same as a list."""
+        return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
 
     def count(self, ranks: int) -> int:
         """How many messages that are."""
@@ -91,11 +108,15 @@ class BinomialTree(NamedTuple):
         """As the engine takes it: map, a, b, c."""
         return _TREE, self.stride, self.below, int(self.down)
 
+    def pair_array(self, ranks: int) -> PairArray:
+        """Sender and receiver of each message; shape (messages, 2)."""
+        uppers = np.arange(0, self.below - self.stride, 2 * self.stride)
+        pairs = np.stack([uppers, uppers + self.stride], axis=1)
+        return pairs if self.down else pairs[:, ::-1]
+
     def pairs(self, ranks: int) -> Pairs:
-        """Sender and receiver of each message."""
-        uppers = range(0, self.below - self.stride, 2 * self.stride)
-        pairs = [(i, i + self.stride) for i in uppers]
-        return pairs if self.down else [(b, a) for a, b in pairs]
+        """The same as a list."""
+        return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
 
     def count(self, ranks: int) -> int:
         """How many messages that are."""
@@ -123,9 +144,14 @@ class Range(NamedTuple):
         """As the engine takes it: map, a, b, c."""
         return _RANGE, self.begin, self.end, self.distance
 
+    def pair_array(self, ranks: int) -> PairArray:
+        """Sender and receiver of each message; shape (messages, 2)."""
+        senders = np.arange(self.begin, self.end)
+        return np.stack([senders, senders + self.distance], axis=1)
+
     def pairs(self, ranks: int) -> Pairs:
-        """Sender and receiver of each message."""
-        return [(i, i + self.distance) for i in range(self.begin, self.end)]
+        """The same as a list."""
+        return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
 
     def count(self, ranks: int) -> int:
         """How many messages that are."""
@@ -136,7 +162,41 @@ class Range(NamedTuple):
         return self.count(ranks) == 0
 
 
-Partners = Shift | Xor | BinomialTree | Range
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Any messages; a rank sends at most one of them, and receives at most one.
+
+    Attributes
+    ----------
+    messages : array of int64, shape (messages, 2)
+        Sender and receiver of each, which differ.
+
+    Examples
+    --------
+    >>> Listed(np.array([[0, 2], [2, 5]])).pairs(6)
+    [(0, 2), (2, 5)]
+    """
+
+    messages: PairArray
+
+    def pair_array(self, ranks: int) -> PairArray:
+        """Sender and receiver of each message; shape (messages, 2)."""
+        return self.messages
+
+    def pairs(self, ranks: int) -> Pairs:
+        """The same as a list."""
+        return [(sender, receiver) for sender, receiver in self.messages.tolist()]
+
+    def count(self, ranks: int) -> int:
+        """How many messages that are."""
+        return len(self.messages)
+
+    def symmetric(self, ranks: int) -> bool:
+        """Whether all ranks act alike: not known, so no."""
+        return not len(self.messages)
+
+
+Partners = Shift | Xor | BinomialTree | Range | Listed
 
 COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE, MESSAGE = range(6)
 """Kinds of steps: compute phase, entry into the collective with the first send, original exchange

@@ -30,7 +30,8 @@ noise    a noise file (`jitterfly noise record`, `import`), which every rank rep
          keys, such as all.noise,part=each; or KEY=VALUE,
          such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
          without a kind), trace (file, part, ...), renewal, step, message, jitter
-network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney)
+network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
+         and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns
 TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",
 network = "L=1us,o=200ns", noise = ["node.noise", "period=1ms,duration=10us"].
 """
@@ -161,7 +162,8 @@ def read_pairs(text: str, name: str) -> dict[str, Any]:
 def read_network(value: Any, name: str = "network") -> Any:
     """The table of a network from text: LogGOPS without a kind, Hockney where alpha or beta is.
 
-    What is no text stays as it is.
+    Levels of a `Hierarchy` are separated by semicolons, each but the last with its size before a
+    colon. What is no text stays as it is.
 
     Examples
     --------
@@ -169,11 +171,24 @@ def read_network(value: Any, name: str = "network") -> Any:
     {'kind': 'loggops', 'L': '1us', 'o': '200ns'}
     >>> read_network("alpha=1us,beta=1ns")
     {'kind': 'hockney', 'alpha': '1us', 'beta': '1ns'}
+    >>> read_network("8: L=1us,o=0; L=2us,o=0")["levels"][0]
+    {'size': 8, 'kind': 'loggops', 'L': '1us', 'o': 0}
     """
     if not isinstance(value, str):
         return value
+    if ";" in value:
+        return {
+            "kind": "hierarchy",
+            "levels": [_read_level(part, name) for part in value.split(";")],
+        }
     table = read_pairs(value, name)
     return {"kind": "hockney" if table.keys() & {"alpha", "beta"} else "loggops"} | table
+
+
+def _read_level(text: str, name: str) -> dict[str, Any]:
+    size, colon, network = text.rpartition(":")
+    own = {"size": read_count(size.strip(), f"{name}: size", 1)} if colon else {}
+    return own | read_network(network, name)
 
 
 def read_noise(value: Any, name: str = "noise") -> Any:

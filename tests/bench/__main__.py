@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jitterfly.bench.benchmark import machine, measured, report, result_of
+from jitterfly.bench import DisagreementError, Plan, report
+from jitterfly.bench.benchmark import machine, measured, result_of
 from jitterfly.bench.command import (
     Parser,
     add_arguments,
@@ -26,14 +27,7 @@ from jitterfly.bench.command import (
     writable,
     write_json,
 )
-from jitterfly.bench.measure import (
-    DisagreementError,
-    Plan,
-    anchor,
-    calibrate,
-    stored,
-    ways,
-)
+from jitterfly.bench.measure import anchor, calibrate, stored, ways
 from jitterfly.files import read_whole
 
 from . import collectives, comparison, congestion, goals, loggopsim, peers, sources

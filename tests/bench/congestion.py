@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jitterfly.bench.measure import DisagreementError
+from jitterfly.bench import DisagreementError
 from jitterfly.congestion import (
     CongestionCase,
     FatTree,

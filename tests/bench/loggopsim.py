@@ -18,16 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from jitterfly.bench.measure import (
-    CPU,
-    SEED,
-    Contestant,
-    DisagreementError,
-    calibrate,
-    engine,
-    measure,
-    spread,
-)
+from jitterfly.bench import DisagreementError
+from jitterfly.bench.measure import CPU, SEED, Contestant, calibrate, engine, measure, spread
 from jitterfly.case import Case
 from jitterfly.network import LogGOPS
 from jitterfly.noise import PeriodicNoise

@@ -134,6 +134,11 @@ inline jf::Program read_program() {
   const std::vector<Tick> costs = read_many<Tick>();
   for (std::size_t i = 0; i + 4 <= costs.size(); i += 4)
     p.message_costs.push_back({costs[i], costs[i + 1], costs[i + 2], costs[i + 3]});
+  const std::vector<std::int32_t> messages = read_many<std::int32_t>();
+  auto listed = std::make_shared<std::vector<jf::ListedMessage>>();
+  for (std::size_t i = 0; i + 3 <= messages.size(); i += 3)
+    listed->push_back({messages[i], messages[i + 1], messages[i + 2]});
+  p.listed_messages = std::move(listed);
   p.link_times = {read<Tick>()};
   const std::vector<Tick> link_times = read_many<Tick>();
   p.link_times.insert(p.link_times.end(), link_times.begin(), link_times.end());

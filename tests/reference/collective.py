@@ -64,7 +64,7 @@ class Collective:
         """Send the message of a round from `busy` on, to the partner of that round."""
         run, peer = self.run, self.rank ^ 1 << number
         self.busy = run.noise.send(self.rank, self.busy, run.costs.send, self.cycle, number)
-        there = run.arrival(self.busy, "original", peer, self.cycle, number)
+        there = run.arrival(self.busy, "original", self.rank, peer, self.cycle, number)
         data = self.data[number]
 
         def arrive(now):
@@ -84,7 +84,7 @@ class Collective:
 
     def _copy(self, level, mask, number, left, data):
         run, receiver = self.run, self.rank ^ mask
-        there = run.arrival(left, "copy", receiver, self.cycle, level - 1, number)
+        there = run.arrival(left, "copy", self.rank, receiver, self.cycle, level - 1, number)
 
         def arrive(now):
             machine = run.machine(receiver, self.cycle)
@@ -232,8 +232,15 @@ class Collective:
             run.at(now, self.cycle, hold_own(stage), lambda t: self._hold(stage, t, free, data))
             return
         free = run.noise.pass_on(self.rank, free, run.costs.forward)
-        there = run.arrival(free, "forward", peer, self.cycle, stage - 1)
+        there = run.arrival(free, "forward", self.rank, peer, self.cycle, stage - 1)
         receiver = run.machine(peer, self.cycle)
         run.at(now, self.cycle, hold_own(stage), lambda t: self._hold(stage, t, free, data))
         adopt = hold_forwarded(stage)
         run.at(there, self.cycle, adopt, lambda t: receiver._hold(stage, t, t, data))
+
+
+def labels_of(run):
+    labels = [*run.labels, *(f"forward {m}" for m in range(1, run.after + 1)), "end"]
+    if run.cycles > 1:
+        labels = [f"cycle {c}, {label}" for c in range(1, run.cycles + 1) for label in labels]
+    return ["start", *labels]

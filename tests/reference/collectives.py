@@ -1,7 +1,7 @@
 """Random cases of all collectives as a user writes them, and the runs that they mean."""
 
 from . import textbook
-from .links import Network
+from .links import Machine, Network
 from .programs import ProgramRun
 from .public_delays import seconds
 from .public_noise import random_sources
@@ -10,6 +10,7 @@ GOALS = {
     "butterfly": "allreduce",
     "recursive_doubling_allreduce": "allreduce",
     "ring_allreduce": "allreduce",
+    "hierarchical_allreduce": "allreduce",
     "rabenseifner_allreduce": "allreduce",
     "reduce_broadcast_allreduce": "allreduce",
     "dissemination_barrier": "barrier",
@@ -25,35 +26,70 @@ GOALS = {
 }
 
 
-def random_pair(rng, jf, kind):
-    """A `jf.Case`, the `ProgramRun` it must mean, and its seed and realization."""
+def random_pair(rng, jf, kind, *, levels=False):
+    """A `jf.Case`, the `ProgramRun` it must mean, and its seed and realization.
+
+    With `levels` on a machine of nodes, racks and so on, where there are no copies inside.
+    """
     ranks = rng.randint(1, 40)
     n = rng.choice([1, 8, 1000, rng.randint(1, 5000)])
     network, exact = random_network(rng, jf, kind)
+    if levels:
+        network, machine = random_machine(rng, jf, kind, ranks, network, exact)
+    parts = [exact, *(part for _, part in machine.levels)] if levels else [exact]
+    gaps = any(part.g for part in parts)
     forwards = textbook.log2_up(ranks)
     algorithm, after, within, forward = {"kind": kind}, 0, (), 0
-    if GOALS[kind] == "allreduce" and rng.random() < 0.5:
+    options = {}
+    if kind == "hierarchical_allreduce":
+        width = rng.randint(1, ranks)
+        options = {"node_ranks": width, "leaders": rng.randint(1, ranks % width or width)}
+        algorithm |= options
+    elif GOALS[kind] == "allreduce" and rng.random() < 0.5:
         after = rng.choice([forwards, rng.randint(0, forwards)])
         # Beyond one forward the model does not wait for the gap between messages.
-        forward = rng.choice([0, 1_000, 12_345]) if after and exact.g == 0 else 0
-        if exact.g:
+        forward = rng.choice([0, 1_000, 12_345]) if after and not gaps else 0
+        if gaps:
             after = 0
         algorithm |= {"exchanges_after": after, "forward_cost": seconds(forward)}
-    if kind == "butterfly" and rng.random() < 0.7:
+    if kind == "butterfly" and not levels and rng.random() < 0.7:
         _, k = textbook.largest_power(ranks)
         within = tuple(level for level in range(1, k) if rng.random() < rng.choice([0.5, 1]))
         algorithm["copy_levels"] = list(within) or None
     cycles, work = rng.randint(1, 3), rng.choice([0, 1, 10**6, 7_000_123])
-    noise, sources = random_sources(rng, jf, ranks, exact.transit(n))
+    longest = max(part.transit(n) for part in parts)
+    noise, sources = random_sources(rng, jf, ranks, longest)
     case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict(
         {key: value for key, value in algorithm.items() if value is not None}),
         network=network, noise=noise, message_bytes=n, cycles=cycles, compute_time=seconds(work),
         observe=rng.choice(["completion", "rounds"]))  # fmt: skip
     seed, realization = rng.getrandbits(64), rng.getrandbits(32)
-    run = ProgramRun(kind, ranks, exact, n, goal=GOALS[kind], within=within, after=after,
+    meant = machine if levels else exact
+    run = ProgramRun(kind, ranks, meant, n, goal=GOALS[kind], within=within, after=after,
                      cycles=cycles, work=work, forward=forward, sources=sources, seed=seed,
-                     realization=realization)  # fmt: skip
+                     realization=realization, options=options)  # fmt: skip
     return case, run, (seed, realization)
+
+
+def random_machine(rng, jf, kind, ranks, network, exact):
+    """A machine as it is written and as it is meant, with this network outside."""
+    sizes = [rng.randint(1, 6) for _ in range(rng.randint(0, 3))]
+    inside = [random_network(rng, jf, kind) for _ in sizes]
+    together, spans = 1, []
+    for size in sizes:
+        together *= size
+        spans.append(together)
+    placement = rng.choice(["block", "cyclic", "given"])
+    slots = list(range(ranks))
+    if placement == "given":
+        placement = slots = rng.sample(range(3 * ranks), ranks)
+    elif placement == "cyclic" and sizes:  # a rank in each node in turn
+        nodes = [range(first, first + sizes[0]) for first in range(0, ranks, sizes[0])]
+        slots = [node[place] for place in range(sizes[0]) for node in nodes][:ranks]
+    levels = [(size, written) for size, (written, _) in zip(sizes, inside, strict=True)]
+    machine = Machine(tuple(zip(spans, (meant for _, meant in inside), strict=True)), exact,
+                      tuple(slots))  # fmt: skip
+    return jf.Hierarchy([*levels, network], placement=placement), machine
 
 
 def random_network(rng, jf, kind):

@@ -78,7 +78,7 @@ class ButterflyRun:
         event = (time, cycle, order, shuffle, self._sequence, action)
         heapq.heappush(self._heap, event)
 
-    def arrival(self, sent, message, receiver, cycle, number, mirror=0):
+    def arrival(self, sent, message, sender, receiver, cycle, number, mirror=0):
         """When an "original", "copy" or "forward" that left its sender's CPU at `sent` is there.
 
         `mirror`: which of several sent the copy, from 0.

@@ -19,6 +19,10 @@ class Network:
     gamma: int = 0
     less: int = 1  # byte that is not charged; 0 is Hockney's
 
+    def between(self, a, b):
+        """All ranks are alike."""
+        return self
+
     def cpu(self, n):
         return self.o + self.O * n
 
@@ -30,6 +34,24 @@ class Network:
 
     def combine(self, n):
         return self.gamma * n
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Nodes of ranks, racks of nodes: the network of a message is that of its two ranks.
+
+    `levels`: (ranks that are together, Network), from the inside; `slots`: of each rank.
+    """
+
+    levels: tuple[tuple[int, Network], ...]
+    outside: Network
+    slots: tuple[int, ...]
+
+    def between(self, a, b):
+        for together, network in self.levels:
+            if self.slots[a] // together == self.slots[b] // together:
+                return network
+        return self.outside
 
 
 class SendingLink:

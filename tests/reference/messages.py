@@ -15,7 +15,7 @@ from .hand_over import add_source
 from .noise import Source
 
 MESSAGE = 5
-SHIFT, XOR, TREE, RANGE = range(4)
+SHIFT, XOR, TREE, RANGE, LISTED = range(5)
 NOWHERE = -(2**63)
 
 
@@ -37,6 +37,7 @@ class MessageCase:
     """A program by its steps, as 11 numbers each, and all that one realization depends on.
 
     `messages`: send, receive, transit and gap of each cost entry. `jitters`: (cost entry, source).
+    `listed`: sender, receiver and cost entry of the messages of steps that list them.
     """
 
     ranks: int
@@ -49,6 +50,7 @@ class MessageCase:
     realization: int = 0
     one_rank: bool = False
     loads: tuple[int, ...] = ()  # on a link, of each cost entry
+    listed: tuple[tuple[int, int, int], ...] = ()
     log2_ranks: int = field(init=False)
     mirrors = (1,)  # of copies
 
@@ -61,6 +63,16 @@ class MessageCase:
 
     def steps(self):
         return np.array(self.program_steps, dtype=np.int32).reshape(-1, 11)
+
+    def list(self):
+        return np.array(self.listed, dtype=np.int32).reshape(-1, 3)
+
+    def sent(self, partners, cost):
+        """Sender, receiver and cost entry of all messages of a step."""
+        kind, begin, end, _ = partners
+        if kind == LISTED:
+            return self.listed[begin:end]
+        return [(a, b, cost) for a, b in pairs(partners, self.ranks)]
 
     def add_noise(self, core, program):
         for source in self.sources:
@@ -75,7 +87,7 @@ class MessageCase:
         messages = np.array(self.messages, dtype=np.int64).reshape(-1, 4)
         program = core.Program(log2_ranks=self.log2_ranks, ranks=self.ranks, steps=self.steps(),
                                rows=len(self.rows), messages=messages, one_rank=self.one_rank,
-                               loads=list(self.loads), **costs)  # fmt: skip
+                               loads=list(self.loads), listed=self.list(), **costs)  # fmt: skip
         self.add_noise(core, program)
         return program
 
@@ -201,7 +213,7 @@ class MessageRun:
             self.forward(number)
         elif kind == MESSAGE:
             for _ in range(repeat):
-                self.messages(pairs(partners, self.case.ranks), *self.case.messages[cost])
+                self.messages(self.case.sent(partners, cost))
             self.sent = list(self.busy)
 
     def forward(self, number):
@@ -216,15 +228,17 @@ class MessageRun:
             self.sent[i] = at if sooner else self.sent[i]
             self.busy[i] = at if sooner else left[i]
 
-    def messages(self, joined, send, receive, transit, gap):
+    def messages(self, sent):
         arrivals = {}
-        for sender, receiver in joined:
+        for sender, receiver, cost in sent:
+            send, _, transit, gap = self.case.messages[cost]
             start = max(self.busy[sender], self.out[sender])
             left = self.advance(sender, start, send)
             self.out[sender] = left + gap - send
             self.busy[sender] = left
-            arrivals[receiver] = left + transit
-        for receiver, arrival in arrivals.items():
+            arrivals[receiver] = left + transit, cost
+        for receiver, (arrival, cost) in arrivals.items():
+            _, receive, _, gap = self.case.messages[cost]
             at = max(arrival, self.into[receiver] + gap)
             self.into[receiver] = at
             self.busy[receiver] = self.advance(receiver, max(self.busy[receiver], at), receive)

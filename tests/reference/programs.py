@@ -16,7 +16,7 @@ from functools import cached_property
 from . import textbook
 from .collective import Collective
 from .event_driven import ButterflyRun, Costs
-from .links import CPU, LINK, ReceivingLink, SendingLink
+from .links import CPU, LINK, Network, ReceivingLink, SendingLink
 from .realized import RealizedNoise
 
 
@@ -70,7 +70,7 @@ class Process(Collective):
         run = self.run
         for block in op.blocks:
             assert block in self.held, "a message carries what its sender does not hold"
-        cpu, transit, gap = run.prices(op)
+        cpu, transit, gap = run.prices(op, run.network.between(self.rank, op.peer))
         left = run.noise.send(self.rank, now, cpu, self.cycle, op.number)
         late = run.noise.transit_delay(
             left, "original", op.peer, self.cycle, op.number, transit=transit
@@ -92,8 +92,9 @@ class Process(Collective):
             elif op.how == "take":
                 assert mine <= ranks, "a message replaces data by less"
             self.held[block] = mine | ranks
-        work = run.network.cpu(op.bytes)
-        work += run.network.combine(op.bytes) if op.how == "combine" else 0
+        network = run.network.between(op.peer, self.rank)
+        work = network.cpu(op.bytes)
+        work += network.combine(op.bytes) if op.how == "combine" else 0
         done = run.noise.receive(self.rank, now, work, self.cycle, op.number)
         run.at(done, 0, CPU, self._go_on)
 
@@ -120,17 +121,18 @@ class ProgramRun(ButterflyRun):
     """
 
     def __init__(self, kind, ranks, network, message_bytes, *, goal, within=(), after=0, cycles=1,
-                 work=0, forward=0, sources=(), seed=0, realization=0):  # fmt: skip
+                 work=0, forward=0, sources=(), seed=0, realization=0, options=None):  # fmt: skip
         n, self.sources = message_bytes, sources
+        self.message_bytes = n
         self.power, levels = textbook.largest_power(ranks)
-        costs = Costs(network.cpu(n), network.cpu(n), network.transit(n), network.combine(n), work,
-                      forward)  # fmt: skip
+        far = network.between(0, ranks - 1)  # the hypercube has one price
+        costs = Costs(far.cpu(n), far.cpu(n), far.transit(n), far.combine(n), work, forward)
         super().__init__(levels, costs, within=within, after=after, cycles=cycles)
         self.ranks, self.network, self.goal = ranks, network, goal
         self.everyone = frozenset(range(ranks))
         self.labels, self.programs = [], []
         for rank in range(ranks):
-            labels, ops = self._program(getattr(textbook, kind)(rank, ranks, n))
+            labels, ops = self._program(getattr(textbook, kind)(rank, ranks, n, **(options or {})))
             self.programs.append(ops)
             self.labels = labels
         every = [op for ops in self.programs for op in ops]
@@ -139,8 +141,8 @@ class ProgramRun(ButterflyRun):
         self.noise = RealizedNoise(sources, seed, realization, self.draws)
         self.links = [(SendingLink(self), ReceivingLink(self)) for _ in range(ranks)]
         for rank, ops in enumerate(self.programs):
-            gaps = [(op, network.gap(op.bytes) if op.occupies else 0) for op in ops
-                    if isinstance(op, textbook.Receive)]  # fmt: skip
+            gaps = [(op, network.between(op.peer, rank).gap(op.bytes) if op.occupies else 0)
+                    for op in ops if isinstance(op, textbook.Receive)]  # fmt: skip
             self.links[rank][1].expected = [
                 ((op.peer, cycle, op.number), gap) for cycle in range(cycles) for op, gap in gaps
             ]
@@ -168,8 +170,16 @@ class ProgramRun(ButterflyRun):
             self._machines[rank, cycle] = Process(self, rank, cycle)
         return self._machines[rank, cycle]
 
-    def prices(self, op):
-        n, net = op.bytes, self.network
+    def arrival(self, sent, message, sender, receiver, cycle, number, mirror=0):
+        if isinstance(self.network, Network):
+            return super().arrival(sent, message, sender, receiver, cycle, number, mirror)
+        transit = self.network.between(sender, receiver).transit(self.message_bytes)
+        number += mirror << 24
+        late = self.noise.transit_delay(sent, message, receiver, cycle, number, transit=transit)
+        return sent + transit + late
+
+    def prices(self, op, net):
+        n = op.bytes
         return net.cpu(n), net.transit(n), net.gap(n) if op.occupies else 0
 
     @cached_property

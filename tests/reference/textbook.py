@@ -6,7 +6,8 @@ number of ranks, n the message bytes of a case. Data are blocks with numbers; wh
 the set of ranks whose input is in it.
 
 Thakur, Rabenseifner & Gropp, IJHPCA 2005 (recursive doubling and halving, Rabenseifner, binomial
-trees, ring); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel & Manber, IJPP 1988 (dissemination).
+trees, ring); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel & Manber, IJPP 1988 (dissemination);
+Bayatpour et al., SC 2017 (several leaders in a node).
 """
 
 from dataclasses import dataclass
@@ -266,3 +267,71 @@ def recursive_halving_reduce_scatter(me, size, n):
         yield f"round {r + 1}", ops
     own = (lambda extra: (extra,)), block
     yield from fold(me, size, "fold out", own, way_out=True)
+
+
+def hierarchical_allreduce(me, size, n, node_ranks=8, leaders=1):
+    """Up in each node, across by recursive doubling, down; part l of the vector over leader l."""
+    nodes = [range(size)[first : first + node_ranks] for first in range(0, size, node_ranks)]
+    own = next(i for i, node in enumerate(nodes) if me in node)
+    part, height = cut(n, leaders), log2_up(min(node_ranks, size))
+    number = 0
+
+    def name(label, leader):
+        return f"{label}, part {leader + 1}" if leaders > 1 else label
+
+    def climb(leader, r, number, down):
+        node = list(nodes[own])
+        node = node[leader:] + node[:leader]  # the leader first
+        place, gap = node.index(me), 2**r
+        how = "take" if down else "combine"
+        if place % (2 * gap) == gap:
+            peer = node[place - gap]
+            return [Receive(peer, part, number, how) if down else
+                    Send(peer, (leader,), part, number)]  # fmt: skip
+        if place % (2 * gap) == 0 and place + gap < len(node):
+            peer = node[place + gap]
+            return [Send(peer, (leader,), part, number) if down else
+                    Receive(peer, part, number, how)]  # fmt: skip
+        return []
+
+    for leader in range(leaders):
+        for r in range(height):
+            yield name(f"up {r + 1}", leader), climb(leader, r, number, False)
+            number += 1
+    power, k = largest_power(len(nodes))
+    extras = len(nodes) > power
+    mine = me - nodes[own][0]  # which leader I am, if any
+    across = [] if mine >= leaders else [mine]
+
+    def leader_of(node):
+        return nodes[node][mine]
+
+    if extras:
+        ops = []
+        for block in across:
+            if own >= power:
+                ops.append(Send(leader_of(own - power), (block,), part, number))
+            elif own + power < len(nodes):
+                ops.append(Receive(leader_of(own + power), part, number, "combine"))
+        yield "fold in", ops
+        number += 1
+    for r in range(k):
+        ops = []
+        for block in across:
+            if own < power:
+                ops = exchange(leader_of(own ^ 2**r), [block], part, number, "combine")
+        yield f"round {r + 1}", ops
+        number += 1
+    if extras:
+        ops = []
+        for block in across:
+            if own >= power:
+                ops.append(Receive(leader_of(own - power), part, number, "take"))
+            elif own + power < len(nodes):
+                ops.append(Send(leader_of(own + power), (block,), part, number))
+        yield "fold out", ops
+        number += 1
+    for leader in range(leaders):
+        for r in reversed(range(height)):
+            yield name(f"down {height - r}", leader), climb(leader, r, number, True)
+            number += 1

@@ -1,7 +1,8 @@
 """Which algorithm to use: candidates compared on the same noise, over ranks and message sizes.
 
 `candidates` lists the algorithms, `question` what is asked, `race` decides one cell, `ranking` says
-what it found there, `search` goes through all cells, `answer` is what comes out.
+what it found there, `search` goes through all cells, `answer` is what comes out, `tuning` writes it
+for an MPI library.
 """
 
 from .answer import (
@@ -16,6 +17,7 @@ from .candidates import COLLECTIVES, Candidate, known, register
 from .question import Question, load_question, own_names, read_question
 from .ranking import AdviceCell, RankedCandidate
 from .search import Progress, advise, search
+from .tuning import TuningChoice, check_tuning, tuning_choices, write_tuning
 
 __all__ = [
     "COLLECTIVES",
@@ -26,10 +28,12 @@ __all__ = [
     "Progress",
     "Question",
     "RankedCandidate",
+    "TuningChoice",
     "advice_report",
     "advise",
     "candidates_list",
     "certainty_lines",
+    "check_tuning",
     "known",
     "load_question",
     "own_names",
@@ -37,4 +41,6 @@ __all__ = [
     "register",
     "search",
     "setting_in_words",
+    "tuning_choices",
+    "write_tuning",
 ]

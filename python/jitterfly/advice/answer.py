@@ -36,6 +36,7 @@ from .ranking import (
     AdviceCell,
     RankedCandidate,
 )
+from .tuning import write_tuning
 
 if TYPE_CHECKING:
     import pandas
@@ -225,6 +226,35 @@ class Advice:
         if not any(cell.ranking for cell in self.cells):
             raise ValueError("nothing to draw: no cell has a ranking yet")
         return notebook.picture("advice", self, path=path)
+
+    def write_tuning(self, path: str | Path, library: str | None = None) -> tuple[Path, ...]:
+        """Write the answer as a file that a library takes its algorithms from.
+
+        Cells in which nothing is decided among the library's algorithms are left to it.
+        `jitterfly.advice.write_tuning` writes the answers of several collectives into one file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A name that ends in `.rules` is Open MPI's text, in `.json` what Open MPI 6 reads, to
+            which a second file with comments is written, `.txt`.
+        library : str, optional
+            "openmpi"; without it the file's name says it: `.rules`, or `openmpi*.json`.
+
+        Returns
+        -------
+        tuple of Path
+            The files.
+
+        Raises
+        ------
+        ValueError
+            An unknown library or ending; fewer than two candidates are algorithms of the library;
+            nothing is decided among them in any cell.
+        OSError
+            The file can not be written.
+        """
+        return write_tuning(path, [self], library)
 
     def _repr_html_(self) -> str:
 

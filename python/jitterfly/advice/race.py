@@ -29,16 +29,14 @@ from typing import Any
 
 import numpy as np
 
-from ..case import Case
-from ..exposure import delays
+from ..case import Case, delays
 from ..noise_free import Poll, noise_free_ticks
 from ..program import completions
 from ..simulate import simulate_checked
-from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS, Step
+from ..steps import ASK, COPY, FORWARD, NOBODY_ASKS
 from ..units import from_ticks
 from .candidates import Candidate
-from .question import Question
-from .statistic import Floats, Statistic
+from .question import Floats, Question, Statistic
 
 Tick = Callable[[int], object]
 """Called with how many realizations more have been simulated."""
@@ -120,14 +118,14 @@ def _case_of(question: Question, candidate: Candidate, ranks: int, size: int) ->
 
 def _program_of(case: Case) -> tuple[Any, ...]:
     """What is equal where programs are: steps, and what forwards, copies and questions add."""
-    steps: Sequence[Step] = case.cycle_steps()
-    algorithm = case.algorithm
-    forward = algorithm.forward_ticks() if any(step.kind == FORWARD for step in steps) else 0
+    cycle = case.lowered
+    steps = cycle.steps
+    forward = cycle.forward if any(step.kind == FORWARD for step in steps) else 0
     copied = [step.round + 1 for step in steps if step.flags & COPY]  # to mirrors below 2^level
-    masks = [mask for mask in algorithm.copied_to if mask < 1 << max(copied, default=0)]
+    masks = [mask for mask in cycle.mirrors if mask < 1 << max(copied, default=0)]
     asks = any(step.flags & ASK for step in steps)
-    asking = algorithm.asking(case.network) if asks else NOBODY_ASKS
-    return tuple(steps), forward, tuple(masks), asking
+    asking = cycle.asking if asks else NOBODY_ASKS
+    return steps, forward, tuple(masks), asking
 
 
 def simulate_more(

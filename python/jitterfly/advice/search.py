@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..case import check_exposed
 from ..engine import backend_named, check_backend
-from ..exposure import check_exposed
 from ..fields import shorten
 from ..network import Network
 from ..noise import Noise

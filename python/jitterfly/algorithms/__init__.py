@@ -9,6 +9,7 @@ from .binomial_reduce import BinomialReduce
 from .bruck_allgather import BruckAllgather
 from .butterfly import Butterfly
 from .dissemination_barrier import DisseminationBarrier
+from .hierarchical_allreduce import HierarchicalAllreduce
 from .rabenseifner_allreduce import RabenseifnerAllreduce
 from .recursive_doubling_allgather import RecursiveDoublingAllgather
 from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
@@ -27,6 +28,7 @@ __all__ = [
     "BruckAllgather",
     "Butterfly",
     "DisseminationBarrier",
+    "HierarchicalAllreduce",
     "RabenseifnerAllreduce",
     "RecursiveDoublingAllgather",
     "RecursiveDoublingAllreduce",

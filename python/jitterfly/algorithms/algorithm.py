@@ -1,4 +1,7 @@
-"""What every algorithm offers: its steps, from a description; and its messages, level by level."""
+"""What every algorithm offers: its steps, from a description; and its messages, level by level.
+
+At the end: pieces that schedules of messages have in common.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,12 @@ from ..steps import (
     FORWARD,
     MESSAGE,
     NOBODY_ASKS,
+    OBSERVE,
     Asking,
+    BinomialTree,
     Costs,
+    Partners,
+    Range,
     Step,
     power_below,
     rounds_of,
@@ -219,7 +226,7 @@ def _message_levels(
         if step.flags & ASK:
             raise ValueError("copies on demand have no levels: who asks depends on the noise")
         if step.kind == MESSAGE and step.partners is not None:
-            pairs = np.array(step.partners.pairs(ranks), np.uint32).reshape(-1, 2)
+            pairs = step.partners.pair_array(ranks).astype(np.uint32)
             for turn in range(step.repeat):
                 levels.setdefault((MESSAGE, step.round + turn), []).append(pairs)
         elif step.kind in (EXCHANGE, FORWARD):
@@ -238,3 +245,73 @@ def _exchange(mask: int, ranks: int) -> MessagePairs:
     senders = np.arange(ranks, dtype=np.uint32)
     pairs = np.stack([senders, senders ^ np.uint32(mask)], axis=1)
     return pairs[pairs[:, 1] < ranks]
+
+
+FOLD_IN, FOLD_OUT = 62, 63
+"""Draws of the messages from and to the ranks beyond a power of two: out of the way of the rounds'
+(at most 60), so that these see the same noise in every algorithm."""
+
+
+def block_bytes(message_bytes: int, blocks: int) -> int:
+    """Size of a block of a vector that is cut into so many, rounded up."""
+    return -(-message_bytes // blocks)
+
+
+def message(
+    partners: Partners,
+    draw: int,
+    size: int,
+    label: str,
+    *,
+    combine: bool = False,
+    repeat: int = 1,
+    occupies: bool = True,
+) -> Step:
+    """A step in which messages of `size` bytes are sent."""
+    return Step(MESSAGE, draw, 0, label, None, partners, size, combine, repeat, occupies)
+
+
+def collective(messages: list[Step]) -> list[Step]:
+    """With the row "start" before them; the last one completes the collective."""
+    start = Step(OBSERVE, label="start")
+    if not messages:
+        return [start._replace(redundancy=0)]
+    return [start, *messages[:-1], messages[-1]._replace(redundancy=0)]
+
+
+def fold_in(ranks: int, size: int, *, combine: bool, occupies: bool = True) -> list[Step]:
+    """Ranks beyond the largest power of two P send to ``i - P``; nothing where there are none."""
+    power = power_below(ranks)
+    if power == ranks:
+        return []
+    partners = Range(power, ranks, -power)
+    return [message(partners, FOLD_IN, size, "fold in", combine=combine, occupies=occupies)]
+
+
+def fold_out(ranks: int, size: int, *, occupies: bool = True) -> list[Step]:
+    """And at the end they are sent what they lack."""
+    power = power_below(ranks)
+    if power == ranks:
+        return []
+    return [message(Range(0, ranks - power, power), FOLD_OUT, size, "fold out", occupies=occupies)]
+
+
+def gather_up(ranks: int, size: int, *, combine: bool, first: int = 0) -> list[Step]:
+    """A binomial tree towards rank 0: strides 1, 2, 4, ... (as MPICH)."""
+    return [
+        message(
+            BinomialTree(1 << r, ranks, down=False), first + r, size, f"up {r + 1}", combine=combine
+        )
+        for r in range(rounds_of(ranks))
+    ]
+
+
+def spread_down(ranks: int, size: int, *, first: int = 0) -> list[Step]:
+    """A binomial tree from rank 0: strides ..., 4, 2, 1 (as MPICH)."""
+    rounds = rounds_of(ranks)
+    return [
+        message(
+            BinomialTree(1 << (rounds - 1 - r), ranks, down=True), first + r, size, f"down {r + 1}"
+        )
+        for r in range(rounds)
+    ]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Shift, Step, rounds_of
-from .algorithm import Algorithm
-from .schedule import collective, message
+from .algorithm import Algorithm, collective, message
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Step, Xor, power_below
-from .algorithm import Forwarded
-from .schedule import collective, fold_in, fold_out, message
+from .algorithm import Forwarded, collective, fold_in, fold_out, message
 
 
 @frozen_dataclass()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import Step, Xor, power_below
-from .algorithm import Algorithm
-from .schedule import block_bytes, collective, fold_in, fold_out, message
+from .algorithm import Algorithm, block_bytes, collective, fold_in, fold_out, message
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Step, rounds_of
-from .algorithm import Forwarded
-from .schedule import collective, gather_up, spread_down
+from .algorithm import Forwarded, collective, gather_up, spread_down
 
 
 @frozen_dataclass()

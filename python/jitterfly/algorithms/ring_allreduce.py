@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Shift, Step
-from .algorithm import Forwarded
-from .schedule import block_bytes, collective, message
+from .algorithm import Forwarded, block_bytes, collective, message
 
 
 @frozen_dataclass()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..steps import BinomialTree, Range, Shift, Step, rounds_of
-from .algorithm import Algorithm
-from .schedule import block_bytes, collective, message
+from .algorithm import Algorithm, block_bytes, collective, message
 
 
 @dataclass(frozen=True)

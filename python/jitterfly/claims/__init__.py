@@ -1,9 +1,25 @@
-"""The claims of the papers, each judged by what a study found."""
+"""The claims of the papers: each is a list of parts, each judged by what a study found."""
 
-from .claim import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, Claim, Finding, verdict
+from .claim import (
+    AXIS,
+    CANNOT_TELL,
+    CLIP,
+    DIFFERS,
+    NUMBER,
+    OURS,
+    REPRODUCED,
+    VERDICTS,
+    WHOSE,
+    WORDS,
+    Claim,
+    Finding,
+    count_verdicts,
+    show_counts,
+)
 from .verdicts import CLAIMS, Judged, check_claims, judge, judge_points, report
 
 __all__ = [
-    "CANNOT_TELL", "CLAIMS", "DIFFERS", "REPRODUCED", "VERDICTS", "Claim", "Finding", "Judged",
-    "check_claims", "judge", "judge_points", "report", "verdict",
+    "AXIS", "CANNOT_TELL", "CLAIMS", "CLIP", "DIFFERS", "NUMBER", "OURS", "REPRODUCED", "VERDICTS",
+    "WHOSE", "WORDS", "Claim", "Finding", "Judged", "check_claims", "count_verdicts", "judge",
+    "judge_points", "report", "show_counts",
 ]  # fmt: skip

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..results import CellResults, Results
-from ..results.number_text import interval, show_ranks
 from ..results.study_axes import axis_title, number_axes
+from ..results.text_table import interval, show_ranks
 from ..stats import Estimate
-from .claim import Finding
+from .claim import OURS, SAMPLING, WORDS, Finding
 
 Region = Callable[[int, float], bool]  # by ranks and ratio
 
@@ -157,7 +157,7 @@ def rising(
     alike = sum(a.high < b.low for a, b in pairs)
     opposite = sum(a.low > b.high for a, b in pairs)
     counts = alike, opposite, len(pairs) - alike - opposite
-    return _shares(block.where, f"{part}: pairs of cells", counts, told)
+    return _shares(block.where, part, counts, told)
 
 
 def concordance(pairs: Sequence[Pair]) -> tuple[int, int, int]:
@@ -178,13 +178,21 @@ def _order(a: Estimate, b: Estimate) -> int:
 
 
 def _shares(where: str, part: str, counts: tuple[int, int, int], told: str) -> Finding:
+    """Above three quarters of the pairs, which is ours, it holds; up to half, it does not."""
     alike, opposite, rest = counts
     apart = alike + opposite
     enough = apart > 0 and apart >= _ENOUGH * (apart + rest)
-    share = f"{100 * alike / apart:.0f} % " if apart else ""
+    share = alike / apart if apart else 0.0
+    holds = share >= _ALIKE if enough else None
+    half = enough and share <= 0.5
+    percent = f"{100 * share:.0f} % " if apart else ""
     return Finding(
         where,
-        alike / apart >= _ALIKE if enough else None,
-        f"{part}: {share}{told}, {alike:,} of {apart:,} that are told apart "
-        f"({100 * _ALIKE:.0f} % are needed); {rest:,} are not",
+        part,
+        holds,
+        f"{percent}of pairs of cells {told}, {alike:,} of {apart:,} that are told apart; {rest:,} "
+        "are not",
+        "more than half of the pairs" if half else f"at least {100 * _ALIKE:.0f} % of the pairs",
+        WORDS if half else OURS,
+        "" if enough else SAMPLING,
     )

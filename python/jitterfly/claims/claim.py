@@ -1,8 +1,8 @@
-"""The form of a claim and of what was found beside it, and when an interval decides."""
+"""The form of a claim, of its parts and of what was found of each, and when an interval decides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,26 +12,96 @@ from ..stats import Estimate
 
 REPRODUCED, DIFFERS, CANNOT_TELL = VERDICTS = ("reproduced", "differs", "cannot tell")
 
+WORDS, NUMBER, AXIS, CLIP, OURS = WHOSE = (
+    "the paper's words",
+    "the paper's number",
+    "the paper's axis",
+    "the paper's clip level",
+    "ours",
+)
+"""Whose limit decides a part. Beyond one of ours no part is called different from the paper."""
+
+SAMPLING = "sampling: the interval holds the limit"
+OUR_LIMIT = "our limit: the paper gives no number for its word"
+UNEXPLAINED = "unexplained: no reading, limit or sampling that we know of accounts for it"
+NOT_RUN = "not run: the study has no cell there"
+UNFINISHED = "not run: the study is not finished"
+
 
 class Finding(NamedTuple):
     """One part of a claim, for the setting `where` ("" if the study has only one).
 
-    `holds` is None where the samples or the wording do not decide it.
+    Attributes
+    ----------
+    where : str
+        The setting: the values on the axes that tell one curve from another.
+    part : str
+        What the paper says, in its words where they are quoted.
+    holds : bool or None
+        Whether the interval lies on the claim's side of the limit; None where the samples or the
+        wording do not decide it.
+    found : str
+        What came out, with 95 % intervals.
+    limit : str
+        What decides: "above 1", "50 to 200". "" where nothing can be compared.
+    whose : str
+        One of WHOSE; "" where nothing can be compared.
+    why : str
+        Why it differs or cannot be told, if more is known than the other fields say.
     """
 
     where: str
+    part: str
     holds: bool | None
-    text: str
+    found: str
+    limit: str = ""
+    whose: str = ""
+    why: str = ""
 
     @property
     def verdict(self) -> str:
         """One of VERDICTS."""
+        if self.holds is False and self.whose == OURS:
+            return CANNOT_TELL
         return {True: REPRODUCED, False: DIFFERS, None: CANNOT_TELL}[self.holds]
 
+    @property
+    def reason(self) -> str:
+        """Why it is not reproduced: the wording, a reading, a limit, or sampling; else ""."""
+        if self.verdict == REPRODUCED or self.why:
+            return "" if self.verdict == REPRODUCED else self.why
+        if self.holds is False and self.whose == OURS:
+            return OUR_LIMIT
+        if self.holds is False:
+            return UNEXPLAINED
+        return SAMPLING if self.whose else NOT_RUN
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """On a whole claim: it differs if any part does, and is reproduced if every part is."""
-    return Finding("", every([found.holds for found in findings]), "").verdict
+    @property
+    def limit_text(self) -> str:
+        """The limit and whose it is: `above 1 (the paper's words)`."""
+        return f"{self.limit} ({self.whose})" if self.whose else self.limit
+
+    @property
+    def text(self) -> str:
+        """All of it but the verdict, for one line."""
+        limit = f" Limit: {self.limit_text}." if self.limit_text else ""
+        reason = f" Why: {self.reason}." if self.reason else ""
+        return f"{self.part}: {self.found}.{limit}{reason}"
+
+
+def count_verdicts(findings: Sequence[Finding]) -> dict[str, int]:
+    """How many parts have each verdict, in the order of VERDICTS."""
+    verdicts = [found.verdict for found in findings]
+    return {name: verdicts.count(name) for name in VERDICTS}
+
+
+def show_counts(counts: Mapping[str, int]) -> str:
+    """Counts of verdicts as text: `3 of 5 parts reproduced, 1 differs, 1 cannot tell`."""
+    total = sum(counts.values())
+    words = {DIFFERS: "differs" if counts[DIFFERS] == 1 else "differ", CANNOT_TELL: CANNOT_TELL}
+    others = "".join(f", {counts[name]} {word}" for name, word in words.items() if counts[name])
+    parts = "part" if total == 1 else "parts"
+    return f"{counts[REPRODUCED]} of {total} {parts} {REPRODUCED}{others}"
 
 
 def every(parts: Sequence[bool | None]) -> bool | None:
@@ -69,7 +139,7 @@ def of_independent(top: Estimate, bottom: Estimate) -> Estimate:
         value = float(top.value) / float(bottom.value) if bottom.value else np.nan
         return Estimate(value, -np.inf, np.inf, top.confidence, count)
     value = float(top.value) / float(bottom.value)
-    parts = [float(e.high - e.low) / 2 / float(e.value) for e in (top, bottom)]
+    parts = [float(max(e.high - e.value, e.value - e.low)) / float(e.value) for e in (top, bottom)]
     half = abs(value) * float(np.hypot(*parts))
     return Estimate(value, value - half, value + half, top.confidence, count)
 

@@ -14,10 +14,10 @@ import numpy as np
 from ..observables import Form
 from ..results import CONVENTIONAL, REDUNDANT
 from ..results.figures import named
-from ..results.number_text import interval, show, show_ranks
+from ..results.text_table import interval, show, show_ranks
 from ..stats import Estimate
 from ..units import TICKS_PER_SECOND, show_seconds
-from .claim import Finding, above, below, between, every, of_independent
+from .claim import OURS, WORDS, Finding, above, below, between, every, of_independent
 
 if TYPE_CHECKING:
     from ..results import CellResults, Panel, Results
@@ -37,7 +37,7 @@ def fig8(results: Results) -> list[Finding]:
     return [
         found
         for panel in results.panels("ranks")
-        for found in (_growth(panel, overhead), _recovered(panel, recovery))
+        for found in (*_growth(panel, overhead), *_recovered(panel, recovery))
     ]
 
 
@@ -48,34 +48,39 @@ def _at(cell: CellResults) -> str:
     return ranks + beyond
 
 
-def _growth(panel: Panel, overhead: str) -> Finding:
+def _growth(panel: Panel, overhead: str) -> list[Finding]:
     """From the smallest number of ranks whose overhead can be told from 0."""
+    part = '"grows strongly with ranks"'
     known = [(cell, facts.mean) for cell in panel.cells if (facts := cell.last(overhead))]
     seen = [(cell, mean) for cell, mean in known if mean.low > 0]
     if len(seen) < 2:
-        return Finding(panel.label, None, "overhead above 0 at fewer than two numbers of ranks")
+        found = "overhead above 0 at fewer than two numbers of ranks"
+        return [Finding(panel.label, part, None, found)]
     (first, start), (last, end) = seen[0], known[-1]
     growth = of_independent(end, start)
-    return Finding(
-        panel.label,
-        above(growth, _STRONG),
-        f'"grows strongly": overhead {show_seconds(float(start.value), 3)} at '
-        f"{show_ranks(first.ranks)} -> {show_seconds(float(end.value), 3)} at {_at(last)}: "
-        f"{interval(growth, '.4g')} times ({_STRONG:g} counts as strong)",
+    found = (
+        f"overhead {show_seconds(float(start.value), 3)} at {show_ranks(first.ranks)} -> "
+        f"{show_seconds(float(end.value), 3)} at {_at(last)}: {interval(growth, '.4g')} times"
     )
+    return [
+        Finding(panel.label, f"{part}: grows", above(growth, 1.0), found, "above 1", WORDS),
+        Finding(panel.label, f"{part}: strongly", above(growth, _STRONG), found,
+                f"above {_STRONG:g}", OURS),
+    ]  # fmt: skip
 
 
-def _recovered(panel: Panel, recovery: str) -> Finding:
+def _recovered(panel: Panel, recovery: str) -> list[Finding]:
+    part = '"much of it is recovered"'
     known = [cell for cell in panel.cells if cell.last(recovery)]
     facts = known[-1].last(recovery) if known else None
     if facts is None:
-        return Finding(panel.label, None, '"much of it is recovered": no data')
-    return Finding(
-        panel.label,
-        above(facts.mean, _MUCH),
-        f'"much of it is recovered": at {_at(known[-1])} {interval(facts.mean, ".2f")} '
-        f"({_MUCH:g} counts as much)",
-    )
+        return [Finding(panel.label, part, None, "no data")]
+    found = f"at {_at(known[-1])} {interval(facts.mean, '.2f')}"
+    return [
+        Finding(panel.label, f"{part}: recovered", above(facts.mean, 0.0), found, "above 0", WORDS),
+        Finding(panel.label, f"{part}: much", above(facts.mean, _MUCH), found, f"above {_MUCH:g}",
+                OURS),
+    ]  # fmt: skip
 
 
 def fig9(results: Results) -> list[Finding]:
@@ -93,7 +98,7 @@ def _line(panel: Panel, who: str, name: str) -> list[Finding]:
     cell = panel.cells[-1]
     cycles = cell.first_case.cycles
     if not cell.realizations:
-        return [Finding(panel.label, None, f"{who}: no data")]
+        return [Finding(panel.label, '"linear"', None, f"{who}: no data")]
     forms = []
     for cycle in range(1, cycles + 1):
         form = cell.families[f"{name}, cycle {cycle}"].members[0].numerator
@@ -103,21 +108,28 @@ def _line(panel: Panel, who: str, name: str) -> list[Finding]:
     slope = line_slope(cell, forms)
     first = first_over_later(cell, forms)
     at = f"{who}, {_at(cell)}"
+    once = f"{at}: {interval(first, '.2f')} times a later one"
     return [
         Finding(
             panel.label,
+            f'"linear in the number of cycles", {who}',
             every([between(miss, -_STRAIGHT, _STRAIGHT) for miss in misses]),
-            f'"linear": {at}: {show_seconds(slope, 3)} per cycle; of the last mean, the line '
-            f"through cycles 2 ... {cycles} misses at most {_percent(worst)} "
-            f"({100 * _STRAIGHT:g} % counts as linear)",
+            f"{at}: {show_seconds(slope, 3)} per cycle; of the last mean, the line through cycles "
+            f"2 ... {cycles} misses at most {_percent(worst)}",
+            f"{100 * _STRAIGHT:g} % of the last mean",
+            OURS,
         ),
-        Finding(
-            panel.label,
-            every([above(first, 1.0), _upto(first, _LITTLE)]),
-            f'"first a little more": {at}: {interval(first, ".2f")} times a later one (up to '
-            f"{_LITTLE:g} counts as a little)",
-        ),
+        _first(panel.label, f'"first a little more", {who}', first, once),
     ]
+
+
+def _first(where: str, part: str, first: Estimate, found: str) -> Finding:
+    """More is the paper's word; how little a little is, ours."""
+    more = above(first, 1.0)
+    if more is False:
+        return Finding(where, part, False, found, "above 1", WORDS)
+    holds = every([more, _upto(first, _LITTLE)])
+    return Finding(where, part, holds, found, f"above 1, up to {_LITTLE:g}", OURS)
 
 
 def _upto(found: Estimate, limit: float) -> bool | None:
@@ -138,7 +150,7 @@ def recovery(results: Results) -> list[Finding]:
     for panel in results.panels("ranks"):
         known = [cell for cell in panel.cells if cell.last(name)]
         if not known:
-            found.append(Finding(panel.label, None, "no data"))
+            found.append(Finding(panel.label, '"recovery about 0.4"', None, "no data"))
             continue
         last = known[-1]
         if len(known) > 1:
@@ -148,23 +160,20 @@ def recovery(results: Results) -> list[Finding]:
                       if at.startswith(f"{name}, cycle ")]  # fmt: skip
         told = [(at, float(e.value)) for at, e in shares if not e.too_small]
         ends = [pick(told, key=lambda pair: pair[1]) for pick in (min, max)] if told else []
-        span = " to ".join(f"{show(value, '.2f')} ({at})" for at, value in ends)
         share = last.last(name).mean
-        low, high = _BAND
-        found.append(
-            Finding(
-                panel.label,
-                between(share, low, high),
-                f"recovery at {_at(last)}: {interval(share, '.2f')} ({low:g} ... {high:g} counts "
-                f"as about 0.4); over all {'ranks' if len(known) > 1 else 'cycles'}: "
-                f"{span or 'nowhere resolved'}",
-            )
-        )
+        at = f"at {_at(last)}: {interval(share, '.2f')}"
+        span = f"{at}; over all {'ranks' if len(known) > 1 else 'cycles'}: "
+        span += " to ".join(f"{show(value, '.2f')} ({at})" for at, value in ends) or "not resolved"
+        found.append(_about(panel.label, share, span))
     return found
 
 
-if TYPE_CHECKING:
-    from ..results import CellResults
+def _about(where: str, share: Estimate, found: str) -> Finding:
+    """About 0.4: within 0.1, which is ours."""
+    part = '"recovery about 0.4"'
+    low, high = _BAND
+    return Finding(where, part, between(share, low, high), found, f"{low:g} to {high:g}", OURS)
+
 
 _WEIGHT = 1000  # weights become integers by this
 

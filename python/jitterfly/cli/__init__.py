@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 
-from .stopping import Stopping
+from .signals import Stopping
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

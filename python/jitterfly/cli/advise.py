@@ -89,12 +89,15 @@ def add_parser(commands: Any) -> None:
     add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; an "
         "earlier answer to the same question is replaced, unless this one knows less")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
+    add("--write", type=Path, metavar="FILE", help="a tuning file for Open MPI: NAME.rules, or "
+        "openmpi.json for version 6; where nothing is decided, the library chooses")  # fmt: skip
+    add("--library", metavar="NAME", help="whose tuning file --write writes: openmpi")
     add_json(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(chosen: argparse.Namespace) -> int | None:
-    from ..advice import advice_report, search
+    from ..advice import advice_report, check_tuning, search
     from .output import terminal_width
 
     if chosen.candidates == "list":
@@ -105,6 +108,10 @@ def _run(chosen: argparse.Namespace) -> int | None:
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     if chosen.out is None and chosen.force:
         raise ValueError("--force is for --out DIR, which is not given")
+    if chosen.write is None and chosen.library is not None:
+        raise ValueError("--library is for --write FILE, which is not given")
+    if chosen.write is not None:
+        check_tuning(question, chosen.write, chosen.library)  # before minutes of work
     before = None
     if chosen.out is not None:
         chosen.out.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
@@ -112,41 +119,70 @@ def _run(chosen: argparse.Namespace) -> int | None:
         warn_without_matplotlib()
     tell_understood(question.network, question.noise)
     with AdviceProgress() as progress:
-        found = search(
+        answer = search(
             question, backend=chosen.backend, threads=threads, progress=progress, started=started
         )
     names: list[str] = []
-    kept = _is_less(found, before)
+    kept = _is_less(answer, before)
     if not chosen.json:
-        told = "\n".join(advice_report(found, terminal_width()))
-        print(in_options(told, _BUDGET_OPTIONS), flush=True)
+        report = "\n".join(advice_report(answer, terminal_width()))
+        print(in_options(report, _BUDGET_OPTIONS), flush=True)
     if chosen.out is not None and not kept:
         with show_phases(begun=started) as phases:
             phases("drawing the picture")
-            names = _write(found, chosen.out)
+            names = _write(answer, chosen.out)
     if kept and before is not None:
         print(
             f"jitterfly: {chosen.out} keeps its earlier answer, from {before['simulated']:,} "
-            f"realizations: this one, from {found.simulated:,}, knows less; --force replaces it",
+            f"realizations: this one, from {answer.simulated:,}, knows less; --force replaces it",
             file=sys.stderr,
         )
+    tuning, refused = _write_tuning(answer, chosen)
     if chosen.json:
-        print_json("advise", **found.to_dict(), written=[str(chosen.out / name) for name in names])
+        written = [str(chosen.out / name) for name in names] + [str(path) for path in tuning]
+        print_json("advise", **answer.to_dict(), written=written)
     elif names:
         print(f"\nwritten to {chosen.out}: {', '.join(names)}")
-    return 130 if found.ended == "stopped" else 0
+    if tuning and not chosen.json:
+        print(_tuning_in_words(answer, tuning, chosen.library))
+    if refused is not None:
+        raise refused  # after the answer, which took its time
+    return 130 if answer.ended == "stopped" else 0
 
 
-def _is_less(found: Any, before: Any) -> bool:
+def _write_tuning(
+    answer: Any, chosen: argparse.Namespace
+) -> tuple[tuple[Path, ...], ValueError | None]:
+    """The files written for `--write`, or why there is nothing to write."""
+    if chosen.write is None:
+        return (), None
+    try:
+        return answer.write_tuning(chosen.write, chosen.library), None
+    except ValueError as error:
+        return (), error
+
+
+def _tuning_in_words(answer: Any, files: tuple[Path, ...], library: str | None) -> str:
+    from ..advice import tuning_choices
+
+    choices = tuning_choices(answer, library)
+    decided = sum(bool(choice.candidate) for choice in choices)
+    return (
+        f"\nwritten: {', '.join(map(str, files))} (an algorithm in {decided} of {len(choices)} "
+        "cells, the library's own choice elsewhere)"
+    )
+
+
+def _is_less(answer: Any, before: Any) -> bool:
     """Whether an answer was cut short before it knew what the earlier one does."""
     from ..advice import DECIDED
 
-    if before is None or found.ended == DECIDED:
+    if before is None or answer.ended == DECIDED:
         return False
     try:
         ranked = sum(bool(cell["ranking"]) for cell in before["cells"])
         known = (before["ended"] == DECIDED, before["simulated"], ranked)
-        return (False, found.simulated, sum(bool(cell.ranking) for cell in found.cells)) < known
+        return (False, answer.simulated, sum(bool(cell.ranking) for cell in answer.cells)) < known
     except (KeyError, TypeError):  # another program wrote it
         return False
 
@@ -161,11 +197,11 @@ def _list(chosen: argparse.Namespace) -> None:
     if not chosen.json:
         print("\n".join(candidates_list(collective, own)))
         return
-    found = [
+    candidates = [
         {"name": name, "summary": one.summary, "usual": one.usual, "called": one.called}
         for name, one in known(collective).items()
     ]
-    print_json("advise", collective=collective, candidates=found, own=own)
+    print_json("advise", collective=collective, candidates=candidates, own=own)
 
 
 def _question(chosen: argparse.Namespace) -> Any:
@@ -197,18 +233,18 @@ def _question(chosen: argparse.Namespace) -> Any:
     return load_question(chosen.question, given, _SECONDS)
 
 
-def _write(found: Any, out: Path) -> list[str]:
+def _write(answer: Any, out: Path) -> list[str]:
     from ..files import write_whole
     from ..plots import draw
 
     remove_picture(out, "advice")
-    write_whole(out / "advice.csv", found.to_csv().encode())
-    write_whole(out / "advice.json", found.to_json().encode())
+    write_whole(out / "advice.csv", answer.to_csv().encode())
+    write_whole(out / "advice.json", answer.to_json().encode())
     names = ["advice.csv", "advice.json"]
-    if not draw.can_draw() or not any(cell.ranking for cell in found.cells):
+    if not draw.can_draw() or not any(cell.ranking for cell in answer.cells):
         return names
     from ..plots import advice as picture
 
     with draw.drawing():
-        draw.save(picture.draw(found), out / "advice.png")
+        draw.save(picture.draw(answer), out / "advice.png")
     return [*names, "advice.png"]

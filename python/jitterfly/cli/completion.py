@@ -40,8 +40,10 @@ def _run(chosen: argparse.Namespace) -> None:
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
     """The completions of a parser for one shell of `SHELLS`.
 
-    Raises:
-        ValueError: shtab is not installed.
+    Raises
+    ------
+    ValueError
+        shtab is not installed.
     """
     from ..bench.command import add_arguments
     from ..notebook import package

@@ -56,13 +56,17 @@ def add_fit(commands: Any) -> None:
     parser.add_argument("curve", type=Path, nargs="+", metavar="CURVE")
     parser.add_argument(
         "--model", metavar="NAME", default="bernoulli",
-        help="bernoulli (default), exponential (every step) or rare-exponential",
+        help="bernoulli (default), exponential (every step), rare-exponential, or two-bernoulli: "
+        "a frequent short and a rare long delay, and what of them is not determined",
     )  # fmt: skip
     parser.add_argument(
         "--rank", metavar="RANK", default="last", help="whose completion it is: last or mean"
     )
     parser.add_argument("--step", metavar="TIME", help="L, where it is known")
     parser.add_argument("--delay", metavar="TIME", help="D, where it is known")
+    parser.add_argument(
+        "--rare-delay", metavar="TIME", help="D of the rare source of two-bernoulli, where known"
+    )
     parser.add_argument("--probability", metavar="P", help="p, where it is known")
     parser.add_argument("--confidence", metavar="SHARE", default="0.95")
     parser.add_argument("--series", metavar="NAME", help="only this curve of the file")
@@ -84,9 +88,17 @@ def _run_fit(chosen: argparse.Namespace) -> None:
 
         check_choice(chosen.series, "--series", [curve.name for curve in curves])
         curves = [curve for curve in curves if curve.name == chosen.series]
-    if chosen.model == "bernoulli" and chosen.rank == "last":
+    two = chosen.model == "two-bernoulli"
+    if two and chosen.probability is not None:
+        raise ValueError("--probability can not be given for --model two-bernoulli: it has two")
+    if not two and chosen.rare_delay is not None:
+        raise ValueError("--rare-delay is for --model two-bernoulli")
+    if chosen.model in ("bernoulli", "two-bernoulli") and chosen.rank == "last":
         tell_of_wait(max(curve.rounds[-1] for curve in curves))
-    check_units(chosen, ("step", "delay"))
+    check_units(chosen, ("step", "delay", "rare_delay"))
+    if two:
+        _run_two_sources(chosen, curves)
+        return
     if chosen.out is not None:
         warn_without_matplotlib()
     probability = chosen.probability
@@ -113,6 +125,51 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     print("\n\n".join("\n".join(fit_report(fitted)) for fitted in fits))
     if chosen.out is not None:
         print(f"\nwritten to {chosen.out}: {', '.join(_write_fits(fits, chosen.out))}")
+
+
+def _run_two_sources(chosen: argparse.Namespace, curves: list[Any]) -> None:
+    from ..inference import fit_two_sources, two_source_report, watching
+    from ..inference.two_sources import plain_two_source_fit
+
+    names = naming_options("rank", "step", "delay", "rare_delay")
+    with names, show_phases() as phases, watching(phases):
+        fits = [
+            fit_two_sources(
+                curve,
+                chosen.rank,
+                step=chosen.step,
+                delay=chosen.delay,
+                rare_delay=chosen.rare_delay,
+                confidence=number(chosen.confidence, "confidence"),
+            )
+            for curve in curves
+        ]
+    files = [] if chosen.out is None else written(chosen.out, _write_two_sources(fits, chosen.out))
+    if chosen.json:
+        plain = [plain_two_source_fit(fitted) for fitted in fits]
+        print_json("fit", fits=plain, written=files)
+        return
+    print("\n\n".join("\n".join(two_source_report(fitted)) for fitted in fits))
+    if files:
+        print(f"\nwritten: {', '.join(map(str, files))}")
+
+
+def _write_two_sources(fits: list[Any], out: Path) -> list[str]:
+    """The tables of `_write_fits`; there is no picture of two sources."""
+    from ..files import write_whole
+
+    out.mkdir(parents=True, exist_ok=True)
+    rows: list[Any] = [("series", "verdict", "model", "rank", "parameter", "value", "low", "high",
+                        "given", "determined", "confidence")]  # fmt: skip
+    for fitted in fits:
+        for name, one in fitted.bounds.items():
+            ends = (one.low, one.high) if fitted.verdict != "no fit" else ("", "")
+            rows.append((fitted.curve.name, fitted.verdict, "two-bernoulli", fitted.model.rank,
+                         name, one.value, *ends, int(one.fixed),
+                         int(name not in fitted.undetermined), fitted.confidence))  # fmt: skip
+    write_whole(out / "fit.csv", _csv(rows).encode())
+    write_whole(out / "points.csv", _points_csv(fits).encode())
+    return ["fit.csv", "points.csv"]
 
 
 def _plain_fit(fitted: Any) -> dict[str, Any]:
@@ -245,7 +302,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
         _run_budget_of_measured(chosen, fields, options)
         return
     from ..inference import (
-        Question,
+        BudgetQuestion,
         budget,
         budget_report,
         curves_over_delays,
@@ -254,7 +311,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     )
 
     with naming_options(*_BUDGET_PARAMETERS):
-        question = Question(delay=chosen.delay, **fields)
+        question = BudgetQuestion(delay=chosen.delay, **fields)
     check_units(chosen, ("latency", "step", "delay"))
     tell_of_wait(question.rounds)
     if chosen.out is not None:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .options import noises, size
+from .output import add_json, print_json
 
 EPILOG = """\
 `jitterfly init` alone asks for the rest on a terminal; Enter takes what is proposed.
-Without a terminal, what is not given is as proposed. The keys of a study: sweeps/README.md.
+Without a terminal, and with --json, what is not given is as proposed.
+The keys of a study: sweeps/README.md.
 """
 
 _STUDY = """\
@@ -93,6 +95,7 @@ def add_parser(commands: Any) -> None:
     for question in _questions():
         what = f"{question.text} (proposed: {question.proposed})"
         add(f"--{question.option}", metavar="TEXT", help=what)
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -124,19 +127,23 @@ def _run(chosen: argparse.Namespace) -> None:
         raise ValueError(f"{path} is there already: give another name, or remove it")
     if not path.parent.is_dir():
         raise ValueError(f"{path}: the directory {path.parent} does not exist")
-    answers = {one.option: _answer(one, getattr(chosen, one.option)) for one in _questions()}
+    ask = not chosen.json and sys.stdin is not None and sys.stdin.isatty()  # `<&-` leaves none
+    answers = {one.option: _answer(one, getattr(chosen, one.option), ask) for one in _questions()}
     text = _study(path, answers)
     with files_from(path.absolute().parent):
         check_study(parse_study(text, where=str(path)))
     write_whole(path, text.encode())
+    if chosen.json:
+        print_json("init", study=path.stem, answers=answers, written=[path])
+        return
     print(f"written: {path}\nto run it: jitterfly run {path}")
 
 
-def _answer(question: _Question, given: str | None) -> Any:
-    """What was given, is answered on a terminal, or else is proposed."""
+def _answer(question: _Question, given: str | None, ask: bool) -> Any:
+    """What was given, is answered where it is asked on a terminal, or else is proposed."""
     if given is not None:
         return question.read(given)
-    while sys.stdin is not None and sys.stdin.isatty():  # `<&-` leaves none
+    while ask:
         try:
             text = input(f"{question.text}\n  --{question.option} [{question.proposed}]: ").strip()
         except EOFError:

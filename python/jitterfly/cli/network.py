@@ -123,7 +123,9 @@ def add_parser(commands: Any) -> None:
     )
     run.add_argument("--perturbation", default="rand", help="rand, bisect or bisect_fb")
     run.add_argument("--ratio", type=share, default=0.5, help="perturbing ranks / all ranks")
-    run.add_argument("--rule", default="orcs", help="orcs, orcs1 or ready")
+    run.add_argument(
+        "--rule", default="orcs", help="orcs, orcs1, ready, level_sync or sum_max_cong"
+    )
     run.add_argument(
         "--ranks", type=count, metavar="N", help="of both patterns (default: all hosts)"
     )
@@ -244,7 +246,7 @@ def _info(chosen: argparse.Namespace) -> None:
 
 def _run_network(chosen: argparse.Namespace) -> None:
     from ..congestion import CongestionCase, simulate_congestion, slowdown
-    from ..congestion.case import DELAYS
+    from ..congestion.case import SLOWED
 
     case = CongestionCase(
         _network(chosen),
@@ -254,9 +256,9 @@ def _run_network(chosen: argparse.Namespace) -> None:
         rule=chosen.rule,
         ranks=chosen.ranks,
     )
-    if case.rule not in DELAYS or case.perturbation == "none":
+    if case.rule not in SLOWED or case.perturbation == "none":
         raise ValueError(
-            f"a slowdown needs a perturbation and a rule of {', '.join(DELAYS)}; got perturbation "
+            f"a slowdown needs a perturbation and a rule of {', '.join(SLOWED)}; got perturbation "
             f"{case.perturbation!r} and rule {case.rule!r}"
         )
     both = []

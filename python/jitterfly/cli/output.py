@@ -188,8 +188,10 @@ def check_out(
     `asked` is the question, which the JSON holds under the same keys. What is in `free` (how long
     to look for the answer) may differ. With `force` it is not looked at.
 
-    Raises:
-        ValueError: it holds the answer to another question, or does not say to which.
+    Raises
+    ------
+    ValueError
+        It holds the answer to another question, or does not say to which.
     """
     there = [
         file for ending in ("json", "csv", "png") if (out / (file := f"{name}.{ending}")).exists()

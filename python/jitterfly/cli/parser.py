@@ -88,8 +88,10 @@ class _Parser(argparse.ArgumentParser):
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line; `run` in the result is the function of the command.
 
-    Raises:
-        SystemExit: an error of usage (2), or --help and --version (0).
+    Raises
+    ------
+    SystemExit
+        An error of usage (2), or --help and --version (0).
     """
     parser = _parser()
     chosen, rest = parser.parse_known_args(arguments)
@@ -108,23 +110,26 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"jitterfly {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
-    run.add_parser(commands)
-    init.add_parser(commands)
+    commands = parser.add_subparsers(
+        dest="command", required=True, parser_class=_Parser, title="commands", metavar="COMMAND"
+    )
+    # As they are listed: questions about one collective, measurements, studies, the machine.
     slowdown.add_parser(commands)
+    advise.add_parser(commands)
+    inference.add_fit(commands)
+    inference.add_budget(commands)
+    one_case.add_trace(commands)
+    one_case.add_export_goal(commands)
+    reports.add_theory(commands)
+    noise.add_parser(commands)
+    network.add_parser(commands)
+    init.add_parser(commands)
+    run.add_parser(commands)
     results.add_parsers(commands)
     reports.add_reproduce(commands)
-    reports.add_theory(commands)
     info = commands.add_parser("info", help="devices, build, versions")
     output.add_json(info)
     info.set_defaults(run=_info)
-    one_case.add_trace(commands)
-    one_case.add_export_goal(commands)
-    noise.add_parser(commands)
-    network.add_parser(commands)
-    inference.add_fit(commands)
-    inference.add_budget(commands)
-    advise.add_parser(commands)
     bench = commands.add_parser("bench", help="speed of the engine", add_help=False)
     bench.set_defaults(run=_bench)
     help_ = commands.add_parser(

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .output import add_json, print_json, progress_stream, tell
+from .output import add_json, plain, print_json, progress_stream, tell
 from .run import WORKERS, add_options, options
 
 
@@ -37,6 +37,7 @@ def add_reproduce(commands: Any) -> None:
         help="default: results/reproduce, with --quick results/reproduce_quick",
     )
     add_options(reproduce)
+    add_json(reproduce)
     reproduce.set_defaults(run=_run_reproduce)
 
 
@@ -48,16 +49,28 @@ def _run_reproduce(chosen: argparse.Namespace) -> None:
         check_not_copies()
     name = "reproduce_quick" if chosen.quick else "reproduce"
     out = chosen.out or Path("results") / name
-    page = reproduce(
+    found = reproduce(
         out,
         quick=chosen.quick,
         only=chosen.only,
         with_theory=not chosen.only,
         with_networks=True,
+        command=f"jitterfly reproduce{' --quick' if chosen.quick else ''} --only {{}}",
         stream=progress_stream(),
         **options(chosen),
     )
-    print(f"written: {page}")
+    if chosen.json:
+        studies = [
+            {
+                "name": one.name,
+                "title": one.title,
+                "claims": [plain(claim) | {"counts": claim.counts} for claim in one.claims],
+            }
+            for one in found.sections
+        ]
+        print_json("reproduce", studies=studies, written=[found.page])
+        return
+    print(f"written: {found.page}")
 
 
 def add_theory(commands: Any) -> None:

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .output import add_json, print_json
+from .output import add_json, print_json, written
 from .run import check_study, contents, show
 
 if TYPE_CHECKING:
     from ..store import Store
-    from ..store.progress import RunProgress
+    from ..store.cell_progress import RunProgress
 
 
 def add_parsers(commands: Any) -> None:
@@ -50,37 +50,39 @@ def add_parsers(commands: Any) -> None:
     merge.add_argument(
         "shards", type=Path, nargs="*", metavar="DIR", help="default: OUT/shard-*-of-*"
     )
+    add_json(merge)
     merge.set_defaults(run=_merge)
 
     export = commands.add_parser("export", help="statistics as .csv, .parquet, .nc or .zarr")
     export.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
     export.add_argument("file", type=Path, metavar="FILE")
+    add_json(export)
     export.set_defaults(run=_export)
 
 
 def _status(chosen: argparse.Namespace) -> None:
     from ..results.status import status
     from ..results.text_table import MOST_OF_ALL
-    from ..store.progress import run_progress
+    from ..store.cell_progress import run_progress
     from .output import terminal_width
 
-    found = run_progress(chosen.results)
+    progress = run_progress(chosen.results)
     if chosen.json:
-        print_json("status", **_progress(found, chosen.open))
+        print_json("status", **_progress(progress, chosen.open))
         return
     most = None if chosen.all else MOST_OF_ALL
-    print(status(found, only_open=chosen.open, width=terminal_width(), most=most))
-    if most is not None and len(found.cells) > most:
+    print(status(progress, only_open=chosen.open, width=terminal_width(), most=most))
+    if most is not None and len(progress.cells) > most:
         print("--all prints every cell, --open those that are not finished")
 
 
-def _progress(found: RunProgress, only_open: bool) -> dict[str, Any]:
+def _progress(progress: RunProgress, only_open: bool) -> dict[str, Any]:
     """What `status` prints, for programs."""
     from ..store.directory import UNKNOWN
 
     rows = [
         {
-            "cell": dict(zip(found.axes, cell.coordinates, strict=True)),
+            "cell": dict(zip(progress.axes, cell.coordinates, strict=True)),
             "realizations": cell.available,
             "at_most": cell.limit,
             "complete": cell.complete,
@@ -90,18 +92,18 @@ def _progress(found: RunProgress, only_open: bool) -> dict[str, Any]:
                 for one in cell.states
             ],
         }
-        for cell in found.cells
+        for cell in progress.cells
         if not (only_open and cell.complete)
     ]  # fmt: skip
     return {
-        "path": found.path,
-        "study": found.title,
-        "running": None if found.holder == UNKNOWN else found.holder,
-        "running_known": found.holder != UNKNOWN,
-        "seconds_old": found.age,
-        "finished": sum(cell.complete for cell in found.cells),
-        "cells": len(found.cells),
-        "realizations": sum(cell.available for cell in found.cells),
+        "path": progress.path,
+        "study": progress.title,
+        "running": None if progress.holder == UNKNOWN else progress.holder,
+        "running_known": progress.holder != UNKNOWN,
+        "seconds_old": progress.age,
+        "finished": sum(cell.complete for cell in progress.cells),
+        "cells": len(progress.cells),
+        "realizations": sum(cell.available for cell in progress.cells),
         "rows": rows,
     }
 
@@ -129,26 +131,25 @@ def _plot(chosen: argparse.Namespace) -> None:
 
 def _compare(chosen: argparse.Namespace) -> None:
     from ..results.compare import Side, compare
-    from ..results.number_text import telling
-    from ..results.text_table import aligned
+    from ..results.text_table import aligned, telling
     from ..store import Store
 
     sides = []
     for text in (chosen.a, chosen.b):
         folder, _, variant = (text, "", "") if Path(text).is_dir() else text.rpartition(":")
         sides.append(Side(Store.open(Path(folder or text)), variant, chosen.observable or ""))
-    found = compare(*sides)
+    comparison = compare(*sides)
     axes = [axis.name for axis in sides[0].store.study.axes]
     header = [*axes, "realizations", "mean A", "mean B", "B / A", "P(B faster)", "winner"]
     unit = sides[0].family(sides[0].store.cells[0]).unit
     if chosen.json:
-        told = [
+        records = [
             {"cell": dict(zip(axes, verdict.labels, strict=True)), "unit": unit,
              "realizations": verdict.realizations, "mean_a": verdict.a, "mean_b": verdict.b,
              "ratio": verdict.ratio, "b_wins": verdict.b_wins, "winner": verdict.faster or None}
-            for verdict in found
+            for verdict in comparison
         ]  # fmt: skip
-        print_json("compare", a=chosen.a, b=chosen.b, rows=told)
+        print_json("compare", a=chosen.a, b=chosen.b, rows=records)
         return
     rows = [
         [
@@ -159,7 +160,7 @@ def _compare(chosen: argparse.Namespace) -> None:
             telling(verdict.b_wins, 0.5, 2),
             verdict.faster or "no winner",
         ]
-        for verdict in found
+        for verdict in comparison
     ]
     print(f"A = {chosen.a}\nB = {chosen.b}\n")
     print(aligned(header, rows))
@@ -189,10 +190,10 @@ def _value(value: float, unit: str, digits: int) -> str:
 
 def _merge(chosen: argparse.Namespace) -> int:
     from ..store import export, merge
+    from ..store.cell_progress import ProgressWriter
     from ..store.directory import SHARDS
     from ..store.export import keep_numbers
     from ..store.merge import missing_shards
-    from ..store.progress import ProgressWriter
 
     sources = chosen.shards or sorted(chosen.out.glob(SHARDS))
 
@@ -202,11 +203,24 @@ def _merge(chosen: argparse.Namespace) -> int:
 
     store = merge(chosen.out, sources, finish=finish)
     done = sum(store.complete(cell) for cell in store.cells)
-    print(f"joined into {chosen.out}: {done} of {len(store.cells)} cells finished")
+    missing = missing_shards(sources) if done < len(store.cells) else []
+    if chosen.json:
+        names = ["summary.csv", "records/", "store.json", "study.toml"]
+        print_json(
+            "merge",
+            path=chosen.out,
+            study=store.study.name,
+            finished=done,
+            cells=len(store.cells),
+            missing=missing,
+            written=written(chosen.out, names),
+        )
+    else:
+        print(f"joined into {chosen.out}: {done} of {len(store.cells)} cells finished")
     if done == len(store.cells):
-        print(f"jitterfly plot {chosen.out} draws the picture and prints the table")
+        if not chosen.json:
+            print(f"jitterfly plot {chosen.out} draws the picture and prints the table")
         return 0
-    missing = missing_shards(sources)
     why = ", ".join(missing[:5]) + (f" and {len(missing) - 5:,} more" if len(missing) > 5 else "")
     why = f"{why} is missing" if len(missing) == 1 else f"{why} are missing"
     print(
@@ -223,4 +237,7 @@ def _export(chosen: argparse.Namespace) -> None:
 
     check_path(chosen.file)
     export(read_numbers(chosen.results), chosen.file)
+    if chosen.json:
+        print_json("export", path=chosen.results, written=[chosen.file])
+        return
     print(f"written: {chosen.file}")

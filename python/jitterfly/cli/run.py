@@ -90,6 +90,13 @@ def add_parser(commands: Any) -> None:
     )
     run.add_argument("--seed", metavar="N", help="instead of the study's")
     run.add_argument("--out", type=Path, metavar="DIR", help="default: results/NAME")
+    run.add_argument(
+        "--choose",
+        action="append",
+        metavar="AXIS=POINT[,...]",
+        help="points of an axis, by how their names begin, instead of those that the study takes, "
+        "e.g. jitter=C; may be given several times",
+    )
     run.add_argument("--full", action="store_true", help="the study's sizes for a large machine")
     run.add_argument(
         "--dry-run",
@@ -114,8 +121,10 @@ def check_study(study: Any) -> None:
 def run_study(study: Any, out: Path, **options: Any) -> Any:
     """Run a study into `out` up to its summary and picture; arguments and errors as `sweep.run`.
 
-    Returns:
-        The `Store`. A shard has no picture: it has not seen the rest.
+    Returns
+    -------
+    Store
+        A shard has no picture: it has not seen the rest.
     """
     from ..plots import draw
     from ..progress import phase
@@ -157,7 +166,7 @@ def _decoded(text: str) -> str:
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
     from ..studies import load_study
-    from ..studies.shipped import find_study
+    from ..studies.toml import find_study
     from ..sweep import Shard
 
     if str(chosen.study) == "list" and not chosen.study.is_file():
@@ -168,8 +177,8 @@ def _run(chosen: argparse.Namespace) -> int:
     path = find_study(chosen.study)
     if path != chosen.study:
         tell(f"study: {path}")
-    study = load_study(path, full=chosen.full)
-    out = chosen.out or Path("results") / (f"{study.name}_full" if study.full else study.name)
+    study = load_study(path, full=chosen.full, choose=_choices(chosen.choose))
+    out = chosen.out or Path("results") / (f"{study.name}_full" if chosen.full else study.name)
     given = {
         "realizations": integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS),
         "seed": integer(chosen.seed, "seed", 0, MOST_SEED),
@@ -196,21 +205,32 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _choices(texts: list[str] | None) -> dict[str, list[str]]:
+    """Points by axis, from `AXIS=POINT,...`."""
+    choices: dict[str, list[str]] = {}
+    for text in texts or ():
+        axis, equals, points = _decoded(text).partition("=")
+        if not (axis and equals and points):
+            raise ValueError(f"--choose must be AXIS=POINT[,...], got {text!r}")
+        choices.setdefault(axis, []).extend(point.strip() for point in points.split(","))
+    return choices
+
+
 def _list(as_json: bool) -> None:
     """Print the studies that come with the package, and where they are."""
-    from ..studies.shipped import EXAMPLES, folder, shipped
+    from ..studies.toml import EXAMPLES, shipped, shipped_folder
 
     there = shipped()
     if as_json:
         studies = [{"name": name, "title": one.title} for name, one in there.items()]
-        print_json("run", studies=studies, folder=folder())
+        print_json("run", studies=studies, folder=shipped_folder())
         return
     width = max(map(len, there))
-    question = folder() / EXAMPLES / "advise.toml"
+    question = shipped_folder() / EXAMPLES / "advise.toml"
     lines = [
         *(f"{name:{width}}  {one.title}" for name, one in there.items()),
         "",
-        f"to run one: jitterfly run NAME; to change one, copy it from {folder()}",
+        f"to run one: jitterfly run NAME; to change one, copy it from {shipped_folder()}",
         f"a question for advise: jitterfly advise {question}",
     ]
     print("\n".join(lines))
@@ -278,9 +298,9 @@ def contents(store: Any) -> dict[str, Any]:
             "name": one.name,
             "source": one.claim.source,
             "text": one.claim.text,
-            "verdict": one.verdict,
-            "findings": [
-                {"where": part.where, "verdict": part.verdict, "text": part.text}
+            "counts": one.counts,
+            "parts": [
+                part._asdict() | {"verdict": part.verdict, "why": part.reason}
                 for part in one.findings
             ],
         }

@@ -143,7 +143,8 @@ def _run(chosen: argparse.Namespace) -> int:
               "replaces it", file=sys.stderr)  # fmt: skip
     else:
         with show_phases(begun=started) as phases:
-            phases("drawing the picture")
+            if chosen.picture is not None or (chosen.out is not None and draw.can_draw()):
+                phases("drawing the picture")
             written = _write(answer, content, chosen)
     if chosen.json:
         print_json("slowdown", **content, written=written)

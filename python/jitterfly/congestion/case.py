@@ -21,9 +21,11 @@ from .topology import Topology
 Pairs = npt.NDArray[np.uint32]
 """Shape (messages, 2): sender, receiver."""
 PERTURBATIONS = ("none", "rand", "bisect", "bisect_fb")
-RULES = ("orcs", "orcs1", "ready", "sum_max_cong", "bandwidth")
-DELAYS = RULES[:3]
+DELAYS = ("orcs", "orcs1", "ready", "level_sync")
 """Rules whose result is the time of the collective, in messages of an empty network."""
+SLOWED = (*DELAYS, "sum_max_cong")
+"""Rules of which there is a slowdown by others' traffic."""
+RULES = (*SLOWED, "bandwidth")
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,14 @@ class CongestionCase:
     ratio : float
         Perturbing ranks / all ranks, from 0 to 1: ``z = ranks - round(ranks * ratio)``, halves to
         even. With perturbation "none" as many ranks are idle: what a slowdown is measured against.
-    rule : "orcs", "orcs1", "ready", "sum_max_cong" or "bandwidth"
+    rule : "orcs", "orcs1", "ready", "level_sync", "sum_max_cong" or "bandwidth"
         What a realization gives. "orcs" (ORCS 2.0): the largest, over levels l and ranks, of
         ``D_l(dst) = w + (D_{l-1}(src) if src received at level l - 1, else 0)``. "orcs1" (ORCS
         1.1, pattern "tree" only): the sum of w along the chain 0, 1, 3, 7, ... "ready": the last
-        ready time, ``R(dst) = max(R(dst), R(src) + w)``. "sum_max_cong": the sum over levels of
-        the largest w of all messages, of both patterns. "bandwidth": the mean of 1 / w over them;
-        with pattern "none" and "bisect", the effective bisection bandwidth.
+        ready time, ``R(dst) = max(R(dst), R(src) + w)``. "level_sync": the sum over levels of the
+        largest w of the pattern's own messages, as if all waited for each level. "sum_max_cong":
+        the same of all messages, of both patterns. "bandwidth": the mean of 1 / w over them; with
+        pattern "none" and "bisect", the effective bisection bandwidth.
     ranks : int, optional
         Of both patterns, at most the network's hosts, which is the default.
 

@@ -22,15 +22,16 @@ from ..fields import (
 )
 from ..renames import names_old_arguments
 from ..stats import Estimate
-from .case import DELAYS, PERTURBATIONS, RULES, CongestionCase
-from .topology import Topology
+from .case import DELAYS, PERTURBATIONS, SLOWED, CongestionCase
+from .topology import FatTree, Topology
 
 if TYPE_CHECKING:
     import pandas
 
 NO_MESSAGE = 2**32 - 1
 _BYTES = 8 * 8 + 2 * 8  # of a realization: the engine's words, and what is made of them
-_SUM_MAX, _INVERSE, _MESSAGES, _LARGEST, _DROPPED = range(3, 8)
+_COLUMNS = {"orcs": 0, "orcs1": 1, "ready": 2, "level_sync": 2, "sum_max_cong": 3}  # of words
+_INVERSE, _MESSAGES = 4, 5
 _ONE = 2.0**40  # of the engine's 1 / w
 _NO_MEMORY = "cudaErrorMemoryAllocation"  # in the error of an engine that got too little
 
@@ -47,8 +48,8 @@ class CongestionResult:
     backend : str
         "cpu" or "cuda".
     samples : float64 array, shape (realizations,)
-        By the case's rule: messages of an empty network for "orcs", "orcs1" and "ready", messages
-        for "sum_max_cong", a share of the link bandwidth for "bandwidth".
+        By the case's rule: messages of an empty network for "orcs", "orcs1", "ready" and
+        "level_sync", messages for "sum_max_cong", a share of the link bandwidth for "bandwidth".
     histogram : int64 array, shape (largest possible w + 1,), or None
         Messages with congestion w = 0, 1, 2, ..., of all realizations, levels and both patterns;
         w = 0 is a message whose route was dropped.
@@ -81,7 +82,7 @@ class CongestionResult:
         return frame
 
     def mean(self, confidence: float = 0.95) -> Estimate:
-        """Mean over realizations, with Student's interval."""
+        """Mean over realizations, with its interval (`stats.mean`)."""
         return stats.mean(self.samples, confidence)
 
 
@@ -150,43 +151,58 @@ def simulate_congestion(
     if not isinstance(histogram, (bool, np.bool_)):
         raise ValueError(f"histogram must be True or False, got {shorten(histogram)}")
 
-    program = compile_congestion(case)
     everything = bool(histogram) or case.rule not in DELAYS
+    synchronous = case.rule == "level_sync"
+    programs = [compile_congestion(case)] if histogram or not synchronous else []
+    if synchronous:
+        # A level alone, after levels without messages of the pattern: the last ready time is its
+        # largest w, under the traffic of that level.
+        programs += [compile_congestion(case, only=level) for level in range(len(case.levels()))]
 
-    def run(chosen: str) -> Any:
+    def run(program: core.CongestionProgram, chosen: str, report: Any) -> Any:
         in_flight = program.memory(int(threads or 0)) if chosen == "cpu" else 0
         memory.check_memory(
             _BYTES * realizations + in_flight,
             "the results and the realizations in flight",
             memory.available_bytes(),
         )
+        return core.congestion(
+            program,
+            seed,
+            first_realization,
+            realizations,
+            everything,
+            chosen,
+            int(threads or 0),
+            bool(histogram),
+            report,
+        )
+
+    def run_all(chosen: str) -> tuple[npt.NDArray[np.float64], Any]:
+        samples, bins = np.zeros(realizations), None
         with reporting(progress, realizations, chosen) as report:
-            return core.congestion(
-                program,
-                seed,
-                first_realization,
-                realizations,
-                everything,
-                chosen,
-                int(threads or 0),
-                bool(histogram),
-                report,
-            )
+            for number, program in enumerate(programs):
+
+                def part(done: int, before: int = number * realizations) -> None:
+                    if report is not None:
+                        report((before + done) // len(programs))
+
+                words, counted = run(program, chosen, None if report is None else part)
+                bins = counted if bins is None else bins
+                if not (synchronous and histogram and number == 0):
+                    samples += _samples(words, case.rule)
+        return samples, bins
 
     chosen = "cuda" if takes_gpu(backend, threads) else "cpu"
     try:
-        words, bins = run(chosen)
+        samples, bins = run_all(chosen)
     except BackendError as error:
         # All that it needs is asked for at its beginning.
         if backend != "auto" or _NO_MEMORY not in str(error):
             raise
         warn_of_cpu(str(error))
         chosen = "cpu"
-        words, bins = run(chosen)
-    if case.rule == "bandwidth":
-        samples = words[:, _INVERSE] / (_ONE * np.maximum(words[:, _MESSAGES], 1))
-    else:
-        samples = words[:, RULES.index(case.rule)].astype(np.float64)
+        samples, bins = run_all(chosen)
     return CongestionResult(
         case=case,
         seed=seed,
@@ -195,6 +211,13 @@ def simulate_congestion(
         samples=samples,
         histogram=bins.astype(np.int64) if histogram else None,
     )
+
+
+def _samples(words: npt.NDArray[np.int64], rule: str) -> npt.NDArray[np.float64]:
+    """What the engine's words say by a rule; of "level_sync", for one level."""
+    if rule == "bandwidth":
+        return words[:, _INVERSE] / (_ONE * np.maximum(words[:, _MESSAGES], 1))
+    return words[:, _COLUMNS[rule]].astype(np.float64)
 
 
 def slowdown(
@@ -224,10 +247,10 @@ def slowdown(
     >>> slowdown(*both).low > 100
     True
     """
-    if unperturbed.case != perturbed.case.unperturbed() or perturbed.case.rule not in DELAYS:
+    if unperturbed.case != perturbed.case.unperturbed() or perturbed.case.rule not in SLOWED:
         raise ValueError(
             "unperturbed must be of perturbed.case.unperturbed(), and the rule one of "
-            f"{', '.join(DELAYS)}"
+            f"{', '.join(SLOWED)}"
         )
     same: list[Callable[[CongestionResult], int]] = [
         lambda r: r.seed,
@@ -266,7 +289,9 @@ def bisection_bandwidth(
     1.0
     """
     case = CongestionCase(network, pattern="none", perturbation="bisect", ratio=1, rule="bandwidth")
-    return simulate_congestion(case, realizations, seed, **run).mean(confidence)
+    found = simulate_congestion(case, realizations, seed, **run)
+    one_switch = isinstance(network, FatTree) and len(network.m) == 1  # nothing is ever shared
+    return stats.mean(found.samples, confidence, noisy=not one_switch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,9 +392,18 @@ def route_messages(
     return [level.w for level in _unpack(raw, [len(level) for level in case.levels()]).levels]
 
 
-def compile_congestion(case: CongestionCase, whole: bool = False) -> core.CongestionProgram:
-    """The engine's program; whole: with a counter for every edge, needed or not."""
+def compile_congestion(
+    case: CongestionCase, whole: bool = False, only: int | None = None
+) -> core.CongestionProgram:
+    """The engine's program.
+
+    `whole`: with a counter for every edge, needed or not. `only`: with the pattern's messages of
+    one level; the other levels are there without them.
+    """
     levels = case.levels()
+    if only is not None:
+        nothing = np.zeros((0, 2), np.uint32)
+        levels = [level if at == only else nothing for at, level in enumerate(levels)]
     sizes = [len(level) for level in levels]
     pairs = np.concatenate([*levels, np.zeros((0, 2), np.uint32)])
     # The chain 0 -> 1 -> 3 -> 7 ...: at level l of the tree, the message of its last sender.

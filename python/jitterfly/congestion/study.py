@@ -23,11 +23,12 @@ from .topology import NAMED, ROUTINGS, FatTree, Topology
 MEASURED = FatTree((12, 12, 4), (1, 12, 12))
 """In place of the machine on which HSL09 measured: 576 hosts, of which 208 to 492 are used."""
 HALF = "4391 of 4608 hosts, half bandwidth"
+# Odin, CHiC, Atlas, Ranger, Thunderbird, and one to compare with
 SYSTEMS: dict[str, tuple[FatTree, int]] = {
     "128 of 144 hosts": (FatTree.of(144), 128),
-    "576 hosts": (MEASURED, 576),
-    "1152 hosts": (FatTree.of(1152), 1152),
-    "3456 hosts": (FatTree.of(3456), 3456),
+    "566 of 576 hosts": (MEASURED, 566),
+    "1142 of 1152 hosts": (FatTree.of(1152), 1142),
+    "3908 of 5184 hosts": (FatTree((12, 12, 12, 3), (1, 12, 12, 12)), 3908),
     # 16 hosts and 8 uplinks at each of the lowest switches
     HALF: (FatTree((16, 12, 24), (1, 8, 12)), 4391),
     # as large with full bandwidth, to tell what of the slowdown is size
@@ -161,8 +162,11 @@ def run_settings(
     return points
 
 
-def _rules(quick: bool) -> tuple[str, ...]:
-    return DELAYS[:1] if quick else DELAYS
+def _rules(quick: bool, pattern: str = "tree") -> tuple[str, ...]:
+    """Both readings of the deck: the longest path, and the sum over levels."""
+    if quick:
+        return ("orcs", "level_sync")
+    return DELAYS if pattern == "tree" else tuple(rule for rule in DELAYS if rule != "orcs1")
 
 
 def _ratios(first: float, last: float, quick: bool) -> list[float]:
@@ -171,20 +175,28 @@ def _ratios(first: float, last: float, quick: bool) -> list[float]:
 
 
 def _ratio_on_576_hosts(quick: bool) -> list[Setting]:
+    """Slide 8: Broadcast on 208 nodes, Reduce and Allreduce on 492; slide 7: Allreduce on 32."""
     return [
-        Setting("N1", f"{ranks} of 576 hosts", CongestionCase(
-            MEASURED, perturbation="bisect_fb", ratio=ratio, rule=rule, ranks=ranks))
-        for ranks in (208, 492)
-        for rule in _rules(quick)
+        Setting("N1", f"{collective} on {ranks} of 576 hosts", CongestionCase(
+            MEASURED, pattern=pattern, perturbation="bisect_fb", ratio=ratio, rule=rule,
+            ranks=ranks))
+        for collective, pattern, ranks in (
+            ("Broadcast", "tree", 208), ("Reduce", "reduce", 492), ("Allreduce", "recdbl", 492),
+            ("Allreduce", "recdbl", 32),
+        )
+        for rule in _rules(quick, pattern)
         for ratio in _ratios(0.2, 0.8, quick)
     ]  # fmt: skip
 
 
 def _size_on_576_hosts(quick: bool) -> list[Setting]:
+    """Slide 9 does not name its collective: a tree, and an allreduce by recursive doubling."""
     return [
         Setting("N2", "2 z of 576 hosts", CongestionCase(
-            MEASURED, perturbation="bisect_fb", ratio=0.5, rule=rule, ranks=2 * z))
-        for rule in _rules(quick)
+            MEASURED, pattern=pattern, perturbation="bisect_fb", ratio=0.5, rule=rule,
+            ranks=2 * z))
+        for pattern in ("tree", "recdbl")
+        for rule in _rules(quick, pattern)
         for z in ((16, 64, 250) if quick else (16, 32, 64, 96, 128, 192, 250))
     ]  # fmt: skip
 
@@ -203,7 +215,7 @@ def _sizes(quick: bool) -> list[Setting]:
         Setting("N4", "full bandwidth", CongestionCase(
             FatTree.of(hosts, routing=routing), rule=rule))
         for routing in (ROUTINGS[::2] if quick else ROUTINGS)
-        for rule in _rules(quick)
+        for rule in (*_rules(quick), "sum_max_cong")
         for hosts in NAMED
         if not quick or hosts < 20736
     ]  # fmt: skip
@@ -214,7 +226,7 @@ def _reduction(quick: bool) -> list[Setting]:
         Setting("N5", "492 of 576 hosts", CongestionCase(
             MEASURED, pattern="reduce", perturbation=perturbation, rule=rule, ranks=492))
         for perturbation in ("bisect_fb", "rand")
-        for rule in (("orcs",) if quick else ("orcs", "ready"))
+        for rule in _rules(quick, "reduce")
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..fields import frozen_dataclass
 from ..units import ShortSeconds, exact, show_seconds, to_ticks
-from . import tables
+from . import distribution
 from .distribution import Distribution, check_probability, check_tail, levels, times
 
 
@@ -59,5 +59,5 @@ class Bernoulli(Distribution, kind="bernoulli"):
     def chance(self) -> Fraction:
         return exact(self.probability)
 
-    def make_table(self) -> tables.DelayTable:
-        return tables.constant(to_ticks(self.duration)).with_chance(self.chance())
+    def make_table(self) -> distribution.DelayTable:
+        return distribution.constant(to_ticks(self.duration)).with_chance(self.chance())

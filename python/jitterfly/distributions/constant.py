@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ..fields import frozen_dataclass
 from ..units import Seconds, show_seconds, to_ticks
-from . import tables
+from . import distribution
 from .distribution import Distribution, Drawn, check_tail, levels, times
 
 
@@ -49,11 +49,11 @@ class Constant(Distribution, kind="constant"):
     def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.full(levels(q).shape, self.value)
 
-    def make_table(self) -> tables.DelayTable:
-        return tables.constant(to_ticks(self.value))
+    def make_table(self) -> distribution.DelayTable:
+        return distribution.constant(to_ticks(self.value))
 
-    def make_residual(self) -> tables.DelayTable:
-        return tables.bins([0], [to_ticks(self.value)], [1])  # uniform
+    def make_residual(self) -> distribution.DelayTable:
+        return distribution.bins([0], [to_ticks(self.value)], [1])  # uniform
 
 
 class ConstantOrDrawn(Drawn):

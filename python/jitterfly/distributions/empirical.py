@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import noise_files
 from ..fields import Floats, Given, shorten
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Time, parse_seconds, to_ticks
-from . import tables
+from . import distribution
 from .distribution import Distribution, check_tail, levels, times
 
 Ticks = npt.NDArray[np.int64]
@@ -127,14 +127,14 @@ class Empirical(Distribution, kind="empirical"):
         falling, above = table.line()
         return np.asarray(np.interp(1 - level, above[:-1], falling[:-1]) / TICKS_PER_SECOND)
 
-    def make_table(self) -> tables.DelayTable:
+    def make_table(self) -> distribution.DelayTable:
         if self.file is not None:
             assert isinstance(self.file, noise_files.FileName)
             measured = noise_files.read(self.file.path, str(self.sha256))
             parts = noise_files.choose(measured, self.part, self.file, all_parts=True)
             return _table_of_parts(parts, self.file, self.longest)
         if self.samples is not None:
-            return tables.samples(_to_ticks(self.samples))
+            return distribution.samples(_to_ticks(self.samples))
         assert self.low is not None
         assert self.high is not None
         assert self.count is not None
@@ -190,11 +190,13 @@ def _listed(values: Any, name: str) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def _table_of_bins(low: Ticks, high: Ticks, count: Sequence[int]) -> tables.DelayTable:
+def _table_of_bins(low: Ticks, high: Ticks, count: Sequence[int]) -> distribution.DelayTable:
     """The table of a histogram in ticks.
 
-    Raises:
-        ValueError: lists of different lengths, bins that are empty or overlap, no events.
+    Raises
+    ------
+    ValueError
+        Lists of different lengths, bins that are empty or overlap, no events.
     """
     if not len(low) == len(high) == len(count):
         raise ValueError(
@@ -205,14 +207,18 @@ def _table_of_bins(low: Ticks, high: Ticks, count: Sequence[int]) -> tables.Dela
         raise ValueError("low and high must be rising bins that do not overlap (in Empirical)")
     if not sum(count):
         raise ValueError("count must hold an event at least, got none (in Empirical)")
-    return tables.bins(low.tolist(), high.tolist(), [int(n) for n in count])
+    return distribution.bins(low.tolist(), high.tolist(), [int(n) for n in count])
 
 
-def _table_of_parts(parts: Sequence[Any], file: str, longest: float | None) -> tables.DelayTable:
+def _table_of_parts(
+    parts: Sequence[Any], file: str, longest: float | None
+) -> distribution.DelayTable:
     """The table of all events in the parts of a measurement.
 
-    Raises:
-        ValueError: they are not detours, or there is none.
+    Raises
+    ------
+    ValueError
+        They are not detours, or there is none.
     """
     from ..measured import Detours, Histogram
 
@@ -223,7 +229,7 @@ def _table_of_parts(parts: Sequence[Any], file: str, longest: float | None) -> t
         durations = np.concatenate([part.durations for part in parts])
         if not len(durations):
             raise ValueError(f"file: {file} holds no detour")
-        return tables.samples(durations)
+        return distribution.samples(durations)
     if not isinstance(first, Histogram):
         raise ValueError(
             f"file: {file} must hold detours or a histogram of them, "
@@ -239,7 +245,7 @@ def _table_of_parts(parts: Sequence[Any], file: str, longest: float | None) -> t
 
 def _table_of_histograms(
     parts: Sequence[Any], file: str, longest: float | None
-) -> tables.DelayTable:
+) -> distribution.DelayTable:
     counts: dict[tuple[int, int], int] = {}
     for part in parts:
         for low, high, count in zip(part.low, part.high, part.counts, strict=True):
@@ -263,4 +269,4 @@ def _table_of_histograms(
         counts[bins[-1]] = beyond
     if not bins:
         raise ValueError(f"file: {file} holds no detour")
-    return tables.bins([b[0] for b in bins], [b[1] for b in bins], [counts[b] for b in bins])
+    return distribution.bins([b[0] for b in bins], [b[1] for b in bins], [counts[b] for b in bins])

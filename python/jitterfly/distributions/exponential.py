@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ..fields import frozen_dataclass
 from ..units import PositiveSeconds, show_seconds, to_ticks
-from . import tables
+from . import distribution
 from .distribution import Distribution, Drawn, as_ticks, check_tail, levels, times
 
 
@@ -36,7 +36,7 @@ class Exponential(Distribution, kind="exponential"):
 
     def __post_init__(self) -> None:
         to_ticks(self.mean, "mean", positive=True)
-        check_tail(-as_ticks(self.mean) * np.log(tables.RAREST), "Exponential")
+        check_tail(-as_ticks(self.mean) * np.log(distribution.RAREST), "Exponential")
 
     @property
     def name(self) -> str:
@@ -51,11 +51,11 @@ class Exponential(Distribution, kind="exponential"):
     def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return -self.mean * np.log1p(-levels(q))
 
-    def make_table(self) -> tables.DelayTable:
+    def make_table(self) -> distribution.DelayTable:
         mean = as_ticks(self.mean)
-        return tables.smooth(lambda s: -mean * np.log(s), lambda p: -mean * np.log1p(-p))
+        return distribution.smooth(lambda s: -mean * np.log(s), lambda p: -mean * np.log1p(-p))
 
-    def make_residual(self) -> tables.DelayTable:
+    def make_residual(self) -> distribution.DelayTable:
         return self.integers()  # it has no memory
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from .. import special
 from ..fields import frozen_dataclass
 from ..units import PositiveSeconds, show_seconds, to_ticks
-from . import tables
+from . import distribution
 from .distribution import Distribution, as_ticks, check_number, check_tail, levels, times
 
 
@@ -40,7 +40,9 @@ class Gamma(Distribution, kind="gamma"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", check_number(self.shape, "shape", 0, 1e6, "Gamma"))
         to_ticks(self.scale, "scale", positive=True)
-        check_tail(as_ticks(self.scale) * special.gammainccinv(self.shape, tables.RAREST), "Gamma")
+        check_tail(
+            as_ticks(self.scale) * special.gammainccinv(self.shape, distribution.RAREST), "Gamma"
+        )
 
     @property
     def name(self) -> str:
@@ -55,9 +57,9 @@ class Gamma(Distribution, kind="gamma"):
     def quantile(self, q: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.asarray(self.scale * special.gammaincinv(self.shape, levels(q)))
 
-    def make_table(self) -> tables.DelayTable:
+    def make_table(self) -> distribution.DelayTable:
         scale, shape = as_ticks(self.scale), self.shape
-        return tables.smooth(
+        return distribution.smooth(
             lambda s: scale * special.gammainccinv(shape, s),
             lambda p: scale * special.gammaincinv(shape, p),
         )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from .. import special
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, PositiveSeconds, show_seconds, to_ticks
-from . import tables
+from . import distribution
 from .distribution import (
     Distribution,
     as_ticks,
@@ -55,7 +55,9 @@ class Lognormal(Distribution, kind="lognormal"):
         check_longest(self.longest, self.median, "median", "Lognormal")
         if self.longest is None:
             with np.errstate(over="ignore"):
-                rarest = as_ticks(self.median) * np.exp(-self.sigma * special.ndtri(tables.RAREST))
+                rarest = as_ticks(self.median) * np.exp(
+                    -self.sigma * special.ndtri(distribution.RAREST)
+                )
             check_tail(rarest, "Lognormal", longest=True)
 
     @property
@@ -81,9 +83,9 @@ class Lognormal(Distribution, kind="lognormal"):
         free = self.median * np.exp(self.sigma * special.ndtri(levels(q)))
         return np.minimum(free, np.inf if self.longest is None else self.longest)
 
-    def make_table(self) -> tables.DelayTable:
+    def make_table(self) -> distribution.DelayTable:
         median, sigma = as_ticks(self.median), self.sigma
-        return tables.smooth(
+        return distribution.smooth(
             lambda s: cut(median * np.exp(-sigma * special.ndtri(s)), self.longest),
             lambda p: cut(median * np.exp(sigma * special.ndtri(p)), self.longest),
         )

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, PositiveSeconds, show_seconds, to_ticks
-from . import tables
+from . import distribution
 from .distribution import (
     Distribution,
     as_ticks,
@@ -59,7 +59,7 @@ class Pareto(Distribution, kind="pareto"):
         check_longest(self.longest, self.scale, "scale", "Pareto")
         if self.longest is None:
             with np.errstate(over="ignore"):
-                rarest = as_ticks(self.scale) * np.power(tables.RAREST, -1 / shape)
+                rarest = as_ticks(self.scale) * np.power(distribution.RAREST, -1 / shape)
             check_tail(rarest, "Pareto", longest=True)
 
     @property
@@ -83,9 +83,9 @@ class Pareto(Distribution, kind="pareto"):
         free = self.scale * np.exp(-np.log1p(-levels(q)) / self.shape)
         return np.minimum(free, np.inf if self.longest is None else self.longest)
 
-    def make_table(self) -> tables.DelayTable:
+    def make_table(self) -> distribution.DelayTable:
         scale, power = as_ticks(self.scale), -1 / self.shape
-        return tables.smooth(
+        return distribution.smooth(
             lambda s: cut(scale * np.power(s, power), self.longest),
             lambda p: cut(scale * np.exp(power * np.log1p(-p)), self.longest),
         )

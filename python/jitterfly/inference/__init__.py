@@ -5,9 +5,12 @@ speak of HM18's model: a collective of K = log2(ranks) steps, each taking L on b
 delayed by noise with probability p.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from ..renames import no_attribute
 from .budget import (
     Budget,
-    Question,
+    BudgetQuestion,
     budget,
     budget_report,
     curves_over_delays,
@@ -17,23 +20,32 @@ from .budget import (
 )
 from .fit import Bounds, Fit, fit, fit_report
 from .scaling_curves import Curve, read_curves
+from .two_sources import TwoSourceFit, fit_two_sources, two_source_report
 from .worst_path import is_shipped, watching
 
 __all__ = [
     "Bounds",
     "Budget",
+    "BudgetQuestion",
     "Curve",
     "Fit",
-    "Question",
+    "TwoSourceFit",
     "budget",
     "budget_report",
     "curves_over_delays",
     "delays_table",
     "fit",
     "fit_report",
+    "fit_two_sources",
     "is_shipped",
     "limit_in_words",
     "over_delays",
     "read_curves",
+    "two_source_report",
     "watching",
 ]
+
+if not TYPE_CHECKING:  # which would know every name else
+
+    def __getattr__(name: str) -> Any:
+        raise no_attribute(__name__, name)

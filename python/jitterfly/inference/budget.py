@@ -57,7 +57,7 @@ _LOWEST_LOG_P = -300.0  # ln p: a tick of room and the longest delay take 1e-19 
 
 
 @dataclass(frozen=True)
-class Question:
+class BudgetQuestion:
     """What is asked: the limit on a statistic of the latency, and what a step costs.
 
     Parameters
@@ -136,7 +136,7 @@ class Budget:
     answers have an interval without length, or the bracket that they are known in.
     """
 
-    question: Question
+    question: BudgetQuestion
     state: str
     probability: Bounds
     confidence: float
@@ -232,7 +232,7 @@ def _regula_falsi(
     return 0.5 * (bracket[0] + bracket[1])
 
 
-def _simulated(question: Question, confidence: float, precision: float, seed: int) -> Budget:
+def _simulated(question: BudgetQuestion, confidence: float, precision: float, seed: int) -> Budget:
     """The answer from fresh realizations, as many as the table says that the precision takes."""
     k, share = question.rounds, STATISTICS[question.statistic]
     guess = tabulated_budget(question, confidence).probability.value
@@ -273,7 +273,9 @@ def _simulated(question: Question, confidence: float, precision: float, seed: in
     return Budget(question, AT_MOST, bounds, confidence, SIMULATED, count)
 
 
-def _slope_and_spread(question: Question, guess: float, share: float | None) -> tuple[float, float]:
+def _slope_and_spread(
+    question: BudgetQuestion, guess: float, share: float | None
+) -> tuple[float, float]:
     """Rise of the statistic with ln p, and its standard deviation in one realization."""
     known = hit_table(question.rounds)
     p = np.minimum(guess * np.exp([-_SLOPE_STEP, _SLOPE_STEP]), 1.0)
@@ -288,13 +290,17 @@ def _slope_and_spread(question: Question, guess: float, share: float | None) -> 
 
 
 def budget(
-    question: Question, *, confidence: float = 0.95, precision: float | None = None, seed: int = 1
+    question: BudgetQuestion,
+    *,
+    confidence: float = 0.95,
+    precision: float | None = None,
+    seed: int = 1,
 ) -> Budget:
     """The largest p that keeps the limit, to a relative precision.
 
     Parameters
     ----------
-    question : Question
+    question : BudgetQuestion
     confidence : float
         Of the interval, which is of the Monte Carlo error.
     precision : float, optional
@@ -309,7 +315,7 @@ def budget(
 
     Examples
     --------
-    >>> asked = Question(4096, "105us", "3.45us", "14us", rank="mean")
+    >>> asked = BudgetQuestion(4096, "105us", "3.45us", "14us", rank="mean")
     >>> f"{budget(asked).probability.value:.4f}"
     '0.0811'
     """
@@ -333,7 +339,7 @@ def check_precision(
     return precision, check_integer(seed, "seed", 0, MOST_SEED)
 
 
-def _exact(question: Question, confidence: float, precision: float = 0.03) -> Budget | None:
+def _exact(question: BudgetQuestion, confidence: float, precision: float = 0.03) -> Budget | None:
     """The answer where it takes none: no p, every p, one rank, or hits too rare to meet."""
     state = question.state
     if state == NEVER:
@@ -363,7 +369,7 @@ def _exact(question: Question, confidence: float, precision: float = 0.03) -> Bu
     return Budget(question, state, Bounds(math.sqrt(low * high), low, high), confidence, EXACT)
 
 
-def tabulated_budget(question: Question, confidence: float = 0.95) -> Budget:
+def tabulated_budget(question: BudgetQuestion, confidence: float = 0.95) -> Budget:
     """The answer from the table of hits: at once, a little less precise than `budget`."""
     known = _exact(question, confidence)
     if known is not None:
@@ -380,7 +386,7 @@ def tabulated_budget(question: Question, confidence: float = 0.95) -> Budget:
 
 
 def _excess_of_table(
-    question: Question, hits: HitTable, p: float, z: float, share: float | None
+    question: BudgetQuestion, hits: HitTable, p: float, z: float, share: float | None
 ) -> float:
     """By how much a statistic exceeds the limit, z standard errors added."""
     if share is None:
@@ -398,7 +404,7 @@ def _root(rising: Any) -> float:
     return math.exp(brentq(lambda x: rising(math.exp(x)), _LOWEST_LOG_P, 0.0, xtol=1e-10))
 
 
-def curves_over_delays(question: Question, confidence: float = 0.95) -> list[list[Budget]]:
+def curves_over_delays(question: BudgetQuestion, confidence: float = 0.95) -> list[list[Budget]]:
     """The answers for durations of a hit around the asked one: for the last and the mean rank."""
     decades = math.log10(_CURVE_END / _CURVE_START)
     middle = max(float(question.delay), 1e-12 / _CURVE_START)  # no delay is below a tick
@@ -414,7 +420,7 @@ def curves_over_delays(question: Question, confidence: float = 0.95) -> list[lis
 
 
 def over_delays(
-    question: Question, delays: npt.ArrayLike, confidence: float = 0.95
+    question: BudgetQuestion, delays: npt.ArrayLike, confidence: float = 0.95
 ) -> list[Budget]:
     """The same question for other durations of a hit, seconds: a curve, from the table."""
     return [
@@ -422,7 +428,7 @@ def over_delays(
     ]
 
 
-def limit_in_words(question: Question) -> str:
+def limit_in_words(question: BudgetQuestion) -> str:
     """What is to be kept: `the mean completion of the last of 8,192 ranks at or below 120 us`."""
     what = f"{question.statistic}{' of the' * (question.statistic != 'mean')} completion"
     whose = "last" if question.rank == "last" else "mean"

@@ -38,7 +38,7 @@ SIGNIFICANCE = 1e-3
 TOLERANCE = 0.1
 """A curve without errors is not explained where the misfit is more than this share (rms)."""
 _ALIKE = 1e-3  # with too few points to test: parameters that fit to this share are alike
-_RARE_HITS = 1e-4  # p * ranks from which on a smaller p only means a larger D
+RARE_HITS = 1e-4  # p * ranks from which on a smaller p only means a larger D
 _COARSE_GRID, _FINE_GRID, _GRID_PASSES = 240, 100, 3
 _ROUNDING = 1e-9  # relative
 _RARE_EXAMPLE = 0.01  # p of "rare" noise, where a needed duration is told
@@ -146,7 +146,7 @@ class Fit:
         return bool((noise < _NO_NOISE * self.predicted).all())
 
 
-def _chance_of_misfit(least: float, freedom: int, curve: Curve) -> float:
+def chance_of_misfit(least: float, freedom: int, curve: Curve) -> float:
     """How often chance alone gives a larger chi2; NaN without errors.
 
     As many parameters as points leave a misfit only where the model cannot come near. Of the points
@@ -157,7 +157,7 @@ def _chance_of_misfit(least: float, freedom: int, curve: Curve) -> float:
     return float(special.chdtrc(freedom if freedom > 0 else len(curve), least))
 
 
-def _judged(curve: Curve, freedom: int, misfit: float, chance: float) -> str:
+def judged_fit(curve: Curve, freedom: int, misfit: float, chance: float) -> str:
     """One of FITS, NO_FIT, NOT_TESTED; `misfit` decides where no errors are given."""
     if misfit > TOLERANCE if curve.error is None else chance < SIGNIFICANCE:
         return NO_FIT
@@ -248,14 +248,14 @@ def _search(
     curve: Curve, model: Model, known: _GivenParameters, weight: Floats, confidence: float
 ) -> Fit:
     k, y = curve.rounds, curve.latency
-    start = math.log(_RARE_HITS / float(curve.ranks.max()))
+    start = math.log(RARE_HITS / float(curve.ranks.max()))
     grid = np.linspace(start, 0.0, _COARSE_GRID) if known.probability is None else np.log(
         [known.probability])  # fmt: skip
     freedom = len(curve) - known.free
     for _ in range(_GRID_PASSES):
         sums = Sums.of(weight, k, model.extra(k, np.exp(grid)), y)
         steps, scales, misfits = best_parameters(sums, known.step, known.scale)
-        limit = _misfit_limit(float(misfits.min()), freedom, curve, confidence)
+        limit = misfit_limit(float(misfits.min()), freedom, curve, confidence)
         within = np.flatnonzero(misfits <= limit)
         if len(grid) == 1:
             break
@@ -266,11 +266,11 @@ def _search(
     least = float(misfits.min())
     # Where D hits every path, more p changes nothing: then p is 1.
     at = int(np.flatnonzero(misfits <= least * (1 + 1e-12))[-1])
-    limit = _misfit_limit(float(misfits[at]), freedom, curve, confidence)
+    limit = misfit_limit(float(misfits[at]), freedom, curve, confidence)
     p = np.exp(grid)
     predicted = k * steps[at] + scales[at] * model.extra(k, p[at : at + 1])[0]
     misfit = float(np.sqrt(np.mean((y / np.maximum(predicted, 1e-15) - 1) ** 2)))
-    chance = _chance_of_misfit(float(misfits[at]), freedom, curve)
+    chance = chance_of_misfit(float(misfits[at]), freedom, curve)
     ranges = _profile_ranges(sums, limit, known, misfits)
     within = np.flatnonzero(misfits <= limit)
     lowest, highest = grid[[within[0], within[-1]]]
@@ -281,7 +281,7 @@ def _search(
         low = 0.0 if rare else math.exp(lowest)
         probability = Bounds(float(p[at]), low, math.exp(highest))
     return Fit(
-        curve, model, confidence, _judged(curve, freedom, misfit, chance),
+        curve, model, confidence, judged_fit(curve, freedom, misfit, chance),
         _bounds(float(steps[at]), *ranges[0], known.step),
         _bounds(float(scales[at]), *ranges[1], known.scale, endless=rare),
         probability,
@@ -318,7 +318,7 @@ def _bounds(
     return Bounds(value, min(float(np.nanmin(lows)), value), max(high, value))
 
 
-def _misfit_limit(least: float, freedom: int, curve: Curve, confidence: float) -> float:
+def misfit_limit(least: float, freedom: int, curve: Curve, confidence: float) -> float:
     if curve.error is not None:
         return least + float(special.chdtri(1, 1 - confidence))
     if freedom <= 0:

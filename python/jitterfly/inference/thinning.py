@@ -25,7 +25,7 @@ from .budget import (
     AT_MOST,
     NEVER,
     STATISTICS,
-    Question,
+    BudgetQuestion,
     check_precision,
     crossing,
     limit_in_words,
@@ -46,7 +46,7 @@ class Thinned:
     `events` are the detours measured, `rate` per second of a CPU.
     """
 
-    question: Question
+    question: BudgetQuestion
     file: str
     state: str
     probability: Bounds
@@ -111,7 +111,7 @@ def thinned(
 ) -> Thinned:
     """The largest probability of a measured detour in a step that keeps a limit.
 
-    Parameters as of `Question` and `budget`; the mean rank's quantiles have no interval here.
+    Parameters as of `BudgetQuestion` and `budget`; the mean rank's quantiles have no interval here.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def thinned(
     events, rate = _rate(path)
     parse_seconds(step, "step", positive=True)
     longest = delay.longest_ticks() / TICKS_PER_SECOND
-    question = Question(ranks, latency, step, longest, rank, statistic)
+    question = BudgetQuestion(ranks, latency, step, longest, rank, statistic)
     share = STATISTICS[statistic]
     if rank == "mean" and share is not None:
         raise ValueError("statistic must be mean for measured noise with rank 'mean'")

@@ -175,6 +175,11 @@ def _detour_facts(part: Detours, periods: bool) -> Facts:
     return facts
 
 
+def _unknown_quantile(q: float) -> Facts:
+    """A quantile without a value: so it stays where too few events are behind it."""
+    return {"q": q, "value": None, "interval": None, "needs": realizations_needed(q, LEVEL)}
+
+
 def _event_facts(values: Any) -> Facts:
     """Of single events, in seconds."""
     values = np.sort(values)
@@ -183,12 +188,7 @@ def _event_facts(values: Any) -> Facts:
         return {"count": 0, "quantiles": []}
     quantiles: list[Facts] = []
     for q in QUANTILES:
-        quantile: Facts = {
-            "q": q,
-            "value": None,
-            "interval": None,
-            "needs": realizations_needed(q, LEVEL),
-        }
+        quantile = _unknown_quantile(q)
         if is_carried(q, total):
             quantile["value"] = float(values[quantile_rank(total, q) - 1])
             quantile["interval"] = [float(values[rank - 1]) for rank in rank_interval(q, total)]
@@ -227,12 +227,7 @@ def _histogram_facts(part: Histogram) -> Facts:
     counts = np.append(part.counts, part.overflow)
     upto = np.cumsum(counts)
     for q in QUANTILES:
-        quantile: Facts = {
-            "q": q,
-            "value": None,
-            "interval": None,
-            "needs": realizations_needed(q, LEVEL),
-        }
+        quantile = _unknown_quantile(q)
         if is_carried(q, total):
             bin_ = int(np.searchsorted(upto, quantile_rank(total, q)))
             ends = [int(np.searchsorted(upto, rank)) for rank in rank_interval(q, total)]

@@ -154,9 +154,12 @@ def _continuum(power: Floats, segments: int) -> Floats:
 def power_at(starts: Floats, begin: float, length: float, frequency: Floats) -> Floats:
     """Power at any frequencies from the events of one stretch of time themselves: no bins.
 
-    Args:
-        starts: seconds, sorted; those in [begin, begin + length) count.
-        frequency: Hz, shape (n,); time and memory grow with n times the events.
+    Parameters
+    ----------
+    starts : Floats
+        Seconds, sorted; those in [begin, begin + length) count.
+    frequency : Floats
+        Hz, shape (n,); time and memory grow with n times the events.
     """
     inside = starts[np.searchsorted(starts, begin) : np.searchsorted(starts, begin + length)]
     weights = 0.5 - 0.5 * np.cos(2 * np.pi * (inside - begin) / length)
@@ -330,9 +333,12 @@ class Trains:
         First those that are left, which others would hide; then those that keep to this period
         more regularly than to that which has them.
 
-        Args:
-            number: of the train.
-            seldom: only what is left, also where it comes in few of the periods.
+        Parameters
+        ----------
+        number : int
+            Of the train.
+        seldom : bool
+            Only what is left, also where it comes in few of the periods.
         """
         for among in [self.of < 0] if seldom else [self.of < 0, self.of < number]:
             inside, regular, chance = self._fold(np.flatnonzero(among), frequency)

@@ -154,8 +154,10 @@ class Congestion(Noise, kind="congestion"):
 def _read_topology(value: Any) -> Topology:
     """A network as it is, or made of its table.
 
-    Raises:
-        ValueError: it is neither, its file can not be read or has changed, or has lost routes.
+    Raises
+    ------
+    ValueError
+        It is neither, its file can not be read or has changed, or has lost routes.
     """
     if isinstance(value, Mapping):
         table = dict(value)

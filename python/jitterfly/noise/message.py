@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..distributions.constant import ConstantOrDrawn
-from ..distributions.distribution import check_probability
-from ..distributions.tables import DelayTable
+from ..distributions.constant import Constant, ConstantOrDrawn
+from ..distributions.distribution import DelayTable, check_probability
 from ..fields import frozen_dataclass
 from ..units import OptionalSeconds, Seconds
 from .source import (
@@ -81,6 +80,10 @@ class MessageNoise(Noise, kind="message"):
             node_ranks=node_ranks(self.shared, ranks),
             **engine_window(self.begin, self.end),
         )
+
+    @property
+    def random(self) -> bool:
+        return self.probability < 1 or not isinstance(self.delay, Constant)
 
     def misses(self, exposed: ExposedWork) -> str:
         return "" if exposed.exchanges else "no messages are exchanged; take more ranks"

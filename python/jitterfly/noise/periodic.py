@@ -117,6 +117,10 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     def misses(self, exposed: ExposedWork) -> str:
         return why_no_work(self.during, exposed)
 
+    @property
+    def random(self) -> bool:
+        return self.phases is None
+
     def share(self) -> float:
         return to_ticks(self.duration) / to_ticks(self.period)
 

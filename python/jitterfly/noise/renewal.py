@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..distributions.constant import ConstantOrDrawn
+from ..distributions.distribution import TWO_64
 from ..distributions.exponential import ExponentialOrDrawn
-from ..distributions.tables import TWO_64
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
 from .source import (

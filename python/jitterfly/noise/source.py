@@ -66,6 +66,11 @@ class Noise(Component, ABC):
         """What of it so many ranks leave out, such as recordings that none of them replays."""
         return ""
 
+    @property
+    def random(self) -> bool:
+        """Whether anything of it is drawn, so that realizations differ."""
+        return True
+
     def share(self) -> float:
         """Part of the time for which its intervals take the CPU, where they act, on average."""
         return 0.0
@@ -139,8 +144,10 @@ class ComparedByValue:
 def check_sources(values: Any) -> tuple[Noise, ...]:
     """The noise of a case: any number of sources of any kinds.
 
-    Raises:
-        ValueError: something else is among them, or they leave the CPU no time.
+    Raises
+    ------
+    ValueError
+        Something else is among them, or they leave the CPU no time.
     """
     rule = "noise must be a list of sources such as PeriodicNoise(...)"
     if isinstance(values, str):

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..distributions import Distribution
-from ..distributions.constant import ConstantOrDrawn
-from ..distributions.distribution import check_probability
-from ..distributions.tables import DelayTable
+from ..distributions.constant import Constant, ConstantOrDrawn
+from ..distributions.distribution import DelayTable, check_probability
 from ..fields import check_choice, frozen_dataclass
 from ..units import OptionalSeconds, Seconds, exact
 from .source import (
@@ -104,6 +103,10 @@ class StepNoise(Noise, kind="step"):
             **engine_phases(self.during),
             **engine_window(self.begin, self.end),
         )
+
+    @property
+    def random(self) -> bool:
+        return self.probability < 1 or not isinstance(self.delay, Constant)
 
     def misses(self, exposed: ExposedWork) -> str:
         communication = exposed.exchanges and self.during != "compute"

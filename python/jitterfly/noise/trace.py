@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import noise_files
-from ..distributions.tables import LARGEST
+from ..distributions.distribution import LARGEST
 from ..fields import Array, Floats, Given, check_choice, check_integer, check_numbers, shorten
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, from_ticks, parse_seconds, to_ticks
 from .source import (
@@ -331,8 +331,10 @@ def _recording(
 ) -> Recording:
     """Sorted intervals as a trace: none is empty, and touching ones are one.
 
-    Raises:
-        ValueError: there is none, the last one ends after the trace, or there is no time between.
+    Raises
+    ------
+    ValueError
+        There is none, the last one ends after the trace, or there is no time between.
     """
     there = ends > starts
     starts, ends = starts[there], ends[there]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
@@ -11,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import shorten
-from ..stats import Estimate, Gram, cross_moments, effective_events, paired, win_probability
+from ..stats import Estimate, Gram, cross_moments, paired, win_probability
 from ..stats.distributions import binomial_ranks, quantile_rank
-from ..stats.estimates import check_confidence
+from ..stats.estimates import RareEvents, check_confidence
 from .measure import Family, Form, Measure
 from .summary import CellData, histogram_scale
 
@@ -54,40 +55,50 @@ LEAST_RAW = 1024
 """Raw realizations from which the events of a ratio are estimated where there are more."""
 
 
-def events_of(measure: Measure, data: CellData, ratio: float) -> float:
-    """The `effective_events` of a cell's realizations, for the mean of a measure.
+def rare_events_of(measure: Measure, data: CellData, ratio: float) -> RareEvents | None:
+    """What a cell's realizations tell of the rare events that the mean of a measure rests on.
 
-    Of a ratio of means, those of ``numerator - ratio * denominator``, which its interval depends
-    on. Beyond the raw realizations they are read off the histogram of single realizations; where
-    those have no value (recovery), enough raw ones stand for all, else nothing is known: 0.
+    Of a ratio of means, those of ``numerator - ratio * denominator``. Beyond the raw realizations
+    they are read off the histogram of single realizations; where those have no value (recovery),
+    enough raw ones stand for all, else nothing is known: None.
     """
     raw = 0 if data.ticks is None else len(data.ticks)
     known = raw == data.count or (not measure.distribution and raw >= LEAST_RAW)
     if isinstance(measure.denominator, Form) and data.ticks is not None and known:
         top, bottom = measure.numerator(data.ticks), measure.denominator(data.ticks)
-        rest = top - ratio * bottom
-        # Two sides that never differed: as sure as what they share.
-        found = effective_events(rest if rest.any() else bottom.astype(float))
-        return found * data.count / raw
+        found = RareEvents.of_ratio(top.astype(float), bottom.astype(float), ratio)
+        return found._replace(count=found.count * data.count / raw)
     samples = data.samples(measure) if data.exact else None
     if samples is not None:
-        return effective_events(samples)
+        return RareEvents.of(samples, samples.mean())
     if not measure.distribution:
-        return 0.0
+        return None
     histogram = data.histogram(measure)
-    return effective_events(histogram.middles(), histogram.counts)
+    middles, scale = histogram.middles(), histogram_scale(measure)
+    mean = float(np.average(middles, weights=histogram.counts))
+    found = RareEvents.of(middles, mean, histogram.counts)
+    return RareEvents(found.count, found.below / scale, found.above / scale)
 
 
 class Observed:
     """Statistics of an observable over the realizations of one cell.
 
-    Values are in the observable's unit. A bound that the sample is too small for is infinite; a
+    Values are in the observable's unit. A bound that the sample does not give is infinite; a
     statistic that the observable does not have is NaN.
+
+    Parameters
+    ----------
+    family : Family
+    data : CellData
+    noisy : bool
+        Whether realizations can differ. If so, the interval of a mean allows for rare events that
+        few realizations met, or none.
     """
 
-    def __init__(self, family: Family, data: CellData) -> None:
+    def __init__(self, family: Family, data: CellData, noisy: bool = True) -> None:
         self.family = family
         self.data = data
+        self.noisy = noisy
         self.name = family.name
         self.unit = family.unit
 
@@ -161,18 +172,32 @@ class Observed:
         return not self.is_set and self.measure.distribution
 
     @cached_property
-    def events(self) -> float:
-        """How many rare events the mean is made of (see `events_of`)."""
+    def _rare_events(self) -> RareEvents | None:
         ratio = self._moments.x / (self._moments.y or 1)
-        return events_of(self.measure, self.data, ratio)
+        return rare_events_of(self.measure, self.data, ratio)
+
+    @property
+    def events(self) -> float:
+        """How many rare events the mean is made of (see `rare_events_of`); 0: none, or unknown."""
+        return 0.0 if self._rare_events is None else float(self._rare_events.count)
 
     # --- statistics
 
     def mean(self, confidence: float = 0.95) -> Estimate:
-        """Mean with Student's interval; ratio of means with Fieller's.
+        """Mean with Student's interval; ratio of means with Fieller's; wider for rare events.
 
         Of the best T: the smallest T that can not be told from it, between the ends of the set.
         """
+        found = self.unwidened_mean(confidence)
+        certain = self.measure.numerator == self.measure.denominator
+        if self.is_set or not self.noisy or certain or found.too_small:
+            return found
+        if self._rare_events is None:
+            return found
+        return replace(self._rare_events.widen(found), events=None)
+
+    def unwidened_mean(self, confidence: float = 0.95) -> Estimate:
+        """As `mean`, with an interval that does not allow for few rare events."""
         if self.is_set:
             chosen = self.confidence_set(confidence)
             low, high = float(min(chosen)), float(max(chosen))

@@ -238,7 +238,7 @@ def decide(
     decision = Decision(-1, available, look.realizations, ())
     while look.realizations <= available:
         data = data_at(look.realizations)
-        observed = {t.observable: Observed(families[t.observable], data) for t in here}
+        observed = {t.observable: Observed(families[t.observable], data, noisy) for t in here}
         states = tuple(_state(t, observed[t.observable], look, noisy) for t in here)
         decision = Decision(look.number, look.realizations, None, states, look.share)
         if look.last or (look.decides and decision.met):
@@ -328,7 +328,10 @@ def _realizations_needed(
     q = quantile_share(target.statistic)
     if q is not None and n * min(q, 1 - q) < _TELLING_TAIL:
         return _TELLING_TAIL / min(q, 1 - q), False
-    error = _half_width(target, _interval(target, observed, share))
+    found = _interval(target, observed, share)
+    if target.statistic == "mean":  # what few events add to it will be gone by then
+        found = observed.unwidened_mean(level_of(target.confidence, share))
+    error = _half_width(target, found)
     if not math.isfinite(error):
         return float(_UNKNOWN * n), False
     margin = _MARGIN if q is None else _ROUGH_MARGIN

@@ -20,14 +20,17 @@ __all__ = [
     "family",
     "few_runs",
     "fit",
+    "histogram",
     "hm18_table",
     "maps",
     "noise",
     "overhead",
+    "paper_maps",
     "samples",
     "scaling",
     "slowdown",
     "tail",
+    "times",
 ]
 
 

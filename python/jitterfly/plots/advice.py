@@ -27,7 +27,7 @@ from ..advice.ranking import (
     TOO_SLOW,
 )
 from ..units import show_seconds, show_size
-from . import heat_map, style, ticks
+from . import maps, style
 
 # Okabe and Ito's first; then others of different lightness. Numbers tell them apart, too.
 _COLOURS = [look.color for look in style.SERIES[:5]] + [
@@ -101,7 +101,7 @@ def _winners(axes: Axes, grid: Any, names: list[str], size: tuple[float, float])
             shown.append(cell.best)
         elif cell.outcome == OPEN:
             among = sorted(names.index(name) + 1 for name in cell.among)
-            hatch, text = heat_map.HATCH, "·".join(map(str, among))
+            hatch, text = maps.HATCH, "·".join(map(str, among))
             text = text if len(text) * 0.07 < size[0] else f"{len(among)} of them"
             shown += cell.among
         else:
@@ -134,19 +134,17 @@ def _runners_up(axes: Axes, grid: Any, height: float, numbers: bool) -> list[Any
     finite = ratio[np.isfinite(ratio)]
     ratio[np.isinf(ratio)] = finite.max(initial=1.0)
     norm = LogNorm(1.0, max(float(finite.max(initial=1.0)), 1.3))
-    values = [heat_map.shown(x, norm) for x in np.nan_to_num(ratio).flat]
+    values = [maps.shown(x, norm) for x in np.nan_to_num(ratio).flat]
     texts = np.array([f"> {x}" if more else x for x, more in zip(values, bound.flat, strict=True)])
     texts = texts.reshape(ratio.shape)
-    heat_map.draw_map(
-        axes, ratio, norm, hatched=unsure, texts=texts, colours=_RAMP, numbers=numbers
-    )
+    maps.draw_map(axes, ratio, norm, hatched=unsure, texts=texts, colours=_RAMP, numbers=numbers)
     if finite.max(initial=1.0) > 1:  # else there is nothing to tell apart
-        heat_map.colour_bar(axes, norm, height, colours=_RAMP)
+        maps.colour_bar(axes, norm, height, colours=_RAMP)
     _plain(axes)
     marks: list[Any] = []
     if unsure.any():
         told = "hatched, right: it may be the best, or equals it"
-        marks.append(_patch("white", heat_map.HATCH, told))
+        marks.append(_patch("white", maps.HATCH, told))
     if bound.any():
         marks.append(Line2D([], [], linestyle="", marker="$>$", color=style.INK, markersize=5,
                             label="at least: a bound, it was not simulated"))  # fmt: skip
@@ -173,7 +171,7 @@ def _handles(shown: list[str], names: list[str], found: Sequence[AdviceCell]) ->
     words = {
         EQUAL: _patch("white", _HATCHES[EQUAL], "dotted: others equal it for practical purposes"),
         NEAR: _patch("white", _HATCHES[NEAR], "circles: at most the tolerance slower than any"),
-        OPEN: _patch(_NO_WINNER, heat_map.HATCH, "hatched, left: no winner among these"),
+        OPEN: _patch(_NO_WINNER, maps.HATCH, "hatched, left: no winner among these"),
         NOBODY: _sign(_MARKS[NOBODY], "no candidate fits"),
         NOT_RUN: _sign(_MARKS[NOT_RUN], "nothing known yet"),
     }
@@ -206,7 +204,7 @@ def _one(advice: Advice, cell: AdviceCell) -> Figure:
     axes.axvline(1.0, color=style.INK, linewidth=0.8)
     axes.set_yticks(range(len(cell.ranking)), labels)
     axes.invert_yaxis()
-    ticks.value_axis(axes, "")
+    style.value_axis(axes, "")
     statistic = advice.question.statistic
     axes.set_xlabel(f"{statistic}, times that of {first}", parse_math=False)
     handles = [_state_handle(state) for state in _STATES if state in used]

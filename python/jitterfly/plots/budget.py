@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..inference import Budget, Question, limit_in_words
+from ..inference import Budget, BudgetQuestion, limit_in_words
 from ..inference.budget import ALWAYS, AT_MOST
 from ..units import show_seconds
-from . import style, ticks
+from . import style
 
 _FLOOR = 1e-12  # below all that is shown
 
@@ -36,7 +36,7 @@ def draw(found: Budget, curves: Sequence[Sequence[Budget]]) -> Figure:
         at = f"p = {p.value:.3g} at D = {show_seconds(float(question.delay), 3)}"
         handles.append(Line2D([], [], color=style.INK, marker="*", linestyle="", markersize=9,
                               label=at))  # fmt: skip
-    ticks.log_axis(panel, "s", "x")
+    style.log_axis(panel, "s", "x")
     panel.set_yscale("log")
     panel.set_xlabel("D, delay of a step that is hit")
     panel.set_ylabel("p, probability of a hit")
@@ -65,6 +65,6 @@ def _curve(axes: Axes, curve: Sequence[Budget], look: style.Look) -> None:
     axes.plot(delay, p[:, 0], color=look.color, linestyle=look.line, linewidth=1.6)
 
 
-def limit_of_any(question: Question) -> float:
+def limit_of_any(question: BudgetQuestion) -> float:
     """The longest D that every step may have, seconds."""
     return (float(question.latency) - question.quiet) / question.rounds

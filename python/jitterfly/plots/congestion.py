@@ -41,18 +41,18 @@ def draw_ratio(points: Sequence[FigurePoint], title: str, claimed: tuple[float, 
         axes.set_xticks([point.case.ratio for point in line],
                         [f"{point.case.ratio:g}\n{point.case.z}" for point in line])  # fmt: skip
         axes.set_xlabel(_RATIO)
-    first = points[0].case
-    subtitle = [_what(first), f"routing {_named(points)}", _count(points)]
+    subtitle = [_what(points), f"routing {_named(points)}", _count(points)]
     style.finish(figure, title, subtitle, _handles(_looks(points, _rule), "rule ", claimed))
     return figure
 
 
 def draw_size(points: Sequence[FigurePoint], title: str, claimed: tuple[float, float]) -> Figure:
-    """A panel for each rule, a series for each routing, against all ranks."""
-    panels = _by(points, _rule)
+    """A panel for each rule (and pattern), a series for each routing, against all ranks."""
+    patterns = _by(points, _pattern)
+    panels = _by(points, lambda point: f"{_pattern(point)}, rule {point.case.rule}")
     figure, grid = _grid(len(panels))
-    for axes, (rule, inside) in zip(grid, panels.items(), strict=False):
-        style.panel_title(axes, f"rule {rule}")
+    for axes, (name, inside) in zip(grid, panels.items(), strict=False):
+        style.panel_title(axes, name if len(patterns) > 1 else name.partition(", ")[2])
         _claimed(axes, claimed)
         middle = (len(_by(inside, _routing)) - 1) / 2
         for number, (routing, line) in enumerate(_by(inside, _routing).items()):
@@ -65,8 +65,7 @@ def draw_size(points: Sequence[FigurePoint], title: str, claimed: tuple[float, f
         axes.set_xticks([point.case.ranks for point in line],
                         [f"{p.case.ranks}\n{p.case.z}" for p in line], fontsize=6.5)  # fmt: skip
         axes.set_xlabel("ranks; below: z, those of the collective")
-    first = points[0].case
-    subtitle = [_what(first), f"ratio {first.ratio:g}", _count(points)]
+    subtitle = [_what(points), f"ratio {points[0].case.ratio:g}", _count(points)]
     style.finish(figure, title, subtitle, _handles(_looks(points, _routing), "routing ", claimed))
     return figure
 
@@ -93,7 +92,7 @@ def draw_boxes(points: Sequence[FigurePoint], title: str) -> Figure:
         axes.axhline(100, color=style.GREY, linewidth=0.8)
         axes.set_xticks(at, [f"{point.case.ratio:g}\n{point.case.z}" for point in line])
         axes.set_xlabel(_RATIO)
-    subtitle = [_what(points[0].case), f"rule {rule}, routing {_named(points)}", _count(points)]
+    subtitle = [_what(points), f"rule {rule}, routing {_named(points)}", _count(points)]
     handles = [
         Patch(facecolor="#cfe3f1", edgecolor=style.INK,
               label="realizations: quartiles, median, 5–95 %"),
@@ -128,7 +127,8 @@ def _points(axes: Axes, at: Any, line: Sequence[FigurePoint], look: style.Look) 
     value = np.array([point.slowdown.value for point in line])
     low = value - [point.slowdown.low for point in line]
     high = np.array([point.slowdown.high for point in line]) - value
-    axes.errorbar(at, value, [low, high], color=look.dark, marker=look.marker, linestyle="none",
+    reach = np.where(np.isfinite([low, high]), [low, high], 0.0)  # an end that is not known
+    axes.errorbar(at, value, reach, color=look.dark, marker=look.marker, linestyle="none",
                   markerfacecolor=look.color, zorder=5, **_BARS)  # fmt: skip
 
 
@@ -178,8 +178,13 @@ def _named(points: Sequence[FigurePoint]) -> str:
     return ", ".join(_by(points, _routing))
 
 
-def _what(case: Any) -> str:
-    return f"{case.pattern} against {case.perturbation}"
+def _pattern(point: FigurePoint) -> str:
+    return str(point.case.pattern)
+
+
+def _what(points: Sequence[FigurePoint]) -> str:
+    others = _by(points, lambda point: point.case.perturbation)
+    return f"{', '.join(_by(points, _pattern))} against {', '.join(others)}"
 
 
 def _count(points: Sequence[FigurePoint]) -> str:

@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from ..results import Panel, Results, figures, study_axes
 from ..results.main_numbers import MainNumbers
 from ..results.study_axes import axis_title, evenly
-from . import series, style, ticks
-from .ticks import wrapped
+from . import series, style
+from .style import wrapped
 
 MOST_LINES = 6
 _FEW_PANELS = 4
@@ -126,24 +126,24 @@ _SPREAD = 0.75  # of the distance of two ticks, that ranges side by side take
 def draw(results: Results, observable: str | None = None) -> Figure:
     """A row for each kind of observable, a column for each setting of the other axes."""
     names = [observable] if observable else results.columns
-    found = curves(results, names, style.MOST_COLUMNS)
-    crowded = any(_banded(cell) > _MOST_BANDS for row in found.rows for cell in row)
-    columns = len(found.rows[0])
-    height = 1.9 if len(found.rows) == 1 else 1.4
-    figure, axes = style.new_figure([height] * len(found.rows), columns)
+    shown = curves(results, names, style.MOST_COLUMNS)
+    crowded = any(_banded(cell) > _MOST_BANDS for row in shown.rows for cell in row)
+    columns = len(shown.rows[0])
+    height = 1.9 if len(shown.rows) == 1 else 1.4
+    figure, axes = style.new_figure([height] * len(shown.rows), columns)
     title = axis_title(results.study, results.axis) if results.axis else ""
     looks: dict[str, style.Look] = {}
-    for i, row in enumerate(found.rows):
+    for i, row in enumerate(shown.rows):
         for j, cell in enumerate(row):
             _panel(axes[i, j], cell, looks, crowded)
             if i == 0:
                 style.panel_title(axes[i, j], cell.title)
-            if i == len(found.rows) - 1:
-                ticks.place_axis(axes[i, j], cell.x, title)
-        _scale(list(axes[i]), row, found.units[i])
-        axes[i, 0].set_ylabel(wrapped(found.names[i], 1.6 * height, 9, 2), parse_math=False)
-    subtitle = [results.counted, results.state, found.note]
-    style.finish(figure, results.title, subtitle, _handles(found, looks, crowded))
+            if i == len(shown.rows) - 1:
+                style.place_axis(axes[i, j], cell.x, title)
+        _scale(list(axes[i]), row, shown.units[i])
+        axes[i, 0].set_ylabel(wrapped(shown.names[i], 1.6 * height, 9, 2), parse_math=False)
+    subtitle = [results.counted, results.state, shown.note]
+    style.finish(figure, results.title, subtitle, _handles(shown, looks, crowded))
     return figure
 
 
@@ -152,21 +152,21 @@ def _banded(cell: CurvePanel) -> int:
     return sum(any(f is not None and f.quantiles for f in line) for line in cell.lines.values())
 
 
-def _handles(found: Curves, looks: dict[str, style.Look], crowded: bool) -> list[Any]:
+def _handles(shown: Curves, looks: dict[str, style.Look], crowded: bool) -> list[Any]:
     """What the lines mean: those of a best T have no 95 % intervals, but sets of T."""
-    known = [(name, f) for row in found.rows for cell in row for name, line in cell.lines.items()
+    known = [(name, f) for row in shown.rows for cell in row for name, line in cell.lines.items()
              for f in line if f is not None]  # fmt: skip
     sets = {name for name, f in known if f.is_set}
     means = {name for name, f in known if not f.is_set}
     banded = {name for name, f in known if f.quantiles}
-    told = {name: series.of_interval([f for n, f in known if n == name]) for name in looks}
+    ranges = {name: series.of_interval([f for n, f in known if n == name]) for name in looks}
     picked = [{n: look for n, look in looks.items() if n in of} for of in (means, banded, sets)]
     if crowded:
         handles = [series.line_handle(look, name) for name, look in picked[0].items()]
-        handles += series.range_handles(" or ".join(dict.fromkeys(told[n] for n in picked[0])))
+        handles += series.range_handles(" or ".join(dict.fromkeys(ranges[n] for n in picked[0])))
     else:
         handles = [
-            series.line_handle(look, f"{name}: {told[name]}") for name, look in picked[0].items()
+            series.line_handle(look, f"{name}: {ranges[name]}") for name, look in picked[0].items()
         ]
         handles += series.band_handles(picked[1])
     for name, look in picked[2].items():
@@ -208,6 +208,6 @@ def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
     values = values[np.isfinite(values)]
     if len(values) and values.min() > 0 and values.max() / values.min() > 8:
         for axes in row:
-            ticks.log_axis(axes, unit)
+            style.log_axis(axes, unit)
     else:
-        ticks.unit_axis(row[0], unit)
+        style.unit_axis(row[0], unit)

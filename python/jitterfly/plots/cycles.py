@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from ..results import Results
 from ..results.figures import named
-from ..results.number_text import show_ranks
+from ..results.text_table import show_ranks
 from . import overhead, series, style
 
 # Below the series: it shows where it leaves them, left of the first cycle.

@@ -18,7 +18,7 @@ from .. import stats
 from ..observables import Observed
 from ..results import CellResults, Panel, Results, study_axes
 from ..results.study_axes import evenly
-from . import style, ticks
+from . import style
 
 Floats = npt.NDArray[np.float64]
 
@@ -178,7 +178,7 @@ def _line(axes: Axes, observed: Observed, look: dict[str, Any], _confidence: flo
 
 def _finish(axes: Axes, name: str, unit: str) -> None:
     axes.set_xlabel(name, parse_math=False)
-    ticks.value_axis(axes, unit)
+    style.value_axis(axes, unit)
     axes.set_ylim(-0.02, 1.02)
     axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
     axes.yaxis.set_major_formatter(PercentFormatter(1, 0, " %"))

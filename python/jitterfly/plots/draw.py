@@ -35,14 +35,20 @@ def draw(
 ) -> None:
     """Draw a figure into `path`, whose ending decides the format (png, pdf, svg).
 
-    Args:
-        kind: one of FIGURES; without it the study's own, or what suits its axes.
-        observable: the only one that is shown, for kinds that can show several.
+    Parameters
+    ----------
+    kind : str, optional
+        One of FIGURES; without it the study's own, or what suits its axes.
+    observable : str, optional
+        The only one that is shown, for kinds that can show several.
 
-    Raises:
-        ValueError: no matplotlib, an ending that matplotlib does not know, a kind that does not
-            suit the study, or no data yet.
-        OSError: the file can not be written.
+    Raises
+    ------
+    ValueError
+        No matplotlib, an ending that matplotlib does not know, a kind that does not
+        suit the study, or no data yet.
+    OSError
+        The file can not be written.
     """
     check_path(path)
     study = results.study

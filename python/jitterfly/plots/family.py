@@ -15,8 +15,8 @@ from ..results import Panel, Results
 from ..results.figures import kind_of
 from ..results.main_numbers import MainNumbers
 from ..results.study_axes import axis_title
-from . import series, style, ticks
-from .ticks import wrapped
+from . import series, style
+from .style import wrapped
 
 _MARKERS = "os^vDXP*<>"
 _DARK, _LIGHT = 0.0, 0.85  # of the colour map: its end is too light for a line
@@ -37,7 +37,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
             for one, look in zip(panels, looks, strict=False):
                 _line(axes[i, j], results, one, name, look)
             style.panel_title(axes[i, j], name.replace("_", " "))
-            ticks.place_axis(axes[i, j], results.along, axis_title(results.study, results.axis))
+            style.place_axis(axes[i, j], results.along, axis_title(results.study, results.axis))
             axes[i, j].tick_params(labelbottom=True)
         for empty in axes[i, len(row) :]:
             empty.set_visible(False)
@@ -121,6 +121,6 @@ def _scale(results: Results, names: list[str], row: list[Axes], unit: str) -> No
     values = values[np.isfinite(values)]
     if len(values) and values.min() > 0 and values.max() > 8 * values.min():
         for axes in row:
-            ticks.log_axis(axes, unit)
+            style.log_axis(axes, unit)
     else:
-        ticks.unit_axis(row[0], unit)
+        style.unit_axis(row[0], unit)

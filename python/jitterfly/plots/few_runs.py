@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 from ..results import Results
 from ..results.figures import LEAST_MEANS, FewRunMeans, few_runs
 from ..results.main_numbers import RUNS
-from . import style, ticks
-from .ticks import wrapped
+from . import style
+from .style import wrapped
 
 _MOST_DOTS = 2000
 
@@ -31,7 +31,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     axes.spines["left"].set_visible(False)
     axes.set_ylim(-0.35, len(cells) - 0.1)
     if len({cell.unit for cell in cells}) == 1:
-        ticks.value_axis(axes, cells[0].unit)
+        style.value_axis(axes, cells[0].unit)
     axes.set_xlabel("mean")
     handles = [
         Line2D([], [], color=style.BLUE, marker="o", markersize=3, linestyle="none",

@@ -13,48 +13,48 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from ..inference import Fit
 from ..inference.fit import NO_FIT, shown_amount
-from . import style, ticks
+from . import style
 
 _SMOOTH = 8  # points between powers of two
 
 
-def draw(found: Fit) -> Figure:
+def draw(fit: Fit) -> Figure:
     """Measured and fitted latency; beside them, where p and D are both estimated, their region."""
-    both = not found.probability.fixed and not found.scale.fixed and found.verdict != NO_FIT
+    both = not fit.probability.fixed and not fit.scale.fixed and fit.verdict != NO_FIT
     figure, axes = style.new_figure([2.4], 2 if both else 1, sharex=False, sharey=False)
-    handles = _latencies(axes[0, 0], found)
+    handles = _latencies(axes[0, 0], fit)
     if both:
-        handles += _region(axes[0, 1], found)
-    title = f"{found.curve.name or 'curve'}: {found.verdict}"
-    style.finish(figure, title, [_told(found)], handles)
+        handles += _region(axes[0, 1], fit)
+    title = f"{fit.curve.name or 'curve'}: {fit.verdict}"
+    style.finish(figure, title, [_parameters(fit)], handles)
     return figure
 
 
-def _told(found: Fit) -> str:
+def _parameters(fit: Fit) -> str:
     parts = [
-        f"L = {shown_amount(found.step.value, 's')}",
-        f"D = {shown_amount(found.scale.value, 's')}",
+        f"L = {shown_amount(fit.step.value, 's')}",
+        f"D = {shown_amount(fit.scale.value, 's')}",
     ]
-    if found.model.free:
-        parts.append(f"p = {shown_amount(found.probability.value, '')}")
-    return f"{found.model.name}, {found.model.rank} rank: {', '.join(parts)}"
+    if fit.model.free:
+        parts.append(f"p = {shown_amount(fit.probability.value, '')}")
+    return f"{fit.model.name}, {fit.model.rank} rank: {', '.join(parts)}"
 
 
-def _latencies(axes: Axes, found: Fit) -> list[Line2D]:
-    curve, rounds = found.curve, found.curve.rounds
+def _latencies(axes: Axes, fit: Fit) -> list[Line2D]:
+    curve, rounds = fit.curve, fit.curve.rounds
     low, high = max(math.floor(rounds.min()) - 1, 1), math.ceil(rounds.max())
     high = max(high, low + 1)
     k = np.linspace(low, high, (high - low) * _SMOOTH + 1)
     looks = [style.SERIES[0], style.SERIES[1]]
-    axes.plot(k, found.latency(k), color=looks[0].color, linewidth=1.8)
-    axes.plot(k, k * found.step.value, color=style.GREY, linestyle=":")
+    axes.plot(k, fit.latency(k), color=looks[0].color, linewidth=1.8)
+    axes.plot(k, k * fit.step.value, color=style.GREY, linestyle=":")
     handles = [
         _line(looks[0].color, "-", "model"),
         _line(style.GREY, ":", "without noise: K L"),
     ]
-    if math.isfinite(found.model.most):
-        most = k * (found.step.value + found.scale.value)
-        top = 4 * max(float(curve.latency.max()), float(found.latency(k).max()))
+    if math.isfinite(fit.model.most):
+        most = k * (fit.step.value + fit.scale.value)
+        top = 4 * max(float(curve.latency.max()), float(fit.latency(k).max()))
         if most.min() < top:  # far above the curve it would only flatten it
             axes.plot(k, np.where(most < top, most, np.nan), color=style.GREY, linestyle="-.")
             handles.append(_line(style.GREY, "-.", "every step hit: K (L + D)"))
@@ -67,12 +67,12 @@ def _latencies(axes: Axes, found: Fit) -> list[Line2D]:
     handles.append(Line2D([], [], color=looks[1].dark, marker="o", linestyle="",
                           label=f"measured{bars}"))  # fmt: skip
     _rank_axis(axes, low, high)
-    values = np.concatenate([curve.latency, found.latency(k)])
+    values = np.concatenate([curve.latency, fit.latency(k)])
     if values.max() > 8 * values.min() > 0:
-        ticks.log_axis(axes, "s")
+        style.log_axis(axes, "s")
     else:
         axes.set_ylim(bottom=0)
-        ticks.unit_axis(axes, "s")
+        style.unit_axis(axes, "s")
     axes.set_ylabel("latency")
     return handles
 
@@ -86,29 +86,29 @@ def _rank_axis(axes: Axes, low: int, high: int) -> None:
     axes.set_xlabel("ranks")
 
 
-def _region(axes: Axes, found: Fit) -> list[Line2D]:
-    p, least, most = found.region
+def _region(axes: Axes, fit: Fit) -> list[Line2D]:
+    p, least, most = fit.region
     inside = np.isfinite(least) & np.isfinite(most)
     if not inside.any():
         axes.set_visible(False)
         return []
-    floor = 1e-3 * float(np.nanmax(most[inside])) if not found.scale.value else 0.01 * min(
-        found.scale.value, float(np.nanmin(most[inside])))  # fmt: skip
+    floor = 1e-3 * float(np.nanmax(most[inside])) if not fit.scale.value else 0.01 * min(
+        fit.scale.value, float(np.nanmin(most[inside])))  # fmt: skip
     look = style.SERIES[2]
     axes.fill_between(p[inside], np.maximum(least[inside], floor), most[inside],
                       color=look.color, alpha=0.35, linewidth=0.8)  # fmt: skip
     axes.plot(p[inside], most[inside], color=look.color, linewidth=1.0)
-    if found.scale.value > 0:
-        axes.plot([found.probability.value], [found.scale.value], marker="*", markersize=11,
+    if fit.scale.value > 0:
+        axes.plot([fit.probability.value], [fit.scale.value], marker="*", markersize=11,
                   color=look.dark)  # fmt: skip
-    ticks.log_axis(axes, "", "x")
-    ticks.log_axis(axes, "s")
+    style.log_axis(axes, "", "x")
+    style.log_axis(axes, "s")
     axes.set_xlabel("p, probability of a hit")
-    axes.set_ylabel(f"D, {found.model.scale}")
-    told = f"{100 * found.confidence:g} % intervals of D, for each p" if found.intervals else (
+    axes.set_ylabel(f"D, {fit.model.scale}")
+    label = f"{100 * fit.confidence:g} % intervals of D, for each p" if fit.intervals else (
         "all that fit as well to 0.1 %")  # fmt: skip
     return [
-        Patch(color=look.color, alpha=0.35, label=told),
+        Patch(color=look.color, alpha=0.35, label=label),
         Line2D([], [], color=look.dark, marker="*", markersize=9, linestyle="", label="best"),
     ]
 

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from ..claims.hm18 import TABLE
 from ..results import Results
 from ..units import show_seconds
-from . import series, style, ticks
+from . import series, style
 
 _LINES = {"estimate": "-", "baseline": ":", "optimized": "--"}
 
@@ -35,8 +35,8 @@ def draw(results: Results, observable: str | None = None) -> Figure:
             panel.axhline(seconds, color=look.dark, linestyle=_LINES[kind], linewidth=1.1)
             handles.append(Line2D([], [], color=look.dark, linestyle=_LINES[kind],
                                   label=f"{what}, {kind}: {show_seconds(seconds, 3)}"))  # fmt: skip
-    ticks.log_axis(panel, "", "x")
-    ticks.log_axis(panel, "s")
+    style.log_axis(panel, "", "x")
+    style.log_axis(panel, "s")
     panel.set_xlabel("p, probability that a step takes 14 µs more")
     panel.set_ylabel("completion")
     levels = "levels: HM18's numbers; where a curve crosses one, that p explains it"

@@ -1,21 +1,121 @@
-"""Heat maps over two axes, as MS12's figures: ranks across, T_comm / D or D / P upwards."""
+"""Heat maps over two axes, as MS12's figures: T_comm / D or D / P across, ranks upwards.
+
+`draw_map` draws the cells of any heat map: colours, numbers and marks.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ..results import Results
 from ..results.figures import WIDE, Grid, grids
 from ..results.study_axes import axis_title, evenly, number_axes
-from . import heat_map, style
-from .ticks import wrapped
+from ..results.text_table import short
+from ..studies import Study
+from . import style
+from .style import wrapped
+
+COLOURS = "cividis"  # one ramp of lightness: the same order in a grey print
+HATCH = "////"
+
+
+def draw_map(
+    axes: Axes,
+    values: Any,
+    norm: Normalize,
+    *,
+    hatched: Any = None,
+    marked: Any = None,
+    numbers: bool = True,
+    texts: Any = None,
+    colours: str = COLOURS,
+) -> None:
+    """Cells in colour, with their numbers unless they are too small; NaN stays blank.
+
+    Parameters
+    ----------
+    values : Any
+        Shape (y, x), the first row at the bottom.
+    hatched, marked : array of bool
+        Same shape: too uncertain to be told; target not met.
+    texts : Any
+        Same shape: in place of the numbers themselves.
+    colours : str
+        Name of the ramp.
+    """
+    values = np.asarray(values, dtype=float)
+    none = np.zeros(values.shape, dtype=bool)
+    hatched, marked = (none if some is None else some for some in (hatched, marked))
+    ramp = mpl.colormaps[colours]
+    axes.imshow(np.ma.masked_invalid(values), norm=norm, cmap=ramp, origin="lower",
+                aspect="auto", interpolation="nearest")  # fmt: skip
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    shades = ramp(norm(np.nan_to_num(values)))[..., :3]
+    dark = shades @ (0.2126, 0.7152, 0.0722) < 0.45
+    known = np.isfinite(values)
+    for ink, where in (("white", known & dark), ("black", known & ~dark)):
+        _hatch(axes, where & hatched, ink)
+        row, column = np.nonzero(where & marked)
+        axes.plot(column + 0.36, row + 0.34, ".", color=ink, markersize=2.6 if numbers else 0.8)
+        for at in zip(*np.nonzero(where), strict=True) if numbers else ():
+            around = withStroke(linewidth=1.6, foreground=shades[at])  # keeps hatches off
+            text = shown(values[at], norm) if texts is None else texts[at]
+            axes.text(at[1], at[0] - 0.03, text, ha="center", va="center", fontsize=6,
+                      color=ink, path_effects=[around])  # fmt: skip
+
+
+def shown(value: float, norm: Normalize) -> str:
+    """A value in its cell: one digit more where all are within a factor of two."""
+    narrow = isinstance(norm, LogNorm) and float(norm.vmax or 0) < 2 * float(norm.vmin or 0)
+    return f"{value:.3g}" if narrow else short(value)
+
+
+def colour_bar(axes: Axes, norm: Normalize, height: float, *, colours: str = COLOURS) -> None:
+    """What the colours of a map of so many inches mean, beside it."""
+    figure = axes.figure
+    bar = figure.colorbar(
+        mpl.cm.ScalarMappable(norm, colours),
+        ax=axes,
+        pad=0.015,
+        fraction=0.05,
+        aspect=max(20.0, height / 0.14),
+    )
+    bar.outline.set_visible(False)
+    if isinstance(norm, LogNorm):
+        low, high = (float(end or 1.0) for end in (norm.vmin, norm.vmax))
+        bar.locator = FixedLocator(style.bar_ticks(low, high, 0.9 * height))
+    else:  # of T, whole numbers
+        bar.locator = MaxNLocator(max(1, min(int(height / 0.25), 8)), integer=True)
+    bar.formatter = FuncFormatter(lambda v, _: f"{v:.3g}")
+    bar.update_ticks()
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.ax.tick_params(labelsize=8)
+
+
+def _hatch(axes: Axes, where: Any, ink: str) -> None:
+    """Hatch cells, all in one patch."""
+    cells = np.argwhere(where)[:, None, ::-1]  # x, y
+    if not len(cells):
+        return
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5)])
+    path = Path.make_compound_path_from_polys(cells + corners)
+    edge = (*mpl.colors.to_rgb(ink), 0.55)
+    axes.add_patch(PathPatch(path, fill=False, hatch=HATCH, linewidth=0, edgecolor=edge))
+
 
 _MOST_ROWS = 6
 _HIGHEST, _WIDEST = 9.4, 10.8  # inches of a map: 40 cells with their numbers
@@ -26,7 +126,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     """One observable: a map per combination of the other axes. Several: also a row for each."""
     known = [observable] if observable else results.columns
     names = known[:_MOST_ROWS]
-    x, y = number_axes(results.study)[:2]
+    x, y = map_axes(results.study)
     blocks = grids(results, x, y, names)
     shown = evenly(blocks, style.MOST_COLUMNS)
     columns = len(shown)
@@ -59,6 +159,13 @@ def draw(results: Results, observable: str | None = None) -> Figure:
     return figure
 
 
+def map_axes(study: Study) -> tuple[str, str]:
+    """What is across and what is upwards: a ratio of times across, as in MS12; else the ranks."""
+    first, second = number_axes(study)[:2]
+    ratios = [axis.name for axis in study.axes if axis.rule]
+    return (second, first) if second in ratios else (first, second)
+
+
 def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float, float]) -> None:
     """A map of so many inches, with its colour bar."""
     title = grid.titles[name]
@@ -66,15 +173,19 @@ def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float
     width, height = size
     numbers = height / len(grid.y) >= 0.13 and width / len(grid.x) >= 0.2
     hatched, marked = grid.unsure[name], grid.unmet[name]
-    heat_map.draw_map(
-        axes, grid.values[name], norm, hatched=hatched, marked=marked, numbers=numbers
-    )
+    draw_map(axes, grid.values[name], norm, hatched=hatched, marked=marked, numbers=numbers)
+    place_ticks(axes, grid, size)
+    colour_bar(axes, norm, height)
+
+
+def place_ticks(axes: Axes, grid: Grid, size: tuple[float, float]) -> None:
+    """As many of the values as have room beside a map of so many inches."""
+    width, height = size
     letters = max(2 if "^" in text else len(text) for text in grid.x_texts)
     across = _some(len(grid.x), min(9, width / (0.075 * letters + 0.12)))
     up = _some(len(grid.y), height / 0.17)
     axes.set_xticks(across, [grid.x_texts[i] for i in across])
     axes.set_yticks(up, [grid.y_texts[i] for i in up])
-    heat_map.colour_bar(axes, norm, height)
 
 
 def _some(count: int, most: float) -> list[int]:
@@ -98,7 +209,7 @@ def _handles(shown: list[Grid], names: list[str]) -> list[Any]:
     handles: list[Any] = []
     if any(grid.unsure[name].any() for grid in shown for name in names):
         text = f"uncertain: interval wider than ± {100 * WIDE:.0f} %, or a gain that may be 1"
-        handles.append(Patch(facecolor="white", edgecolor=style.INK, hatch=heat_map.HATCH,
+        handles.append(Patch(facecolor="white", edgecolor=style.INK, hatch=HATCH,
                              linewidth=0.4, label=text))  # fmt: skip
     if any(grid.unmet[name].any() for grid in shown for name in names):
         handles.append(Line2D([], [], color=style.INK, marker=".", markersize=3, linestyle="none",

@@ -27,7 +27,7 @@ from ..measured.measurements import (
 )
 from ..measured.periods import LEAST_FOR_PERIODS, periodogram, seconds_of
 from ..units import TICKS_PER_SECOND, show_seconds
-from . import draw, style, ticks
+from . import draw, style
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,12 +37,17 @@ _MOST_COLUMNS, _MOST_PANELS = 4, 12
 def draw_measured(measured: Measured, path: Path, facts: dict[str, Any]) -> None:
     """Draw what a file holds into `path`, whose ending decides the format (png, pdf, svg).
 
-    Args:
-        facts: from `measured.describe`.
+    Parameters
+    ----------
+    facts : dict[str, Any]
+        From `measured.describe`.
 
-    Raises:
-        ValueError: no matplotlib, or an ending that it does not know.
-        OSError: the file can not be written.
+    Raises
+    ------
+    ValueError
+        No matplotlib, or an ending that it does not know.
+    OSError
+        The file can not be written.
     """
     draw.check_path(path)
     with draw.drawing():
@@ -195,7 +200,7 @@ def draw_timeline(axes: Axes, detours: Detours) -> None:
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, detours.threshold / TICKS_PER_SECOND / 1.3), high)  # it is seen
     axes.set_xlim(0, detours.length / TICKS_PER_SECOND)
-    ticks.value_axis(axes, "s", linear=True)
+    style.value_axis(axes, "s", linear=True)
     axes.set_xlabel("start")
     axes.set_ylabel("duration")
 
@@ -243,7 +248,7 @@ def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
         x, y = x[longest], y[longest]
         look |= {"color": style.INK}
     axes.plot(x, y, ".", markersize=2.2, **look)
-    ticks.log_axis(axes, "s")
+    style.log_axis(axes, "s")
 
 
 _BINS_A_DECADE, _MOST_BINS = 16, 120
@@ -257,10 +262,14 @@ _NAMED = {0.5: "p50", 0.99: "p99", 0.999: "p99.9"}
 def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "duration") -> None:
     """Single events in seconds: bins of equal ratio, and how many are at least as long.
 
-    Args:
-        values: any order; shape (events,).
-        facts: from `describe`: quantiles that have enough events behind them.
-        name: of the x axis.
+    Parameters
+    ----------
+    values : Floats
+        Any order; shape (events,).
+    facts : dict[str, Any]
+        From `describe`: quantiles that have enough events behind them.
+    name : str
+        Of the x axis.
     """
     values = np.sort(values[values > 0])
     axes.set_xlabel(name)
@@ -280,7 +289,7 @@ def draw_events(axes: Axes, values: Floats, facts: dict[str, Any], name: str = "
     axes.set_ylim(_LOWEST, _highest(axes, max(len(values), 6)))
     axes.set_xlim(low, high)
     axes.set_xscale("log")
-    ticks.log_axis(axes, "s", "x")
+    style.log_axis(axes, "s", "x")
     _mark_quantiles(axes, facts["quantiles"])
 
 
@@ -303,9 +312,9 @@ def draw_bins(
         axes.set_ylabel("events")
         if wide:
             axes.set_xscale("log")
-            ticks.log_axis(axes, "s", "x")
+            style.log_axis(axes, "s", "x")
         else:
-            ticks.value_axis(axes, "s")
+            style.value_axis(axes, "s")
         if not part.total:
             axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", color=style.GREY)
             continue
@@ -406,7 +415,7 @@ def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> Non
     periods = facts.get("periods", [])
     axes.set_ylim(0.5, top * 4.0 ** (1 + len(periods)))
     axes.set_xlim(spectrum.frequency[0], spectrum.frequency[-1])
-    ticks.log_axis(axes, "", "x")
+    style.log_axis(axes, "", "x")
     for number, period in enumerate(periods):
         _mark_period(axes, period, top * 4.0 ** (0.8 + number))
 
@@ -467,7 +476,7 @@ def collectives(parts: Sequence[CollectiveTable]) -> tuple[Any, list[Any]]:
             axis.minorticks_off()
         axis.set_xlabel("ranks" if by_ranks else "bytes")
         axis.set_ylabel("latency")
-        ticks.log_axis(axis, "s")
+        style.log_axis(axis, "s")
     for axis in list(axes.flat)[len(parts) :]:
         axis.set_visible(False)
     return figure, list(handles.values())
@@ -502,7 +511,7 @@ def loggp(table: LogGPTable) -> tuple[Any, list[Any]]:
     for axis in axes[0]:
         axis.set_xscale("log", base=2)
         axis.set_xlabel("bytes")
-        ticks.unit_axis(axis, "s")
+        style.unit_axis(axis, "s")
     return figure, handles
 
 

@@ -15,7 +15,7 @@ from ..results import CONVENTIONAL, REDUNDANT, Results
 from ..results.figures import named
 from ..results.study_axes import AxisScale
 from ..stats import Estimate
-from . import series, style, ticks
+from . import series, style
 
 NAMES = (CONVENTIONAL, REDUNDANT)
 _CLAIMED = {"color": style.GREEN, "linewidth": 1.2, "linestyle": "-."}
@@ -45,7 +45,7 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         if any(bound is not None for bound in bounds):
             bounded = True
             bottom.plot(x, [np.nan if b is None else b for b in bounds], **_BOUND)
-        ticks.place_axis(bottom, along, "ranks")
+        style.place_axis(bottom, along, "ranks")
     label_axes(axes)
     cycles = results.cells[0].first_case.cycles
     text = subtitle(results, len(panels), f"{cycles} cycle{'s' if cycles > 1 else ''}, ")
@@ -77,7 +77,7 @@ def label_axes(axes: np.ndarray) -> None:
     axes[0, 0].set_ylabel("overhead over noiseless")
     axes[0, 0].set_ylim(bottom=0)
     axes[0, 0].yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    ticks.unit_axis(axes[0, 0], "s")
+    style.unit_axis(axes[0, 0], "s")
     axes[1, 0].set_ylabel("recovery\n(share of overhead)")
 
 

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from ..simulate import Result
 from ..slowdown import in_words
 from ..units import show_size
-from . import style, ticks
+from . import style
 
 
 def draw(result: Result) -> Figure:
@@ -30,7 +30,7 @@ def draw(result: Result) -> Figure:
     axes[0, 0].set_yscale("log")
     axes[0, 0].set_ylabel("share of realizations that is later")
     axes[0, 0].set_xlabel("time")
-    ticks.value_axis(axes[0, 0], "s")
+    style.value_axis(axes[0, 0], "s")
     subtitle = [
         f"{len(result.ticks):,} realizations, seed {result.seed}",
         style.left_out(len(chosen), len(names), "observations"),

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from ..slowdown import SlowdownTable
-from . import style, ticks
+from . import style
 
 _MOST_TICKS = 12
 
@@ -34,10 +34,10 @@ def draw(found: SlowdownTable) -> Figure:
     bottom.axhline(1, color=style.GREY, linewidth=0.8)
     times = [row.p99.value for row in found.rows] + [row.noise_free for row in found.rows]
     if min(times) > 0 and max(times) > 8 * min(times):
-        ticks.log_axis(top, "s")
+        style.log_axis(top, "s")
     else:
         top.set_ylim(bottom=0)
-        ticks.unit_axis(top, "s")
+        style.unit_axis(top, "s")
     top.set_ylabel("completion")
     bottom.set_ylabel("mean / without noise")
     bottom.set_xlabel("ranks")

@@ -38,11 +38,16 @@ def draw_series(
 ) -> None:
     """5-95 % band, median, mean with its 95 % interval, and a 30-run mean with its range.
 
-    Args:
-        x: positions.
-        facts: what is known at each position; None leaves a gap.
-        few: whether 30-run means are drawn.
-        bar: points; the 5-95 % range is a pale bar as wide at each position, not a band.
+    Parameters
+    ----------
+    x : Sequence[float]
+        Positions.
+    facts : Sequence[MainNumbers | None]
+        What is known at each position; None leaves a gap.
+    few : bool
+        Whether 30-run means are drawn.
+    bar : float, optional
+        Points; the 5-95 % range is a pale bar as wide at each position, not a band.
     """
     x = np.asarray(x, dtype=float)
     bands = np.array(

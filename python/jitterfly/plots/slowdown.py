@@ -11,7 +11,7 @@ from ..results import CONVENTIONAL, REDUNDANT, Results
 from ..results.figures import named
 from ..results.main_numbers import MainNumbers
 from ..results.study_axes import AxisScale
-from . import series, style, ticks
+from . import series, style
 
 
 def draw(results: Results, observable: str | None = None) -> Figure:
@@ -38,13 +38,13 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         targets.draw(middle, x, gain, panel.cells, style.ESTIMATED)
         middle.axhline(1, color=style.GREY, linewidth=0.8)
         _redundancy(bottom, x, facts(best), facts(shown[REDUNDANT]))
-        ticks.place_axis(bottom, along, "ranks")
+        style.place_axis(bottom, along, "ranks")
     axes[0, 0].set_ylabel("completion / noise-free")
     axes[1, 0].set_ylabel("gain: mean conv. /\nmean redundant")
     axes[2, 0].set_ylabel("redundant\nexchanges T")
     for row in axes[:2]:
         for one in row:
-            ticks.log_axis(one)
+            style.log_axis(one)
     subtitle = [
         results.counted, "redundant: the T with the smallest mean", results.state,
         targets.left_out,

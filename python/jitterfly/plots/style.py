@@ -1,4 +1,4 @@
-"""What all figures share: settings, colours, the frame of axes, title and legend.
+"""What all figures share: settings, colours, the frame of axes, ticks, title and legend.
 
 Colours are Okabe and Ito's, told apart by the colour-blind; series also differ in lightness,
 marker, line and hatch, so that a grey print reads the same.
@@ -7,15 +7,215 @@ marker, line and hatch, so that a grey print reads the same.
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, Formatter, LogLocator, MaxNLocator, NullLocator
 
 from ..results import CONVENTIONAL, REDUNDANT
-from .ticks import lines_of, wrapped
+from ..results.study_axes import AxisScale
+from ..units import show_seconds
+
+_WIDE = "WF"  # East Asian characters that are as wide as two letters
+
+
+def wrapped(text: str, inches: float, size: float, most: int = 6) -> str:
+    r"""A text in lines of so many inches at a size of font, `most` of them: then it is cut.
+
+    Examples
+    --------
+    >>> wrapped("one two three", 0.6, 10)
+    'one two\nthree'
+    """
+    letters = inches * 72 / (0.56 * size)
+    wide = sum(unicodedata.east_asian_width(letter) in _WIDE for letter in text)
+    letters *= len(text) / (len(text) + wide) if text else 1
+    lines = textwrap.wrap(text, max(round(letters), 6), max_lines=most, placeholder=" …")
+    return "\n".join(lines)
+
+
+def lines_of(text: str) -> int:
+    """How many lines a text has."""
+    return text.count("\n") + 1
+
+
+_LETTER = 0.075  # inches, of a tick's text
+_LINE = 0.16  # inches, the height of one
+
+
+class InUnit(Formatter):
+    """Numbers, or times with their unit, with the digits that their distances need."""
+
+    def __init__(self, unit: str):
+        self.unit = unit
+
+    def __call__(self, value: float, pos: int | None = None) -> str:
+        """The text at a tick of its own."""
+        return in_unit(value, self.unit)
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """The texts at ticks, which have to differ."""
+        return [in_unit(value, self.unit, values) for value in values]
+
+
+def in_unit(value: float, unit: str, among: Sequence[float] = ()) -> str:
+    """A number at a tick `among` others: a time with its unit."""
+    ticks = np.unique(np.asarray(among, dtype=float))
+    step = float(np.diff(ticks).min()) if len(ticks) > 1 else 0.0
+    if abs(value) < 1e-6 * step:
+        value = 0.0
+    least = 3 if unit == "s" else 6
+    digits = next((d for d in range(least, 12) if _tells(ticks, d, step)), 12)
+    return show_seconds(value, digits) if unit == "s" else f"{value:.{digits}g}"
+
+
+def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
+    """Whether rounding to so many digits moves no tick by a noticeable part of a step."""
+    return all(abs(float(f"{t:.{digits}g}") - t) <= 0.05 * step for t in ticks) or not step
+
+
+def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
+    """The x axis: ticks where the values of a study's axis are, as many as have room."""
+    positions, texts = along.ticks
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel(name, parse_math=False)
+    width = axes.get_position().width * axes.figure.get_figwidth()
+    if along.scale == "text":
+        _place_texts(axes, positions, texts, width)
+        return
+    # Matplotlib leaves 5 % free on each side.
+    inches = width / 1.1 / (max(positions) - min(positions) or 1.0)
+    shown = _apart([inches * p for p in positions], [_letters(t) * _LETTER for t in texts])
+    axes.xaxis.set_major_locator(FixedLocator([positions[i] for i in shown]))
+    axes.set_xticks([positions[i] for i in shown], [texts[i] for i in shown])
+
+
+def _letters(text: str) -> int:
+    """Of a tick's text; an exponent is small."""
+    return 2 if "^" in text else len(text)
+
+
+def _apart(at: Sequence[float], widths: Sequence[float]) -> list[int]:
+    """Which of some texts can stand in a line: the first, the last, and others that have room."""
+    last = len(at) - 1
+    shown = [0]
+    for i in range(1, last + 1):
+        ends = [shown[-1], *([last] if i < last else [])]
+        if all(abs(at[i] - at[j]) >= (widths[i] + widths[j]) / 2 + _LETTER for j in ends):
+            shown.append(i)
+    return shown if last in shown or not last else [*shown[:-1], last]
+
+
+def _place_texts(
+    axes: Axes, positions: Sequence[float], texts: Sequence[str], width: float
+) -> None:
+    """Texts as ticks: straight where they have room, else in lines that slant, or stand upright."""
+    room = width / len(positions)
+    lines = [wrapped(text, max(room - 0.1, 0.5), 9, 2) for text in texts]
+    longest = max(len(line) for text in lines for line in text.split("\n")) * _LETTER
+    if longest <= room - 0.05 and all("…" not in text for text in lines):
+        slant = 0
+    else:
+        lines = [wrapped(text, 2.0, 9, 2) for text in texts]
+        high = max(lines_of(text) for text in lines)
+        slant = next((angle for angle in (20, 40, 60) if _slanted(room, angle) >= high), 90)
+        if slant == 90:
+            lines = [wrapped(text, 2.0, 9, 1) for text in texts]
+    every = -(-_LINE // room) if slant == 90 else 1
+    shown = range(0, len(positions), int(every))
+    axes.xaxis.set_major_locator(FixedLocator([positions[i] for i in shown]))
+    axes.set_xticks([positions[i] for i in shown], [lines[i] for i in shown])
+    axes.set_xlim(-0.5, len(positions) - 0.5)
+    for label in axes.get_xticklabels():
+        label.set(rotation=slant, parse_math=False, ha="center" if slant in (0, 90) else "right",
+                  rotation_mode="default" if slant in (0, 90) else "anchor")  # fmt: skip
+
+
+def _slanted(room: float, angle: float) -> float:
+    """Lines of text that have room between ticks so many inches apart, at an angle in degrees."""
+    return float(room * np.sin(np.radians(angle)) / _LINE)
+
+
+def log_axis(axes: Axes, unit: str = "", which: str = "y") -> None:
+    """A logarithmic axis whose ticks are plain numbers, or times."""
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    (axes.set_yscale if which == "y" else axes.set_xscale)("log")
+    low, high = axes.get_ylim() if which == "y" else axes.get_xlim()
+    span = high / low if low > 0 else np.inf
+    subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if span < 8 else (1.0, 2.0, 5.0)
+    locator = LogLocator(subs=subs if span < 3000 else (1.0,), numticks=12)
+    if which == "x" and np.isfinite(span):
+        choices = [LogLocator(subs=some, numticks=12) for some in ((1.0, 2.0, 5.0), (1.0, 3.0))]
+        choices += [LogLocator(subs=(1.0,), numticks=count) for count in (12, 6, 4, 3, 2)]
+        width = axes.get_position().width * axes.figure.get_figwidth() / np.log(span)
+        fitting = (one for one in (locator, *choices) if _fits(one, low, high, unit, width))
+        locator = next(fitting, choices[-1])
+    # Between neighbours of those there is little of a logarithm to be seen.
+    axis.set_major_locator(locator if span > 2.5 else MaxNLocator(5))
+    axis.set_major_formatter(InUnit(unit))
+    axis.set_minor_locator(NullLocator())
+
+
+def _fits(locator: LogLocator, low: float, high: float, unit: str, width: float) -> bool:
+    """Whether the texts of a locator's ticks have room, at so many inches for each factor of e."""
+    shown = [tick for tick in locator.tick_values(low, high) if low <= tick <= high]
+    widths = [len(in_unit(tick, unit, shown)) * _LETTER for tick in shown]
+    at = [width * float(np.log(tick)) for tick in shown]
+    return _apart(at, widths) == list(range(len(shown))) if shown else False
+
+
+def unit_axis(axes: Axes, unit: str) -> None:
+    """A linear y axis in an observable's unit."""
+    axes.yaxis.set_major_formatter(InUnit(unit))
+
+
+def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
+    """An x axis of values: logarithmic where they are positive and span more than a factor of 8.
+
+    `linear`: never, as for a point in time.
+    """
+    values = np.concatenate([line.get_xdata(orig=False) for line in axes.lines] or [np.ones(1)])
+    values = np.asarray(values, dtype=float)
+    values = values[np.isfinite(values)]
+    if not linear and len(values) and values.min() > 0 and values.max() / values.min() > 8:
+        log_axis(axes, unit, "x")
+        return
+    low, high = axes.get_xlim()
+    width = axes.get_position().width * axes.figure.get_figwidth()
+    for count in (6, 5, 4, 3, 2, 1):
+        locator = MaxNLocator(count, min_n_ticks=1)
+        ticks = [t for t in locator.tick_values(low, high) if low <= t <= high]
+        texts = [in_unit(t, unit, ticks) for t in ticks]
+        if sum(len(text) + 2 for text in texts) * _LETTER <= width:
+            break
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(InUnit(unit))
+
+
+def bar_ticks(low: float, high: float, height: float) -> list[float]:
+    """Of a logarithmic colour bar of so many inches: as many round numbers as have room."""
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    fine = [1 + 0.1 * i for i in range(90)]
+    choices = [fine, (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)]
+    inch = height / np.log10(high / low)
+    # Where there is room for many, numbers that are as round as a factor of 10, or of 2, allows.
+    start = 0 if high / low < 2 else 1 if high / low < 8 else 2
+    for subs in choices[start:]:
+        ticks = np.array([sub * decade for decade in decades for sub in subs])
+        ticks = ticks[(ticks >= low * 0.999) & (ticks <= high * 1.001)]
+        if len(ticks) > 1 and np.diff(np.log10(ticks)).min() * inch >= 0.16:
+            return [float(tick) for tick in ticks]
+    ticks = decades[(decades >= low * 0.999) & (decades <= high * 1.001)]
+    if len(ticks) > 2:
+        every = int(np.ceil(0.16 / inch))
+        return [float(tick) for tick in ticks[::every]]
+    return [low, high]
+
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#555555"
 INK = "#222222"

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ..observables import Observed
 from ..results import Results
-from . import distribution, ticks
+from . import distribution, style
 from .distribution import NAMED, tail
 
 
@@ -42,7 +42,7 @@ def _line(axes: Axes, observed: Observed, look: dict[str, Any], confidence: floa
 
 def _finish(axes: Axes, name: str, unit: str) -> None:
     axes.set_xlabel(name, parse_math=False)
-    ticks.value_axis(axes, unit)
+    style.value_axis(axes, unit)
     axes.set_yscale("log")
     axes.set_ylim(7e-5, 0.6)
     axes.yaxis.set_major_locator(FixedLocator(list(NAMED.values())))

@@ -21,7 +21,7 @@ from matplotlib.ticker import (
 )
 
 from ..theory.comparison import Ends, Growth, Limits, Points
-from . import style, ticks
+from . import style
 
 
 def draw_ends(found: Sequence[Ends], title: str, subtitle: Sequence[str]) -> Figure:
@@ -67,7 +67,7 @@ def _draw_end(axes: Axes, one: Ends) -> None:
         axes.xaxis.set_major_locator(LogLocator())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter(ticks.InUnit("s"))
+    axes.xaxis.set_major_formatter(style.InUnit("s"))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..claims.claim import VERDICTS
+from ..claims.claim import VERDICTS, WHOSE
 from ..fields import check_choice
 
 _WIDE = 600.0  # points: two panels of our figures stay below
@@ -44,28 +45,40 @@ class Picture:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a claim, for the setting `where` ("" where there is only one)."""
+    """One part of a claim, for the setting `where` ("" where there is only one).
+
+    `part` is what the paper says, `found` what came out, with intervals; `limit` what decides, and
+    `whose` it is ("" where nothing can be compared); `why` the reason for all but a reproduction.
+    """
 
     where: str
+    part: str
     verdict: str
-    text: str
+    found: str
+    limit: str = ""
+    whose: str = ""
+    why: str = ""
 
     def __post_init__(self) -> None:
         check_choice(self.verdict, "verdict", VERDICTS)
+        if self.whose:
+            check_choice(self.whose, "whose", WHOSE)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper, what was found beside it, and the verdict on the whole."""
+    """A claim of a paper, and its parts with what was found of each."""
 
     name: str
     source: str
     text: str
-    verdict: str
     parts: tuple[Part, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_choice(self.verdict, "verdict", VERDICTS)
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many parts have each verdict."""
+        verdicts = [part.verdict for part in self.parts]
+        return {name: verdicts.count(name) for name in VERDICTS}
 
 
 @dataclass(frozen=True)
@@ -80,7 +93,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """One study: `name` is its anchor, `facts` what was run."""
+    """One study: `name` is its anchor, `facts` what was run, `command` how to run it alone."""
 
     name: str
     title: str
@@ -90,6 +103,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     facts: Facts = ()
     notes: tuple[str, ...] = ()
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,7 +120,14 @@ class Report:
     pending: tuple[str, ...] = ()
     introduction: str = ""
 
+    def parts(self) -> Iterator[tuple[Section, Claim, Part]]:
+        """Every part of every claim, with its claim and its study."""
+        for section in self.sections:
+            for claim in section.claims:
+                for part in claim.parts:
+                    yield section, claim, part
+
     @property
     def verdicts(self) -> Counter[str]:
-        """How many claims have which verdict; a claim that two studies speak to counts twice."""
-        return Counter(claim.verdict for section in self.sections for claim in section.claims)
+        """How many parts of claims have which verdict."""
+        return Counter(part.verdict for _, _, part in self.parts())

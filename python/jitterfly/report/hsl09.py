@@ -331,11 +331,7 @@ def _bandwidths(
 ) -> str:
     names = ["network", "hosts", "routing", "realizations", "seed", "bandwidth", "low", "high"]
     networks = [(name, tree) for name, (tree, _) in SYSTEMS.items()]
-    networks += [
-        ("1152 hosts", FatTree.of(1152, routing=routing))
-        for routing in ROUTINGS
-        if routing != "d-mod-k"
-    ]
+    networks += [("1152 hosts", FatTree.of(1152, routing=routing)) for routing in ROUTINGS]
     networks += list(maps.items())
     rows = [
         [name, network.hosts, network.routing_name, count, seed, *map(_number, bandwidth[1:4])]

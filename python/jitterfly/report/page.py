@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ..claims.claim import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS
+from .comparison import HEADER, TITLE
 from .document import Claim, Facts, Part, Picture, Report, Section, Table
 
 # A browser that obeys it loads nothing at all: pictures are in the file.
@@ -47,6 +48,7 @@ def _main(report: Report) -> list[Html]:
     return [
         _pending(report),
         _overview(report),
+        _comparison(report),
         *(section(content) for content in report.sections),
         few_runs(report.few_runs) if report.few_runs else Html(),
         _method(),
@@ -87,14 +89,14 @@ def _overview(report: Report) -> Html:
     claims = [(content, claim) for content in report.sections for claim in content.claims]
     if not claims:
         return Html()
-    header = ("Claim", "Source", "What it says", "Verdict", "Figure")
+    header = ("Claim", "Source", "What it says", "Its parts", "Figure")
     rows = [
         tag(
             "tr",
             tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
             tag("td", claim.source),
             tag("td", claim.text, class_="says"),
-            tag("td", verdict(claim.verdict)),
+            tag("td", counts(claim), class_="counts"),
             tag("td", tag("a", content.title, href=f"#{content.name}")),
         )
         for content, claim in claims
@@ -115,6 +117,38 @@ def _overview(report: Report) -> Html:
     )
 
 
+def _comparison(report: Report) -> Html:
+    """A line for each part of each claim, with the reason where it is not reproduced."""
+    parts = list(report.parts())
+    if not parts:
+        return Html()
+    rows = (
+        tag(
+            "tr",
+            tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
+            tag("td", part.where),
+            tag("td", part.part),
+            tag("td", part.found),
+            tag("td", f"{part.limit} ({part.whose})" if part.whose else ""),
+            tag("td", verdict(part.verdict)),
+            tag("td", part.why),
+        )
+        for content, claim, part in parts
+    )
+    head = tag("tr", *(tag("th", name, scope="col") for name in ("Claim", *HEADER)))
+    grid = tag("table", tag("thead", head), tag("tbody", *rows), class_="parts-table")
+    return tag(
+        "section",
+        tag("h2", TITLE),
+        tag(
+            "details",
+            tag("summary", f"All {len(parts)} parts of the claims"),
+            tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=TITLE),
+        ),
+        id="comparison",
+    )
+
+
 def _count(report: Report) -> str:
     counts = report.verdicts
     names = {
@@ -123,8 +157,11 @@ def _count(report: Report) -> str:
         CANNOT_TELL: "cannot be told",
     }
     total = sum(counts.values())
+    claims = {claim.name for content in report.sections for claim in content.claims}
     counted = ", ".join(f"{counts[name]} {names[name]}" for name in VERDICTS if counts[name])
-    return f"{total} {'claim' if total == 1 else 'claims'} checked: {counted}."
+    what = f"{total} {'part' if total == 1 else 'parts'} of "
+    what += f"{len(claims)} {'claim' if len(claims) == 1 else 'claims'}"
+    return f"{what} checked: {counted}."
 
 
 def _bar(report: Report) -> Html:
@@ -173,6 +210,23 @@ def verdict(name: str) -> Html:
     )
 
 
+def counts(claim: Claim) -> Html:
+    """How many parts of a claim have each verdict, as labels."""
+    labels = [
+        tag(
+            "span",
+            tag("span", _MARKS[name], class_="mark", aria_hidden="true"),
+            Html("&nbsp;"),
+            f"{count} ",
+            Html(name.replace(" ", "&nbsp;")),
+            class_=f"verdict {_kind(name)}",
+        )
+        for name, count in claim.counts.items()
+        if count
+    ]
+    return join(labels, " ")
+
+
 def section(content: Section) -> Html:
     """A study: what was run, its pictures with the claims beside them, its numbers."""
     wide = [picture for picture in content.pictures if picture.wide]
@@ -212,6 +266,7 @@ def _kind(name: str) -> str:
 def _about(content: Section) -> Html:
     source = [tag("span", content.source)] if content.source else []
     facts = [tag("span", f"{name}: {value}") for name, value in content.facts]
+    facts += [tag("code", content.command)] if content.command else []
     return tag("p", join([*source, *facts], " "), class_="about")
 
 
@@ -240,10 +295,10 @@ def _claim(content: Section, claim: Claim) -> Html:
     by_place = groupby(claim.parts, key=lambda part: part.where)
     return tag(
         "article",
-        tag("h3", f"{claim.name} ", verdict(claim.verdict)),
+        tag("h3", f"{claim.name} ", counts(claim)),
         tag("blockquote", claim.text, tag("footer", claim.source)),
         tag("div", *(_place(where, parts) for where, parts in by_place), class_="places"),
-        class_=f"claim {_kind(claim.verdict)}",
+        class_="claim",
         id=f"{content.name}-{claim.name}",
     )
 
@@ -255,12 +310,19 @@ def _place(where: str, parts: Iterable[Part]) -> Html:
             "li",
             tag("span", _MARKS[part.verdict], class_="mark", aria_hidden="true"),
             tag("span", f"{part.verdict}: ", class_="aloud"),
-            tag("span", part.text),
+            tag("span", tag("strong", f"{part.part}: "), f"{part.found}. ", _limit(part)),
             class_=_kind(part.verdict),
         )
         for part in parts
     )
     return tag("div", title, tag("ul", *rows, class_="parts"))
+
+
+def _limit(part: Part) -> Html:
+    """What decides, whose limit it is, and why a part is not reproduced."""
+    told = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
+    told += f"Why: {part.why}." if part.why else ""
+    return tag("span", told, class_="note") if told else Html()
 
 
 def _table(table: Table) -> Html:
@@ -283,10 +345,12 @@ INTRODUCTION = (
 )
 
 VERDICT = (
-    "A part of a claim is reproduced when the whole interval lies on the claim's side, differs "
-    "when the whole interval lies on the other side, and otherwise the data cannot tell. A claim "
-    "is reproduced when all its parts are, and differs when one does. Where a paper says a word, "
-    "such as “far better”, the number that we take for it stands beside the finding."
+    "A part of a claim is reproduced when the whole interval lies on the claim's side of a limit, "
+    "differs when the whole interval lies on the other side, and otherwise the data cannot tell. "
+    "The limit is the paper's where it gives one: its words, its numbers, the axis or the clip "
+    "level of its figure. Where a paper says a word without a number, such as “far better”, the "
+    "limit is ours, and a part beyond it is not called different from the paper: it cannot be "
+    "told."
 )
 
 FEW_RUNS = (

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
-from ..claims import CLAIMS
+from ..claims import CLAIMS, show_counts
 from ..claims.verdicts import check_claims
 from ..fields import check_choice
 from ..files import write_whole
@@ -20,13 +21,22 @@ from ..results.figures import check_figure
 from ..store import Store
 from ..store.export import export, keep_numbers
 from ..studies import Study, load_study
-from ..studies.shipped import folder
+from ..studies.toml import shipped_folder
 from ..sweep import CellsFailed, Stopped, run
 from . import hsl09, theory
+from .comparison import PARTS, to_json
 from .document import Section
+from .page import page
 from .sections import Tally, add_time, few_runs_section, recorded_bytes, report, section
 
 PAGE = "report.html"
+
+
+class Reproduction(NamedTuple):
+    """The report's file, and what stands in it: a section for each study, with its claims."""
+
+    page: Path
+    sections: tuple[Section, ...]
 
 
 def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:
@@ -37,7 +47,7 @@ def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:
     Raises:
         ValueError: a name that there is not, or a study that can not be run, drawn and judged.
     """
-    known = {path.stem: path for path in sorted(folder().glob("*.toml"))}
+    known = {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
     for name in only or ():
         check_choice(name, "`only`", (*known, *hsl09.NAMES))
     names = [name for name in dict.fromkeys(known if only is None else only) if name in known]
@@ -59,10 +69,13 @@ def reproduce(
     only: Sequence[str] | None = None,
     with_theory: bool = False,
     with_networks: bool = False,
+    command: str = "",
     stream: TextIO | None = None,
     **options: Any,
-) -> Path:
+) -> Reproduction:
     """Run each study into a directory of its name in `out`, and write `out`/report.html.
+
+    All parts of the claims are in `out`/parts.json, too, each with its verdict and its limit.
 
     The report is there from the first finished study on, and says what is missing of it. The same
     call goes on after a stop, and brings the report up to date when nothing is left to run.
@@ -72,13 +85,14 @@ def reproduce(
         only: names of studies, or of `hsl09.NAMES`, instead of all that bear on a claim.
         with_theory: add a section on theory at the end.
         with_networks: run HSL09's figures too, where `only` does not say which.
+        command: what runs one study again, with `{}` for its name; the report tells it.
         stream: where progress goes; stderr by default.
         options: as of `sweep.run`; with `on_error="finish"` a study that fails in part is reported
             as it is, and the others follow. HSL09's figures are run by this process, whatever
             workers there are.
 
     Returns:
-        The report.
+        The report, also of what earlier calls ran.
 
     Raises:
         ValueError: a bad name or option, or no matplotlib, before anything runs.
@@ -90,17 +104,20 @@ def reproduce(
         raise ValueError(draw.MISSING)
     wanted = [figure for name, figure in hsl09.NAMES.items()
               if (with_networks if only is None else name in only)]  # fmt: skip
-    progress = _Reproduction(Path(out), quick, chosen, wanted)
+    progress = _Progress(Path(out), quick, chosen, wanted, command)
     page = progress.run(stream or sys.stderr, options)
     if with_theory:
         progress.add_theory(stream or sys.stderr)
-    return page
+    return Reproduction(page, tuple(progress.sections))
 
 
-class _Reproduction:
+class _Progress:
     """The studies and HSL09's figures, and what is done of them."""
 
-    def __init__(self, out: Path, quick: bool, chosen: list[Study], figures: list[str]):
+    def __init__(
+        self, out: Path, quick: bool, chosen: list[Study], figures: list[str], command: str
+    ):
+        self.command = command
         self.out, self.chosen, self.figures = out, chosen, figures
         self.titles = [one.title for one in chosen] + [hsl09.TITLES[name] for name in figures]
         self.tally = Tally(quick)
@@ -122,8 +139,7 @@ class _Reproduction:
                 total += error.total
             except KeyboardInterrupt as stop:
                 raise Stopped(self._kept(str(stop))) from None
-            page = report(self.tally, self.sections, tuple(self.titles[number:]))
-            write_whole(self.out / PAGE, page.encode())
+            self._write(tuple(self.titles[number:]))
             if len(self.sections) > done:
                 print(_verdicts(self.sections[-1]), file=stream, flush=True)
         if failed:
@@ -142,18 +158,27 @@ class _Reproduction:
     def _figure(self, name: str, stream: TextIO, options: dict[str, Any]) -> None:
         told = partial(print, file=stream, flush=True)
         try:
-            self.sections.append(hsl09.add(self.out, name, self.tally, told, options))
+            self._add(hsl09.add(self.out, name, self.tally, told, options))
         except (ValueError, RuntimeError) as error:
             if options.get("on_error") != "finish":
                 raise
             raise CellsFailed({hsl09.TITLES[name]: str(error)}, 1, self.out) from None
+
+    def _add(self, content: Section) -> None:
+        self.sections.append(replace(content, command=self.command.format(content.name)))
 
     def add_theory(self, stream: TextIO) -> None:
         """The section on theory, after those of the studies."""
         print("theory beside simulation", file=stream, flush=True)
         told = partial(print, file=stream, flush=True)
         self.sections.append(theory.section(self.out, quick=self.tally.quick, told=told))
-        write_whole(self.out / PAGE, report(self.tally, self.sections, ()).encode())
+        self._write(())
+
+    def _write(self, pending: tuple[str, ...]) -> None:
+        """The report as it stands, and its parts as data."""
+        made = report(self.tally, self.sections, pending)
+        write_whole(self.out / PAGE, page(made).encode())
+        write_whole(self.out / PARTS, to_json(made).encode())
 
     def _finish(self, stream: TextIO, started: float, before: int, store: Store) -> None:
         """A study is run: its table, its section of the report."""
@@ -162,7 +187,7 @@ class _Reproduction:
         seconds = add_time(self.out, store.study.name, ran, anew=not before)
         export(keep_numbers(store), store.path / "summary.csv")
         results = Results(store)
-        self.sections.append(section(results, (("time", show_time(seconds)),)))
+        self._add(section(results, (("time", show_time(seconds)),)))
         self.tally.add(results, seconds)
         if self.tally.few_runs is None and store.study.figure == "slowdown":
             self.tally.few_runs = few_runs_section(results)
@@ -174,5 +199,5 @@ class _Reproduction:
 
 
 def _verdicts(section: Section) -> str:
-    """For a terminal: `  M4 reproduced, C3 cannot tell`."""
-    return "  " + ", ".join(f"{claim.name} {claim.verdict}" for claim in section.claims)
+    """For a terminal: `  M4: 5 of 6 parts reproduced, 1 cannot tell`."""
+    return "\n".join(f"  {claim.name}: {show_counts(claim.counts)}" for claim in section.claims)

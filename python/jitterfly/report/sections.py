@@ -17,14 +17,13 @@ from ..info import __version__, info
 from ..plots import draw
 from ..progress import show_time
 from ..results import CellResults, Results
-from ..results.figures import FewRunMeans, few_runs
+from ..results.figures import FewRunMeans, few_runs, published_figures
 from ..results.main_numbers import RUNS, MainNumbers
-from ..results.number_text import interval, show_number, show_ranks
 from ..results.study_axes import axis_title
 from ..results.tables import SELECTION
+from ..results.text_table import interval, show_number, show_ranks
 from ..units import show_seconds
 from .document import Claim, Facts, Part, Picture, Report, Section, Table
-from .page import page
 
 _LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
 
@@ -38,7 +37,13 @@ def section(results: Results, facts: Facts = ()) -> Section:
         title=study.title,
         source=study.source,
         claims=tuple(map(model_claim, judge(results))),
-        pictures=(picture(results),),
+        pictures=(
+            *(
+                picture(results, kind, "The figure with the paper's axes")
+                for kind in published_figures(study)
+            ),
+            picture(results),
+        ),
         tables=tuple(tables(results)),
         facts=(*about(results), *facts),
         notes=(SELECTION.replace("\n", " "),) if chosen else (),
@@ -47,8 +52,11 @@ def section(results: Results, facts: Facts = ()) -> Section:
 
 def model_claim(judged: Judged) -> Claim:
     """A claim that was judged, as a report holds it."""
-    parts = (Part(finding.where, finding.verdict, finding.text) for finding in judged.findings)
-    return Claim(judged.name, judged.claim.source, judged.claim.text, judged.verdict, tuple(parts))
+    parts = tuple(
+        Part(one.where, one.part, one.verdict, one.found, one.limit, one.whose, one.reason)
+        for one in judged.findings
+    )
+    return Claim(judged.name, judged.claim.source, judged.claim.text, parts)
 
 
 def about(results: Results) -> Facts:
@@ -283,9 +291,9 @@ class Tally:
         )
 
 
-def report(tally: Tally, sections: Sequence[Section], pending: tuple[str, ...]) -> str:
-    """The page as it stands."""
-    return page(Report(_TITLE, tally.facts, tuple(sections), tally.few_runs, pending))
+def report(tally: Tally, sections: Sequence[Section], pending: tuple[str, ...]) -> Report:
+    """The report as it stands."""
+    return Report(_TITLE, tally.facts, tuple(sections), tally.few_runs, pending)
 
 
 def _machine(backend: str) -> str:

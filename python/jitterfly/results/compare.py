@@ -23,8 +23,10 @@ class Side:
     def family(self, cell: Cell) -> Family:
         """What is compared in a cell.
 
-        Raises:
-            ValueError: no such variant or observable, or a ratio, which has no faster or slower.
+        Raises
+        ------
+        ValueError
+            No such variant or observable, or a ratio, which has no faster or slower.
         """
         if self.observable:
             families = self.store.families(cell)
@@ -76,8 +78,10 @@ def compare(a: Side, b: Side, confidence: float = 0.95) -> list[Verdict]:
     over the looks at which a study with targets could stop), so
     that the one verdict in twenty that chance decides does not come with every table.
 
-    Raises:
-        ValueError: other seeds (the noise is not the same), or no cell in common.
+    Raises
+    ------
+    ValueError
+        Other seeds (the noise is not the same), or no cell in common.
     """
     seeds = a.store.study.seed, b.store.study.seed
     if seeds[0] != seeds[1]:
@@ -119,15 +123,16 @@ def _verdict(a: Side, b: Side, cell: Cell, other: Cell, confidence: float, level
     x, y = _samples(a, cell), _samples(b, other)
     count = min(len(x), len(y))
     x, y = x[:count], y[:count]
-    ratio = stats.ratio(y, x, level)
+    noisy = any(s.varies(side.family(s)) for side, s in ((a, cell), (b, other)))
+    ratio = stats.ratio(y, x, level, noisy=noisy)
     winner = "B" if ratio.high < 1 else "A" if ratio.low > 1 else ""
     if winner and x.mean() < 0:  # an overhead over a slower one: the larger quotient is the faster
         winner = "A" if winner == "B" else "B"
     return Verdict(
         shown_labels(a.store.study, cell),
         count,
-        stats.mean(x, confidence),
-        stats.mean(y, confidence),
+        stats.mean(x, confidence, noisy=noisy),
+        stats.mean(y, confidence, noisy=noisy),
         ratio,
         stats.win_probability(
             int((y < x).sum()), int((y == x).sum()), int((y > x).sum()), confidence

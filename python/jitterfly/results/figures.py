@@ -22,11 +22,12 @@ from .study_axes import AxisScale, axis_values
 
 #: What a study may ask for with `figure`, or `plot`.
 FIGURES = (
-    "slowdown", "overhead", "cycles", "maps", "curves", "family", "hm18_table", "distribution",
-    "tail", "few_runs",
+    "slowdown", "overhead", "cycles", "times", "maps", "paper_maps", "curves", "family",
+    "hm18_table", "distribution", "histogram", "tail", "few_runs",
 )  # fmt: skip
 #: Those that show one observable as well as several.
-OF_ONE = ("maps", "curves", "family", "hm18_table", "distribution", "tail", "few_runs")
+OF_ONE = ("maps", "curves", "family", "hm18_table", "distribution", "histogram", "tail",
+           "few_runs")  # fmt: skip
 
 
 def figure_of(study: Study) -> str:
@@ -39,12 +40,17 @@ def figure_of(study: Study) -> str:
 def check_figure(study: Study, kind: str | None = None, observable: str | None = None) -> None:
     """Raise if a figure is not known, or the study is not what it needs.
 
-    Args:
-        kind: instead of the study's own.
-        observable: the only one to be shown.
+    Parameters
+    ----------
+    kind : str, optional
+        Instead of the study's own.
+    observable : str, optional
+        The only one to be shown.
 
-    Raises:
-        ValueError: with the name of the file.
+    Raises
+    ------
+    ValueError
+        With the name of the file.
     """
     name = check_choice(kind, "kind", FIGURES) if kind else figure_of(study)
     try:
@@ -60,7 +66,9 @@ def check_figure(study: Study, kind: str | None = None, observable: str | None =
             "slowdown": _slowdown_needs,
             "overhead": _overhead_needs,
             "cycles": _cycles_needs,
+            "times": _times_needs,
             "maps": _maps_needs,
+            "paper_maps": _paper_maps_needs,
             "family": _family_needs,
             "hm18_table": _probability_needs,
         }
@@ -121,6 +129,28 @@ def _cycles_needs(study: Study) -> None:
     cycles = min(variant.case.cycles for cell in study.cells() for variant in cell.variants)
     if any(one.cycle != "each" for one in each) or cycles < 3:
         raise ValueError("figure 'cycles' needs cycle = \"each\", and cases of at least 3 cycles")
+
+
+def _times_needs(study: Study) -> None:
+    _need(study, "times", {"completion": 1})
+    _along_ranks(study, "times")
+
+
+def _paper_maps_needs(study: Study) -> None:
+    _maps_needs(study)
+    _need(study, "paper_maps", {"slowdown": 1})
+    if not {"M3", "M5"} & set(study.claims):
+        raise ValueError("figure 'paper_maps' needs a claim M3 or M5: it is in their ranges")
+
+
+def published_figures(study: Study) -> list[str]:
+    """The kinds of figures, beside a study's own, that have the axes of the paper."""
+    kinds = []
+    if figure_of(study) in ("slowdown", "overhead") and named(study, "completion"):
+        kinds.append("times")
+    if {"M3", "M5"} & set(study.claims):
+        kinds.append("paper_maps")
+    return kinds
 
 
 def _along_ranks(study: Study, figure: str) -> None:

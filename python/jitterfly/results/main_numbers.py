@@ -85,9 +85,15 @@ class MainNumbers:
         return self.statistic != "mean" or self.mean.confidence != 0.95
 
     @property
+    def half(self) -> float:
+        """The longer side of the mean's interval."""
+        value, low, high = (float(x) for x in (self.mean.value, self.mean.low, self.mean.high))
+        return max(high - value, value - low)
+
+    @property
     def relative(self) -> float:
-        """Half the interval of the mean over the mean; inf where it is not known."""
-        half = float(self.mean.high - self.mean.low) / 2
+        """The longer side of the mean's interval over the mean; inf where it is not known."""
+        half = self.half
         value = abs(float(self.mean.value))
         return half / value if value > 0 and math.isfinite(half) else math.inf
 
@@ -95,8 +101,10 @@ class MainNumbers:
 def facts_of(observed: Observed, mean: Estimate, samples: Samples) -> MainNumbers:
     """The numbers of an observable, beside an interval of its mean that allows for early looks.
 
-    Args:
-        samples: reads those of single realizations again; it must not hold them.
+    Parameters
+    ----------
+    samples : Samples
+        Reads those of single realizations again; it must not hold them.
     """
     return MainNumbers(
         observed.name,

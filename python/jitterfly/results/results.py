@@ -133,7 +133,7 @@ class CellResults:
         level = self.decision.level()
         numbers = {}
         for name, family in self.families.items():
-            observed = Observed(family, data)
+            observed = Observed(family, data, self.cell.varies(family))
             mean = replace(observed.mean(level), confidence=0.95)
             numbers[name] = facts_of(observed, mean, partial(self._samples, name))
             for target in self.targets:
@@ -162,13 +162,16 @@ class CellResults:
     def ratio(self, top: Form, bottom: Form | int) -> stats.Estimate:
         """Ratio of the means of two sums of observations here; its interval allows for early looks.
 
-        Raises:
-            ValueError: there are no data.
+        Raises
+        ------
+        ValueError
+            There are no data.
         """
         if not self.realizations:
             raise ValueError(f"{self.name} has no data yet")
         family = Family("", "", (Measure("", top, bottom, distribution=False),))
-        observed = Observed(family, self.store.data(self.cell, self.realizations))
+        data = self.store.data(self.cell, self.realizations)
+        observed = Observed(family, data, self.cell.varies(family))
         return replace(observed.mean(self.decision.level()), confidence=0.95)
 
 

@@ -6,10 +6,9 @@ import math
 
 from ..observables import TargetState
 from ..store import Store
+from ..store.cell_progress import CellProgress, RunProgress, TargetProgress
 from ..store.directory import UNKNOWN
-from ..store.progress import CellProgress, RunProgress, TargetProgress
-from .number_text import interval
-from .text_table import WIDTH, with_sentences
+from .text_table import WIDTH, interval, with_sentences
 
 
 def show_error(state: TargetState | TargetProgress) -> str:
@@ -22,16 +21,18 @@ def show_error(state: TargetState | TargetProgress) -> str:
 def show_target(state: TargetState | TargetProgress, unit: str = "") -> str:
     """`p99 of gain: met, ± 0.9 %: 1.3 [1.29, 1.31]`, or `not met, ± 2.65 %, 2 % wanted: ...`.
 
-    Args:
-        unit: of the observable.
+    Parameters
+    ----------
+    unit : str
+        Of the observable.
     """
     unit = "" if state.target.statistic == "win probability" else unit
     name = f"{state.target.statistic} of {state.target.observable}"
     value = interval(state.estimate, ".4g", unit)
     if state.met:
         return f"{name}: met, ± {show_error(state)}: {value}"
-    told = state.why.startswith("±") or not math.isfinite(state.error)
-    why = state.why if told else f"± {show_error(state)} ({state.why})"
+    says_error = state.why.startswith("±") or not math.isfinite(state.error)
+    why = state.why if says_error else f"± {show_error(state)} ({state.why})"
     return f"{name}: not met, {why}: {value}"
 
 
@@ -47,16 +48,16 @@ def _state(cell: CellProgress) -> str:
     return "met" if _met(cell) else "budget spent"
 
 
-def _activity(found: RunProgress) -> str:
+def _activity(progress: RunProgress) -> str:
     """Whether a run is going on, and how old that is what is shown."""
-    if found.holder is None and found.age is not None:
-        return f"as of {found.age:.0f} s before the run was stopped; no run is going on"
-    if found.holder is None:
+    if progress.holder is None and progress.age is not None:
+        return f"as of {progress.age:.0f} s before the run was stopped; no run is going on"
+    if progress.holder is None:
         return "no run is going on"
-    if found.holder == UNKNOWN:
+    if progress.holder == UNKNOWN:
         return "whether a run is going on is not known here (no locks, or .lock can not be read)"
-    going = f"a run is going on{found.holder and f' ({found.holder})'}"
-    return going if found.age is None else f"as of {found.age:.0f} s ago; {going}"
+    going = f"a run is going on{progress.holder and f' ({progress.holder})'}"
+    return going if progress.age is None else f"as of {progress.age:.0f} s ago; {going}"
 
 
 def status(
@@ -68,16 +69,20 @@ def status(
 ) -> str:
     """A line for each cell: realizations done, of how many at most, and its targets.
 
-    Args:
-        only_open: leave out what is finished.
-        width: letters of a line.
-        most: cells that are shown; None shows all. How many are left out is said.
+    Parameters
+    ----------
+    only_open : bool
+        Leave out what is finished.
+    width : int
+        Letters of a line.
+    most : int, optional
+        Cells that are shown; None shows all. How many are left out is said.
     """
-    found = RunProgress.of(run) if isinstance(run, Store) else run
-    header = [*found.axes, "realizations", "at most", "state", "targets"]
+    progress = RunProgress.of(run) if isinstance(run, Store) else run
+    header = [*progress.axes, "realizations", "at most", "state", "targets"]
     rows, finished, met, total = [], 0, 0, 0
-    targets = bool(found.targets)
-    for cell in found.cells:
+    targets = bool(progress.targets)
+    for cell in progress.cells:
         finished += cell.complete
         met += _met(cell)
         total += cell.available
@@ -94,11 +99,11 @@ def status(
         )
     if not targets:
         header, rows = header[:-1], [row[:-1] for row in rows]
-    count = len(found.cells)
-    lines = [f"{found.title}: {found.path}", ""]
+    count = len(progress.cells)
+    lines = [f"{progress.title}: {progress.path}", ""]
     lines += [with_sentences(header, rows, width, most), ""] if rows else []
     lines.append(f"{finished} of {count} cells finished, {total:,} realizations")
     if targets:
         lines.append(f"{met} of {finished} finished cells met their targets")
-    lines.append(_activity(found))
+    lines.append(_activity(progress))
     return "\n".join(lines)

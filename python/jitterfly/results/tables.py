@@ -14,9 +14,18 @@ from ..units import TICKS_PER_SECOND, show_seconds
 from . import figures, study_axes
 from .figures import WIDE, grids
 from .main_numbers import MainNumbers
-from .number_text import plus_minus, short, show_number, value_between
 from .results import CellResults, Panel, Results
-from .text_table import MOST_OF_ALL, MOST_ROWS, MOST_TABLES, WIDTH, fitting
+from .text_table import (
+    MOST_OF_ALL,
+    MOST_ROWS,
+    MOST_TABLES,
+    WIDTH,
+    fitting,
+    plus_minus,
+    short,
+    show_number,
+    value_between,
+)
 
 
 def absences(results: Results) -> list[str]:
@@ -228,9 +237,9 @@ def _texts(facts: MainNumbers | None, columns: int, wanted: bool = False) -> lis
             return ["-"]
         if facts.is_set:
             return [f"{value:.0f}" + (f" [{low:.0f}, {high:.0f}]" if wanted else "")]
-        return [plus_minus(value, (high - low) / 2)]
+        return [plus_minus(value, scale * facts.half)]
     first, middle, last = (show_number(scale * q) for q in facts.quantiles)
-    return [middle, f"{first}-{last}", plus_minus(value, (high - low) / 2)]
+    return [middle, f"{first}-{last}", plus_minus(value, scale * facts.half)]
 
 
 def _position(results: Results, cell: CellResults) -> str:

@@ -1,7 +1,8 @@
 """Statistics of samples: means, quantiles, paired comparisons; all with confidence intervals.
 
-Intervals of means are Student's t, and say where a sample is too skewed for that; those of
-quantiles are pairs of order statistics, which hold for any distribution. Nothing is resampled, so
+Intervals of means are Student's t, wider where few rare events decide the mean, and without ends
+where no event was seen; those of quantiles are pairs of order statistics, which hold for any
+distribution. Nothing is resampled, so
 the same samples give the same numbers.
 
 Samples that are too many to keep become a `Gram` and a `Histogram`, which merge exactly.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, overload
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from ..fields import check_integer, check_numbers, shorten
 from .distributions import binomial_ranks, check_share, quantile_rank, student_t
 
 ENOUGH_EVENTS = 30
-"""A mean that rests on fewer rare events is not believed: Cochran's 25, and a margin."""
+"""A mean that rests on fewer rare events has a wider interval: Cochran's 25, and a margin."""
 Floats = npt.NDArray[np.float64]
 _SHOWN = 5  # of an array of estimates
 
@@ -24,7 +24,8 @@ class Estimate:
     """A value with its confidence interval.
 
     `value`, `low` and `high` are floats where a realization is one number, else arrays of the
-    shape of a realization. Where the sample is too small for a bound, it is infinite. A format
+    shape of a realization. Where the sample is too small for a bound, or all of it is the same so
+    that it does not tell what is rare, the bound is infinite: it is not known. A format
     applies to all three: ``f"{estimate:.2f}"`` is such as ``"0.47 [0.29, 0.64]"``.
 
     `events` is known of a `mean` alone: how many rare events it rests on (`effective_events`).
@@ -34,7 +35,9 @@ class Estimate:
     >>> print(mean([1.0, 2.0, 3.0]))
     2 [-0.4841, 4.484]
     >>> print(mean([1.0] * 29 + [31.0]))
-    2 [-0.04523, 4.045] (skewed: rests on about 1 rare event)
+    2 [-0.3848, 13.89] (skewed: rests on about 1 rare event)
+    >>> print(mean([1.0] * 30))
+    1 [-inf, inf]
     """
 
     value: float | Floats
@@ -66,10 +69,10 @@ class Estimate:
 
     @property
     def skewed(self) -> bool:
-        """Whether a `mean` rests on so few rare events that its interval covers less, anywhere.
+        """Whether a `mean` rests on so few rare events that its interval is wider, anywhere.
 
         On fewer than 30 (`ENOUGH_EVENTS`), and than there are realizations: the rule by which
-        studies do not believe a mean. What never happened in the sample is not seen by it.
+        studies do not believe a mean.
         """
         if self.events is None:
             return False
@@ -79,11 +82,11 @@ class Estimate:
 
     @property
     def too_small(self) -> bool:
-        """Whether the sample is too small for an interval with two ends, anywhere."""
+        """Whether the sample does not give an interval with two ends, anywhere."""
         return not bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
 
 
-def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
+def mean(samples: npt.ArrayLike, confidence: float = 0.95, *, noisy: bool = True) -> Estimate:
     """Mean and its interval.
 
     Parameters
@@ -92,16 +95,22 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
         Finite numbers.
     confidence : float
         Between 0 and 1.
+    noisy : bool
+        Whether realizations can differ. If they can not, such as without noise, samples that are
+        all the same are their mean for certain.
 
     Returns
     -------
     Estimate
-        Of shape (...). One realization has no interval: it is infinite. Student's interval covers
-        as often as is said where the mean is near normal. Where few rare events decide it, it
-        covers less: 95 % are 92 % for 30 samples of an exponential distribution, 88 % of a
-        lognormal one with sigma = 1, 79 % with sigma = 1.5. Then the estimate is `skewed`, and says
-        so when it is printed: take more realizations, or a quantile, whose interval holds for any
-        distribution.
+        Of shape (...). Student's interval covers as often as is said where the mean is near
+        normal. Where few rare events decide it (`Estimate.skewed`), it would cover less: 95 % are
+        79 % for 30 samples that are hit with 5 %. So it is made wider on the side where rare events
+        lie, by `rare_event_margin`. One realization has no interval, and neither has a sample that
+        is all the same: what is too rare to be in it may be large. Its ends are infinite.
+
+    Notes
+    -----
+    What is too rare to have been seen beside other, more frequent noise is not known of.
 
     Examples
     --------
@@ -113,8 +122,107 @@ def mean(samples: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
     check_confidence(confidence)
     center = x.mean(axis=0)
     reach = half_width(x, confidence)
-    events = events_of_columns(x)
-    return Estimate(center, center - reach, center + reach, confidence, len(x), events)
+    student = Estimate(center, center - reach, center + reach, confidence, len(x))
+    return RareEvents.of(x, center).widen(student) if noisy else student
+
+
+class RareEvents(NamedTuple):
+    """What samples tell of the rare events that an estimate rests on; of floats, or of arrays.
+
+    Attributes
+    ----------
+    count : float
+        How many, as `effective_events`; 0 where the samples are all the same.
+    below, above : float
+        How far the farthest samples move the estimate, each if it were all of them.
+    """
+
+    count: Any
+    below: Any
+    above: Any
+
+    @classmethod
+    def of(
+        cls, values: Floats, mean: Any, counts: npt.NDArray[np.int64] | None = None
+    ) -> RareEvents:
+        """Of samples, shape (realizations, ...), or of different values and how many there are."""
+        return cls(
+            events_of_columns(values, counts), mean - values.min(axis=0), values.max(axis=0) - mean
+        )
+
+    @classmethod
+    def of_ratio(cls, top: Floats, bottom: Floats, ratio: float) -> RareEvents:
+        """Of paired samples, shape (realizations,), whose means have that ratio.
+
+        The events are those of ``top - ratio * bottom``, which the interval of the ratio depends
+        on. Where two sides never differed, they are as sure as what they share. What was seen on
+        one side alone may be met on the other side, too.
+        """
+        rest = top - ratio * bottom
+        count = events_of_columns(rest if rest.any() else bottom)
+        size = float(bottom.mean())
+        sign = math.copysign(1.0, size)
+        sides = sign * (top - top.mean()), -sign * ratio * (bottom - bottom.mean()), sign * rest
+        return cls(
+            count,
+            -min(float(side.min()) for side in sides) / abs(size),
+            max(float(side.max()) for side in sides) / abs(size),
+        )
+
+    def widen(self, estimate: Estimate) -> Estimate:
+        """Student's or Fieller's interval, with `rare_event_margin` on each side."""
+        margin = rare_event_margin(self.count, estimate.realizations, estimate.confidence)
+        return replace(
+            estimate,
+            low=estimate.low - _times(margin, self.below),
+            high=estimate.high + _times(margin, self.above),
+            events=self.count,
+        )
+
+
+def _times(margin: Any, distance: Any) -> Any:
+    """Infinite where the margin is, though the distance may be 0."""
+    finite = np.isfinite(margin)
+    return np.where(finite, np.where(finite, margin, 0.0) * distance, np.inf)
+
+
+def rare_event_margin(events: npt.ArrayLike, count: int, confidence: float) -> Any:
+    """How much wider the interval of a mean is, as a part of the farthest sample's distance.
+
+    The second term of Bernstein's empirical bound, ``7 log(2 / a) / (3 (count - 1))`` for an end
+    that fails with probability a, where nothing but one event was seen; less where more were, in
+    proportion, until `ENOUGH_EVENTS` or all realizations are events. Infinite where none was seen.
+
+    Parameters
+    ----------
+    events : array of float, shape (...)
+        `effective_events` of the samples.
+    count : int
+        Realizations.
+    confidence : float
+        Of the interval with both ends.
+
+    Returns
+    -------
+    float64 array, shape (...)
+
+    Notes
+    -----
+    A. Maurer, M. Pontil, *Empirical Bernstein bounds and sample variance penalization*, COLT 2009,
+    theorem 4. The proportion is ours: with it 40 to 1000 realizations that are hit with 0.1 to 30 %
+    cover with 94.9 % or more, for delays that are fixed, uniform, exponential or lognormal.
+
+    Examples
+    --------
+    >>> [round(float(rare_event_margin(k, 1000, 0.95)), 5) for k in (0, 1, 15, 30)]
+    [inf, 0.00989, 0.00512, 0.0]
+    """
+    seen = np.asarray(events, dtype=np.float64)
+    if count < 2:
+        return np.full(seen.shape, np.inf)
+    enough = min(ENOUGH_EVENTS, count)
+    bernstein = 7 * math.log(4 / (1 - confidence)) / (3 * (count - 1))
+    return np.where(seen > 0, bernstein * np.maximum(1 - seen / enough, 0.0), np.inf)
 
 
 def standard_error(samples: npt.ArrayLike) -> float | Floats:

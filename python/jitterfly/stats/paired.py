@@ -13,7 +13,15 @@ from .. import special
 from ..fields import check_integer
 from .cross_moments import Gram, fieller, spread
 from .distributions import clopper_pearson, student_t
-from .estimates import Estimate, Floats, check_confidence, check_samples, mean, standard_error
+from .estimates import (
+    Estimate,
+    Floats,
+    RareEvents,
+    check_confidence,
+    check_samples,
+    mean,
+    standard_error,
+)
 
 
 def difference(
@@ -31,7 +39,8 @@ def difference(
     Returns
     -------
     Estimate
-        Of shape (...), Student's interval of the differences.
+        Of shape (...), the interval of the `mean` of the differences. Of samples that never differ
+        it is infinite.
 
     Examples
     --------
@@ -46,7 +55,11 @@ def difference(
 
 
 def ratio(
-    numerator: npt.ArrayLike, denominator: npt.ArrayLike, confidence: float = 0.95
+    numerator: npt.ArrayLike,
+    denominator: npt.ArrayLike,
+    confidence: float = 0.95,
+    *,
+    noisy: bool = True,
 ) -> Estimate:
     """Ratio of two means over the same realizations, with Fieller's interval.
 
@@ -56,12 +69,15 @@ def ratio(
         Finite numbers.
     confidence : float
         Between 0 and 1.
+    noisy : bool
+        Whether realizations can differ.
 
     Returns
     -------
     Estimate
-        Of floats. Infinite bounds: one realization, or a denominator whose mean can not be told
-        from 0. NaN: its mean is 0.
+        Of floats. Infinite bounds: one realization, both samples all the same, or a denominator
+        whose mean can not be told from 0. NaN: its mean is 0. Where few rare events decide the
+        ratio, the interval is wider, as that of a `mean`.
 
     Notes
     -----
@@ -72,6 +88,17 @@ def ratio(
     >>> print(ratio([2.0, 3.0, 2.0], [4.0, 6.0, 5.0]))
     0.4667 [0.289, 0.6225]
     """
+    found = fieller_ratio(numerator, denominator, confidence)
+    if not noisy or found.realizations < 2 or not math.isfinite(float(found.value)):
+        return found
+    top, bottom = (np.asarray(side, dtype=np.float64) for side in (numerator, denominator))
+    return RareEvents.of_ratio(top, bottom, float(found.value)).widen(found)
+
+
+def fieller_ratio(
+    numerator: npt.ArrayLike, denominator: npt.ArrayLike, confidence: float = 0.95
+) -> Estimate:
+    """As `ratio`, with Fieller's interval as it is, however few events it rests on."""
     top = check_samples(numerator, "numerator", 1)
     bottom = check_samples(denominator, "denominator", 1)
     check_confidence(confidence)

@@ -14,9 +14,8 @@ from ..program import observation_names
 from ..renames import STORED_CELL
 from ..studies import STREAM_VERSION, Cell, Study
 from .metadata import digest
-from .record_files import RecordFiles, RecordSeries
-from .records import RAW, SUMMARY, Identity
-from .spans import Span, farthest, gaps, way
+from .record_files import RecordFiles, RecordSeries, Span, farthest, gaps, way
+from .record_format import RAW, SUMMARY, Identity
 
 _MOST_BYTES = 2**26  # that nobody has looked at yet, of all cells
 

@@ -16,7 +16,7 @@ from ..files import TEMPORARY, check_replaceable, naming, replacing
 from ..memory import show_bytes
 from ..notebook import package
 from ..progress import phase
-from .cache import MANY, fingerprint_of
+from .directory import MANY, fingerprint_of
 from .numbers import Numbers, dataset_of
 from .store import Store
 

@@ -14,9 +14,8 @@ from ..progress import each
 from ..studies import Cell
 from .directory import SHARDS
 from .metadata import META, differences, joined, situations
-from .record_files import RecordSeries
-from .records import RAW, Ints
-from .spans import Span, gaps, way
+from .record_files import RecordSeries, Span, gaps, way
+from .record_format import RAW, Ints
 from .store import Store
 
 

@@ -85,8 +85,10 @@ def digest(value: Any) -> str:
 def read_meta(path: Path) -> dict[str, Any]:
     """store.json of the directory `path`, with the types that are relied on.
 
-    Raises:
-        ValueError: it is damaged, or of another version.
+    Raises
+    ------
+    ValueError
+        It is damaged, or of another version.
     """
     file = path / META
     try:

@@ -22,8 +22,7 @@ from ..progress import each
 from ..stats import Estimate
 from ..studies import Cell, Study, axis_unit
 from ..units import show_seconds
-from .cache import valid_content, write_cached
-from .directory import NUMBERS, has_records
+from .directory import NUMBERS, has_records, valid_content, write_cached
 
 if TYPE_CHECKING:
     import pandas
@@ -95,7 +94,7 @@ def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
         data = store.data(cell, decision.realizations)
         level = decision.level(confidence)  # as `Store.estimate`
         for family in store.families(cell).values():
-            observed = Observed(family, data)
+            observed = Observed(family, data, cell.varies(family))
             measure, T = observed.measure, observed.T
             for statistic in names:
                 if statistic == WINS and not (measure.is_ratio and measure.distribution):
@@ -136,8 +135,10 @@ class Numbers:
     def of(cls, store: Readable, confidence: float = 0.95) -> Numbers:
         """As the records say.
 
-        Raises:
-            ValueError: a record was changed while it was read.
+        Raises
+        ------
+        ValueError
+            A record was changed while it was read.
         """
         about = _about(store, confidence)
         number = {
@@ -223,8 +224,10 @@ class Numbers:
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a table of pandas; NaN is what the data did not choose or tell.
 
-        Raises:
-            ValueError: there is no pandas.
+        Raises
+        ------
+        ValueError
+            There is no pandas.
         """
         columns = [*self.axis_names, *COLUMNS]
         frame = notebook.package("pandas").DataFrame(list(self.rows()), columns=columns)
@@ -304,9 +307,9 @@ _LONG = {
     "estimate": "value of a statistic of an observable",
     "low": "lower end of the confidence interval",
     "high": "upper end of the confidence interval",
-    "relative_error": "half the length of the interval over the value",
+    "relative_error": "the longer side of the interval over the value",
     "realizations": "realizations per cell",
-    "target_error": "half the length of the interval of a target, as the target is given",
+    "target_error": "the longer side of the interval of a target, as the target is given",
     "met": "whether a target is met",
 }
 
@@ -319,8 +322,10 @@ def to_xarray(store: Readable, confidence: float = 0.95) -> xarray.Dataset:
     What a cell does not have is NaN, a bound that the sample is too small for is infinite. Times
     are in seconds: the coordinate `unit` belongs to `observable`.
 
-    Raises:
-        ValueError: xarray is not installed; a record was changed while it was read.
+    Raises
+    ------
+    ValueError
+        xarray is not installed; a record was changed while it was read.
     """
     package("xarray")  # before anything is computed
     return dataset_of(Numbers.of(store, confidence))
@@ -347,8 +352,9 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
         for key, own in (("estimate", "value"), ("low", "low"), ("high", "high"))
     }
     with np.errstate(invalid="ignore", divide="ignore"):
-        half = (data["high"][1] - data["low"][1]) / 2
-        data["relative_error"] = (inner, half / np.abs(data["estimate"][1]))
+        value, low, high = (data[key][1] for key in ("estimate", "low", "high"))
+        half = np.maximum(high - value, value - low)
+        data["relative_error"] = (inner, half / np.abs(value))
     data["realizations"] = (axes, spread(arrays["realizations"]))
     if about["targets"]:
         data["met"] = ([*axes, "target"], spread(arrays["met"]))

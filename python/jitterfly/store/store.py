@@ -2,10 +2,10 @@
 
     OUT/study.toml      the study, word for word
     OUT/store.json      format, seed, budget and targets in use, versions, backends
-    OUT/records/*.jfr   samples of a variant, or summaries of a cell (see `records`); of a large
-                        study 256 files that cells share, by the first two digits of their hash
+    OUT/records/*.jfr   samples of a variant, or summaries of a cell (see `record_format`); of a
+                        large study 256 files that cells share, by two digits of their hash
     OUT/.lock           held by the run that writes, with its process and host
-    OUT/progress.json   how far each cell is (see `progress`)
+    OUT/progress.json   how far each cell is (see `cell_progress`)
     OUT/numbers.npz     all estimates (see `numbers`); both follow from the records, and may go
 
 A record counts when it is whole: a run that is stopped at any moment loses what was in flight.
@@ -237,9 +237,8 @@ class Store:
         if not count:
             raise ValueError(f"{self.path}: {cell.name} has no realizations yet; run the study")
         families = self.families(cell)
-        return Observed(
-            families[check_choice(name, "observable", list(families))], self.data(cell, count)
-        )
+        family = families[check_choice(name, "observable", list(families))]
+        return Observed(family, self.data(cell, count), cell.varies(family))
 
     def estimate(self, cell: Cell, name: str, statistic: str, confidence: float = 0.95) -> Estimate:
         """A statistic of an observable, over the realizations of the last look.

@@ -241,6 +241,30 @@ class Axis:
             derived.apply(table, self.rule, self.by, value.value, f"axes.{self.name}")
         value.apply(table)
 
+    def choose(self, names: Any) -> Axis:
+        """The same axis with some of its values, by their names or how only one of them begins.
+
+        Raises
+        ------
+        ValueError
+            A name that none or several have; names the axis.
+        """
+        where = f"axes.{self.name}.choose"
+        labels = [value.label for value in self.values]
+        chosen = set()
+        for name in listed(names, where):
+            found = [label for label in labels if label == name]
+            found = found or [label for label in labels if label.startswith(str(name))]
+            if len(found) != 1:
+                told = ", ".join(map(repr, labels))
+                many = "several of" if found else "none of"
+                raise ValueError(f"{where}: {shorten(name)} is the beginning of {many} {told}")
+            chosen.add(found[0])
+        axis = Axis.__new__(Axis)
+        values = [value for value in self.values if value.label in chosen]
+        axis._put(self.name, values, self.path, self.rule, self.by)
+        return axis
+
     def to_dict(self) -> dict[str, Any]:
         """The table of this axis in TOML."""
         if self.rule:

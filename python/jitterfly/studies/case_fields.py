@@ -28,8 +28,10 @@ def freeze(value: Any, where: str) -> Any:
 
     Components become tables, numpy's numbers and arrays Python's, lists tuples.
 
-    Raises:
-        ValueError: what TOML has no word for, such as None; the message begins with `where`.
+    Raises
+    ------
+    ValueError
+        What TOML has no word for, such as None; the message begins with `where`.
     """
     if isinstance(value, (bool, int, float, str)):
         return value.item() if isinstance(value, np.generic) else value
@@ -64,8 +66,10 @@ def put(table: dict[str, Any], path: str, value: Any) -> None:
     The last part of the path may be new in its table (a default is being replaced); whether such a
     field exists is for the case to say.
 
-    Raises:
-        ValueError: the path leads through a plain value, or to an entry that a list lacks.
+    Raises
+    ------
+    ValueError
+        The path leads through a plain value, or to an entry that a list lacks.
     """
     parts = path.split(".")
     here: Any = table

@@ -39,7 +39,9 @@ class CaseTime(ABC):
     def solve(self, table: dict[str, Any], path: str, wanted: Fraction) -> tuple[Any, Any]:
         """The value of the field at `path` for which this time is `wanted`, and its range.
 
-        Returns:
+        Returns
+        -------
+        tuple[Any, Any]
             The value, and None; or None, and the (lowest, highest) time that can be reached.
         """
         if Fraction(1) <= wanted <= LONGEST_TICKS:
@@ -209,8 +211,10 @@ def reads(rule: str, by: Sequence[str], path: str) -> bool:
 def apply(table: dict[str, Any], rule: str, by: Sequence[str], value: float, where: str) -> None:
     """Set the fields `by` such that the ratio `rule` is `value`.
 
-    Raises:
-        ValueError: no value of a field reaches it; the message names axis, value and range.
+    Raises
+    ------
+    ValueError
+        No value of a field reaches it; the message names axis, value and range.
     """
     above, below = split_rule(rule)
     ratio = exact(value)

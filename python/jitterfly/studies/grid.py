@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from ..algorithms import Butterfly
-from ..case import Case
-from ..exposure import check_exposed, delays
-from ..observables import Column, Observable
+from ..case import Case, check_exposed, delays, warn_of_unused_costs
+from ..fields import shorten
+from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
 from ..progress import each
 from . import derived
@@ -89,10 +89,22 @@ class Cell:
         """The cases by variant."""
         return {variant.label: variant.case for variant in self.variants}
 
-    @property
+    @cached_property
     def noisy(self) -> bool:
-        """Whether any variant has noise that can delay anything in it."""
-        return any(delays(noise, case) for case in self.cases.values() for noise in case.noise)
+        """Whether realizations of any variant can differ."""
+        return bool(self._noisy_variants)
+
+    @cached_property
+    def _noisy_variants(self) -> frozenset[str]:
+        return frozenset(
+            label
+            for label, case in self.cases.items()
+            if any(noise.random and delays(noise, case) for noise in case.noise)
+        )
+
+    def varies(self, family: Family) -> bool:
+        """Whether realizations of an observable can differ: whether a variant of it has noise."""
+        return any(column.variant in self._noisy_variants for column in family.columns)
 
     def __repr__(self) -> str:
         variants = "".join(f", {variant.label}" for variant in self.variants if variant.label)
@@ -114,9 +126,11 @@ def hash_case(table: Mapping[str, Any]) -> str:
 def build_cells(study: Any) -> tuple[Cell, ...]:
     """Every cell of a study, each case checked.
 
-    Raises:
-        ValueError: a case refuses its values, two cells are the same (the message names
-            them), or noise that can hit nothing anywhere.
+    Raises
+    ------
+    ValueError
+        A case refuses its values, two cells are the same (the message names
+        them), or noise that can hit nothing anywhere.
     """
     variants = study.variants or (Variant("", Frozen()),)
     spread = _spread_variants(study.observables.values(), [variant.label for variant in variants])
@@ -137,6 +151,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                 for axis in axes:
                     axis.apply(table, at[axis.name])
                 variant.apply(table)
+                leave_out(table)
                 if variant.label in spread:
                     table["observe"] = "spread"
                 case = Case.from_dict(table)
@@ -158,7 +173,29 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
         cells.append(cell)
     checked = each(cells, len(cells), "checking noise")
     check_exposed(case for cell in checked for case in cell.cases.values())
+    warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
+
+
+def leave_out(table: dict[str, Any]) -> None:
+    """Drop the sources of noise that have ``off = true``, and the key `off` of the others.
+
+    So a point of an axis switches a source off, whatever else sets its fields. Sources of another
+    kind draw what they drew with it.
+
+    Raises:
+        ValueError: `off` is neither true nor false.
+    """
+    sources = table.get("noise")
+    if not isinstance(sources, list):
+        return
+    kept = []
+    for number, source in enumerate(sources):
+        off = source.pop("off", False) if isinstance(source, dict) else False
+        if not isinstance(off, bool):
+            raise ValueError(f"noise.{number}.off must be true or false, got {shorten(off)}")
+        kept += [] if off else [source]
+    table["noise"] = kept
 
 
 def _costs(variants: Sequence[VariantCase]) -> tuple[int, int]:
@@ -197,8 +234,10 @@ def _coordinate(axis: Axis, value: AxisValue, table: Mapping[str, Any]) -> float
 def order_derived(axes: Sequence[Axis]) -> list[Axis]:
     """Derived axes so that each comes after those that set what it reads.
 
-    Raises:
-        ValueError: two axes that read what the other sets.
+    Raises
+    ------
+    ValueError
+        Two axes that read what the other sets.
     """
     left, done = list(axes), []
     while left:

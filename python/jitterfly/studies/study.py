@@ -19,7 +19,7 @@ from ..noise_files import current_folders, files_from
 from ..observables import Decision, Family, Measure, Observable, Target
 from ..renames import names_old_attributes
 from ..stats import Estimate
-from ..syntax import read_count, read_noises
+from ..syntax import read_count, read_network, read_noises
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
 from . import validation
 from .axes import Axis, Variant, listed, read_settings
@@ -362,8 +362,9 @@ def read_base(value: Any, groups: Mapping[str, Any]) -> Frozen:
     whole = isinstance(value, Case)
     if isinstance(value, Case):
         value = value.to_dict()
-    elif "noise" in value:
-        value = {**value, "noise": read_noises(value["noise"])}
+    else:  # so that axes and variants reach the fields of what is text
+        readers = {"network": read_network, "noise": read_noises}
+        value = {k: readers[k](v) if k in readers else v for k, v in value.items()}
     table = freeze(value, "case")
     unused = covered(table, groups)
     written = [

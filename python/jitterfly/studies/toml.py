@@ -1,22 +1,24 @@
-"""Studies and cases from TOML, as text or in a file. A key that nothing reads is an error."""
+"""Studies and cases from TOML, as text or in a file. A key that nothing reads is an error.
+
+Some studies come with the package: those of the papers, and examples with their data.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..case import Case
-from ..fields import check_keys, shorten
+from ..fields import check_keys, did_you_mean, shorten
 from ..files import read_text
 from ..noise_files import files_from
 from ..renames import figure_from_study, study_from_stored
 from .axes import Axis
 from .budget import RealizationBudget
-from .study import (
-    Study,
-)
+from .study import BaseReplaced, Study
 
 STUDY = "the study"
 """Where the top of the file is."""
@@ -81,8 +83,15 @@ def read_toml(text: str) -> dict[str, Any]:
         raise ValueError("not valid TOML: nested too deeply") from None
 
 
-def read_study(text: str, full: bool, stored: bool = False) -> dict[str, Any]:
+Choices = Mapping[str, Sequence[str]]
+"""Points of axes by the axes' names."""
+
+
+def read_study(
+    text: str, full: bool, stored: bool = False, choose: Choices | None = None
+) -> dict[str, Any]:
     """The arguments of `Study` that a TOML text holds."""
+    choices = dict(choose or {})
     data = read_toml(text)
     if stored:
         data = study_from_stored(data)
@@ -101,13 +110,19 @@ def read_study(text: str, full: bool, stored: bool = False) -> dict[str, Any]:
         "claims": table.take("claims", list, []),
         "seed": table.take("seed", int, 0),
         "case": table.take("case", dict),
-        "axes": [read_axis(name, axis) for name, axis in table.take("axes", dict, {}).items()],
+        "axes": [
+            read_axis(name, axis, choices.pop(name, None))
+            for name, axis in table.take("axes", dict, {}).items()
+        ],
         "variants": table.take("variants", dict, {}),
         "observables": table.take("observables", dict, {}),
         "targets": table.take("targets", list, []),
         "budget": _read_budget(table.take("realizations", dict, None)),
     }
     table.finish()
+    if choices:
+        axes = ", ".join(axis.name for axis in values["axes"])
+        raise ValueError(f"choose: there is no axis {shorten(next(iter(choices)))}; axes: {axes}")
     return values
 
 
@@ -124,7 +139,12 @@ _OF_STUDIES = ("name", "axes", "variants", "observables")
 
 
 def parse_study(
-    text: str, *, full: bool = False, where: str = "study", stored: bool = False
+    text: str,
+    *,
+    full: bool = False,
+    where: str = "study",
+    stored: bool = False,
+    choose: Choices | None = None,
 ) -> Study:
     """The study that a TOML text describes.
 
@@ -138,6 +158,8 @@ def parse_study(
     stored : bool
         It stands beside records: where an earlier version wrote it, old names are taken for new
         ones.
+    choose : mapping of str to list of str, optional
+        Points of axes, by the axes' names, instead of those that the text chooses.
 
     Raises
     ------
@@ -145,11 +167,16 @@ def parse_study(
         TOML syntax (with line), unknown or missing keys, and what `Study` refuses.
     """
     try:
-        study = Study(**read_study(text, full, stored))
+        with warnings.catch_warnings():
+            if choose:  # what is chosen may set all that the base case says
+                warnings.simplefilter("ignore", BaseReplaced)
+            study = Study(**read_study(text, full, stored, choose))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     except RecursionError:
         raise ValueError(f"{where}: nested too deeply") from None
+    if choose:  # the text describes another study
+        return study.read_from("", False, where)
     return study.read_from(text, full, where)
 
 
@@ -185,7 +212,7 @@ def holds_study(path: str | Path) -> bool:
     return "case" in table and any(key in table for key in _OF_STUDIES)
 
 
-def load_study(path: str | Path, *, full: bool = False) -> Study:
+def load_study(path: str | Path, *, full: bool = False, choose: Choices | None = None) -> Study:
     """The study in a TOML file.
 
     Parameters
@@ -194,6 +221,8 @@ def load_study(path: str | Path, *, full: bool = False) -> Study:
         The file, or a pipe.
     full : bool
         Apply the table ``[full]``, which holds the sizes meant for a large machine.
+    choose : mapping of str to list of str, optional
+        Points of axes, by the axes' names, instead of those that the file chooses.
 
     Returns
     -------
@@ -209,12 +238,19 @@ def load_study(path: str | Path, *, full: bool = False) -> Study:
     """
     text = read_text(path, pipe=True)
     with files_from(Path(path).absolute().parent):
-        return parse_study(text, full=full, where=str(path))
+        return parse_study(text, full=full, where=str(path), choose=choose)
 
 
-def read_axis(name: str, data: Any) -> Axis:
-    """The axis `name` of a study's TOML."""
+def read_axis(name: str, data: Any, choose: Sequence[str] | None = None) -> Axis:
+    """The axis `name` of a study's TOML; `choose`: its points, instead of its own choice."""
     table = Table(data, f"axes.{name}")
+    chosen = table.take("choose", list, None)
+    axis = _read_axis(name, table)
+    chosen = chosen if choose is None else choose
+    return axis if chosen is None else axis.choose(chosen)
+
+
+def _read_axis(name: str, table: Table) -> Axis:
     keys = ("path", "log2", "values", "zip", "points", "derived", "by")
     given = {key: table.data[key] for key in keys if key in table.data}
     table.asked.update(keys)
@@ -227,3 +263,66 @@ def read_axis(name: str, data: Any) -> Axis:
         told = f"lacks {missing[0]!r}" if missing else f"has {unfit[0]!r}, too"
         raise ValueError(f"axes.{name} must have derived, by and values; it {told}")
     return Axis.derived(given["derived"], given["by"], given["values"], name)
+
+
+EXAMPLES = "examples"
+_PACKAGE = Path(__file__).parents[1]
+
+
+class Shipped(NamedTuple):
+    """A study that comes with the package: its file, and what it shows."""
+
+    path: Path
+    title: str
+
+
+def shipped_folder() -> Path:
+    """Where the studies are: in the package, or in the checkout that the package is used from.
+
+    Raises
+    ------
+    FileNotFoundError
+        In neither.
+    """
+    places = _PACKAGE / "sweeps", _PACKAGE.parents[1] / "sweeps"
+    for place in places:
+        if any(place.glob("*.toml")):
+            return place
+    raise FileNotFoundError(f"no studies in {' or '.join(map(str, places))}; install jitterfly")
+
+
+def shipped() -> dict[str, Shipped]:
+    """All of them by name: the examples first."""
+    place = shipped_folder()
+    paths = [*sorted((place / EXAMPLES).glob("*.toml")), *sorted(place.glob("*.toml"))]
+    return {
+        path.stem: Shipped(path, str(read_toml(read_text(path)).get("title", "")))
+        for path in paths
+        if holds_study(path)  # and not a question for `advise`
+    }
+
+
+def find_study(name: str | Path) -> Path:
+    """The file of a study: a file, also without its ending .toml; else one that is shipped.
+
+    Raises
+    ------
+    ValueError
+        Neither there is; the message has the names of those that are shipped.
+    """
+    path = Path(name)
+    is_name = len(path.parts) == 1 and path.suffix in ("", ".toml")
+    if not is_name or (path.exists() and not path.is_dir()):
+        return path  # who reads it says what is wrong with it
+    local = path.with_suffix(".toml")
+    if local.is_file():
+        return local
+    there = shipped()
+    if path.stem in there:
+        return there[path.stem].path
+    if path.is_dir():
+        return path
+    raise ValueError(
+        f"{path}: No such file, and no study of that name comes with jitterfly"
+        f"{did_you_mean(path.stem, list(there))}; those that do are {', '.join(there)}"
+    )

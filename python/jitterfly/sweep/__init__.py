@@ -1,6 +1,5 @@
 """From a study to a store: cells cut into batches, spread over workers, resumed after anything."""
 
-from .driver import CellsFailed, Stopped, run
-from .shard import Shard
+from .driver import CellsFailed, Shard, Stopped, run
 
 __all__ = ["CellsFailed", "Shard", "Stopped", "run"]

@@ -1,30 +1,201 @@
-"""Run a study: batches of its cells through an executor, what comes out into the store."""
+"""Run a study: batches of its cells through an executor, what comes out into the store.
+
+A shard is a part of the cells, which one job of several runs by itself. While a run goes on, a line
+says how many cells and realizations are done, and the time left.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import math
+import os
+import re
 import sys
+import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TextIO
 
 from ..engine import BACKENDS, BackendError, backend_named, check_backend
 from ..fields import MOST_REALIZATIONS, MOST_THREADS, check_choice, check_integer, shorten
 from ..observables import Target
-from ..progress import each
-from ..store.progress import ProgressWriter, is_finished
+from ..progress import ProgressLine, each, show_rate, show_time
+from ..store.cell_progress import ProgressWriter, is_finished
 from ..store.store import Store
-from ..studies import Study, load_study
+from ..studies import Cell, Study, load_study
 from ..syntax import read_count
 from . import executors
-from .batches import Batch, CellRun, Pace, run_batch
+from .batches import Batch, CellRun, Pace, run_batch, worst
 from .executors import WorkerDied, WorkersBroken
-from .progress import Progress
-from .shard import Shard
+
+MOST_SHARDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Shard `index` of `count`, from 1.
+
+    Examples
+    --------
+    >>> Shard.parse("2/5")
+    Shard(index=2, count=5)
+    """
+
+    index: int
+    count: int
+
+    def __post_init__(self) -> None:
+        check_integer(self.count, "the count of shards", 1, MOST_SHARDS)
+        check_integer(self.index, "the index of a shard", 1, self.count)
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """From `i/n`, 1 <= i <= n."""
+        found = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text.strip())
+        if not found or not 1 <= int(found[1]) <= int(found[2]) <= MOST_SHARDS:
+            raise ValueError(
+                f"shard must be i/n with 1 <= i <= n, such as 2/8; got {shorten(text)}"
+            )
+        return cls(int(found[1]), int(found[2]))
+
+    @classmethod
+    def from_slurm(cls, environment: Mapping[str, str] | None = None) -> Shard | None:
+        """The shard that is this task of a Slurm job array; None outside of one.
+
+        Raises
+        ------
+        ValueError
+            The tasks of the array are not evenly numbered (`--array=1,2,7`).
+        """
+        environment = os.environ if environment is None else environment
+        if not environment.get("SLURM_ARRAY_TASK_ID"):
+            return None
+        try:
+            task, count = (int(environment[f"SLURM_ARRAY_TASK_{key}"]) for key in ("ID", "COUNT"))
+            low, step = (
+                int(environment.get(f"SLURM_ARRAY_TASK_{key}", "1")) for key in ("MIN", "STEP")
+            )
+            high = int(environment.get("SLURM_ARRAY_TASK_MAX", low + (count - 1) * step))
+        except (KeyError, ValueError):
+            raise ValueError(
+                "SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT must be integers: give `shard` i/n"
+            ) from None
+        index, rest = divmod(task - low, max(step, 1))
+        if rest or not 0 <= index < count or high != low + (count - 1) * step:
+            raise ValueError(
+                f"the {count} tasks of this Slurm array, from {low} to {high}, are not evenly "
+                "numbered: give `shard` i/n"
+            )
+        return cls(index + 1, count)
+
+    def of(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Its cells, in the study's order; the dearest are dealt first, one to each."""
+        dealt = sorted(cells, key=lambda cell: (-cell.work, cell.index))
+        mine = {cell.index for cell in dealt[self.index - 1 :: self.count]}
+        return [cell for cell in cells if cell.index in mine]
+
+    def folder(self, out: Path) -> Path:
+        """Where its store is: a folder in that of the study."""
+        return out / f"shard-{self.index}-of-{self.count}"
+
+
+class Progress(ProgressLine):
+    """Counts cells, realizations and work.
+
+    The time left goes by work (rank-rounds), or by cells where that is longer: small cells take
+    time for more than their work.
+
+    The variants of a cell are looked at together. `stream` is stderr if not given.
+    """
+
+    def __init__(self, runs: Sequence[CellRun], stream: TextIO | None = None):
+        super().__init__(stream or sys.stderr, keep=True)
+        self.runs = runs
+        self.cells = len(runs)
+        self.cells_done = sum(run.done for run in runs)
+        self.nothing_to_do = self.cells_done == self.cells
+        self.shown = 0.0  # share of the bar, which never goes back where the data ask for more
+        self.realizations = 0
+        self.work_done = 0.0
+        self.left = {run.cell.index: run.expected() * run.cell.work for run in runs}
+        self.work_left = float(sum(self.left.values()))
+        self.done_in_cell = dict.fromkeys(self.left, 0.0)  # realizations
+        self.share = dict.fromkeys(self.left, 0.0)  # of what each cell takes, as is known so far
+        self.cells_worth = 0.0  # done now: the sum of these shares
+        self.cells_asked = self.cells - self.cells_done
+        self.finished = {run.cell.index for run in runs if run.done}
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.terminal or kind is None:
+            self._show()
+        self.close()
+
+    def step(self, run: CellRun, realizations: int) -> None:
+        """So many more realizations of a cell are stored."""
+        cell = run.cell
+        self.realizations += realizations * len(cell.variants)
+        self.work_done += float(realizations) * cell.work
+        expected = run.expected()
+        left = expected * cell.work
+        self.work_left += left - self.left[cell.index]
+        self.left[cell.index] = left
+        self.done_in_cell[cell.index] += realizations
+        done = self.done_in_cell[cell.index]
+        share = done / (done + expected) if done else 0.0
+        self.cells_worth += share - self.share[cell.index]
+        self.share[cell.index] = share
+        if run.done and cell.index not in self.finished:
+            self.finished.add(cell.index)
+            self.cells_done += 1
+        if self.due():
+            self._show()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.begun
+
+    def text(self) -> str:
+        """Cells done, time left, realizations per second: a narrow terminal cuts the end off."""
+        if self.nothing_to_do:
+            return f"{self.cells_done}/{self.cells} cells, nothing to do"
+        elapsed = max(self.elapsed, 1e-9)
+        if self.work_done > 0 and self.cells_done < self.cells:
+            when = f"{show_time(elapsed * (1 / max(self._part(), 1e-9) - 1))} left"
+        else:
+            when = show_time(elapsed)
+        rate = show_rate(self.realizations / elapsed)
+        told = f"{self.cells_done}/{self.cells} cells, {when}, {rate} realizations/s"
+        far = worst(self.runs)
+        return told if far is None else f"{told}, {_show_worst(*far)}"
+
+    def _part(self) -> float:
+        """Part of all that is done: of the work, or of the cells where that is less."""
+        work = self.work_done / max(self.work_done + max(self.work_left, 0.0), 1e-9)
+        return min(work, self.cells_worth / max(self.cells_asked, 1))
+
+    def _show(self) -> None:
+        self.shown = max(self.shown, min(self._part(), 0.999))
+        self.show(self.text(), 1.0 if self.cells_done == self.cells else self.shown)
+
+
+def _show_worst(error: float, what: str) -> str:
+    size = f"{100 * error:.2g} %" if math.isfinite(error) else "not known yet"
+    return f"worst error {size} ({what})"
+
 
 _ATTEMPTS = 3  # at a batch whose worker dies or whose device fails
 

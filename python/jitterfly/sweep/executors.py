@@ -248,8 +248,10 @@ class InProcess(Executor):
 def check_workers(workers: str | int | None, backend: str, threads: int | None) -> str | int | None:
     """What `workers` means here: None (this process), "mpi", "gpus", "sockets" or a number.
 
-    Raises:
-        ValueError: it is none of these, or can not be had here; the message says why.
+    Raises
+    ------
+    ValueError
+        It is none of these, or can not be had here; the message says why.
     """
     if workers is None:
         return "mpi" if _mpi_world() else None

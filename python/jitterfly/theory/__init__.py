@@ -16,8 +16,7 @@ from .largest import (
     largest_pareto,
     largest_residual,
 )
-from .ready_time import LastRank, OneRank
-from .recursion import last_rank, one_rank
+from .recursion import LastRank, OneRank, last_rank, one_rank
 
 __all__ = [
     "Largest",

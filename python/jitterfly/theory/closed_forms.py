@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..algorithms import Butterfly
-from ..algorithms.schedule import block_bytes
+from ..algorithms.algorithm import block_bytes
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
 from ..network import MOST_BYTES, LogGOPS
@@ -44,6 +44,7 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
     """
     cycle = check_integer(cycle, "cycle", 1, check_case(case).cycles)
     algorithm, costs = case.algorithm, case.costs
+    _check_one_level(case)
     if not isinstance(algorithm, Butterfly):
         raise ValueError(
             f"algorithm must be a Butterfly for this closed form, got {shorten(algorithm)}"
@@ -60,6 +61,14 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
     if algorithm.forward_cost and cycle > 1:
         raise ValueError("forward_cost must be 0 for this closed form from cycle 2 on")
     return float(from_ticks(cycle * (to_ticks(case.compute_time) + case.log2_ranks * sum(costs))))
+
+
+def _check_one_level(case: Case) -> None:
+    if case.network.has_levels:
+        raise ValueError(
+            "network must have one level for this closed form, got a Hierarchy; "
+            "Result.noise_free has the value"
+        )
 
 
 def loggp_completion(network: LogGOPS, ranks: int, message_bytes: int = 1) -> float:
@@ -188,6 +197,7 @@ class Message(NamedTuple):
 
 def message(case: Case, size: int, *, combine: bool = False, occupies: bool = True) -> Message:
     """A message of so many bytes in the network of a case."""
+    _check_one_level(case)
     send, receive, way, combining = case.network.costs(size)
     gap = case.network.gap(size) if occupies else 0
     return Message(send, way, receive + (combining if combine else 0), gap)

@@ -24,8 +24,7 @@ from ..units import (
     to_ticks,
 )
 from .delays import Floats, RandomDelay
-from .laws import Bracket
-from .mesh import Mesh
+from .laws import Bracket, Mesh
 
 MOST_DRAWS = 2**62
 

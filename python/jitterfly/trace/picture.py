@@ -145,8 +145,10 @@ class Summary(NamedTuple):
 def draw(case: Case, path: Path, *, seed: int = 0, realization: int = 0) -> Summary:
     """Draw one realization and return what it shows in numbers.
 
-    Raises:
-        ValueError: too much for a picture (`check_size`), no matplotlib, or no picture format.
+    Raises
+    ------
+    ValueError
+        Too much for a picture (`check_size`), no matplotlib, or no picture format.
     """
     plot.check_path(path)
     check_size(case)

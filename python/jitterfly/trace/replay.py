@@ -293,7 +293,7 @@ class Replay:
         levels = _ButterflyCycle(self, cycle, start).run()
         self.rows += levels[1:]
         final, busy = list(levels[-1]), list(levels[-1])
-        cost = case.algorithm.forward_ticks()
+        cost = case.lowered.forward
         for m in range(1, case.algorithm.forwards(case.ranks) + 1):
             sent = [self.work(i, busy[i], cost) for i in ranks]
             for i in ranks:

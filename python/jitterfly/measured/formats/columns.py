@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ...fields import shorten
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MOST_TICKS
-from .detours_in_order import WTIME_QUANTUM, clock_quantum
+from .rows import WTIME_QUANTUM, clock_quantum
 from .text import HEAD_BYTES, Options, Text
 
 _PIECE = 2**22
@@ -97,8 +97,10 @@ def to_integers(
 
     Halves go to the even one.
 
-    Raises:
-        ValueError: one is not a number, or negative or beyond 2^62 in the end.
+    Raises
+    ------
+    ValueError
+        One is not a number, or negative or beyond 2^62 in the end.
     """
     if len(numbers) == 0:
         return np.empty(0, dtype=np.int64)
@@ -226,8 +228,10 @@ def comments(text: Text) -> list[tuple[int, str]]:
 def unit_scale(unit: str) -> Fraction:
     """Ticks in a unit of time.
 
-    Raises:
-        ValueError: not one of them.
+    Raises
+    ------
+    ValueError
+        Not one of them.
     """
     if unit not in UNITS:
         raise ValueError(f"unit must be one of {', '.join(UNITS)}, got {shorten(unit)}")

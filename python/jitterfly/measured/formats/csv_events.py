@@ -19,7 +19,7 @@ from ...fields import shorten
 from ...units import TICKS_PER_SECOND
 from ..measurements import Detours, Measured, Ticks
 from .columns import UNITS, clock_of, to_integers
-from .detours_in_order import clock_quantum, in_order, quantum_note
+from .rows import clock_quantum, in_order, quantum_note
 from .text import HEAD_BYTES, Options, Text
 
 NAME = "csv"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ..measurements import Histogram, Measured
-from .histogram_rows import MOST_COLUMNS, Bins
+from .rows import MOST_COLUMNS, Bins
 from .text import Options, Text
 
 NAME = "cyclictest"

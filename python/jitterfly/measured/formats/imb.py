@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..measurements import Measured
-from .collective_rows import Collectives
+from .rows import Collectives
 from .text import Options, Text
 
 NAME = "imb"

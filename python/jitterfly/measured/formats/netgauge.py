@@ -17,7 +17,7 @@ import numpy as np
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import Detours, Measured
 from .columns import integer_columns, line_of_row
-from .detours_in_order import clock_quantum, in_order, quantum_note
+from .rows import clock_quantum, in_order, quantum_note
 from .text import HEAD_BYTES, Options, Text
 
 NAME = "netgauge"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from ...units import to_ticks
 from ..measurements import MOST_TICKS, CpuNoise, Detours, Measured
-from .kernel_trace import KINDS, Event, cpu_noise, events, ticks
+from .rows import KINDS, Event, cpu_noise, events, ticks
 from .text import Options, Text
 
 NAME = "osnoise_trace"

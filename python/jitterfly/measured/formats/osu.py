@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ..measurements import Measured
-from .collective_rows import Collectives
+from .rows import Collectives
 from .text import Options, Text
 
 NAME = "osu"

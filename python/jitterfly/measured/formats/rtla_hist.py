@@ -10,7 +10,7 @@ import re
 
 from ...units import TICKS_PER_SECOND, exact, show_seconds, to_ticks
 from ..measurements import MOST_TICKS, Histogram, Measured
-from .histogram_rows import MOST_COLUMNS, Bins
+from .rows import MOST_COLUMNS, Bins
 from .text import Options, Text
 
 NAME = "rtla_hist"

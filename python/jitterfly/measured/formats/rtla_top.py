@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ..measurements import CpuNoise, Measured
-from .kernel_trace import KINDS, cpu_noise
+from .rows import KINDS, cpu_noise
 from .text import Options, Text
 
 NAME = "rtla_top"

@@ -16,7 +16,7 @@ import numpy as np
 from ...units import TICKS_PER_SECOND
 from ..measurements import Measured
 from .columns import comments, data_ranges, integer_columns
-from .detours_in_order import in_order
+from .rows import in_order
 from .text import Options, Text
 
 NAME = "sysjitter"

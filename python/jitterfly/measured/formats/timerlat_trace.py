@@ -10,7 +10,7 @@ import re
 from collections import Counter
 
 from ..measurements import MOST_TICKS, Histogram, Measured
-from .kernel_trace import events
+from .rows import events
 from .text import Options, Text
 
 NAME = "timerlat_trace"

@@ -1,0 +1,232 @@
+"""Machines of several levels: ranks in nodes, nodes in racks, and what messages cost in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .fields import Given, check_choice, check_integer, frozen_dataclass, shorten
+from .network import Network, check_network
+from .steps import Costs
+from .syntax import read_network
+
+MOST_LEVELS = 8
+_MOST_RANKS = 2**30
+_PLACEMENTS = ("block", "cyclic")
+
+Ranks = npt.NDArray[np.int64]
+
+
+class Level(NamedTuple):
+    """One level of a machine: how many parts of the level below it has, and its network.
+
+    `size` is None for the outermost level, which holds all that there is.
+    """
+
+    size: int | None
+    network: Network
+
+
+@frozen_dataclass()
+class Hierarchy(Network, kind="hierarchy"):
+    """A machine of nodes, racks and so on: a message costs what the level costs that it crosses.
+
+    The first level is that of two ranks in the same node, the next that of two ranks in different
+    nodes of one rack, and the last one that of all others.
+
+    Parameters
+    ----------
+    levels : sequence of (int, Network), the last one a Network
+        ``[(8, node), (16, rack), machine]``: 8 ranks are a node, 16 nodes a rack. A network is one
+        such as `LogGOPS`, or its text. From 1 to 8 levels; the number of ranks need not be a
+        multiple of theirs. Also as text: ``"8: L=300ns,o=100ns; L=1us,o=200ns"``.
+    placement : "block", "cyclic" or list of int
+        Where ranks are. "block": ranks 0 to 7 are the first node, and so on (Slurm's
+        ``--distribution=block``). "cyclic": consecutive ranks are in consecutive nodes, and start
+        again with the first one (round robin). A list has the slot of each rank, from 0; slots 0
+        to 7 are the first node.
+
+    Raises
+    ------
+    ValueError
+        Names the level or the placement that is out of range.
+
+    Notes
+    -----
+    All messages of `algorithms` have the costs of their level, and wait for the links of their two
+    ranks as always. `Butterfly` runs without what is redundant: its exchanges are such messages
+    that do not wait for links. Redundant exchanges (`exchanges_after`) of all other allreduces take
+    the way of their level.
+
+    Examples
+    --------
+    >>> from jitterfly import LogGOPS
+    >>> machine = Hierarchy([(8, LogGOPS(L="300ns", o="100ns")), LogGOPS(L="1us", o="200ns")])
+    >>> machine.levels_between(np.array([0, 0]), np.array([7, 8]), 64).tolist()
+    [0, 1]
+    """
+
+    levels: Given[Sequence[Any], tuple[Level, ...]] = Given("list of (int, Network)", ())
+    placement: Literal["block", "cyclic"] | Sequence[int] = "block"
+    has_levels: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", _read_levels(self.levels))
+        object.__setattr__(self, "placement", _read_placement(self.placement))
+
+    @property
+    def networks(self) -> list[Network]:
+        """The network of each level, the innermost first."""
+        return [level.network for level in self.levels]
+
+    @property
+    def spans(self) -> list[int]:
+        """How many ranks a node has, a rack, and so on; one fewer than levels."""
+        sizes = [level.size for level in self.levels if level.size is not None]
+        return [int(span) for span in np.cumprod(np.array(sizes, dtype=object))]
+
+    @property
+    def smallest_message(self) -> int:  # type: ignore[override]
+        return max(network.smallest_message for network in self.networks)
+
+    @property
+    def largest_message(self) -> int:
+        return min(network.largest_message for network in self.networks)
+
+    def costs(self, message_bytes: int) -> Costs:
+        """Costs of a message that crosses the outermost level."""
+        return self.networks[-1].costs(message_bytes)
+
+    def gap(self, message_bytes: int) -> int:
+        return self.networks[-1].gap(message_bytes)
+
+    def load(self, message_bytes: int) -> int:
+        return self.networks[-1].load(message_bytes)
+
+    def check_gap(self, send_gap: int) -> None:
+        for network in self.networks:
+            network.check_gap(send_gap)
+
+    def slots(self, ranks: int) -> Ranks:
+        """The slot of each rank: slots 0 to ``spans[0] - 1`` are the first node, and so on.
+
+        Parameters
+        ----------
+        ranks : int
+            How many there are.
+
+        Returns
+        -------
+        array of int64, shape (ranks,)
+
+        Raises
+        ------
+        ValueError
+            A given placement is for another number of ranks.
+        """
+        if self.placement == "block" or not self.spans:
+            return np.arange(ranks, dtype=np.int64)
+        if self.placement == "cyclic":
+            width = self.spans[0]
+            nodes = -(-ranks // width)
+            rank = np.arange(ranks, dtype=np.int64)
+            return (rank % nodes) * width + rank // nodes
+        if len(self.placement) != ranks:
+            raise ValueError(
+                f"placement must have one slot for each of the {ranks} ranks, got "
+                f"{len(self.placement)} slots"
+            )
+        return np.array(self.placement, dtype=np.int64)
+
+    def levels_between(self, senders: Ranks, receivers: Ranks, ranks: int) -> Ranks:
+        """The level that each message crosses.
+
+        Parameters
+        ----------
+        senders, receivers : array of int, shape (messages,)
+            Ranks.
+        ranks : int
+            How many there are.
+
+        Returns
+        -------
+        array of int64, shape (messages,)
+            0 is within a node.
+        """
+        slots = self.slots(ranks)
+        sender, receiver = slots[senders], slots[receivers]
+        level = np.zeros(len(sender), dtype=np.int64)
+        for span in self.spans:
+            level += sender // span != receiver // span
+        return level
+
+    def to_dict(self) -> dict[str, Any]:
+        levels = [
+            ({} if size is None else {"size": size}) | network.to_dict()
+            for size, network in self.levels
+        ]
+        placement = self.placement if isinstance(self.placement, str) else list(self.placement)
+        return {"kind": self.kind, "levels": levels, "placement": placement}
+
+
+def _read_levels(value: Any) -> tuple[Level, ...]:
+    rule = "levels must be a list of (ranks, network), (nodes, network), ..., and a network at last"
+    if isinstance(value, (str, bytes, Mapping, Network)):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    try:
+        entries = list(value)
+    except TypeError:
+        raise ValueError(f"{rule}, got {shorten(value)}") from None
+    if not 1 <= len(entries) <= MOST_LEVELS:
+        raise ValueError(f"levels must be from 1 to {MOST_LEVELS}, got {len(entries)}")
+    levels = [_read_level(entry, f"levels[{i}]") for i, entry in enumerate(entries)]
+    for i, level in enumerate(levels):
+        if (level.size is None) != (i + 1 == len(levels)):
+            what = "no size" if level.size is not None else "a size, (size, network)"
+            last = "the outermost level holds all ranks" if level.size is not None else "a node's"
+            raise ValueError(f"levels[{i}] must have {what}: {last}")
+    spans = 1
+    for level in levels:
+        spans *= level.size or 1
+    if spans > _MOST_RANKS:
+        raise ValueError(f"levels must hold at most 2^30 ranks together, got {spans}")
+    return tuple(levels)
+
+
+def _read_level(entry: Any, name: str) -> Level:
+    size, network = None, entry
+    if isinstance(entry, Mapping):
+        table = dict(entry)
+        size = table.pop("size", None)
+        network = Network.from_dict(table, name)
+    elif isinstance(entry, (tuple, list)):
+        if len(entry) != 2:
+            raise ValueError(f"{name} must be (size, network), got {shorten(entry)}")
+        size, network = entry
+        if isinstance(network, Mapping):
+            network = Network.from_dict(read_network(network), name)
+    if size is not None:
+        size = check_integer(size, f"{name}: size", 1, _MOST_RANKS)
+    try:
+        network = check_network(network)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if isinstance(network, Hierarchy):
+        raise ValueError(f"{name} must be a network of one level, got {shorten(network)}")
+    return Level(size, network)
+
+
+def _read_placement(value: Any) -> Any:
+    if isinstance(value, str):
+        return check_choice(value, "placement", _PLACEMENTS)
+    rule = "placement must be 'block', 'cyclic' or a list of distinct slots from 0"
+    try:
+        slots = tuple(check_integer(slot, "slots", 0, _MOST_RANKS - 1) for slot in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{rule}, got {shorten(value)}") from None
+    if len(set(slots)) != len(slots):
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return slots

@@ -1,0 +1,104 @@
+"""What the papers say, what comes out, and why they differ: all parts of all claims, as data.
+
+The report shows them as a table. `PARTS` beside it keeps them with what they were run with, so that
+another page can be made of the same numbers: `markdown` is that of the documentation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ..claims import show_counts
+from .document import Report
+
+PARTS = "parts.json"
+"""The file beside the report."""
+TITLE = "What the papers say, what comes out, and why they differ"
+HEADER = ("Setting", "What the paper says", "What comes out", "Limit", "Verdict", "Why")
+_FORMAT = 1
+
+
+def contents(report: Report) -> dict[str, Any]:
+    """All parts by study and claim, each study with its command, its sizes and what it ran on."""
+    run = dict(report.facts)
+    return {
+        "format": _FORMAT,
+        "sections": {
+            section.name: {
+                "title": section.title,
+                "command": section.command,
+                "run": run | dict(section.facts),
+                "claims": [asdict(claim) for claim in section.claims],
+            }
+            for section in report.sections
+            if section.claims
+        },
+    }
+
+
+def to_json(report: Report) -> str:
+    """`contents` as text."""
+    return json.dumps(contents(report), indent=1, ensure_ascii=False) + "\n"
+
+
+def update(kept: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Contents in which each study of `new` takes the place of the same one in `kept`.
+
+    Raises
+    ------
+    ValueError
+        One of them is of another format.
+    """
+    for some in (kept, new):
+        if some.get("format") != _FORMAT:
+            raise ValueError(f"parts must have format {_FORMAT}, got {some.get('format')!r}")
+    return {"format": _FORMAT, "sections": {**kept["sections"], **new["sections"]}}
+
+
+def verdicts(some: Mapping[str, Any]) -> dict[str, int]:
+    """How many parts have each verdict."""
+    counts = {"reproduced": 0, "differs": 0, "cannot tell": 0}
+    for section in some["sections"].values():
+        for claim in section["claims"]:
+            for part in claim["parts"]:
+                counts[part["verdict"]] += 1
+    return counts
+
+
+def limit_text(part: Mapping[str, Any]) -> str:
+    """The limit of a part and whose it is."""
+    return f"{part['limit']} ({part['whose']})" if part["whose"] else ""
+
+
+def markdown(some: Mapping[str, Any]) -> str:
+    """Contents as Markdown: what was run for each study, and a table for each claim."""
+    lines = [f"{show_counts(verdicts(some))}.", ""]
+    for name, section in some["sections"].items():
+        run = section["run"]
+        told = [f"`{section['command']}`"] if section["command"] else []
+        facts = ("version", "date", "backend", "realizations per cell")
+        told += [f"{fact}: {run[fact]}" for fact in facts if fact in run]
+        lines += [f"`{name}`: {_plain(section['title'])}. {'; '.join(told)}.", ""]
+        for claim in section["claims"]:
+            lines += [f"**{claim['name']}**, {claim['source']}: {_plain(claim['text'])}.", ""]
+            lines += [_row(HEADER), _row(["---"] * len(HEADER))]
+            for part in claim["parts"]:
+                row = [part["where"], part["part"], part["found"], limit_text(part),
+                       f"*{part['verdict']}*", part["why"]]  # fmt: skip
+                lines.append(_row([*map(_plain, row[:4]), row[4], _plain(row[5])]))
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _row(cells: Any) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _plain(text: str) -> str:
+    """Text in which no letter means anything to Markdown."""
+    for letter in "\\|*_`<>[]$":
+        text = text.replace(letter, f"\\{letter}")
+    return text

@@ -1,0 +1,255 @@
+"""How far a run is, cell by cell, as plain values: what a run writes down now and then."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..observables import Decision, Target
+from ..progress import each
+from ..stats import Estimate
+from ..studies import shown_labels
+from .directory import (
+    MANY,
+    PROGRESS,
+    RECORDS,
+    UNKNOWN,
+    fingerprint_of,
+    holder,
+    read_cached,
+    study_of,
+    valid_content,
+    write_cached,
+)
+from .metadata import META
+from .store import Store
+
+_SOON = 60.0  # seconds, from what a run wrote down last to its last record
+
+
+class TargetProgress(NamedTuple):
+    """Where a target stands: see `TargetState`. `unit` is the observable's."""
+
+    target: Target
+    met: bool
+    error: float
+    why: str
+    estimate: Estimate
+    unit: str
+
+
+class CellProgress(NamedTuple):
+    """One cell: realizations that are there and that were looked at, and its targets."""
+
+    labels: tuple[str, ...]
+    coordinates: tuple[float | str, ...]
+    available: int
+    looked: int
+    limit: int
+    complete: bool
+    states: tuple[TargetProgress, ...]
+
+    @classmethod
+    def of(cls, store: Store, index: int, decision: Decision | None = None) -> CellProgress:
+        """As the data say."""
+        cell = store.cells[index]
+        decision = store.decision(cell) if decision is None else decision
+        families = store.families(cell) if decision.states else {}
+        available = store.available(cell)
+        # Of a run's last look, when more came since: before the first one all that is there counts.
+        looked = decision.realizations if decision.look >= 0 else min(available, cell.limit)
+        return cls(
+            shown_labels(store.study, cell),
+            tuple(cell.coordinates.values()),
+            available,
+            looked,
+            cell.limit,
+            decision.next is None,
+            tuple(
+                TargetProgress(
+                    s.target, s.met, s.error, s.why, s.estimate, families[s.target.observable].unit
+                )
+                for s in decision.states
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """How far the run in the directory `path` is.
+
+    `age` is None where it is so now, else seconds since it was so; or, where no run is going on,
+    seconds between then and the end of a run that was killed. `holder` says who runs it, such
+    as `pid 12 on host`; "" where that is not known, None where no run is going on, `lock.UNKNOWN`
+    where it is not known whether one is.
+    """
+
+    path: Path
+    title: str
+    axes: tuple[str, ...]
+    targets: tuple[Target, ...]
+    cells: tuple[CellProgress, ...]
+    age: float | None = None
+    holder: str | None = None
+
+    @classmethod
+    def of(cls, store: Store) -> RunProgress:
+        """As the records say."""
+        cells = store.cells
+        cells = [CellProgress.of(store, p.index) for p in each(cells, len(cells), "reading cells")]
+        return _run_progress(store, cells, who=holder(store.path))
+
+    def to_json(self) -> bytes:
+        """For `from_json`; targets by their number."""
+        number = {target: i for i, target in enumerate(self.targets)}
+        cells = [
+            [*cell[:6], [[number[s.target], *_plain_reached(s)] for s in cell.states]]
+            for cell in self.cells
+        ]
+        table = {
+            "title": self.title,
+            "axes": self.axes,
+            "targets": [str(target) for target in self.targets],
+            "cells": cells,
+        }
+        return json.dumps(table, allow_nan=False, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, path: Path, text: bytes, age: float | None, who: str | None) -> RunProgress:
+        """What `to_json` made."""
+        table = json.loads(text)
+        targets = tuple(map(Target.parse, table["targets"]))
+        cells = tuple(
+            CellProgress(
+                tuple(labels),
+                tuple(coordinates),
+                *numbers,
+                tuple(_reached(targets[i], *state) for i, *state in states),
+            )
+            for labels, coordinates, *numbers, states in table["cells"]
+        )
+        return cls(path, table["title"], tuple(table["axes"]), targets, cells, age, who)
+
+
+def run_progress(path: str | Path) -> RunProgress:
+    """How far the run in the directory `path` is.
+
+    What the run wrote down, if the records are still those. While it goes on, what it wrote down
+    last; so too of many cells, where it was killed soon after that. Else the records are read, and
+    what they say of many cells is written down.
+
+    Raises
+    ------
+    ValueError
+        `path` holds no run, or a damaged one.
+    OSError
+        A file can not be read.
+    """
+    path = Path(path)
+    file = path / PROGRESS
+    if (path / META).is_file():
+        who = holder(path)
+        if (content := valid_content(file)) is not None:
+            return RunProgress.from_json(path, content, None, who)
+        kept = read_cached(file)
+        if kept is not None and who not in (None, UNKNOWN) and kept.study == study_of(path):
+            return RunProgress.from_json(path, kept.content, max(time.time() - kept.time, 0.0), who)
+        if kept is not None and who is None and kept.study == study_of(path):
+            times = [file.stat().st_mtime for file in (path / RECORDS).glob("*.jfr")]
+            age = max(times, default=kept.time) - kept.time
+            found = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
+            if len(found.cells) >= MANY and 0 <= age <= _SOON:
+                return found
+    store = Store.open(path)
+    fingerprint = None
+    with suppress(OSError, ValueError):
+        fingerprint = fingerprint_of(path)
+    found = RunProgress.of(store)
+    if len(found.cells) >= MANY and found.holder is None and fingerprint is not None:
+        with suppress(OSError, ValueError):
+            if store.files.is_undisturbed():
+                write_cached(file, found.to_json(), fingerprint)
+    return found
+
+
+def is_finished(path: Path) -> bool:
+    """Whether a run wrote down that each cell is finished, and the records are still those."""
+    content = valid_content(path / PROGRESS)
+    return content is not None and all(
+        cell.complete for cell in RunProgress.from_json(path, content, None, None).cells
+    )
+
+
+class ProgressWriter:
+    """Writes down how far a run is, as often as costs next to nothing, and at its end."""
+
+    LEAST = 5.0  # seconds between two times
+    SHARE = 0.02  # of the run's time, at most
+
+    def __init__(self, store: Store, decisions: Sequence[Decision | None]):
+        self.store = store
+        known = each(decisions, len(decisions), "counting realizations")
+        self.cells = [CellProgress.of(store, i, decision) for i, decision in enumerate(known)]
+        self._changed: dict[int, Decision | None] = {}
+        self._pause = 0.0
+        self._last = -math.inf
+
+    def step(self, index: int, decision: Decision | None) -> None:
+        """Something came to the cell `index`."""
+        self._changed[index] = decision
+        if time.monotonic() - self._last >= self._pause:
+            self.write()
+
+    def write(self) -> None:
+        """How far it is now; nothing where that can not be said, or not be written.
+
+        An error here ends no run, as the file may be missing; what is wrong with a disk or a store
+        is said where records are written or read. Nothing is written where another process has
+        added records, either: there are no locks, or the lock was let go. Cells could lack these.
+        """
+        started = time.monotonic()
+        self.store.writer.wait()  # what is said to be there is on disk
+        with suppress(OSError, ValueError):
+            fingerprint = fingerprint_of(self.store.path)
+            for index, decision in self._changed.items():
+                self.cells[index] = CellProgress.of(self.store, index, decision)
+            self._changed.clear()
+            content = _run_progress(self.store, self.cells).to_json()
+            if self.store.files.is_undisturbed():
+                write_cached(self.store.path / PROGRESS, content, fingerprint)
+        self._last = time.monotonic()
+        self._pause = max(self.LEAST, (self._last - started) / self.SHARE)
+
+
+def _run_progress(
+    store: Store, cells: Sequence[CellProgress], who: str | None = None
+) -> RunProgress:
+    study = store.study
+    axes = tuple(axis.name for axis in study.axes)
+    title = study.title or study.name
+    return RunProgress(store.path, title, axes, tuple(study.targets), tuple(cells), None, who)
+
+
+def _plain_reached(state: TargetProgress) -> list[Any]:
+    estimate = state.estimate
+    ends = [_plain(float(end)) for end in (estimate.value, estimate.low, estimate.high)]
+    count = [estimate.confidence, estimate.realizations]
+    return [state.met, _plain(state.error), state.why, *ends, *count, state.unit]
+
+
+def _reached(
+    target: Target, met: bool, error: float | str, why: str, *numbers: Any
+) -> TargetProgress:
+    *ends, confidence, realizations, unit = numbers
+    estimate = Estimate(*map(float, ends), confidence, realizations)
+    return TargetProgress(target, met, float(error), why, estimate, unit)
+
+
+def _plain(value: float) -> float | str:
+    return value if math.isfinite(value) else repr(value)

@@ -1,0 +1,266 @@
+"""`advise` within its budget from the beginning on; own candidates by name; ranges and units."""
+
+import csv
+import io
+import json
+import math
+import re
+import time
+
+import numpy as np
+import pytest
+from support.advice_cases import ARGUMENTS, BUTTERFLIES, FILE, MACHINE, NOISE, run
+
+import jitterfly as jf
+from jitterfly.advice import Question, advice_report, race, search
+from jitterfly.advice.race import Race
+from jitterfly.advice.ranking import cell_of_race
+from jitterfly.noise_free import noise_free_ticks
+from jitterfly.syntax import read_bytes, read_ranks
+
+TREES = ["reduce_broadcast", "recursive_doubling"]  # ranks are not alike: times by the engine
+
+
+# --- noise-free times
+
+
+def slow(monkeypatch, seconds, stop_at=math.inf):
+    """Noise-free times that take so long; at the `stop_at`-th, Ctrl-C."""
+    asked = []
+
+    def quiet(case, poll=None):
+        asked.append(case)
+        if len(asked) == stop_at:
+            raise KeyboardInterrupt
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            poll(0)
+            time.sleep(0.002)
+        return noise_free_ticks(case)
+
+    monkeypatch.setattr(race, "noise_free_ticks", quiet)
+    return asked
+
+
+@pytest.mark.parametrize("noise", [NOISE, ()], ids=["noise", "quiet"])
+def test_noise_free_times_are_within_the_seconds(monkeypatch, noise):
+    asked = slow(monkeypatch, 0.2)
+    found = jf.advise("5,7,11,13", network=MACHINE, noise=noise,
+                      seconds=0.5, candidates=TREES)  # fmt: skip
+    assert found.ended == "seconds"
+    assert found.elapsed < 5
+    assert len(asked) < 8
+    assert found.cells[-1].outcome == "not run"
+    assert found.cells[-1].noise_free == {}
+    assert "raise `seconds`" in " ".join(advice_report(found))
+
+
+def test_ctrl_c_among_noise_free_times_gives_what_is_known(monkeypatch):
+    slow(monkeypatch, 0.0, stop_at=4)
+    told = []
+    found = jf.advise("5,7,11", network=MACHINE, candidates=TREES,
+                      progress=lambda state: told.append(state.prepared))  # fmt: skip
+    assert found.ended == "stopped"
+    assert [cell.outcome for cell in found.cells] == ["winner", "not run", "not run"]
+    assert list(found.cells[1].noise_free) == TREES[:1]
+    assert found.cells[2].noise_free == {}
+    assert set(told) <= {0, 1}
+    text = "\n".join(advice_report(found))
+    assert "stopped: this is what was known by then" in text
+    assert "not run" in text
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    (row,) = [row for row in rows if row["state"] == "not run"]
+    assert (row["ranks"], row["candidate"], row["realizations"]) == ("7", TREES[0], "0")
+    assert float(row["noise_free_s"]) == found.cells[1].noise_free[TREES[0]]
+    cells = json.loads(found.to_json())["cells"]
+    assert [len(cell["noise_free_s"]) for cell in cells] == [2, 1, 0]
+
+
+def test_one_cell_that_was_stopped_shows_the_times_it_has(monkeypatch):
+    slow(monkeypatch, 0.0, stop_at=2)
+    found = jf.advise("7", network=MACHINE, noise=NOISE, candidates=TREES)
+    text = advice_report(found)
+    assert any(line.startswith("7 ranks, 8 B: not run") for line in text)
+    assert any(TREES[0] in line and line.endswith("without noise") for line in text)
+
+
+def test_the_engine_stops_within_a_realization():
+    """Of so many ranks one realization takes seconds; 0.3 of them are given."""
+    question = Question(3 * 2**23, network=MACHINE, noise=NOISE, seconds=0.3, candidates=TREES)
+    started = time.monotonic()
+    found = search(question, threads=1)
+    assert found.ended == "seconds"
+    assert found.cells[0].outcome == "not run"
+    whole = time.monotonic() - started
+    assert whole < 5, whole
+
+
+def test_seconds_count_from_the_start():
+    question = Question(8, network=MACHINE, noise=NOISE, seconds=50, candidates=BUTTERFLIES[:2])
+    found = search(question, started=time.monotonic() - 100)
+    assert found.ended == "seconds"
+    assert found.elapsed > 100
+
+
+def test_what_is_kept_of_a_case_does_not_depend_on_who_asked():
+    case = jf.Case(11, algorithm=jf.ReduceBroadcastAllreduce(), network=MACHINE)
+    first = noise_free_ticks(case, lambda done: None)
+    np.testing.assert_array_equal(first, noise_free_ticks(case))
+
+    def stop(done):
+        raise RuntimeError("computed again")
+
+    np.testing.assert_array_equal(first, noise_free_ticks(case, stop))
+
+
+# --- bounds
+
+
+def test_who_was_dropped_unseen_is_slower_by_what_is_told():
+    """The bound by which it was dropped stays, though those that gave it are dropped later."""
+    question = Question(64, network=MACHINE, noise=NOISE, within=0.0,
+                        candidates=["butterfly", "butterfly_after_1", "ring"])  # fmt: skip
+    race = Race(question, 64, 8)
+    race.prepare()
+    a, b, late = race.candidates
+    rng = np.random.default_rng(5)
+    for one in (a, b):  # about 10 us; then something rare is seen, and the bounds rise
+        quick, slow = 1e-7 * rng.random(32), 6e-5 * rng.random(32)
+        one.samples, one.noise_free = 10e-6 + np.concatenate([quick, slow]), 9e-6
+    late.noise_free = 10.5e-6
+    race.look_at(0, 32, lambda _: None)
+    first = race.ceiling()
+    assert first < late.noise_free
+    assert late.dropped == 0
+    race.look_at(1, 64, lambda _: None)
+    assert race.statistic.upper(a.samples, race.error) > 2 * late.noise_free
+    assert race.ceiling() == first
+    (one,) = [
+        one for one in cell_of_race(race, 0.95).ranking if one.state == "slower without noise"
+    ]
+    assert one.name == "ring"
+    assert float(one.ratio.low) == pytest.approx(10.5e-6 / first)
+    assert float(one.difference.low) == pytest.approx(10.5e-6 - first)
+    assert float(one.ratio.high) == math.inf
+
+
+@pytest.mark.parametrize("ranks", [13, 16])
+def test_noise_makes_nobody_earlier_in_cycles(ranks):
+    """What the bound rests on, where forwards and links of one collective delay the next."""
+    network = jf.LogGOPS(L="1us", o="0.3us", g="0.1us", G="1ns", gamma="0.1ns")
+    noise = [*NOISE, jf.StepNoise(jf.Exponential("2us"), 0.2),
+             jf.MessageNoise(jf.Exponential("3us"), 0.3)]  # fmt: skip
+    question = Question(ranks, network=network, noise=noise, cycles=3, compute_time="2us",
+                        message_bytes=1000)  # fmt: skip
+    found, _ = race.fitting_candidates(question, ranks, 1000)
+    sure = [one for one in found if one.never_early]
+    assert len(sure) >= 6
+    for one in sure:
+        one.find_noise_free()
+        assert jf.simulate(one.case, 300, seed=2).samples[:, -1].min() >= one.noise_free - 1e-15
+
+
+# --- words
+
+
+def test_budgets_say_what_to_do():
+    given = {"network": MACHINE, "noise": NOISE, "within": 0.0,
+             "candidates": ["butterfly_after_4", "butterfly_after_all"]}  # fmt: skip
+    text = advice_report(jf.advise(64, realizations=70, **given))[-1]
+    assert text.endswith(
+        "the budget of 70 realizations is spent before all is decided: raise `realizations`, "
+        "or call more of a difference equal with `within`"
+    )
+    text = advice_report(jf.advise("2^8..2^14", seconds=0.05, **given))[-1]
+    assert text.endswith("the budget of 0.05 s is spent before all is decided: raise `seconds`")
+    assert "95 % for" in advice_report(jf.advise(4, realizations=64, **given))[-2]
+    sure = {"confidence": 0.9999999, "network": MACHINE, "noise": NOISE}
+    assert "99.99999 % for" in advice_report(jf.advise(4, realizations=64, **sure))[-2]
+
+
+def test_the_limit_of_the_gap_is_exact():
+    network = jf.LogGOPS("1us", "1.000000499ms", g="1.0000005ms")
+    with pytest.raises(ValueError, match=re.escape(
+        "g must be from 0 to 1.000000499 ms here, the time between two sends of a rank (waiting "
+        "for the gap is not modelled), got 1.0000005 ms"
+    )):  # fmt: skip
+        jf.Case(8, algorithm=jf.Butterfly(copy_levels="all"), network=network)
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: Question(8, network=MACHINE, seconds=2e9), "up to 1000000000, got"),
+    ],
+)
+def test_bounds_are_written_out(make, what):
+    with pytest.raises(ValueError, match=re.escape(what)):
+        make()
+
+
+# --- candidates
+
+
+def ask(candidates, own):
+    question = Question(8, network=MACHINE, noise=NOISE, candidates=candidates, own=own)
+    return [one.name for one in question.chosen()]
+
+
+OWN = {
+    "mine": {"kind": "butterfly", "exchanges_after": 2},
+    "yours": {"kind": "butterfly", "exchanges_after": 3},
+}
+
+
+def test_own_candidates_have_names():
+    assert ask(["ring"], OWN) == ["ring", "mine", "yours"]
+    assert ask(["ring", "mine"], OWN) == ["ring", "mine"]
+    assert ask(["mine"], OWN) == ["mine"]
+    assert ask([], OWN) == ["mine", "yours"]
+    with pytest.raises(ValueError, match=r"candidates must be one of 'mine', 'yours', .*ring"):
+        ask(["his"], OWN)
+    for names in (["mine", "mine"], ["ring"]):
+        with pytest.raises(ValueError, match="is given twice"):
+            ask(names, OWN | {"ring": {"kind": "butterfly"}})
+    assert ask(["butterfly"], {"ring": {"kind": "butterfly"}}) == ["butterfly", "ring"]
+
+
+def test_the_command_knows_own_candidates(tmp_path, capsys):
+    path = tmp_path / "question.toml"
+    path.write_text(FILE)
+    assert run(path, "--ranks", 16, "--bytes", 8, "--candidates", "butterfly,both") == 0
+    printed = capsys.readouterr().out
+    assert " both " in printed
+    assert "butterfly_after_1" not in printed
+    assert run(path, "--candidates", "list") == 0
+    lines = [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    assert ["both", "own, of this file"] in lines
+    assert "ring" in [line[0] for line in lines]
+    assert run(path, "--candidates", "boths") == 2
+    assert "(did you mean 'both'?)" in capsys.readouterr().err
+
+
+# --- ranges and units
+
+
+def test_ranges_have_both_ends():
+    assert read_bytes("8..16MiB/2", "bytes")[-2:] == [2**23, 2**24]
+    assert read_bytes("8..64/3", "bytes") == [8, 64]
+    assert read_ranks("2^4..2^4", "ranks") == [16]
+    assert read_ranks("1..8/9", "ranks") == [1, 8]
+    for text in ("1KiB..", "..8", "..", " .. 8"):
+        with pytest.raises(ValueError, match=r"^bytes: a range must have two ends, such as 8..64"):
+            read_bytes(text, "bytes")
+
+
+def test_units_of_sizes():
+    assert read_bytes("1TiB,1PiB,1TB,1PB", "bytes") == [2**40, 2**50, 10**12, 10**15]
+    with pytest.raises(ValueError, match="PB, KiB, MiB, GiB, TiB, PiB"):
+        read_bytes("1EiB", "bytes")
+    with pytest.raises(ValueError, match="ranks must be whole numbers"):
+        read_ranks("1KiB", "ranks")
+
+
+def test_a_message_of_many_bytes(capsys):
+    assert run(*ARGUMENTS[:2], "--bytes", "1TiB", *ARGUMENTS[4:6], "--realizations", 64) == 0
+    assert "1 TiB" in capsys.readouterr().out

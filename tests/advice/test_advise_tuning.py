@@ -1,0 +1,310 @@
+"""Tuning files: their text, read by a reader of the documented formats, and what is chosen."""
+
+import json
+
+import pytest
+from support.advice_cases import ARGUMENTS, MACHINE, run
+from support.tuning_cases import answer, ranked, won_by
+
+import jitterfly as jf
+from jitterfly.advice import known, tuning_choices, write_tuning
+from jitterfly.advice.tuning import tuning_format
+from jitterfly.info import __version__
+
+# Ids of collectives and numbers of algorithms, from Open MPI's manual, "Tuning Collectives".
+ALLGATHER, ALLREDUCE, BARRIER, BROADCAST = 0, 2, 6, 7
+RECURSIVE_DOUBLING, RING, RABENSEIFNER = 3, 4, 6
+
+
+def read_rules(text):
+    """{collective: [(communicator size, [(message size, algorithm, fan-out, segment), ...])]}."""
+    numbers = iter([int(word) for line in text.splitlines() for word in line.split("#")[0].split()])
+    found = {}
+    for _ in range(next(numbers)):
+        collective, sizes = next(numbers), []
+        for _ in range(next(numbers)):
+            size, count = next(numbers), next(numbers)
+            sizes.append((size, [tuple(next(numbers) for _ in range(4)) for _ in range(count)]))
+        found[collective] = sizes
+    assert next(numbers, None) is None
+    return found
+
+
+def taken_from_rules(rules, ranks, size):
+    """The algorithm for a collective's communicator and message: 0 is the library's own choice."""
+    below = [part for part in rules if part[0] <= ranks]
+    messages = (
+        below[-1][1] if below else rules[0][1]
+    )  # the reader takes the first one for all below
+    return [message for message in messages if message[0] <= size][-1][1]
+
+
+def taken_from_json(rules, ranks, size):
+    """As above, of Open MPI 6: the first one that fits."""
+    for part in rules:
+        if part["comm_size_min"] <= ranks <= part["comm_size_max"]:
+            for rule in part["rules"]:
+                last = rule["msg_size_max"]
+                if rule["msg_size_min"] <= size <= (2**63 if last == "inf" else last):
+                    return rule["alg"]
+            return 0
+    return 0
+
+
+def assert_well_formed(rules):
+    """Sizes rise, every list of messages begins with 0, no segments or fan-outs."""
+    for sizes in rules.values():
+        counts = [size for size, _ in sizes]
+        assert counts == sorted(set(counts))
+        assert counts[0] == 0
+        for _, messages in sizes:
+            starts = [message[0] for message in messages]
+            assert starts == sorted(set(starts))
+            assert starts[0] == 0
+            assert {message[2:] for message in messages} == {(0, 0)}
+
+
+RINGS = [ranked("ring", "best"), ranked("recursive_doubling", "slower", (1.2, 1.5), "ring")]
+HALVES = [ranked("rabenseifner", "best"), ranked("ring", "slower", (1.2, 1.5), "rabenseifner")]
+UNDECIDED = [ranked("ring", "perhaps"), ranked("recursive_doubling", "perhaps", (0.8, 1.5), "ring")]
+
+CELLS = {
+    (4, 8): ("winner", RINGS),
+    (4, 1024): ("winner", HALVES),
+    (16, 8): ("no winner", UNDECIDED),
+    (16, 1024): ("near best", RINGS),
+}
+
+TAKEN = [
+    (1, 8, 0), (3, 1024, 0), (4, 7, 0), (4, 8, RING), (4, 9, RING), (4, 1023, RING),
+    (4, 1024, RABENSEIFNER), (4, 1025, 0), (15, 8, RING), (15, 1024, RABENSEIFNER), (16, 8, 0),
+    (16, 500, 0), (16, 1024, RING), (16, 1025, 0), (17, 8, 0), (17, 1024, 0), (4000, 1024, 0),
+]  # fmt: skip
+
+
+def test_rules(tmp_path):
+    (path,) = answer(CELLS).write_tuning(tmp_path / "openmpi.rules")
+    rules = read_rules(path.read_text())
+    assert_well_formed(rules)
+    assert list(rules) == [ALLREDUCE]
+    for ranks, size, number in TAKEN:
+        assert taken_from_rules(rules[ALLREDUCE], ranks, size) == number, (ranks, size)
+
+
+def test_json(tmp_path):
+    path, comments = answer(CELLS).write_tuning(tmp_path / "openmpi.json")
+    assert comments.name == "openmpi.json.txt"
+    whole = json.loads(path.read_text())
+    assert set(whole) == {"rule_file_version", "module", "collectives"}
+    assert whole["module"] == "tuned"
+    for ranks, size, number in TAKEN:
+        assert taken_from_json(whole["collectives"]["allreduce"], ranks, size) == number
+
+
+def test_what_stands_behind_the_choices(tmp_path):
+    """In comments of the text, and in a second file beside JSON."""
+    made = answer(CELLS, statistic="p90", confidence=0.9, seed=17, within=0.02)
+    (rules,) = made.write_tuning(tmp_path / "a.rules")
+    _, second = made.write_tuning(tmp_path / "openmpi.json")
+    comments = [line[1:].strip() for line in rules.read_text().splitlines() if line[0] == "#"]
+    others = second.read_text().splitlines()
+    for lines in (comments, others):
+        text = "\n".join(lines)
+        assert f"written by jitterfly {__version__}" in text
+        assert "allreduce: smallest p90, within 2 %, confidence 90 %, seed 17" in text
+        assert "network loggops, L = 1 µs" in text
+        assert "noise periodic, period = 1 ms, duration = 10 µs, start = stationary" in text
+        assert any(line.startswith("4 ranks, 1 KiB: rabenseifner: winner, p90 2") for line in lines)
+        assert "16 ranks, 8 B: default: no winner" in lines
+
+
+def test_a_comment_is_one_line(tmp_path, monkeypatch):
+    """A file's name may hold a line break, after which numbers would be rules."""
+    monkeypatch.setattr("jitterfly.advice.tuning.in_words", lambda part: "file = a\n7 7 7.noise")
+    (path,) = won_by("ring", [4], [8]).write_tuning(tmp_path / "a.rules")
+    assert "file = a 7 7 7.noise" in path.read_text()
+    assert list(read_rules(path.read_text())) == [ALLREDUCE]
+
+
+def test_an_allgather_counts_the_bytes_of_all_ranks(tmp_path):
+    made = won_by("bruck", [4, 8], [100, 1000], "allgather")
+    (path,) = made.write_tuning(tmp_path / "a.rules")
+    rules = read_rules(path.read_text())[ALLGATHER]
+    expected = [(4, 399, 0), (4, 400, 2), (4, 4000, 2), (4, 4001, 0), (8, 799, 0), (8, 800, 2)]
+    for ranks, size, number in expected:
+        assert taken_from_rules(rules, ranks, size) == number
+
+
+def test_a_barrier_has_no_message_size(tmp_path):
+    (path,) = won_by("tree", [4], [8, 64], "barrier").write_tuning(tmp_path / "a.rules")
+    rules = read_rules(path.read_text())
+    assert_well_formed(rules)
+    assert taken_from_rules(rules[BARRIER], 4, 0) == 6
+    trees = [ranked("tree", "best"), ranked("dissemination", "slower", (1.2, 1.5), "tree")]
+    others = [
+        ranked("dissemination", "best"),
+        ranked("tree", "slower", (1.2, 1.5), "dissemination"),
+    ]
+    cells = {(4, 8): ("winner", trees), (4, 64): ("winner", others),
+             (8, 8): ("winner", trees), (8, 64): ("winner", trees)}  # fmt: skip
+    for name in ("a.rules", "openmpi.json"):
+        path = answer(cells, "barrier").write_tuning(tmp_path / name)[0]
+        if name == "a.rules":
+            found = read_rules(path.read_text())[BARRIER]
+            assert [taken_from_rules(found, ranks, 0) for ranks in (4, 8)] == [0, 6]
+        else:
+            found = json.loads(path.read_text())["collectives"]["barrier"]
+            assert [taken_from_json(found, ranks, 0) for ranks in (4, 8)] == [0, 6]
+
+
+def test_several_collectives_in_a_file(tmp_path):
+    made = [won_by("scatter_allgather", [4], [8], "broadcast"), won_by("ring", [4], [8])]
+    (path,) = write_tuning(tmp_path / "a.rules", made)
+    rules = read_rules(path.read_text())
+    assert {c: taken_from_rules(part, 4, 8) for c, part in rules.items()} == {
+        ALLREDUCE: RING,
+        BROADCAST: 9,
+    }
+    with pytest.raises(ValueError, match="must be of different collectives, got allreduce, allr"):
+        write_tuning(tmp_path / "a.rules", [made[1], made[1]])
+
+
+@pytest.mark.parametrize("collective", ["allreduce", "barrier", "broadcast", "allgather"])
+def test_every_name_of_open_mpi(tmp_path, collective):
+    """The number that is written is the one that the list of candidates shows."""
+    for name, candidate in known(collective).items():
+        if "Open MPI" not in candidate.called:
+            continue
+        (choice,) = tuning_choices(won_by(name, [4], [8], collective))
+        assert candidate.called["Open MPI"].startswith(f"{choice.number} ")
+        assert choice.candidate == name
+
+
+# Which of its own a library takes where the best candidate is not one of them.
+COPIES = "butterfly_after_1"
+DECIDED = [
+    # The best one is slower than copies, all others are slower than it.
+    ([ranked(COPIES, "best"), ranked("recursive_doubling", "slower", (1.1, 1.2), COPIES),
+      ranked("ring", "slower", (1.3, 1.5), "recursive_doubling")], "recursive_doubling"),
+    # Both are compared with copies: 1.2 is less than 1.3.
+    ([ranked(COPIES, "best"), ranked("recursive_doubling", "slower", (1.1, 1.2), COPIES),
+      ranked("ring", "slower", (1.3, 1.5), COPIES)], "recursive_doubling"),
+    # 1.2 / 1.195 is within 1 %.
+    ([ranked(COPIES, "best"), ranked("recursive_doubling", "slower", (1.1, 1.2), COPIES),
+      ranked("ring", "slower", (1.195, 1.5), COPIES)], "recursive_doubling"),
+    # 1.2 / 1.15 is not.
+    ([ranked(COPIES, "best"), ranked("recursive_doubling", "slower", (1.1, 1.2), COPIES),
+      ranked("ring", "slower", (1.15, 1.5), COPIES)], ""),
+    # No winner among all, but one among the library's.
+    ([ranked(COPIES, "perhaps"), ranked("recursive_doubling", "perhaps", (0.9, 1.2), COPIES),
+      ranked("ring", "slower", (1.3, 1.5), "recursive_doubling")], "recursive_doubling"),
+    # A bound has no upper end; it is enough for those that are slower.
+    ([ranked(COPIES, "best"), ranked("recursive_doubling", "slower", (1.1, 1.2), COPIES),
+      ranked("ring", "slower without noise", (3.0, float("inf")), COPIES)], "recursive_doubling"),
+    ([ranked(COPIES, "best"),
+      ranked("recursive_doubling", "slower without noise", (1.1, float("inf")), COPIES),
+      ranked("ring", "slower without noise", (3.0, float("inf")), COPIES)], ""),
+    # What is not known decides nothing.
+    ([ranked(COPIES, "best"),
+      ranked("recursive_doubling", "slower", (float("nan"), float("nan")), COPIES),
+      ranked("ring", "slower", (1.3, 1.5), COPIES)], ""),
+    # One algorithm alone is no comparison.
+    ([ranked(COPIES, "best"), ranked("ring", "slower", (1.1, 1.2), COPIES)], ""),
+    ([ranked("ring", "best"), ranked(COPIES, "slower", (1.1, 1.2), "ring")], ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ranking", "chosen"), DECIDED)
+def test_the_best_of_those_that_the_library_has(tmp_path, ranking, chosen):
+    outcome = "winner" if ranking[0].state == "best" else "no winner"
+    made = answer({(4, 8): (outcome, ranking)})
+    (choice,) = tuning_choices(made)
+    assert (choice.candidate, bool(choice.number)) == (chosen, bool(chosen))
+    if chosen:
+        (path,) = made.write_tuning(tmp_path / "a.rules")
+        assert "butterfly" not in path.read_text()
+        assert "best of those that Open MPI has" in path.read_text()
+
+
+def test_an_algorithm_of_the_users_own_is_not_the_librarys(tmp_path):
+    ranking = [ranked("mine", "best"), ranked("ring", "slower", (1.2, 1.5), "mine")]
+    made = answer({(4, 8): ("winner", ranking)}, own={"mine": {"kind": "butterfly"}},
+                  candidates=["mine", "ring", "rabenseifner"])  # fmt: skip
+    assert [choice.candidate for choice in tuning_choices(made)] == [""]
+    with pytest.raises(
+        ValueError, match=r"nothing to write to a\.rules: in no cell is one of Open"
+    ):
+        made.write_tuning(tmp_path / "a.rules")
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "told"),
+    [
+        ("a.txt", None, "must end in .rules"),
+        ("rules", None, "must end in .rules"),
+        ("a.json", None, "library must be given for 'a.json'"),
+        ("mpich.json", None, "library must be given"),
+        ("a.rules", "mpich", "library must be one of 'openmpi'"),
+        ("a.rules", "Open MPI", "library must be one of 'openmpi'"),
+    ],
+)
+def test_unknown_formats(tmp_path, name, library, told):
+    with pytest.raises(ValueError, match=told):
+        won_by("ring", [4], [8]).write_tuning(tmp_path / name, library)
+    assert list(tmp_path.iterdir()) == []
+    assert tuning_format("a.json", "openmpi") == ".json"
+
+
+def test_nothing_to_write(tmp_path):
+    with pytest.raises(ValueError, match=r"nothing to write to a\.rules"):
+        answer({(4, 8): ("no winner", UNDECIDED)}).write_tuning(tmp_path / "a.rules")
+    with pytest.raises(ValueError, match="of those of reduce here it has only binomial"):
+        answer({(4, 8): ("winner", [ranked("binomial", "best")])}, "reduce").write_tuning(
+            tmp_path / "a.rules"
+        )
+    with pytest.raises(FileNotFoundError):
+        won_by("ring", [4], [8]).write_tuning(tmp_path / "none" / "a.rules")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_real_answer(tmp_path):
+    """Exact without noise: a long vector is halved, a short one is not."""
+    found = jf.advise("4,16", network=MACHINE, message_bytes="8,1MiB")
+    (path,) = found.write_tuning(tmp_path / "a.rules")
+    rules = read_rules(path.read_text())[ALLREDUCE]
+    assert taken_from_rules(rules, 16, 8) == RECURSIVE_DOUBLING
+    assert taken_from_rules(rules, 16, 2**20) in (RING, RABENSEIFNER)
+    for cell in found.cells:
+        number = taken_from_rules(rules, cell.ranks, cell.message_bytes)
+        assert known("allreduce")[cell.best].called["Open MPI"].startswith(f"{number} ")
+
+
+def test_command(tmp_path, capsys):
+    path = tmp_path / "openmpi.rules"
+    quiet = ("--ranks", "4", "--bytes", "8,1MiB", "--network", ARGUMENTS[5], "--write", path)
+    assert run(*quiet) == 0
+    printed = capsys.readouterr().out
+    assert f"written: {path} (an algorithm in 2 of 2 cells, the library's own choice" in printed
+    assert_well_formed(read_rules(path.read_text()))
+    assert run(*quiet, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["written"] == [str(path)]
+    # Refused before anything is simulated; what is not decided, after the answer.
+    for more, told in (
+        (("--library", "nccl"), "library must be one of 'openmpi'"),
+        (("--collective", "reduce"), "takes two candidates or more that Open MPI has"),
+        (("--write", tmp_path / "a.csv"), "must end in .rules"),
+        (("--write", tmp_path / "none" / "a.rules"), "none"),
+    ):
+        assert run(*quiet, *more) == 2
+        captured = capsys.readouterr()
+        assert told in captured.err
+        assert captured.out == ""
+    assert run(*ARGUMENTS[:6], "--library", "openmpi") == 2
+    assert "--library is for --write FILE" in capsys.readouterr().err
+    path.unlink()
+    assert run(*ARGUMENTS, "--candidates", "recursive_doubling,reduce_broadcast", "--seconds",
+               "1e-9", "--write", path) == 2  # fmt: skip
+    captured = capsys.readouterr()
+    assert "nothing to write to openmpi.rules" in captured.err
+    assert "nothing known yet" in captured.out or "no winner" in captured.out
+    assert not path.exists()

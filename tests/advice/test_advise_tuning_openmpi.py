@@ -1,0 +1,150 @@
+"""Tuning files in the hands of Open MPI: it sends the messages of the algorithm that they name."""
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from support import mpi_collective
+from support.advice_cases import MACHINE
+from support.tuning_cases import won_by
+
+import jitterfly as jf
+from jitterfly.advice import known, write_tuning
+from jitterfly.goal import goal_schedule
+
+
+def reason_to_skip():
+    if sys.platform != "linux":
+        return "looks for Open MPI as Linux has it"
+    if shutil.which("mpiexec") is None or shutil.which("ompi_info") is None:
+        return "Open MPI is not installed (mpiexec and ompi_info)"
+    try:
+        ctypes.CDLL(mpi_collective.LIBRARY)
+    except OSError:
+        return f"Open MPI's {mpi_collective.LIBRARY} is not installed"
+    listed = subprocess.run(["ompi_info", "--parsable"], capture_output=True, text=True, check=True)
+    if "mca:pml:monitoring:" not in listed.stdout or "mca:coll:tuned:" not in listed.stdout:
+        return "Open MPI is without the components pml/monitoring and coll/tuned"
+    return ""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _has_open_mpi():
+    reason = reason_to_skip()
+    if reason:
+        pytest.skip(reason)
+
+
+def sent(tmp_path, collective, count, ranks, rules=None):
+    """Messages and bytes from each rank to each other one, as Open MPI counts them."""
+    out = tmp_path / "monitored"
+    out.mkdir()
+    chosen = {
+        "btl": "self,vader",
+        "pml_monitoring_enable": "2",
+        "pml_monitoring_enable_output": "3",
+        "pml_monitoring_filename": str(out / "sent"),
+    }
+    if rules is not None:
+        chosen["coll_tuned_use_dynamic_rules"] = "1"
+        chosen["coll_tuned_dynamic_rules_filename"] = str(rules)
+    environment = os.environ | {f"OMPI_MCA_{name}": value for name, value in chosen.items()}
+    command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks),
+               sys.executable, mpi_collective.__file__, collective, str(count)]  # fmt: skip
+    environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = {}
+    for rank in range(ranks):
+        text = (out / f"sent.{rank}.prof").read_text()
+        for source, target, size, messages in re.findall(
+            r"^I\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs", text, re.MULTILINE
+        ):
+            found[int(source), int(target)] = int(messages), int(size)
+    shutil.rmtree(out)
+    return found
+
+
+def simulated(collective, name, count, ranks):
+    """The same of our algorithm."""
+    algorithm = known(collective)[name].make(ranks, MACHINE, count)
+    case = jf.Case(ranks=ranks, algorithm=algorithm, network=MACHINE, message_bytes=count)
+    messages, sizes = Counter(), Counter()
+    text = goal_schedule(case).text
+    for rank, block in re.findall(r"^rank (\d+) \{(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+        for size, target in re.findall(r"send (\d+)b to (\d+)", block):
+            messages[int(rank), int(target)] += 1
+            sizes[int(rank), int(target)] += int(size)
+    return {pair: (messages[pair], sizes[pair]) for pair in messages}
+
+
+def by_rank(found, ranks):
+    """Messages and bytes that ranks send, whichever rank it is."""
+    return sorted(
+        tuple(sum(part[i] for (source, _), part in found.items() if source == rank) for i in (0, 1))
+        for rank in range(ranks)
+    )
+
+
+MIRRORED = {("allreduce", "reduce_broadcast"), ("broadcast", "binomial")}
+"""Open MPI's binomial tree numbers its ranks by another bit first: the same tree."""
+
+MAPPED = [
+    (collective, name)
+    for collective in ("allreduce", "barrier", "broadcast", "allgather")
+    for name, candidate in known(collective).items()
+    if "Open MPI" in candidate.called
+]
+
+
+@pytest.mark.parametrize(("collective", "name"), MAPPED)
+def test_open_mpi_sends_the_messages_of_the_candidate(tmp_path, collective, name):
+    """With the file that names it, on 4 ranks, rank by rank: number and bytes."""
+    (rules,) = won_by(name, [4], [1024], collective).write_tuning(tmp_path / "a.rules")
+    measured = sent(tmp_path, collective, 1024, 4, rules)
+    expected = simulated(collective, name, 1024, 4)
+    if collective == "barrier":  # Open MPI's are empty
+        expected = {pair: (count, 0) for pair, (count, _) in expected.items()}
+    if (collective, name) in MIRRORED:
+        assert by_rank(measured, 4) == by_rank(expected, 4)
+    else:
+        assert measured == expected
+
+
+def test_open_mpi_chooses_where_nothing_is_known(tmp_path):
+    """A ring for 4 ranks and 1024 bytes is not taken below, above, and on fewer ranks."""
+    (rules,) = won_by("ring", [4], [1024]).write_tuning(tmp_path / "a.rules")
+    ring = {(rank, (rank + 1) % 4): (6, 1536) for rank in range(4)}
+    assert sent(tmp_path, "allreduce", 1024, 4, rules) == ring
+    for count, ranks in ((1023, 4), (1025, 4), (1024, 2)):
+        free = sent(tmp_path, "allreduce", count, ranks)
+        assert sent(tmp_path, "allreduce", count, ranks, rules) == free
+        assert free != simulated("allreduce", "ring", count, ranks)
+    # Another collective has no rules in this file.
+    assert sent(tmp_path, "barrier", 1, 4, rules) == sent(tmp_path, "barrier", 1, 4)
+
+
+def test_open_mpi_takes_a_choice_up_to_the_next_one(tmp_path):
+    """Two answers in a file; sizes between those asked for, and ranks between, as well."""
+    allreduce = won_by("ring", [2, 8], [512, 4096])
+    barrier = won_by("tree", [4], [8], "barrier")
+    (rules,) = write_tuning(tmp_path / "a.rules", [barrier, allreduce])
+    assert sent(tmp_path, "allreduce", 2048, 4, rules) == simulated("allreduce", "ring", 2048, 4)
+    tree = {pair: (count, 0) for pair, (count, _) in simulated("barrier", "tree", 8, 4).items()}
+    assert sent(tmp_path, "barrier", 1, 4, rules) == tree
+
+
+def test_open_mpi_ignores_a_file_with_a_mistake(tmp_path):
+    """So that the tests above are about the file: its reader gives up at the first mistake."""
+    (rules,) = won_by("ring", [4], [1024]).write_tuning(tmp_path / "a.rules")
+    text = rules.read_text()
+    assert "\n0 0 0 0  # below" in text
+    rules.write_text(text.replace("\n0 0 0 0  # below", "\n1 0 0 0  # below"))
+    free = sent(tmp_path, "allreduce", 1024, 4)
+    assert sent(tmp_path, "allreduce", 1024, 4, rules) == free

@@ -1,0 +1,283 @@
+"""What a user of Python meets: names, help, and what results show and give to other packages."""
+
+import gc
+import inspect
+import io
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly import congestion, inference, measured, stats
+
+NETWORK = jf.LogGOPS(L="1us", o="0.1us", G="1ns", gamma="0.1ns")
+NOISE = [jf.PeriodicNoise(period="1ms", duration="10us", start="stationary")]
+CASE = jf.Case(16, network=NETWORK, noise=NOISE, algorithm=jf.Butterfly(exchanges_after=1))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """One of each kind of what a call gives back."""
+    study = jf.Study(
+        "small",
+        case=CASE,
+        axes=[jf.Axis("ranks", [4, 8, 16])],
+        budget=jf.RealizationBudget(20, 20),
+        seed=3,
+    )
+    out = tmp_path_factory.mktemp("out") / "small"
+    asked = inference.BudgetQuestion(4096, "105us", "3.45us", "14us", rank="mean")
+    curve = inference.Curve([2, 4, 8, 16], [5e-6, 11e-6, 18e-6, 26e-6], name="OSU barrier")
+    around = congestion.CongestionCase(congestion.FatTree.of(144))
+    return {
+        "Result": jf.simulate(CASE, 50, seed=7, first_realization=3),
+        "Store": jf.run_study(study, out, stream=io.StringIO()),
+        "Advice": jf.advise([4, 8], network=NETWORK, noise=NOISE, realizations=64),
+        "Fit": inference.fit(curve, rank="mean"),
+        "Budget": inference.budget(asked),
+        "CongestionResult": congestion.simulate_congestion(around, 20),
+    }
+
+
+KINDS = ["Result", "Store", "Advice", "Fit", "Budget", "CongestionResult"]
+
+
+def test_dir_has_what_is_public_only():
+    assert dir(jf) == sorted(jf.__all__)
+    assert not {"fields", "units", "cycle", "_core", "noise_free", "timeline"} & set(dir(jf))
+
+
+def test_subpackages_are_there_without_an_import_of_their_own():
+    code = (
+        "import sys, jitterfly as jf; "
+        "lazy = ('jitterfly.plots', 'jitterfly.inference', 'matplotlib'); "
+        "print([name for name in lazy if name in sys.modules]); "
+        "print(jf.measured.load.__name__, jf.inference.Curve.__name__, jf.plots.draw.__name__, "
+        "jf.plots.tail.__name__, jf.stats.mean.__name__, jf.theory.saturation.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = "load Curve jitterfly.plots.draw jitterfly.plots.tail mean saturation"
+    assert done.stdout.splitlines() == ["[]", names]
+    assert jf.measured is measured
+    with pytest.raises(AttributeError, match="module 'jitterfly' has no attribute 'plot'"):
+        jf.plot  # noqa: B018
+
+
+def test_help_of_advise_says_all():
+    text = inspect.getdoc(jf.advise)
+    parameters = text.partition("Parameters\n")[2].partition("Returns\n")[0].splitlines()
+    for name in inspect.signature(jf.advise).parameters:
+        at = next(i for i, line in enumerate(parameters) if line.startswith(f"{name} : "))
+        assert parameters[at + 1].startswith("    ")  # and what it is
+    assert "seconds" in text
+    assert "bytes" in text
+    for part in ("Returns", "Raises", "Examples"):
+        assert f"{part}\n{'-' * len(part)}" in text
+
+
+def test_one_quantile_is_one_estimate():
+    x = np.arange(1000.0)
+    alone = stats.quantiles(x, 0.99)
+    assert isinstance(alone, stats.Estimate)
+    (same,) = stats.quantiles(x, [0.99])
+    assert (alone.value, alone.low, alone.high) == (same.value, same.low, same.high)
+    assert [one.value for one in stats.quantiles(x, np.array([0.5, 0.9]))] == [499, 899]
+    assert stats.quantiles(x, np.float64(0.5)).value == 499
+    for wrong in (1.5, "0.5", None):
+        with pytest.raises(ValueError, match="q must be between 0 and 1"):
+            stats.quantiles(x, wrong)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_repr_is_one_short_line(results, kind):
+    text = repr(results[kind])
+    assert text.startswith(f"{kind}(")
+    assert len(text) < 350
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS[:-1])
+def test_notebooks_show_numbers(results, kind):
+    found = results[kind]._repr_html_()
+    assert found.startswith(("<p>", "<pre>"))
+    part = {
+        "Result": "<td>T=1</td>", "Store": "<td>slowdown</td>", "Advice": "times the best",
+        "Fit": "latency of a step", "Budget": "at most p = 0.08107",
+    }[kind]  # fmt: skip
+    assert part in found
+
+
+def test_a_long_table_in_a_notebook_is_cut():
+    case = jf.Case(2**14, network=NETWORK, algorithm=jf.Butterfly(exchanges_after=14), cycles=2)
+    text = jf.simulate(case, 2)._repr_html_()
+    assert text.count("<tr>") == 21
+    assert "and 10 more: observations" in text
+
+
+def test_a_store_that_nothing_was_run_for_shows_itself(tmp_path):
+    axes = [jf.Axis("ranks", [4, 8])]
+    study = jf.Study("none", case=CASE, axes=axes, budget=jf.RealizationBudget(max=9))
+    with jf.Store.create(tmp_path / "none", study) as store:
+        assert "0 cells" not in store._repr_html_()
+        assert "<td>" not in store._repr_html_()
+        shutil.rmtree(tmp_path / "none")
+        assert "<td>" not in store._repr_html_()
+
+
+def test_all_figures_that_are_named_are_there():
+    pytest.importorskip("matplotlib")
+    for name in dir(jf.plots):
+        assert getattr(jf.plots, name).__name__ == f"jitterfly.plots.{name}"
+
+
+def test_html_is_escaped():
+    curve = inference.Curve([2, 4, 8], [5e-6, 11e-6, 18e-6], name="<script>")
+    assert "<script>" not in inference.fit(curve, rank="mean")._repr_html_()
+
+
+def test_a_result_as_a_table_of_pandas(results):
+    pytest.importorskip("pandas")
+    frame = results["Result"].to_pandas()
+    assert list(frame.columns) == ["T=0", "T=1"]
+    assert list(frame.index) == list(range(3, 53))
+    np.testing.assert_array_equal(frame.to_numpy(), results["Result"].samples)
+
+
+def test_a_store_as_a_table_of_pandas(results):
+    pytest.importorskip("pandas")
+    frame = results["Store"].to_pandas()
+    means = frame[(frame.observable == "slowdown") & (frame.statistic == "mean")]
+    assert list(means.ranks) == [4, 8, 16]
+    cell = results["Store"].cells[1]
+    expected = results["Store"].estimate(cell, "slowdown", "mean")
+    assert (means.value.iloc[1], means.low.iloc[1]) == (expected.value, expected.low)
+
+
+def test_advice_and_a_fit_as_tables_of_pandas(results):
+    pytest.importorskip("pandas")
+    frame = results["Advice"].to_pandas()
+    first = frame[frame.place == 1]
+    assert list(first.candidate) == [cell.ranking[0].name for cell in results["Advice"].cells]
+    values = [cell.ranking[0].value.value for cell in results["Advice"].cells]
+    assert list(first.value_s) == values
+    fitted = results["Fit"].to_pandas().set_index("parameter")
+    assert fitted.loc["step", "value"] == results["Fit"].step.value
+    assert not fitted.given.any()
+    assert len(results["CongestionResult"].to_pandas()) == 20
+
+
+@pytest.mark.parametrize("kind", KINDS[:-1])
+def test_pictures(results, kind, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = results[kind].plot(path=tmp_path / "picture.png")
+    assert figure.axes
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="must end in one of"):
+        results[kind].plot(path=tmp_path / "picture.word")
+
+
+def test_a_store_draws_other_figures(results):
+    pytest.importorskip("matplotlib")
+    assert results["Store"].plot(kind="tail", observable="completion").axes
+    with pytest.raises(ValueError, match=r"^kind must be one of"):
+        results["Store"].plot(kind="nothing")
+
+
+def test_the_path_of_a_picture_comes_first_everywhere(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    for kind in ("Result", "Store"):
+        assert results[kind].plot(tmp_path / f"{kind}.png").axes
+        assert (tmp_path / f"{kind}.png").is_file()
+
+
+@pytest.mark.parametrize(("name", "call"), [("pandas", "to_pandas"), ("matplotlib", "plot")])
+@pytest.mark.parametrize("kind", ["Result", "Store", "Advice", "Fit"])
+def test_a_missing_package_is_named(results, monkeypatch, kind, name, call):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ValueError, match=f"this needs {name} .*: pip install {name}$"):
+        getattr(results[kind], call)()
+
+
+@pytest.mark.parametrize("observe", ["completion", "rank 0", "spread", "rounds"])
+@pytest.mark.parametrize("cycles", [1, 3])
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_result_as_a_dataset_of_xarray(observe, cycles, after):
+    """Each sample stands where its name says, with units; nothing is left over."""
+    pytest.importorskip("xarray")
+    butterfly = jf.Butterfly(exchanges_after=after)
+    case = jf.Case(
+        8, network=NETWORK, noise=NOISE, algorithm=butterfly, cycles=cycles, observe=observe
+    )
+    result = jf.simulate(case, 5, seed=3, first_realization=7)
+    found = result.to_xarray()
+    assert found.realization.values.tolist() == [7, 8, 9, 10, 11]
+    assert (found.attrs["seed"], found.attrs["backend"]) == (3, result.backend)
+    times = found["ready_time" if observe == "rounds" else "completion"]
+    assert (times.attrs["units"], found.noise_free.attrs["units"]) == ("s", "s")
+    assert all(found[name].attrs["long_name"] for name in [*found.data_vars, *found.coords])
+    inner = {"spread": ["over_ranks"], "rounds": ["step", "over_ranks"]}.get(observe, [])
+    T = ["T"] if after and observe != "rounds" else []
+    assert list(times.dims) == ["realization", "cycle", *T, *inner]
+    for name, samples, quiet in zip(
+        result.observations, result.samples.T, result.noise_free, strict=True
+    ):
+        name, _, over_ranks = name.partition(": ")
+        parts = name.split(", ")
+        at = {"over_ranks": over_ranks} if over_ranks else {}
+        for part in parts:
+            if part.startswith("cycle "):
+                at["cycle"] = int(part.removeprefix("cycle "))
+            elif part.startswith("T="):
+                at["T"] = int(part.removeprefix("T="))
+            elif observe == "rounds":
+                at["step"] = part
+        at.setdefault("cycle", 1)
+        np.testing.assert_array_equal(times.sel(at), samples)
+        assert found.noise_free.sel(at) == quiet
+    assert int(np.isfinite(times).sum()) == result.samples.size
+
+
+def test_a_study_runs_without_a_directory(tmp_path):
+    """The samples are in a temporary one, which goes with the result."""
+    pytest.importorskip("xarray")
+    budget = jf.RealizationBudget(max=20)
+    study = jf.Study("small", case=CASE, axes=[jf.Axis("ranks", [4, 8])], budget=budget, seed=3)
+    found = study.run(stream=io.StringIO())
+    kept = study.run(tmp_path / "out", stream=io.StringIO())
+    assert found.to_xarray().equals(kept.to_xarray())
+    assert found.to_xarray().sel(ranks=8).ranks.attrs["long_name"] == "ranks"
+    assert found.to_pandas().equals(kept.to_pandas())
+    for one in (found, kept):
+        one.to_csv(tmp_path / "all.csv")
+        rows = (tmp_path / "all.csv").read_text().splitlines()
+        assert rows[0].startswith("ranks,observable,unit")
+        assert len(rows) == 1 + len(one.to_pandas())
+    assert found.summary() == kept.summary()
+    assert "Every mean has its 95 % interval" in found.summary(width=200)
+    folder = found.path
+    assert folder.is_dir()
+    del found, one
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_what_is_public():
+    """The common names are at the top; each kind of thing is whole in its namespace."""
+    top = set(dir(jf))
+    assert set(dir(jf.algorithms)) <= top
+    assert set(dir(jf.distributions)) <= top
+    assert set(dir(jf.noise)) <= top
+    for name in ("algorithms", "congestion", "distributions", "noise", "stats"):
+        module = getattr(jf, name)
+        assert name in top
+        assert dir(module) == sorted(module.__all__)
+        assert all(getattr(module, each) is not None for each in module.__all__)
+    for kind, module in ((jf.Noise, jf.noise), (jf.Algorithm, jf.algorithms),
+                         (jf.Distribution, jf.distributions)):  # fmt: skip
+        assert {each.__name__ for each in kind._kinds.values()} | {kind.__name__} <= set(
+            module.__all__
+        )

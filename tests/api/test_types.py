@@ -1,0 +1,156 @@
+"""What a type checker says of a program of ours that uses the package: nothing."""
+
+import dataclasses
+import inspect
+import re
+import subprocess
+import sys
+import types
+
+import pytest
+from support.paths import ROOT
+
+import jitterfly as jf
+from jitterfly import congestion, inference, measured, theory
+
+HEAD = """
+import numpy as np
+import jitterfly as jf
+import jitterfly.congestion as jc
+from jitterfly.inference import Curve
+from jitterfly.measured import Detours, Histogram
+noise: list[jf.Noise]  # two of the programs have one, of different kinds
+"""
+CALLS = """
+tree = jc.FatTree([4, 4], [1, 4], routing="hash", salt=3)
+jf.TraceNoise(starts=[0.1], durations=[1e-6], length="1s")
+jf.TraceNoise(starts=(0.1,), durations=np.array([1e-6]), length=1, offset=[0.5, 0.1])
+trace = jf.TraceNoise(trace=Detours([1000], [10], length=10_000), offset=np.zeros(2))
+if trace.starts is not None:
+    print(trace.starts.sum())
+jf.PeriodicNoise("1ms", "1us", phases=[0.0, 1e-4])
+jf.PeriodicNoise("1ms", 1e-6, phases=np.zeros(2), begin=0, end="1s")
+jf.StepNoise(jf.Empirical(samples=["1us", 2e-6]))
+jf.StepNoise(jf.Empirical(low=[0, 1e-6], high=np.array([1e-6, 2e-6]), count=[3, 4]))
+print(jf.Congestion({"kind": "fat_tree", "m": [4, 4], "w": [1, 4]}).network.hosts)
+print(Curve([2, 4, 8], [3e-6, 6e-6, 9e-6], error=np.ones(3)).latency.max())
+Histogram([0, 1], [1, 2], [3, 4])
+print(jc.NetworkMap("map.dot").dropped)
+jc.CongestionCase(tree, pattern=[[[0, 1], [1, 2]], np.array([[0, 1]])])
+jc.route_messages(tree, [[[0, 1], [1, 2]]], [3, 4, 5])
+tree.routes([0, 1], [1, 2], [3, 4])
+print(jf.stats.quantiles([1.0, 2.0], 0.5).value, jf.stats.quantiles([1.0, 2.0], [0.5])[0].value)
+print(jf.measured.load("a.noise"), jf.inference.fit, jf.plots.draw)
+jf.simulate(case, 10).plot("a.png").savefig("b.png")
+print(jf.Case(8, network="L=1us,o=200ns", noise=["period=1ms,duration=10us"]).network.to_dict())
+"""
+
+
+def told(file):
+    """What mypy says of a file, not of what it imports."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent",
+         "--ignore-missing-imports", "--cache-dir", str(file.parent / "cache"), str(file)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode < 2, done.stderr
+    return [line for line in done.stdout.splitlines() if line.startswith(str(file))]
+
+
+@pytest.mark.full_scale
+@pytest.mark.slow
+def test_users_pass_a_type_checker(tmp_path):
+    """Programs of README and docs, and more; and one that is wrong does not pass."""
+    pytest.importorskip("mypy")
+    pages = ["README", "docs/tutorials/slurm", "docs/tutorials/congestion", "docs/noise"]
+    text = "\n".join((ROOT / f"{page}.md").read_text(encoding="utf-8") for page in pages)
+    blocks = re.findall(
+        r"^```(?:{run} )?python\n(?::.*\n)*(.*?)^```", text, re.DOTALL | re.MULTILINE
+    )
+    assert len(blocks) >= 5
+    file = tmp_path / "user.py"
+    file.write_text("\n".join([HEAD, *blocks, CALLS]), encoding="utf-8")
+    assert told(file) == []
+    file.write_text(HEAD + 'jf.TraceNoise(starts=[0.1], durations=3, length="1s")\n')
+    assert 'Argument "durations" to "TraceNoise"' in "\n".join(told(file))
+
+
+def public_classes():
+    """Every dataclass that users make, by the name that they write."""
+    modules = {"jf": jf, "jf.congestion": congestion, "jf.inference": inference,
+               "jf.measured": measured, "jf.theory": theory}  # fmt: skip
+    return {
+        f"{where}.{name}": getattr(module, name)
+        for where, module in modules.items()
+        for name in module.__all__
+        if dataclasses.is_dataclass(getattr(module, name))
+    }
+
+
+def required(kind):
+    """Names of the arguments without which a class can not be called."""
+    parameters = inspect.signature(kind).parameters.values()
+    return [one.name for one in parameters if one.default is one.empty]
+
+
+@pytest.mark.full_scale
+@pytest.mark.slow
+def test_what_is_required_is_required_for_a_type_checker(tmp_path):
+    """A call without arguments is an error where it is one, and a full call gives plain fields."""
+    pytest.importorskip("mypy")
+    wanted = {name: required(kind) for name, kind in public_classes().items()}
+    wanted = {name: arguments for name, arguments in wanted.items() if arguments}
+    assert {"jf.Hockney", "jf.RenewalNoise", "jf.Congestion", "jf.inference.Curve"} <= set(wanted)
+    file = tmp_path / "user.py"
+    imports = "import jitterfly as jf\nimport jitterfly.congestion\nimport jitterfly.inference\n"
+    imports += "import jitterfly.measured\nimport jitterfly.theory\n"
+    lines = [*imports.splitlines(), *(f"{name}()" for name in wanted)]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    said = told(file)
+    for number, (name, arguments) in enumerate(wanted.items(), imports.count("\n") + 1):
+        here = [line for line in said if line.startswith(f"{file}:{number}: error: Missing")]
+        assert here, name
+        assert all(f'"{argument}"' in " ".join(here) for argument in arguments), (name, here)
+    file.write_text(
+        "import jitterfly as jf\n"
+        "reveal_type(jf.Hockney('1us', 0).alpha)\n"
+        "reveal_type(jf.RenewalNoise('1ms', jf.Constant(1)).gap)\n"
+        "jf.Hockney(alpha=[1], beta=0)\n"
+    )
+    seconds, gap, wrong, *more = told(file)
+    assert 'float"' in seconds
+    assert "Distribution" in gap
+    assert 'Argument "alpha" to "Hockney"' in wrong
+    assert not more
+
+
+def test_a_field_that_nobody_would_check_is_refused():
+    """Its descriptor is named in a way that a class does not see when it is made."""
+    module = """
+from __future__ import annotations
+from typing import TYPE_CHECKING, ClassVar
+from jitterfly import units
+from jitterfly.fields import frozen_dataclass
+if TYPE_CHECKING:
+    from jitterfly.units import Seconds as Time
+
+@frozen_dataclass()
+class Seen:
+    kind: ClassVar[str]
+    a: units.Seconds
+    n: int
+    b: Time = units.Seconds(0.0)
+
+@frozen_dataclass()
+class NotSeen:
+    a: Time
+"""
+    name = "jitterfly_test_of_fields"
+    made = types.ModuleType(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, name, made)
+        with pytest.raises(TypeError, match=r"NotSeen\.a: name 'Time' is not defined"):
+            exec(module, vars(made))
+        assert made.Seen("1us", 2, "3us") == made.Seen(1e-6, 2, 3e-6)
+        with pytest.raises(ValueError, match="a must be a time"):
+            made.Seen("fast", 2)

@@ -1,0 +1,297 @@
+"""How much a noise slows a collective down: the call, the command, its table and picture."""
+
+import csv
+import json
+import math
+import sys
+
+import pytest
+from support.paths import EXAMPLES
+
+import jitterfly as jf
+from jitterfly.cli import main
+from jitterfly.slowdown import USUAL_NETWORK, _show_ratio, in_words
+from jitterfly.stats import Estimate
+
+slowdown_module = sys.modules["jitterfly.slowdown"]  # `jf.slowdown` is the function
+FILE = EXAMPLES / "vm.noise"
+NOISE = jf.PeriodicNoise("1ms", "25us", start="stationary")
+
+
+def run(capsys, *arguments):
+    code = main(["slowdown", *map(str, arguments)])
+    return code, *capsys.readouterr()
+
+
+def test_rows_are_what_simulate_gives():
+    found = jf.slowdown(NOISE, [64, 8], seed=5, realizations=400, message_bytes=16)
+    assert [row.ranks for row in found.rows] == [8, 64]
+    for row in found.rows:
+        case = jf.Case(row.ranks, network=USUAL_NETWORK, noise=[NOISE], message_bytes=16)
+        result = jf.simulate(case, 400, seed=5)
+        samples = result.column("completion")
+        assert row.noise_free == result.noise_free[0]
+        mean = jf.stats.mean(samples)
+        assert (row.mean.value, row.mean.low, row.mean.high) == (mean.value, mean.low, mean.high)
+        assert row.p50.value == jf.stats.quantiles(samples, 0.5).value
+        assert row.p99.value == jf.stats.quantiles(samples, 0.99).value
+        assert row.slowdown.value == pytest.approx(mean.value / row.noise_free, rel=1e-12)
+        assert row.slowdown.low < row.slowdown.value < row.slowdown.high
+    assert found.rows[1].slowdown.low > 1
+
+
+def test_a_file_several_sources_and_other_cases():
+    assert jf.slowdown(str(FILE), 16, realizations=50).case.noise == (jf.TraceNoise(str(FILE)),)
+    assert jf.slowdown(FILE, 16, realizations=50).rows[0].ranks == 16
+    ring = jf.slowdown(
+        [NOISE, NOISE],
+        "4..16",
+        algorithm=jf.RingAllreduce(),
+        cycles=2,
+        compute_time="10us",
+        network=jf.LogGOPS("1us", "1us"),
+        realizations=20,
+    )
+    assert [row.ranks for row in ring.rows] == [4, 8, 16]
+    assert ring.case.cycles == 2
+    assert ring.rows[0].noise_free > 2e-5  # the end of the second cycle
+    with pytest.raises(ValueError, match="noise must hold at least one source"):
+        jf.slowdown([], 4)
+    with pytest.raises(ValueError, match="realizations must be an integer from 2"):
+        jf.slowdown(NOISE, 4, realizations=1)
+
+
+def test_table_pandas_and_picture(tmp_path):
+    found = jf.slowdown(NOISE, [4, 1000], realizations=100)
+    header, first, second = found.lines()
+    assert header.split() == [
+        "ranks",
+        "without",
+        "noise",
+        "mean",
+        "p50",
+        "p99",
+        "slowdown",
+        "(mean)",
+    ]
+    assert first.split()[0] == "4"
+    assert second.split()[0] == "1,000"
+    assert f"{found.rows[1].slowdown:.3g}" in second
+    assert "too few realizations for an interval of p99: it takes 368" in found.notes()
+    rows = list(csv.DictReader(found.to_csv().splitlines()))
+    assert float(rows[1]["p99_s"]) == found.rows[1].p99.value
+    assert repr(found).startswith("SlowdownTable(2 rows; ")
+    assert "1,000" in found._repr_html_()
+    pytest.importorskip("matplotlib")
+    figure = found.plot(tmp_path / "a.svg")
+    assert len(figure.axes) == 2
+    told = (tmp_path / "a.svg").read_text()
+    assert "<svg" in told
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(found.to_pandas(), pandas.DataFrame)
+    assert list(found.to_pandas().mean_s) == [row.mean.value for row in found.rows]
+
+
+def test_the_command_prints_one_table(capsys, tmp_path):
+    code, out, err = run(
+        capsys, "--noise", FILE, "--ranks", "4..16", "--realizations", 100, "--out", tmp_path / "x"
+    )
+    assert code == 0
+    assert out.startswith("butterfly, 8 B, under noise: trace, file = vm.noise\n")
+    assert [line.split()[0] for line in out.splitlines()[3:6]] == ["4", "8", "16"]
+    assert "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps\n" in out
+    assert "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps (none was given with --net" in err
+    found = jf.slowdown(FILE, "4..16", realizations=100)
+    assert "\n".join(found.lines()) in out
+    assert (tmp_path / "x" / "slowdown.csv").read_text() == found.to_csv()
+    assert (tmp_path / "x" / "slowdown.png").stat().st_size > 10_000
+
+
+def test_the_command_takes_what_others_take(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    code, out, err = run(
+        capsys,
+        "--noise",
+        "period=1ms,duration=25us,start=stationary",
+        "--noise",
+        FILE,
+        "--ranks",
+        "4,6",
+        "--network",
+        "L=2us,o=0.5us",
+        "--algorithm",
+        "ring_allreduce",
+        "--bytes",
+        "1KiB",
+        "--cycles",
+        "2",
+        "--compute-time",
+        "1us",
+        "--realizations",
+        "20",
+        "--seed",
+        "4",
+        "--threads",
+        "1",
+        "--picture",
+        tmp_path / "a.pdf",
+    )
+    assert code == 0
+    assert "ring_allreduce, 1 KiB, under noise: periodic, period = 1 ms, duration = 25 µs" in out
+    assert "20 realizations for each number of ranks, seed 4" in out
+    assert "none was given" not in err
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.pdf"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--noise", "nofile"], "nofile can not be read"),
+        (["--noise", "period=1ms"], "key 'duration' is missing"),
+        (["--noise", FILE, "--algorithm", "ring"], "--algorithm: kind must be one of"),
+        (["--noise", FILE, "--network", "L=1us"], "--network: key 'o' is missing"),
+        (["--noise", FILE, "--picture", "a.word"], "must end in one of"),
+        (["--noise", FILE, "--realizations", "1"], "--realizations must be an integer from 2"),
+    ],
+)
+def test_errors_are_one_line(capsys, arguments, words):
+    code, out, err = run(capsys, "--ranks", "4", *arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_parts_in_words():
+    assert _show_ratio(Estimate(3154.2, 3001.0, 3300.5, 0.95, 10)) == "3,154 [3,001, 3,300]"
+    assert in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
+    assert in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
+    assert in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 µs, beta = 0 s"
+
+
+# --- few rare events
+
+
+def test_a_mean_that_rests_on_no_event_has_no_interval(capsys):
+    """100 ms every 10,000 s: a million realizations find a slowdown of 1.5."""
+    rare = jf.PeriodicNoise("10000s", "100ms", start="stationary")
+    found = jf.slowdown(rare, 4, realizations=2000)
+    (row,) = found.rows
+    assert row.mean.value == pytest.approx(row.noise_free, rel=1e-12)
+    assert (row.slowdown.low, row.slowdown.high) == (-math.inf, math.inf)
+    assert "[?, ?]" in found.lines()[1]
+    assert "1 [?, ?]" in found.lines()[1]
+    (told,) = [note for note in found.notes() if "no realization was delayed" in note]
+    assert told.startswith("on 4 ranks")
+    assert next(csv.DictReader(found.to_csv().splitlines()))["rare_events"] == "0.0"
+    pytest.importorskip("matplotlib")
+    found.plot()
+
+
+def test_a_mean_that_rests_on_few_events_says_so():
+    rare = jf.PeriodicNoise("1s", "1ms", start="stationary")
+    found = jf.slowdown(rare, [2, 2**14], realizations=2000)
+    first, second = found.rows
+    assert 0 < first.mean.events < jf.stats.ENOUGH_EVENTS < second.mean.events
+    (told,) = [note for note in found.notes() if "rare events" in note]
+    assert told.startswith("on 2 ranks the mean rests on fewer than 30 rare events")
+    rows = list(csv.DictReader(found.to_csv().splitlines()))
+    assert float(rows[0]["rare_events"]) == first.mean.events
+
+
+def test_what_is_the_same_in_each_realization_is_exact():
+    """Noise that nothing can hit, or that hits all alike, is no want of events."""
+    found = jf.slowdown(NOISE, [1, 8], realizations=50, network=USUAL_NETWORK)
+    assert found.rows[0].mean.low == found.rows[0].mean.high == 0
+    step = jf.StepNoise(jf.Constant("14us"))
+    (row,) = jf.slowdown(step, 8, realizations=50).rows
+    assert row.slowdown.low == row.slowdown.value == row.slowdown.high > 1
+
+
+# --- what is written where
+
+
+def test_text_is_read_as_everywhere():
+    text = "period=1ms,duration=25us,start=stationary"
+    found = jf.slowdown(text, "4,8", realizations="1e2", seed="2^4")
+    same = jf.slowdown(NOISE, [4, 8], realizations=100, seed=16)
+    assert found.to_csv() == same.to_csv()
+    assert jf.slowdown([text, NOISE], 4, realizations=10).case.noise == (NOISE, NOISE)
+
+
+QUESTION = ("--noise", "period=1ms,duration=25us,start=stationary", "--ranks")
+
+
+def test_out_keeps_what_answers_another_question(capsys, tmp_path):
+    given = (*QUESTION, "4,8", "--out", tmp_path, "--realizations")
+    assert run(capsys, *given, "50")[0] == 0
+    before = (tmp_path / "slowdown.csv").read_bytes()
+    told = json.loads((tmp_path / "slowdown.json").read_text())
+    assert told["ranks"] == [row["ranks"] for row in told["rows"]] == [4, 8]
+    for other in (["--ranks", "4,16"], ["--network", "L=2us,o=1us"], ["--noise", FILE]):
+        code, out, err = run(capsys, *given, "50", *other)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"{tmp_path} holds the answer to another question (its " in err
+    assert (tmp_path / "slowdown.csv").read_bytes() == before
+    code, _, err = run(capsys, *given, "60")
+    assert code == 0
+    assert "holds an answer to the same question: it will be replaced" in err
+    assert (tmp_path / "slowdown.csv").read_bytes() != before
+    assert run(capsys, *given, "50", "--bytes", "16", "--force")[0] == 0
+    assert json.loads((tmp_path / "slowdown.json").read_text())["message_bytes"] == 16
+    (tmp_path / "slowdown.json").unlink()
+    assert "does not say what was asked" in run(capsys, *given, "50")[2]
+    assert "--force is for --out DIR" in run(capsys, *QUESTION, "4", "--force")[2]
+
+
+def interrupted(monkeypatch, after):
+    """`slowdown` is stopped once so many numbers of ranks are done."""
+    real, calls = slowdown_module.simulate_checked, []
+
+    def simulate(*arguments):
+        calls.append(arguments)
+        if len(calls) > after:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(slowdown_module, "simulate_checked", simulate)
+
+
+def test_ctrl_c_keeps_the_rows_that_are_finished(capsys, tmp_path, monkeypatch):
+    given = (*QUESTION, "4,8,16", "--realizations", "50", "--out")
+    with monkeypatch.context() as patched:
+        interrupted(patched, 2)
+        code, out, _ = run(capsys, *given, tmp_path / "a")
+    assert code == 130
+    assert "stopped: more ranks were asked for" in out
+    assert [line.split()[0] for line in out.splitlines()[3:5]] == ["4", "8"]
+    rows = list(csv.DictReader((tmp_path / "a" / "slowdown.csv").read_text().splitlines()))
+    assert [row["ranks"] for row in rows] == ["4", "8"]
+    assert run(capsys, *given, tmp_path / "a")[0] == 0  # the rest, and again a part
+    before = (tmp_path / "a" / "slowdown.csv").read_bytes()
+    with monkeypatch.context() as patched:
+        interrupted(patched, 1)
+        code, _, err = run(capsys, *given, tmp_path / "a")
+    assert code == 130
+    assert "keeps its earlier answer, which has more ranks" in err
+    assert (tmp_path / "a" / "slowdown.csv").read_bytes() == before
+    interrupted(monkeypatch, 0)
+    code, out, err = run(capsys, *given, tmp_path / "b")
+    assert (code, out) == (130, "")
+    assert "jitterfly: stopped" in err
+    assert not list((tmp_path / "b").iterdir())
+
+
+def test_progress_is_told_within_a_number_of_ranks(capsys, monkeypatch):
+    told = []
+    jf.slowdown(NOISE, [4, 8], realizations=50, progress=lambda *now: told.append(now))
+    assert [now for now in told if now[0] % 1 == 0] == [(0, 2, 4), (1, 2, 4), (1, 2, 8), (2, 2, 8)]
+    monkeypatch.setattr("jitterfly.progress.QUIET", 0)
+    monkeypatch.setattr("jitterfly.progress.SOON", 0)
+    assert "simulating 8 ranks" in run(capsys, *QUESTION, "4,8", "--realizations", "50")[2]
+
+
+def test_json(capsys):
+    code, out, _ = run(capsys, *QUESTION, "4,8", "--realizations", "50", "--json")
+    found = json.loads(out)
+    assert (code, found["command"], found["seed"]) == (0, "slowdown", 0)
+    assert [row["ranks"] for row in found["rows"]] == [4, 8]

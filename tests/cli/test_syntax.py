@@ -1,0 +1,272 @@
+"""One way to write numbers, sizes, ranges and noise: in commands, in TOML and in Python."""
+
+import csv
+import warnings
+
+import numpy as np
+import pytest
+from support.small_study import STUDY
+
+import jitterfly as jf
+from jitterfly.cli import main
+from jitterfly.store import Store
+from jitterfly.studies import BaseReplaced, parse_study
+from jitterfly.syntax import (
+    read_bytes,
+    read_count,
+    read_noise,
+    read_ranks,
+    read_share,
+    read_size,
+)
+
+NETWORK = {"kind": "loggops", "L": "1us", "o": "0.1us", "G": "0.1ns"}
+MACHINE = jf.LogGOPS(L="1us", o="0.1us", G="0.1ns")
+NOISE = jf.PeriodicNoise(period="1ms", duration="10us")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("64", 64), ("2^12", 4096), ("1e6", 10**6), ("1.5e3", 1500), (64, 64), (1e6, 10**6)],
+)
+def test_counts(text, count):
+    assert read_count(text, "ranks") == count
+    assert read_size(text, "bytes") == count
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("8K", 8192), ("8KiB", 8192), ("8kB", 8000), ("8 k", None), ("4M", 2**22), ("1G", 2**30),
+     ("1.5MiB", 3 * 2**19), ("2^10", 1024), ("1e6", 10**6), ("0.5", None), ("1e-3", None),
+     ("8KB", None), ("1e99", None), ("٣", None)],
+)  # fmt: skip
+def test_sizes(text, size):
+    if size is not None:
+        assert read_size(text, "bytes") == size
+        return
+    with pytest.raises(ValueError, match=r"^bytes must be an integer from 0 to 2\^62"):
+        read_size(text, "bytes")
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("64..1024", [64, 128, 256, 512, 1024]),
+        ("64..1e3+300", [64, 364, 664, 964, 1000]),
+        ("64..1024/3", [64, 512, 1024]),
+        ("100..300+100,7", [100, 200, 300, 7]),
+        ("5..5+1", [5]),
+    ],
+)
+def test_ranges(text, numbers):
+    assert read_ranks(text, "ranks") == numbers
+    assert read_bytes(text, "bytes") == numbers
+    assert jf.Axis("ranks", text).values == jf.Axis("ranks", numbers).values
+
+
+def test_network_texts():
+    """alpha and beta are Hockney's; Python takes what --network takes."""
+    assert jf.Case(8, network="L=1us,o=0.1us,G=0.1ns").network == MACHINE
+    table = {"ranks": 8, "network": "alpha=1us,beta=1ns"}
+    assert jf.Case.from_dict(table).network == jf.Hockney("1us", "1ns")
+    found = jf.slowdown([NOISE], 4, network="L=1us,o=0.1us,G=0.1ns", realizations=10)
+    assert found.case.network == MACHINE
+    with pytest.raises(ValueError, match=r"^network must be a Network such as .*, got 5$"):
+        jf.Case(8, network=5)
+    with pytest.raises(ValueError, match=r"^network must look like key=value"):
+        jf.advise(8, network="loggops")
+
+
+@pytest.mark.parametrize(
+    "text", ["64..1000", "9..5+1", "5..9+0", "5..9+x", "8..64/2/3", "1..1e9+1"]
+)
+def test_bad_ranges(text):
+    with pytest.raises(ValueError, match=r"^ranks"):
+        read_ranks(text, "ranks")
+
+
+@pytest.mark.parametrize(
+    ("value", "share"),
+    [("1%", 0.01), (" 0.5 % ", 0.005), (".1", 0.1), ("1e-3", 1e-3), ("1/8", 0.125), (0, 0.0),
+     ("0", 0.0), (0.25, 0.25)],
+)  # fmt: skip
+def test_shares(value, share):
+    assert read_share(value, "within", 0, 1) == share
+
+
+@pytest.mark.parametrize(
+    "text", ["1e9999999999", "1e-9999999999", "1e9999999999%", "1/0", "0/0", "1e", "1" * 500, "%"]
+)
+def test_shares_that_are_none(text):
+    """At once: a number of 10^10 digits is not made."""
+    with pytest.raises(ValueError, match="within must be a share"):
+        read_share(text, "within", 0, 1)
+
+
+def test_entries_of_a_list_are_read_as_single_numbers():
+    assert read_ranks([1e3, "2e3", np.float64(64)], "ranks") == [1000, 2000, 64]
+    assert read_ranks(1e3, "ranks") == [read_count(1e3, "ranks")] == [1000]
+    assert read_bytes([1e3, "1K"], "bytes") == [1000, 1024]
+    points = jf.Axis("ranks", [1e3, 2000]).values
+    assert points == jf.Axis("ranks", "1e3,2e3").values
+    assert [point.label for point in points] == ["1000", "2000"]
+    with pytest.raises(ValueError, match=r"^ranks must be an integer"):
+        read_ranks([2.0], "ranks")  # rather a time in the wrong place
+    with pytest.raises(ValueError, match="ranks has the value 7 twice"):
+        read_ranks([*range(9999), 7], "ranks")
+
+
+def test_noise_texts(tmp_path):
+    text = "period=1ms,duration=10us"
+    assert read_noise(f"kind=periodic,{text}") == read_noise(text)
+    assert jf.Case(8, network=MACHINE, noise=[text]).noise == (NOISE,)
+    table = {"ranks": "2^3", "network": NETWORK, "noise": [text], "message_bytes": "8K"}
+    case = jf.Case.from_dict(table)
+    assert case == jf.Case(8, network=MACHINE, noise=[NOISE], message_bytes=8192)
+    for bad in ("", "nowhere.noise", "period", "period=1ms,period=2ms"):
+        with pytest.raises(ValueError, match=r"noise\[0\]"):
+            jf.Case(8, network=MACHINE, noise=[bad])
+
+
+def test_noise_realizations_and_seeds_in_python():
+    text, noise = "period=1ms,duration=10us", jf.PeriodicNoise("1ms", "10us")
+    machine = jf.LogGOPS("1us", "0.1us")
+    given = {"network": machine, "candidates": ["butterfly", "ring"]}
+    one = jf.advise(4, noise=text, realizations="1e2", seed="2^4", **given)
+    two = jf.advise(4, noise=[noise], realizations=100, seed=16, **given)
+    assert one.to_csv() == two.to_csv()
+    case = jf.Case(4, network=machine, noise=text)
+    assert (
+        jf.simulate(case, "1e1", seed="2^4").ticks == jf.simulate(case, 10, seed=16).ticks
+    ).all()
+    study = jf.Study("x", case=case, budget=jf.RealizationBudget(max=10), seed="2^4")
+    assert study.seed == 16
+
+
+def test_a_study_in_this_syntax():
+    plain = parse_study(STUDY)
+    text = STUDY
+    for old, new in (
+        ('[{ kind = "periodic", period = "100us", duration = "10us" }]',
+         '["period=100us,duration=10us"]'),
+        ("log2 = [2, 4]", 'values = "4..16"'),
+        ("max = 40", "max = 4e1"),
+    ):  # fmt: skip
+        assert old in text
+        text = text.replace(old, new)
+    found = parse_study(text)
+    assert [cell.variants for cell in found.cells()] == [cell.variants for cell in plain.cells()]
+    assert found.budget == plain.budget
+
+
+def test_an_axis_into_noise_that_is_text():
+    text = BOTH.replace(
+        '[{ kind = "periodic", period = "10us", duration = "5us" }]', '"period=10us"'
+    )
+    assert text != BOTH
+    found = parse_study(text).cells()
+    assert [cell.variants[0].case.noise[0].duration for cell in found] == [1e-6, 2e-6]
+
+
+def test_axes_of_sizes():
+    axis = jf.Axis("message_bytes", ["8", "1K", "1MiB..4MiB"])
+    assert [point.label for point in axis.values] == ["8", "1024"] + [
+        str(2**k) for k in (20, 21, 22)
+    ]
+    axis = jf.Axis("D", "1us,10us", path="noise.0.duration")
+    assert [point.label for point in axis.values] == ["1us", "10us"]
+
+
+def test_simulate_takes_a_float_that_is_whole():
+    case = jf.Case(4, network=MACHINE, noise=[NOISE])
+    assert jf.simulate(case, realizations=1e2).samples.shape[0] == 100
+    with pytest.raises(ValueError, match="realizations must be an integer"):
+        jf.simulate(case, realizations=12.5)
+
+
+BOTH = """
+name = "both"
+realizations = { max = 40 }
+
+[case]
+ranks = 4
+network = { kind = "hockney", alpha = "100ns", beta = 0, gamma = 1e-8 }
+noise = [{ kind = "periodic", period = "10us", duration = "5us" }]
+
+[axes.duration]
+path = "noise.0.duration"
+values = ["1us", "2us"]
+"""
+
+
+def test_an_axis_over_a_value_of_the_base_wins(tmp_path, capsys):
+    """It was an error: whoever tries a case first, and then adds an axis, met it."""
+    with pytest.warns(BaseReplaced, match="case: 'noise.0.duration' is set by an axis") as told:
+        study = parse_study(BOTH)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        without = parse_study(BOTH.replace(', duration = "5us"', ""))
+    assert study.cells() == without.cells()
+    path = tmp_path / "both.toml"
+    path.write_text(BOTH)
+    for _ in range(2):  # from the start, and once more
+        with pytest.warns(BaseReplaced) as told:
+            assert main(["run", str(path), "--out", str(tmp_path / "out")]) == 0
+        assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["status", str(tmp_path / "out")]) == 0
+    rows = csv.DictReader((tmp_path / "out" / "summary.csv").read_text().splitlines())
+    assert {row["duration"] for row in rows} == {"1e-06", "2e-06"}
+
+
+def test_an_axis_beside_a_base_in_python():
+    with pytest.warns(BaseReplaced, match="'ranks' is set by an axis"):
+        study = jf.Study(
+            "x",
+            case={"ranks": 8, "network": MACHINE, "noise": [NOISE]},
+            axes=[jf.Axis("ranks", "4..8")],
+            budget=jf.RealizationBudget(max=10),
+        )
+    assert [cell.variants[0].case.ranks for cell in study.cells()] == [4, 8]
+
+
+def run(*arguments):
+    try:
+        return main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return stop.code
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "STUDY", "--realizations", "1e2", "--out", "OUT"],
+        ["advise", "--ranks", "8..16+4", "--bytes", "8K", "--network", "L=1us,o=0.1us",
+         "--realizations", "1e2", "--noise", "period=1ms,duration=10us", "--noise", "NOISE"],
+        ["network", "run", "--tree", "144", "--ranks", "2^6", "--realizations", "1e1",
+         "--ratio", "50%"],
+        ["budget", "--ranks", "2^6", "--latency", "120us", "--step", "3us", "--delay", "14us",
+         "--confidence", "95%"],
+        ["trace", "--ranks", "2^3", "--bytes", "1K", "--realization", "1e1", "--noise", "NOISE",
+         "--noise", "period=10us,duration=1us", "--out", "OUT.png"],
+    ],
+)  # fmt: skip
+def test_commands(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(STUDY)
+    detours = jf.measured.Detours(np.array([10**6]), np.array([10**5]), length=10**7)
+    jf.measured.noisefile.write(jf.measured.Measured((detours,), "test", {}, ()), "x.noise")
+    names = {"STUDY": "small.toml", "NOISE": "x.noise", "OUT": "out"}
+    assert run(*(names.get(argument, argument) for argument in arguments)) == 0
+    if arguments[0] == "run":
+        store = Store.open("out")
+        assert {store.available(cell) for cell in store.cells} == {100}
+
+
+def test_help_of_the_syntax(capsys):
+    assert run("help", "syntax") == 0
+    printed = capsys.readouterr().out
+    for word in ("8K", "2^12", "1e6", "64..8192", "100..500+100", "period=1ms", "10us", "1%"):
+        assert word in printed

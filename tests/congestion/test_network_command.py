@@ -1,0 +1,113 @@
+"""The command `jitterfly network`."""
+
+import subprocess
+import sys
+
+import pytest
+from support import fuzz_maps
+from support.paths import NETWORK_MAPS
+
+import jitterfly.congestion as jc
+from jitterfly.cli import main
+
+
+def said(capsys, *arguments):
+    assert main(["network", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def test_info_of_a_file(capsys):
+    out = said(capsys, "info", NETWORK_MAPS / "loginoff_minhop.dot.gz", "--realizations", 50)
+    assert "hosts: 145, switches: 8, directed links: 384" in out
+    network = jc.NetworkMap.read(NETWORK_MAPS / "loginoff_minhop.dot.gz")
+    assert f"{jc.bisection_bandwidth(network, 50):.4f} of a link's" in out
+
+
+def test_run_on_a_tree(capsys):
+    out = said(capsys, "run", "--tree", 144, "--routing", "hash", "--ratio", 0.3, "--seed", 4,
+               "--realizations", 80, "--rule", "ready")  # fmt: skip
+    assert "tree against rand, rule ready, routing hash" in out
+    assert "z = 101 of 144 ranks (ratio 0.3) on 144 hosts, 80 realizations" in out
+    case = jc.CongestionCase(jc.FatTree.of(144, routing="hash"), ratio=0.3, rule="ready")
+    both = [jc.simulate_congestion(c, 80, 4) for c in (case, case.unperturbed())]
+    assert f"slowdown: {jc.slowdown(*both):.1f} %" in out
+
+
+def test_run_on_a_tree_of_ones_own(capsys):
+    out = said(capsys, "run", "--tree", "16,12:1,8:1,2", "--routing", "s-mod-k", "--ranks", 100,
+               "--realizations", 30, "--threads", 1)  # fmt: skip
+    assert "z = 50 of 100 ranks (ratio 0.5) on 192 hosts, 30 realizations" in out
+    tree = jc.FatTree((16, 12), (1, 8), (1, 2), routing="s-mod-k")
+    case = jc.CongestionCase(tree, ranks=100)
+    both = [jc.simulate_congestion(c, 30) for c in (case, case.unperturbed())]
+    assert f"slowdown: {jc.slowdown(*both):.1f} %" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "--tree", "145"], "hosts must be one of 144"),
+        (["run", "--tree", "many"], "hosts must be one of 144"),
+        (["run", "--tree", "12,12"], "--tree must be a number of hosts, or M:W or M:W:P"),
+        (["info", "--tree", "12,x:1,12"], "--tree must be a number of hosts, or M:W or M:W:P"),
+        (["info", "--tree", "12,12:1"], "w must be a list of 2 integers"),
+        (["run", "--tree", "144", "--ranks", "145"], "ranks must be an integer from 1 to 144"),
+        (["run", "--tree", "144", "--threads", "0"], "threads must be an integer from 1"),
+        (["run", "--tree", "144", "--tables", "x"], "--tables is for a file"),
+        (["info", str(NETWORK_MAPS / "README.md")], "neither a Graphviz digraph"),
+        (["info", str(NETWORK_MAPS / "none.dot")], "none.dot"),
+        (["info", "x", "--routing", "hash"], "--routing is for --tree"),
+        (["run", "--tree", "144", "--rule", "bandwidth"], "a slowdown needs"),
+        (["run", "--tree", "144", "--ratio", "2"], "ratio must be a number from 0 to 1"),
+    ],
+)
+def test_errors_are_one_line(capsys, arguments, message):
+    assert main(["network", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_warnings_are_one_line(tmp_path):
+    """As errors: what it says, without the place in the program."""
+    (tmp_path / "loop.dot").write_text(fuzz_maps.LOOP)
+    done = subprocess.run([sys.executable, "-m", "jitterfly", "network", "info",
+                           str(tmp_path / "loop.dot"), "--realizations", "5"],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr.startswith("jitterfly: warning: ")
+    assert "routes lead into a loop" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["info", "--tree", "144", "--realizations", "0"],
+            "realizations must be an integer from 1",
+        ),
+        (["info", "--tree", "144", "--seed", "-1"], "seed must be an integer from 0"),
+        (["run", "--tree", "144", "--perturbation", "none"], "got perturbation 'none' and rule"),
+        (["run", "--tree", "144", "--rule", "bandwidth"], "and rule 'bandwidth'"),
+        ([], "required: {parameters,info,run,study}"),
+    ],
+)
+def test_an_error_is_all_that_is_said(capsys, arguments, message):
+    try:
+        code = main(["network", *arguments])
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_a_directory_that_can_not_be_is_told_at_once(tmp_path, capsys):
+    path = tmp_path / "file"
+    path.write_text("keep")
+    assert main(["network", "study", "--quick", "--only", "N5", "--out", str(path)]) == 2
+    assert capsys.readouterr().err == f"jitterfly: error: {path}: File exists\n"
+    assert path.read_text() == "keep"

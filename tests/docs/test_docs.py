@@ -1,0 +1,92 @@
+"""Examples in docstrings and in the README run, and say what happens."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+
+import pytest
+from support.paths import ROOT
+
+import jitterfly
+from jitterfly.cli import main
+
+MODULES = ["jitterfly"] + [
+    module.name
+    for module in pkgutil.walk_packages(jitterfly.__path__, "jitterfly.")
+    if not module.name.endswith(("__main__", "_core"))
+]
+README = ROOT / "README.md"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+def test_there_are_docstring_examples():
+    finder = doctest.DocTestFinder()
+    tests = [t for name in MODULES for t in finder.find(importlib.import_module(name))]
+    assert sum(len(test.examples) for test in tests) > 50
+
+
+@pytest.mark.filterwarnings("error")
+def test_readme_example(tmp_path, monkeypatch, capsys):
+    """It prints what stands below it. The code of docs/ runs in test_documentation."""
+    monkeypatch.chdir(tmp_path)
+    text = README.read_text(encoding="utf-8")
+    (found,) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    exec(found[0], {})
+    assert capsys.readouterr().out == found[1]
+    assert text.count("```python") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_readme_commands(tmp_path, monkeypatch, capsys):
+    """Each ends well, in the order in which they stand there, and writes its picture."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    lines = re.findall(r"^jitterfly .*", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(lines) == 4
+    for line in lines:
+        # A recording is not trusted, which is 1, where others use the processors.
+        assert main(shlex.split(line)[1:]) in ((0, 1) if "record " in line else (0,)), line
+    assert (tmp_path / "results" / "ms12_fig12" / "ms12_fig12.png").is_file()
+    for picture in re.findall(r"--picture (\S+)", "\n".join(lines)):
+        assert (tmp_path / picture).is_file()
+
+
+def test_readme_is_short():
+    assert len(README.read_text(encoding="utf-8").split()) <= 900
+
+
+def test_readme_names_files_that_exist():
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README.read_text(encoding="utf-8"))
+    assert links
+    for link in links:
+        assert (README.parent / link).exists(), link
+
+
+def test_commands_that_record_work_on_any_machine():
+    """No command names a CPU beyond the first, which a small machine lacks."""
+    pages = [README, *README.parent.glob("docs/**/*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    commands = re.findall(r"^(?:srun .*)?jitterfly noise record.*", text, re.MULTILINE)
+    assert len(commands) > 2
+    for command in commands:
+        assert re.search(r"--cpu[ =](?!0\b|all\b)", command) is None, command
+
+
+def test_no_hint_names_a_package_that_no_index_has():
+    """Who registers such a name runs code wherever the hint is followed."""
+    root = README.parent
+    files = [README, *root.glob("python/**/*.py"), *root.glob("sweeps/**/*.md")]
+    files += root.glob("docs/**/*.md")
+    hint = re.compile(r"pip install[^\n`&]*\bjitterfly\b|jitterfly\[")
+    assert hint.search("pip install 'jitterfly[data]'")
+    assert hint.search("pip install --user jitterfly")
+    assert not [path for path in files if hint.search(path.read_text(encoding="utf-8"))]

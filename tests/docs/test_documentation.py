@@ -1,0 +1,176 @@
+"""The documentation builds without a warning, its code runs, and its links lead somewhere."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from support.paths import ROOT
+
+from jitterfly.claims import CLAIMS, OURS, VERDICTS
+from jitterfly.cli.parser import parse
+
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+
+
+def fences(page: Path) -> list[tuple[str, str]]:
+    """What stands behind each fence, and the block; no directives other than `run`."""
+    found, info, lines = [], None, []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("```"):
+            lines.append(line)
+        elif info is None:
+            info, lines = line.removeprefix("```").strip(), []
+        else:
+            found.append((info, "\n".join(lines)))
+            info = None
+    assert info is None, page
+    return [(info, text) for info, text in found if info[:1] != "{" or info.startswith("{run}")]
+
+
+def blocks():
+    for page in [ROOT / "README.md", *PAGES]:
+        for info, text in fences(page):
+            yield pytest.param(info, text, id=f"{page.relative_to(ROOT)}: {text[:40]!r}")
+
+
+class _Links(HTMLParser):
+    """The targets of a page's links and pictures, and the names that a link can lead to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: set[str] = set()
+        self.names: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.names |= {values[key] for key in ("id", "name") if values.get(key)}
+        self.targets |= {values[key] for key in ("href", "src") if values.get(key)}
+
+
+def links(page: Path) -> _Links:
+    parser = _Links()
+    parser.feed(page.read_text(encoding="utf-8"))
+    return parser
+
+
+@pytest.mark.full_scale
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_it_builds_and_its_links_lead_somewhere(tmp_path):
+    for module in ("sphinx", "myst_parser", "furo", "matplotlib", "xarray"):
+        pytest.importorskip(module)
+    out = tmp_path / "build" / "html"
+    result = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", ROOT / "docs", out],
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    pages = {page: links(page) for page in out.rglob("*.html")}
+    assert len(pages) > 10
+    lost = []
+    for page, found in pages.items():
+        for target in found.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc or not (parts.path or parts.fragment):
+                continue
+            file = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            named = pages[file].names if file in pages else set()
+            if not file.exists() or (file in pages and parts.fragment not in {"", *named}):
+                lost.append(f"{page.relative_to(out)}: {target}")
+    assert not lost
+
+
+@pytest.mark.parametrize(("info", "text"), list(blocks()))
+def test_code_runs_or_cannot_run_here(info, text):
+    """Code of the pages runs in the build. `console` has commands for another machine."""
+    language = info.removeprefix("{run}").strip()
+    if not info.startswith("{run}"):
+        assert language in {"", "console", "python", "toml", "text", "bibtex"}
+    for words in commands(text) if language in {"", "console", "sh"} else ():
+        parse(words)
+
+
+def commands(text: str) -> list[list[str]]:
+    """The arguments of each `jitterfly` in a block of commands."""
+    text = re.sub(r"\\\n", " ", text)
+    inner = re.compile(r"\$\(([^)]*)\)")  # $(command)
+    lines = [*inner.sub("", text).splitlines(), *inner.findall(text)]
+    calls = []
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        starts = [i for i, word in enumerate(words) if word == "jitterfly"]
+        for start in starts:
+            if start and words[start - 1] not in {"&&", "-m", "|"} and "=" not in words[start - 1]:
+                continue  # a name of something else
+            call = words[start + 1 :]
+            for end in ("&&", "|", ">", "2>", "||"):
+                call = call[: call.index(end)] if end in call else call
+            calls.append(call)
+    return calls
+
+
+def test_the_parts_of_the_claims_are_those_that_were_run():
+    """Every claim of MS12 and CS14 has its parts in the kept file, each with what decides it."""
+    kept = json.loads((ROOT / "docs" / "data" / "parts.json").read_text(encoding="utf-8"))
+    found = set()
+    for section in kept["sections"].values():
+        for (words,) in [commands(section["command"])]:
+            parse(words)
+        assert {"version", "date", "backend", "seed", "sizes"} <= set(section["run"])
+        for claim in section["claims"]:
+            found.add(claim["name"])
+            for part in claim["parts"]:
+                assert part["verdict"] in VERDICTS
+                assert not (part["verdict"] == "differs" and part["whose"] == OURS)
+                assert bool(part["why"]) == (part["verdict"] != "reproduced")
+    assert found <= set(CLAIMS)
+    assert {name for name in CLAIMS if name[0] in "MC"} <= found
+
+
+def test_python_of_the_pages_runs_in_the_build():
+    """Python that does not run stands in no page; README's runs in test_docs."""
+    for page in PAGES:
+        infos = [info for info, _ in fences(page)]
+        assert not {"python", "toml"} & set(infos), page
+
+
+WRITTEN = {"results/ms12_fig12/", "tests/gpu"}  # by commands
+FOLDERS = ("", "python/jitterfly", "sweeps/slurm")
+
+
+def test_files_that_the_pages_name_exist():
+    """A name with a folder stands in the repository, or among the Python packages."""
+    text = {page: page.read_text(encoding="utf-8") for page in [ROOT / "CONTRIBUTING.md", *PAGES]}
+    top = {path.name for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.is_dir()}
+    named, lost = 0, []
+    for page, content in text.items():
+        for name in re.findall(r"`(\.?[a-z_]+/[\w./-]*)`", content):
+            if name.split("/")[0] not in top or "NAME" in name or name in WRITTEN:
+                continue
+            named += 1
+            if not any((ROOT / folder / name).exists() for folder in FOLDERS):
+                lost.append(f"{page.relative_to(ROOT)}: {name}")
+    assert named > 50
+    assert not lost
+
+
+def test_lines_of_code_are_seen_whole():
+    """A page shows 90 letters of a line of code; what is beyond has to be scrolled to."""
+    long = [
+        f"{page.relative_to(ROOT)}: {line}"
+        for page in PAGES
+        for info, block in fences(page)
+        for line in block.splitlines()
+        if len(line) > 90 and info != "text" and not line.startswith(":")
+    ]
+    assert not long

@@ -1,0 +1,150 @@
+"""Collectives without noise: closed forms, as a library and as the papers print them."""
+
+import random
+from fractions import Fraction
+from math import ceil, log2
+
+import numpy as np
+import pytest
+from reference.collectives import GOALS, random_network
+from support.scale import scaled
+
+import jitterfly as jf
+from jitterfly.theory import collective_completion
+
+NETWORK = jf.Hockney(alpha=1e-4, beta=1e-9, gamma=1e-10)
+A, B, C = Fraction(1, 10**4), Fraction(1, 10**9), Fraction(1, 10**10)
+
+
+def made(kind, ranks, n, network=NETWORK, **options):
+    algorithm = jf.Algorithm.from_dict({"kind": kind} | options)
+    return jf.Case(ranks, algorithm=algorithm, network=network, message_bytes=n)
+
+
+def noise_free(case):
+    return jf.simulate(case, 1, backend="cpu").samples[0]
+
+
+def closed_form(case):
+    """In ticks; None if there is none."""
+    try:
+        return round(collective_completion(case) * 1e12)
+    except ValueError as error:
+        if "no closed form where a message has to wait" in str(error):
+            return None
+        raise
+
+
+# Thakur, Rabenseifner & Gropp 2005, tables and sections on each algorithm; N = 2^K ranks, n bytes.
+POWERS = {
+    "butterfly": lambda K, N, n: K * (A + n * B + n * C),
+    "recursive_doubling_allreduce": lambda K, N, n: K * (A + n * B + n * C),
+    "rabenseifner_allreduce":
+        lambda K, N, n: 2 * K * A + 2 * Fraction(N - 1, N) * n * B + Fraction(N - 1, N) * n * C,
+    "reduce_broadcast_allreduce": lambda K, N, n: K * (A + n * B + n * C) + K * (A + n * B),
+    "recursive_doubling_barrier": lambda K, N, n: K * (A + n * B),
+    "tree_barrier": lambda K, N, n: 2 * K * (A + n * B),
+    "binomial_broadcast": lambda K, N, n: K * (A + n * B),
+    "scatter_allgather_broadcast":
+        lambda K, N, n: (K + N - 1) * A + 2 * Fraction(N - 1, N) * n * B,
+    "binomial_reduce": lambda K, N, n: K * (A + n * B + n * C),
+    "recursive_doubling_allgather": lambda K, N, n: K * A + (N - 1) * n * B,
+    "recursive_halving_reduce_scatter":
+        lambda K, N, n: K * A + Fraction(N - 1, N) * n * (B + C),
+}  # fmt: skip
+
+# The same for any N; n is a multiple of it.
+ANY = {
+    "ring_allreduce":
+        lambda N, n: 2 * (N - 1) * A + 2 * Fraction(N - 1, N) * n * B + Fraction(N - 1, N) * n * C,
+    "dissemination_barrier": lambda N, n: ceil(log2(N)) * (A + n * B),
+    "bruck_allgather": lambda N, n: ceil(log2(N)) * A + (N - 1) * n * B,
+    "ring_allgather": lambda N, n: (N - 1) * (A + n * B),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", POWERS)
+def test_powers_of_two(kind):
+    for K in range(8):
+        expected = float(POWERS[kind](K, 2**K, 1280))
+        case = made(kind, 2**K, 1280)
+        assert collective_completion(case) == pytest.approx(expected, rel=1e-14)
+        np.testing.assert_allclose(noise_free(case), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ANY)
+def test_any_number(kind):
+    for ranks in [*range(1, 20), 100, 128]:
+        expected = float(ANY[kind](ranks, 12 * ranks))
+        case = made(kind, ranks, 12 * ranks)
+        assert collective_completion(case) == pytest.approx(expected, rel=1e-14)
+        np.testing.assert_allclose(noise_free(case), expected, rtol=1e-14)
+
+
+def test_folds():
+    """By hand, where one rank is too many: rank 4 hands over to rank 0."""
+    one, back, n = A + 80 * (B + C), A + 80 * B, 80
+    expected = {
+        # Rank 3 hears of rank 0, the last one to begin, after three messages. Rank 0 waits for two
+        # rounds of ranks that began earlier, and then sends one.
+        "butterfly": 3 * one,
+        "recursive_doubling_allreduce": 3 * one,
+        "recursive_doubling_barrier": 3 * back,
+        # There and back again every path crosses all rounds.
+        "rabenseifner_allreduce":
+            one + (A + 40 * (B + C)) + (A + 20 * (B + C)) + (A + 20 * B) + (A + 40 * B) + back,
+    }  # fmt: skip
+    for kind, time in expected.items():
+        case = made(kind, 5, n)
+        assert collective_completion(case) == pytest.approx(float(time), rel=1e-14)
+        assert noise_free(case)[0] == pytest.approx(collective_completion(case), rel=1e-14)
+
+
+@pytest.mark.parametrize("kind", sorted(GOALS))
+def test_gap_between_messages(kind):
+    """LogGP with a gap longer than a message: the binomial trees and equal rounds, P ranks."""
+    network = jf.LogGOPS(L="1us", o="100ns", g="5us", G="1ns")
+    long, d, K = 1.2e-6 + 99e-9, 5e-6 + 99e-9, 4
+    rounds = {"recursive_doubling_allreduce": K, "recursive_doubling_barrier": K,
+              "dissemination_barrier": K, "binomial_broadcast": K, "binomial_reduce": K,
+              "ring_allgather": 15}  # fmt: skip
+    if kind in rounds:
+        case = made(kind, 16, 100, network)
+        expected = (rounds[kind] - 1) * d + long
+        assert collective_completion(case) == pytest.approx(expected, rel=1e-12)
+        assert noise_free(case)[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", sorted(GOALS))
+def test_all_numbers_of_ranks_and_networks(kind):
+    """The closed form is the engine's time to the tick, or says that there is none."""
+    rng, refused = random.Random(f"forms {kind}"), 0
+    for number in range(scaled(150)):
+        network, exact = random_network(rng, jf, kind)
+        ranks, n = rng.randint(1, 40), rng.choice([1, 8, 1000, 100_000])
+        case = made(kind, ranks, n, network)
+        free = exact.g <= exact.L and not exact.O  # then no message has to wait for a link,
+        if kind == "recursive_halving_reduce_scatter":  # unless half of it is more than all of it:
+            free = free and n >= ranks  # blocks are at least a byte
+        found = closed_form(case)
+        if found is None:
+            assert not free, number
+            refused += 1
+            continue
+        assert found == jf.simulate(case, 1, backend="cpu").ticks[0, 0]
+    assert refused < 60
+
+
+def test_no_closed_form():
+    with pytest.raises(ValueError, match="copy_levels must be None"):
+        collective_completion(made("butterfly", 8, 8, copy_levels="all"))
+
+
+@pytest.mark.parametrize(("kind", "winner"), [("short", "recursive_doubling_allreduce"),
+                                              ("long", "rabenseifner_allreduce")])  # fmt: skip
+def test_the_textbook_s_choice(kind, winner):
+    """Short: the fewest messages. Long: the fewest bytes, in as few messages as may be."""
+    n = {"short": 16, "long": 64 * 2**10}[kind]
+    kinds = [k for k, goal in GOALS.items() if goal == "allreduce" and k != "butterfly"]
+    times = {k: noise_free(made(k, 64, n, jf.Hockney("10us", "1ns", "0.1ns")))[0] for k in kinds}
+    assert min(times, key=times.get) == winner

@@ -1,0 +1,211 @@
+"""Collectives on any number of ranks against the event-driven reference, to the last tick."""
+
+import inspect
+import random
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference import textbook
+from reference.collective import labels_of
+from reference.collectives import GOALS, random_pair
+from reference.links import Network
+from reference.programs import ProgramRun
+from support.scale import scaled, some
+
+import jitterfly as jf
+from jitterfly.program import row_labels
+from jitterfly.steps import MESSAGE
+
+KINDS = sorted(GOALS)
+RANKS = [*range(1, 41)]
+
+
+def sent_by_textbook(kind, ranks, n):
+    """(number of draws, sender, receiver, bytes, whether it is combined) of every message."""
+    sends, receives = Counter(), Counter()
+    for rank in range(ranks):
+        for _, ops in getattr(textbook, kind)(rank, ranks, n):
+            for op in ops:
+                if isinstance(op, textbook.Send):
+                    sends[op.number, rank, op.peer, op.bytes, op.occupies] += 1
+                else:
+                    receives[op.number, op.peer, rank, op.bytes, op.how == "combine"] += 1
+    return sends, receives
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_are_the_textbook_s(kind):
+    """Who sends how many bytes to whom, and what is combined, for every number of ranks."""
+    algorithm = jf.Algorithm.from_dict({"kind": kind})
+    for ranks in [*some(RANKS, 14), 63, 64, 65, 100]:
+        n = 1000
+        sends, receives = Counter(), Counter()
+        for step in algorithm.steps(ranks, n):
+            if step.kind != MESSAGE:
+                continue
+            for draw in range(step.round, step.round + step.repeat):
+                for a, b in step.partners.pairs(ranks):
+                    sends[draw, a, b, step.bytes, step.occupies] += 1
+                    receives[draw, a, b, step.bytes, step.combine] += 1
+            assert len(step.partners.pairs(ranks)) == step.partners.count(ranks)
+        assert (sends, receives) == sent_by_textbook(kind, ranks, n)
+
+
+CASES = [(kind, number) for kind in KINDS for number in range(scaled(60))]
+
+
+@pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
+@pytest.mark.parametrize(("kind", "number"), CASES)
+def test_engine_equals_reference(kind, number):
+    case, run, (seed, realization) = random_pair(random.Random(f"{kind} {number}"), jf, kind)
+    expected = run.execute()
+    times = jf.ready_times(case, seed=seed, realization=realization)
+    here = np.array([[t is not None for t in row] for row in expected])
+    filled = np.array([[t or 0 for t in row] for row in expected], dtype=np.int64)
+    np.testing.assert_array_equal(np.isnan(times), ~here)
+    found = np.where(here, np.rint(np.nan_to_num(times) * 1e12), 0).astype(np.int64)
+    np.testing.assert_array_equal(found, filled)
+    assert row_labels(case) == labels_of(run)
+
+    result = jf.simulate(case, 1, seed=seed, backend="cpu", first_realization=realization)
+    ticks = dict(zip(result.observations, result.ticks[0].tolist(), strict=True))
+    if case.observe == "completion":
+        assert list(ticks.values()) == completions(run)
+    elif case.observe == "rounds":
+        for label, row in zip(labels_of(run), expected, strict=True):
+            row = [t for t in row if t is not None]
+            assert ticks[f"{label}: max"] == max(row)
+            assert ticks[f"{label}: min"] == min(row)
+            assert ticks[f"{label}: mean"] == (2 * sum(row) + len(row)) // (2 * len(row))
+
+
+HIERARCHIES = [(kind, number) for kind in KINDS if kind != "butterfly" for number in range(30)]
+
+
+@pytest.mark.parametrize(("kind", "number"), HIERARCHIES)
+def test_engine_equals_reference_on_several_levels(kind, number):
+    """Nodes and racks of any size, ranks placed in any way: each message at its own price."""
+    rng = random.Random(f"levels {kind} {number}")
+    case, run, (seed, realization) = random_pair(rng, jf, kind, levels=True)
+    expected = np.array(run.execute(), dtype=np.int64)
+    times = jf.ready_times(case, seed=seed, realization=realization)
+    np.testing.assert_array_equal(np.rint(times * 1e12).astype(np.int64), expected)
+    result = jf.simulate(
+        replace(case, observe="completion"), 1, seed=seed, backend="cpu",
+        first_realization=realization)  # fmt: skip
+    assert result.ticks[0].tolist() == completions(run)
+
+
+def completions(run):
+    """Of each cycle, the last rank's time with T = 0 ... after."""
+    times = []
+    for cycle in range(run.cycles):
+        first = cycle * run.rows_per_cycle + run.final_row
+        if not run.final_row:  # nothing is sent: the cycle's end
+            first = (cycle + 1) * run.rows_per_cycle
+        times += [max(run.rows[first + T]) for T in range(run.after + 1)]
+    return times
+
+
+@pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_free_is_the_engine_without_noise(kind):
+    """Symmetric schedules are evaluated by one rank, others by the engine: the same numbers."""
+    rng = random.Random(f"quiet {kind}")
+    for observe in ("completion", "spread", "rounds", "rank 0") * scaled(4):
+        case, _, _ = random_pair(rng, jf, kind)
+        quiet = replace(case, noise=(), observe=observe)
+        result = jf.simulate(quiet, 2, backend="cpu")
+        np.testing.assert_array_equal(result.samples, np.tile(result.noise_free, (2, 1)))
+
+
+@pytest.mark.parametrize("ranks", [3, 6, 7, 8, 33])
+def test_forwards_without_a_partner_cost_nothing(ranks):
+    """On other numbers than powers of two the cost of forwards delays some ranks of a ring only."""
+    algorithm = jf.RingAllreduce(exchanges_after="all", forward_cost="263ns")
+    network = jf.LogGOPS(L="1us", o="400ns", G="0.1ns")
+    result = jf.simulate(jf.Case(ranks, algorithm=algorithm, network=network, cycles=5), 2)
+    np.testing.assert_array_equal(result.samples, np.tile(result.noise_free, (2, 1)))
+
+
+@pytest.mark.full_scale
+def test_the_cases_are_not_trivial():
+    """Every kind of noise in many cases, which delays something; waits for links; many ranks."""
+    seen, roles, ranks = Counter(), Counter(), Counter()
+    for kind in KINDS:
+        for number in range(60):
+            _, run, _ = random_pair(random.Random(f"{kind} {number}"), jf, kind)
+            if number % 3 == 0:  # what a third of the cases does so often, all do
+                run.execute()
+                seen += run.noise.seen
+                seen["link"] += sum(a.waited + b.waited for a, b in run.links)
+            ranks[run.ranks] += 1
+            roles += Counter({source.role for source in run.sources})
+    assert len(roles) == 6
+    assert min(roles.values()) > 100
+    assert min(seen[what] for what in ("compute", "receive", "send", "message", "link")) > 300
+    assert min(seen["interrupted"], seen["outside"]) > 300
+    assert set(ranks) == set(RANKS)
+
+
+def wrong_block(me, size, n):
+    for step in range(size - 1):
+        right, left = (me + 1) % size, (me - 1) % size
+        send = textbook.Send(right, ((me - step - 1) % size,), n, step)
+        yield f"step {step}", [send, textbook.Receive(left, n, step)]
+
+
+def one_round_too_few(me, size, n):
+    yield from list(textbook.dissemination_barrier(me, size, n))[:-1]
+
+
+def partner_again(me, size, n):
+    for r in range(2):
+        yield f"round {r}", textbook.exchange(me ^ 1, [0], n, r, "combine")
+
+
+def nobody_sends(me, size, n):
+    yield "round", [textbook.Receive((me + 1) % size, n, 0)]
+
+
+def part_of_the_sum_last(me, size, n):
+    yield from textbook.binomial_reduce(me, size, n)
+    yield "again", textbook.exchange(me ^ 1, [0], n, 5, "take")
+
+
+@pytest.mark.parametrize(
+    ("program", "goal", "message"),
+    [
+        (wrong_block, "allgather", "does not hold"),
+        (one_round_too_few, "barrier", "does not give what it promises"),
+        (partner_again, "allreduce", "combined twice"),
+        (nobody_sends, "allreduce", "deadlock"),
+        (part_of_the_sum_last, "reduce", "replaces data by less"),
+    ],
+)
+def test_reference_notices_wrong_programs(program, goal, message, monkeypatch):
+    monkeypatch.setattr(textbook, "wrong", program, raising=False)
+    with pytest.raises(AssertionError, match=message):
+        ProgramRun("wrong", 4, Network(o=3, L=10), 8, goal=goal).execute()
+
+
+REDUNDANT = [kind for kind in KINDS if kind.endswith("_allreduce") and "hierarch" not in kind]
+
+
+@pytest.mark.parametrize("kind", REDUNDANT)
+def test_allreduces_share_their_parameters(kind):
+    """Declared in one place; each class has them, says what they are, and names itself."""
+    made = type(jf.Algorithm.from_dict({"kind": kind}))
+    signature = inspect.signature(made)
+    assert str(signature.replace(return_annotation=signature.empty)) == (
+        "(exchanges_after: \"int | Literal['all']\" = 0, forward_cost: 'float | str' = 0.0)"
+    )
+    about, _, rest = made.__doc__.partition("\nParameters\n----------\nexchanges_after : int")
+    assert "`message_bytes` is the vector" in about
+    assert rest.index("\nRaises\n") < rest.index("\nNotes\n-----\nWithout noise")
+    with pytest.raises(ValueError, match=rf"forward_cost must be a time .* \(in {made.__name__}\)"):
+        made(1, "soon")
+    with pytest.raises(ValueError, match="forward_cost must be 0 when exchanges_after is 0"):
+        made(forward_cost="1us")

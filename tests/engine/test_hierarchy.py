@@ -1,0 +1,184 @@
+"""Machines of several levels, as a user meets them. Exactness: test_collectives.py."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly.goal import goal_schedule
+from jitterfly.theory import collective_completion, noise_free_completion
+
+NODE = jf.LogGOPS(L="300ns", o="100ns", G="0.05ns", gamma="0.1ns")
+FAR = jf.LogGOPS(L="1us", o="200ns", g="300ns", G="0.1ns", gamma="0.1ns")
+NOISE = [
+    jf.PeriodicNoise(period="100us", duration="7us"),
+    jf.NetworkJitter(period="20us", duration="3us"),
+    jf.StepNoise(jf.Exponential("1us")),
+]
+ALGORITHMS = [jf.Algorithm.from_dict({"kind": kind}) for kind in jf.Algorithm.kinds()]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.kind)
+@pytest.mark.parametrize("ranks", [1, 7, 16, 37])
+def test_equal_levels_are_a_flat_machine(algorithm, ranks):
+    """Also for the butterfly, whose exchanges become messages."""
+    network = replace(FAR, g=0) if algorithm.kind == "butterfly" else FAR
+    flat = jf.Case(ranks, algorithm=algorithm, network=network, noise=NOISE, message_bytes=64,
+                   cycles=2, compute_time="5us", observe="spread")  # fmt: skip
+    machine = jf.Hierarchy([(3, network), (2, network), network], placement="cyclic")
+    result = [jf.simulate(case, 5, seed=3, backend="cpu")
+              for case in (flat, replace(flat, network=machine))]  # fmt: skip
+    np.testing.assert_array_equal(result[0].ticks, result[1].ticks)
+    np.testing.assert_array_equal(result[0].noise_free, result[1].noise_free)
+
+
+@pytest.mark.parametrize("kind", ["recursive_doubling", "ring", "rabenseifner", "reduce_broadcast"])
+@pytest.mark.parametrize("ranks", [8, 13, 64])
+@pytest.mark.parametrize("forward_cost", [0, "2us"])
+def test_redundant_exchanges_on_equal_levels_are_those_of_a_flat_machine(kind, ranks, forward_cost):
+    network = replace(FAR, g=0)
+    machine = jf.Hierarchy([(3, network), (2, network), network], placement="cyclic")
+    algorithm = jf.Algorithm.from_dict(
+        {"kind": f"{kind}_allreduce", "exchanges_after": "all", "forward_cost": forward_cost}
+    )
+    flat = jf.Case(ranks, algorithm=algorithm, network=network, noise=NOISE, cycles=3)
+    results = [
+        jf.simulate(case, 9, seed=2, backend="cpu")
+        for case in (flat, replace(flat, network=machine))
+    ]
+    np.testing.assert_array_equal(results[0].ticks, results[1].ticks)
+    np.testing.assert_array_equal(results[0].noise_free, results[1].noise_free)
+
+
+def test_the_butterfly_is_recursive_doubling_without_gaps():
+    levels = [(4, replace(NODE, G=0)), replace(FAR, g=0, G=0)]
+    cases = [
+        jf.Case(48, algorithm=algorithm, network=jf.Hierarchy(levels), noise=NOISE, cycles=3)
+        for algorithm in (jf.Butterfly(), jf.RecursiveDoublingAllreduce())
+    ]
+    first, second = (jf.simulate(case, 9, seed=1, backend="cpu").ticks for case in cases)
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("placement", ["block", "cyclic"])
+def test_one_message_costs_what_its_level_costs(placement):
+    """A broadcast between two ranks, in one node and in two."""
+    machine = jf.Hierarchy([(2, NODE), FAR], placement=placement)
+    case = jf.Case(4, algorithm=jf.BinomialBroadcast(), network=machine, message_bytes=1)
+    times = jf.ready_times(case)[-1] * 1e9
+    near, far = 2 * 100 + 300, 2 * 200 + 1000
+    # 0 sends to 2, then 0 to 1 and 2 to 3: a rank is done when it has sent. In blocks the second
+    # send of 0 waits for the gap of the first, 300; cyclic, 0 and 2 are a node.
+    expected = {
+        "block": [300 + 100, 300 + near, far + 100, far + near],
+        "cyclic": [100 + 200, 100 + far, near + 200, near + far],
+    }
+    np.testing.assert_allclose(times, expected[placement])
+
+
+def test_hierarchical_allreduce_is_quicker_where_the_way_out_is_slow():
+    """Eight ranks a node that all talk to other nodes wait for their links; one leader does not."""
+    slow = jf.LogGOPS(L="20us", o="200ns", gamma="0.1ns")
+    machine = jf.Hierarchy([(8, NODE), slow])
+    times = [
+        jf.simulate(jf.Case(60, algorithm=algorithm, network=machine), 1).noise_free[0]
+        for algorithm in (jf.HierarchicalAllreduce(8), jf.RingAllreduce())
+    ]
+    assert times[0] < times[1]
+
+
+def test_as_text_and_as_a_table():
+    text = "8: L=300ns,o=100ns; 16: alpha=1us,beta=1ns; L=2us,o=200ns"
+    case = jf.Case(300, network=text)
+    machine = jf.Hierarchy(
+        [
+            (8, jf.LogGOPS(L="300ns", o="100ns")),
+            (16, jf.Hockney(alpha="1us", beta="1ns")),
+            "L=2us,o=200ns",
+        ]
+    )
+    assert case.network == machine
+    assert jf.Case.from_dict(case.to_dict()) == case
+    given = replace(machine, placement=range(300))
+    assert jf.Network.from_dict(given.to_dict()) == given
+    assert machine.spans == [8, 128]
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ([], "levels must be from 1 to 8, got 0"),
+        ([NODE] * 9, "levels must be from 1 to 8, got 9"),
+        (5, "levels must be a list of"),
+        (NODE, "levels must be a list of"),
+        ([NODE, FAR], r"levels\[0\] must have a size"),
+        ([(8, NODE), (4, FAR)], r"levels\[1\] must have no size"),
+        ([(0, NODE), FAR], r"levels\[0\]: size must be an integer from 1"),
+        ([(8.5, NODE), FAR], r"levels\[0\]: size must be an integer from 1"),
+        ([(8, NODE, 1), FAR], r"levels\[0\] must be \(size, network\)"),
+        ([(8, "L=1us"), FAR], r"levels\[0\]: network: key 'o' is missing"),
+        ([(8, 7), FAR], r"levels\[0\]: network must be a Network"),
+        ([(8, jf.Hierarchy([NODE])), FAR], r"levels\[0\] must be a network of one level"),
+        ([(2**20, NODE), (2**20, NODE), FAR], "levels must hold at most 2\\^30 ranks"),
+    ],
+)
+def test_levels_that_are_refused(levels, words):
+    with pytest.raises(ValueError, match=words):
+        jf.Hierarchy(levels)
+
+
+@pytest.mark.parametrize("placement", ["random", 3, [0, 0], [-1, 2], [0.5], None])
+def test_placements_that_are_refused(placement):
+    with pytest.raises(ValueError, match="placement must be"):
+        jf.Hierarchy([(2, NODE), FAR], placement=placement)
+
+
+def test_a_placement_is_for_its_ranks():
+    machine = jf.Hierarchy([(2, NODE), FAR], placement=[0, 2, 4])
+    jf.Case(3, network=machine, algorithm=jf.BinomialReduce())
+    with pytest.raises(ValueError, match="one slot for each of the 4 ranks, got 3"):
+        jf.Case(4, network=machine, algorithm=jf.BinomialReduce())
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        jf.Butterfly(exchanges_after=1),
+        jf.Butterfly(copy_levels=[1]),
+        jf.Butterfly(on_demand=[1]),
+    ],
+)
+def test_a_butterfly_with_more_than_its_exchanges_needs_one_level(algorithm):
+    network = jf.Hierarchy([(2, NODE), replace(FAR, g=0)])
+    with pytest.raises(ValueError, match="redundant exchanges can follow all other allreduces"):
+        jf.Case(8, algorithm=algorithm, network=network)
+
+
+def test_what_knows_one_level_only_says_so():
+    network = jf.Hierarchy([(2, NODE), replace(FAR, g=0)])
+    for algorithm, closed_form in (
+        (jf.Butterfly(), noise_free_completion),
+        (jf.RingAllreduce(), collective_completion),
+    ):
+        with pytest.raises(ValueError, match="network must have one level"):
+            closed_form(jf.Case(8, algorithm=algorithm, network=network))
+    with pytest.raises(ValueError, match="GOAL"):
+        goal_schedule(jf.Case(8, algorithm=jf.RingAllreduce(), network=network))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "words"),
+    [
+        ({"node_ranks": 0}, "node_ranks must be an integer from 1"),
+        ({"node_ranks": 4, "leaders": 5}, "leaders must be an integer from 1 to 4"),
+    ],
+)
+def test_hierarchical_allreduces_that_are_refused(algorithm, words):
+    with pytest.raises(ValueError, match=words):
+        jf.HierarchicalAllreduce(**algorithm)
+
+
+def test_every_node_has_its_leaders():
+    with pytest.raises(ValueError, match="leaders must be from 1 to 2, the ranks of the smallest"):
+        jf.Case(10, algorithm=jf.HierarchicalAllreduce(4, leaders=3), network=FAR)

@@ -1,0 +1,66 @@
+"""The most messages that a rank may have: their draws are numbered without overflow."""
+
+import numpy as np
+import pytest
+from support.scale import some
+
+import jitterfly as jf
+from jitterfly import _core, program
+from jitterfly.algorithms import Algorithm
+from jitterfly.steps import draws_per_cycle
+
+NETWORK = jf.LogGOPS("1ps", 0)
+DRAW, REPEAT = 3, 10
+
+
+def case_of(kind, ranks, cycles=1):
+    algorithm = Algorithm.from_dict({"kind": kind})
+    return jf.Case(ranks, network=NETWORK, algorithm=algorithm, cycles=cycles, message_bytes=1)
+
+
+def steps_of(case, monkeypatch):
+    """The steps that the engine is given."""
+    given = []
+
+    def engine(**fields):
+        given.append(fields["steps"])
+        return made(**fields)
+
+    made = _core.Program
+    with monkeypatch.context() as patch:
+        patch.setattr(program.core, "Program", engine)
+        program.compile_case(case)
+    return given[0]
+
+
+@pytest.mark.parametrize("ranks", some([2**30, 2**30 - 1, 2**29 + 1], 1))
+@pytest.mark.parametrize("kind", Algorithm.kinds())
+def test_draws_of_the_largest_machines(kind, ranks, monkeypatch):
+    steps = case_of(kind, ranks).cycle_steps()
+    draws = draws_per_cycle(steps)
+    most = 2**31 // draws
+    for cycles in {1, min(2, most), min(most, 300)}:
+        found = steps_of(case_of(kind, ranks, cycles), monkeypatch).astype(np.int64)
+        expected = [draws * cycle + step.round for cycle in range(cycles) for step in steps]
+        assert found[:, DRAW].tolist() == expected
+        if found.shape[1] > REPEAT:
+            assert (found[:, DRAW] + found[:, REPEAT]).max() <= 2**31
+    if most < 100_000:
+        with pytest.raises(ValueError, match=f"^cycles must be from 1 to {most} for "):
+            case_of(kind, ranks, most + 1)
+
+
+def test_as_many_draws_as_there_are(monkeypatch):
+    """Cycles times draws of a cycle is 2^31, which no int32 holds: the last draw is below it."""
+    case = case_of("ring_allreduce", 2**14, 2**16)
+    assert draws_per_cycle(case.cycle_steps()) * case.cycles == 2**31
+    steps = steps_of(case, monkeypatch).astype(np.int64)
+    assert steps[:, DRAW].min() >= 0
+    assert 2**31 - 2**15 <= (steps[:, DRAW] + steps[:, REPEAT]).max() <= 2**31
+
+
+def test_time_without_noise_of_the_largest_ring():
+    """2 (N - 1) messages of 1 ps in a row."""
+    case = case_of("ring_allreduce", 2**30)
+    assert jf.theory.collective_completion(case) == pytest.approx(2 * (2**30 - 1) * 1e-12)
+    program.compile_case(case)

@@ -1,0 +1,272 @@
+"""The lean kernel (cuda/gpu/lean.h), emulated, against the CPU backend: every bit.
+
+On programs that it takes, with 32 and with 64 bits a time, and on those that it just does not take.
+That the kernels would be told from wrong ones is tested on copies with an error in each.
+"""
+
+import random
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from reference import Costs, PeriodicNoise
+from reference.cases import EngineCase
+from support.emulated_kernels import (
+    BARRIER,
+    LEAN32,
+    LEAN64,
+    ORDERS,
+    REAL_LIMITS,
+    STEPS,
+    Run,
+    build,
+    build_once,
+    caught,
+    change,
+    check,
+    lean_runs,
+)
+from support.kernel_cases import NOISES, PERIODIC, PROGRAMS, make
+from support.lean_cases import LIMIT32, at_the_edge, kernel, latest, random_lean_case
+from support.paths import CUDA
+from support.scale import scaled, some
+
+WORDS = {"uint32": LEAN32, "int64": LEAN64, "steps": STEPS}
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    return build_once(tmp_path_factory)
+
+
+@pytest.mark.parametrize("most", WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize("part", range(4))
+def test_random_programs(kernels, most, part):
+    cases = [random_lean_case(random.Random(f"lean {part} {n}")) for n in range(scaled(40, 20))]
+    runs = lean_runs(cases, most, part)
+    used = check(kernels, runs)
+    assert used == [kernel(run.case, most, run.limits[0] or 30) for run in runs]
+    if most == LEAN32:
+        assert {STEPS, LEAN64, LEAN32} == set(used)
+
+
+def test_which_kernel_runs_the_known_cases(kernels):
+    """Every program under every noise; the lean kernel takes no more than it can."""
+    runs = [Run(make(program, noise, 5)) for program in PROGRAMS for noise in NOISES]
+    used = Counter()
+    for run, which in zip(runs, check(kernels, runs), strict=True):
+        case = run.case
+        lean = not case.within and all(type(source) is PeriodicNoise for source in case.others)
+        lean &= len(case.others) <= 1 and not (case.after and case.cycles > 1)
+        if which != STEPS:
+            assert lean
+        used[which] += 1
+    assert used[LEAN32] > 10
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_the_last_times_of_32_bits(kernels, over):
+    rng = random.Random(f"edge {over}")
+    cases = []
+    for _ in range(12):
+        case, missing = at_the_edge(rng, LIMIT32, over)
+        work = case.costs.work + missing  # noise in computing is none of this case
+        noise = replace(case.periodic, in_compute=False)
+        case = replace(case, periodic=noise, costs=replace(case.costs, work=work))
+        assert latest(case) == LIMIT32 - 1 + over
+        cases.append(case)
+    used = check(kernels, [Run(case, count=3) for case in cases])
+    assert used == [LEAN64 if over else LEAN32] * len(cases)
+
+
+def test_the_last_number_of_intervals(kernels):
+    """64 intervals may be met: one more, and no kernel goes from one to the next."""
+    for period, which in ((1001, LEAN32), (1000, STEPS)):
+        case = EngineCase(4, Costs(0, 0, 16_000, 0, work=0, forward=0),
+                          periodic=PeriodicNoise(period, 999))  # fmt: skip
+        assert latest(case) == 64_000
+        assert check(kernels, [Run(case, count=4)]) == [which]
+
+
+@pytest.mark.parametrize("log2_ranks", some([3, 4, 5, 6, 8], 2))
+def test_several_tiles_in_a_block(kernels, log2_ranks):
+    """Blocks hold 2^13 ranks, or 2^12: realizations that fill some and part of one."""
+    count = (3 << 12 >> log2_ranks) + 1
+    quiet = {"hidden": frozenset(range(log2_ranks))}
+    for most in (LEAN64, LEAN32):
+        check(kernels, [Run(make(*names, log2_ranks, **quiet), count=count, most=most)
+                        for names in (("butterfly", "fresh"), ("after", "none"))])  # fmt: skip
+
+
+LARGE = [(9, REAL_LIMITS), (12, REAL_LIMITS), (13, REAL_LIMITS), (14, REAL_LIMITS), (13, (10, 3)),
+         (13, (12, 5))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("log2_ranks", "limits"), some(LARGE, 3))
+@pytest.mark.parametrize("most", [LEAN64, LEAN32])
+def test_large_tiles(kernels, log2_ranks, limits, most):
+    quiet = {"hidden": frozenset(range(1, log2_ranks - 1))}
+    cases = [make("butterfly", "stationary", log2_ranks, **quiet),
+             make("after", "nodes", log2_ranks, **quiet)]  # fmt: skip
+    used = check(kernels, [Run(case, limits=limits, most=most, order=number % ORDERS)
+                           for number, case in enumerate(cases)])  # fmt: skip
+    assert used == [most, most]
+
+
+@pytest.mark.parametrize("most", [LEAN64, LEAN32])
+def test_one_rank(kernels, most):
+    runs = [Run(make("after", "fresh", bits), limits=limits, count=5, statistics="max",
+                one_rank=True, most=most)
+            for bits, limits in [(4, REAL_LIMITS), (6, (4, 2)), (9, (5, 3))]]  # fmt: skip
+    assert set(check(kernels, runs)) == {most}
+
+
+def plan(folder, *words):
+    """What plans.cpp says of a machine: numbers by name."""
+    result = subprocess.run([folder / "plans", *map(str, words)], capture_output=True, text=True,
+                            check=True)  # fmt: skip
+    pairs = (line.split() for line in result.stdout.splitlines())
+    return {name: int(value) for name, value in pairs}
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plans")
+    build(folder, CUDA, "plans")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("log2_ranks", "passes"), [(4, 1), (13, 1), (14, 2), (23, 2), (24, 3), (30, 3)]
+)
+def test_passes_and_memory(plans, log2_ranks, passes):
+    """As few passes as a tile of 2^13 ranks and 8 neighbours allow; 8 bytes a rank between them."""
+    found = plan(plans, log2_ranks, 10**12)
+    assert found["kernel"] == LEAN32
+    assert found["passes"] == passes
+    assert found["neighbours"] >= 8 or log2_ranks < 13
+    assert 0 < found["blocks"] < 2**31
+    if passes > 1:
+        assert 8 * 2**log2_ranks <= found["bytes"] < 8.1 * 2**log2_ranks + 2**12
+
+
+def test_a_billion_ranks_under_every_kernel(plans):
+    """64-bit times take no more memory, nor does a machine that fills the memory."""
+    for noise in ("1000000000000", "0"):
+        found = plan(plans, 30, noise)
+        assert found["bytes"] < 16 * 2**30
+    found = plan(plans, 30, 10**12, 9 * 2**30)
+    assert found["batch"] == 1
+    with pytest.raises(subprocess.CalledProcessError):
+        plan(plans, 30, 10**12, 8 * 2**30)
+
+
+def errors():
+    """Names, and what to replace where by what, `REMOVED` being the number of the error."""
+    kernel_, host, noise = "gpu/lean_kernel.cuh", "gpu/lean.h", "noise/periodic.h"
+    moves = f"{BARRIER}\n    set_register_window(start);"
+    off = "(removed == REMOVED ? 1 : 0)"
+    return {
+        "the barrier of a window": (kernel_, moves, f"if (removed != REMOVED) {moves}"),
+        "work that ends a tick after noise begins": (
+            kernel_,
+            "((time[e] > next[e]) | ...)",
+            f"((time[e] > next[e] + {off}) | ...)",
+        ),
+        "the swizzle": (
+            kernel_,
+            "(index ^ (index >> kBits & 31))",
+            "(removed == REMOVED ? index | (index >> kBits & 31) : index ^ (index >> kBits & 31))",
+        ),
+        "intervals that are over": (
+            noise,
+            "later<T>(begin + 1, duration)",
+            f"later<T>(begin + 1 + {off}, duration)",
+        ),
+        "work begun inside an interval": (
+            noise,
+            "end = earlier(begin, next) + (work + duration);",
+            "end = (removed == REMOVED ? begin : earlier(begin, next)) + (work + duration);",
+        ),
+        "a second interval": (
+            noise,
+            "    while (end > next) {\n",
+            "    while (removed != REMOVED && end > next) {\n",
+        ),
+        "times before 0": (
+            host,
+            "base_ = latest_;",
+            "base_ = removed == REMOVED ? 0 : latest_;",
+        ),
+        "the end of 32 bits": (
+            host,
+            "Tick kRelativeEnd = Tick{1} << 31;",
+            "Tick kRelativeEnd = Tick{1} << 31;\ninline Tick relative_end() { return kRelativeEnd "
+            "<< 2 * (removed == REMOVED); }",
+        ),
+        "a late interval": (
+            kernel_,
+            "tile.narrow(noise.template scaled<Tick>(u))",
+            "(removed == REMOVED ? static_cast<T>(noise.template scaled<Tick>(u))"
+            " : tile.narrow(noise.template scaled<Tick>(u)))",
+        ),
+        "the send after what is observed": (
+            "gpu/lean.h",
+            "(step.row < 0 || send == 0)",
+            "(step.row < 0 || send == 0 || removed == REMOVED)",
+        ),
+        "the other half of a time between passes": (
+            kernel_,
+            "<< 32;",
+            "<< (removed == REMOVED ? 33 : 32);",
+        ),
+        "times that go back": (
+            host,
+            "if ((s.flags & kAfterForward) != 0)",
+            "if (removed != REMOVED && (s.flags & kAfterForward) != 0)",
+        ),
+        "threads without a tile": (
+            kernel_,
+            "if (location.active && block",
+            "if ((location.active || removed == REMOVED) && block",
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+def wrong_kernels(tmp_path_factory):
+    """The kernels with every error in them, each only made where its number is asked for."""
+    folder = tmp_path_factory.mktemp("wrong")
+    copy = folder / "cuda"
+    shutil.copytree(CUDA, copy)
+    for number, (name, old, new) in enumerate(errors().values()):
+        change(copy, name, old, new.replace("REMOVED", str(number)))
+    include = '#include "core/philox.h"\n'
+    change(copy, "noise/periodic.h", include, f'{include}#include "removed.h"\n')
+    change(copy, "gpu/lean.h", "latest.ticks() < kRelativeEnd", "latest.ticks() < relative_end()")
+    return build(folder, copy)
+
+
+def sensitive_runs():
+    rng = random.Random("errors")
+    runs = lean_runs([random_lean_case(rng) for _ in range(40)])
+    runs += [Run(make("butterfly", "fresh", 9), order=order, count=2) for order in range(ORDERS)]
+    case = make("forward cost", "stationary", 6)
+    runs.append(Run(replace(case, costs=replace(case.costs, forward=0)), count=8))
+    runs += [Run(at_the_edge(rng, 4 * LIMIT32, 0)[0], count=4) for _ in range(8)]
+    late = PeriodicNoise(PERIODIC.period * 10**6, PERIODIC.duration)
+    runs.append(Run(make("butterfly", "none", 9, periodic=late), count=9))
+    return runs
+
+
+@pytest.mark.full_scale
+def test_no_error(wrong_kernels):
+    check(wrong_kernels, sensitive_runs())
+
+
+@pytest.mark.full_scale
+@pytest.mark.parametrize("what", errors())
+def test_an_error_is_caught(wrong_kernels, what):
+    assert caught(wrong_kernels, list(errors()).index(what), sensitive_runs())

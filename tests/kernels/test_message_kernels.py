@@ -1,0 +1,183 @@
+"""The message kernel, emulated on the CPU, against the CPU backend (see test_kernels.py)."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from reference.cases import COMPUTE
+from reference.messages import MESSAGE, pairs
+from support.emulated_kernels import (
+    BLOCKS,
+    CHOSEN,
+    LAUNCHES,
+    ORDERS,
+    Run,
+    build_once,
+    check,
+    execute,
+    varied_messages,
+)
+from support.kernel_cases import NOISES
+from support.message_cases import (
+    MESSAGE_PROGRAMS,
+    as_lists,
+    make_messages,
+    message_case,
+    noisy_case,
+)
+from support.scale import scaled, some
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    return build_once(tmp_path_factory)
+
+
+@pytest.mark.parametrize("program", MESSAGE_PROGRAMS)
+def test_programs(kernels, program):
+    sizes = [6, 37, 1, 16, 40, 2, 3, 9]
+    check(kernels, [varied_messages(make_messages(program, noise, sizes[number % 8]), number)
+                    for number, noise in some(enumerate(NOISES), 4)])  # fmt: skip
+
+
+@pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
+def test_random_programs(kernels, family):
+    check(kernels, [varied_messages(family(number), number) for number in range(scaled(60))])
+
+
+@pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
+def test_steps_that_list_their_messages(kernels, family):
+    cases = [as_lists(family(n), Random(n), own_costs=True) for n in range(scaled(40))]
+    check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
+
+
+@pytest.mark.parametrize("ranks", some([512, 700, 1500], 1))
+def test_several_ranks_in_a_thread(kernels, ranks):
+    check(kernels, [Run(make_messages(program, noise, ranks), order=number % ORDERS, way=way)
+                    for way in (LAUNCHES, BLOCKS)
+                    for number, (program, noise) in enumerate([
+                        ("ring", "fresh"), ("dissemination", "fresh, jitter"),
+                        ("trees", "stationary"), ("fold", "none")])])  # fmt: skip
+
+
+def test_one_rank(kernels):
+    cases = [replace(make_messages(program, "fresh", 11), one_rank=True)
+             for program in MESSAGE_PROGRAMS]  # fmt: skip
+    check(kernels, [Run(case, statistics="max", one_rank=True, count=2, way=way)
+                    for case in cases for way in (LAUNCHES, BLOCKS)])  # fmt: skip
+
+
+@pytest.mark.parametrize("way", [LAUNCHES, BLOCKS], ids=["launches", "blocks"])
+def test_many_realizations(kernels, way):
+    """More than a warp and than a block has threads; last ones that fill part of a block."""
+    for noise in ("fresh", "everything"):
+        check(
+            kernels,
+            [
+                Run(
+                    make_messages(program, noise, ranks),
+                    count=count,
+                    batch=batch,
+                    way=way,
+                    order=count % ORDERS,
+                    statistics=statistics,
+                )
+                for program, ranks, count, batch, statistics in [
+                    ("trees", 5, 33, 33, "all"),
+                    ("ring", 3, 300, 270, "max"),
+                    ("fold", 6, 20, 17, "all"),
+                    ("dissemination", 13, 70, 64, "max"),
+                ]
+            ],
+        )
+
+
+def test_orders_of_threads(kernels):
+    """Any order in which a GPU may run threads gives the same bits."""
+    cases = [make_messages("ring", "fresh, jitter", 37), make_messages("trees", "everything", 70),
+             make_messages("fold", "two periodic", 45)]  # fmt: skip
+    check(kernels, [Run(case, count=3, way=way, order=order, rounds=rounds)
+                    for case in cases for order in range(ORDERS)
+                    for way, rounds in [(LAUNCHES, 0), (BLOCKS, 0), (BLOCKS, 3)]])  # fmt: skip
+
+
+def counted(found):
+    """Launches, and threads of all of them."""
+    _kernel, launches, _largest, threads, *_ticks = map(int, found.split())
+    return launches, threads
+
+
+def launches_of(case, count):
+    """Ranks and realizations of each launch of a pass; how many more launches observe them."""
+    launches = [case.ranks * count]  # they begin
+    observed = 0
+    for kind, _round, _flags, _draw, row, *partners, _cost, repeat in case.program_steps:
+        if kind == COMPUTE:
+            launches.append(case.ranks * count)
+        if kind == MESSAGE:
+            joined = pairs(partners, case.ranks)
+            both = {sender for sender, _ in joined} & {receiver for _, receiver in joined}
+            launches += (2 if both else 1) * repeat * [len(joined) * count]
+        observed += row >= 0
+    return launches, observed
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_a_launch_is_for_senders_alone(kernels, count):
+    """Those that send, or that receive; they are in one launch where no rank does both."""
+    block, warp, ranks_of_observer = 256, 32, 32
+    for program in ("trees", "ring", "dissemination", "recursive doubling"):
+        case = make_messages(program, "fresh", 300)
+        launches, observed = launches_of(case, count)
+        threads = sum(-(-each // block) * block for each in launches)
+        wide = -(-count // warp) * warp if count > warp else 1 << (count - 1).bit_length()
+        observers = wide * -(-case.ranks // ranks_of_observer)
+        threads += observed * -(-observers // block) * block
+        run = Run(case, count=count, way=LAUNCHES)
+        [found] = execute(kernels, [run.text()])
+        assert counted(found) == (len(launches) + observed, threads)
+
+
+def test_a_block_goes_through_a_program_by_itself(kernels):
+    """In one launch, or in parts. Of few ranks, a block holds several realizations."""
+    case = make_messages("ring", "fresh", 6)
+    turns = len(launches_of(case, 1)[0]) + launches_of(case, 1)[1]
+    # 100 realizations lie 128 wide: 768 ranks, of which 512 threads take two turns each.
+    for rounds, launches in [(0, 1), (1, turns), (3, -(-turns // 2))]:
+        run = Run(case, count=100, way=BLOCKS, rounds=rounds)
+        [found] = execute(kernels, [run.text()])
+        assert counted(found) == (launches, 512 * launches)
+
+
+@pytest.mark.parametrize("way", [LAUNCHES, BLOCKS], ids=["launches", "blocks"])
+def test_no_launch_is_long(kernels, way):
+    """A launch does no more than it may; the bits stay the same."""
+    for program in ("trees", "ring", "fold"):
+        case = make_messages(program, "fresh, jitter", 300)
+        whole = Run(case, count=2, way=way, limits=(5, 2))
+        # A realization alone is more: batches of one, each in several launches.
+        cut = replace(whole, launch=200, rounds=20)
+        check(kernels, [whole, cut])
+        few, many = (found.split() for found in execute(kernels, [whole.text(), cut.text()]))
+        assert int(many[1]) > 2 * int(few[1])
+        if way == LAUNCHES and program != "fold":
+            assert int(many[2]) <= cut.launch
+
+
+def test_the_way_is_chosen(kernels):
+    """Blocks where realizations fill a device or launches would do little."""
+
+    def launches(ranks, count, program="trees"):
+        run = Run(make_messages(program, "none", ranks), count=count, way=CHOSEN)
+        [found] = execute(kernels, [run.text()])
+        return counted(found)[0]
+
+    assert launches(100, 1) == launches(6, 128) == 1
+    assert launches(14_000, 1) > 10  # does not fit
+    assert launches(4000, 16, "dissemination") > 10
+
+
+def test_what_does_not_fit_shared_memory(kernels):
+    """Then the ranks are in global memory, as they are where there are several passes."""
+    check(kernels, [Run(make_messages("trees", "fresh", 14_000), count=1),
+                    Run(make_messages("recursive doubling", "none", 15_001), count=1)])  # fmt: skip

@@ -1,0 +1,215 @@
+"""L, o, g and G from benchmarks of messages: known parameters in, the same out."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.paths import NOISE_SAMPLES
+
+import jitterfly as jf
+from jitterfly.cli import main
+from jitterfly.cli.options import pairs
+from jitterfly.measured.network_parameters import read_parameters
+
+SIZES = 2 ** np.arange(0, 21, 2)
+
+OSU = "# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n0                 1.10\n"
+OSU_7 = (
+    "# OSU MPI Latency Test v7.3\n# Datatype: MPI_CHAR.\n"
+    "# Size       Avg Latency(us)\n"
+)  # fmt: skip
+IMB = (
+    "# Benchmarking PingPong\n# #processes = 2\n#----------\n"
+    "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+    "            0         1000         1.03         0.00\n"
+)
+
+
+def pingpong(head, between="    "):
+    """1.4 µs, and 0.25 ns for each further byte."""
+    times = [f"{1.4 + 0.25e-3 * (n - 1):.6f}" for n in SIZES]
+    middle = f"{between}1000" if head is IMB else ""
+    end = f"{between}9.99" if head is IMB else ""
+    rows = [f"{n}{middle}{between}{t}{end}" for n, t in zip(SIZES, times, strict=True)]
+    return head + "\n".join(rows) + "\n\n# what follows\n"
+
+
+def loggp(o_s=0.2, o_r=0.4, half=1.8):
+    """g = 0.7 µs, G = 0.1 ns."""
+    rows = ["# size n PRTT(1,0,s) PRTT(n,0,s) PRTT(n,PRTT(1,0,s),s) L o_s o_r g G lsqu(g,G)"]
+    for i, n in enumerate([1, 1025, 2049]):
+        fit = "0.700000 0.000100 0.01" if i else "-nan -nan -nan"
+        rows.append(f"{n} 10 {2 * half} 16 49 {half} {o_s} {o_r} {fit}")
+    return "\n".join(rows) + "\n"
+
+
+def written(tmp_path, text):
+    path = tmp_path / "x.out"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("head", [OSU, OSU_7, IMB], ids=["osu 5", "osu 7", "imb"])
+def test_a_pingpong(head, tmp_path):
+    found = read_parameters(written(tmp_path, pingpong(head)))
+    assert found.L + 2 * found.o == pytest.approx(1.4e-6)
+    assert pytest.approx(0.25e-9, rel=1e-3) == found.G
+    assert (found.o, found.g) == (0, 0)
+    notes = "\n".join(found.notes)
+    for unknown in ("o is not determined", "g is not determined"):
+        assert unknown in notes
+    with_o = read_parameters(written(tmp_path, pingpong(head)), overhead="300ns")
+    assert (with_o.L, with_o.o) == (pytest.approx(0.8e-6), pytest.approx(0.3e-6))
+    assert "o is not determined" not in "\n".join(with_o.notes)
+
+
+def test_latencies_of_gpu_memory_are_those_of_a_pingpong(tmp_path):
+    found = read_parameters(written(tmp_path, pingpong(OSU.replace("MPI", "MPI-CUDA"))))
+    assert pytest.approx(1.4e-6) == found.L
+
+
+@pytest.mark.parametrize("test", ["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Bcast"])
+def test_latencies_of_other_tests_are_not_those_of_a_pingpong(test, tmp_path):
+    """One-sided ones hold a flush, and those of collectives many messages."""
+    with pytest.raises(ValueError, match=r"x\.out"):
+        read_parameters(written(tmp_path, pingpong(OSU.replace("MPI", test))))
+
+
+def test_netgauge(tmp_path):
+    found = read_parameters(written(tmp_path, loggp()))
+    assert (found.L, found.o) == (pytest.approx(1.2e-6), pytest.approx(0.3e-6))
+    assert (found.g, found.G) == (pytest.approx(0.7e-6), pytest.approx(0.1e-9))
+
+
+def test_netgauge_where_overheads_overlap_with_the_way():
+    """As on every fast network: o_s + o_r = 2.5 µs, half a round trip is 2 µs."""
+    found = read_parameters(NOISE_SAMPLES / "netgauge_loggp.out")
+    assert found.L + 2 * found.o == pytest.approx(2e-6)
+    assert "not determined one by one" in found.notes[0]
+
+
+def test_the_time_of_a_message_is_what_was_measured(tmp_path):
+    """The line, pasted: one message of 4 KiB takes as long as in the file."""
+    found = read_parameters(written(tmp_path, pingpong(OSU)), overhead="200ns")
+    network = jf.LogGOPS(**pairs(found.line, "network"))
+    costs = network.costs(4096)
+    measured = 1.4e-6 + 0.25e-9 * 4095
+    assert (costs.send + costs.transit + costs.receive) * 1e-12 == pytest.approx(measured, 1e-3)
+
+
+def times_of(found, sizes):
+    network = jf.LogGOPS(**pairs(found.line.replace("?", "0s"), "network"))
+    costs = [network.costs(int(n)) for n in sizes]
+    return [(one.send + one.transit + one.receive) * 1e-12 for one in costs]
+
+
+@pytest.mark.parametrize("head", [OSU, IMB], ids=["osu", "imb"])
+def test_a_file_that_begins_with_long_messages(head, tmp_path):
+    """`osu_latency -m 65536:...`, `-msglen`: the network takes as long as was measured."""
+    least, between = 2**16, "   1000   " if head is IMB else "   "
+    sizes = [2**k for k in range(16, 20)]
+    times = [3.45 + 1e-4 * (n - 1) for n in sizes]
+    rows = [f"{n}{between}{t:.6f}" for n, t in zip(sizes, times, strict=True)]
+    found = read_parameters(written(tmp_path, head + "\n".join(rows) + "\n"))
+    assert pytest.approx(3.45e-6, rel=1e-3) == found.L
+    assert times_of(found, sizes) == pytest.approx([t * 1e-6 for t in times], rel=1e-3)
+    assert not any(" off at " in note for note in found.notes)
+    # Longer than in a line with one byte: no latency is left, which is said.
+    steep = f"{least}{between}10\n{2 * least}{between}30\n"
+    found = read_parameters(written(tmp_path, head + steep))
+    assert found.L == 0
+    notes = "\n".join(found.notes)
+    assert "G alone takes longer than the 10 µs of a message of 65,536 bytes" in notes
+    assert "off at" in notes
+
+
+def test_netgauge_that_begins_with_long_messages(tmp_path):
+    """Half a round trip of 1.8 µs at 1025 bytes holds 1024 G, 0.1024 µs."""
+    text = loggp()
+    text = text.replace("\n2049", "\n4097").replace("\n1025", "\n2049").replace("\n1 ", "\n1025 ")
+    found = read_parameters(written(tmp_path, text))
+    assert times_of(found, [1025]) == pytest.approx([1.8e-6])
+    assert (found.o, found.L) == (pytest.approx(0.3e-6), pytest.approx(1.0976e-6))
+
+
+def test_the_largest_message_decides(tmp_path):
+    """Above 1 KiB another protocol: 2 µs more, and no more time a byte."""
+    text = OSU + "".join(f"{n} {1 + n * 1e-3 if n <= 1024 else 4:.4f}\n" for n in SIZES)
+    small = read_parameters(written(tmp_path, text), most_bytes=1024)
+    assert pytest.approx(1e-9, rel=0.01) == small.G
+    assert not any(" off at " in note for note in small.notes)
+    whole = read_parameters(written(tmp_path, text))
+    assert any(" off at " in note for note in whole.notes)
+    one = read_parameters(written(tmp_path, text), most_bytes=1)
+    assert any("G is not determined" in note for note in one.notes)
+
+
+def test_fits_that_differ_are_said(tmp_path):
+    text = loggp() + "4097 10 4 16 49 1.8 0.2 0.4 1.400000 0.000300 0.01\n"
+    found = read_parameters(written(tmp_path, text))
+    assert found.g == pytest.approx(1.4e-6)
+    assert any("g is 700 ns up to 1,025 bytes and 1.4 µs up to 4,097" in n for n in found.notes)
+    assert read_parameters(written(tmp_path, text), most_bytes=2049).g == pytest.approx(0.7e-6)
+    assert read_parameters(written(tmp_path, text), most_bytes=1).g == 0
+
+
+def test_the_command(tmp_path, capsys):
+    path = written(tmp_path, pingpong(OSU))
+    assert main(["network", "parameters", str(path), "--overhead=200ns", "--bytes=64KiB"]) == 0
+    out, notes = capsys.readouterr()
+    option, line = out.split()  # all of standard output, for $(...)
+    assert option == "--network"
+    assert notes.startswith("note: a ping-pong determines L + 2 o")
+    assert main(["trace", "--ranks=4", "--network", line, "--out", str(tmp_path / "x.svg")]) == 0
+
+
+def test_an_overhead_that_nobody_measured_is_left_open(tmp_path, capsys):
+    """With o = 0 noise of the CPU would hit nothing."""
+    path = written(tmp_path, pingpong(OSU))
+    assert main(["network", "parameters", str(path)]) == 0
+    out, notes = capsys.readouterr()
+    assert ",o=?," in out
+    assert "--overhead" in notes
+    line = out.split()[1]
+    noise = "--noise=period=1ms,duration=10us"
+    assert main(["advise", "--ranks=8", noise, "--network", line]) == 2
+    assert "o must be a time" in capsys.readouterr().err
+
+
+BAD = {
+    "nothing of the kind": ("1 2\n3 4\n", [], "has no parameters of a network that are known"),
+    "no row": (OSU_7, [], "has no row of a size and its latency"),
+    "no size": (OSU, [], "no time of a message of 1 byte or more"),
+    "a word": (OSU_7 + "8 fast\n", [], "line 4: time in us must be a number"),
+    "a column less": (OSU_7 + "8\n", [], "line 4: time in us must be a number"),
+    "below 0": (OSU_7 + "8 -1\n", [], "line 4: time in us must be a number from 0"),
+    "no time": (OSU_7 + "8 0.0\n", [], "a message that took no time"),
+    "imb": ("# Benchmarking PingPong\n", [], "has no row of PingPong"),
+    "too small": (pingpong(OSU), ["--bytes=0"], "--bytes must be from 1"),
+    "too much": (pingpong(OSU), ["--overhead=1us"], "at most half of the 1.4 µs"),
+    "known": (loggp(), ["--overhead=1us"], "has the overhead o"),
+    "none as small": (loggp().replace("\n1 10", "\n9 10"), ["--bytes=8"], "at most 8 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_errors(name, tmp_path, capsys):
+    text, options, message = BAD[name]
+    assert main(["network", "parameters", str(written(tmp_path, text)), *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.skipif(
+    "JITTERFLY_NOISE_DATA" not in os.environ, reason="JITTERFLY_NOISE_DATA has no noise data"
+)
+def test_piz_daint():
+    found = read_parameters(
+        Path(os.environ["JITTERFLY_NOISE_DATA"]) / "netgauge/daint_2022_03_30_ng_loggp.out",
+        most_bytes=8192,
+    )
+    assert found.L + 2 * found.o == pytest.approx(1.907e-6)
+    assert found.g == pytest.approx(1.454495e-6)
+    assert pytest.approx(0.282e-9) == found.G

@@ -1,0 +1,569 @@
+"""Importers of detours (Netgauge, FWQ, FTQ, sysjitter, hwlatdetect, CSV) and the command."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.paths import NOISE_SAMPLES
+
+from jitterfly import TraceNoise, simulate
+from jitterfly.cli import main
+from jitterfly.measured import Detours, FormatError, Histogram, load, noisefile
+from jitterfly.measured.formats import Text, formats
+from jitterfly.measured.load import load_bytes
+from jitterfly.studies import load_study
+
+REAL = Path(os.environ.get("JITTERFLY_NOISE_DATA", "/does/not/exist"))
+NS, US, MS, S = 10**3, 10**6, 10**9, 10**12
+
+needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="JITTERFLY_NOISE_DATA has no noise data")
+
+
+def sample(name, **options):
+    return load(NOISE_SAMPLES / name, **options)
+
+
+def changed(name, old, new, **options):
+    text = (NOISE_SAMPLES / name).read_bytes()
+    assert old in text
+    return load_bytes(text.replace(old, new, 1), name, **options)
+
+
+def said(measured, *words):
+    notes = " ".join(measured.notes)
+    return all(word in notes for word in words)
+
+
+# Netgauge
+
+
+def test_netgauge_splits_runs():
+    measured = sample("netgauge_selfish.out")
+    assert measured.format == "netgauge"
+    assert measured.source["machine"] == "node7"
+    assert measured.source["kernel"] == "6.1.0"
+    assert len(measured.source["sha256"]) == 64
+    first, second = measured.parts
+    # 900 % of 25 ns, less the 25 ns that are subtracted from every duration.
+    assert first == Detours(
+        [0, 1_000_019_150, 2_000_021_400, 3_500_000_000, 6_000_000_000],
+        [1_200_250, 2_400_500, 1_180_750, 250_000, 9_000_000],
+        6_009_000_000,
+        threshold=200 * NS,
+    )
+    assert second.threshold == 160 * NS
+    assert second.length == 7_003_200 * NS
+    assert said(measured, "2 runs", "shorter than 200 ns", "a fixed count")
+
+
+def test_netgauge_splits_where_time_goes_back():
+    text = (NOISE_SAMPLES / "netgauge_selfish.out").read_text()
+    begin = text.index("# CPU overhead")
+    end = text.index("0.00\t800.00")
+    parts = load_bytes((text[:begin] + text[end:]).encode()).parts
+    assert [len(part.starts) for part in parts] == [5, 3]
+
+
+def test_netgauge_threshold_in_ns():
+    measured = changed(
+        "netgauge_selfish.out", b"Threshold: [% minimal cycle length]: 900", b"Threshold [ns]: 500"
+    )
+    assert measured.parts[0].threshold == 475 * NS
+
+
+def test_netgauge_tells_a_part_that_is_missing():
+    measured = changed("netgauge_selfish.out", b"period: 0.01 s", b"period: 3.5 s")
+    assert said(measured, "measured for 3.5 s", "part of it is missing")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"2400.50", b"24O0.50", "line 16: must be a start and a duration in ns, got"),
+        (b"\t2400.50", b"", "line 16"),
+        (b"2400.50", b"2400.50\t1", "line 16"),
+        (b"2400.50", b"-2400.50", "line 16"),
+        (b"2400.50", b"inf", "line 16"),
+        (b"2400.50", b"1e30", "line 16"),
+        (b"[ns]: 25.000000", b"[ns]: short", "line 10: Minimal cycle length [ns] must be a number"),
+    ],
+)
+def test_malformed_netgauge(old, new, message):
+    with pytest.raises(FormatError) as error:
+        changed("netgauge_selfish.out", old, new)
+    assert message in str(error.value)
+
+
+def test_netgauge_without_detours():
+    text = (NOISE_SAMPLES / "netgauge_selfish.out").read_text()
+    with pytest.raises(FormatError, match="has no detours"):
+        load_bytes(text[: text.index("0.00\t")].encode())
+
+
+def test_netgauge_sorted_by_duration_is_refused():
+    rng = np.random.default_rng(5)
+    lines = "".join(f"{time}\t500\n" for time in rng.integers(0, 10**9, 5000))
+    with pytest.raises(FormatError, match="in the order of time"):
+        load_bytes(f"# Selfish Benchmark\n{lines}".encode())
+
+
+def test_the_list_of_loggopsim():
+    """Its reader skips comments and takes two numbers, in ns."""
+    measured = load_bytes(b"100\t50\n5000\t70.5\n9000\t10\n")
+    assert measured.format == "netgauge"
+    assert measured.parts == (
+        Detours([100_000, 5_000_000, 9_000_000], [50_000, 70_500, 10_000], 9_010_000),
+    )
+    assert not said(measured, "a fixed count")
+
+
+def test_a_coarse_clock_is_found():
+    """As with MPI_Wtime: everything is a multiple of 2^-22 s, printed with a rate that is off."""
+    rng = np.random.default_rng(11)
+    step = 2.0**-22 * 1e9 * 0.9999
+    gaps, counts = rng.integers(10, 10_000, 3000), rng.geometric(0.05, 3000) + 8
+    starts = (np.cumsum(gaps + counts) - counts) * step
+    lines = "".join(
+        f"{int(start)}.{k % 10}7\t{count * step + (k % 3 - 1) * 0.5:.2f}\n"
+        for k, (start, count) in enumerate(zip(starts, counts, strict=True))
+    )
+    measured = load_bytes(lines.encode(), format="netgauge")
+    assert abs(measured.parts[0].resolution / (step * NS) - 1) < 1e-3
+    assert said(measured, "MPI_Wtime")
+    fine = "".join(
+        f"{10_000 * k}\t{value:.2f}\n" for k, value in enumerate(rng.exponential(900, 3000) + 300)
+    )
+    assert load_bytes(fine.encode()).parts[0].resolution is None
+
+
+# FWQ
+
+
+def test_fwq():
+    measured = sample("fwq.dat")
+    assert measured.format == "fwq"
+    # Sample 0 (the shortest) is dropped; the rest lasts 7,094,042 cycles of 0.5 ns.
+    assert measured.parts[0] == Detours(
+        [500_000_000, 1_002_000_000, 1_502_001_000, 3_047_001_000],
+        [2_000_000, 1_000, 45_000_000, 20_000],
+        3_547_021_000,
+    )
+    assert said(measured, "500 µs, was subtracted", "sample 0 was dropped")
+
+
+def test_fwq_needs_a_clock():
+    with pytest.raises(FormatError, match="clock_hz"):
+        changed("fwq.dat", b"2.0 GHz", b"unknown")
+    slow = changed("fwq.dat", b"2.0 GHz", b"unknown", clock_hz=1e9)
+    assert slow.parts[0].length == 7_094_042 * NS
+    assert changed("fwq.dat", b"2.0 GHz", b"unknown", unit="ns").parts == slow.parts
+    with pytest.raises(FormatError, match="unit must be one of"):
+        sample("fwq.dat", unit="week")
+    with pytest.raises(FormatError, match="does not take quantum"):
+        sample("fwq.dat", quantum=1e-3)
+
+
+def test_fwq_is_recognised_by_its_tail():
+    rng = np.random.default_rng(2)
+    cycles = 10**6 + (rng.random(500) < 0.05) * rng.integers(10**3, 10**5, 500)
+    data = "".join(f"{cycle}\n" for cycle in cycles).encode()
+    with pytest.raises(FormatError, match="are cycles"):
+        load_bytes(data)
+    measured = load_bytes(data, "fwq_7_times.dat", clock_hz=2e9)
+    assert measured.format == "fwq"
+    assert measured.parts[0].cpu == "7"
+    share = (cycles[1:] - cycles[1:].min()).sum() / cycles[1:].sum()
+    assert measured.parts[0].share == pytest.approx(share, rel=1e-6)
+
+
+def test_netgauge_fwq():
+    text = "# Fixed Work Quantum Benchmark\n# cycle number    duration [us]\n"
+    text += "".join(f"{k}             {us}\n" for k, us in enumerate([900, 1000, 1000, 1004, 1000]))
+    part = load_bytes(text.encode()).parts[0]
+    assert part == Detours([2 * MS], [4 * US], 4004 * US, resolution=US)
+    with pytest.raises(FormatError, match="line 4"):
+        load_bytes(text.replace("1             1000", "1 x").encode())
+
+
+# FTQ
+
+
+def test_ftq():
+    measured = sample("ftq.dat")
+    assert measured.format == "ftq"
+    # 1000 iterations in 100 us; a loss of one is rounding; the last quantum has no end.
+    assert measured.parts[0] == Detours(
+        [200 * US, 500 * US], [10 * US, 50 * US], 600 * US, threshold=200 * NS, cpu="5"
+    )
+
+
+def test_ftq_counts_need_a_quantum():
+    rng = np.random.default_rng(3)
+    counts = 1000 - (rng.random(300) < 0.1) * rng.integers(10, 500, 300)
+    data = "".join(f"{count}\n" for count in counts).encode()
+    with pytest.raises(FormatError, match="`quantum`"):
+        load_bytes(data)
+    part = load_bytes(data, "ftq_2_counts.dat", quantum=1e-3).parts[0]
+    assert part.cpu == "2"
+    assert part.length == 300 * MS
+    assert part.durations.sum() == (1000 - counts).sum() * US
+    with pytest.raises(FormatError, match="has no times"):
+        load_bytes(data, quantum=1e-3, unit="ns")
+
+
+def test_ftq_in_cycles():
+    text = "".join(f"{10**9 + k * 200_000} {1000 - (k == 4) * 300}\n" for k in range(10))
+    with pytest.raises(FormatError, match="unit of its times"):
+        load_bytes(text.encode(), format="ftq")
+    part = load_bytes(text.encode(), format="ftq", clock_hz=2e9).parts[0]
+    assert part == Detours([400 * US], [30 * US], 900 * US, threshold=200 * NS)
+    with pytest.raises(FormatError, match="times must rise"):
+        load_bytes(text.replace("1000600000", "1000000000").encode(), format="ftq", clock_hz=2e9)
+
+
+def test_netgauge_ftq():
+    text = "# Compute-Cycle Duration: 500 usec\n# Fixed Time Quantum Benchmark\n"
+    text += "".join(f" {k}                {count}\n" for k, count in enumerate([50, 50, 40, 50]))
+    assert load_bytes(text.encode()).parts[0] == Detours(
+        [MS], [100 * US], 2 * MS, threshold=20 * US
+    )
+
+
+# sysjitter, hwlatdetect
+
+
+def test_sysjitter():
+    measured = sample("sysjitter.3")
+    part = Detours(
+        [MS, 5 * MS, 5 * MS + 700 * NS, 9 * MS - 1200 * NS],
+        [1500 * NS, 700 * NS, 800 * NS, 1200 * NS],
+        10 * MS,
+        threshold=200 * NS,
+    )
+    assert measured.parts == (part,)
+    assert measured.source["thread"] == "3"
+    text = (NOISE_SAMPLES / "sysjitter.3").read_text()
+    head, rows = text[: text.index("#      Time")], text[text.index("         1001500") :]
+    lines = [line.split() for line in rows.splitlines()]
+    by_duration = "".join(
+        f"{time} {cycles} {ns}\n"
+        for time, _, cycles, ns in sorted(lines, key=lambda row: int(row[3]))
+    )
+    again = load_bytes(f"{head}#      Timestamp   <== interruption =>\n{by_duration}".encode())
+    assert again.parts == (part,)
+    assert said(again, "sorted by duration")
+
+
+def test_malformed_sysjitter():
+    with pytest.raises(FormatError, match="line 14"):
+        changed("sysjitter.3", b"       1600        800", b"       1600")
+    with pytest.raises(FormatError, match="cpu_mhz"):
+        changed("sysjitter.3", b"cpu_mhz: 2000", b"cpu_mhz: 0")
+    with pytest.raises(FormatError, match="how long it ran"):
+        load_bytes(b"# cpu_mhz: 2000\n# threshold: 200ns\n# n_interruptions: 0\n")
+    assert said(changed("sysjitter.3", b"interruptions: 4", b"interruptions: 9"), "is missing")
+
+
+def test_hwlatdetect():
+    measured = sample("hwlatdetect.txt")
+    # 60 s, of which it looked for a quarter; the longer of the two gaps counts.
+    assert measured.parts[0] == Histogram(
+        [12 * US, 17 * US, 23 * US], [13 * US, 18 * US, 24 * US], [1, 2, 1], observed=15 * S
+    )
+    with pytest.raises(FormatError, match="says that it has 4 samples, but 3"):
+        changed("hwlatdetect.txt", b"ts: 1700000007", b"# 1700000007")
+    with pytest.raises(FormatError, match="line 18: must look like"):
+        changed("hwlatdetect.txt", b"inner:16", b"inner:x")
+    with pytest.raises(FormatError, match="sample width"):
+        changed("hwlatdetect.txt", b"Sample width", b"Sample waist")
+
+
+# CSV
+
+
+def test_csv_with_decimal_commas_and_cpus():
+    zero, one = sample("detours.csv").parts
+    # Those at 1000.5 and 1001.5 us overlap.
+    assert zero == Detours(
+        [500 * NS, 1_000_500 * NS], [1200 * NS, 4000 * NS], 1_004_500 * NS, cpu="0"
+    )
+    assert one == Detours([3 * US, 2_003_250 * NS], [800 * NS, 800 * NS], 2_004_050 * NS, cpu="1")
+    assert sample("detours.csv", cpu="1").parts == (one,)
+    with pytest.raises(ValueError, match=r"names \(0, 1\), got '2'"):
+        sample("detours.csv", cpu="2")
+
+
+EXPECTED = (Detours([US, 9 * US], [2 * US, 3 * US], 12 * US),)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("start,duration\n1,2\n9,3\n", {"unit": "us"}),
+        ("start_us,duration_us\n1,2\n9,3\n", {}),
+        ("Start (us);Duration (ns)\n1,0;2000\n9,0;3000\n", {}),
+        ('"time [us]","end [us]"\n1,3\n9,12\n', {}),
+        ("duration/us\tstart/us\tcomment\n2\t1\tx\n3\t9\ty z\n", {}),
+        ("# made by hand\nstart duration\n\n1000 2000\n9000 3000\n", {"unit": "ns"}),
+        ("1,2\n9,3\n", {"unit": "us"}),
+        ("1e0,2.0\n9,3\n", {"unit": "us"}),
+        ("start_cycles,duration_cycles\n2000,4000\n18000,6000\n", {"clock_hz": 2e9}),
+        ("2000 4000\n18000 6000\n", {"clock_hz": 2e9, "unit": "cycles"}),
+        ("start_us,duration_us\r\n1,2\r\n9,3\r\n", {}),
+        ("start_us,duration_us\n9,3\n1,2\n", {}),
+    ],
+)
+def test_csv(text, options):
+    assert load_bytes(text.encode(), **options).parts == EXPECTED
+
+
+def test_times_since_1970_stay_exact():
+    text = "timestamp_ns,duration_ns\n1700000000123456789,100\n1700000000123457900,7\n"
+    measured = load_bytes(text.encode())
+    assert measured.parts == (Detours([0, 1_111 * NS], [100 * NS, 7 * NS], 1_118 * NS),)
+    text = "time_s,duration_us\n1700000000.123456789,0.1\n1700000000.123457900,0.007\n"
+    assert load_bytes(text.encode()).parts == measured.parts
+    assert said(measured, "1970")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("start,duration\n1,2\n", {}, "does not say the unit of its start"),
+        ("start_us,duration_us\n1,2\n1,2,3\n", {}, "none that is known"),
+        ("start_us,duration_us\n" + "1,2\n" * 60 + "1,2,3\n", {}, "line 62: must have 2 columns"),
+        ("start_us,duration_us\n1,2\nx,3\n", {}, "line 3: start must be a time"),
+        ("start_us,duration_us\n1,2\n3,-3\n", {}, "line 3: duration must be a time"),
+        ("start_us,duration_us\n1,nan\n", {}, "line 2"),
+        ("start_us,duration_us\n1,2\n", {"unit": "ns"}, "in us, but `unit` is ns"),
+        ("start_us,end_us\n5,2\n", {}, "end is before start"),
+        ("start_us,duration_us\n", {}, "no detours"),
+        ("1,2\n3,4\n", {"unit": "cycles"}, "clock_hz"),
+    ],
+)
+def test_malformed_csv(text, options, message):
+    with pytest.raises(FormatError) as error:
+        load_bytes(text.encode(), **options)
+    assert message in str(error.value)
+
+
+# Recognition
+
+
+def test_every_sample_has_one_importer():
+    for path in sorted(NOISE_SAMPLES.glob("*.*")):
+        text = Text(path.name, path.read_bytes())
+        names = [name for name, module in formats().items() if module.recognise(text.head)]
+        assert bool(names) == (path.suffix != ".md"), path.name
+
+
+def test_recognition_takes_anything():
+    rng = np.random.default_rng(1)
+    heads = [bytes(rng.integers(0, 256, 3000, dtype=np.uint8)).decode("utf-8", "replace")]
+    heads += ["", "\n", "#", "1", "1\t", " " * 65536, "1\n" * 30000, "1," * 30000, "\t" * 65536]
+    heads += ["# " + "x" * 65000, "9" * 65536, "1 2\n" * 16000, "ts: " * 16000]
+    for head in heads:
+        for module in formats().values():
+            assert module.recognise(head) in (True, False)
+
+
+# The real files: figures of their README
+
+
+@needs_real
+def test_real_alps():
+    measured = load(REAL / "netgauge" / "alps_2022_07_14_selfish.out")
+    (part,) = measured.parts
+    durations = np.sort(part.durations)
+    assert len(durations) == 49_999
+    assert part.length / S == pytest.approx(197.52, abs=0.005)
+    assert part.share == pytest.approx(0.083e-2, abs=0.0005e-2)
+    assert part.threshold == round(8 * 28.997304 * NS)
+    assert durations.mean() / US == pytest.approx(3.27, abs=0.005)
+    quantiles = np.quantile(durations, [0.5, 0.99, 0.999]) / US
+    np.testing.assert_allclose(quantiles, [2.47, 5.89, 224.4], rtol=2e-3)
+    assert durations[-1] == 1_688_229_060
+    assert np.count_nonzero(durations > MS) == 3
+    assert measured.source["kernel"].endswith("cray_shasta_c")
+
+
+@needs_real
+def test_real_daint_has_a_coarse_clock():
+    measured = load(REAL / "netgauge" / "daint_2022_03_30_selfish.out")
+    (part,) = measured.parts
+    assert len(part.starts) == 49_999
+    assert part.length / S == pytest.approx(94.83, abs=0.005)
+    assert part.share == pytest.approx(0.69e-2, abs=0.005e-2)
+    assert np.median(part.durations) / US == pytest.approx(16, abs=0.05)
+    assert part.durations.max() == 105_607_440
+    assert part.resolution / NS == pytest.approx(238.4, abs=0.05)
+    assert said(measured, "MPI_Wtime", "238.4 ns")
+
+
+@needs_real
+def test_real_azure_is_two_runs():
+    measured = load(REAL / "netgauge" / "azure_hc44rs_2022_03_18_selfish_2segments.out")
+    assert [len(part.starts) for part in measured.parts] == [49_999, 49_999]
+    assert [round(part.length / S, 2) for part in measured.parts] == [44.32, 44.03]
+    assert all(part.share == pytest.approx(0.36e-2, abs=0.005e-2) for part in measured.parts)
+    assert said(measured, "2 runs")
+
+
+@needs_real
+def test_real_virtual_machine():
+    (part,) = load(REAL / "virtual-machine" / "vm_selfish.out").parts
+    assert len(part.starts) == 26_308
+    assert part.share == pytest.approx(1.081e-2, abs=0.0005e-2)
+    assert part.length / S == pytest.approx(30, abs=0.005)
+    assert part.threshold == 480 * NS
+    assert part.resolution is None
+
+
+# The command
+
+
+def names():
+    return sorted(path.name for path in Path().iterdir())
+
+
+def run(*words):
+    return main(["noise", "import", *map(str, words)])
+
+
+def test_import_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(NOISE_SAMPLES / "netgauge_selfish.out") == 0
+    printed = capsys.readouterr().out
+    for words in (
+        "[netgauge]",
+        "machine: node7",
+        "5 detours in 0.006009 s; none below 200 ns recorded",
+        "note: 2 runs in one file",
+        "written: netgauge_selfish.noise",
+        "next: jitterfly noise show netgauge_selfish.noise",
+        'file = "netgauge_selfish.noise"',
+    ):
+        assert words in printed
+    assert noisefile.read("netgauge_selfish.noise") == sample("netgauge_selfish.out")
+    # Again: nothing to do. Another one: not without --force.
+    assert run(NOISE_SAMPLES / "netgauge_selfish.out") == 0
+    assert "is there already, and the same" in capsys.readouterr().out
+    before = Path("netgauge_selfish.noise").read_bytes()
+    assert run(NOISE_SAMPLES / "sysjitter.3", "--out", "netgauge_selfish.noise") == 2
+    assert capsys.readouterr().err == (
+        "jitterfly: error: netgauge_selfish.noise exists; --force replaces it, --out gives "
+        "another name\n"
+    )
+    assert Path("netgauge_selfish.noise").read_bytes() == before
+    assert run(NOISE_SAMPLES / "sysjitter.3", "--out", "netgauge_selfish.noise", "--force") == 0
+    assert noisefile.read("netgauge_selfish.noise").format == "sysjitter"
+    assert names() == ["netgauge_selfish.noise"]
+
+
+def test_import_of_what_is_no_noise(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(NOISE_SAMPLES / "osu_barrier.txt") == 0
+    printed = capsys.readouterr()
+    assert "not written as a noise file" in printed.out
+    assert run(NOISE_SAMPLES / "osu_barrier.txt", "--out", "x.noise") == 2
+    assert capsys.readouterr().err.startswith("jitterfly: error: --out: a noise file holds")
+    assert run(NOISE_SAMPLES / "cyclictest.txt") == 0
+    printed = capsys.readouterr().out
+    assert "no noise source takes it" in printed
+    assert "rate" not in printed.replace("no rate", "").replace("operat", "")
+    assert names() == ["cyclictest.noise"]
+
+
+def test_options_of_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("2000 4000\n18000 6000\n")
+    assert run("a.csv", "--unit", "cycles", "--clock-hz", "2GHz") == 0
+    assert noisefile.read("a.noise").parts == EXPECTED
+    Path("b.dat").write_text("".join(f"{900 + k % 3}\n" for k in range(50)))
+    assert run("b.dat", "--format", "ftq", "--quantum", "1ms") == 0
+    assert noisefile.read("b.noise").parts[0].length == 50 * MS
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nothing"], "nothing: No such file or directory"),
+        (["."], ".: Is a directory"),
+        (["x.txt"], "x.txt: its format is none that is known"),
+        (["x.txt", "--format", "fvq"], "format must be one of 'rtla_hist'"),
+        (["x.txt", "--format", "fwq"], "x.txt: its numbers are cycles"),
+        (["x.txt", "--clock-hz", "fast"], "--clock-hz must be a rate above 0"),
+        (["x.txt", "--quantum", "0"], "--quantum must be a time above 0"),
+        (["x.txt", "--colour"], "unrecognized arguments: --colour"),
+        ([], "the following arguments are required: FILE"),
+        (["x.noise", "--cpu", "7"], "cpu must be one that the file names (it names none), got '7'"),
+        (["x.noise", "--unit", "ns"], "x.noise: a noise file does not take unit"),
+        (["y.csv", "--out", "y.csv", "--force"], "--out must not be the file that is read"),
+    ],
+)
+def test_errors_of_the_command(tmp_path, monkeypatch, capsys, words, message):
+    monkeypatch.chdir(tmp_path)
+    Path("x.txt").write_text("3 blind mice\n")
+    Path("y.csv").write_text("start_us,duration_us\n1,2\n9,3\n")
+    noisefile.write(load("y.csv"), "x.noise")
+    before = {name: Path(name).read_bytes() for name in names()}
+    try:
+        code = run(*words)
+    except SystemExit as stop:
+        code = stop.code
+    printed = capsys.readouterr()
+    assert code == 2
+    assert printed.err.startswith("jitterfly: error: ")
+    assert printed.err.count("\n") == 1
+    assert message in printed.err
+    assert {name: Path(name).read_bytes() for name in names()} == before
+
+
+def test_a_noise_file_can_be_imported_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(NOISE_SAMPLES / "detours.csv") == 0
+    assert run("detours.noise", "--cpu", "1", "--out", "one.noise") == 0
+    assert noisefile.read("one.noise").parts == sample("detours.csv", cpu="1").parts
+
+
+@pytest.mark.parametrize("name", ["netgauge_selfish.out", "rtla_osnoise_hist.txt", "sysjitter.3"])
+def test_the_study_that_is_told_runs(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    assert run(NOISE_SAMPLES / name) == 0
+    told = capsys.readouterr().out.partition("in a study in the same directory:\n")[2]
+    Path("one.toml").write_text(
+        'name = "one"\nrealizations = { max = 9 }\n[case]\nranks = 4\n'
+        'network = { kind = "hockney", alpha = "1us", beta = 0, gamma = "1us" }\n' + told
+    )
+    (cell,) = load_study("one.toml").cells()
+    (variant,) = cell.variants
+    assert len(variant.case.noise) == 1
+    assert simulate(variant.case, 3).samples.shape == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("hello\nworld 3\n", "its format is none that is known; give `format`, one of "),
+        ("0,5\n10,30\n", "give `unit`"),
+    ],
+)
+def test_a_study_names_the_command_that_reads_a_file(content, told, tmp_path, monkeypatch):
+    """A study has no options that say how a file is read, `noise import` has."""
+    monkeypatch.chdir(tmp_path)
+    Path("selfish.out").write_text(content)
+    with pytest.raises(ValueError, match=r"selfish\.out") as caught:
+        TraceNoise("selfish.out")
+    file = tmp_path / "selfish.out"
+    assert told.format(file=file) in str(caught.value)
+    assert f"jitterfly noise import {file}" in str(caught.value)
+
+
+def test_a_command_names_its_options(tmp_path, capsys):
+    """Those of `noise import` also where another command reads the file."""
+    file = tmp_path / "selfish.out"
+    file.write_text("0,5\n10,30\n")
+    for words in (["noise", "import", file], ["slowdown", "--ranks", "4", "--noise", file]):
+        assert main([str(word) for word in words]) == 2
+        assert "give --unit" in capsys.readouterr().err

@@ -1,0 +1,223 @@
+"""Pictures of measurements: every kind that a file may hold, and what of it is drawn."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.measured_parts import histogram, trace
+from support.paths import NOISE_SAMPLES
+
+pytest.importorskip("matplotlib")
+
+from jitterfly.cli import main
+from jitterfly.measured import (
+    CollectiveTable,
+    CpuNoise,
+    Detours,
+    Histogram,
+    Latencies,
+    LogGPTable,
+    Measured,
+    PerRankSamples,
+    load,
+    noisefile,
+)
+from jitterfly.measured.description import describe
+from jitterfly.plots.noise import draw_measured, figure_of
+
+REAL = os.environ.get("JITTERFLY_NOISE_DATA")
+PNG = b"\x89PNG"
+
+
+def table(ranks, size):
+    mean = 1e-6 * np.log2(2 + np.array(ranks)) * (1 + np.array(size) / 1000)
+    return CollectiveTable("allreduce", np.array(ranks), np.array(size), mean, 0.9 * mean, 3 * mean)
+
+
+def loggp(rows=4):
+    ones = np.full(rows, 1e-6)
+    return LogGPTable(2 ** np.arange(rows), ones, ones, ones, ones * np.nan, ones * np.nan)
+
+
+PARTS = {
+    "detours": [trace(3000)],
+    "no detour": [Detours([], [], 10**12)],
+    "one detour": [Detours([5], [7], 10**12)],
+    "detours of one length": [Detours(np.arange(100) * 10**9, np.full(100, 10**6), 10**12)],
+    "parts of different size": [trace(3000, cpu="0"), Detours([], [], 10**12), trace(40, 1.0)],
+    "more parts than columns": [trace(100, 1.0, str(cpu)) for cpu in range(9)],
+    "histogram": [histogram()],
+    "histogram of nothing": [histogram(counts=(0, 0))],
+    "histogram beyond its end": [histogram(overflow=7), histogram(counts=(0,), overflow=3)],
+    "histogram far from 0": [histogram(low=1000, what="latency")],
+    "many histograms": [histogram(str(cpu)) for cpu in range(40)],
+    "single values": [Histogram([10**6, 5 * 10**7], [10**6 + 1, 5 * 10**7 + 1], [1, 2])],
+    "by ranks": [table([2, 4, 8, 16, 2, 4], [8, 8, 8, 8, 16, 16])],
+    "by bytes": [table([16] * 5, [0, 1, 2, 1024, 2**20])],
+    "one row": [table([16], [8])],
+    "several tables": [table([2, 4], [8, 8]), table([16, 16], [1, 8])],
+    "samples per rank": [PerRankSamples("dissemination", 16, 3, np.full((50, 3), 1e-6))],
+    "latencies": [Latencies(np.random.default_rng(2).exponential(1e-6, 500), 1)],
+    "no latencies": [Latencies(np.array([]), 1)],
+    "shares": [CpuNoise(10**12, 10**9, 10**6, 1, cpu=str(cpu)) for cpu in range(3)],
+    "loggp": [loggp()],
+    "loggp of one size": [loggp(1)],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_everything_can_be_drawn(name, tmp_path):
+    measured = Measured(tuple(PARTS[name]), "test", {"tool": "a tool", "machine": "$m_1$ 日本"})
+    draw_measured(measured, tmp_path / "x.png", describe(measured))
+    assert (tmp_path / "x.png").read_bytes()[:4] == PNG
+
+
+@pytest.mark.parametrize(
+    "sample", sorted(p.name for p in NOISE_SAMPLES.glob("*") if p.suffix != ".md")
+)
+def test_every_format(sample, tmp_path, capsys):
+    out = tmp_path / "x.png"
+    assert main(["noise", "show", str(NOISE_SAMPLES / sample), "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert out.read_bytes()[:4] == PNG
+    assert f"written: {out}" in text
+
+
+def labels(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def drawn(parts):
+    measured = Measured(tuple(parts), "test")
+    return figure_of(measured, describe(measured))
+
+
+def test_tail_rests_on_so_many_events():
+    part = trace(50_000, 100.0)
+    figure = drawn([part])
+    timeline, lengths, powers = figure.axes
+    counts = describe(Measured((part,), "test"))["parts"][0]["quantiles"]
+    told = " ".join(labels(lengths))
+    for quantile in counts:
+        if quantile["q"] in (0.5, 0.99, 0.999):
+            assert f": {quantile['events']:,} events" in told
+    # The line: all of the tail, so that every single event is a step.
+    x, y = lengths.lines[0].get_data()
+    values = np.sort(part.durations / 1e12)
+    np.testing.assert_allclose(x[-200:], values[-200:])
+    np.testing.assert_array_equal(y[-200:], np.arange(200, 0, -1))
+    assert y[0] == 50_000
+    assert labels(powers) == ["500.5 Hz (2 ms): 100.0%"]
+    assert timeline.get_xlim() == (0, 100)
+
+
+def test_counts_of_a_histogram():
+    """The line is the number of events at least as long, at each edge."""
+    figure = drawn([histogram(counts=(5, 100, 30, 0, 1), overflow=2)])
+    (axes,) = figure.axes
+    x, y = axes.lines[0].get_data()
+    at = {round(edge * 1e6): level for edge, level in zip(x[1:], y[1:], strict=True)}
+    assert at == {0: 138, 1: 133, 2: 33, 3: 3, 4: 3, 5: 2}
+    assert "2 beyond" in labels(axes)
+
+
+def test_points_are_within_common_limits():
+    figure = drawn([trace(300, seed=1), trace(3000, seed=2)])
+    for axes, column in zip(figure.axes[:2], (1, 2), strict=True):
+        part = trace((0, 300, 3000)[column], seed=column)
+        low, high = axes.get_ylim()
+        assert low < part.durations.min() / 1e12
+        assert high > part.durations.max() / 1e12
+
+
+@pytest.mark.slow
+def test_a_million_is_drawn_as_fast(tmp_path):
+    """Cells and the longest, not a million points: the picture stays small."""
+    part = trace(1_000_000, 1000.0)
+    measured = Measured((part,), "test")
+    facts = {"parts": [{"quantiles": [], "periods": []}]}
+    draw_measured(measured, tmp_path / "x.svg", facts)
+    assert (tmp_path / "x.svg").stat().st_size < 2_000_000
+    figure = figure_of(measured, facts)
+    assert max(len(line.get_xdata()) for axes in figure.axes for line in axes.lines) < 5000
+
+
+def test_the_same_picture_is_the_same_file(tmp_path):
+    measured = Measured((trace(500),), "test")
+    for name in ("a.svg", "b.svg"):
+        draw_measured(measured, tmp_path / name, describe(measured))
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    noisefile.write(Measured((trace(300, cpu="0"), trace(50, cpu="3")), "test"), "x.noise")
+
+
+def test_command(file, capsys):
+    assert main(["noise", "show", "x.noise"]) == 0
+    text = capsys.readouterr().out
+    assert "CPU 0: 300 detours" in text
+    assert "CPU 3: 50 detours" in text
+    assert "written: x.png" in text
+    assert Path("x.png").read_bytes()[:4] == PNG
+
+
+def test_a_file_that_needs_a_clock(file, capsys):
+    Path("b.dat").write_text("".join(f"{900 + k % 3}\n" for k in range(50)))
+    assert main(["noise", "show", "b.dat", "--format", "fwq"]) == 2
+    assert "give --clock-hz" in capsys.readouterr().err
+    assert main(["noise", "show", "b.dat", "--format", "fwq", "--clock-hz", "2GHz"]) == 0
+    assert Path("b.png").read_bytes().startswith(PNG)
+
+
+def test_one_cpu_as_pdf(file, capsys):
+    assert main(["noise", "show", "x.noise", "--cpu", "3", "--out", "y.pdf"]) == 0
+    assert "CPU 0:" not in capsys.readouterr().out
+    assert Path("y.pdf").read_bytes()[:4] == b"%PDF"
+
+
+BAD = {
+    ("none.noise",): "none.noise: No such file",
+    ("x.noise", "--out", "x.doc"): "a picture's name must end in one of",
+    ("x.noise", "--out", "no/x.png"): "the directory no does not exist",
+    ("x.noise", "--cpu", "7"): "cpu must be one that the file names (0, 3)",
+    ("x.noise", "--format", "selfish"): "format must be one of",
+    (): "required: FILE",
+}
+
+
+@pytest.mark.parametrize("arguments", BAD, ids=" ".join)
+def test_errors(arguments, file, capsys):
+    try:
+        code = main(["noise", "show", *arguments])
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2
+    error = capsys.readouterr().err
+    assert BAD[arguments] in error
+    assert error.count("\n") == 1
+    assert sorted(path.name for path in Path().iterdir()) == ["x.noise"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL, reason="JITTERFLY_NOISE_DATA is not set")
+def test_real_files(tmp_path):
+    """Periods that are known of these systems: ticks of 250 and 1000 Hz, and 100 Hz of a VM."""
+    known = {
+        "netgauge/alps_2022_07_14_selfish.out": [[250]],
+        "netgauge/azure_hc44rs_2022_03_18_selfish_2segments.out": [[1000, 100, 10]] * 2,
+        "netgauge/daint_2022_03_30_selfish.out": [[125]],  # every other tick is longer
+        "virtual-machine/vm_selfish.out": [[250, 100]],
+    }
+    for name, frequencies in known.items():
+        measured = load(Path(REAL) / name)
+        facts = describe(measured)
+        found = [[round(p["frequency"]) for p in part["periods"]] for part in facts["parts"]]
+        assert found == frequencies, name
+        draw_measured(measured, tmp_path / "x.png", facts)
+    for path in sorted(Path(REAL).glob("*/*")):
+        measured = load(path)
+        draw_measured(measured, tmp_path / "x.png", describe(measured, periods=False))

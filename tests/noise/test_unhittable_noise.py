@@ -1,0 +1,182 @@
+"""Noise that can hit nothing: every entry says so, none returns a noise-free time in silence."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly.cli import main
+
+NOISE = jf.PeriodicNoise("1ms", "10us", start="stationary")
+SILENT = {  # network, algorithm, what would give the CPU work
+    "nothing is combined in time": (jf.Hockney("1us", 0), jf.Butterfly(), "network.gamma"),
+    "nothing is combined": (
+        jf.Hockney("1us", 0, gamma="1ns"),
+        jf.DisseminationBarrier(),
+        "a LogGOPS network",
+    ),
+    "no overhead": (jf.LogGOPS("1us", 0), jf.Butterfly(), "network.o"),
+    "no overhead of a barrier": (jf.LogGOPS("1us", 0), jf.TreeBarrier(), "network.o"),
+}
+
+
+def silent(name, **options):
+    network, algorithm, remedy = SILENT[name]
+    options = {"noise": [NOISE]} | options
+    return jf.Case(8, network=network, algorithm=algorithm, **options), remedy
+
+
+def told(call):
+    """What `call` returns, and its warnings about noise."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found = call()
+    ours = [w for w in seen if w.category is jf.IneffectiveNoiseWarning]
+    assert len(ours) == len(seen)
+    assert all(w.filename == __file__ for w in ours)
+    return found, [str(w.message) for w in ours]
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_simulate_warns(name):
+    """And its times are those without noise, which is why."""
+    case, remedy = silent(name)
+    result, seen = told(lambda: jf.simulate(case, 20))
+    assert np.array_equal(result.samples, np.broadcast_to(result.noise_free, (20, 1)))
+    assert len(seen) == 1
+    assert seen[0].startswith(
+        f"noise.0 (periodic) can hit nothing, so it is without effect: the CPU does no work; give "
+        f"{remedy}"
+    )
+    assert told(lambda: jf.ready_times(case))[1] == seen
+
+
+def test_each_source_is_named():
+    case, _ = silent("no overhead", noise=[jf.NetworkJitter("1us", "1us"), NOISE])
+    result, seen = told(lambda: jf.simulate(case, 20))
+    assert result.samples.max() > result.noise_free.max()  # the other one hits
+    assert [text[:18] for text in seen] == ["noise.1 (periodic)"]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "options"),
+    [
+        (8, {}),
+        (8, {"compute_time": "1us", "network": jf.Hockney("1us", 0)}),
+        (8, {"noise": [jf.PeriodicNoise("1ms", 0)], "network": jf.Hockney("1us", 0)}),  # as told
+        (8, {"noise": [jf.StepNoise("1us")], "network": jf.Hockney("1us", 0)}),
+        (8, {"noise": [], "network": jf.Hockney("1us", 0)}),
+        (1, {}),  # takes no time, under noise or not
+    ],
+)
+def test_silence_where_nobody_is_misled(ranks, options):
+    case = jf.Case(ranks, **({"network": jf.LogGOPS("1us", "1ns"), "noise": [NOISE]} | options))
+    assert told(lambda: jf.simulate(case, 2))[1] == []
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_advise_refuses(name):
+    network, _, remedy = SILENT[name]
+    kind = "barrier" if "barrier" in name or name == "nothing is combined" else "allreduce"
+    with pytest.raises(ValueError, match="can hit nothing in any cell: the CPU does") as error:
+        jf.advise("1,8", network=network, noise=[NOISE], collective=kind, realizations=500)
+    assert remedy in str(error.value)
+
+
+def test_forwards_after_the_result_are_nothing_to_hit(capsys):
+    """They cost CPU time, but no rank is late with the result that they bring."""
+    network = jf.Hockney("1us", "1ns")
+    with pytest.raises(ValueError, match="can hit nothing in any cell: the CPU does no work"):
+        jf.advise(16, network=network, noise=[NOISE], realizations=500)
+    line = ["--ranks=16", "--noise=period=1ms,duration=10us", "--network=L=1us,o=0,G=1ns"]
+    assert main(["advise", *line]) == 2
+    assert "can hit nothing in any cell" in capsys.readouterr().err
+    forwards = jf.Butterfly(exchanges_after="all", forward_cost="1us")
+    case = jf.Case(8, network=network, algorithm=forwards, noise=[NOISE])
+    result, seen = told(lambda: jf.simulate(case, 20))
+    assert len(seen) == 1
+    assert np.array_equal(result.samples, np.broadcast_to(result.noise_free, (20, 4)))
+    late = jf.Case(8, network=network, algorithm=forwards, cycles=2, noise=[NOISE])
+    assert told(lambda: jf.simulate(late, 20))[1] == []
+    jitter = jf.NetworkJitter("1us", "1us")
+    both = jf.Case(8, network=network, algorithm=forwards, noise=[jitter, NOISE])
+    assert told(lambda: jf.simulate(both, 20))[1] == []
+    with pytest.raises(ValueError, match=r"^noise.1 \(periodic\) can hit nothing"):
+        jf.advise(8, network=network, noise=[jitter, NOISE], realizations=500)
+
+
+def test_advise_goes_on_where_noise_hits_some_cell():
+    """One rank exchanges nothing; the others do."""
+    network = jf.LogGOPS("1us", "1ns")
+    names = ["butterfly", "ring"]
+    found = jf.advise("1,4", network=network, noise=[NOISE], candidates=names, realizations=500)
+    assert found.cell(4, 8).ranking[0].realizations > 0
+
+
+def test_advise_refuses_a_source_beside_one_that_hits():
+    jitter = jf.NetworkJitter("1us", "1us")
+    with pytest.raises(ValueError, match=r"^noise.1 \(periodic\) can hit nothing in any cell"):
+        jf.advise(8, network=jf.LogGOPS("1us", 0), noise=[jitter, NOISE], realizations=500)
+
+
+def test_commands(tmp_path, capsys):
+    line = ["--noise", "period=1ms,duration=10us", "--network"]
+    assert main(["advise", "--ranks", "8", *line, "L=1us,o=0"]) == 2
+    assert "error: noise.0 (periodic) can hit nothing in any cell: " in capsys.readouterr().err
+    pytest.importorskip("matplotlib")
+    trace = ["trace", "--copy-levels", "none", "--out", str(tmp_path / "trace.png"), *line]
+    with pytest.warns(
+        jf.IneffectiveNoiseWarning, match=r"^noise.0 \(periodic\) can hit nothing"
+    ) as w:
+        assert main([*trace, "L=1us,o=0"]) == 0
+    assert len(w) == 1
+
+
+def test_studies_with_such_cells_are_silent(tmp_path):
+    """An axis over gamma from 0 on: the study was asked as a whole."""
+    case = jf.Case(4, network=jf.Hockney("1us", 0), noise=[NOISE])
+    axes = [jf.Axis("gamma", [0, "1ns"], path="network.gamma")]
+    study = jf.Study("x", case=case, axes=axes, budget=jf.RealizationBudget(max=10))
+    _, seen = told(lambda: jf.run_study(study, tmp_path / "out"))
+    assert seen == []
+    with pytest.raises(ValueError, match="can hit nothing in any cell"):
+        jf.Study("x", case=case, budget=jf.RealizationBudget(max=10))
+
+
+def test_help_shows_noise_that_hits():
+    """The example of `jf.Case` is copied by its readers."""
+    lines = jf.Case.__doc__.splitlines()
+    code = [line.strip()[4:] for line in lines if line.strip().startswith((">>>", "..."))]
+    scope = {}
+    exec("\n".join(code[:-1]), scope)
+    assert any(isinstance(v, jf.Case) and v.noise for v in scope.values())
+    for case in (v for v in scope.values() if isinstance(v, jf.Case)):
+        assert told(lambda c=case: jf.simulate(c, 2))[1] == []
+        collective = jf.Case(case.ranks, network=case.network, noise=[NOISE])
+        assert told(lambda c=collective: jf.simulate(c, 2))[1] == []
+
+
+def test_gamma_that_nothing_combines():
+    """A barrier of no other cost would take no time: it says so, in each entry."""
+    network = jf.Hockney(0.0, 0.0, gamma="3us")
+    noise = [jf.StepNoise(delay="14us", probability=0.5)]
+    case = jf.Case(24, algorithm=jf.DisseminationBarrier(), network=network, noise=noise)
+    words = "gamma = 3e-06 s counts nowhere, so the collective takes no time: dissemination_barrier"
+    for entry in (
+        lambda: jf.simulate(case, 5),
+        lambda: jf.ready_times(case),
+        lambda: jf.slowdown(noise, [8, 24], network=network, algorithm=case.algorithm),
+        lambda: jf.Study("x", case=case, budget=jf.RealizationBudget(max=5)).cells(),
+    ):
+        with pytest.warns(jf.UnusedCostWarning, match=words):
+            entry()
+    quiet = [
+        jf.Case(24, algorithm=jf.DisseminationBarrier(), network=jf.Hockney("1us", 0.0, "3us")),
+        jf.Case(32, algorithm=jf.Butterfly(), network=network),
+        jf.Case(1, algorithm=jf.DisseminationBarrier(), network=network),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for silent in quiet:
+            jf.simulate(silent, 2)

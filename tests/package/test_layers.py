@@ -1,0 +1,176 @@
+"""Modules import downwards only: no circle, no arrow from a layer to one above it.
+
+Every import counts, also those inside functions and those for type checkers alone.
+"""
+
+import ast
+import itertools
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import jitterfly
+
+ROOT = Path(jitterfly.__file__).parent
+# From the lowest on; what stands later may import what stands before it. The face, `jitterfly`
+# itself, is above all but the command line.
+ORDER = """
+renames fields units launchers files memory progress special steps syntax engine info stats notebook
+measured noise_files network hierarchy distributions algorithms congestion noise cycle case program
+noise_free simulate goal slowdown theory observables inference studies advice store sweep results
+claims plots report trace bench cli __main__
+"""
+LAYERS = ORDER.split()
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for file in sorted(ROOT.rglob("*.py")):
+        parts = file.relative_to(ROOT.parent).with_suffix("").parts
+        if "sweeps" not in parts:
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+MODULES = modules()
+
+
+def imported(name: str) -> Iterator[str]:
+    """What a module imports of this package, as full names of modules; `_core` is one."""
+    file = MODULES[name]
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("jitterfly"))
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) + 1 - node.level]
+            parts = (base if node.level else []) + (node.module.split(".") if node.module else [])
+            if parts[:1] != ["jitterfly"]:
+                continue
+            for alias in node.names:
+                full = ".".join([*parts, alias.name])
+                submodule = full in MODULES or alias.name == "_core"
+                yield full if submodule else ".".join(parts)
+
+
+IMPORTS = {name: set(imported(name)) - {name} for name in MODULES}
+
+
+def layer(name: str) -> str:
+    return [*name.split("."), ""][1]
+
+
+def circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Sets of modules that all import each other, over any number of others (Tarjan 1972)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found = set()
+
+    def visit(name: str) -> None:
+        order[name] = lowest[name] = len(order)
+        stack.append(name)
+        for other in graph.get(name, ()):
+            if other not in order:
+                visit(other)
+            if other in stack:
+                lowest[name] = min(lowest[name], lowest[other])
+        if lowest[name] == order[name]:
+            at = stack.index(name)
+            if len(stack) - at > 1:
+                found.add(frozenset(stack[at:]))
+            del stack[at:]
+
+    for name in graph:
+        if name not in order:
+            visit(name)
+    return found
+
+
+def test_every_layer_has_its_place():
+    assert len(set(LAYERS)) == len(LAYERS)
+    assert {layer(name) for name in MODULES} - {""} == set(LAYERS)
+
+
+def test_no_circle():
+    assert circles(IMPORTS) == set()
+
+
+def test_no_arrow_upwards():
+    place = {name: number for number, name in enumerate(LAYERS)} | {"": len(LAYERS) - 2.5}
+    upwards = {
+        (name, other)
+        for name, others in IMPORTS.items()
+        for other in others
+        if other != "jitterfly._core" and place[layer(name)] < place[layer(other)]
+    }
+    assert upwards == set()
+
+
+def test_the_drawing_of_the_house_shows_these_layers():
+    """Every layer stands on one floor of the drawing, and imports none of a higher one."""
+    pytest.importorskip("matplotlib")
+    file = Path(__file__).parents[2] / "docs" / "drawings.py"
+    floors = runpy.run_path(str(file))["FLOORS"]
+    shown = [name for _, names in reversed(floors) for name in names.split()]
+    assert sorted(shown) == sorted(LAYERS)
+    heights = [[height] * len(names.split()) for height, (_, names) in enumerate(reversed(floors))]
+    floor = dict(zip(shown, itertools.chain(*heights), strict=True))
+    arrows = {(layer(name), layer(other)) for name, others in IMPORTS.items() for other in others}
+    known = [(below, above) for below, above in arrows if {below, above} <= set(floor)]
+    assert len(known) > 100
+    assert [(name, other) for name, other in known if floor[name] < floor[other]] == []
+
+
+def test_the_compiled_module_is_imported_in_one_place():
+    assert [name for name in MODULES if "jitterfly._core" in IMPORTS[name]] == ["jitterfly.engine"]
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, set()),
+        ({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}, {frozenset("bc")}),
+        ({"a": {"b", "c"}, "b": {"a"}, "c": {"a"}}, {frozenset("abc")}),
+    ],
+)
+def test_circles_are_found(graph, expected):
+    assert circles(graph) == expected
+
+
+# --- options of the command line
+
+OPTION = re.compile(r"(?<![\\w-])--[a-z]")
+#: What is no option of ours: other programs' options, and style sheets.
+OTHERS = {
+    "engine": "(--gpus all, --nv)",
+    "measured.formats.osu": "--tasks",
+    "measured.formats.rtla_hist": "(without --no-header, --no-index)",
+    "report.page": "--width: ",
+    "sweep.executors": "python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi",
+}
+
+
+def literals(file: Path) -> Iterator[str]:
+    """The texts in a module, without docstrings."""
+    tree = ast.parse(file.read_text())
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.value
+
+
+def test_only_the_command_line_names_its_options():
+    """The library names parameters, such as `out`; the commands make options of them."""
+    found = set()
+    for name, file in MODULES.items():
+        inside = name.removeprefix("jitterfly.")
+        if layer(name) == "cli" or inside == "bench.command":
+            continue
+        for text in literals(file):
+            if OPTION.search(text) and OTHERS.get(inside, "\0") not in text:
+                found.add((inside, text))
+    assert found == set()

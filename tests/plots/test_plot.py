@@ -1,0 +1,502 @@
+"""Figures and tables of studies, and the replay of single realizations that the trace draws."""
+
+import importlib
+import random
+
+import numpy as np
+import pytest
+from support.plotted_studies import CS14, CYCLES, MAPS, MS12
+from support.scale import scaled
+
+import jitterfly as jf
+from jitterfly.claims.cells import needed
+from jitterfly.claims.claim import of_independent
+from jitterfly.cli import main
+from jitterfly.plots import distribution, draw, maps, style
+from jitterfly.plots.curves import curves
+from jitterfly.plots.curves import draw as draw_curves
+from jitterfly.plots.distribution import steps, tail
+from jitterfly.results import Results, figures, main_numbers, tables
+from jitterfly.results.figures import few_runs, grids, published_figures
+from jitterfly.results.study_axes import AxisScale
+from jitterfly.results.text_table import plus_minus, short
+from jitterfly.store import Store
+from jitterfly.studies import parse_study
+from jitterfly.sweep import run
+from jitterfly.trace import Replay
+
+
+def make(text, path, **options):
+    run(parse_study(text), path, **options)
+    return Results(Store.open(path))
+
+
+def picture(results, path, **options):
+    draw.draw(results, path, **options)
+    assert path.stat().st_size > 10_000
+
+
+def test_slowdown(tmp_path):
+    results = make(MS12, tmp_path / "out")
+    picture(results, tmp_path / "a.png")
+    assert [panel.label for panel in results.panels()] == ["one", "two"]
+    cell = results.panels()[0].cells[-1]
+    samples = jf.simulate(cell.first_case, realizations=60).samples / (8 * 1.008e-6)
+    facts = cell.facts
+    assert float(facts["slowdown"].mean.value) == pytest.approx(samples[:, 0].mean())
+    best = int(samples[:, 1:].mean(axis=0).argmin()) + 1
+    assert best == facts["slowdown_redundant"].T
+    assert float(facts["slowdown_redundant"].mean.value) == pytest.approx(samples[:, best].mean())
+    gain = facts["gain"].mean
+    assert float(gain.value) == pytest.approx(samples[:, 0].mean() / samples[:, best].mean())
+    assert gain.low < gain.value < gain.high
+    assert 1 <= facts["optimal_T"].mean.value <= best
+    assert facts["slowdown"].few.value == pytest.approx(samples[:30, 0].mean())
+    assert "2^8" in tables.table(results)
+
+
+def test_figures_with_the_axes_of_the_papers(tmp_path):
+    times = MS12 + 'time = { kind = "completion", T = 0 }\n'
+    results = make(times, tmp_path / "times")
+    assert published_figures(results.study) == ["times"]
+    picture(results, tmp_path / "a.png", kind="times")
+    text = MAPS.replace('name = "maps"', 'name = "maps"\nclaims = ["M3"]')
+    results = make(text, tmp_path / "maps")
+    assert published_figures(results.study) == ["paper_maps"]
+    picture(results, tmp_path / "b.png", kind="paper_maps")
+    with pytest.raises(ValueError, match="'times' needs the observables: 1 of kind 'completion'"):
+        draw.draw(results, tmp_path / "c.png", kind="times")
+    with pytest.raises(ValueError, match="'paper_maps' needs a claim M3 or M5"):
+        draw.draw(make(MAPS, tmp_path / "none"), tmp_path / "d.png", kind="paper_maps")
+
+
+def test_a_ratio_of_times_is_across_as_in_the_papers(tmp_path):
+    study = parse_study(MAPS)
+    ratios = [axis.name for axis in study.axes if axis.rule]
+    assert ratios
+    assert maps.map_axes(study) == (ratios[0], "ranks")
+
+
+def test_what_is_enough_is_within_five_per_cent(tmp_path):
+    cell = make(MS12, tmp_path / "out").panels()[0].cells[-1]
+    means = jf.simulate(cell.first_case, realizations=60).samples.mean(axis=0)
+    close = 1 + int(np.argmax(means[1:] <= 1.05 * means[1:].min()))
+    found = needed(cell, "optimal_T")
+    assert found.value == close
+    assert 1 <= found.low <= found.value <= found.high <= 8
+
+
+@pytest.mark.parametrize("text", [CS14, CYCLES])
+def test_overhead_and_cycles(tmp_path, text):
+    results = make(text, tmp_path / "out")
+    picture(results, tmp_path / "a.png")
+    cell = results.panels()[0].cells[-1]
+    quiet, conventional, redundant = (
+        jf.simulate(variant.case, realizations=60).samples for variant in cell.cell.variants
+    )
+    over = (conventional - quiet)[:, -1]
+    assert float(cell.last("overhead").mean.value) == pytest.approx(over.mean())
+    recovered = (conventional - redundant)[:, -1].mean() / over.mean()
+    assert float(cell.last("recovery").mean.value) == pytest.approx(recovered)
+    assert cell.last("recovery").bound is None  # several cycles
+    assert cell.last("recovery").quantiles is None
+    lines = tables.table(results).splitlines()
+    assert any("cycle 4" in line for line in lines) == (text == CYCLES)
+
+
+def test_recovery_stays_below_the_bound(tmp_path):
+    text = CS14.replace("cycles = 4", "cycles = 1").replace("max = 60", "max = 4000")
+    results = make(text, tmp_path / "out")
+    picture(results, tmp_path / "a.png")
+    for cell in results.panels()[0].cells[2:]:
+        facts = cell.facts["recovery"]
+        assert facts.mean.low < facts.bound < 1
+
+
+def test_maps(tmp_path):
+    results = make(MAPS, tmp_path / "out")
+    assert figures.figure_of(results.study) == "maps"
+    picture(results, tmp_path / "a.png")
+    picture(results, tmp_path / "b.svg", observable="gain")
+    (grid,) = grids(results, "ranks", "duration", results.names)
+    assert grid.values["gain"].shape == (3, 6)
+    assert grid.values["gain"][0, 0] < grid.values["gain"][2, 5]
+    assert grid.unmet["gain"].any() == any(cell.unmet for cell in results.cells)
+    assert not grid.unmet["slowdown"].any()
+    table = tables.table(results)
+    assert "D / P" in table
+    assert "cells met the target" in table
+
+
+def test_an_unfinished_run_is_drawn_and_says_so(tmp_path):
+    run(parse_study(MAPS), tmp_path / "out")
+    for file in sorted((tmp_path / "out" / "records").iterdir())[:7]:
+        file.unlink()
+    results = Results(Store.open(tmp_path / "out"))
+    picture(results, tmp_path / "a.png")
+    picture(results, tmp_path / "b.png", kind="curves")
+    (grid,) = grids(results, "ranks", "duration", results.names)
+    assert np.isnan(grid.values["gain"]).sum() == 7
+    assert "UNFINISHED: 11 of 18 cells done" in tables.table(results)
+
+
+def test_nothing_to_draw(tmp_path):
+    run(parse_study(MAPS), tmp_path / "out")
+    for file in (tmp_path / "out" / "records").iterdir():
+        file.unlink()
+    results = Results(Store.open(tmp_path / "out"))
+    with pytest.raises(ValueError, match="no cell has any data yet"):
+        draw.draw(results, tmp_path / "a.png")
+    assert "UNFINISHED" in tables.table(results)
+
+
+@pytest.mark.parametrize("kind", ["curves", "distribution", "tail", "maps"])
+def test_beyond_the_raw_budget(tmp_path, kind):
+    """Few samples are kept, the rest is a histogram: pictures and tables are the same kind."""
+    text = MAPS.replace("max = 60", "max = 60, raw_bytes = 2000").replace("± 30 %", "± 0.1 %")
+    results = make(text, tmp_path / "out")
+    cell = results.cells[-1]
+    assert cell.cell.raw_limit < cell.realizations == 60
+    assert not cell.facts["gain"].exact
+    picture(results, tmp_path / "a.png", kind=kind)
+    assert tables.tables(results)
+
+
+@pytest.mark.parametrize("realizations", [1, 2])
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (MS12, ["slowdown", "tail"]),
+        (CS14, ["overhead"]),
+        (CYCLES, ["cycles"]),
+        (MAPS, ["maps"]),
+    ],
+)
+def test_few_realizations_still_draw(tmp_path, realizations, text, kinds):
+    results = make(text.replace("min = 20, ", ""), tmp_path / "out", realizations=realizations)
+    assert {cell.realizations for cell in results.cells} == {realizations}
+    for kind in kinds:
+        picture(results, tmp_path / f"{kind}.png", kind=kind)
+    tables.table(results)
+
+
+ANY = {
+    "alone": "[case]\nranks = 8",
+    "text": """[axes.ranks]
+values = [8]
+[axes.a.points.x]
+[axes.a.points.y]
+"noise.0.duration" = "10us"
+""",
+    "time": """[case]
+ranks = 8
+[axes.alpha]
+path = "network.alpha"
+values = ["1us", "2us", "5us"]
+""",
+    "many": """[axes.ranks]
+log2 = [1, 3]
+[axes.message_bytes]
+values = [1, 2, 3, 4, 5, 6, 7, 8]
+[axes.b.points.x]
+[axes.b.points.y]
+"network.beta" = "2ns"
+""",
+    "each": """[axes.ranks]
+log2 = [1, 7]
+[observables.slow]
+kind = "slowdown"
+T = "each"
+""",
+}
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_studies_of_any_kind_are_drawn(tmp_path, name):
+    network = 'network = { kind = "hockney", alpha = "1us", beta = "1ns", gamma = "1ns" }'
+    if name == "time":
+        network = network.replace('alpha = "1us", ', "")
+    case = "[case]\n" + network + '\nnoise = [{ kind = "periodic", period = "100us" }]\n'
+    case = case.replace('"100us"', '"100us", duration = "30us"')
+    if name == "each":
+        case += 'algorithm = { kind = "butterfly", exchanges_after = "all" }\n'
+    rest = ANY[name]
+    if rest.startswith("[case]"):
+        case, rest = case + rest.splitlines()[1] + "\n", "\n".join(rest.splitlines()[2:])
+    text = f'name = "any"\nrealizations = {{ max = 40 }}\n{case}{rest}'
+    results = make(text, tmp_path / name)
+    for kind in ("curves",) if name == "many" else (None, "distribution", "tail"):
+        picture(results, tmp_path / f"{name}_{kind}.png", kind=kind)
+    assert tables.tables(results)
+    note = curves(results, results.names, 2).note
+    assert bool(note) == (name in ("many", "each"))
+    if name == "many":
+        (grid, _) = grids(results, "ranks", "message_bytes", results.names)
+        assert grid.titles["completion"] == "completion, µs"
+        assert 1 < grid.values["completion"].min() < 2
+
+
+def test_few_runs(tmp_path):
+    results = make(MS12.replace("max = 60", "max = 700"), tmp_path / "out")
+    picture(results, tmp_path / "a.png", kind="few_runs")
+    cells = few_runs(results)
+    assert [cell.observable for cell in cells] == ["slowdown"] * 3 + ["slowdown_redundant"] * 3
+    for cell in cells:
+        assert len(cell.means) == 23
+        assert cell.apart == cell.means.max() / cell.means.min() >= 1
+        assert "23 means of 30 runs" in cell.text
+    (one,) = few_runs(results, "gain", 1)
+    assert one.mean.low < one.mean.value < one.mean.high
+    few = make(MS12, tmp_path / "few")
+    with pytest.raises(ValueError, match="needs cells with 600 samples"):
+        draw.draw(few, tmp_path / "b.png", kind="few_runs")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "slowdwn"}, "^kind must be one of .*did you mean 'slowdown'"),
+        ({"kind": "maps"}, "'maps' needs two axes of at least two numbers each, got ranks"),
+        ({"kind": "overhead"}, "needs the observables: 2 of kind 'overhead'"),
+        ({"kind": "cycles"}, "needs the observables"),
+        ({"observable": "gian"}, "observable must be one of .*did you mean 'gain'"),
+        ({"observable": "gain"}, "'slowdown' shows its own observables"),
+        ({"kind": "tail", "observable": "optimal_T"}, "single realizations have a value"),
+    ],
+)
+def test_figures_that_a_study_can_not_have(tmp_path, options, message):
+    results = make(MS12, tmp_path / "out", realizations=3)
+    with pytest.raises(ValueError, match=message):
+        draw.draw(results, tmp_path / "a.png", **options)
+
+
+def test_titles_are_no_formulas_and_need_no_font(tmp_path):
+    text = MS12.replace('"after"', '"$\\\\frac{$ 雑音"').replace("points.one", 'points."$x^$"')
+    results = make(text, tmp_path / "out")
+    assert results.study.title == "$\\frac{$ 雑音"
+    for kind in ("slowdown", "curves"):
+        picture(results, tmp_path / f"{kind}.png", kind=kind)
+
+
+def test_the_same_picture_is_the_same_file(tmp_path):
+    results = make(MS12, tmp_path / "out", realizations=40)
+    for name in ("a.svg", "b.svg"):
+        draw.draw(results, tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_tail_says_how_far_the_sample_reaches(tmp_path):
+    results = make(MS12.replace("max = 60", "max = 500"), tmp_path / "out")
+    observed = results.cells[-1].observed("slowdown")
+    found = tail(observed)
+    assert found.reach == "p99"  # 368 are needed for it, 3688 for p99.9
+    known = np.isfinite(found.high)
+    assert found.share[known].min() >= 1 / 500
+    assert (np.diff(found.share) < 0).all()
+    assert (np.diff(found.value) >= 0).all()
+    values, shares = steps(observed)
+    samples = np.sort(observed.samples)
+    for value, share in zip(values[::20], shares[::20], strict=True):
+        assert np.mean(samples <= value) >= share - 1e-9
+
+
+def test_a_large_study_has_a_picture_and_a_table_that_can_be_read(tmp_path):
+    values = ", ".join(f"{0.001 * (i + 1):.3f}" for i in range(150))
+    results = make(MAPS.replace("0.01, 0.1, 0.3", values), tmp_path / "out", realizations=20)
+    with draw.drawing():
+        figure = maps.draw(results)
+    assert max(figure.get_size_inches()) < 32
+    assert not any(axes.texts for axes in figure.axes)  # cells are too small for numbers
+    for axes in figure.axes[:4]:
+        assert len(axes.get_yticks()) <= 40
+    lines = tables.table(results).splitlines()
+    assert len(lines) < 200
+    assert sum("... 110 more rows: summary.csv has all" in line for line in lines) == 4
+
+
+def test_a_study_without_title_has_its_name(tmp_path, capsys):
+    results = make(MAPS, tmp_path / "out", realizations=20)
+    assert results.title == "maps"
+    assert main(["status", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith("maps: ")
+    assert main(["plot", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith("maps\n")
+
+
+def test_ticks_have_the_digits_that_tell_them_apart():
+    assert [style.in_unit(v, "s", [1.0075e-6, 1.01e-6]) for v in (1.0075e-6, 1.01e-6)] == [
+        "1.0075 µs", "1.01 µs",
+    ]  # fmt: skip
+    assert style.in_unit(1.0, "", [1.0, 1.0000005]) == "1"
+    assert style.in_unit(1.0000005, "", [1.0, 1.0000005]) == "1.0000005"
+    assert style.in_unit(1e-22, "s", [0.0, 1e-6]) == "0 s"
+    assert len(style.bar_ticks(1.0, 9.2, 0.45)) == 2
+    assert style.bar_ticks(1.0, 1.3, 0.45) == [1.0, 1.3]
+    for height in (0.45, 1.0, 3.0):
+        for high in (1.4, 5.0, 40.0, 1e7):
+            at = np.log10(style.bar_ticks(1.0, high, height)) * height / np.log10(high)
+            assert np.diff(at).min() >= 0.15
+
+
+def test_long_texts_are_broken_into_lines(tmp_path):
+    text = MS12.replace('"after"', '"' + "a long title " * 15 + '"')
+    text = text.replace("points.one", 'points."' + "a long label " * 9 + '"')
+    results = make(text.replace("points.two", 'points."t\\nwo"'), tmp_path / "out", realizations=9)
+    with draw.drawing():
+        figure = importlib.import_module("jitterfly.plots.slowdown").draw(results)
+        figure.canvas.draw()
+        boxes = [axes.title.get_window_extent() for axes in figure.axes[:2]]
+        title = figure.texts[0].get_window_extent()
+    assert boxes[0].x1 < boxes[1].x0
+    assert title.x0 > 0
+    assert title.x1 < figure.bbox.width
+    assert figure.axes[1].get_title() == "t wo"
+
+
+def test_one_realization_is_a_step_and_what_is_left_out_is_told(tmp_path):
+    before, _, after = MS12.partition("[axes.reading")
+    text = before + after[after.index("[axes.ranks") :]
+    results = make(text, tmp_path / "out", realizations=1)
+    values, shares = steps(results.cells[-1].observed("slowdown"))
+    assert values[0] == values[1]
+    assert list(shares) == [0, 1]
+    with draw.drawing():
+        figure = distribution.draw(results)
+    told = figure.texts[1].get_text().replace("\n", " ")
+    assert "1 realization per cell" in told
+    assert "6 of 8 cells" in told
+
+
+def test_optimal_T_has_whole_numbers_and_its_bars_a_name(tmp_path):
+    with draw.drawing():
+        figure = draw_curves(make(MS12, tmp_path / "out"), "optimal_T")
+        figure.canvas.draw()
+    assert all(tick == int(tick) for tick in figure.axes[0].get_yticks())
+    (legend,) = figure.legends
+    assert all("not told from the best" in text.get_text() for text in legend.get_texts())
+
+
+def test_measures():
+    samples = np.arange(1.0, 101.0)
+    few = main_numbers.few_run_mean(samples)
+    assert few.value == samples[:30].mean()
+    # The standard error of a 30-run mean is 28.9 / sqrt(30) = 5.3.
+    assert few.low == pytest.approx(50.5 - 1.645 * 5.27, abs=1)
+    assert few.high == pytest.approx(50.5 + 1.645 * 5.27, abs=1)
+    assert np.isnan(main_numbers.few_run_mean(samples[:29]).low)
+    a, b = (jf.stats.Estimate(v, v - 1, v + 1, 0.95, 9) for v in (20.0, 10.0))
+    found = of_independent(a, b)
+    assert found.value == 2
+    assert found.high - found.value == pytest.approx(2 * np.hypot(0.05, 0.1))
+
+
+def test_axes():
+    assert AxisScale([4, 8, 16]).positions == [2, 3, 4]
+    assert AxisScale([0.01, 0.1, 1.0]).scale == "log10"
+    assert AxisScale([1.0, 2.0]).scale == AxisScale([-1, 5]).scale == "linear"
+    assert AxisScale(["b", "a"]).positions == [0, 1]
+    assert len(AxisScale([2**k for k in range(20)]).ticks[0]) <= 10
+    assert [short(v) for v in (0.0, 1.0, 9.96, 123.4, 12345.0)] == ["0", "1", "10", "123", "1e4"]
+    assert plus_minus(90.42, float("inf")) == "90.42 ± ?"
+
+
+def random_case(draw):
+    rounds = draw.randint(0, 4)
+    network = draw.choice(
+        [
+            jf.Hockney(1e-7, 1e-9, 1e-10),
+            jf.Hockney(0, 0),
+            jf.LogGOPS(L="1us", o="20ns", G="1ns", gamma=1e-10),
+            jf.LogGOPS(L=0, o="20ns"),
+        ]
+    )
+    noise = []
+    if draw.random() < 0.8:
+        noise.append(
+            jf.PeriodicNoise(
+                draw.choice(["1us", "10us"]),
+                draw.choice(["0.1us", "0.8us"]),
+                start=draw.choice(["fresh", "stationary"]),
+                during=draw.choice(["all", "compute", "communication"]),
+            )
+        )
+    if draw.random() < 0.5:
+        noise.append(jf.NetworkJitter("1us", draw.choice(["0.1us", "1us"])))
+    some = draw.sample(range(1, rounds), draw.randint(1, rounds - 1)) if rounds > 1 else None
+    after = draw.randint(0, rounds)
+    algorithm = jf.Butterfly(
+        exchanges_after=after,
+        copy_levels=draw.choice([None, "all", some]),
+        forward_cost=draw.choice([0, "30ns"]) if after else 0,
+    )
+    cycles, work = draw.randint(1, 3), draw.choice([0, "1us"])
+    return jf.Case(
+        2**rounds,
+        algorithm=algorithm,
+        network=network,
+        noise=noise,
+        cycles=cycles,
+        compute_time=work,
+    )
+
+
+def test_replay_is_what_the_engine_does():
+    """`Replay` raises if a ready time of its messages differs from the engine's by one tick."""
+    draw = random.Random(1)
+    for _ in range(scaled(150)):
+        replay = Replay(random_case(draw), draw.getrandbits(64), draw.randint(0, 99))
+        assert all(message.sent <= message.arrival for message in replay.messages)
+
+
+@pytest.mark.parametrize("name", ["trace.png", "trace.pdf", "trace.svg"])
+def test_trace(tmp_path, capsys, name):
+    out = tmp_path / name
+    assert (
+        main(
+            [
+                "trace",
+                "--copy-levels",
+                "all",
+                "--exchanges-after",
+                "2",
+                "--compute-time",
+                "2us",
+                "--cycles",
+                "2",
+                "--jitter",
+                "period=5us,duration=1us",
+                "--realization",
+                "worst",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
+    printed = capsys.readouterr().out
+    assert "copies adopted" in printed
+    assert "forwards used" in printed
+    assert out.stat().st_size > 10_000
+
+
+def test_trace_of_a_study(tmp_path, capsys):
+    study = tmp_path / "study.toml"
+    study.write_text(CS14)
+    out = tmp_path / "trace.png"
+    arguments = ["trace", str(study), "--at", "ranks=16", "--at", "variant=redundant"]
+    assert main([*arguments, "--out", str(out)]) == 0
+    assert "copies adopted" in capsys.readouterr().out
+    assert main(["trace", str(study), "--out", str(out)]) == 0  # the first cell
+    assert "copies" not in capsys.readouterr().out
+
+
+def test_trace_by_itself_shows_adopted_copies(tmp_path, capsys):
+    assert main(["trace", "--out", str(tmp_path / "trace.png")]) == 0
+    adopted = capsys.readouterr().out.partition(" copies adopted")[0].split()[-3]
+    assert int(adopted) > 0
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_trace_of_the_smallest(tmp_path, ranks):
+    out = tmp_path / "trace.png"
+    assert main(["trace", "--ranks", str(ranks), "--noise", "none", "--out", str(out)]) == 0

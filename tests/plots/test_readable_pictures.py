@@ -1,0 +1,289 @@
+"""Pictures can be read: units on axes, nothing over anything else, legends that say something."""
+
+import importlib
+import itertools
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+
+pytest.importorskip("matplotlib")
+
+from matplotlib.cbook import STEP_LOOKUP_MAP
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.text import Text
+from support.measured_parts import histogram, trace
+from support.plotted_studies import MS12
+from support.small_study import STUDY
+
+from jitterfly.congestion.study import run_settings, settings
+from jitterfly.measured import Measured, load
+from jitterfly.measured.description import describe
+from jitterfly.plots import draw
+from jitterfly.plots.noise import figure_of
+from jitterfly.report.hsl09 import figures
+from jitterfly.results import Results
+from jitterfly.store import Store
+from jitterfly.studies import parse_study
+from jitterfly.sweep import run
+
+HEAD = """
+name = "readable"
+title = "A study"
+realizations = { max = 60 }
+[case]
+network = { kind = "loggops", L = "1us", o = "0.2us" }
+noise = [{ kind = "periodic", period = "1ms", duration = "100us", start = "stationary" }]
+"""
+KINDS = (
+    "butterfly",
+    "ring_allreduce",
+    "rabenseifner_allreduce",
+    "reduce_broadcast_allreduce",
+    "recursive_doubling_allreduce",
+)
+
+
+def variants(count, name="{}"):
+    """As many algorithms, each with the time that it takes."""
+    text = HEAD + "[axes.ranks]\nlog2 = [2, 5]\n"
+    for kind in KINDS[:count]:
+        text += f'[variants.{kind}]\n"algorithm.kind" = "{kind}"\n'
+    text += "[observables]\n"
+    for kind in KINDS[:count]:
+        text += f'"{name.format(kind)}" = {{ kind = "completion", variant = "{kind}" }}\n'
+    return text
+
+
+LONG = "the time that {} takes until the last of all the ranks has the whole result"
+
+
+def make(text, path):
+    run(parse_study(text), path)
+    return Results(Store.open(path))
+
+
+def drawn(results, kind, observable=None):
+    with draw.drawing():
+        module = importlib.import_module(f"jitterfly.plots.{kind}")
+        figure = module.draw(results, observable)
+        figure.draw_without_rendering()
+    return figure
+
+
+def entries(figure):
+    """Texts of all legends, those inside of axes too."""
+    inside = [axes.get_legend() for axes in figure.axes if axes.get_legend()]
+    return [text.get_text() for legend in [*figure.legends, *inside] for text in legend.get_texts()]
+
+
+def ticks_of(axis):
+    """Tick labels that are shown."""
+    low, high = sorted(axis.get_view_interval())
+    labels = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+    return [label for at, label in labels if label.get_text() and low <= at <= high]
+
+
+def check_apart(labels):
+    boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.x0)
+    for one, other in itertools.pairwise(boxes):
+        assert one.x1 <= other.x0
+
+
+# --- several units
+
+
+@pytest.fixture(scope="module")
+def units(tmp_path_factory):
+    text = variants(2) + 'slow = { kind = "slowdown", variant = "butterfly" }\n'
+    return make(text, tmp_path_factory.mktemp("units") / "out")
+
+
+def test_a_family_has_an_axis_for_each_unit(units):
+    figure = drawn(units, "family")
+    panels = {axes.get_title(): axes for axes in figure.axes if axes.get_visible()}
+    assert list(panels) == ["butterfly", "ring allreduce", "slow"]
+    shared = panels["butterfly"].get_shared_y_axes()
+    assert shared.joined(panels["butterfly"], panels["ring allreduce"])
+    assert not shared.joined(panels["butterfly"], panels["slow"])
+    assert all("s" in label.get_text() for label in ticks_of(panels["butterfly"].yaxis))
+    low, high = panels["slow"].get_ylim()  # a line, not a flat one at an end
+    values = panels["slow"].lines[0].get_ydata()
+    assert (max(values) - min(values)) / (high - low) > 0.2
+
+
+def test_a_family_of_one_line_has_no_empty_entry(units):
+    figure = drawn(units, "family")
+    assert entries(figure)
+    assert all(text.strip() for text in entries(figure))
+
+
+def test_ratios_of_other_kinds_have_axes_of_their_own(tmp_path):
+    """gain, from 1 to 1.2, is a line of its own beside slowdown, from 1 to 20."""
+    text = STUDY.replace('figure = "slowdown"\n', "").replace('claims = ["M4"]\n', "")
+    figure = drawn(make(text, tmp_path / "out"), "family")
+    panels = {axes.get_title(): axes for axes in figure.axes if axes.get_visible()}
+    shared = panels["slowdown"].get_shared_y_axes()
+    assert shared.joined(panels["slowdown"], panels["slowdown redundant"])
+    assert not shared.joined(panels["slowdown"], panels["gain"])
+
+
+def test_a_family_of_a_target_says_what_is_drawn(tmp_path):
+    text = STUDY.replace('figure = "slowdown"\n', 'targets = ["p90 of slowdown ± 50 %"]\n')
+    results = make(text.replace('claims = ["M4"]\n', "").replace("= 40", "= 200"), tmp_path / "out")
+    figure = drawn(results, "family", "p90 of slowdown")
+    assert figure.axes[0].get_ylabel().replace("\n", " ") == "p90 of slowdown"
+    assert not any("5–95 %" in text for text in entries(figure))
+
+
+# --- many lines
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("name", ["{}", LONG])
+def test_curves_of_many_variants(tmp_path, count, name):
+    results = make(variants(count, name), tmp_path / "out")
+    figure = drawn(results, "curves")
+    (axes,) = figure.axes
+    bands = [one for one in axes.collections if isinstance(one, PolyCollection)]
+    assert len(bands) == (2 if count == 2 else 0)  # more of them are one area
+    (legend,) = figure.legends
+    told = [" ".join(text.split()) for text in entries(figure)]
+    assert all(told)
+    if count > 2:
+        ranges = [
+            {round(float(segment[0, 0]), 9) for segment in one.get_segments()}
+            for one in axes.collections
+            if isinstance(one, LineCollection) and len(one.get_segments()) == 4
+            and one.get_alpha() is not None
+        ]  # fmt: skip
+        assert len(ranges) == count
+        assert all(a.isdisjoint(b) for a, b in itertools.combinations(ranges, 2))
+        assert len(told) == count + 3  # what a bar means is said once
+    bottom = axes.get_tightbbox().y0
+    assert legend.get_window_extent().y1 <= bottom
+    boxes = [text.get_window_extent() for text in legend.get_texts()]
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all(box.x1 <= figure.bbox.width for box in boxes)
+
+
+@pytest.mark.parametrize("count", [3, 24])
+def test_ticks_of_an_axis_of_texts_do_not_run_into_each_other(tmp_path, count):
+    text = HEAD + "ranks = 4\n"
+    for i in range(count):
+        text += f'[axes.a.points."setting number {i}"]\n"network.g" = "{i}ns"\n'
+    figure = drawn(make(text, tmp_path / "out"), "curves")
+    labels = ticks_of(figure.axes[-1].xaxis)
+    assert len(labels) == count
+    slant = np.radians(labels[0].get_rotation())
+    at = [label.get_transform().transform((label.get_position()[0], 0))[0] for label in labels]
+    high = 9 / 72 * figure.dpi * max(label.get_text().count("\n") + 1 for label in labels)
+    if slant:
+        assert np.diff(at).min() * np.sin(slant) >= high
+    else:
+        check_apart(labels)
+
+
+# --- legends
+
+
+@pytest.mark.parametrize("kind", ["tail", "distribution"])
+@pytest.mark.parametrize("text", [MS12, variants(5, LONG)])
+def test_legends_of_distributions_stand_below_and_are_small(tmp_path, kind, text):
+    figure = drawn(make(text.replace("log2 = [1, 8]", "log2 = [3, 5]"), tmp_path / "out"), kind)
+    assert not any(axes.get_legend() for axes in figure.axes)
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.width * box.height < 0.1 * figure.bbox.width * figure.bbox.height
+    assert box.y1 <= min(axes.get_tightbbox().y0 for axes in figure.axes)
+    assert all(text.startswith("ranks = 2^") for text in entries(figure))
+    lines = {line.get_color() for axes in figure.axes for line in axes.lines}
+    assert {line.get_color() for line in legend.get_lines()} == lines
+
+
+# --- units
+
+
+def test_axes_of_numbers_have_their_unit(tmp_path):
+    base = HEAD.replace(', duration = "100us"', "").replace("[case]", "[case]\nranks = 8")
+    axis = "[axes.duration]\npath = 'noise.0.duration'\nvalues = [1e-6, 1e-5, 9e-5, 1e-4]\n"
+    results = make(base + axis, tmp_path / "a")
+    figure = drawn(results, "curves")
+    labels = ticks_of(figure.axes[-1].xaxis)
+    assert [label.get_text() for label in labels] == ["1 µs", "10 µs", "100 µs"]
+    check_apart(labels)  # 90 µs has no room
+    assert entries(drawn(results, "tail"))[1] == "duration = 10 µs"
+    base = HEAD.replace(', o = "0.2us"', ', o = "0.2us"').replace("[case]", "[case]\nranks = 8")
+    axis = (
+        "[axes.message_bytes]\nvalues = [8, 1024, 65536]\n"
+        "[axes.G]\npath = 'network.G'\nvalues = [1e-10, 1e-9]\n"
+    )
+    results = make(base + axis, tmp_path / "b")
+    assert [panel.label for panel in results.panels()] == ["G = 100 ps/B", "G = 1 ns/B"]
+    figure = drawn(results, "maps")
+    assert [t.get_text() for t in ticks_of(figure.axes[0].xaxis)] == ["8 B", "1 KiB", "64 KiB"]
+    assert [t.get_text() for t in ticks_of(figure.axes[0].yaxis)] == ["100 ps/B", "1 ns/B"]
+
+
+@pytest.mark.parametrize("kind", ["curves", "family", "tail", "distribution"])
+def test_a_microsecond_is_written_in_one_way(units, kind):
+    told = " ".join(text.get_text() for text in drawn(units, kind).findobj(Text))
+    assert "µs" in told
+    assert " us" not in told
+
+
+# --- noise
+
+
+def noise(parts):
+    measured = Measured(tuple(parts), "test")
+    with draw.drawing():
+        figure = figure_of(measured, describe(measured))
+        figure.draw_without_rendering()
+    return figure
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [trace(50_000, 100.0)],
+        [trace(3000, cpu="0"), trace(40, 1.0), trace(900, 2.0)],
+        [histogram(counts=(5, 100, 30, 0, 1))],
+        [histogram(counts=[4**8 // 4**min(i, 7) for i in range(12)])],
+        load(ROOT / "sweeps" / "examples" / "vm.noise").parts,
+    ],
+)  # fmt: skip
+def test_marks_of_noise_stand_off_the_curve_and_each_other(parts):
+    figure = noise(parts)
+    for axes in (one for one in figure.axes if one.get_ylabel() == "events" or one.texts):
+        labels = [text for text in axes.texts if "events" in text.get_text()]
+        boxes = [Text.get_window_extent(label) for label in labels]
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+        if labels:
+            curve = axes.lines[0]
+            x, y = STEP_LOOKUP_MAP[curve.get_drawstyle()](*curve.get_data())
+            ends = axes.transData.transform(np.stack([x, y], axis=1))
+            path = np.concatenate([np.linspace(a, b, 8) for a, b in itertools.pairwise(ends)])
+            for box in boxes:
+                inside = (path > [box.x0, box.y0]) & (path < [box.x1, box.y1])
+                assert not inside.all(axis=1).any()
+
+
+def test_ticks_of_narrow_panels_do_not_run_into_each_other():
+    figure = noise([trace(3000, cpu="0"), trace(3000, 5.0), trace(40, 1.0)])
+    for axes in figure.axes:
+        if axes.get_xscale() == "log":
+            check_apart(ticks_of(axes.xaxis))
+
+
+# --- simulated
+
+
+def test_what_is_simulated_says_so():
+    for name in ("N1", "N2"):
+        chosen = settings(name, quick=True)
+        with draw.drawing():
+            found = figures(name, run_settings(chosen[:3], 3))
+        for stem, figure in found:
+            assert "measured" not in stem
+            assert figure.texts[0].get_text().startswith("Simulated: ")

@@ -1,0 +1,152 @@
+"""The HTML report in a real browser: it loads whole, quietly, without a network, on any screen."""
+
+import io
+import json
+import shutil
+
+import pytest
+from support import small_reproduction
+from support.example_report import REPORT
+
+from jitterfly.report.page import page
+
+DRIVER = shutil.which("chromedriver")
+BROWSERS = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+BROWSER = next(filter(None, BROWSERS), None)
+pytestmark = [
+    pytest.mark.full_scale,
+    pytest.mark.skipif(not (DRIVER and BROWSER), reason="needs chromium and chromedriver in PATH"),
+]
+OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+SCREENS = {  # width, height, a phone
+    "desktop": (1366, 900, False),
+    "phone": (390, 844, True),
+    "small phone": (320, 640, True),
+}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for option in (*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(DRIVER)
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+def visit(browser, file):
+    """Open a file: what it asked for, and what it said on the console."""
+    browser.get("about:blank")  # the first page of the browser makes requests of its own
+    for log in ("performance", "browser"):
+        browser.get_log(log)
+    browser.get(file.as_uri())
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    requests = [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
+    return requests, browser.get_log("browser")
+
+
+@pytest.fixture(scope="module", params=["made up", "of a run"])
+def opened(request, browser, tmp_path_factory):
+    """The browser on the page, the page's file, what it asked for, and the console."""
+    folder = tmp_path_factory.mktemp("report")
+    if request.param == "made up":
+        file = folder / "report.html"
+        file.write_text(page(REPORT), encoding="utf-8")
+    else:
+        file = run_small(folder)
+    return browser, file, *visit(browser, file)
+
+
+def run_small(path):
+    """The report of a small reproduction, with pictures as they really are."""
+    pytest.importorskip("matplotlib")
+    from jitterfly.report import reproduce as module
+
+    small_reproduction.write(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "folder", lambda: path)
+        return module.reproduce(path / "out", quick=True, stream=io.StringIO()).page
+
+
+def test_a_page_that_loads_something_is_noticed(browser, tmp_path):
+    """The checks below can fail: nothing listens on port 9 of this machine."""
+    file = tmp_path / "loads.html"
+    file.write_text('<!doctype html><img src="http://127.0.0.1:9/x.png">')
+    requests, console = visit(browser, file)
+    assert "http://127.0.0.1:9/x.png" in requests
+    assert console
+
+
+def test_pictures_load(opened):
+    browser = opened[0]
+    script = "return [...document.images].map(i => i.complete ? i.naturalWidth : 0)"
+    widths = browser.execute_script(script)
+    assert len(widths) >= 3
+    assert min(widths) > 0
+
+
+def test_console_is_silent(opened):
+    assert opened[3] == []
+
+
+def test_nothing_is_requested(opened):
+    _, file, requests, _ = opened
+    assert file.as_uri() in requests
+    assert [url for url in requests if url != file.as_uri() and not url.startswith("data:")] == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("screen", SCREENS)
+def test_page_fits_the_screen(opened, screen, dark):
+    """Only pictures and tables may scroll sideways, each in its own frame; details opened too."""
+    browser = opened[0]
+    width, height, mobile = SCREENS[screen]
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    script = """
+        document.querySelectorAll('details').forEach(d => d.open = arguments[0]);
+        const page = document.documentElement;
+        return [page.scrollWidth, page.clientWidth, getComputedStyle(document.body).backgroundColor]
+    """
+    for opens in (False, True):
+        wanted, there, colour = browser.execute_script(script, opens)
+        assert wanted <= there <= width
+    red = int(colour.partition("(")[2].partition(",")[0])
+    assert (red < 64) == dark
+
+
+def test_prints(opened):
+    browser = opened[0]
+    for name in ("setEmulatedMedia", "clearDeviceMetricsOverride"):
+        browser.execute_cdp_cmd(f"Emulation.{name}", {})
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"]
+    assert printed.startswith("JVBERi0")  # %PDF-, in base 64
+    assert len(printed) > 20_000
+
+
+def test_links_reach_their_figures(opened):
+    browser = opened[0]
+    for link in browser.find_elements("css selector", "a[href^='#']"):
+        target = link.get_attribute("href").rpartition("#")[2]
+        assert browser.find_element("id", target).is_displayed()

@@ -1,0 +1,395 @@
+"""Claims: every part gets a verdict, an interval decides it, the words are the same for all."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.small_study import OBSERVABLES
+
+from jitterfly.claims import (
+    CLAIMS,
+    OURS,
+    VERDICTS,
+    WHOSE,
+    WORDS,
+    Finding,
+    cells,
+    check_claims,
+    count_verdicts,
+    judge,
+    ms12,
+    report,
+    show_counts,
+)
+from jitterfly.claims.claim import OUR_LIMIT, SAMPLING, above, below, between, every
+from jitterfly.claims.hsl09 import HSL09
+from jitterfly.results import Results
+from jitterfly.simulate import simulate
+from jitterfly.stats import Estimate
+from jitterfly.store import Store
+from jitterfly.studies import parse_study
+from jitterfly.sweep import run
+
+SWEEPS = Path(__file__).parents[2] / "sweeps"
+
+CASE = """
+name = "some"
+realizations = { max = 200 }
+[case]
+algorithm = { kind = "butterfly", exchanges_after = "all" }
+network = { kind = "hockney", ALPHAbeta = 1e-9, gamma = 1e-10 }
+noise = [{ kind = "periodic", period = "1ms"DURATION }]
+"""
+
+ALPHA = "alpha = 1e-6, "
+ALONG = CASE.replace("ALPHA", ALPHA).replace("DURATION", ', duration = "30us"')
+MESSAGE = (
+    ALONG
+    + """
+[axes.message]
+derived = "T_comm / D"
+by = "message_bytes"
+values = [0.04, 0.3, 2]
+[axes.ranks]
+log2 = [2, 9]
+"""
+    + OBSERVABLES
+)
+DURATION = (
+    CASE.replace("ALPHA", ALPHA).replace("DURATION", "")
+    + """
+[axes.duration]
+derived = "D / P"
+by = "noise.0.duration"
+values = [1e-4, 0.1]
+[axes.ranks]
+log2 = [6, 9]
+"""
+    + OBSERVABLES
+)
+LATENCY = (
+    CASE.replace("ALPHA", "").replace("DURATION", "")
+    + """
+[axes.duration]
+derived = "D / P"
+by = "noise.0.duration"
+values = [1e-4, 0.1]
+[axes.figure.points."Fig. 5"]
+"network.alpha" = 1e-6
+[axes.figure.points."Fig. 8"]
+"network.alpha" = 1e-7
+[axes.ranks]
+log2 = [6, 9]
+"""
+    + OBSERVABLES
+)
+RANKS = ALONG + '[axes.reading.points.one]\n[axes.reading.points.two]\n"noise.0.duration" = "9us"\n'
+RANKS += "[axes.ranks]\nlog2 = [6, 8]\n" + OBSERVABLES
+
+CS14 = """
+name = "cs14"
+realizations = { max = 100 }
+[case]
+cycles = 5
+network = { kind = "loggops", L = "1us", o = "10ns" }
+algorithm = { kind = "butterfly" }
+noise = [{ kind = "periodic", period = "100us", duration = "30us" }]
+[axes.ranks]
+log2 = [1, 6]
+[variants.noiseless]
+"noise.0.during" = "compute"
+[variants.conventional]
+[variants.redundant]
+"algorithm.copy_levels" = "all"
+[observables]
+overhead = { kind = "overhead", variant = "conventional", over = "noiseless", cycle = "each" }
+[observables.overhead_redundant]
+kind = "overhead"
+variant = "redundant"
+over = "noiseless"
+cycle = "each"
+[observables.recovery]
+kind = "recovery"
+cycle = "each"
+"""
+
+
+def make(text, claims, path):
+    names = ", ".join(f'"{claim}"' for claim in claims.split())
+    study = parse_study(text.replace("[case]", f"claims = [{names}]\n[case]", 1))
+    check_claims(study)
+    run(study, path)
+    return Results(Store.open(path))
+
+
+def estimate(value, half=0.0):
+    return Estimate(value, value - half, value + half, 0.95, 100)
+
+
+def test_an_interval_decides():
+    assert [above(estimate(2, h), 1) for h in (0.5, 1, 2)] == [True, None, None]
+    assert above(estimate(1), 1) is False
+    assert [below(estimate(1, h), 2) for h in (0.5, 1.5)] == [True, None]
+    assert below(estimate(2), 2) is False
+    found = [between(estimate(v, 1), 5, 20) for v in (10, 5, 3, 22, 20)]
+    assert found == [True, None, False, False, None]
+    assert every([True, True]) is True
+    assert every([True, None]) is every([]) is None
+    assert every([None, False]) is False
+
+
+def test_words():
+    assert VERDICTS == ("reproduced", "differs", "cannot tell")
+    for whose in WHOSE:
+        for holds, word in zip((True, False, None), VERDICTS, strict=True):
+            found = Finding("", "part", holds, "1 [0, 2]", "above 1", whose)
+            decided_by_us = holds is False and whose == OURS
+            assert found.verdict == ("cannot tell" if decided_by_us else word)
+            assert f"Limit: above 1 ({whose})." in found.text
+
+
+def test_reasons():
+    """Everything that is not reproduced has one; the default says whether limit or sampling."""
+
+    def reason(holds, whose=WORDS, why=""):
+        return Finding("", "part", holds, "", "above 1", whose, why).reason
+
+    assert reason(True) == reason(True, why="never said") == ""
+    assert reason(False, why="a reading") == "a reading"
+    assert reason(None) == SAMPLING
+    assert reason(False, OURS) == OUR_LIMIT
+    assert reason(False).startswith("unexplained")
+    assert Finding("", "part", None, "no cell there").reason.startswith("not run")
+
+
+def test_parts_are_counted():
+    parts = [Finding("", "part", holds, "", "", WORDS) for holds in (True, True, False, None)]
+    assert count_verdicts(parts) == {"reproduced": 2, "differs": 1, "cannot tell": 1}
+    assert show_counts(count_verdicts(parts)) == "2 of 4 parts reproduced, 1 differs, 1 cannot tell"
+    assert show_counts(count_verdicts(parts[:1])) == "1 of 1 part reproduced"
+    two = show_counts(count_verdicts(parts[2:3] * 2))
+    assert two == "0 of 2 parts reproduced, 2 differ"
+
+
+def test_order_is_judged_by_pairs_that_are_told_apart():
+    low, mid, high = estimate(1, 0.1), estimate(2, 0.1), estimate(3, 0.1)
+    wide = estimate(2, 5)
+    both = [(low, high, low, high), (mid, high, high, mid), (low, wide, low, high)]
+    assert cells.concordance(both) == (1, 1, 1)
+    alike, opposite = (low, high, low, mid), both[1]
+    told = cells.ordered("", "part", [alike] * 3 + both, "alike")
+    assert (told.holds, told.whose) == (True, OURS)  # 4 of 5
+    told = cells.ordered("", "part", both, "alike")
+    assert (told.holds, told.verdict, told.whose) == (False, "differs", WORDS)  # 1 of 2
+    told = cells.ordered("", "part", [alike, alike, opposite], "alike")
+    assert (told.verdict, told.reason) == ("cannot tell", OUR_LIMIT)  # 2 of 3, but not 3 of 4
+    told = cells.ordered("", "part", [both[2]], "alike")
+    assert (told.holds, told.reason) == (None, SAMPLING)
+
+
+@pytest.mark.parametrize(
+    ("text", "claims", "count"),
+    [
+        (MESSAGE, "M1 M2 M3 M8", [3, 2, 7, 1]),
+        (DURATION, "M5 M8", [5, 1]),
+        (LATENCY, "M7", [4]),
+        (RANKS, "M4 M6 M8", [8, 8, 6]),
+        (CS14, "C1 C2 C3", [4, 4, 1]),
+    ],
+)
+def test_every_part_of_a_claim_is_judged(tmp_path, text, claims, count):
+    results = make(text, claims, tmp_path / "out")
+    judged = judge(results)
+    assert [one.name for one in judged] == claims.split()
+    assert [len(one.findings) for one in judged] == count
+    for one in judged:
+        assert sum(one.counts.values()) == len(one.findings)
+        for found in one.findings:
+            assert found.verdict in VERDICTS
+            assert found.part[0] in '"s'  # the words of the claim come first
+            assert found.whose in WHOSE if found.holds is not None else True
+            told = "[" in found.found or "told apart" in found.found
+            assert found.holds is None or told  # an interval decides
+            assert bool(found.reason) == (found.verdict != "reproduced")
+    told = " ".join(report(results).split())
+    assert all(f"{one.name} ({one.claim.source})" in told for one in judged)
+
+
+def test_findings(tmp_path):
+    results = make(MESSAGE, "M1 M2 M3", tmp_path / "a")
+    texts = {f.part: f for one in judge(results) for f in one.findings}
+    assert texts['"small while T_comm > D"'].holds is True
+    assert texts['"large below"'].holds is True
+    assert "at 2^9 ranks, T_comm / D = 0.04" in texts['"large below"'].found
+    hundred = texts['"slowdown up to about 100"']  # D / T_comm is 25 at most
+    assert (hundred.verdict, hundred.whose) == ("differs", "the paper's number")
+    axis = texts["slowdown is on the axis of Fig. 8, which ends at 120"]
+    assert (axis.verdict, axis.whose) == ("reproduced", "the paper's axis")
+    assert texts['"at the short-message, many-rank corner"'].verdict == "reproduced"
+    results = make(DURATION, "M5", tmp_path / "b")
+    found = judge(results)[0].findings
+    clip = "the paper's clip level"
+    assert [(one.holds, one.whose) for one in found] == [
+        (True, clip), (True, clip), (False, "the paper's axis"), (True, WORDS), (True, OURS),
+    ]  # fmt: skip
+    results = make(LATENCY, "M7", tmp_path / "c")
+    none, small, grows, large = judge(results)[0].findings
+    assert {none.where, small.where} == {"D / P = 0.0001"}
+    assert (small.holds, small.verdict) == (False, "differs")  # nothing to grow from
+    assert (grows.where, "at 2^9 ranks" in large.found) == ("D / P = 0.1", True)
+
+
+def test_intervals_of_a_region_hold_together(tmp_path):
+    (block,) = cells.blocks(make(MESSAGE, "M1", tmp_path / "out"))
+    alone = block.judged("slowdown", lambda ranks, ratio: ranks == 512 and ratio == 2)
+    many = [cell for cell in block.judged("slowdown") if (cell.ranks, cell.ratio) == (512, 2)]
+    assert alone[0].found.low > many[0].found.low
+    assert alone[0].found.value == many[0].found.value
+
+
+def test_a_line_through_the_cycles(tmp_path):
+    """The residuals of the line and the first cycle, from whole-number weights, as from samples."""
+    results = make(CS14, "C2", tmp_path / "out")
+    cell = results.panels()[0].cells[-1]
+    means = [float(cell.facts[f"overhead, cycle {c}"].mean.value) for c in range(1, 6)]
+    slope, middle = np.polyfit(range(2, 6), means[1:], 1)
+    away = np.abs(means[1:] - (slope * np.arange(2, 6) + middle)).max() / means[-1]
+    linear, first = judge(results)[0].findings[:2]
+    assert f"misses at most {100 * away:.1f} %" in linear.text.replace("-", "")
+    share = means[0] / ((means[-1] - means[0]) / 4)
+    assert f"{share:.2f} [" in first.text
+
+
+def test_an_unfinished_run_decides_nothing(tmp_path):
+    results = make(RANKS, "M4 M6", tmp_path / "out")
+    assert any(found.holds is not None for one in judge(results) for found in one.findings)
+    next((tmp_path / "out" / "records").iterdir()).unlink()
+    results = Results(Store.open(tmp_path / "out"))
+    findings = [found for one in judge(results) for found in one.findings]
+    assert {found.verdict for found in findings} == {"cannot tell"}
+    assert {found.reason for found in findings} == {"not run: the study is not finished"}
+    assert "not finished" in report(results)
+
+
+def test_no_data(tmp_path):
+    for number, (text, claims) in enumerate(
+        [(MESSAGE, "M1 M2 M3"), (DURATION, "M5"), (LATENCY, "M7"), (RANKS, "M4 M6"),
+         (CS14, "C1 C2 C3")]
+    ):  # fmt: skip
+        make(text, claims, tmp_path / str(number))
+        for file in (tmp_path / str(number) / "records").iterdir():
+            file.unlink()
+        judged = judge(Results(Store.open(tmp_path / str(number))))
+        assert {f.verdict for one in judged for f in one.findings} == {"cannot tell"}
+
+
+@pytest.mark.parametrize(
+    ("claims", "message"),
+    [
+        ("M9", "claims: each must be one of"),
+        ("M1", "claims: M1 needs an axis 'T_comm / D'"),
+        ("M7", "claims: M7 needs an axis 'figure'"),
+        ("N1", "claims: N1 needs placements in a network, not a study"),
+        ("C1", "claims: C1 needs 2 observables of kind 'overhead'"),
+    ],
+)
+def test_claims_that_a_study_can_not_speak_to(tmp_path, claims, message):
+    with pytest.raises(ValueError, match=f"^study: {message}"):
+        make(RANKS, claims, tmp_path / "out")
+
+
+def test_linear_needs_every_cycle(tmp_path):
+    with pytest.raises(ValueError, match='C2 needs overheads with cycle = "each"'):
+        make(CS14.replace(', cycle = "each"', ""), "C2", tmp_path / "out")
+    with pytest.raises(ValueError, match="C2 needs cases of at least 4 cycles"):
+        make(CS14.replace("cycles = 5", "cycles = 3"), "C2", tmp_path / "out")
+
+
+def test_sources_are_named():
+    counts = {"C": 3, "H": 3, "M": 8, "N": 5}
+    assert sorted(CLAIMS) == [f"{x}{i}" for x, count in counts.items() for i in range(1, count + 1)]
+    for name, claim in CLAIMS.items():
+        assert claim.source.startswith(("MS12", "CS14", "HM18", "HSL09"))
+        assert not claim.text.endswith(".")
+        assert claim.of_study == (name[0] != "N")
+    assert {name: CLAIMS[name] for name in HSL09} == HSL09
+
+
+# --- MS12: readings, limits of the paper, where a rise is steepest
+
+
+def curves(values, spread=0.02):
+    """Series over ranks, as `_steepest` takes them."""
+    return [(2**k, estimate(value, spread)) for k, value in enumerate(values, 12)]
+
+
+@pytest.mark.parametrize(
+    ("shares", "spread", "expected"),
+    [
+        ((0.16, 0.43, 0.83, 0.99), 0.02, ("differs", WORDS)),  # with jitter at rate 1/P
+        ((0.05, 0.17, 0.43, 0.83, 0.96), 0.02, ("reproduced", WORDS)),  # without it
+        ((0.05, 0.17, 0.43, 0.83, 0.96), 0.2, ("cannot tell", WORDS)),
+        ((0.05, 0.17), 0.02, ("cannot tell", "")),  # nothing above 2^14
+    ],
+)
+def test_where_the_steepest_rise_lies(tmp_path, shares, spread, expected):
+    (block,) = cells.blocks(make(MESSAGE, "M1", tmp_path / "out"))
+    found = ms12._steepest(block, "part", curves(shares, spread), lambda x, _: f"{x:g}")
+    assert (found.verdict, found.whose) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "reached", "expected"),
+    [
+        (10.9, 1, True, ("reproduced", OURS)),
+        (25, 1, True, ("cannot tell", OURS)),  # not within our factor of 2, still nearest to 10
+        (4, 0.5, True, ("cannot tell", OURS)),
+        (1.5, 0.1, True, ("differs", "the paper's number")),
+        (1.5, 0.1, False, ("reproduced", OURS)),
+        (73, 3, False, ("differs", "the paper's number")),
+        (31, 5, False, ("cannot tell", OURS)),
+    ],
+)
+def test_about_a_number(value, half, reached, expected):
+    holds, limit, whose, _ = ms12._about_limits(estimate(value, half), 10, reached=reached)
+    found = Finding("", "part", holds, "", limit, whose)
+    assert (found.verdict, found.whose) == expected
+
+
+def test_the_share_of_realizations_that_are_hit(tmp_path):
+    """As counted on the samples themselves."""
+    results = make(RANKS, "M4", tmp_path / "out")
+    cell = results.cells[-1]
+    case, share = cell.first_case, ms12.hit_share(cell, "slowdown_redundant")
+    result = simulate(case, cell.realizations, results.study.seed)
+    times = result.samples[:, cell.facts["slowdown_redundant"].T]
+    late = times > result.noise_free[0] + float(case.noise[0].duration) / 2
+    assert 0 < late.mean() < 1
+    assert share.value == pytest.approx(late.mean())
+    assert 0 <= share.low <= share.value <= share.high <= 1
+
+
+def test_fig12_of_each_reading(tmp_path):
+    """Shares of realizations hit at 2^13 and 2^14 ranks, with network jitter and without it."""
+    text = (SWEEPS / "ms12_fig12.toml").read_text(encoding="utf-8")
+    text = text.replace("log2 = [2, 18]", "log2 = [13, 14]")
+    text = text.replace("rank_rounds = 4e8", "rank_rounds = 6e7").replace("min = 120", "min = 150")
+    study = parse_study(text, choose={"reading": ["caption"], "jitter": ["A", "B"]})
+    run(study, tmp_path / "out")
+    results = Results(Store.open(tmp_path / "out"))
+    expected = {("A", 13): 0.43, ("A", 14): 0.83, ("B", 13): 0.16, ("B", 14): 0.43}
+    for cell in results.cells:
+        share = ms12.hit_share(cell, "slowdown_redundant")
+        wanted = expected[cell.labels["jitter"][0], cell.first_case.log2_ranks]
+        assert share.low - 0.03 < wanted < share.high + 0.03  # 43 % were told as 43
+    parts = {(f.where, f.part): f for f in judge(results)[0].findings}
+    assert len({where for where, _ in parts}) == 2
+
+
+def test_a_run_for_an_earlier_wording_says_what_it_lacks(tmp_path, monkeypatch):
+    results = make(RANKS, "M4", tmp_path / "out")
+    monkeypatch.setitem(CLAIMS, "M4", CLAIMS["M7"])
+    (judged,) = judge(results)
+    (found,) = judged.findings
+    assert found.verdict == "cannot tell"
+    assert found.found == "the study lacks an axis 'figure'"

@@ -1,0 +1,150 @@
+"""What the analysis of a store says where signs, missing data or early stops could mislead it."""
+
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from support.small_study import STUDY
+
+from jitterfly import stats
+from jitterfly.cli import main
+from jitterfly.observables import Overhead
+from jitterfly.results import Results
+from jitterfly.results.compare import Side, compare
+from jitterfly.results.tables import notes, tables
+from jitterfly.results.text_table import telling
+from jitterfly.store import Store
+from jitterfly.store.numbers import rows
+from jitterfly.studies import parse_study
+from jitterfly.sweep import run
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_faster_of_two_overheads_below_zero_is_the_lower_one(tmp_path, swapped):
+    sides = []
+    for T in (1, 8):
+        study = replace(
+            parse_study(
+                STUDY.replace("max = 40", "max = 2000")
+                .replace("[2, 4]", "[8, 8]")
+                .replace("100us", "1ms")
+            ),
+            claims=(),
+            figure="",
+            observables={"saved": Overhead(T=T, over={"T": 0})},
+        )
+        sides.append(Side(run(study, tmp_path / str(T)), "", "saved"))
+    if swapped:
+        sides.reverse()
+    (verdict,) = compare(*sides)
+    assert verdict.a.value < 0
+    assert verdict.b.value < 0
+    lower = "A" if verdict.a.value < verdict.b.value else "B"
+    assert verdict.faster == lower == ("A" if swapped else "B")
+
+
+TARGETED = STUDY.replace(
+    "realizations = { max = 40 }",
+    'targets = ["mean of gain ± 20 %"]\nrealizations = { min = 64, max = 100_000 }',
+)
+
+
+def test_a_target_that_was_never_looked_at_is_not_met(tmp_path):
+    store = run(parse_study(TARGETED), tmp_path)
+    assert not any(cell.unmet for cell in Results(store).cells)
+    for file in (tmp_path / "records").iterdir():
+        file.unlink()
+    results = Results(Store.open(tmp_path))
+    assert [cell.unmet for cell in results.cells] == [("gain",)] * 3
+    assert "0 of 3 cells met the target" in results.state
+
+
+def test_a_ratio_has_the_interval_that_allows_for_early_looks(tmp_path):
+    store = run(parse_study(TARGETED), tmp_path)
+    for cell in Results(store).cells:
+        measure = cell.observed("gain").measure
+        found = cell.ratio(measure.numerator, measure.denominator)
+        assert cell.decision.share < 1
+        wanted = cell.estimate("gain")
+        assert (found.low, found.high) == (wanted.low, wanted.high)
+        ticks = store.ticks(cell.cell, cell.realizations)
+        plain = stats.ratio(measure.numerator(ticks), measure.denominator(ticks))
+        assert found.high - found.low > plain.high - plain.low
+
+
+def test_rows_are_what_the_store_estimates(tmp_path):
+    store = run(parse_study(TARGETED), tmp_path)
+    for row in rows(store, 0.9):
+        wanted = store.estimate(row.cell, row.family.name, row.statistic, 0.9)
+        assert str(row.estimate) == str(wanted)
+        assert row.estimate.confidence == 0.9
+    for cell in Results(store).cells:
+        for name, facts in cell.facts.items():
+            assert str(facts.mean) == str(cell.estimate(name))
+            if facts.quantiles:
+                wanted = [cell.estimate(name, f"p{q}").value for q in (5, 50, 95)]
+                assert list(facts.quantiles) == wanted
+
+
+def test_a_winner_is_seen_in_the_numbers():
+    assert telling(stats.Estimate(1 - 4e-6, 1 - 6e-6, 1 - 2e-6, 0.95, 9), 1) == (
+        "0.999996 [0.999994, 0.999998]"
+    )
+    assert telling(stats.Estimate(1.0, 1.0, 1.0, 0.95, 9), 1) == "1 [1, 1]"
+    assert telling(stats.Estimate(2.0, -float("inf"), float("inf"), 0.95, 9), 1) == "2 [-inf, inf]"
+
+
+def test_compare_asks_for_a_variant(tmp_path, capsys):
+    study = replace(
+        parse_study(STUDY), claims=(), figure="", observables={},
+        variants={"one": {}, "two": {"network.gamma": "3ns"}},
+    )  # fmt: skip
+    run(study, tmp_path / "out")
+    out = str(tmp_path / "out")
+    assert main(["compare", out, out]) == 2
+    assert f"choose a variant: {out}:one or {out}:two" in capsys.readouterr().err
+    assert main(["compare", f"{out}:one", f"{out}:two"]) == 0
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+    run(parse_study(STUDY), tmp_path)
+    command = f"{shlex.quote(sys.executable)} -m jitterfly status {shlex.quote(str(tmp_path))}"
+    found = subprocess.run(
+        ["bash", "-c", f"({command}; echo $? >&2) | true"], capture_output=True, text=True
+    )
+    assert found.stderr.split() == ["0"]
+
+
+def test_a_place_without_numbers_is_shown_and_explained(tmp_path):
+    """One rank takes 0 s without noise, so that it has no slowdown."""
+    study = parse_study(ONE_RANK)
+    run(study, tmp_path / "a")
+    results = Results(Store.open(tmp_path / "a"))
+    (found,) = tables(results)
+    assert [row[0] for row in found.rows] == ["2^0", "2^1", "2^2"]
+    assert found.rows[0][1:] == ["40", "0 s", *["-"] * 6]
+    assert "-" not in found.rows[1]
+    told = notes(results)
+    assert "No slowdown at ranks=1: it takes 0 s without noise." in told
+    assert "No gain at ranks=1: T = 1: algorithm.exchanges_after gives T up to 0." in told
+    text = ONE_RANK.replace("T = 1 }", "T = 2 }")
+    run(parse_study(text), tmp_path / "b")
+    told = notes(Results(Store.open(tmp_path / "b")))
+    assert "No gain at ranks=2: T = 2: algorithm.exchanges_after gives T up to 1." in told
+
+
+ONE_RANK = """
+name = "one_rank"
+realizations = { max = 40 }
+[case]
+algorithm = { kind = "butterfly", exchanges_after = "all" }
+network = { kind = "hockney", alpha = "1us", beta = 1e-9, gamma = 1e-10 }
+noise = [{ kind = "periodic", period = "1ms", duration = "10us" }]
+[axes.ranks]
+values = [1, 2, 4]
+[observables]
+slowdown = { kind = "slowdown", T = 0 }
+gain = { kind = "gain", of = { T = 1 }, over = { T = 0 } }
+"""

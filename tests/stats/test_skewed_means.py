@@ -1,0 +1,165 @@
+"""Means of skewed samples: how often their intervals cover, and that they say so.
+
+Seeds are fixed. Each bound is five standard deviations away, so that of all bounds together a
+right program fails with less than 1 in 100,000 seeds.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import jitterfly as jf
+from jitterfly import stats
+from jitterfly.advice import question
+from jitterfly.observables import CellData, Column, Family, Form, Measure, Observed, Ticks
+from jitterfly.observables.targets import LEAST_EVENTS
+
+DRAWS = 4000
+SAMPLES = {  # of a shape, with its mean; Student's interval covers 92, 88, 79 and 79 % of 30
+    "exponential": (lambda rng, shape: rng.exponential(1.0, shape), 1.0),
+    "lognormal": (lambda rng, shape: rng.lognormal(0.0, 1.0, shape), math.exp(0.5)),
+    "wide lognormal": (lambda rng, shape: rng.lognormal(0.0, 1.5, shape), math.exp(1.125)),
+    "rare": (lambda rng, shape: 1 + 100.0 * (rng.random(shape) < 0.05), 6.0),
+}
+DELAYS = {  # of a shape, with its mean
+    "fixed": (lambda rng, shape: np.ones(shape), 1.0),
+    "uniform": (lambda rng, shape: rng.random(shape), 0.5),
+    "exponential": (lambda rng, shape: rng.exponential(1.0, shape), 1.0),
+    "lognormal": (lambda rng, shape: rng.lognormal(0.0, 1.0, shape), math.exp(0.5)),
+}
+CHANCES = (1e-3, 3e-3, 1e-2, 3e-2, 0.05, 0.1, 0.2, 0.3)
+
+
+def drawn(name, count):
+    draw, mean = SAMPLES[name]
+    estimate = stats.mean(draw(np.random.default_rng(5), (count, DRAWS)))
+    covered = (estimate.low <= mean) & (mean <= estimate.high)
+    marked = (estimate.events > 0) & (estimate.events < min(stats.ENOUGH_EVENTS, count))
+    return covered, marked, estimate
+
+
+def reach(share):
+    return 5 * math.sqrt(share * (1 - share) / DRAWS)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_thirty_skewed_samples_cover_and_say_so(name):
+    """All but a few are marked, but where nothing rare was seen."""
+    covered, marked, estimate = drawn(name, 30)
+    assert covered.mean() > 0.95 - reach(0.95)
+    seen = estimate.events > 0  # of 0.95^30 = 21 % of samples no event was seen
+    assert abs(seen.mean() - (1 - 0.95**30 if name == "rare" else 1)) < reach(0.21)
+    assert marked[seen].mean() > (0.72 if name == "exponential" else 0.92)
+    assert estimate.skewed
+    assert "(skewed: rests on about " in str(estimate)
+
+
+@pytest.mark.parametrize(("name", "count"), [("exponential", 1000), ("rare", 3000)])
+def test_enough_events_cover(name, count):
+    covered, marked, _ = drawn(name, count)
+    assert marked.mean() < 0.01
+    assert abs(covered.mean() - 0.95) < reach(0.95)
+
+
+def test_what_is_not_skewed_is_not_marked():
+    """Of 30 normal samples 2 % are marked: some seem to be skewed."""
+    estimate = stats.mean(np.random.default_rng(6).normal(5, 1, (30, DRAWS)))
+    assert np.mean(estimate.events < 30) < 0.02 + reach(0.02)
+    assert (estimate.low <= 5).mean() > 0.975 - reach(0.025)
+    assert estimate.high.mean() - 5 < 1.03 * 2.045 / math.sqrt(30)  # about Student's
+    for few in ([1.0, 2.0, 3.0], [1.0], [2.0] * 50):
+        assert not stats.mean(few).skewed
+        assert "skewed" not in str(stats.mean(few))
+    assert not stats.quantile(np.arange(30.0) ** 4, 0.5).skewed
+
+
+def test_events_are_those_of_studies():
+    """The same count, column by column, and the same rule."""
+    x = np.random.default_rng(7).lognormal(0, 1, (100, 3, 2))
+    events = stats.mean(x).events
+    each = [[stats.effective_events(x[:, i, j]) for j in range(2)] for i in range(3)]
+    np.testing.assert_allclose(events, each, rtol=1e-12)
+    assert stats.mean(x[:, 0, 0]).events == pytest.approx(events[0, 0], rel=1e-12)
+    assert LEAST_EVENTS == question.ENOUGH_EVENTS == stats.ENOUGH_EVENTS == 30
+
+
+def test_paired_differences_say_so_too():
+    slow = 1 + np.r_[np.zeros(29), 50.0]
+    assert stats.difference(slow, np.ones(30)).skewed
+
+
+@pytest.mark.parametrize("chance", CHANCES)
+@pytest.mark.parametrize("delay", DELAYS)
+def test_few_realizations_and_rare_noise(delay, chance):
+    """Of 40 realizations: an interval covers with 93 % at least, or it has no ends.
+
+    Where there are ends, too, as far as there are enough of them to tell.
+    """
+    draw, mean = DELAYS[delay]
+    rng = np.random.default_rng(11)
+    shape = 40, 1500
+    hit = rng.random(shape) < chance
+    x = 10 + np.where(hit, draw(rng, shape), 0.0)
+    for statistics_of in (stats.mean, _as_ranked):
+        estimate = statistics_of(x)
+        unknown = np.isinf(estimate.low) & np.isinf(estimate.high)
+        assert np.array_equal(unknown, ~hit.any(axis=0))
+        covered = (estimate.low <= 10 + chance * mean) & (10 + chance * mean <= estimate.high)
+        assert covered[unknown].all()
+        assert covered.mean() > 0.93
+        known = np.count_nonzero(~unknown)
+        if known > 400:
+            assert covered[~unknown].mean() > 0.93 - 5 * math.sqrt(0.93 * 0.07 / known)
+
+
+def _as_ranked(x):
+    """The intervals by which algorithms are ranked, of the first samples."""
+    ranked = question.Statistic.named("mean")
+    found = [ranked.estimate(column, 0.025) for column in x.T]
+    ends = [[getattr(one, end) for one in found] for end in ("value", "low", "high")]
+    return stats.Estimate(*map(np.array, ends), 0.95, len(x))
+
+
+@pytest.mark.parametrize("chance", [1e-3, 1e-2, 0.05, 0.3])
+@pytest.mark.parametrize("form", ["slowdown", "gain", "difference"])
+def test_few_realizations_of_observables(form, chance):
+    """What studies show of 40 realizations of one rank, whose compute phase is delayed or not."""
+    work, delay, draws = 10**7, 4 * 10**7, 300
+    noise = jf.StepNoise(delay=delay * 1e-12, probability=chance)
+    network = jf.Hockney("1us", 0.0, 0.0)
+    case = jf.Case(1, network=network, noise=[noise], compute_time=work * 1e-12)
+    late = np.rint(jf.simulate(case, 40 * draws, seed=3).samples * 1e12).astype(np.int64)
+    names = [Column("noisy", "completion"), Column("other", "completion")]
+    noisy, other = map(Form.of, names)
+    measure, truth = {
+        "slowdown": (Measure("slowdown", noisy, work), 1 + chance * delay / work),
+        "gain": (Measure("gain", noisy, other), 1 + chance * delay / work),
+        "difference": (Measure("difference", noisy - other, work), chance * delay / work),
+    }[form]
+    covered, unknown = 0, 0
+    for few in late.reshape(draws, 40):
+        ticks = Ticks(tuple(names), np.stack([few, np.full(40, work)], axis=1))
+        found = Observed(Family(form, "", (measure,)), CellData(ticks)).mean()
+        assert (found.low == -math.inf) == (found.high == math.inf) == bool((few == work).all())
+        unknown += found.too_small
+        covered += found.low <= truth <= found.high
+    assert covered / draws > 0.95 - 5 * math.sqrt(0.95 * 0.05 / draws)
+    missed = (1 - chance) ** 40
+    assert abs(unknown / draws - missed) < 5 * math.sqrt(missed * (1 - missed) / draws) + 1e-9
+
+
+def test_what_can_not_differ_is_certain():
+    """Without noise, or with phases that are given, a mean is known whatever the samples."""
+    x = np.full(40, 3.0)
+    assert stats.mean(x).too_small
+    assert stats.ratio(x, x).too_small
+    for found in (stats.mean(x, noisy=False), stats.ratio(3 * x, x, noisy=False)):
+        assert (found.low, found.value, found.high) == (3.0, 3.0, 3.0)
+    given = jf.PeriodicNoise(period="1ms", duration="10us", phases=np.zeros(4))
+    drawn = jf.PeriodicNoise(period="1ms", duration="10us")
+    assert not given.random
+    assert drawn.random
+    assert not jf.StepNoise(delay="1us").random
+    assert jf.StepNoise(delay="1us", probability=0.5).random
+    assert jf.StepNoise(delay=jf.distributions.Exponential("1us")).random

@@ -1,0 +1,312 @@
+"""A store as a labelled dataset, and as files that read back as the same."""
+
+import builtins
+import csv
+import io
+import math
+import sys
+
+import numpy as np
+import pytest
+from support.small_store import STUDY, make, put, study, to_csv
+
+from jitterfly import notebook
+from jitterfly.observables import STATISTICS
+from jitterfly.store import Store, export, to_xarray
+
+xr = pytest.importorskip("xarray")
+pytest.importorskip("netCDF4")
+pytest.importorskip("zarr")
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+TARGETS = 'targets = ["mean of completion ± 3 %", "p99.5 of gain ± 40 % at 90 %"]\n'
+PRECISE = TARGETS + STUDY.replace("max = 200", "max = 9000, raw_bytes = 32000")
+BEST = STUDY.replace("after = 1", 'after = "all"').replace("T = 1", 'T = "best"')
+POINTS = STUDY.replace(
+    'path = "noise.0.duration"\nvalues = ["1us", "10us"]',
+    'points.short = { "noise.0.duration" = "1us" }\npoints.long = { "noise.0.duration" = "2us" }',
+)
+DERIVED = STUDY.replace(
+    '[axes.duration]\npath = "noise.0.duration"\nvalues = ["1us", "10us"]',
+    '[axes."T_comm / D"]\nderived = "T_comm / D"\nby = "noise.0.duration"\nvalues = [0.1, 0.25]',
+)
+DURATION = '[axes.duration]\npath = "noise.0.duration"\nvalues = ["1us", "10us"]'
+FIXED = STUDY.replace('"100us"', '"100us", duration = "1us"')
+BEGIN = FIXED.replace(DURATION, '[axes.begin]\npath = "noise.0.begin"\nvalues = ["1ms", "2ms"]')
+GAMMA = FIXED.replace(', gamma = "0.1ns"', "").replace(
+    DURATION, '[axes.gamma]\npath = "network.gamma"\nvalues = ["1ns", "2ns"]'
+)
+BYTES = FIXED.replace(DURATION, '[axes.message_bytes]\nvalues = ["1K", 7]')
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+def test_labels_and_units(out):
+    store = make(out)
+    found = to_xarray(store)
+    assert dict(found.sizes) == {"ranks": 2, "duration": 2, "observable": 2, "statistic": 11}
+    assert found.estimate.dims == ("ranks", "duration", "observable", "statistic")
+    assert found.ranks.values.tolist() == [4, 8]
+    assert found.duration.values.tolist() == [1e-6, 1e-5]
+    assert found.duration.attrs["units"] == "s"
+    assert found.ranks.attrs["units"] == "1"
+    assert found.unit.sel(observable=["completion", "gain"]).values.tolist() == ["s", ""]
+    assert found.statistic.values.tolist() == [*STATISTICS, "win probability"]
+    assert found.attrs["title"] == "A small study"
+    assert found.attrs["source"] == "Nobody 2024"
+    assert (found.attrs["seed"], found.attrs["stream"], found.attrs["confidence"]) == (5, 3, 0.95)
+    assert "numpy" in found.attrs["versions"]
+    assert "observable" in found.estimate.attrs["units"]
+    assert (found.realizations == 200).all()
+    text = repr(found)
+    assert "estimate" in text
+    assert len(text.splitlines()) < 45
+    assert max(map(len, text.splitlines())) < 120
+
+
+def test_values_are_those_of_the_store(out):
+    store = make(out, study(PRECISE))
+    found = to_xarray(store)
+    for cell in store.cells:
+        here = found.sel(cell.coordinates)
+        assert int(here.realizations) == store.decision(cell).realizations
+        for name in ("completion", "gain"):
+            for statistic in ("mean", "p50", "p99.5", "min"):
+                numbers = here.sel(observable=name, statistic=statistic)
+                estimate = store.estimate(cell, name, statistic)
+                np.testing.assert_array_equal(
+                    [numbers.estimate, numbers.low, numbers.high],
+                    [estimate.value, estimate.low, estimate.high],
+                )
+        for state in store.decision(cell).states:
+            target = here.sel(target=str(state.target))
+            assert (bool(target.met), float(target.target_error)) == (state.met, state.error)
+    mean = found.sel(statistic="mean")
+    assert (mean.low < mean.estimate).all()
+    assert (mean.relative_error < 1).all()
+    assert found.isel(ranks=0, duration=0).sel(
+        observable="completion", statistic="p99.99"
+    ).high == np.inf  # too few realizations, and it says so  # fmt: skip
+
+
+def test_one_unit_is_said_at_the_variables(out):
+    text = STUDY.partition("[observables.gain]")[0]
+    found = to_xarray(make(out, study(text)))
+    assert found.estimate.attrs["units"] == found.high.attrs["units"] == "s"
+    assert "win probability" not in found.statistic
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "values", "units"),
+    [
+        (POINTS, "duration", ["short", "long"], None),
+        (DERIVED, "T_comm / D", [0.1, 0.25], "1"),
+        (BEGIN, "begin", [0.001, 0.002], "s"),
+        (GAMMA, "gamma", [1e-9, 2e-9], "s/B"),
+        (BYTES, "message_bytes", [1024, 7], "B"),
+    ],
+)
+def test_axes(out, text, name, values, units):
+    store = make(out, study(text))
+    found = to_xarray(store)
+    assert found[name].values.tolist() == values
+    assert found[name].attrs.get("units") == units
+    for suffix in (".nc", ".zarr", ".csv", ".parquet"):
+        export(store, out.with_suffix(suffix))
+    renamed = name.replace(" / ", " per ")
+    with xr.open_dataset(out.with_suffix(".nc")) as read:
+        assert read[renamed].values.tolist() == values
+    table = pandas.read_parquet(out.with_suffix(".parquet"))
+    assert list(dict.fromkeys(table[name])) == values
+
+
+def test_without_axes(out):
+    """One cell: each variable has the dimensions that are left."""
+    head, axes = STUDY.split("[axes.ranks]")
+    text = head.replace("[case]", "[case]\nranks = 4").replace(
+        '"100us"', '"100us", duration = "1us"'
+    )
+    store = make(out, study(f"{text}[observables{axes.partition('[observables')[2]}"))
+    found = to_xarray(store)
+    assert found.estimate.dims == ("observable", "statistic")
+    assert found.realizations.dims == ()
+    assert int(found.realizations) == 200
+    mean = store.estimate(store.cells[0], "gain", "mean")
+    assert float(found.estimate.sel(observable="gain", statistic="mean")) == mean.value
+    for suffix in (".nc", ".zarr", ".csv", ".parquet"):
+        export(store, out.with_suffix(suffix))
+    with xr.open_dataset(out.with_suffix(".nc")) as read:
+        xr.testing.assert_identical(read.load(), found)
+    assert len(pandas.read_parquet(out.with_suffix(".parquet"))) == 10 + 11
+
+
+def test_what_is_missing_is_nan(out):
+    """A cell that was not run, and an observable that only some cells have."""
+    described = study(text=STUDY.replace("after = 1", 'after = "all"').replace("T = 1", "T = 3"))
+    store = make(out, described, (0, 1, 2))
+    found = to_xarray(store)
+    assert found.realizations.values.tolist() == [[200, 200], [200, 0]]
+    gain = found.estimate.sel(observable="gain", statistic="mean")
+    assert np.isnan(gain.values).tolist() == [[True, True], [False, True]]
+    assert found.estimate.sel(observable="completion", statistic="mean").notnull().sum() == 3
+    assert len(list(csv.reader(io.StringIO(to_csv(store))))) == 1 + 3 * 10 + 11
+
+
+def test_a_run_that_is_under_way(out):
+    with Store.create(out, study(PRECISE)) as store:
+        put(store, store.cells[0], 0, 70)
+        found = to_xarray(store)
+        assert found.realizations.values.tolist() == [
+            [store.decision(store.cells[0]).realizations, 0], [0, 0],
+        ]  # fmt: skip
+        assert not found.met.any()
+        export(store, out / "part.nc")
+
+
+def test_nothing_yet(out):
+    with Store.create(out, study()) as store:
+        found = to_xarray(store)
+        assert found.estimate.isnull().all()
+        assert to_csv(store).count("\n") == 1
+        for suffix in ("nc", "zarr", "csv", "parquet"):
+            export(store, out / f"nothing.{suffix}")
+
+
+@pytest.mark.parametrize("seed", [7, 2**64 - 1])
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+@pytest.mark.parametrize("text", [PRECISE, BEST])
+def test_datasets_read_back(out, suffix, text, seed):
+    store = make(out, study(text, "seed = 5", f"seed = {seed}"))
+    path = out.with_suffix(suffix)
+    for _ in range(2):  # the second time it replaces the first
+        export(store, path)
+    opened = xr.open_dataset(path) if suffix == ".nc" else xr.open_zarr(path)
+    with opened as read:
+        wanted = to_xarray(store)
+        xr.testing.assert_identical(read.load(), wanted)
+        assert {key: value.dtype.kind for key, value in read.data_vars.items()} == {
+            key: value.dtype.kind for key, value in wanted.data_vars.items()
+        }
+    assert not list(out.parent.glob("*.tmp"))
+
+
+def test_tables_read_back(out):
+    store = make(out, study(PRECISE))
+    export(store, out.with_suffix(".csv"))
+    export(store, out.with_suffix(".parquet"))
+    with out.with_suffix(".csv").open() as file:
+        by_csv = list(csv.DictReader(file))
+    by_parquet = pandas.read_parquet(out.with_suffix(".parquet"))
+    assert list(by_csv[0]) == list(by_parquet.columns) == [
+        "ranks", "duration", "observable", "unit", "chosen_T", "statistic", "value", "low", "high",
+        "confidence", "realizations", "exact",
+    ]  # fmt: skip
+    assert len(by_csv) == len(by_parquet) == 4 * (11 + 12)
+    for name in by_csv[0]:
+        column = by_parquet[name]
+        words = [row[name] for row in by_csv]
+        if column.dtype.kind == "f":
+            np.testing.assert_array_equal([float(word or "nan") for word in words], column)
+        else:
+            assert words == ["" if missing else str(value) for value, missing in
+                             zip(column, column.isna(), strict=True)]  # fmt: skip
+    found = to_xarray(store)
+    for row in by_parquet.to_dict("records"):
+        cell = found.sel(
+            {key: row[key] for key in ("ranks", "duration", "observable", "statistic")}
+        )
+        np.testing.assert_array_equal(
+            [cell.estimate, cell.low, cell.high], [row["value"], row["low"], row["high"]]
+        )
+        assert row["realizations"] == cell.realizations
+    assert set(by_parquet.confidence) == {0.95}
+    assert not by_parquet.exact.any()
+    assert math.inf in by_parquet.high.tolist()
+
+
+def test_the_chosen_T_is_told(out):
+    store = make(out, study(BEST))
+    rows = list(csv.DictReader(io.StringIO(to_csv(store))))
+    told = {row["chosen_T"] for row in rows if row["observable"] == "gain" and row["ranks"] == "8"}
+    assert told <= {"1", "2", "3"}
+    assert len(told) <= 2  # one for each duration
+    assert {row["chosen_T"] for row in rows if row["observable"] == "completion"} == {""}
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out", "out.nc.gz"])
+def test_other_endings(out, name):
+    with pytest.raises(ValueError, match=r"export must be to .nc, .zarr, .csv, .parquet; got"):
+        export(make(out), out.with_name(name))
+
+
+def test_nothing_else_is_replaced(out):
+    store = make(out)
+    folder = out.with_name("thesis.zarr")
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("years of work")
+    with pytest.raises(ValueError, match="is there and is no zarr group; choose another name"):
+        export(store, folder)
+    folder.rename(out.with_name("thesis.csv"))
+    with pytest.raises(ValueError, match=r"export must be to a file, and .* is a directory"):
+        export(store, out.with_name("thesis.csv"))
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr", ".csv", ".parquet"])
+def test_what_can_not_be_written_names_the_file(out, suffix):
+    path = out.with_name("no") / f"a{suffix}"
+    with pytest.raises(OSError, match="No such file") as caught:
+        export(make(out), path)
+    assert caught.value.filename == str(path)
+
+
+def test_a_full_disk_is_named_with_what_is_free(out, monkeypatch):
+    """The library of NetCDF has no words for it."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("netCDF4")
+
+    def full(*_, **__):
+        raise RuntimeError("NetCDF: HDF error")
+
+    monkeypatch.setattr(xarray.Dataset, "to_netcdf", full)
+    path = out.with_name("a.nc")
+    with pytest.raises(OSError, match=r"NetCDF: HDF error; .* are free there") as caught:
+        export(make(out), path)
+    assert caught.value.filename == str(path)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "package"),
+    [(".nc", "xarray"), (".nc", "netCDF4"), (".zarr", "zarr"), (".parquet", "pandas"),
+     (".parquet", "pyarrow")],
+)  # fmt: skip
+def test_missing_packages(out, monkeypatch, suffix, package):
+    def missing(name, *rest):
+        if name == package:
+            raise ImportError(f"No module named '{name}'")
+        return real(name, *rest)
+
+    real = notebook.import_module
+    store = make(out)
+    with monkeypatch.context() as patch:
+        patch.setattr(notebook, "import_module", missing)
+        with pytest.raises(ValueError, match=rf"needs {package} .*: pip install {package}$"):
+            export(store, out.with_suffix(suffix))
+    assert not out.with_suffix(suffix).exists()
+
+
+def test_csv_needs_no_package(out, monkeypatch):
+    real = builtins.__import__
+
+    def missing(name, *rest):
+        if name.partition(".")[0] in ("pandas", "xarray", "pyarrow"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("pandas", "xarray", "pyarrow")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", missing)
+    export(make(out), out.with_suffix(".csv"))

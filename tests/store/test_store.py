@@ -1,0 +1,433 @@
+"""A store: what it takes over, what it refuses, and that it says the same however it was filled."""
+
+import fcntl
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.paths import TESTS
+from support.small_store import (
+    PRECISE,
+    STUDY,
+    TARGETS,
+    TWO,
+    content,
+    fill,
+    make,
+    numbers,
+    put,
+    study,
+    ticks,
+)
+
+from jitterfly.observables import Target
+from jitterfly.store import Store
+from jitterfly.store import directory as locks
+from jitterfly.store.metadata import digest
+from jitterfly.studies import Study
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+# --- what is in it
+
+
+def test_layout(out):
+    store = make(out)
+    names = sorted(path.name for path in out.iterdir())
+    assert names == [".lock", "records", "store.json", "study.toml"]
+    variant = store.cells[1].variants[0]
+    assert (out / "records" / f"ranks=4_duration=10us_{variant.hash}.jfr").is_file()
+    assert len(list((out / "records").iterdir())) == 4
+    assert (out / "study.toml").read_text() == STUDY
+    meta = json.loads((out / "store.json").read_text())
+    assert (meta["format"], meta["study"], meta["seed"], meta["backend"]) == (
+        2,
+        "small",
+        5,
+        ["cpu"],
+    )
+
+
+def test_samples_come_back(out):
+    store = make(out, study(TWO))
+    for opened in (store, Store.open(out)):
+        for cell in opened.cells:
+            assert opened.available(cell) == 200
+            found = opened.ticks(cell, 200)
+            assert found.columns == cell.columns
+            np.testing.assert_array_equal(found.values, ticks(cell, 0, 200).values)
+            assert opened.complete(cell)
+            assert opened.observed(cell, "completion").realizations == 200
+
+
+def test_opening_writes_nothing(out):
+    make(out, study(PRECISE))
+    before = content(out)
+    numbers(Store.open(out))
+    assert content(out) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_that_may_not_be_written(out):
+    expected = numbers(make(out))
+    (out / ".lock").unlink()
+    for path in (out / "records", out):
+        path.chmod(0o555)
+    try:
+        assert numbers(Store.open(out)) == expected
+        with pytest.raises(PermissionError, match="lock"), Store.create(out, study()):
+            pass
+    finally:
+        for path in (out, out / "records"):
+            path.chmod(0o755)
+
+
+def test_appending_twice_writes_once(out):
+    with Store.create(out, study()) as store:
+        cell = store.cells[0]
+        put(store, cell, 0, 50)
+        size = content(out)
+        put(store, cell, 0, 50)
+        put(store, cell, 10, 20)
+        assert content(out) == size
+        put(store, cell, 40, 20)
+        assert store.available(cell) == 60
+        put(store, cell, 80, 20)
+        assert store.available(cell) == 60
+        assert store.missing(cell, 120) == [(60, 20), (100, 20)]
+        with pytest.raises(ValueError, match="lacks realizations 60 to 79"):
+            store.data(cell, 100)
+
+
+def test_errors_of_reading(out):
+    with Store.create(out, study()) as store:
+        cell = store.cells[0]
+        assert store.available(cell) == 0
+        with pytest.raises(ValueError, match="ranks=4, duration=1us has no realizations yet"):
+            store.observed(cell, "completion")
+        put(store, cell, 0, 10)
+        with pytest.raises(ValueError, match="observable must be one of 'completion', 'gain'"):
+            store.observed(cell, "completed")
+        with pytest.raises(ValueError, match="must have the columns of the cell"):
+            store.append(cell, 10, ticks(cell, 10, 5), None, 6)
+
+
+# --- summaries
+
+
+@pytest.mark.parametrize("kept", [0, 40, 100])
+def test_beyond_what_is_kept_raw(out, kept):
+    """Means are the same to the last bit, quantiles to the histogram's resolution."""
+    exact = make(out / "exact", study(old="max = 200", new="max = 3000"))
+    raw_bytes = kept * 8 * 2
+    settings = f"max = 3000, raw_bytes = {raw_bytes}"
+    small = make(out / "small", study(old="max = 200", new=settings), size=500)
+    for cell, whole in zip(small.cells, exact.cells, strict=True):
+        assert cell.raw_limit == kept
+        assert small.available(cell) == 3000
+        data = small.data(cell, 3000)
+        assert (data.count, data.exact) == (3000, False)
+        assert (0 if data.ticks is None else len(data.ticks)) == kept
+        for name in ("completion", "gain"):
+            ours, theirs = small.observed(cell, name), exact.observed(whole, name)
+            assert repr(ours.mean()) == repr(theirs.mean())
+            assert ours.quantile(0.9).value == pytest.approx(theirs.quantile(0.9).value, rel=1e-3)
+    assert numbers(Store.open(out / "small")) == numbers(small)
+
+
+def test_cuts_do_not_matter(out):
+    described = study(PRECISE, "max = 20000", "max = 20000, raw_bytes = 4000")
+    stores = [make(out / str(size), described, size=size) for size in (25, 400, 10**6)]
+    assert numbers(stores[0]) == numbers(stores[1]) == numbers(stores[2])
+
+
+def test_a_smaller_limit_inside_a_summary(out):
+    """The way to it is filled, once."""
+    settings = "max = 3000, raw_bytes = 320"
+    make(out, study(old="max = 200", new=settings), size=500)
+    again = make(out, study(old="max = 200", new=settings.replace("3000", "1001")), size=500)
+    assert [again.decision(cell).realizations for cell in again.cells] == [1001] * 4
+    other = make(out.with_name("b"), study(old="max = 200", new=settings.replace("3000", "1001")))
+    assert numbers(again) == numbers(other)
+    assert numbers(make(out, again.study)) == numbers(again)
+
+
+@pytest.mark.parametrize("kept", [(320, 3200), (3200, 320), (0, 10**6), (10**6, 0)])
+def test_other_raw_bytes(out, kept):
+    """Samples serve where summaries are wanted; where samples are wanted they are made."""
+    before, after = (study(old="max = 200", new=f"max = 999, raw_bytes = {b}") for b in kept)
+    make(out, before)
+    assert numbers(make(out, after)) == numbers(make(out.with_name("b"), after))
+
+
+# --- going on
+
+
+def test_decisions_depend_on_the_data_alone(out):
+    described = study(PRECISE)
+    whole = make(out, described, size=1000)
+    cell = whole.cells[0]
+    decision = whole.decision(cell)
+    assert decision.met
+    assert 50 < decision.realizations < 20_000
+    part = out.with_name("part")
+    draw = random.Random(1)
+    for _ in range(200):  # a run that is stopped again and again
+        with Store.create(part, described) as store:
+            todo = [p for p in store.cells if not store.complete(p)]
+            if not todo:
+                break
+            p = draw.choice(todo)
+            first, count = store.missing(p, store.decision(p).next)[0]
+            put(store, p, first, draw.randrange(1, count + 1), draw.choice([50, 500]))
+    assert numbers(Store.open(part)) == numbers(whole)
+
+
+def test_intervals_of_targets_are_those_of_the_looks(out):
+    store = make(out, study(PRECISE))
+    cell = store.cells[0]
+    state = store.decision(cell).states[0]
+    assert repr(store.estimate(cell, "completion", "mean")) == repr(state.estimate)
+    plain = store.observed(cell, "completion").mean()
+    assert state.estimate.low < plain.low < plain.high < state.estimate.high
+    share = store.decision(cell).share
+    wider = store.observed(cell, "completion").quantile(0.5, 1 - 0.05 * share)
+    found = store.estimate(cell, "completion", "p50")
+    assert (found.low, found.high, found.confidence) == (wider.low, wider.high, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (STUDY, "max = 200", "max = 400"),
+        (STUDY, "max = 200", "max = 60"),
+        (STUDY, "values = [4, 8]", "values = [4, 8, 16]"),
+        (STUDY, "values = [4, 8]", "values = [2, 4, 8]"),
+        (STUDY, "values = [4, 8]", "values = [8]"),
+        (STUDY, "T = 0\n\n", "T = 1\n\n"),
+        (STUDY, "[observables.gain]", "[observables.win]"),
+        (STUDY, 'kind = "completion"\nT = 0', 'kind = "completion"\nT = 0\nrank = "mean"'),
+        (PRECISE, TARGETS, ""),
+        (PRECISE, TARGETS, 'targets = ["mean of gain ± 0.1 %"]\n'),
+        (PRECISE, "p50", "p90"),
+    ],
+)
+def test_extending(out, text, old, new):
+    """Another size of the same study goes on from what is there, as if it had been run at once."""
+    make(out, study(text))
+    records = {path.name for path in (out / "records").iterdir()}
+    store = make(out, study(text, old, new))
+    assert records <= {path.name for path in (out / "records").iterdir()}
+    assert numbers(store) == numbers(make(out.with_name("fresh"), study(text, old, new)))
+    assert numbers(Store.open(out)) == numbers(store)
+    back = make(out, study(text))
+    assert numbers(back) == numbers(make(out.with_name("back"), study(text)))
+
+
+def test_what_was_set_for_the_run_is_kept(out):
+    changed = replace(
+        study(), seed=2**64 - 1, targets=(Target.parse("mean of gain ± 3 % at 90 %"),)
+    )
+    changed = replace(changed, budget=replace(changed.budget, min=60, max=70))
+    make(out, changed)
+    found = Store.open(out).study
+    assert (found.seed, found.targets, found.budget) == (
+        changed.seed, changed.targets, changed.budget,
+    )  # fmt: skip
+    assert found.text == STUDY
+
+
+def test_a_study_from_python(out):
+    read = study()
+    names = ("case", "axes", "observables", "budget", "title", "source", "seed")
+    described = Study("small", **{name: getattr(read, name) for name in names})
+    make(out, described)
+    assert Store.open(out).study == described
+    assert numbers(Store.open(out)) == numbers(make(out.with_name("b")))
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seed = 5", "seed = 6", r"holds another run \(seed 5, not 6\)"),
+        ('name = "small"', 'name = "other"', "study small, not other"),
+        ('"1us", "10us"', '"1us", "20us"', "other cells: 2 cells that this study does not have"),
+        ('"100ns"', '"101ns"', "other cells: 4 cells that"),
+    ],
+)
+def test_another_study(out, old, new, message):
+    make(out)
+    before = content(out)
+    with pytest.raises(ValueError, match=message), Store.create(out, study(old=old, new=new)):
+        pass
+    assert {**content(out), **{k: 0 for k in before if k.name == ".lock"}} == {
+        **before,
+        **{k: 0 for k in before if k.name == ".lock"},
+    }
+    with Store.create(out, study(old=old, new=new), force=True) as store:
+        assert store.available(store.cells[0]) == 0
+        assert list((out / "records").iterdir()) == []
+
+
+@pytest.mark.parametrize(("key", "value"), [("format", 1), ("format", 4), ("stream", 0)])
+def test_another_version(out, key, value):
+    make(out)
+    meta = json.loads((out / "store.json").read_text())
+    (out / "store.json").write_text(json.dumps(meta | {key: value}))
+    for attempt in (lambda: Store.open(out), lambda: make(out)):
+        with pytest.raises(
+            ValueError, match=rf"another version of jitterfly \({key} {value}, here"
+        ):
+            attempt()
+    with Store.create(out, study(), force=True):
+        pass
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "\xff", '{"format": "x"}', "[" * 100_000])
+def test_damaged_meta(out, content):
+    make(out)
+    (out / "store.json").write_text(content, encoding="latin-1")
+    for attempt in (lambda: Store.open(out), lambda: make(out)):
+        with pytest.raises(ValueError, match=r"store.json is damaged; delete it and run the same"):
+            attempt()
+    with Store.create(out, study(), force=True) as store:
+        fill(store)
+
+
+def test_foreign_directories(out):
+    with pytest.raises(ValueError, match=r"holds no run \(no store.json in it\)"):
+        Store.open(out)
+    out.write_text("")
+    with pytest.raises(ValueError, match=r"`out` must be a directory, and .* is a file"):
+        make(out)
+    out.unlink()
+    out.mkdir()
+    (out / "thesis.tex").write_text("years of work")
+    with pytest.raises(ValueError, match="is not empty and holds no run; choose another `out`"):
+        make(out)
+    with Store.create(out, study(), force=True):
+        assert (out / "thesis.tex").read_text() == "years of work"
+    old = out.with_name("old")
+    old.mkdir()
+    (old / "meta.json").write_text("{}")
+    with pytest.raises(ValueError, match="was written by another version of jitterfly"):
+        make(old)
+
+
+def test_a_study_that_was_changed_afterwards(out):
+    make(out)
+    (out / "study.toml").write_text(STUDY.replace("values = [4, 8]", "values = [4, 16]"))
+    with pytest.raises(ValueError, match=r"study.toml is not what was run last; run it again"):
+        Store.open(out)
+    (out / "study.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match="not a text file in UTF-8"):
+        Store.open(out)
+    assert numbers(make(out)) == numbers(make(out.with_name("b")))
+
+
+# --- several at once, and what a killed run leaves
+
+
+def test_one_writer(out):
+    make(out)
+    with (out / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for force in (False, True):
+            with (
+                pytest.raises(ValueError, match=f"another run is writing into {out}"),
+                Store.create(out, study(old="seed = 5", new="seed = 99"), force=force),
+            ):
+                pass
+        assert Store.open(out).available(Store.open(out).cells[0]) == 200  # reading goes on
+    make(out)
+
+
+@pytest.mark.parametrize("number", locks._NO_LOCKS)
+def test_file_systems_without_locks(out, monkeypatch, number):
+    def flock(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(locks.fcntl, "flock", flock)
+    make(out)
+
+
+def test_what_a_killed_run_left_is_cleared(out):
+    make(out)
+    (out / "store.json.123.tmp").write_text("half")
+    make(out)
+    assert not list(out.rglob("*.tmp"))
+
+
+FILL = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from pathlib import Path
+from support.small_store import PRECISE, make, study
+make(Path(sys.argv[1]), study(PRECISE, "max = 20000", "max = 5000, raw_bytes = 8000"), size=20)
+"""
+
+
+def test_kill_at_any_time(out):
+    """SIGKILL at random instants: what is there is whole, and the end is that of one run."""
+    command = [sys.executable, "-c", FILL, str(out), str(TESTS)]
+    draw = random.Random(7)
+    kills = 0
+    for _ in range(60):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE)
+        try:
+            process.wait(timeout=draw.uniform(0.3, 1.2))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            kills += 1
+        process.communicate()
+        if process.returncode == 0 or kills >= 8:
+            break
+    described = study(PRECISE, "max = 20000", "max = 5000, raw_bytes = 8000")
+    assert numbers(make(out, described)) == numbers(make(out.with_name("b"), described, size=1000))
+
+
+def test_three_at_once(out):
+    command = [sys.executable, "-c", FILL, str(out), str(TESTS)]
+    runs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    ends = [(process.communicate(timeout=120)[1], process.returncode) for process in runs]
+    assert 0 in [code for _, code in ends]
+    for errors, code in ends:
+        assert code == 0 or "another run is writing into" in errors.splitlines()[-1]
+    store = Store.open(out)
+    assert all(store.complete(cell) for cell in store.cells)
+
+
+def test_damage_costs_what_is_damaged(out, capsys):
+    whole = numbers(make(out))
+    store = Store.open(out)
+    path = store.records(store.cells[2]).samples[0].path
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    store = Store.open(out)
+    assert store.missing(store.cells[2], 200) != []
+    assert f"jitterfly: {path}: " in capsys.readouterr().err
+    assert not store.complete(store.cells[2])
+    assert store.complete(store.cells[1])
+    assert numbers(make(out)) == whole
+
+
+def test_summaries_are_found_under_the_key_of_earlier_versions(tmp_path):
+    with Store.create(tmp_path / "out", study()) as store:
+        cell = store.cells[0]
+        variants = [[variant.label, variant.hash] for variant in cell.variants]
+        keys = sorted(measure.key for measure in store.study.measures(cell))
+        expected = digest(["place", variants, keys])
+        assert store.records(cell).summaries.identity.id == expected

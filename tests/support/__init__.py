@@ -1,0 +1,1 @@
+"""What tests share: cases, studies, stores, and what generates them."""

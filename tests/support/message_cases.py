@@ -1,0 +1,165 @@
+"""Programs with message steps, random ones and named ones, for every test of an engine."""
+
+import random
+from dataclasses import replace
+
+from reference import Costs
+from reference.cases import random_cost
+from reference.messages import (
+    LISTED,
+    MESSAGE,
+    RANGE,
+    SHIFT,
+    TREE,
+    XOR,
+    MessageCase,
+    Steps,
+    random_steps,
+)
+
+from support.kernel_cases import COSTS, NOISES, any_noise
+
+# Links that are occupied for longer than CPUs, and not at all.
+COST_ENTRIES = ((900, 1900, 1_000_000, 3000), (900, 1100, 1_000_000, 0))
+
+
+def ring(steps):
+    steps.message((SHIFT, 1 % steps.ranks, 0, 0), 0, row=True, repeat=min(2 * steps.ranks, 9))
+
+
+def dissemination(steps):
+    for r in range((steps.ranks - 1).bit_length()):
+        steps.message((SHIFT, 1 << r, 0, 0), 1, r, row=r % 3 == 0)
+
+
+def recursive_doubling(steps):
+    for r in range(steps.levels):
+        steps.message((XOR, 1 << r, 1 << steps.levels, 0), 1, r)
+
+
+def trees(steps):
+    strides = [1 << r for r in range((steps.ranks - 1).bit_length())]
+    for down, order in ((0, strides), (1, strides[::-1])):
+        for number, stride in enumerate(order):
+            steps.message((TREE, stride, steps.ranks, down), 0, number, row=stride == 4)
+
+
+def fold(steps, within=()):
+    """A butterfly with the usual fold, and forwards to all ranks."""
+    size = 1 << steps.levels
+    extras = steps.ranks - size
+    if extras:
+        steps.message((RANGE, size, steps.ranks, -size), 1, 62)
+    steps.butterfly(steps.cycle == 0, within)
+    if extras:
+        steps.message((RANGE, 0, extras, size), 1, 63, row=True)
+    steps.forwards(3, row=True)
+
+
+MESSAGE_PROGRAMS = {
+    "ring": ring,
+    "dissemination": dissemination,
+    "recursive doubling": recursive_doubling,
+    "trees": trees,
+    "fold": fold,
+    "fold, copies": lambda steps: fold(steps, range(1, steps.levels)),
+    "fold, some copies": lambda steps: fold(steps, (2, 3, 6)),
+}
+
+
+def make_messages(program, noise, ranks, **changes):
+    """Two cycles of the program of that name."""
+    sources = NOISES[noise](1 << (ranks - 1).bit_length())
+    sources = tuple(fitted(source, ranks) for source in sources)
+    jitters = [(cost, source) for cost in (0, 1) for source in sources if source.role == "jitter"]
+    steps = Steps(ranks)
+    for steps.cycle in range(2):
+        steps.add(0)
+        MESSAGE_PROGRAMS[program](steps)
+    steps.add(4, row=True)
+    case = MessageCase(ranks, tuple(steps.made), COST_ENTRIES, COSTS, sources, tuple(jitters),
+                       seed=2**63 + 5)  # fmt: skip
+    return replace(case, **changes)
+
+
+def fitted(source, ranks):
+    """Phases and offsets of so many ranks."""
+    for name in ("phases", "offsets"):
+        values = getattr(source, name, None)
+        if values is not None:
+            return replace(source, **{name: values[:ranks]})
+    return source
+
+
+def random_costs(rng, largest):
+    """Costs of entries, some of which occupy links for longer than CPUs."""
+    entries = [tuple(random_cost(rng, largest) for _ in range(4)) for _ in range(rng.randint(1, 4))]
+    return entries if rng.random() < 0.6 else [(*entry[:3], 0) for entry in entries]
+
+
+def any_ranks(rng, number):
+    if number < 140:
+        return 1 + number % 70
+    return rng.choice([rng.randint(70, 5000), rng.randint(1, 9), 1 << rng.randint(6, 12)])
+
+
+def explicit_noise(rng, ranks, largest):
+    if rng.random() < 0.15:
+        return None
+    noise = any_noise(rng, ranks)
+    period = rng.choice([noise.period, rng.randint(2, 30 * largest + 60)])
+    return replace(noise, period=period, duration=min(noise.duration, period - 1), node_ranks=1,
+                   phases=tuple(rng.randrange(period) for _ in range(ranks)))  # fmt: skip
+
+
+def message_case(number, family="any", largest=10**6):
+    """Any program of any steps, under no noise or one periodic source."""
+    rng = random.Random(f"messages {family} {number}")
+    ranks, largest = any_ranks(rng, number), rng.choice([3, 100, largest])
+    messages = random_costs(rng, largest)
+    costs = Costs(*(random_cost(rng, largest) for _ in range(5)), rng.choice([0, 0, 2, largest]))
+    return MessageCase(
+        ranks,
+        random_steps(rng, ranks, len(messages)),
+        tuple(messages),
+        costs,
+        sources=tuple(noise for noise in (explicit_noise(rng, ranks, largest),) if noise),
+        seed=rng.getrandbits(64),
+        realization=rng.randrange(2**32 - 10),
+    )
+
+
+def noisy_case(number):
+    """The same under every kind of noise."""
+    rng = random.Random(f"noise {number}")
+    case = message_case(number, "noise")
+    names = list(NOISES)
+    sources = NOISES[names[number % len(names)]](1 << (case.ranks - 1).bit_length())
+    sources = [fitted(source, case.ranks) for source in sources]
+    jitters = [(cost, source) for cost in range(len(case.messages))
+               for source in sources if source.role == "jitter" and rng.random() < 0.8]  # fmt: skip
+    entries = tuple(
+        (COSTS.send, COSTS.receive, COSTS.transit, gap) for gap in (0, 300, 10**6, 5000)
+    )
+    if number % 3:
+        case = replace(case, messages=entries[: len(case.messages)])
+    return replace(case, sources=tuple(sources), jitters=tuple(jitters))
+
+
+def as_lists(case, rng, *, own_costs=False):
+    """The same case with all messages listed; each with a cost of its own, if asked.
+
+    A rank that would send to itself sends nothing.
+    """
+    listed, steps = [], []
+    for step in case.program_steps:
+        if step[0] == MESSAGE:
+            cost, repeat = step[9:]
+            sent = sorted(m for m in case.sent(step[5:9], cost) if m[0] != m[1])
+            if own_costs:
+                sent = [(a, b, rng.randrange(len(case.messages))) for a, b, _ in sent]
+            begin = len(listed)
+            listed += sent
+            step = (*step[:5], LISTED, begin, len(listed), 0, cost, repeat)
+        steps.append(step)
+    return replace(case, program_steps=tuple(steps), listed=tuple(listed))

@@ -1,0 +1,17 @@
+"""How much the tests do: a tenth of it in a plain ``pytest``, all of it with ``--scale full``."""
+
+FULL = False  # tests/conftest.py sets it, before any test is imported
+
+
+def scaled(count, least=1):
+    """How many of `count` random cases, draws or repetitions to take."""
+    return count if FULL else max(least, -(-count // 10))
+
+
+def some(values, count):
+    """All `values` at full scale; else at least `count` of them, evenly spread, with both ends."""
+    values = list(values)
+    if FULL or len(values) <= count:
+        return values
+    steps = max(count - 1, 1)
+    return [values[i * (len(values) - 1) // steps] for i in range(count)]

@@ -1,0 +1,372 @@
+"""Who runs batches: pools whose workers die, and what a worker gets of the machine."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from support import run_study, sweep_cases
+
+from jitterfly import launchers
+from jitterfly.cli import main
+from jitterfly.sweep import CellsFailed, executors, run
+from jitterfly.sweep.executors import Pool, WorkerDied, WorkersBroken
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What one process makes of the study with targets."""
+    path = tmp_path_factory.mktemp("whole") / "out"
+    run(sweep_cases.study(), path)
+    return sweep_cases.contents(path)
+
+
+def test_three_workers_and_one_process_agree(tmp_path, whole):
+    run(sweep_cases.study(), tmp_path / "out", workers=3, batch_seconds=0.02)
+    assert sweep_cases.contents(tmp_path / "out") == whole
+
+
+def test_any_executor(tmp_path, whole):
+    with ThreadPoolExecutor(3) as executor:
+        run(sweep_cases.study(), tmp_path / "out", executor=executor)
+        assert executor.submit(int, "3").result() == 3  # it is the caller's to shut down
+    assert sweep_cases.contents(tmp_path / "out") == whole
+
+
+def test_batches_do_not_matter(tmp_path, whole):
+    run(sweep_cases.study(), tmp_path / "out", batch_seconds=0.02)
+    assert sweep_cases.contents(tmp_path / "out") == whole
+
+
+def mpiexec(*command):
+    """Three ranks; skips the test where there is no MPI."""
+    pytest.importorskip("mpi4py")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    if not shutil.which("mpiexec", path=path):
+        pytest.skip("no mpiexec")
+    environment = os.environ | {"PATH": path, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    whole = ["mpiexec", "-n", "3", sys.executable, *map(str, command)]
+    ends = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(whole, env=environment, start_new_session=True, **ends)
+    try:
+        printed, err = process.communicate(timeout=300)
+    finally:
+        with suppress(ProcessLookupError):  # the ranks, too, where they did not end
+            os.killpg(process.pid, signal.SIGKILL)
+    return subprocess.CompletedProcess(whole, process.returncode, printed, err)
+
+
+@pytest.mark.parametrize("workers", ["none", "mpi"])
+def test_three_ranks_of_mpi_and_one_process_agree(tmp_path, whole, workers):
+    """Also where nobody says that there are ranks."""
+    (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
+    script = Path(run_study.__file__)
+    options = [tmp_path / "sweep.toml", tmp_path / "out", workers, "0.02"]
+    done = mpiexec("-m", "mpi4py.futures", script, *options)
+    assert done.returncode == 0, done.stderr
+    assert sweep_cases.contents(tmp_path / "out") == whole
+
+
+def test_command_under_mpi(tmp_path, whole):
+    (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
+    options = [tmp_path / "sweep.toml", "--workers", "mpi", "--out", tmp_path / "out"]
+    done = mpiexec("-m", "jitterfly", "run", *options)
+    assert done.returncode == 2
+    assert "`mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml" in done.stderr
+    assert not (tmp_path / "out").exists()
+    done = mpiexec("-m", "mpi4py.futures", "-m", "jitterfly", "run", *options)
+    assert done.returncode == 0, done.stderr
+    assert sweep_cases.contents(tmp_path / "out") == whole
+
+
+def test_command_under_mpi_without_its_executor(tmp_path):
+    """Each rank would run the whole study, all into one directory."""
+    (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
+    done = mpiexec("-m", "jitterfly", "run", tmp_path / "sweep.toml", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert (
+        "jitterfly: error: the launcher started 3 processes, and each of them would run all of it: "
+        "-m mpi4py.futures is missing, as in `mpiexec -n N python -m mpi4py.futures -m jitterfly "
+        "run STUDY.toml --workers mpi`; or each runs a part of its own: --shard I/N; or a "
+        "study of its own: `env -u "
+    ) in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_farm_of_different_studies(tmp_path, monkeypatch, capsys):
+    """`srun -n 4 bash -c 'jitterfly run s$SLURM_PROCID.toml'`: what the message names is a way."""
+    (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
+    command = ["run", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")]
+    command += ["--realizations", "2"]
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    monkeypatch.setenv("PMI_SIZE", "4")
+    assert main(command) == 2
+    told = capsys.readouterr().err
+    names = re.search(r"a study of its own: `env ((-u \w+ )+)jitterfly run", told)[1]
+    for name in names.replace("-u", "").split():
+        monkeypatch.delenv(name)
+    assert main(command) == 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "number"),
+    [
+        ({}, None),
+        ({"PMI_SIZE": "4", "PMI_RANK": "0"}, 4),  # MPICH and its kin
+        ({"OMPI_COMM_WORLD_SIZE": "2"}, 2),
+        ({"MV2_COMM_WORLD_SIZE": "3"}, 3),  # MVAPICH
+        ({"OMPI_COMM_WORLD_SIZE": "6", "SLURM_STEP_NUM_TASKS": "2"}, 6),  # mpirun over two nodes
+        ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_NTASKS": "8"}, 8),  # srun
+        ({"SLURM_STEP_NUM_TASKS": "1", "SLURM_NTASKS": "8"}, 1),  # srun -n 1 in a larger job
+        # a batch script, and a task of a job array, which srun did not start
+        ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}, None),
+        ({"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "16"}, None),
+    ],
+)
+def test_how_many_processes_a_launcher_started(environment, number):
+    assert launchers.world_size(environment) == number
+
+
+def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch):
+    study = tmp_path / "sweep.toml"
+    study.write_text(sweep_cases.STUDY)
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    command = ["run", str(study), "--realizations", "64", "--out", str(tmp_path / "out")]
+    assert main(command) == 2
+    assert main([*command, "--shard", "1/4"]) == 0  # each has a part of its own
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "1")
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "2")
+    monkeypatch.setenv("SLURM_ARRAY_TASK_COUNT", "4")
+    assert main(command) == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["shard-1-of-4", "shard-2-of-4"]
+
+
+def test_a_worker_that_is_killed_costs_its_batch(tmp_path, whole, monkeypatch):
+    """One in each cell: another takes over, and the study comes to its end."""
+    monkeypatch.setenv("JITTERFLY_TEST_MARKS", str(tmp_path))
+    study = sweep_cases.study()
+    with sweep_cases.Other(2, sweep_cases.die_once) as pool:
+        run(study, tmp_path / "out", executor=pool, batch_seconds=0.01)
+    assert all((tmp_path / str(cell.index)).exists() for cell in study.cells())
+    assert sweep_cases.contents(tmp_path / "out") == whole
+
+
+def test_a_worker_that_is_killed_from_outside(tmp_path, whole):
+    with Pool(sweep_cases.nothing, range(2)) as pool:
+        killer = threading.Timer(0, kill_one, [pool, tmp_path / "out"])
+        killer.start()
+        run(sweep_cases.study(), tmp_path / "out", executor=pool, batch_seconds=0.01)
+        killer.join()
+    assert sweep_cases.contents(tmp_path / "out") == whole
+
+
+def kill_one(pool, out):
+    """Once it has written something."""
+    while not list(out.glob("records/*")):
+        time.sleep(0.001)
+    os.kill(pool.pids()[0], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("how", [sweep_cases.die_at_eight, sweep_cases.refuse_eight])
+def test_finish_the_others(tmp_path, how):
+    told = {
+        "die_at_eight": r"ranks=8: a worker died \(signal 9\), 3 times in a row",
+        "refuse_eight": "ranks=8: no luck",
+    }[how.__name__]
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    ends = []
+    with sweep_cases.Other(2, how) as pool, pytest.raises(CellsFailed, match=told) as caught:
+        run(study, tmp_path / "out", executor=pool, on_error="finish", finish=ends.append)
+    assert list(caught.value.failed) == ["ranks=8"]
+    assert str(caught.value).startswith("1 of 4 cells failed")
+    (store,) = ends
+    done = [cell.name for cell in store.cells if store.complete(cell)]
+    assert done == ["ranks=2", "ranks=32", "ranks=64"]
+    run(study, tmp_path / "out")  # goes on with what is missing
+    run(study, tmp_path / "once")
+    assert sweep_cases.contents(tmp_path / "out") == sweep_cases.contents(tmp_path / "once")
+
+
+@pytest.mark.parametrize("how", [sweep_cases.die_at_eight, sweep_cases.refuse_eight])
+def test_stop_at_the_first(tmp_path, how):
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    message = r"study: (a worker died .*|no luck) \[at ranks=8\]"
+    with sweep_cases.Other(1, how) as pool, pytest.raises(ValueError, match=message):
+        run(study, tmp_path / "out", executor=pool)
+    run(study, tmp_path / "out")
+    run(study, tmp_path / "once")
+    assert sweep_cases.contents(tmp_path / "out") == sweep_cases.contents(tmp_path / "once")
+
+
+def test_a_pool_of_somebody_else_that_breaks(tmp_path):
+    with ProcessPoolExecutor(1) as executor:
+        executor.submit(os._exit, 1)
+        with pytest.raises(RuntimeError, match="the executor broke"):
+            run(sweep_cases.study(), tmp_path / "out", executor=executor)
+
+
+def test_workers_that_can_not_start():
+    """As in a script that forgets `if __name__ == "__main__":`."""
+    with Pool(exit, [3]) as pool, pytest.raises(WorkersBroken, match=r"exit code 3.*__name__"):
+        pool.submit(int, "3").result()
+
+
+def test_pool():
+    with Pool(sweep_cases.nothing, range(2)) as pool:
+        assert [f.result() for f in [pool.submit(pow, 2, i) for i in range(9)]] == [
+            2**i for i in range(9)
+        ]
+        with pytest.raises(WorkerDied, match="exit code 5"):
+            pool.submit(os._exit, 5).result()
+        with pytest.raises(WorkerDied, match="signal 9"):
+            pool.submit(sweep_cases.die_while_answering).result()
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(divmod, 1, 0).result()
+        with pytest.raises(Exception, match="pickle"):
+            pool.submit(lambda: 1).result()
+        assert pool.submit(pow, 3, 2).result() == 9
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.submit(pow, 3, 2)
+
+
+def test_killing_a_pool_is_prompt():
+    pool = Pool(sweep_cases.nothing, range(2))
+    busy = [pool.submit(time.sleep, 60) for _ in range(5)]
+    while len(pool.pids()) < 2:
+        time.sleep(0.01)
+    started = time.monotonic()
+    pool.kill()
+    pool.shutdown()
+    assert time.monotonic() - started < 5
+    assert all(future.done() for future in busy)
+
+
+def test_workers_leave_with_a_driver_that_is_killed(tmp_path):
+    script = (
+        "import time, os, sys\n"
+        "from support import sweep_cases\n"
+        "from jitterfly.sweep.executors import Pool\n"
+        "if __name__ == '__main__':\n"
+        "    pool = Pool(sweep_cases.nothing, range(2))\n"
+        "    pool.submit(int), pool.submit(int).result()\n"
+        "    [pool.submit(time.sleep, 600) for _ in range(2)]\n"
+        "    print(*pool.pids(), flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as driver:
+        pids = [int(word) for word in driver.stdout.readline().split()]
+        driver.kill()
+    assert pids
+    deadline = time.monotonic() + 20
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(alive(pid) for pid in pids)
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("workers", "backend", "message"),
+    [
+        ("some", "auto", "workers must be 'gpus', 'sockets', 'mpi' or a number, got 'some'"),
+        (0, "auto", "workers must be an integer from 1 to 1024"),
+        ("5000", "auto", "workers must be an integer from 1 to 1024"),
+        (2.5, "auto", "workers must be an integer from 1 to 1024"),
+        (
+            "mpi",
+            "auto",
+            "needs N >= 2 processes started as "
+            "`mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi`",
+        ),
+        (2, "cuda", "workers 2 are for the CPU; backend 'cuda' needs 'gpus'"),
+        ("gpus", "cpu", "workers 'gpus' can not be used with backend 'cpu'"),
+    ],
+)
+def test_workers_that_can_not_be_had(tmp_path, workers, backend, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run(sweep_cases.study(), tmp_path / "out", workers=workers, backend=backend)
+    assert not (tmp_path / "out").exists()
+
+
+def test_threads_are_not_for_gpus(tmp_path):
+    with pytest.raises(ValueError, match="threads must be None with workers 'gpus'"):
+        run(sweep_cases.study(), tmp_path / "out", workers="gpus", threads=2)
+
+
+def test_processors_are_shared_out():
+    own = set(os.sched_getaffinity(0))
+    for number in range(1, len(own) + 3):
+        groups = executors.shares(number)
+        assert len(groups) == number
+        assert all(group and set(group) <= own for group in groups)
+        if number <= len(own):
+            assert sorted(processor for group in groups for processor in group) == sorted(own)
+    assert {processor for group in executors.sockets() for processor in group} == own
+
+
+@pytest.mark.parametrize(
+    ("environment", "seen"),
+    [
+        ({"CUDA_VISIBLE_DEVICES": "3", "SLURM_LOCALID": "1"}, "3"),
+        ({"CUDA_VISIBLE_DEVICES": "4,5,6", "OMPI_COMM_WORLD_LOCAL_RANK": "1"}, "5"),
+        ({"CUDA_VISIBLE_DEVICES": "4,5,6", "MPI_LOCALRANKID": "3"}, "4"),
+        ({"CUDA_VISIBLE_DEVICES": "", "PMI_LOCAL_RANK": "1"}, ""),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b", "SLURM_LOCALID": "1"}, "GPU-b"),
+        ({"CUDA_VISIBLE_DEVICES": "4,5,6"}, "4,5,6"),
+        ({"SLURM_LOCALID": "5"}, "1"),
+        ({"SLURM_LOCALID": "0"}, None),
+        ({"MPI_LOCALRANKID": "2"}, "2"),
+        ({"MV2_COMM_WORLD_LOCAL_RANK": "3"}, "3"),
+        ({}, None),
+    ],
+)
+def test_the_gpu_of_a_worker(monkeypatch, environment, seen):
+    monkeypatch.setattr(executors, "count_devices", lambda: 4)
+    executors.bind_gpu(environment=environment)
+    assert environment.get("CUDA_VISIBLE_DEVICES") == seen
+
+
+def test_the_gpu_of_a_worker_of_a_pool(monkeypatch):
+    monkeypatch.setattr(executors, "count_devices", lambda: 4)
+    environment = {"SLURM_LOCALID": "0"}
+    executors.bind_gpu(2, environment)
+    assert environment["CUDA_VISIBLE_DEVICES"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("environment", "size"),
+    [
+        ({}, None),
+        ({"MPI_LOCALNRANKS": "4"}, 4),
+        ({"MV2_COMM_WORLD_LOCAL_SIZE": "2"}, 2),
+        ({"SLURM_LOCALID": "0", "SLURM_STEP_TASKS_PER_NODE": "4(x2),3"}, 4),
+        ({"SLURM_STEP_TASKS_PER_NODE": "4"}, None),
+    ],
+)
+def test_neighbours(environment, size):
+    assert launchers.local_size(environment) == size
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("workers", [None, "gpus"])
+def test_the_gpu_gives_the_same_samples(tmp_path, workers):
+    run(sweep_cases.study(), tmp_path / "cpu", backend="cpu")
+    store = run(sweep_cases.study(), tmp_path / "cuda", backend="cuda", workers=workers)
+    assert store.meta["backend"] == ["cuda"]
+    assert sweep_cases.contents(tmp_path / "cuda") == sweep_cases.contents(tmp_path / "cpu")

@@ -1,0 +1,97 @@
+"""What a run would take, said before it runs: nothing is written, and the figures are near."""
+
+import re
+import time
+
+import pytest
+from support import sweep_cases
+from support.small_store import STUDY
+
+from jitterfly import cli
+from jitterfly.sweep import Shard, run
+from jitterfly.sweep.forecast import forecast
+
+PLAIN = STUDY.replace("min = 50, max = 200", "max = 200")
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(PLAIN, encoding="utf-8")
+    return path
+
+
+def dry(capsys, *words):
+    assert cli.main(["run", *map(str, words), "--dry-run"]) == 0
+    return capsys.readouterr().out
+
+
+def test_nothing_is_written(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "elsewhere").mkdir()
+    told = dry(capsys, file, "--out", tmp_path / "out")
+    assert "small: 4 cells\n" in told
+    assert re.search(r"^realizations  800$", told, re.M)
+    assert re.search(r"^time +about .* in one process", told, re.M)
+    assert re.search(r"^disk +about .* in at most 8 files$", told, re.M)
+    assert re.search(r"^memory +about .* [MG]iB$", told, re.M)
+    assert told.endswith("nothing was written\n")
+    assert "first look" not in told
+    left = sorted(path.name for path in tmp_path.rglob("*"))
+    assert left == ["elsewhere", "small.toml"]
+
+
+def test_targets_give_a_range(file, capsys):
+    target = "mean of completion +- 1 %"
+    told = dry(capsys, file, "--realizations", "5000", "--target", target)
+    assert "realizations  400 to 20,000" in told
+    assert "the budget is spent" in told
+    assert re.search(r"^disk +about .* to .*,", told, re.M)
+
+
+def test_of_a_shard(file, capsys):
+    assert "small, shard 1/3: 2 cells\n" in dry(capsys, file, "--shard", "1/3")
+
+
+def test_an_error_of_a_run_is_one_of_a_dry_run(file, capsys):
+    words = ["run", str(file), "--dry-run", "--target", "mean of nothing +- 1 %"]
+    assert cli.main(words) == 2
+    assert "nothing" in capsys.readouterr().err
+
+
+def test_work_and_files_are_those_of_the_run(tmp_path):
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    found = forecast(study)
+    store = run(study, tmp_path / "out")
+    assert found.cells == len(store.cells)
+    assert found.realizations.low == found.realizations.high
+    assert found.realizations.high == sum(store.available(cell) for cell in store.cells)
+    assert found.work.high == sum(cell.work * cell.limit for cell in store.cells)
+    files = list((tmp_path / "out" / "records").iterdir())
+    assert len(files) <= found.files
+    size = sum(path.stat().st_size for path in files)
+    assert size / 3 < found.disk.high < 10 * size + 100_000
+    shard = Shard(1, 2).of(study.cells())
+    assert forecast(study, shard).cells == len(shard)
+
+
+def test_a_study_of_cells_too_large_to_be_tried(monkeypatch):
+    monkeypatch.setattr("jitterfly.sweep.forecast._MOST_WORK", 1)
+    found = forecast(sweep_cases.study(sweep_cases.PLAIN))
+    assert found.seconds is None
+    assert found.tried == 0
+    assert found.work.high > 0
+
+
+@pytest.mark.timing
+def test_the_time_is_near(tmp_path):
+    """Within a factor of four, of a run that takes seconds."""
+    text = sweep_cases.PLAIN.replace("max = 3000", "max = 300000")
+    study = sweep_cases.study(text.replace("[2, 8, 32, 64]", "[512, 1024]"))
+    expected = forecast(study).seconds.high
+    started = time.monotonic()
+    run(study, tmp_path / "out")
+    took = time.monotonic() - started
+    assert expected / 4 < took < 4 * expected

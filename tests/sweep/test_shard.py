@@ -1,0 +1,91 @@
+"""Parts of a study: who runs what, and that parts make the whole."""
+
+import re
+from pathlib import Path
+
+import pytest
+from support import sweep_cases
+
+from jitterfly.store import merge
+from jitterfly.sweep import Shard, run
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 50])
+def test_every_place_is_in_one_shard(count):
+    cells = sweep_cases.study().cells()
+    parts = [Shard(i, count).of(cells) for i in range(1, count + 1)]
+    assert sorted(cell.index for part in parts for cell in part) == list(range(len(cells)))
+    work = [max((cell.work for cell in part), default=0) for part in parts]
+    assert work == sorted(work, reverse=True)
+    assert all(part == sorted(part, key=lambda cell: cell.index) for part in parts)
+
+
+@pytest.mark.parametrize(
+    "text", ["0/2", "3/2", "1", "1/0", "a/b", "-1/2", "1/2/3", "", "1/2000000"]
+)
+def test_no_shard(text):
+    with pytest.raises(ValueError, match=re.escape("shard must be i/n with 1 <= i <= n")):
+        Shard.parse(text)
+
+
+def slurm(**values):
+    return {f"SLURM_ARRAY_TASK_{key}": str(value) for key, value in values.items()}
+
+
+@pytest.mark.parametrize(
+    ("environment", "shard"),
+    [
+        ({}, None),
+        (slurm(ID=3, COUNT=4, MIN=1, MAX=4, STEP=1), Shard(3, 4)),
+        (slurm(ID=0, COUNT=4, MIN=0, MAX=3, STEP=1), Shard(1, 4)),
+        (slurm(ID=14, COUNT=3, MIN=10, MAX=18, STEP=4), Shard(2, 3)),
+        (slurm(ID=5, COUNT=1, MIN=5, MAX=5, STEP=1), Shard(1, 1)),
+        (slurm(ID=2, COUNT=8), Shard(2, 8)),
+    ],
+)
+def test_slurm_array(environment, shard):
+    assert Shard.from_slurm(environment) == shard
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        slurm(ID=7, COUNT=3, MIN=1, MAX=7, STEP=1),
+        slurm(ID=2, COUNT=3, MIN=1, MAX=7, STEP=1),
+        slurm(ID=2),
+        slurm(ID="x", COUNT=3),
+        slurm(ID=2, COUNT=4, MIN=1, MAX=7, STEP=2),
+    ],
+)
+def test_slurm_array_that_tells_no_shard(environment):
+    with pytest.raises(ValueError, match="give `shard` i/n"):
+        Shard.from_slurm(environment)
+
+
+def test_shard_of_the_environment(monkeypatch):
+    for key, value in slurm(ID=2, COUNT=3).items():
+        monkeypatch.setenv(key, value)
+    assert Shard.from_slurm() == Shard(2, 3)
+
+
+@pytest.mark.parametrize("text", [sweep_cases.STUDY, sweep_cases.PLAIN])
+def test_shards_make_the_whole(tmp_path, text):
+    """Bit for bit, also with targets and beyond the samples that are kept raw."""
+    study = sweep_cases.study(text)
+    run(study, tmp_path / "whole")
+    parts = [Shard(1, 2), Shard(2, 2)]
+    for shard in parts:
+        store = run(study, tmp_path / "parts", shard=shard, batch_seconds=0.01)
+        assert store.path == shard.folder(tmp_path / "parts")
+    assert {path.name for path in (tmp_path / "parts").iterdir()} == {
+        "shard-1-of-2",
+        "shard-2-of-2",
+    }
+    merge(tmp_path / "parts", [shard.folder(tmp_path / "parts") for shard in parts])
+    assert sweep_cases.contents(tmp_path / "parts") == sweep_cases.contents(tmp_path / "whole")
+
+
+def test_more_shards_than_places(tmp_path):
+    store = run(sweep_cases.study(sweep_cases.PLAIN), tmp_path, shard=Shard(5, 5))
+    assert store.path == Path(tmp_path / "shard-5-of-5")
+    assert not any(store.available(cell) for cell in store.cells)

@@ -1,0 +1,254 @@
+"""SIGTERM, as Slurm sends it at a time limit or after `scancel`: the same words as after Ctrl-C."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from jitterfly.cli import Stopping, main
+from jitterfly.store import Store
+
+# Far more than a test waits for.
+LONG = """
+name = "long"
+realizations = { max = 1000000000, raw_bytes = 65536 }
+
+[case]
+ranks = 256
+network = { kind = "hockney", alpha = "100ns", beta = "1ns", gamma = "1ns" }
+noise = [{ kind = "periodic", period = "100us" }]
+
+[axes.duration]
+path = "noise.0.duration"
+values = ["1us", "2us", "5us"]
+"""
+COMMAND = [sys.executable, "-m", "jitterfly"]
+
+
+@pytest.fixture
+def study(tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text(LONG)
+    return path
+
+
+_STARTED = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays():
+    """A test that fails, or runs out of time, leaves no process: neither mpiexec nor its ranks."""
+    yield
+    while _STARTED:
+        process = _STARTED.pop()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def start(*command, **settings):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, **settings}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    process = subprocess.Popen(
+        [*map(str, command)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    _STARTED.append(process)
+    return process
+
+
+def wait_for(process, condition):
+    """Until it is so, while the process runs."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def has_records(out):
+    """Whether some realizations are on disk."""
+    return lambda: any(path.stat().st_size > 1000 for path in out.glob("records/*"))
+
+
+def end(process):
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def kept(out):
+    """Realizations on disk, of all cells; the store can be opened and so is whole."""
+    store = Store.open(out)
+    most = 10**9
+    lacking = [store.missing(cell, most) for cell in store.cells]
+    return sum(most - sum(count for _, count in spans) for spans in lacking)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("workers", [[], ["--workers", "2"]])
+def test_a_run_says_what_it_kept(study, tmp_path, workers, number, code):
+    out = tmp_path / "out"
+    process = start(*COMMAND, "run", study, "--out", out, *workers)
+    wait_for(process, has_records(out))
+    process.send_signal(number)
+    found, printed, err = end(process)
+    assert found == code, err
+    assert printed == ""
+    last = err.splitlines()[-1]
+    assert last.startswith("jitterfly: stopped: 0 of 3 cells are finished, and what was run of")
+    assert last.endswith(f"is kept in {out}; the same command goes on from there")
+    assert "Traceback" not in err
+    assert kept(out) > 0
+
+
+def test_slurm_signals_every_process_of_a_task(study, tmp_path):
+    """The workers, too; none of them hides what the run says."""
+    out = tmp_path / "out"
+    process = start(*COMMAND, "run", study, "--out", out, "--workers", "2")
+    wait_for(process, has_records(out))
+    os.killpg(process.pid, signal.SIGTERM)
+    code, _, err = end(process)
+    assert code == 143, err
+    assert err.splitlines()[-1].startswith("jitterfly: stopped: 0 of 3 cells are finished")
+    assert kept(out) > 0
+
+
+def ranks(mark):
+    """The processes of an MPI job that have `mark` in their environment, by rank."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdigit() else []
+        except OSError:
+            continue
+        if f"JITTERFLY_TEST={mark}".encode() in words:
+            number = next((word for word in words if word.startswith(b"PMI_RANK=")), None)
+            if number is not None:
+                found[int(number.partition(b"=")[2])] = int(entry.name)
+    return found
+
+
+def needs_mpi():
+    pytest.importorskip("mpi4py")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    if not shutil.which("mpiexec", path=path):
+        pytest.skip("no mpiexec")
+    if not Path("/proc/self/environ").exists():
+        pytest.skip("needs /proc")
+
+
+@pytest.mark.parametrize("whom", ["rank 0", "all ranks"])
+def test_under_mpi(study, tmp_path, whom):
+    """Slurm signals all ranks of a job step; the manager alone writes and tells."""
+    needs_mpi()
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "mpi4py.futures", "-m", "jitterfly", "run", study]
+    process = start("mpiexec", "-n", "3", *command, "--out", out, JITTERFLY_TEST=tmp_path)
+    wait_for(process, has_records(out))
+    members = ranks(tmp_path)
+    assert set(members) == {0, 1, 2}
+    for rank in [0] if whom == "rank 0" else [2, 1, 0]:
+        os.kill(members[rank], signal.SIGTERM)
+    code, _, err = end(process)
+    assert code == 143, err
+    assert "jitterfly: stopped: 0 of 3 cells are finished, and what was run of the others" in err
+    assert kept(out) > 0
+
+
+def test_advise_prints_what_it_knows():
+    options = ["--ranks", "4096", "--network", "L=1us,o=0.1us,G=0.1ns", "--within", "0.0001"]
+    noise = ["--noise", "period=1ms,duration=10us", "--statistic", "p99.9"]
+    budget = ["--realizations", "100000000", "--seconds", "600"]
+    process = start(*COMMAND, "advise", *options, *noise, *budget)
+    # Its threads are the engine's: it has begun to simulate.
+    wait_for(process, lambda: used(process.pid) > 2.5)
+    process.send_signal(signal.SIGTERM)
+    code, printed, err = end(process)
+    assert code == 143, err
+    assert "stopped" in printed
+    assert "Traceback" not in err
+
+
+def used(pid):
+    """Seconds of CPU."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_command_that_keeps_nothing(tmp_path):
+    process = start(*COMMAND, "network", "run", "--tree", "20736", "--realizations", "100000")
+    wait_for(process, lambda: used(process.pid) > 1.5)
+    process.send_signal(signal.SIGTERM)
+    code, printed, err = end(process)
+    assert (code, printed) == (143, "")
+    assert err.splitlines()[-1] == "jitterfly: stopped: SIGTERM"  # after how far it was, if slow
+
+
+HELD = """
+import signal, sys, time
+from jitterfly import cli
+def held(_):
+    try:
+        print("begun", flush=True)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("asked", flush=True)
+        time.sleep(60)
+cli._run = held
+sys.exit(cli.main([]))
+"""
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
+def test_the_second_signal_ends_at_once(first):
+    process = start(sys.executable, "-c", HELD)
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(first)
+    assert process.stdout.readline() == "asked\n"
+    process.send_signal(signal.SIGTERM)  # passed on by a launcher: it is the same request
+    time.sleep(1)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert end(process)[0] == -signal.SIGTERM
+
+
+def test_what_was_set_before_is_set_again(capsys):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert main(["info"]) == 0
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_a_signal_that_is_ignored_stays_so():
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with Stopping():
+            signal.raise_signal(signal.SIGTERM)
+            assert signal.getsignal(signal.SIGTERM) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.timing
+@pytest.mark.skipif(sys.platform != "linux", reason="recording needs Linux")
+def test_a_recording_is_written(tmp_path):
+    out = tmp_path / "x.noise"
+    process = start(*COMMAND, "noise", "record", "--seconds", "600", "--out", out)
+    wait_for(process, lambda: used(process.pid) > 2.0)
+    process.send_signal(signal.SIGTERM)
+    code, _, err = end(process)
+    assert code == 143, err
+    last = err.splitlines()[-1]
+    assert last.startswith("jitterfly: stopped: by SIGTERM, after ")
+    assert last.endswith(f"what there is, is in {out}")
+    assert out.exists()
