@@ -224,6 +224,8 @@ class Cycle:
     def __init__(
         self, algorithm: Algorithm, network: Network, ranks: int, message_bytes: int, routed: bool
     ) -> None:
+        if isinstance(network, Hierarchy):
+            network.check_ranks(ranks)
         collective = algorithm.steps(ranks, message_bytes)
         if isinstance(network, Hierarchy):
             collective = _as_messages(collective, ranks, message_bytes)

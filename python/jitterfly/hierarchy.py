@@ -15,6 +15,8 @@ from .syntax import read_network
 
 MOST_LEVELS = 8
 _MOST_RANKS = 2**30
+_MOST_LISTED = 2**24
+"""Ranks of a case: each message of each step is listed, with its level, which takes memory."""
 _PLACEMENTS = ("block", "cyclic")
 
 Ranks = npt.NDArray[np.int64]
@@ -52,7 +54,7 @@ class Hierarchy(Network, kind="hierarchy"):
     Raises
     ------
     ValueError
-        Names the level or the placement that is out of range.
+        Names the level or the placement that is out of range; or a case has more than 2^24 ranks.
 
     Notes
     -----
@@ -110,6 +112,11 @@ class Hierarchy(Network, kind="hierarchy"):
         for network in self.networks:
             network.check_gap(send_gap)
 
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse more ranks than can be listed."""
+        if ranks > _MOST_LISTED:
+            raise ValueError(f"ranks must be from 1 to 2^24 on a Hierarchy, got {ranks}")
+
     def slots(self, ranks: int) -> Ranks:
         """The slot of each rank: slots 0 to ``spans[0] - 1`` are the first node, and so on.
 
@@ -125,8 +132,9 @@ class Hierarchy(Network, kind="hierarchy"):
         Raises
         ------
         ValueError
-            A given placement is for another number of ranks.
+            A given placement is for another number of ranks; or there are more than 2^24.
         """
+        self.check_ranks(ranks)
         if self.placement == "block" or not self.spans:
             return np.arange(ranks, dtype=np.int64)
         if self.placement == "cyclic":

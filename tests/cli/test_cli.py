@@ -216,7 +216,7 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["compare", "nowhere", "nowhere"], "nowhere holds no run"),
         (["merge", "nowhere", "x"], "x"),
         (["reproduce", "--quick", "--only", "fig99"], "fig99"),
-        ([], "required: command"),
+        ([], "required: COMMAND"),
         (["plot", "nowhere"], "nowhere holds no run"),
         (["run", "STUDY", "--threads", "1025"], "--threads must be an integer from 1 to 1024"),
         (["run", "STUDY", "--threads", "2", "--backend", "cuda"], "--threads is for the CPU"),

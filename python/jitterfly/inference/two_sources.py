@@ -63,9 +63,6 @@ class TwoSourceFit:
     bounds : dict of Bounds
         By name: step, delay, probability, rare_delay, rare_probability, load and rare_load (the
         probability times the delay). Seconds.
-    undetermined : tuple of str
-        Names of those whose interval spans more than a factor of 10, or has no end; or which
-        have no interval, as there are no errors to make it from.
     predicted : float array, shape (points,)
         Seconds.
     misfit, chi2, freedom, chance
@@ -92,7 +89,10 @@ class TwoSourceFit:
 
     @property
     def undetermined(self) -> tuple[str, ...]:
-        """Without errors, or more points than parameters to estimate them, all that are free."""
+        """Names of parameters whose interval spans more than a factor of 10, or has no end.
+
+        Without errors, or more points than parameters to estimate them, all that are free.
+        """
         if self.verdict == NO_FIT:
             return ()
         return tuple(
