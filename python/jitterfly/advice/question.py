@@ -40,7 +40,7 @@ from ..noise_files import files_from
 from ..observables import quantile_share
 from ..stats import ENOUGH_EVENTS, PairedQuantiles
 from ..stats.distributions import binomial_ranks, student_t
-from ..stats.paired import fieller_ratio
+from ..stats.ratios import fieller_ratio
 from ..studies.toml import tomllib
 from ..syntax import read_bytes, read_count, read_noises, read_ranks, read_share
 from ..units import Seconds

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import shorten
-from ..stats import Estimate, Gram, cross_moments, paired, win_probability
+from ..stats import Estimate, Gram, cross_moments, paired, ratios, win_probability
 from ..stats.distributions import binomial_ranks, quantile_rank
 from ..stats.estimates import RareEvents, check_confidence
 from .measure import Family, Form, Measure
@@ -204,7 +204,7 @@ class Observed:
             return Estimate(low, low, high, confidence, self.realizations)
         below = self.measure.denominator
         if isinstance(below, Form):
-            return cross_moments.ratio_of(self._moments, confidence)
+            return ratios.ratio_of(self._moments, confidence)
         return cross_moments.mean_of(self._moments, confidence, below)
 
     def standard_error(self) -> float:
@@ -213,7 +213,7 @@ class Observed:
             return math.nan
         below = self.measure.denominator
         if isinstance(below, Form):
-            return cross_moments.ratio_error_of(self._moments)
+            return ratios.ratio_error_of(self._moments)
         return cross_moments.standard_error_of(self._moments, below)
 
     def confidence_set(self, confidence: float = 0.95) -> tuple[int, ...]:

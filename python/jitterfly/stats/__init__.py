@@ -2,13 +2,12 @@
 
 Intervals of means are Student's t, wider where few rare events decide the mean, and without ends
 where no event was seen; those of quantiles are pairs of order statistics, which hold for any
-distribution. Nothing is resampled, so
-the same samples give the same numbers.
+distribution. Nothing is resampled, so the same samples give the same numbers.
 
 Samples that are too many to keep become a `Gram` and a `Histogram`, which merge exactly.
 """
 
-from .cross_moments import Gram, Moments, mean_of, ratio_of
+from .cross_moments import Gram, Moments, mean_of
 from .distributions import realizations_needed
 from .estimates import (
     ENOUGH_EVENTS,
@@ -26,12 +25,11 @@ from .paired import (
     SmallestT,
     confidence_set,
     difference,
-    ratio,
-    recovery,
     smallest_t,
     win_probability,
 )
 from .paired_quantiles import PairedQuantiles
+from .ratios import ratio, ratio_of, recovery
 
 __all__ = [
     "ENOUGH_EVENTS",

@@ -1,4 +1,4 @@
-"""Exact sums and sums of products of integer samples; means and ratios of means from them.
+"""Exact sums and sums of products of integer samples; means from them.
 
 Sums of disjoint sets of realizations are merged in any order, and give the same numbers.
 """
@@ -181,64 +181,9 @@ def standard_error_of(moments: Moments, scale: int = 1) -> float:
     return math.sqrt(spread(n, moments.x, moments.xx) / (n * n * (n - 1))) / scale
 
 
-def ratio_of(moments: Moments, confidence: float = 0.95) -> Estimate:
-    """Mean of x over mean of y, with Fieller's interval (see `ratio`)."""
-    check_confidence(confidence)
-    n = moments.count
-    value = moments.x / moments.y if moments.y else math.nan
-    low, high = -math.inf, math.inf
-    if n > 1 and moments.y:
-        share = 1 / (n * n * (n - 1))
-        low, high = fieller(
-            value,
-            moments.y / n,
-            _residual_spread(moments) * share,
-            (n * moments.xy - moments.x * moments.y) * share,
-            spread(n, moments.y, moments.yy) * share,
-            student_t(confidence, n - 1),
-        )
-    return Estimate(value, low, high, confidence, n)
-
-
-def ratio_error_of(moments: Moments) -> float:
-    """Standard error of the ratio, to first order; NaN where there is none."""
-    n = moments.count
-    if n < 2 or not moments.y:
-        return math.nan
-    return math.sqrt(_residual_spread(moments) / (n * n * (n - 1))) / abs(moments.y / n)
-
-
 def spread(n: int, total: int, squares: int) -> int:
     """n^2 times the mean square deviation: exact, no digits cancel."""
     return n * squares - total * total
-
-
-def fieller(
-    ratio: float,
-    below: float,
-    residual: float,
-    covariance: float,
-    variance: float,
-    t: float,
-) -> tuple[float, float]:
-    """Interval of a ratio of means: those r with ``(a - r b)^2 <= t^2 var(a - r b)``.
-
-    Parameters
-    ----------
-    ratio, below : float
-        a / b and b, the mean below the line.
-    residual, covariance, variance : float
-        Of the means: the variance of ``a - ratio * b``, the covariance of a and b, the variance
-        of b. In terms of the distance of r from `ratio` nothing cancels.
-    t : float
-        How many standard errors.
-    """
-    square = below * below - t * t * variance
-    if not square > 0:
-        return -math.inf, math.inf
-    middle = t * t * (ratio * variance - covariance)
-    root = math.sqrt(middle * middle + square * t * t * residual)
-    return ratio + (middle - root) / square, ratio + (middle + root) / square
 
 
 def extremes(values: Integers) -> tuple[Integers, Integers]:
@@ -266,13 +211,6 @@ def _reduce_rows(what: np.ufunc, values: Integers) -> Integers:
     # NumPy is slow at many short rows: so many of them are one long one.
     long = what.reduce(values[:whole].reshape(-1, _FOLDED * columns), axis=0)
     return what.reduce(np.concatenate([long.reshape(_FOLDED, columns), values[whole:]]), axis=0)
-
-
-def _residual_spread(moments: Moments) -> float:
-    """`spread` of ``x - value * y``, whose mean is 0; exact until the last division."""
-    x, y = moments.x, moments.y
-    squares = y * y * moments.xx - 2 * x * y * moments.xy + x * x * moments.yy
-    return moments.count * squares / (y * y)
 
 
 def _zeros(*shape: int) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Comparisons of samples of the same realizations: differences, ratios, the smallest mean, wins."""
+"""Comparisons of samples of the same realizations: differences, the smallest mean, wins."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import numpy.typing as npt
 
 from .. import special
 from ..fields import check_integer
-from .cross_moments import Gram, fieller, spread
+from .cross_moments import Gram, spread
 from .distributions import clopper_pearson, student_t
 from .estimates import (
     Estimate,
-    Floats,
-    RareEvents,
     check_confidence,
     check_samples,
     mean,
@@ -52,111 +50,6 @@ def difference(
     if a.shape != b.shape:
         raise ValueError(f"minuend and subtrahend must be paired, got shapes {a.shape}, {b.shape}")
     return mean(a - b, confidence)
-
-
-def ratio(
-    numerator: npt.ArrayLike,
-    denominator: npt.ArrayLike,
-    confidence: float = 0.95,
-    *,
-    noisy: bool = True,
-) -> Estimate:
-    """Ratio of two means over the same realizations, with Fieller's interval.
-
-    Parameters
-    ----------
-    numerator, denominator : array, shape (realizations,)
-        Finite numbers.
-    confidence : float
-        Between 0 and 1.
-    noisy : bool
-        Whether realizations can differ.
-
-    Returns
-    -------
-    Estimate
-        Of floats. Infinite bounds: one realization, both samples all the same, or a denominator
-        whose mean can not be told from 0. NaN: its mean is 0. Where few rare events decide the
-        ratio, the interval is wider, as that of a `mean`.
-
-    Notes
-    -----
-    E. C. Fieller, *Some problems in interval estimation*, J. R. Stat. Soc. B 16, 1954.
-
-    Examples
-    --------
-    >>> print(ratio([2.0, 3.0, 2.0], [4.0, 6.0, 5.0]))
-    0.4667 [0.289, 0.6225]
-    """
-    found = fieller_ratio(numerator, denominator, confidence)
-    if not noisy or found.realizations < 2 or not math.isfinite(float(found.value)):
-        return found
-    top, bottom = (np.asarray(side, dtype=np.float64) for side in (numerator, denominator))
-    return RareEvents.of_ratio(top, bottom, float(found.value)).widen(found)
-
-
-def fieller_ratio(
-    numerator: npt.ArrayLike, denominator: npt.ArrayLike, confidence: float = 0.95
-) -> Estimate:
-    """As `ratio`, with Fieller's interval as it is, however few events it rests on."""
-    top = check_samples(numerator, "numerator", 1)
-    bottom = check_samples(denominator, "denominator", 1)
-    check_confidence(confidence)
-    if top.ndim != 1 or top.shape != bottom.shape:
-        raise ValueError(
-            "numerator and denominator must be paired, one number for each realization, "
-            f"got shapes {top.shape}, {bottom.shape}"
-        )
-    low, high = -math.inf, math.inf
-    below = float(bottom.mean())
-    value = float(top.mean()) / below if below else math.nan
-    if len(top) > 1 and below:
-        low, high = _fieller_of_samples(top, bottom, value, below, confidence)
-    return Estimate(value, low, high, confidence, len(top))
-
-
-def recovery(
-    conventional: npt.ArrayLike,
-    redundant: npt.ArrayLike,
-    noiseless: npt.ArrayLike,
-    confidence: float = 0.95,
-) -> Estimate:
-    """The share of the overhead that redundancy takes away, of paired samples.
-
-    ``(conventional - redundant) / (conventional - noiseless)``, a ratio of means, with Fieller's
-    interval of paired differences.
-
-    Parameters
-    ----------
-    conventional, redundant : array, shape (realizations,)
-        Completions of the same realizations.
-    noiseless : array, shape (realizations,), or float
-        Chen & Suda: with noise in the compute phase only. Or one number.
-    confidence : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    Estimate
-        Of floats. Infinite bounds: the overhead is not distinguishable from 0.
-
-    Examples
-    --------
-    >>> estimate = recovery([5.0, 7.0, 6.0], [3.0, 4.0, 4.0], 1.0)
-    >>> round(estimate.value, 3), round(estimate.low, 3)
-    (0.467, 0.289)
-    """
-    c = check_samples(conventional, "conventional", 2)
-    r = check_samples(redundant, "redundant", 2)
-    if np.ndim(noiseless) == 0:
-        noiseless = np.full(c.shape, noiseless)
-    n = check_samples(noiseless, "noiseless", 2)
-    if c.ndim != 1 or r.shape != c.shape or n.shape != c.shape:
-        raise ValueError(
-            "conventional, redundant and noiseless must be paired, one number for each "
-            f"realization, got shapes {c.shape}, {r.shape}, {n.shape}"
-        )
-    return ratio(c - r, c - n, confidence)
 
 
 @dataclass(frozen=True)
@@ -305,22 +198,6 @@ def win_probability(wins: int, ties: int, losses: int, confidence: float = 0.95)
         ends += [0.5 + side * p for p in clopper_pearson(decided, count, confidence)]
     value = 0.5 + (wins - losses) / (2 * count)
     return Estimate(value, min(ends), max(ends), confidence, count)
-
-
-def _fieller_of_samples(
-    top: Floats, bottom: Floats, value: float, below: float, confidence: float
-) -> tuple[float, float]:
-    count = len(top)
-    residual = top - value * bottom
-    covariance = np.cov(top, bottom) / count
-    return fieller(
-        value,
-        below,
-        float(residual.var(ddof=1)) / count,
-        float(covariance[0, 1]),
-        float(covariance[1, 1]),
-        student_t(confidence, count - 1),
-    )
 
 
 def _score_interval(wins: int, losses: int, count: int, reach: float) -> tuple[float, float]:
