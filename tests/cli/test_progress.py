@@ -219,8 +219,8 @@ def test_theory_names_its_pictures_and_reproduce_its_theory(tmp_path, monkeypatc
         told("the largest of N: exponential")
 
     monkeypatch.setattr(theory, "section", section)
-    monkeypatch.setattr(reproduce, "report", lambda *_: "")
-    run = object.__new__(reproduce._Reproduction)
+    monkeypatch.setattr(reproduce._Progress, "_write", lambda *_: None)
+    run = object.__new__(reproduce._Progress)
     run.out, run.sections = tmp_path, []
     run.tally = types.SimpleNamespace(quick=True)
     stream = io.StringIO()

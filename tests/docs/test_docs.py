@@ -46,6 +46,7 @@ def test_readme_example(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore::jitterfly.noise.UntrustedNoiseWarning")  # of a busy machine
 def test_readme_commands(tmp_path, monkeypatch, capsys):
     """Each ends well, in the order in which they stand there, and writes its picture."""
     pytest.importorskip("matplotlib")

@@ -83,7 +83,7 @@ def run_small(path):
 
     small_reproduction.write(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "folder", lambda: path)
+        patch.setattr(module, "shipped_folder", lambda: path)
         return module.reproduce(path / "out", quick=True, stream=io.StringIO()).page
 
 

@@ -55,7 +55,7 @@ def test_the_section_of_a_reproduction(small, tmp_path, monkeypatch):
     place = tmp_path / "sweeps"
     place.mkdir()
     small_reproduction.write(place)
-    monkeypatch.setattr(reproduction, "folder", lambda: place)
+    monkeypatch.setattr(reproduction, "shipped_folder", lambda: place)
     page, sections = reproduction.reproduce(
         tmp_path / "out", quick=True, with_theory=True, stream=io.StringIO()
     )
