@@ -4,13 +4,11 @@ import doctest
 import importlib
 import pkgutil
 import re
-import shlex
 
 import pytest
 from support.paths import ROOT
 
 import jitterfly
-from jitterfly.cli import main
 
 MODULES = ["jitterfly"] + [
     module.name
@@ -35,30 +33,13 @@ def test_there_are_docstring_examples():
 
 @pytest.mark.filterwarnings("error")
 def test_readme_example(tmp_path, monkeypatch, capsys):
-    """It prints what stands below it. The code of docs/ runs in test_documentation."""
+    """It prints what stands below it. The commands run in test_console_blocks."""
     monkeypatch.chdir(tmp_path)
     text = README.read_text(encoding="utf-8")
     (found,) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
     exec(found[0], {})
     assert capsys.readouterr().out == found[1]
     assert text.count("```python") == 1
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.filterwarnings("ignore::jitterfly.noise.UntrustedNoiseWarning")  # of a busy machine
-def test_readme_commands(tmp_path, monkeypatch, capsys):
-    """Each ends well, in the order in which they stand there, and writes its picture."""
-    pytest.importorskip("matplotlib")
-    monkeypatch.chdir(tmp_path)
-    lines = re.findall(r"^jitterfly .*", README.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(lines) == 4
-    for line in lines:
-        # A recording is not trusted, which is 1, where others use the processors.
-        assert main(shlex.split(line)[1:]) in ((0, 1) if "record " in line else (0,)), line
-    assert (tmp_path / "results" / "ms12_fig12" / "ms12_fig12.png").is_file()
-    for picture in re.findall(r"--picture (\S+)", "\n".join(lines)):
-        assert (tmp_path / picture).is_file()
 
 
 def test_readme_is_short():
