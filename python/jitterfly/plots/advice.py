@@ -56,15 +56,18 @@ def draw(advice: Advice) -> Figure:
         return _one(advice, known[0])
     question = advice.question
     shape = len(question.message_bytes), len(question.ranks)
-    width, height = max(3.0, 0.5 * shape[1]), max(0.9, 0.3 * shape[0])
-    figure = Figure(figsize=(2 * width + 3.1, height + 1.9))
+    # Few cells are large, and so are their texts: a page shows the picture smaller than it is.
+    wide, high = max(0.5, 3.0 / shape[1]), max(0.3, min(0.5, 1.5 / shape[0]))
+    width, height = max(3.0, wide * shape[1]), max(0.9, high * shape[0])
+    font = 9.0 if wide >= 0.8 and high >= 0.4 else 7.0
+    figure = Figure(figsize=(2 * width + 3.1, height + 2.3))
     axes = figure.subplots(1, 2, squeeze=False)[0]
     names = [one.name for one in question.chosen()]
     grid = np.array(advice.cells, dtype=object).reshape(shape)
     style.panel_title(axes[0], f"the smallest {question.statistic}")
-    shown = _winners(axes[0], grid, names, (width / shape[1], height / shape[0]))
+    shown = _winners(axes[0], grid, names, (width / shape[1], height / shape[0]), font)
     style.panel_title(axes[1], f"the next one's {question.statistic}: times the smallest")
-    marks = _runners_up(axes[1], grid, height, height / shape[0] >= _ROOM)
+    marks = _runners_up(axes[1], grid, height, font if height / shape[0] >= _ROOM else 0.0)
     for panel in axes:
         step = -(-shape[1] * 0.5 // width) if shape[1] else 1
         across = range(0, shape[1], max(int(step), 1))
@@ -86,7 +89,9 @@ def _colour(name: str, names: Sequence[str]) -> str:
     return _COLOURS[names.index(name) % len(_COLOURS)]
 
 
-def _winners(axes: Axes, grid: Any, names: list[str], size: tuple[float, float]) -> list[str]:
+def _winners(
+    axes: Axes, grid: Any, names: list[str], size: tuple[float, float], font: float
+) -> list[str]:
     """Cells in the colour of their best, with its number; the names that occur."""
     rows, columns = grid.shape
     axes.set_xlim(-0.5, columns - 0.5)
@@ -102,7 +107,7 @@ def _winners(axes: Axes, grid: Any, names: list[str], size: tuple[float, float])
         elif cell.outcome == OPEN:
             among = sorted(names.index(name) + 1 for name in cell.among)
             hatch, text = maps.HATCH, "·".join(map(str, among))
-            text = text if len(text) * 0.07 < size[0] else f"{len(among)} of them"
+            text = text if len(text) * 0.01 * font < size[0] else f"{len(among)} of them"
             shown += cell.among
         else:
             text = _MARKS[cell.outcome]
@@ -115,13 +120,16 @@ def _winners(axes: Axes, grid: Any, names: list[str], size: tuple[float, float])
         line = "white" if colour != _NO_WINNER else "#dddddd"
         axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=line, linewidth=0.8))
         if size[1] >= _ROOM:
-            axes.text(at[1], at[0], text, ha="center", va="center", color=ink, fontsize=7,
+            axes.text(at[1], at[0], text, ha="center", va="center", color=ink, fontsize=font,
                       bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6})  # fmt: skip
     return [name for name in names if name in shown]
 
 
-def _runners_up(axes: Axes, grid: Any, height: float, numbers: bool) -> list[Any]:
-    """How many times as long the second takes, with a colour bar; what its marks mean."""
+def _runners_up(axes: Axes, grid: Any, height: float, font: float) -> list[Any]:
+    """How many times as long the second takes, with a colour bar; what its marks mean.
+
+    `font`: of the numbers; 0 leaves them out.
+    """
     ratio = np.full(grid.shape, np.nan)
     unsure = np.zeros(grid.shape, dtype=bool)
     bound = np.zeros(grid.shape, dtype=bool)
@@ -137,7 +145,8 @@ def _runners_up(axes: Axes, grid: Any, height: float, numbers: bool) -> list[Any
     values = [maps.shown(x, norm) for x in np.nan_to_num(ratio).flat]
     texts = np.array([f"> {x}" if more else x for x, more in zip(values, bound.flat, strict=True)])
     texts = texts.reshape(ratio.shape)
-    maps.draw_map(axes, ratio, norm, hatched=unsure, texts=texts, colours=_RAMP, numbers=numbers)
+    maps.draw_map(axes, ratio, norm, hatched=unsure, texts=texts, colours=_RAMP, numbers=font > 0,
+                  font=max(font - 1, 6.0))  # fmt: skip
     if finite.max(initial=1.0) > 1:  # else there is nothing to tell apart
         maps.colour_bar(axes, norm, height, colours=_RAMP)
     _plain(axes)
@@ -185,15 +194,16 @@ def _sign(letter: str, label: str) -> Line2D:
 
 def _one(advice: Advice, cell: AdviceCell) -> Figure:
     """The candidates of one cell: how many times the first, with their intervals."""
-    figure = Figure(figsize=(7.0, 0.3 * len(cell.ranking) + 1.8))
-    axes = figure.subplots()
     first = cell.ranking[0].name
+    double = any(one.versus not in ("", first) for one in cell.ranking)  # rows of two lines
+    figure = Figure(figsize=(7.0, (0.42 if double else 0.3) * len(cell.ranking) + 1.8))
+    axes = figure.subplots()
     used, labels = {}, []
     for row, one in enumerate(cell.ranking):
         value, low, high = (float(x) for x in (one.ratio.value, one.ratio.low, one.ratio.high))
         colour = _STATES[one.state][0]
         used[one.state] = colour
-        labels.append(one.name if one.versus in ("", first) else f"{one.name}\n/ {one.versus}")
+        labels.append(one.name if one.versus in ("", first) else f"{one.name}\n(to {one.versus})")
         if one.is_bound:
             axes.plot([low], [row], ">", color=colour, markersize=7, fillstyle="none")
             continue

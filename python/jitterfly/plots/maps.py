@@ -40,6 +40,7 @@ def draw_map(
     numbers: bool = True,
     texts: Any = None,
     colours: str = COLOURS,
+    font: float = 6.0,
 ) -> None:
     """Cells in colour, with their numbers unless they are too small; NaN stays blank.
 
@@ -53,6 +54,8 @@ def draw_map(
         Same shape: in place of the numbers themselves.
     colours : str
         Name of the ramp.
+    font : float
+        Size of the numbers.
     """
     values = np.asarray(values, dtype=float)
     none = np.zeros(values.shape, dtype=bool)
@@ -74,7 +77,7 @@ def draw_map(
         for at in zip(*np.nonzero(where), strict=True) if numbers else ():
             around = withStroke(linewidth=1.6, foreground=shades[at])  # keeps hatches off
             text = shown(values[at], norm) if texts is None else texts[at]
-            axes.text(at[1], at[0] - 0.03, text, ha="center", va="center", fontsize=6,
+            axes.text(at[1], at[0] - 0.03, text, ha="center", va="center", fontsize=font,
                       color=ink, path_effects=[around])  # fmt: skip
 
 

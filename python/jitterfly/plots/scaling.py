@@ -19,7 +19,9 @@ def draw(found: SlowdownTable) -> Figure:
     top, bottom = axes[:, 0]
     ranks = [row.ranks for row in found.rows]
     mean, median, tail = style.SERIES[:3]
-    top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":")
+    alone = "_" if len(ranks) == 1 else ""  # of which no line shows anything
+    top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":",
+             marker=alone, markersize=14)  # fmt: skip
     top.plot(ranks, [row.p50.value for row in found.rows], color=median.color, marker=median.marker,
              linestyle=median.line, markersize=4)  # fmt: skip
     top.plot(ranks, [row.p99.value for row in found.rows], color=tail.color, marker=tail.marker,
@@ -31,6 +33,8 @@ def draw(found: SlowdownTable) -> Figure:
         panel.errorbar(ranks, [one.value for one in values], ends, color=mean.color,
                        marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
         panel.set_xscale("log")
+        if alone:
+            panel.set_xlim(ranks[0] / 2, ranks[0] * 2)  # in the middle
     bottom.axhline(1, color=style.GREY, linewidth=0.8)
     times = [row.p99.value for row in found.rows] + [row.noise_free for row in found.rows]
     if min(times) > 0 and max(times) > 8 * min(times):
@@ -50,7 +54,7 @@ def draw(found: SlowdownTable) -> Figure:
         Line2D([], [], color=median.color, marker=median.marker, linestyle=median.line,
                label="median"),
         Line2D([], [], color=tail.color, marker=tail.marker, linestyle=tail.line, label="p99"),
-        Line2D([], [], color=style.GREY, linestyle=":", label="without noise"),
+        Line2D([], [], color=style.GREY, linestyle=":", marker=alone, label="without noise"),
     ]  # fmt: skip
     style.finish(figure, found.title(), found.notes(), handles)
     return figure

@@ -18,6 +18,7 @@ from .style import GREY, INK, Look
 
 MEDIAN: dict[str, Any] = {"linewidth": 1.3, "linestyle": (0, (1, 1.2))}
 _PALE = 0.4
+_ALONE = 8.0  # points, the bar of a single position
 _MIDDLE: dict[str, Any] = {"linestyle": "none", "marker": "_"}
 _TARGET: dict[str, Any] = {
     "marker": "*",
@@ -50,6 +51,7 @@ def draw_series(
         Points; the 5-95 % range is a pale bar as wide at each position, not a band.
     """
     x = np.asarray(x, dtype=float)
+    bar = _ALONE if bar is None and len(x) == 1 else bar  # a band needs two positions
     bands = np.array(
         [f.quantiles if f is not None and f.quantiles else (np.nan,) * 3 for f in facts]
     )

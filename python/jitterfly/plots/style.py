@@ -6,6 +6,7 @@ marker, line and hatch, so that a grey print reads the same.
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -31,12 +32,26 @@ def wrapped(text: str, inches: float, size: float, most: int = 6) -> str:
     --------
     >>> wrapped("one two three", 0.6, 10)
     'one two\nthree'
+    >>> wrapped("for a time of 25 us", 1.3, 10)
+    'for a time of\n25 us'
     """
     letters = inches * 72 / (0.56 * size)
     wide = sum(unicodedata.east_asian_width(letter) in _WIDE for letter in text)
     letters *= len(text) / (len(text) + wide) if text else 1
-    lines = textwrap.wrap(text, max(round(letters), 6), max_lines=most, placeholder=" …")
-    return "\n".join(lines)
+    return "\n".join(_lines(text, max(round(letters), 6), max_lines=most, placeholder=" …"))
+
+
+_UNIT = re.compile(r"(?<=[0-9]) (?=(?:[mnpuµ]?s|[kMGT]?i?B|%)(?!\w))")
+_SIGN = re.compile(r" (?=[=±] )|(?<= [=±]) ")
+_GLUE = "\N{NO-BREAK SPACE}"
+
+
+def _lines(text: str, letters: int, **options: Any) -> list[str]:
+    """Lines of at most so many letters: a number keeps its unit, and its name where that fits."""
+    units = _UNIT.sub(_GLUE, text)
+    choices = (_SIGN.sub(_GLUE, units), units, text)
+    glued = next((one for one in choices if max(map(len, one.split(" "))) <= letters), text)
+    return [line.replace(_GLUE, " ") for line in textwrap.wrap(glued, letters, **options)]
 
 
 def lines_of(text: str) -> int:
@@ -297,7 +312,7 @@ def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequenc
     legend = _legend_height([lines_of(handle.get_label()) for handle in handles], columns)
     usual = 0.17 * -(-len(handles) // columns)
     heading = wrapped(title, 0.97 * width, 12, 4)  # bold letters are wider
-    lines = textwrap.wrap("; ".join(filter(None, subtitle)), round(14 * width))
+    lines = _lines("; ".join(filter(None, subtitle)), round(14 * width))
     # Lines that most pictures lack do not take from the room of the axes.
     height += 0.17 * (lines_of(heading) - 1) + 0.15 * _title_lines(figure)
     height += legend - usual + 0.15 * max(len(lines) - 2, 0)
