@@ -333,8 +333,8 @@ def _read_range(text: str, name: str, read: Callable[[str], int]) -> list[int]:
     powers = all(end > 0 and end & (end - 1) == 0 for end in (low, high))
     if not powers or high < low:
         raise ValueError(
-            f"{name}: a range must ascend from a power of two to another, or have a step such as "
-            f"100..500+100, got {shorten(text)}"
+            f"{name}: a range must ascend from a power of two to another (1KiB and 1MiB are, 1kB "
+            f"and 1MB are not), or have a step such as 100..500+100, got {shorten(text)}"
         )
     if mark and not (re.fullmatch(r"[0-9]{1,2}", step.strip()) and int(step)):
         raise ValueError(f"{name}: a range must have a step from 1 to 99 after /, got "

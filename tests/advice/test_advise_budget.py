@@ -169,7 +169,7 @@ def test_budgets_say_what_to_do():
     text = advice_report(jf.advise(64, realizations=70, **given))[-1]
     assert text.endswith(
         "the budget of 70 realizations is spent before all is decided: raise `realizations`, "
-        "or call more of a difference equal with `within`"
+        "or let `within` count larger differences as equal"
     )
     text = advice_report(jf.advise("2^8..2^14", seconds=0.05, **given))[-1]
     assert text.endswith("the budget of 0.05 s is spent before all is decided: raise `seconds`")

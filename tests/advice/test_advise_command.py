@@ -199,7 +199,7 @@ def test_equal_is_what_is_told_to_be_equal(capsys, monkeypatch):
     text = capsys.readouterr().out
     head = "butterfly_after_4 (equal: butterfly_after_all; not told from it: butterfly_after_1)"
     assert head in text
-    assert "one at most 1 % slower than any in this cell (best: butterfly_after_4 1)" in text
+    assert "one at most 1 % slower than any in this cell (best: butterfly_after_4)" in text
     table, *_ = text.split("  no room here for ")
     assert max(map(len, table.splitlines()[3:])) <= 80
     assert "no room here for faster, longer by, without noise" in text
@@ -273,7 +273,7 @@ def test_the_list_has_the_names_of_libraries(capsys):
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ((), "--ranks must be given, or a QUESTION.toml that has it"),
+        ((), "--ranks must be given, such as 64,1000, or a QUESTION.toml that has it"),
         (("--ranks", "8"), "--network must be given"),
         ((*ARGUMENTS, "--bytes", "1k"), "message_bytes must be whole numbers"),
         ((*ARGUMENTS, "--ranks", "6..8"), "a range must ascend from a power of two"),

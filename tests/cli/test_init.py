@@ -56,6 +56,20 @@ def test_options_are_in_the_study(elsewhere, capsys):
     assert main(["run", "sub/mine.toml", "--realizations", "10"]) == 0
 
 
+def test_every_noise_is_in_the_study(elsewhere):
+    (elsewhere / "node.noise").write_bytes(FILE.read_bytes())
+    daemons = ["period=10ms,duration=50us", "node.noise", "kind=renewal,gap=1s,duration=2ms"]
+    assert init("mine.toml", *[word for one in daemons for word in ("--noise", one)]) == 0
+    (cell, *_) = jf.load_study("mine.toml").cells()
+    sources = [jf.PeriodicNoise("10ms", "50us"), jf.RenewalNoise("1s", "2ms")]
+    assert [source.kind for source in cell.variants[0].case.noise] == [
+        "periodic",
+        "trace",
+        "renewal",
+    ]
+    assert cell.variants[0].case.noise[::2] == tuple(sources)
+
+
 def test_every_kind_of_algorithm_is_taken():
     for number, kind in enumerate(jf.Algorithm.kinds()):
         assert init(f"{number}.toml", "--algorithm", kind) == 0

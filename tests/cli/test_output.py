@@ -81,9 +81,9 @@ def test_what_a_run_is_written_to(folder, capsys):
     found = output_of(capsys, "init", "mine.toml", "--ranks", "4,8")
     assert (found["command"], found["study"]) == ("init", "mine")
     assert found["answers"]["ranks"] == [4, 8]
-    assert found["answers"]["noise"] == {
-        "period": "1ms", "duration": "25us", "start": "stationary", "kind": "periodic"
-    }  # fmt: skip
+    assert found["answers"]["noise"] == [
+        {"period": "1ms", "duration": "25us", "start": "stationary", "kind": "periodic"}
+    ]
     assert found["written"] == ["mine.toml"]
     assert main(["run", "mine.toml", "--realizations", "20", "--shard", "1/2", "--out", "p"]) == 0
     capsys.readouterr()

@@ -55,7 +55,7 @@ COLUMNS = (
 _ENDS = {
     DECIDED: "all is decided",
     REALIZATIONS: "the budget of {realizations:,} realizations is spent before all is decided: "
-    "raise `realizations`, or call more of a difference equal with `within`",
+    "raise `realizations`, or let `within` count larger differences as equal",
     SECONDS: "the budget of {seconds:g} s is spent before all is decided: raise `seconds`",
     STOPPED: "stopped: this is what was known by then",
 }
@@ -134,7 +134,8 @@ class Advice:
             for outcome, description in descriptions.items()
             if outcomes[outcome]
         ]
-        best = ", ".join(f"{name} {number}" for name, number in names.most_common())
+        best = ", ".join(f"{name} in {number}" for name, number in names.most_common())
+        best = next(iter(names), "") if count == 1 else best
         return "; ".join(parts) + (f" (best: {best})" if best else "")
 
     def to_dict(self) -> dict[str, Any]:
@@ -538,10 +539,13 @@ def left_out_lines(cells: Iterable[AdviceCell]) -> list[str]:
         count += 1
         for name, why in cell.left_out.items():
             counts[name, why] = counts.get((name, why), 0) + 1
-    text = []
+    names: dict[tuple[str, int], list[str]] = {}
     for (name, why), times in counts.items():
+        names.setdefault((why, times), []).append(name)
+    text = []
+    for (why, times), alike in names.items():
         where = "" if times == count else f" ({times} of {count} cells)"
-        text.append(f"  {name}{where}: {why}")
+        text.append(f"  {', '.join(alike)}{where}: {why}")
     return text
 
 

@@ -222,7 +222,7 @@ def advise(
     >>> found = jf.advise([64, 256], network=machine, noise=noise,
     ...                   candidates=["butterfly", "butterfly_after_1"])
     >>> found.summary()
-    'a winner in 2 of 2 cells (100 %) (best: butterfly_after_1 2)'
+    'a winner in 2 of 2 cells (100 %) (best: butterfly_after_1 in 2)'
     >>> print(f"{found.cell(256, 8).ranking[1].ratio:.2f}")
     1.33 [1.21, 1.46]
     """

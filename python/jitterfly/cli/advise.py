@@ -31,6 +31,7 @@ A file in TOML has the same under the names of jitterfly.advise: ranks, message_
 """
 _FIELDS = ("collective", "statistic", "within", "confidence", "compute_time")
 _SECONDS = 120.0
+_SUCH = {"ranks": "64,1000", "network": "L=1us,o=200ns,G=0.1ns"}
 _BUDGET = ("realizations", "seconds")  # how long to look for the answer, not what is asked
 _BUDGET_OPTIONS = (*_BUDGET, "within")  # that the report speaks of
 
@@ -228,7 +229,8 @@ def _question(chosen: argparse.Namespace) -> Any:
     if chosen.question is None:
         for name in ("ranks", "network"):
             if name not in given:
-                raise ValueError(f"--{name} must be given, or a QUESTION.toml that has it")
+                such = f", such as {_SUCH[name]}" if name in _SUCH else ""
+                raise ValueError(f"--{name} must be given{such}, or a QUESTION.toml that has it")
         return read_question(given, _SECONDS)
     return load_question(chosen.question, given, _SECONDS)
 

@@ -17,7 +17,7 @@ from .output import add_json, print_json
 EPILOG = """\
 `jitterfly init` alone asks for the rest on a terminal; Enter takes what is proposed.
 Without a terminal, and with --json, what is not given is as proposed.
-The keys of a study: sweeps/README.md.
+The keys of a study: docs/study_format.md of the sources.
 """
 
 _STUDY = """\
@@ -47,7 +47,6 @@ network = {network}
 # cycles = 10                    # so many collectives in a row, without a barrier between them
 # compute_time = "50us"          # CPU time of a compute phase before each
 
-[[case.noise]]                   # one table for each source; several act together
 {noise}
 # Of your own node: jitterfly noise record --out node.noise, and here
 # kind = "trace"
@@ -94,7 +93,15 @@ def add_parser(commands: Any) -> None:
         help="default: study.toml; a file that is there is kept")  # fmt: skip
     for question in _questions():
         what = f"{question.text} (proposed: {question.proposed})"
-        add(f"--{question.option}", metavar="TEXT", help=what)
+        if question.option == "noise":  # a list, as in every other command
+            add(
+                "--noise",
+                metavar="TEXT",
+                action="append",
+                help=f"{what}; may be given several times",
+            )
+        else:
+            add(f"--{question.option}", metavar="TEXT", help=what)
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -139,7 +146,7 @@ def _run(chosen: argparse.Namespace) -> None:
     print(f"written: {path}\nto run it: jitterfly run {path}")
 
 
-def _answer(question: _Question, given: str | None, ask: bool) -> Any:
+def _answer(question: _Question, given: Any, ask: bool) -> Any:
     """What was given, is answered where it is asked on a terminal, or else is proposed."""
     if given is not None:
         return question.read(given)
@@ -183,21 +190,36 @@ def _network(text: str) -> dict[str, Any]:
     return fields
 
 
-def _noise(text: str) -> dict[str, Any]:
+def _noise(given: str | list[str]) -> list[dict[str, Any]]:
+    """One source that was typed, or those of all `--noise`."""
     from ..noise import Noise
 
-    fields = noises([text])[0]
-    Noise.from_dict(fields, "--noise")
-    return fields
+    sources = noises([given] if isinstance(given, str) else given)
+    for fields in sources:
+        Noise.from_dict(fields, "--noise")
+    return sources
+
+
+_FIRST_NOISE = "[[case.noise]]                   # one table for each source; several act together"
+
+
+def _noise_tables(sources: list[dict[str, Any]], folder: Path) -> str:
+    """A table of TOML for each source; files are named relative to the study's folder."""
+    tables = []
+    for fields in sources:
+        noise = dict(fields)
+        if "file" in noise and not Path(noise["file"]).is_absolute():
+            noise["file"] = os.path.relpath(noise["file"], folder)
+        lines = [f"{key} = {_quoted(value)}" for key, value in noise.items()]
+        tables.append("\n".join(["[[case.noise]]" if tables else _FIRST_NOISE, *lines]))
+    return "\n\n".join(tables)
 
 
 def _study(path: Path, answers: dict[str, Any]) -> str:
     from ..algorithms import Algorithm
     from ..units import show_size
 
-    noise, kind = dict(answers["noise"]), answers["algorithm"]
-    if "file" in noise and not Path(noise["file"]).is_absolute():  # relative to the study there
-        noise["file"] = os.path.relpath(noise["file"], path.parent)
+    kind = answers["algorithm"]
     others = sorted(set(Algorithm.kinds()) - {kind})
     return _STUDY.format(
         file=path,
@@ -210,7 +232,7 @@ def _study(path: Path, answers: dict[str, Any]) -> str:
             "Others: " + ", ".join(others), 100, initial_indent="# ", subsequent_indent="# "
         ),
         network=_inline(answers["network"]),
-        noise="\n".join(f"{key} = {_quoted(value)}" for key, value in noise.items()),
+        noise=_noise_tables(answers["noise"], path.parent),
         ranks=answers["ranks"],
         variants=_VARIANTS if kind == "butterfly" else "",
     )

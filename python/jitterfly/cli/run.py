@@ -257,23 +257,27 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
         low, high = one(some.low), one(some.high)
         return low if low == high else f"{low} to {high}"
 
-    rate = f"{found.tried} were tried, {show_rate(found.rate)} rank-rounds/s"
+    rate = f"{found.tried} of the cells tried, {show_rate(found.rate)} rank-rounds/s"
     if found.seconds is None:
         took = "not known: every cell is too large to be tried"
     else:
         took = f"about {show(found.seconds, show_time)} in one process, from nothing ({rate})"
     lines = [
-        f"{study.name}{'' if shard is None else f', shard {shard}'}: {found.cells:,} cells",
+        f"{study.name}{'' if shard is None else f', shard {shard}'}: {_count(found.cells, 'cell')}",
         f"realizations  {show(found.realizations, lambda n: f'{n:,.0f}')}",
         f"work          {show(found.work, lambda n: f'{n:.3g}')} rank-rounds",
         f"time          {took}",
         f"disk          about {show(found.disk, lambda n: show_bytes(round(n)))}, "
-        f"records in at most {found.files} files",
+        f"records in at most {_count(found.files, 'file')}",
         f"memory        about {show_bytes(round(found.memory))}",
     ]
     if study.targets:
         lines.append("from: every target is met at the first look; to: the budget is spent")
     print("\n".join([*lines, "nothing was written"]))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def contents(store: Any) -> dict[str, Any]:
@@ -322,6 +326,11 @@ def show(store: Any) -> None:
         table = tables.table(results, terminal_width())
     print(f"{textwrap.fill(results.title, terminal_width())}\n")
     print(table)
+    if any(cell.complete and cell.unmet for cell in results.cells):
+        print(
+            "Where a target is not met, the budget was spent first. `jitterfly run` with larger\n"
+            "--realizations goes on from here, and ends a cell when its targets are met."
+        )
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")
         print(claims(results, min(100, terminal_width())))
