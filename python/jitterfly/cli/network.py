@@ -37,7 +37,7 @@ def _add_study(actions: Any) -> None:
         metavar=("FILE", "TABLES"),
         help="one more: output of ibnetdiscover and forwarding tables; can be repeated",
     )
-    study.add_argument("--quick", action="store_true", help="a few seconds: fewer of everything")
+    study.add_argument("--quick", action="store_true", help="within a minute: fewer of everything")
     study.add_argument(
         "--only", metavar="N", action="append", help="N1, N2, N3, N4 or N5; can be repeated"
     )
