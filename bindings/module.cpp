@@ -25,7 +25,8 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
                          Tick request, const std::optional<std::int64_t>& ranks,
                          const std::optional<Ticks>& messages, Tick load,
                          const std::vector<Tick>& loads,
-                         const std::optional<jf::Array<std::int32_t>>& listed) {
+                         const std::optional<jf::Array<std::int32_t>>& listed,
+                         const std::optional<Ticks>& rank_times) {
   if (steps.ndim() != 2 || (steps.shape(1) != 5 && steps.shape(1) != 11))
     throw std::invalid_argument("steps must have the shape (n, 5) or (n, 11)");
   if (messages && (messages->ndim() != 2 || messages->shape(1) != 4))
@@ -47,7 +48,7 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
     jf::Step step{s(i, 0), s(i, 1), s(i, 2), s(i, 3), s(i, 4)};
     if (step.kind == jf::kMessage && s.shape(1) != 11)
       throw std::invalid_argument("steps with messages must have the shape (n, 11)");
-    if (s.shape(1) == 11 && (step.kind == jf::kMessage || step.kind == jf::kForward)) {
+    if (s.shape(1) == 11) {
       step.map = s(i, 5);
       step.a = s(i, 6);
       step.b = s(i, 7);
@@ -71,6 +72,9 @@ jf::Program make_program(int log2_ranks, const jf::Array<std::int32_t>& steps, i
     for (py::ssize_t i = 0; i < l.shape(0); ++i) all->push_back({l(i, 0), l(i, 1), l(i, 2)});
     p.listed_messages = std::move(all);
   }
+  if (rank_times)
+    p.rank_times = std::make_shared<std::vector<Tick>>(rank_times->data(),
+                                                       rank_times->data() + rank_times->size());
   if (load < 0 ||
       std::any_of(
           loads.begin(), loads.end(), [](Tick t) { return t < 0; }) ||
@@ -102,6 +106,16 @@ Ticks simulate(const jf::Program& p, std::uint64_t seed, std::int64_t first, std
   Tick* data = out.mutable_data();
   const jf::Poll poll = jf::make_poll(progress);
   jf::without_gil([&] { (gpu ? jf::gpu::simulate : jf::cpu::simulate)(p, request, data, poll); });
+  return out;
+}
+
+Ticks explain(const jf::Program& p, std::uint64_t seed, std::int64_t first, std::int64_t count,
+              int threads, const std::optional<py::function>& progress) {
+  const jf::Request request = make_request(seed, first, count, "max", threads);
+  Ticks out({static_cast<py::ssize_t>(count), static_cast<py::ssize_t>(jf::kExplained)});
+  Tick* data = out.mutable_data();
+  const jf::Poll poll = jf::make_poll(progress);
+  jf::without_gil([&] { jf::cpu::explain(p, request, data, poll); });
   return out;
 }
 
@@ -228,7 +242,8 @@ PYBIND11_MODULE(_core, m) {
            py::arg("mirrors") = std::vector<std::int32_t>{1}, py::arg("patience") = 0,
            py::arg("ask") = 0, py::arg("request") = 0, py::arg("ranks") = py::none(),
            py::arg("messages") = py::none(), py::arg("load") = 0,
-           py::arg("loads") = std::vector<Tick>{}, py::arg("listed") = py::none())
+           py::arg("loads") = std::vector<Tick>{}, py::arg("listed") = py::none(),
+           py::arg("rank_times") = py::none())
       .def_property_readonly("ranks", &jf::Program::ranks)
       .def_property_readonly("has_copies", &jf::Program::has_copies)
       .def_property_readonly("load_bytes", &load_bytes)
@@ -238,6 +253,9 @@ PYBIND11_MODULE(_core, m) {
         py::arg("count"), py::arg("statistics") = "max", py::arg("backend") = "cpu",
         py::arg("threads") = 0, py::arg("progress") = py::none(),
         "int64 (count, rows), or (count, rows, 4): max, min, hi, lo; sum = hi * 2^32 + lo.");
+  m.def("explain", &explain, py::arg("program"), py::arg("seed"), py::arg("first"),
+        py::arg("count"), py::arg("threads") = 0, py::arg("progress") = py::none(),
+        "int64 (count, 5 + causes): see cuda/core/engine.h");
   m.def("ready_times", &ready_times, py::arg("program"), py::arg("seed"), py::arg("realization"),
         "int64 (rows, ranks); INT64_MIN where a rank is not in the row's step.");
   m.def("loads", &loads, py::arg("program"), py::arg("seed"), py::arg("realization"),

@@ -82,6 +82,10 @@ void add_step(Program& p, const HostDelay& delay, bool at_send, std::int64_t nod
   });
 }
 
+void add_rank_delay(Program& p, const HostDelay& delay, std::int64_t node_ranks, bool once) {
+  change(p, [&](Program& q) { q.add_rank_delay(delay, node_ranks, once); });
+}
+
 void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin,
                  Tick end) {
   change(p,
@@ -174,6 +178,7 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
            compute, communication, begin, end)
       .def("add_step", &add_step, py::arg("delay"), py::arg("at_send"), node_ranks, compute,
            communication, begin, end)
+      .def("add_rank_delay", &add_rank_delay, py::arg("delay"), node_ranks, py::arg("once") = false)
       .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end)
       .def("add_jitter", &add_jitter, py::arg("duration"), py::arg("survival"), node_ranks, begin,
            end, py::arg("cost") = -1);

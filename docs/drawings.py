@@ -150,11 +150,11 @@ def flow(path: str) -> None:
 FLOORS = (
     ("the command line", "cli bench __main__"),
     ("tables, claims, pictures, pages", "results claims plots report trace"),
-    ("questions", "slowdown advice inference"),
+    ("questions", "slowdown explain advice inference"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
     ("from a case to samples", "simulate program noise_free goal"),
-    ("one situation", "case algorithms network hierarchy noise distributions congestion "
+    ("one situation", "case algorithms network hierarchy imbalance noise distributions congestion "
      "measured noise_files steps cycle"),
     ("estimates and intervals", "stats notebook"),
     ("the engine, as Python calls it", "engine info"),

@@ -21,6 +21,14 @@ inline int words_per_row(const Request& r) { return r.full_statistics ? 4 : 1; }
 // Called now and then on the caller's thread, with the finished realizations; false stops the run.
 using Poll = std::function<bool(std::int64_t done)>;
 
+// What a time consists of, see cpu::explain(): what is there without noise, and behind it each
+// source of noise, in this order: Program::messages, rank_delays, intervals, delays.
+enum QuietCause : std::int32_t { kGivenArrival, kComputing, kMessageCpu, kOnTheWay, kQuietCauses };
+constexpr std::int32_t kMaxExplained = 12;
+constexpr std::int32_t kCauses = kQuietCauses + kMaxExplained;
+// Time, rank, longest single delay by noise, the rank that it hit and its cause (-1: none), causes.
+constexpr std::int32_t kExplained = 5 + kCauses;
+
 namespace cpu {
 
 // out: count x rows x words_per_row. Throws Cancelled if poll returns false.
@@ -35,6 +43,10 @@ void phases(const Program& program, std::size_t source, std::uint64_t seed,
 // after 0, in the compute or the communication phase. They are disjoint and ascending.
 std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t realization,
                        std::int64_t rank, Tick until, bool compute, const Poll& poll);
+// out: count x kExplained. What the last rank's time at the end of each realization consists of,
+// along its critical path. Throws std::invalid_argument for copies, congestion, and more than
+// kMaxExplained sources.
+void explain(const Program& program, const Request& request, Tick* out, const Poll& poll);
 // Bytes of state that simulate will hold, without the results.
 std::int64_t memory(const Program& program, const Request& request);
 int hardware_threads();

@@ -70,7 +70,7 @@ bool Program::has_copies() const {
 
 bool Program::uses_cpu() const {
   return std::any_of(steps.begin(), steps.end(), [&](const Step& s) {
-    if (s.kind == kCompute) return costs.work > 0;
+    if (s.kind == kCompute) return costs.work > 0 || (s.map & kOwnWork) != 0;
     if (s.kind == kForward) return costs.forward > 0;
     if (s.kind == kObserve) return false;
     if (s.kind != kMessage)
@@ -87,9 +87,12 @@ std::vector<std::int32_t> Program::costs_of(const Step& s) const {
   return s.map == kListed ? lists_.at({s.a, s.b}).costs : std::vector{s.cost};
 }
 
+// Only message passes know ranks whose compute phases differ.
 bool Program::has_message_passes() const {
-  return more_ranks > 0 ||
-         std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.kind == kMessage; });
+  return more_ranks > 0 || !rank_delays.empty() ||
+         std::any_of(steps.begin(), steps.end(), [](const Step& s) {
+           return s.kind == kMessage || (s.kind == kCompute && s.map != 0);
+         });
 }
 
 // While a rank's CPU is free ever later, a link matters only if it is occupied for longer than the
@@ -141,6 +144,15 @@ void Program::check_message(const Step& s) const {
     default:
       require(false, "a message step's map must be 0 to 4");
   }
+}
+
+void Program::check_compute(const Step& s) const {
+  require((s.map & ~(kOwnWork | kOwnDelay)) == 0, "a compute step's map must be 0 to 3");
+  const auto fits = [&](std::int32_t begin) {
+    return begin >= 0 && begin + ranks() <= static_cast<std::int64_t>(rank_times->size());
+  };
+  require((s.map & kOwnWork) == 0 || fits(s.a), "rank_times must hold the work of each rank");
+  require((s.map & kOwnDelay) == 0 || fits(s.b), "rank_times must hold the delay of each rank");
 }
 
 void Program::check_forwards(const Step& s) const {
@@ -205,6 +217,7 @@ void Program::finish() {
   for (const MessageCost& m : message_costs)
     require(m.send >= 0 && m.receive >= 0 && m.transit >= 0 && m.gap >= 0,
             "messages must not have negative costs");
+  for (const Tick t : *rank_times) require(t >= 0, "rank_times must not be negative");
   std::int32_t levels = log2_ranks;  // of forwards
   if (more_ranks > 0) ++levels;
   bool copied = false, asked = false;
@@ -224,6 +237,7 @@ void Program::finish() {
     const bool pairs = s.kind == kExchange || s.kind == kForward;
     require(!pairs || (s.round >= 0 && s.round < (s.kind == kForward ? levels : log2_ranks)),
             "a step's round is out of range");
+    if (s.kind == kCompute) check_compute(s);
     if (s.kind == kMessage) check_message(s);
     if (s.kind == kMessage && s.map == kListed) check_list(s);
     if (s.kind == kForward && s.map == kListed) check_forwards(s);
@@ -272,6 +286,9 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.message_costs = message_costs.data();
   v.step_messages = step_messages.data();
   v.listed_messages = listed_messages->data();
+  v.rank_times = rank_times->data();
+  v.rank_delay_count = static_cast<std::int32_t>(rank_delays.size());
+  std::copy(rank_delays.begin(), rank_delays.end(), v.rank_delays);
   v.costs = costs;
   v.one_rank = one_rank;
   v.seed = seed;

@@ -25,6 +25,7 @@ struct Scope {
 };
 
 using ListedMessages = std::shared_ptr<const std::vector<ListedMessage>>;
+using RankTicks = std::shared_ptr<const std::vector<Tick>>;
 
 class Program {
  public:
@@ -35,6 +36,8 @@ class Program {
   std::vector<MessageCost> message_costs;  // of kMessage steps
   // Of kListed steps; repeated steps have the same ones. Shared, as there may be many.
   ListedMessages listed_messages = std::make_shared<std::vector<ListedMessage>>();
+  // Of kCompute steps with RankTimes; shared, as there may be many.
+  RankTicks rank_times = std::make_shared<std::vector<Tick>>();
   bool one_rank = false;                 // rows observe rank 0 only
   std::vector<std::int32_t> mirrors{1};  // see ProgramView
   // The noise, and the tables that it refers to.
@@ -42,6 +45,7 @@ class Program {
   std::vector<StepDelay> delays;
   std::vector<MessageDelay> messages;       // of exchanges and forwards
   std::vector<MessageDelay> step_messages;  // of kMessage steps, grouped by cost entry
+  std::vector<RankDelay> rank_delays;       // before each compute phase
   std::vector<std::uint64_t> words;
   // For which a message occupies a link: exchanges and forwards, then each message cost; none: 0.
   std::vector<Tick> link_times;
@@ -68,6 +72,8 @@ class Program {
                   const std::vector<std::int32_t>& of_ranks, const Scope& scope);
   void add_step(const HostDelay& delay, bool at_send, const Scope& scope);
   void add_message(const HostDelay& delay, const Scope& scope);
+  // Before its compute phases each rank idles: `once`, always for the same time.
+  void add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once);
   // The number of hits of a message depends on its transit. So one source of jitter is added
   // several times: for exchanges and forwards (cost -1), and for each cost entry of kMessage steps.
   void add_jitter(Tick duration, const std::vector<std::uint64_t>& survival, const Scope& scope,
@@ -98,6 +104,7 @@ class Program {
   Trace append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length);
   std::uint32_t next_number(IntervalKind kind) const;
   void check_message(const Step& step) const;
+  void check_compute(const Step& step) const;
   void check_list(Step& step);
   void check_forwards(const Step& step) const;
   std::vector<std::int32_t> costs_of(const Step& step) const;

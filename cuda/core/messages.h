@@ -97,6 +97,16 @@ JF_HD bool catches_up(const Step& step, std::int32_t turn) {
   return turn == 0 && (step.flags & kAfterForward) != 0;
 }
 
+// How long a rank idles, by source k, before the compute phase of that draw number.
+template <class Seed, class T, class R>
+JF_HD_COLD T rank_delay(const ProgramView& p, std::int32_t k, Seed seed, std::int32_t draw, T rank,
+                        R realization) {
+  const RankDelay& late = p.rank_delays[k];
+  return drawn_delay(late.delay, seed, static_cast<std::uint32_t>(kRankDelay + k),
+                     late.once ? 0u : static_cast<std::uint32_t>(draw), rank >> late.scope_bits,
+                     realization, p.sources.words);
+}
+
 // What a rank does in the steps of a message pass, as every engine does it. T = Tick: in one
 // realization, whose number R is. T = Lanes: in a register of realizations, R.
 template <class T, class Noise, class Network, bool kLinks, class R = std::uint32_t>
@@ -142,8 +152,13 @@ struct MessageRanks {
   }
 
   JF_HD void work(const Step& step, std::int64_t i) const {
+    const std::int64_t rank = i * spacing;
+    const Tick work = step.map & kOwnWork ? p.rank_times[step.a + rank] : p.costs.work;
     Clock<T> c{get(s.sent, i), get(s.busy, i), get(s.next, i), id(i)};
-    compute(noise, p.costs, step, c);
+    if (step.map & kOwnDelay) c.busy = c.busy + p.rank_times[step.b + rank];
+    for (std::int32_t k = 0; k < p.rank_delay_count; ++k)
+      c.busy = c.busy + rank_delay(p, k, seed, step.draw, c.id, realization);
+    compute(noise, work, step, c);
     put_busy(i, c.busy);
     put(s.next, i, c.next);
   }

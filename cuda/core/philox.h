@@ -22,6 +22,7 @@ enum Purpose : std::uint32_t {
   kOriginalJitter = 16,
   kCopyJitter = 17,
   kForwardJitter = 18,
+  kRankDelay = 32,  // to 32 + kMaxRankDelays - 1
   // To each of these the number of the source among those of its role is added.
   kMorePhases = 0x100,
   kRenewal = 0x200,

@@ -34,6 +34,8 @@ struct Step {
   std::int32_t row;   // of the results: its ready times are observed there; or -1
   // Only of kMessage: partner map (partners.h), entry of message_costs, turns; turn k: draw + k.
   // Of kForward: kListed if forwards differ in their costs, see forward_cost().
+  // Of kCompute: RankTimes; ranks work for rank_times[a + rank], and begin rank_times[b + rank]
+  // late.
   std::int32_t map = 0, a = 0, b = 0, c = 0, cost = 0, repeat = 1;
 };
 
@@ -54,6 +56,17 @@ struct Costs {
   Tick patience;       // for which a rank waits before it requests a copy (kAsk)
   Tick ask, request;   // CPU time to send the request, and transit of the request
 };
+
+// What ranks have of their own in a compute step; otherwise all work for Costs::work at once.
+enum RankTimes : std::int32_t { kOwnWork = 1, kOwnDelay = 2 };
+
+// Before its compute phase a rank idles for a draw of its own.
+struct RankDelay {
+  Delay delay;
+  std::int32_t scope_bits;  // 2^scope_bits consecutive ranks share a draw
+  std::int32_t once;        // one draw for all compute phases of a realization
+};
+constexpr int kMaxRankDelays = 8;
 
 // One message of a step that lists its messages (kListed, partners.h).
 struct ListedMessage {
@@ -100,6 +113,9 @@ struct ProgramView {
   const MessageCost* message_costs;
   const MessageDelay* step_messages;
   const ListedMessage* listed_messages;
+  const Tick* rank_times;
+  std::int32_t rank_delay_count;
+  RankDelay rank_delays[kMaxRankDelays];
   Costs costs;
   Periodic periodic;
   Jitter jitter;

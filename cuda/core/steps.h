@@ -85,15 +85,14 @@ JF_HD T send(const Noise& noise, const Costs& c, std::int32_t draw, T& next, T t
 // Compute phase (CS14 §3): the next collective starts when `work` of CPU time is done. Work of
 // length 0 is no step that could be delayed.
 template <class Noise, class T>
-JF_HD void compute(const Noise& noise, const Costs& c, const Step& step, Clock<T>& rank) {
-  T end = rank.busy + c.work;
+JF_HD void compute(const Noise& noise, Tick work, const Step& step, Clock<T>& rank) {
+  T end = rank.busy + work;
   if constexpr (is_general<Noise>) {
     noise.seek(rank.next, (step.flags & kAfterForward) != 0);
-    if (c.work > 0)
-      end = noise.step(kComputeRole, step.draw, rank.next, rank.busy, c.work, rank.id);
+    if (work > 0) end = noise.step(kComputeRole, step.draw, rank.next, rank.busy, work, rank.id);
   } else if (noise.in_compute) {
     noise.seek(rank.next, rank.busy);
-    end = noise.advance(rank.next, rank.busy, c.work);
+    end = noise.advance(rank.next, rank.busy, work);
   }
   rank.sent = rank.busy = end;
 }

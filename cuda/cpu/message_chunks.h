@@ -92,7 +92,8 @@ struct MessageChunks {
     int i = pass.begin;
     for (; i < pass.end; ++i) {
       const Step& s = p.steps[i];
-      const bool idle = s.kind == kCompute && p.costs.work == 0 && p.costs.forward == 0 &&
+      const bool idle = s.kind == kCompute && p.costs.work == 0 && s.map == 0 &&
+                        p.rank_delay_count == 0 && p.costs.forward == 0 &&
                         (s.flags & kAfterForward) == 0;
       if ((!idle && s.kind != kObserve) || (s.row >= 0 && capture)) break;
     }

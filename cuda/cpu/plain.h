@@ -101,7 +101,7 @@ class PlainTile {
     for (std::size_t x = 0; x < ranks_; ++x) {
       Clock<Tick>& c = clocks_[x];
       if (step.kind == kCompute) {
-        compute(noise_, p_.costs, step, c);
+        compute(noise_, p_.costs.work, step, c);
         ready_[x] = c.busy;
       } else if (step.kind == kEnter) {
         ready_[x] = enter(noise_, p_.costs, step, c);

@@ -526,7 +526,7 @@ class TileRun {
   template <class Any>
   JF_HD Lanes act_locally(const Any& noise, const Step& step, Clock<Lanes>& c) const {
     if (step.kind == kEnter) return enter(noise, p_.costs, step, c);
-    if (step.kind == kCompute) compute(noise, p_.costs, step, c);
+    if (step.kind == kCompute) compute(noise, p_.costs.work, step, c);
     return c.sent;
   }
 

@@ -47,6 +47,7 @@ class Run {
     view_.message_costs = arena_.upload(program.message_costs);
     view_.step_messages = arena_.upload(program.step_messages);
     view_.listed_messages = arena_.upload(*program.listed_messages);
+    view_.rank_times = arena_.upload(*program.rank_times);
     if (program.loads != nullptr) view_.messages.loads = load_views_;
     const auto* const intervals = arena_.upload(program.intervals);
     const auto* const delays = arena_.upload(program.delays);

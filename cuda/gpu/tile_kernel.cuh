@@ -131,7 +131,7 @@ struct TileThread {
       default:
 #pragma unroll
         for (int e = 0; e < kPerThread; ++e) {
-          if (step.kind == kCompute) compute(noise, costs, step, c[e]);
+          if (step.kind == kCompute) compute(noise, costs.work, step, c[e]);
           ready[e] = c[e].sent;
           if (step.kind == kEnter) ready[e] = enter(noise, costs, step, c[e]);
         }

@@ -203,6 +203,12 @@ void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope)
   delays.push_back(d);
 }
 
+void Program::add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once) {
+  require(rank_delays.size() < kMaxRankDelays, "at most 8 delays of ranks");
+  const Scope scope{node_ranks};
+  rank_delays.push_back({delay.append_to(words), scope_bits(scope), once});
+}
+
 // The draws of a source depend on its number among those of its kind for the same messages.
 MessageDelay Program::numbered_delay(const std::vector<MessageDelay>& before, const Delay& delay,
                                      std::int32_t bits, const Window& window) const {

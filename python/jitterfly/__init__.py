@@ -15,12 +15,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import algorithms, congestion, distributions, noise, notebook, stats, theory
+from . import algorithms, congestion, distributions, imbalance, noise, notebook, stats, theory
 from .advice import Advice, advise
 from .algorithms import *  # noqa: F403
 from .case import Case, IneffectiveNoiseWarning, UnusedCostWarning
 from .distributions import *  # noqa: F403
 from .engine import BackendError, UnusedGPUWarning
+from .explain import Explanation, explain
 from .hierarchy import Hierarchy
 from .info import __version__, info
 from .network import Hockney, LogGOPS, Network
@@ -43,6 +44,7 @@ __all__ = [
     "BackendError",
     "Case",
     "Completion",
+    "Explanation",
     "Gain",
     "Hierarchy",
     "Hockney",
@@ -68,7 +70,9 @@ __all__ = [
     "algorithms",
     "congestion",
     "distributions",
+    "explain",
     "export",
+    "imbalance",
     "inference",
     "info",
     "load_study",

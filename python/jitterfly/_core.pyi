@@ -52,6 +52,7 @@ class Program:
         load: int = 0,
         loads: Sequence[int] = (),
         listed: npt.NDArray[np.int32] | None = None,
+        rank_times: Ticks | None = None,
     ) -> None: ...
     def add_congestion(self, network: CongestionProgram) -> None: ...
     @property
@@ -103,6 +104,7 @@ class Program:
         begin: int = ...,
         end: int = ...,
     ) -> None: ...
+    def add_rank_delay(self, delay: Delay, node_ranks: int = 1, once: bool = False) -> None: ...
     def add_message(
         self, delay: Delay, node_ranks: int = 1, begin: int = ..., end: int = ...
     ) -> None: ...
@@ -127,6 +129,14 @@ def simulate(
     count: int,
     statistics: str = "max",
     backend: str = "cpu",
+    threads: int = 0,
+    progress: Callable[[int], object] | None = None,
+) -> Ticks: ...
+def explain(
+    program: Program,
+    seed: int,
+    first: int,
+    count: int,
     threads: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> Ticks: ...

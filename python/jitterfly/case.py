@@ -11,13 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import MOST_ROUNDS
 from .cycle import Cycle, lower_cycle, symmetric_timeline
 from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten, stacklevel_of_user
+from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, scaled
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
 from .noise import Congestion, Noise
-from .noise.source import ExposedWork, check_sources, longest_work
+from .noise.source import ExposedWork, check_sources, content_of, longest_work
 from .renames import to_stored
 from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step
 from .syntax import read_count, read_network, read_noises, read_size
@@ -57,6 +61,12 @@ class Case:
         From 1 to 100,000.
     compute_time : float or str
         CPU time of a compute phase, seconds.
+    arrival : Arrival, optional
+        How late each rank is at each collective: ``imbalance.Ramp("1ms")`` and others. Without it
+        all begin at once. Arrivals that are drawn are noise (`LateArrival`).
+    speed : Speed, optional
+        How much longer the CPU time of each rank takes in compute phases and in combining:
+        ``imbalance.SlowRanks(1.2, ranks=[5])`` and others.
     observe : "completion", "spread", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
         each cycle and each T = 0 ... exchanges_after. "spread": the same times as latest, earliest
@@ -95,6 +105,8 @@ class Case:
     cycles: int = 1
     compute_time: Seconds = Seconds(0.0)
     observe: Literal["completion", "spread", "rounds", "rank 0"] = "completion"
+    arrival: Arrival | None = None
+    speed: Speed | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -109,6 +121,12 @@ class Case:
         put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
         to_ticks(self.compute_time, "compute_time")
         check_choice(self.observe, "observe", OBSERVE_CHOICES)
+        check_arrival(self.arrival)
+        check_speed(self.speed)
+        if not self.is_even:
+            check_ranks(self.ranks)
+            self.rank_delays()
+            self.rank_work()
         _check_messages(self)
         _check_longest(self)
 
@@ -130,7 +148,23 @@ class Case:
     def lowered(self) -> Cycle:
         """One cycle as the engine takes it, with costs in ticks; the same for each."""
         fields = self.algorithm, self.network, self.ranks, self.message_bytes
-        return lower_cycle(*fields, self.is_routed)
+        return lower_cycle(*fields, self.is_routed, self.speed)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all ranks arrive at once and are equally fast."""
+        return self.arrival is None and self.speed is None
+
+    def rank_delays(self) -> npt.NDArray[np.int64] | None:
+        """How late each rank is, in ticks: shape (1 or cycles, ranks); None: not at all."""
+        return None if self.arrival is None else self.arrival.delays(self.ranks, self.cycles)
+
+    def rank_work(self) -> npt.NDArray[np.int64] | None:
+        """CPU time of each rank's compute phase, in ticks, shape (ranks,); None: all alike."""
+        work = to_ticks(self.compute_time)
+        if self.speed is None or not work:
+            return None
+        return scaled(work, self.speed.of_ranks(self.ranks))
 
     @property
     def is_routed(self) -> bool:
@@ -143,6 +177,10 @@ class Case:
         values["algorithm"] = self.algorithm.to_dict()
         values["network"] = self.network.to_dict()
         values["noise"] = [noise.to_dict() for noise in self.noise]
+        for name in ("arrival", "speed"):  # younger than records on disk: left out where not given
+            part = values.pop(name)
+            if part is not None:
+                values[name] = part.to_dict()
         return values
 
     def identity(self) -> dict[str, Any]:
@@ -154,6 +192,8 @@ class Case:
             "algorithm": self.algorithm.identity(),
             "noise": [noise.identity() for noise in self.noise],
         }
+        if self.arrival is not None:
+            values["arrival"] = content_of(self.arrival.to_dict())
         return to_stored(values)
 
     @classmethod
@@ -180,6 +220,9 @@ class Case:
         values["network"] = Network.from_dict(read_network(values["network"]), "network")
         if "algorithm" in values:
             values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
+        for name, family in (("arrival", Arrival), ("speed", Speed)):
+            if values.get(name) is not None:
+                values[name] = family.from_dict(values[name], name)  # type: ignore[attr-defined]
         if "noise" in values:
             tables = read_noises(values["noise"])
             if not isinstance(tables, (list, tuple)):
@@ -215,7 +258,8 @@ def longest_ticks(case: Case) -> int:
         cost and cost._replace(transit=late(cost.transit, cycle.table.load(i)))
         for i, cost in enumerate(cycle.table.costs())
     ]
-    work = to_ticks(case.compute_time)
+    own_work, late_ranks = case.rank_work(), case.rank_delays()
+    work = to_ticks(case.compute_time) if own_work is None else int(own_work.max())
     line = symmetric_timeline(
         cycle.steps, slow, work, cycle.forward, advance, messages=messages, asking=cycle.asking
     )
@@ -223,6 +267,9 @@ def longest_ticks(case: Case) -> int:
     under_way = slow.transit * sum(step.kind != MESSAGE for step in cycle.steps)
     gap = max((cost.gap for cost in messages if cost is not None), default=0)
     end = max(line.end, line.sends, line.receives + gap)
+    if late_ranks is not None:
+        end += int(late_ranks.max())
+    end += sum(noise.longest_arrival() for noise in case.noise)
     return case.cycles * (end + under_way) + sum(noise.lookahead() for noise in case.noise)
 
 
@@ -352,6 +399,7 @@ def _longest_delay(noise: Noise, work: ExposedWork) -> int:
     """The longest delay of anything that the noise hits, in ticks."""
     return max(
         noise.longest_delay(1),
+        noise.longest_arrival(),
         noise.longest_step_delay(),
         noise.longest_message_delay(work.transit or 1),
         noise.longest_wait(1),

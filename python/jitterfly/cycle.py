@@ -2,7 +2,8 @@
 
 Checks, bounds, timelines and the program of a case all take the same cycle, which is made once.
 The timeline is that of a machine whose ranks are all alike, so that one rank stands for all. On a
-machine of several levels (`Hierarchy`) the messages of one step may differ in their costs.
+machine of several levels (`Hierarchy`), or with ranks of different `Speed`, the messages of one
+step may differ in their costs.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from .algorithms import Algorithm
 from .hierarchy import Hierarchy
+from .imbalance import Speed, check_ranks, scaled
 from .network import Network
 from .steps import (
     ASK,
@@ -222,17 +224,25 @@ class Cycle:
     """
 
     def __init__(
-        self, algorithm: Algorithm, network: Network, ranks: int, message_bytes: int, routed: bool
+        self,
+        algorithm: Algorithm,
+        network: Network,
+        ranks: int,
+        message_bytes: int,
+        routed: bool,
+        speed: Speed | None = None,
     ) -> None:
         if isinstance(network, Hierarchy):
             network.check_ranks(ranks)
+        if speed is not None:
+            check_ranks(ranks)
+        self._messages = _Messages(network, ranks, message_bytes, routed, speed)
         collective = algorithm.steps(ranks, message_bytes)
-        if isinstance(network, Hierarchy):
+        if isinstance(network, Hierarchy) or self._messages.combines_unevenly:
             collective = _as_messages(collective, ranks, message_bytes)
         self.steps = (Step(COMPUTE), *collective, Step(OBSERVE, label="end"))
         self.draws = draws_per_cycle(self.steps)
-        self._network, self._ranks = network, ranks
-        self.table = _cost_table(self.steps, network, ranks, message_bytes, routed)
+        self.table = self._messages.cost_table(self.steps)
         self.has_hypercube = any(step.kind in (ENTER, EXCHANGE, FORWARD) for step in self.steps)
         self.costs, self.load = Costs(0, 0, 0, 0), 0
         if self.has_hypercube:
@@ -257,19 +267,25 @@ class Cycle:
         Sender, receiver and entry of the table of each. It is made anew each time, as it takes
         memory in proportion to the ranks.
         """
-        pairs, levels = _pairs_and_levels(self.steps[step], self._network, self._ranks)
+        pairs, classes = self._messages.pairs_and_classes(self.steps[step])
         own = np.array(self.table.of_step[step])
-        entries = own[np.searchsorted(np.unique(levels), levels) if len(own) > 1 else 0 * levels]
+        place = np.searchsorted(np.unique(classes), classes) if len(own) > 1 else 0 * classes
+        entries = own[place]
         listed = np.column_stack([pairs, entries])
         return listed[np.argsort(pairs[:, 0])].astype(np.int32)
 
 
 @lru_cache(maxsize=64)
 def lower_cycle(
-    algorithm: Algorithm, network: Network, ranks: int, message_bytes: int, routed: bool
+    algorithm: Algorithm,
+    network: Network,
+    ranks: int,
+    message_bytes: int,
+    routed: bool,
+    speed: Speed | None = None,
 ) -> Cycle:
     """The cycle of a case with these fields; `routed`: messages share links (`Congestion`)."""
-    return Cycle(algorithm, network, ranks, message_bytes, routed)
+    return Cycle(algorithm, network, ranks, message_bytes, routed, speed)
 
 
 def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step]:
@@ -280,8 +296,9 @@ def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step
         if entered and (step.kind == FORWARD or step.flags & (COPY | ASK)):
             raise ValueError(
                 "exchanges_after must be 0, and copy_levels and on_demand left out, for a "
-                "Butterfly on a Hierarchy; redundant exchanges can follow all other allreduces "
-                "there, such as RecursiveDoublingAllreduce"
+                "Butterfly on a Hierarchy, or whose ranks combine at different speed; redundant "
+                "exchanges can follow all other allreduces there, such as "
+                "RecursiveDoublingAllreduce"
             )
         if step.kind == ENTER:
             step = Step(OBSERVE, label=step.label, redundancy=step.redundancy)
@@ -298,55 +315,81 @@ def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step
     return made
 
 
-def _pairs_and_levels(
-    step: Step, network: Network, ranks: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Sender and receiver of each message of a step, and the level of the machine it crosses."""
-    if step.kind == FORWARD:  # of ranks without a partner to themselves: nothing comes of it
-        sender = np.arange(ranks)
-        receiver = sender ^ (1 << step.round)
-        pairs = np.stack([sender, np.where(receiver < ranks, receiver, sender)], axis=1)
-    else:
-        assert step.partners is not None
-        pairs = step.partners.pair_array(ranks)
-    if not isinstance(network, Hierarchy):
-        return pairs, np.zeros(len(pairs), dtype=np.int64)
-    return pairs, network.levels_between(pairs[:, 0], pairs[:, 1], ranks)
+class _Messages:
+    """What messages cost, by their class: the level that one crosses, and its receiver's speed."""
 
+    def __init__(
+        self, network: Network, ranks: int, message_bytes: int, routed: bool, speed: Speed | None
+    ) -> None:
+        self._networks = network.networks if isinstance(network, Hierarchy) else [network]
+        self._network, self._ranks = network, ranks
+        self._bytes, self._routed = message_bytes, routed
+        self._factors, self._speed_of = np.ones(1), None
+        if speed is not None:
+            self._factors, self._speed_of = np.unique(speed.of_ranks(ranks), return_inverse=True)
+        # Costs are exact fractions: each is computed once only.
+        self._known: dict[tuple[MessageCosts, int], int] = {}
+        self._entries: dict[tuple[int, int, bool, bool], int] = {}
 
-def _cost_table(
-    steps: tuple[Step, ...], network: Network, ranks: int, message_bytes: int, routed: bool
-) -> CostTable:
-    """Costs of MESSAGE steps, and on a machine of several levels the ways of forwards."""
-    known: dict[tuple[MessageCosts, int], int] = {}
-    # Costs are exact fractions: each is computed once only.
-    places: dict[tuple[Network, int, bool, bool], int] = {}
+    @property
+    def combines_unevenly(self) -> bool:
+        """Whether ranks differ in the time in which they combine the vector."""
+        if self._speed_of is None or len(self._factors) == 1:
+            return False
+        return any(network.costs(self._bytes).combine for network in self._networks)
 
-    def entry(network: Network, step: Step) -> int:
-        kind = network, step.bytes, bool(step.combine), bool(step.occupies)
-        if kind not in places:
+    def pairs_and_classes(self, step: Step) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Sender and receiver of each message of a step, and its class."""
+        ranks = self._ranks
+        if step.kind == FORWARD:  # of ranks without a partner to themselves: nothing comes of it
+            sender = np.arange(ranks)
+            receiver = sender ^ (1 << step.round)
+            pairs = np.stack([sender, np.where(receiver < ranks, receiver, sender)], axis=1)
+        else:
+            assert step.partners is not None
+            pairs = step.partners.pair_array(ranks)
+        classes = np.zeros(len(pairs), dtype=np.int64)
+        if isinstance(self._network, Hierarchy):
+            classes = self._network.levels_between(pairs[:, 0], pairs[:, 1], ranks)
+        if self._speed_of is not None and step.kind == MESSAGE and step.combine:
+            classes = classes + len(self._networks) * self._speed_of[pairs[:, 1]]
+        return pairs, classes
+
+    def cost_table(self, steps: tuple[Step, ...]) -> CostTable:
+        """Costs of MESSAGE steps, and on a machine of several levels the ways of forwards."""
+        of_step: list[tuple[int, ...]] = []
+        for step in steps:
+            forwards = step.kind == FORWARD and isinstance(self._network, Hierarchy)
+            if step.kind != MESSAGE and not forwards:
+                of_step.append(())
+                continue
+            present = [0]
+            if len(self._networks) > 1 or (len(self._factors) > 1 and step.combine):
+                present = np.unique(self.pairs_and_classes(step)[1]).tolist() or [0]
+            own = tuple(self._way(c) if forwards else self._entry(c, step) for c in present)
+            of_step.append(own if len(set(own)) > 1 else own[:1])
+        entries, loads = zip(*self._known, strict=True) if self._known else ((), ())
+        return CostTable(entries, tuple(of_step), loads)
+
+    def _entry(self, of_class: int, step: Step) -> int:
+        """The entry of a step's messages of that class."""
+        kind = of_class, step.bytes, bool(step.combine), bool(step.occupies)
+        if kind not in self._entries:
+            factor, level = divmod(of_class, len(self._networks))
+            network = self._networks[level]
             send, receive, transit, combine = network.costs(step.bytes)
             gap = network.gap(step.bytes) if step.occupies else 0
-            cost = MessageCosts(send, receive + (combine if step.combine else 0), transit, gap)
-            load = network.load(step.bytes) if routed else 0
-            places[kind] = known.setdefault((cost, load), len(known))
-        return places[kind]
+            if step.combine:
+                receive += int(scaled(combine, self._factors[factor : factor + 1])[0])
+            load = network.load(step.bytes) if self._routed else 0
+            self._entries[kind] = self._place(MessageCosts(send, receive, transit, gap), load)
+        return self._entries[kind]
 
-    def way(network: Network) -> int:
-        load = network.load(message_bytes) if routed else 0
-        cost = MessageCosts(0, 0, network.costs(message_bytes).transit, 0)
-        return known.setdefault((cost, load), len(known))
+    def _way(self, level: int) -> int:
+        """The entry of a forward that crosses that level."""
+        network = self._networks[level]
+        load = network.load(self._bytes) if self._routed else 0
+        return self._place(MessageCosts(0, 0, network.costs(self._bytes).transit, 0), load)
 
-    of_step: list[tuple[int, ...]] = []
-    for step in steps:
-        if isinstance(network, Hierarchy) and step.kind in (MESSAGE, FORWARD):
-            crossed = np.unique(_pairs_and_levels(step, network, ranks)[1]).tolist() or [0]
-            networks = [network.networks[level] for level in crossed]
-            own = tuple(entry(n, step) if step.kind == MESSAGE else way(n) for n in networks)
-            of_step.append(own if len(set(own)) > 1 else own[:1])
-        elif step.kind == MESSAGE:
-            of_step.append((entry(network, step),))
-        else:
-            of_step.append(())
-    entries, loads = zip(*known, strict=True) if known else ((), ())
-    return CostTable(entries, tuple(of_step), loads)
+    def _place(self, cost: MessageCosts, load: int) -> int:
+        return self._known.setdefault((cost, load), len(self._known))

@@ -170,6 +170,8 @@ def _check_expressible(case: Case, steps: list[Step]) -> None:
             "network must be Hockney or LogGOPS for GOAL, whose messages all have the same "
             "parameters; got a Hierarchy"
         )
+    if not case.is_even:
+        raise ValueError("arrival and speed must be left out for GOAL: ranks are written alike")
     if any(step.kind == FORWARD or step.flags & (COPY | ASK) for step in steps):
         raise ValueError(
             "algorithm: redundant exchanges (exchanges_after, copy_levels, on_demand) can not be "

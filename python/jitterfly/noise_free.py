@@ -51,8 +51,8 @@ def _max_min_mean(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int64]
     found = _kept.get(case)
     if found is None:
         cycle = case.lowered
-        differs = cycle.table.differs_within_steps
-        if not differs and is_symmetric(cycle.steps, case.ranks, cycle.forward):
+        alike = case.is_even and not cycle.table.differs_within_steps
+        if alike and is_symmetric(cycle.steps, case.ranks, cycle.forward):
             found = np.repeat(_by_one_rank(case)[:, None], 3, axis=1)
         else:
             found = _by_engine(case, poll)

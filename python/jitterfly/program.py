@@ -24,7 +24,8 @@ from .steps import (
 )
 from .units import to_ticks
 
-_ROUND, _FLAGS, _DRAW, _ROW = range(1, 5)
+_ROUND, _FLAGS, _DRAW, _ROW, _MAP, _WORK, _DELAY = range(1, 8)
+_OWN_WORK, _OWN_DELAY = 1, 2  # what ranks have of their own in a COMPUTE step
 _BLOCK = 1 << 16  # realizations reduced at once
 _MOST_LISTED = 2**27  # messages: 1.5 GB
 
@@ -48,7 +49,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     cycle = case.lowered
     table, costs = cycle.table, cycle.costs
     one, listed = _engine_steps(cycle)
-    plain = not table.entries and case.ranks == 1 << case.log2_ranks
+    plain = not table.entries and case.ranks == 1 << case.log2_ranks and case.is_even
     one = one[:, :5] if plain else one
     steps = np.tile(one.astype(np.int32), (case.cycles, 1, 1))
     # The number of draws may be 2^31 (`Case` sees to it), so that the last one fits but not it.
@@ -56,6 +57,8 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
     steps[:, :, _DRAW] = cycle.draws * before + one[:, _ROUND]
     steps[:, :, _ROW] = rows
     machine: dict[str, Any] = {"load": cycle.load}
+    if not case.is_even:
+        machine["rank_times"] = _put_rank_times(case, steps)
     if not plain:
         entries = {"messages": _engine_messages(table.entries), "loads": list(table.loads)}
         machine |= {"ranks": case.ranks, **entries, "listed": listed}
@@ -106,6 +109,24 @@ def _engine_steps(
             steps.append((*head, LISTED, begin, end, 0, costs[0], step.repeat))
             begin = end
     return np.array(steps), np.concatenate(lists) if lists else None
+
+
+def _put_rank_times(case: Case, steps: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Tell compute phases, of steps of shape (cycles, steps, 11), what each rank has; in ticks."""
+    compute = steps[:, 0]  # the first step of a cycle
+    times: list[npt.NDArray[np.int64]] = []
+    work, delays = case.rank_work(), case.rank_delays()
+    if work is not None:
+        compute[:, _MAP] |= _OWN_WORK
+        compute[:, _WORK] = 0
+        times.append(work)
+    if delays is not None:
+        compute[:, _MAP] |= _OWN_DELAY
+        begin = case.ranks * len(times)
+        own = np.arange(case.cycles) if len(delays) > 1 else 0
+        compute[:, _DELAY] = begin + case.ranks * own
+        times.append(delays.ravel())
+    return np.concatenate(times) if times else np.empty(0, dtype=np.int64)
 
 
 def _engine_messages(entries: tuple[MessageCosts, ...]) -> npt.NDArray[np.int64]:

@@ -102,6 +102,9 @@ inline void read_source(jf::Program& p) {
   } else if (role == "step") {
     const bool at_send = read<bool>();
     p.add_step(read_delay(), at_send, scope);
+  } else if (role == "rank_delay") {
+    const bool once = read<bool>();
+    p.add_rank_delay(read_delay(), scope.node_ranks, once);
   } else if (role == "message") {
     p.add_message(read_delay(), scope);
   } else if (role == "jitter") {
@@ -139,6 +142,7 @@ inline jf::Program read_program() {
   for (std::size_t i = 0; i + 3 <= messages.size(); i += 3)
     listed->push_back({messages[i], messages[i + 1], messages[i + 2]});
   p.listed_messages = std::move(listed);
+  p.rank_times = std::make_shared<std::vector<Tick>>(read_many<Tick>());
   p.link_times = {read<Tick>()};
   const std::vector<Tick> link_times = read_many<Tick>();
   p.link_times.insert(p.link_times.end(), link_times.begin(), link_times.end());

@@ -15,6 +15,8 @@ from support.message_cases import (
     make_messages,
     message_case,
     noisy_case,
+    with_own_times,
+    with_rank_delays,
 )
 
 import jitterfly as jf
@@ -70,6 +72,15 @@ def test_steps_that_list_their_messages(family):
     for number in range(60):
         listed = as_lists(family(number), random.Random(number), own_costs=True)
         check(listed, 1 + number % 4 * 13)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
+def test_ranks_that_are_not_alike(family):
+    for number in range(60):
+        rng = random.Random(number)
+        case = with_rank_delays(with_own_times(family(number), rng), rng)
+        check(case, 1 + number % 4 * 13)
 
 
 @pytest.mark.gpu

@@ -24,6 +24,8 @@ from support.message_cases import (
     make_messages,
     message_case,
     noisy_case,
+    with_own_times,
+    with_rank_delays,
 )
 from support.scale import scaled, some
 
@@ -48,6 +50,16 @@ def test_random_programs(kernels, family):
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
 def test_steps_that_list_their_messages(kernels, family):
     cases = [as_lists(family(n), Random(n), own_costs=True) for n in range(scaled(40))]
+    check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
+
+
+@pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
+def test_ranks_that_are_not_alike(kernels, family):
+    """Compute phases of their own, arrivals that are given and that are drawn."""
+    cases = []
+    for number in range(scaled(40)):
+        rng = Random(number)
+        cases.append(with_rank_delays(with_own_times(family(number), rng), rng))
     check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
 
 

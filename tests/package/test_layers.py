@@ -19,9 +19,9 @@ ROOT = Path(jitterfly.__file__).parent
 # itself, is above all but the command line.
 ORDER = """
 renames fields units launchers files memory progress special steps syntax engine info stats notebook
-measured noise_files network hierarchy distributions algorithms congestion noise cycle case program
-noise_free simulate goal slowdown theory observables inference studies advice store sweep results
-claims plots report trace bench cli __main__
+measured noise_files imbalance network hierarchy distributions algorithms congestion noise cycle
+case program noise_free simulate goal slowdown explain theory observables inference studies advice
+store sweep results claims plots report trace bench cli __main__
 """
 LAYERS = ORDER.split()
 

@@ -58,6 +58,8 @@ class ButterflyRun:
         self.cycles = cycles
         self.noise = RealizedNoise(sources, seed, realization)
         self.everyone = frozenset(range(self.ranks))
+        self.arrivals = ()  # per cycle, or once for all: how late each rank is
+        self.factors = None  # exact, of each rank's own work
         self._random = Random(order) if order is not None else None
         self._heap = []
         self._sequence = 0
@@ -99,8 +101,21 @@ class ButterflyRun:
 
     def start_cycle(self, rank, cycle, t):
         if cycle < self.cycles:
-            entry = self.noise.compute(rank, t, self.costs.work, cycle)
+            t += self.late(rank, cycle) + self.noise.late(rank, cycle)
+            entry = self.noise.compute(rank, t, self.slowed(rank, self.costs.work), cycle)
             self.machine(rank, cycle).enter_at(entry)
+
+    # Ranks that are not alike.
+
+    def late(self, rank, cycle):
+        """For how long a rank idles before its compute phase, whatever the noise."""
+        if not self.arrivals:
+            return 0
+        return self.arrivals[cycle if len(self.arrivals) > 1 else 0][rank]
+
+    def slowed(self, rank, work):
+        """CPU time of work of its own: all but what the network takes."""
+        return work if self.factors is None else round(work * self.factors[rank])
 
     # What a test uses.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .cases import COMPUTE, COPY, ENTER, EXCHANGE, FINAL, FORWARD, OBSERVE
 from .event_driven import Costs
-from .hand_over import add_source
+from .hand_over import add_source, core_delay
 from .noise import Source
 
 MESSAGE = 5
@@ -37,7 +37,9 @@ class MessageCase:
     """A program by its steps, as 11 numbers each, and all that one realization depends on.
 
     `messages`: send, receive, transit and gap of each cost entry. `jitters`: (cost entry, source).
-    `listed`: sender, receiver and cost entry of the messages of steps that list them.
+    `listed`: sender, receiver and cost entry of the messages of steps that list them. Of compute
+    steps partners are 1 for a work, 2 for a delay of each rank, added, and where these begin in
+    `rank_times`. `rank_delays`: a delay, ranks that share it, and whether it is drawn once.
     """
 
     ranks: int
@@ -51,6 +53,8 @@ class MessageCase:
     one_rank: bool = False
     loads: tuple[int, ...] = ()  # on a link, of each cost entry
     listed: tuple[tuple[int, int, int], ...] = ()
+    rank_times: tuple[int, ...] = ()
+    rank_delays: tuple[tuple[object, int, bool], ...] = ()
     log2_ranks: int = field(init=False)
     mirrors = (1,)  # of copies
 
@@ -77,6 +81,8 @@ class MessageCase:
     def add_noise(self, core, program):
         for source in self.sources:
             add_source(core, program, source)
+        for delay, node_ranks, once in self.rank_delays:
+            program.add_rank_delay(delay=core_delay(core, delay), node_ranks=node_ranks, once=once)
         for cost, source in self.jitters:
             program.add_jitter(duration=source.duration, cost=cost, node_ranks=source.node_ranks,
                                survival=np.array(source.survival, dtype=np.uint64),
@@ -84,10 +90,12 @@ class MessageCase:
 
     def program(self, core):
         costs = {each.name: getattr(self.costs, each.name) for each in fields(Costs)}
+        own = np.array(self.rank_times, dtype=np.int64)
         messages = np.array(self.messages, dtype=np.int64).reshape(-1, 4)
         program = core.Program(log2_ranks=self.log2_ranks, ranks=self.ranks, steps=self.steps(),
                                rows=len(self.rows), messages=messages, one_rank=self.one_rank,
-                               loads=list(self.loads), listed=self.list(), **costs)  # fmt: skip
+                               loads=list(self.loads), listed=self.list(),
+                               rank_times=own, **costs)  # fmt: skip
         self.add_noise(core, program)
         return program
 
@@ -207,7 +215,12 @@ class MessageRun:
         costs = self.case.costs
         everyone = range(self.case.ranks)
         if kind == COMPUTE:
-            self.busy = [self.advance(i, self.busy[i], costs.work, True) for i in everyone]
+            own, work, delay, _ = partners
+            times = self.case.rank_times
+            for i in everyone:
+                late = times[delay + i] if own & 2 else 0
+                length = times[work + i] if own & 1 else costs.work
+                self.busy[i] = self.advance(i, self.busy[i] + late, length, True)
             self.sent = list(self.busy)
         elif kind == FORWARD:
             self.forward(number)

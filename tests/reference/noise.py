@@ -206,6 +206,17 @@ class StepDelay(Source):
 
 
 @dataclass(frozen=True)
+class RankDelay(Source):
+    """A rank idles before its compute phase; `once`: for the same time in all cycles."""
+
+    delay: Delay
+    node_ranks: int = 1
+    once: bool = False
+
+    role = "arrival"
+
+
+@dataclass(frozen=True)
 class Jitter(Source):
     """Network jitter: each event lengthens a message by `duration`.
 

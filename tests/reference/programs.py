@@ -94,7 +94,7 @@ class Process(Collective):
             self.held[block] = mine | ranks
         network = run.network.between(op.peer, self.rank)
         work = network.cpu(op.bytes)
-        work += network.combine(op.bytes) if op.how == "combine" else 0
+        work += run.slowed(self.rank, network.combine(op.bytes)) if op.how == "combine" else 0
         done = run.noise.receive(self.rank, now, work, self.cycle, op.number)
         run.at(done, 0, CPU, self._go_on)
 

@@ -25,6 +25,16 @@ class RealizedNoise:
             self._sources.append((source, roles[source.role]))
             roles[source.role] += 1
 
+    def late(self, rank, cycle):
+        """For how long a rank idles before its compute phase."""
+        total = 0
+        for source, ordinal in self._sources:
+            if source.role == "arrival":
+                of = 0 if source.once else cycle
+                u = self._uniform(source, philox.RANK_DELAY + ordinal, rank, of, 0)
+                total += source.delay(u)
+        return total
+
     def compute(self, rank, t, work, cycle):
         """When the compute phase's work is done that begins at t; no work, no phase."""
         if work == 0:

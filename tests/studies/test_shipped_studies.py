@@ -13,7 +13,7 @@ from jitterfly.studies.toml import find_study
 
 SWEEPS = ROOT / "sweeps"
 NAMES = {path.stem for path in SWEEPS.glob("*.toml")} | {
-    "congestion", "measured_noise", "nodes", "redundancy"
+    "arrivals", "congestion", "measured_noise", "nodes", "redundancy"
 }  # fmt: skip
 
 

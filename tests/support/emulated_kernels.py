@@ -110,6 +110,9 @@ class Recorder:
     def add_step(self, delay, at_send, **scope):
         self._add("step", scope, at_send, *delay.words)
 
+    def add_rank_delay(self, delay, once, **scope):
+        self._add("rank_delay", scope, once, *delay.words)
+
     def add_message(self, delay, **scope):
         self._add("message", scope, *delay.words)
 
@@ -165,7 +168,7 @@ class Run:
                 costs.transit, costs.combine, costs.work, costs.forward,
                 costs.patience, costs.ask, costs.request, *counted(case.mirrors), case.ranks,
                 *counted(steps.ravel()), *counted(np.ravel(case.messages)),
-                *counted(np.ravel(case.listed)), costs.load,
+                *counted(np.ravel(case.listed)), *counted(case.rank_times), costs.load,
                 *counted(case.loads), noise.count,
                 *noise.words, case.seed, case.realization, self.count,
                 self.statistics == "all"]  # fmt: skip

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 from reference import Costs
-from reference.cases import random_cost
+from reference.cases import COMPUTE, random_cost
 from reference.messages import (
     LISTED,
     MESSAGE,
@@ -16,6 +16,7 @@ from reference.messages import (
     Steps,
     random_steps,
 )
+from reference.random_noise import random_delay
 
 from support.kernel_cases import COSTS, NOISES, any_noise
 
@@ -144,6 +145,27 @@ def noisy_case(number):
     if number % 3:
         case = replace(case, messages=entries[: len(case.messages)])
     return replace(case, sources=tuple(sources), jitters=tuple(jitters))
+
+
+def with_own_times(case, rng, largest=10**6):
+    """The same case, whose ranks differ in their compute phases and in when they begin them."""
+    steps, times = [], []
+    for step in case.program_steps:
+        if step[0] == COMPUTE:
+            own, begin = rng.randrange(4), len(times)
+            times += [rng.choice([0, rng.randint(0, largest)]) for _ in range(2 * case.ranks)]
+            step = (*step[:5], own, begin, begin + case.ranks, *step[8:])
+        steps.append(step)
+    return replace(case, program_steps=tuple(steps), rank_times=tuple(times))
+
+
+def with_rank_delays(case, rng, largest=10**6):
+    """The same case, whose ranks begin late by draws."""
+    delays = tuple(
+        (random_delay(rng, largest), 1 << rng.randint(0, case.log2_ranks), rng.random() < 0.5)
+        for _ in range(rng.randint(1, 3))
+    )
+    return replace(case, rank_delays=delays)
 
 
 def as_lists(case, rng, *, own_costs=False):

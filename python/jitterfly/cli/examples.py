@@ -48,6 +48,11 @@ EXAMPLES = {
         "jitterfly slowdown --noise node.noise --ranks 64..1024",
         "jitterfly slowdown --noise period=1ms,duration=25us --ranks 64,1000 --out slowdown",
     ],
+    "explain": [
+        "jitterfly explain --noise node.noise --noise kind=step,delay=14us,probability=0.001 "
+        "--ranks 1024 --picture causes.png",
+        "jitterfly explain mine.toml --at ranks=64 --json",
+    ],
     "fit": ["jitterfly fit curve.csv --step 3.9us --delay 1us --out fit"],
     "budget": [
         "jitterfly budget --ranks 8192 --latency 120us --step 3.45us --delay 14us",

@@ -36,7 +36,7 @@ _TRACE_NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
 _TRACE_NOISE = "period=10us,duration=3us,start=stationary"
 
 
-def _add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
+def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
     """Add the file, and `--at`, to argparse's; `count` as its `nargs`."""
     told: dict[str, Any] = {"nargs": count} if count else {}
     parser.add_argument(
@@ -55,7 +55,7 @@ def _add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None
     )
 
 
-def _read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
+def read_case(path: Path, at: list[str]) -> tuple[Case, int, str]:
     """The case in a file; of a study also its seed, and which cell it is (else 0 and "").
 
     Raises
@@ -114,7 +114,7 @@ def add_trace(commands: Any) -> None:
         "adopted copies. The case comes from a file (a case, or a cell of a study) or from "
         "the options.",
     )
-    _add_case(trace, "?")
+    add_case(trace, "?")
     trace.add_argument("--ranks", metavar="N", help=f"1 to {MOST_RANKS} (default 16)")
     trace.add_argument(
         "--copy-levels", metavar="LEVELS", help="levels copied: all (default), none, or such as 1,3"
@@ -154,7 +154,7 @@ def _run_trace(chosen: argparse.Namespace) -> None:
         if given:
             option = given[0].replace("_", "-")
             raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
-        case, seed, _ = _read_case(chosen.file, chosen.at or [])
+        case, seed, _ = read_case(chosen.file, chosen.at or [])
     elif chosen.at:
         raise ValueError("--at chooses a cell of a study: give STUDY.toml")
     else:
@@ -234,7 +234,7 @@ def add_export_goal(commands: Any) -> None:
         "LogGOPSim's converter txt2bin reads it. Noise is left out. On standard error: the options "
         "that make LogGOPSim's network that of the case, and what had to be rounded.",
     )
-    _add_case(export)
+    add_case(export)
     export.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")
     add_json(export)
     export.set_defaults(run=_run_export_goal)
@@ -250,7 +250,7 @@ def _run_export_goal(chosen: argparse.Namespace) -> None:
         if chosen.out.exists() and chosen.file.exists() and chosen.out.samefile(chosen.file):
             raise ValueError(f"--out must be another file than {chosen.file}, which has the case")
         check_replaceable(chosen.out)
-    case, _, where = _read_case(chosen.file, chosen.at or [])
+    case, _, where = read_case(chosen.file, chosen.at or [])
     goal = goal_schedule(case)
     if chosen.json:
         if chosen.out is not None:

@@ -14,6 +14,7 @@ from ..syntax import HELP
 from . import (
     advise,
     completion,
+    explain,
     inference,
     init,
     network,
@@ -115,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     # As they are listed: questions about one collective, measurements, studies, the machine.
     slowdown.add_parser(commands)
+    explain.add_parser(commands)
     advise.add_parser(commands)
     inference.add_fit(commands)
     inference.add_budget(commands)

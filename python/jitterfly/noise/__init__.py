@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..noise_files import UntrustedNoiseWarning
 from ..renames import no_attribute
+from .arrival import LateArrival
 from .congestion import Congestion
 from .jitter import NetworkJitter
 from .message import MessageNoise
@@ -19,6 +20,7 @@ from .trace import TraceNoise
 
 __all__ = [
     "Congestion",
+    "LateArrival",
     "MessageNoise",
     "NetworkJitter",
     "Noise",

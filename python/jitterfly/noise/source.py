@@ -94,6 +94,10 @@ class Noise(Component, ABC):
         """How many ticks are added to the work of a step; likewise."""
         return 0
 
+    def longest_arrival(self) -> int:
+        """How late a rank may begin a cycle, in ticks; likewise."""
+        return 0
+
     def lookahead(self) -> int:
         """How far beyond the time reached so far the engine may look, in ticks."""
         return 0
@@ -113,14 +117,14 @@ class Noise(Component, ABC):
 
     def identity(self) -> dict[str, Any]:
         """What of it decides the results, as plain values."""
-        values = _content(self.to_dict())
+        values = content_of(self.to_dict())
         for name, default in self.added.items():
             if name in values and values[name] == default:
                 del values[name]
-        return {name: _content(value) for name, value in values.items()}
+        return {name: content_of(value) for name, value in values.items()}
 
 
-def _content(value: Any) -> Any:
+def content_of(value: Any) -> Any:
     """A table without the name of a file, which its content identifies."""
     if isinstance(value, Mapping) and "sha256" in value:
         return {name: entry for name, entry in value.items() if name != "file"}

@@ -12,6 +12,7 @@ from typing import Any
 __all__ = [
     "advice",
     "budget",
+    "causes",
     "congestion",
     "curves",
     "cycles",

@@ -44,7 +44,7 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
     """
     cycle = check_integer(cycle, "cycle", 1, check_case(case).cycles)
     algorithm, costs = case.algorithm, case.costs
-    _check_one_level(case)
+    _check_alike(case)
     if not isinstance(algorithm, Butterfly):
         raise ValueError(
             f"algorithm must be a Butterfly for this closed form, got {shorten(algorithm)}"
@@ -63,10 +63,15 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
     return float(from_ticks(cycle * (to_ticks(case.compute_time) + case.log2_ranks * sum(costs))))
 
 
-def _check_one_level(case: Case) -> None:
+def _check_alike(case: Case) -> None:
     if case.network.has_levels:
         raise ValueError(
             "network must have one level for this closed form, got a Hierarchy; "
+            "Result.noise_free has the value"
+        )
+    if not case.is_even:
+        raise ValueError(
+            "arrival and speed must be left out for this closed form, of ranks that are alike; "
             "Result.noise_free has the value"
         )
 
@@ -197,7 +202,7 @@ class Message(NamedTuple):
 
 def message(case: Case, size: int, *, combine: bool = False, occupies: bool = True) -> Message:
     """A message of so many bytes in the network of a case."""
-    _check_one_level(case)
+    _check_alike(case)
     send, receive, way, combining = case.network.costs(size)
     gap = case.network.gap(size) if occupies else 0
     return Message(send, way, receive + (combining if combine else 0), gap)

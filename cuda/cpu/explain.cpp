@@ -1,0 +1,335 @@
+// Who made the last rank wait: the critical path of a realization, by cause.
+//
+// The arithmetic is that of steps.h and messages.h, with a time that knows what it consists of. Of
+// two times the later one is kept, with all that it holds, and of two copies the earlier one. So
+// the last rank's time holds the causes along its critical path, which add up to it exactly.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <thread>
+
+#include "congestion/loads.h"
+#include "core/engine.h"
+#include "core/messages.h"
+
+namespace jf::cpu {
+namespace {
+
+// A time, what it consists of, and the longest single delay in it.
+struct Path {
+  Tick t = 0;
+  Tick of[kCauses] = {};
+  Tick longest = 0;
+  std::int32_t longest_rank = -1, longest_cause = -1;
+
+  void delay(Tick by, std::int32_t cause, Tick rank) {
+    t += by;
+    hold(by, cause, rank);
+  }
+  void hold(Tick by, std::int32_t cause, Tick rank) {
+    of[cause] += by;
+    if (by <= longest) return;
+    longest = by;
+    longest_rank = static_cast<std::int32_t>(rank);
+    longest_cause = cause;
+  }
+};
+
+// What the arithmetic adds itself is time on the way: of transits and gaps.
+Path operator+(Path a, Tick b) {
+  a.t += b;
+  a.of[kOnTheWay] += b;
+  return a;
+}
+Path operator+(Path a, const Path& b) {
+  a.t += b.t;
+  for (int k = 0; k < kCauses; ++k) a.of[k] += b.of[k];
+  if (b.longest > a.longest) {
+    a.longest = b.longest;
+    a.longest_rank = b.longest_rank;
+    a.longest_cause = b.longest_cause;
+  }
+  return a;
+}
+Path operator-(const Path& a, const Path& b) {  // of a time and itself
+  Path none;
+  none.t = a.t - b.t;
+  return none;
+}
+bool operator<(const Path& a, const Path& b) { return a.t < b.t; }
+bool operator>(const Path& a, const Path& b) { return a.t > b.t; }
+
+// Noise of the CPU, as the arithmetic asks for it (noise/sources.h).
+struct ExplainedNoise {
+  static constexpr bool general = true, in_communication = true;
+
+  Sources sources;
+  std::int32_t first_interval, first_step;  // their causes
+
+  Path first(const Path& id) const {
+    Path next;
+    next.t = sources.first(id.t);
+    return next;
+  }
+  void seek(Path& next, bool back) const { sources.seek(next.t, back); }
+  Path advance(Path& next, const Path& t, const Path& w, const Path& id, bool compute) const {
+    return work(next, t, w.t, 0, id.t, compute, kMessageCpu);
+  }
+  Path step(StepRole role, std::int32_t draw, Path& next, Path t, Tick w, const Path& id) const {
+    const bool delayed = (sources.roles >> role & 1) != 0;
+    if (!delayed && w == 0) return t;
+    const Tick begin = t.t;
+    Tick added = 0;
+    for (std::int32_t j = 0; delayed && j < sources.step_count; ++j) {
+      const StepDelay& source = sources.steps[j];
+      if (!source.acts(role)) continue;
+      const Tick by = source.of(sources.keys, role, static_cast<std::uint32_t>(draw), id.t,
+                                sources.realization, begin, sources.words);
+      t.hold(by, first_step + j, id.t);
+      added += by;
+    }
+    const bool computes = role == kComputeRole;
+    return work(next, t, w, added, id.t, computes, computes ? kComputing : kMessageCpu);
+  }
+
+ private:
+  // CPU time w, and `added` by delays that `t` holds already, through all intervals.
+  Path work(Path& next, Path t, Tick w, Tick added, Tick rank, bool compute,
+            std::int32_t cause) const {
+    t.of[cause] += w;
+    Tick left = w + added;
+    if (sources.interval_count > 0 && left > 0 && t.t + left > next.t) {
+      Cursor* mine = sources.cursors_of(rank);
+      for (;;) {
+        IntervalSource::Interval<Tick> soonest{kNever, kNever};
+        std::int32_t which = -1;
+        next.t = kNever;
+        for (std::int32_t j = 0; j < sources.interval_count && t.t < kLatest; ++j) {
+          const auto found = sources.intervals[j].at(mine[j], t.t, sources.keys,
+                                                     sources.realization, rank, sources.words);
+          next.t = earlier(next.t, found.begin);
+          if (found.begin >= soonest.begin || !sources.intervals[j].acts(compute)) continue;
+          soonest = found;
+          which = j;
+        }
+        const Tick quiet = soonest.begin - t.t;
+        if (quiet >= left) break;
+        if (quiet > 0) {
+          left -= quiet;
+          t.t += quiet;
+        }
+        t.delay(soonest.end - t.t, first_interval + which, rank);
+      }
+    }
+    t.t += left;
+    return t;
+  }
+};
+
+// Noise of the network.
+struct ExplainedNetwork {
+  static constexpr bool general = true, on = true;
+
+  const MessageDelay* delays;
+  std::int32_t count;
+  const std::uint64_t* words;
+  const Loads* loads = nullptr;  // no congestion
+
+  ExplainedNetwork(const Messages& m)  // NOLINT: what forwards find is given as that
+      : delays(m.delays), count(m.count), words(m.words) {}
+
+  Path delay(std::uint64_t seed, std::uint32_t purpose, std::uint32_t draw, const Path& rank,
+             std::uint32_t realization, const Path& left) const {
+    Path sum;
+    for (std::int32_t j = 0; j < count; ++j)
+      sum.delay(delays[j].of(seed, purpose, draw, rank.t, realization, left.t, words),
+                kQuietCauses + j, rank.t);
+    return sum;
+  }
+};
+
+class Explainer {
+  static constexpr std::int64_t kStride = sizeof(Path) / sizeof(Tick);
+  using Ranks = MessageRanks<Path, ExplainedNoise, ExplainedNetwork, true>;
+
+ public:
+  Explainer(const Program& program, std::uint64_t seed)
+      : view_(program.view(seed)),
+        state_(static_cast<std::size_t>(6 * view_.ranks)),
+        cursors_(static_cast<std::size_t>(view_.ranks * view_.sources.interval_count)),
+        first_arrival_(kQuietCauses + view_.messages.count) {
+    if (program.costs.forward > 0) own_busy_.resize(static_cast<std::size_t>(view_.ranks));
+  }
+
+  // Writes kExplained numbers.
+  void explain(std::uint32_t realization, const std::atomic<bool>& stop, Tick* out) {
+    std::fill(cursors_.begin(), cursors_.end(), Cursor{0, 0, 0, 0, ~realization});
+    const std::int32_t intervals = first_arrival_ + view_.rank_delay_count;
+    const ExplainedNoise noise{view_.sources.bound(realization, cursors_.data(), view_.seed),
+                               intervals, intervals + view_.sources.interval_count};
+    const ExplainedNetwork network(view_.messages);
+    const Ranks ranks{view_, noise, network, realization, arrays(), view_.seed};
+    const std::int64_t n = view_.ranks;
+    for (std::int64_t i = 0; i < n; ++i) ranks.begin(i, false, true);
+    for (std::int32_t k = 0; k < view_.step_count && !stop; ++k) {
+      const Step& step = view_.steps[k];
+      if (step.kind == kCompute)
+        for (std::int64_t i = 0; i < n; ++i) compute_phase(ranks, step, i);
+      else if (step.kind == kEnter || step.kind == kExchange)
+        exchange_all(ranks, step);
+      else if (step.kind == kForward)
+        forward_all(ranks, step);
+      else if (step.kind == kMessage)
+        for (std::int32_t turn = 0; turn < step.repeat && !stop; ++turn)
+          send_all(ranks, step, turn);
+    }
+    std::int64_t last = 0;
+    for (std::int64_t i = 1; i < n; ++i)
+      if (ranks.get(ranks.s.sent, i) > ranks.get(ranks.s.sent, last)) last = i;
+    const Path path = ranks.get(ranks.s.sent, last);
+    const Tick head[] = {path.t, last, path.longest, path.longest_rank, path.longest_cause};
+    out = std::copy(std::begin(head), std::end(head), out);
+    std::copy(std::begin(path.of), std::end(path.of), out);
+  }
+
+ private:
+  MessageState arrays() {
+    const auto array = [&](std::int64_t k) {
+      return reinterpret_cast<Tick*>(state_.data() + k * view_.ranks);
+    };
+    Tick* const busy = own_busy_.empty() ? array(0) : reinterpret_cast<Tick*>(own_busy_.data());
+    return {array(0), busy, array(1), array(2), array(3), array(4), array(5), kStride};
+  }
+
+  static Clock<Path> clock(const Ranks& ranks, std::int64_t i) {
+    Path id;
+    id.t = i;
+    return {ranks.get(ranks.s.sent, i), ranks.get(ranks.s.busy, i), ranks.get(ranks.s.next, i), id};
+  }
+  static void store(const Ranks& ranks, std::int64_t i, const Clock<Path>& c) {
+    ranks.put(ranks.s.busy, i, c.busy);
+    ranks.put(ranks.s.sent, i, c.sent);
+    ranks.put(ranks.s.next, i, c.next);
+  }
+
+  // As MessageRanks::work, which does not tell how late a rank is from what is on the way.
+  void compute_phase(const Ranks& ranks, const Step& step, std::int64_t i) const {
+    Clock<Path> c = clock(ranks, i);
+    if (step.map & kOwnDelay) {
+      c.busy.t += view_.rank_times[step.b + i];
+      c.busy.of[kGivenArrival] += view_.rank_times[step.b + i];
+    }
+    for (std::int32_t k = 0; k < view_.rank_delay_count; ++k)
+      c.busy.delay(rank_delay(view_, k, view_.seed, step.draw, Tick{i}, ranks.realization),
+                   first_arrival_ + k, i);
+    const Tick work = step.map & kOwnWork ? view_.rank_times[step.a + i] : view_.costs.work;
+    compute(ranks.noise, work, step, c);
+    store(ranks, i, c);
+  }
+
+  // Exchanges without copies, as plain.h has them.
+  void exchange_all(const Ranks& ranks, const Step& step) const {
+    const std::int64_t among = std::int64_t{1} << view_.log2_ranks;
+    Tick* const left = ranks.s.left;
+    for (std::int64_t i = 0; i < among; ++i) ranks.put(left, i, ranks.get(ranks.s.sent, i));
+    for (std::int64_t i = 0; i < among; ++i) {
+      Clock<Path> c = clock(ranks, i);
+      if (step.kind == kEnter) {
+        enter(ranks.noise, view_.costs, step, c);
+      } else {
+        const Path sent = ranks.get(left, i ^ std::int64_t{1} << step.round);
+        const Path late =
+            ranks.network.delay(view_.seed, kOriginalJitter, static_cast<std::uint32_t>(step.draw),
+                                c.id, ranks.realization, sent);
+        exchange(ranks.noise, view_.costs, step, sent + view_.costs.transit + late, c);
+      }
+      store(ranks, i, c);
+    }
+  }
+
+  void forward_all(const Ranks& ranks, const Step& step) const {
+    Tick* const left = ranks.s.left;
+    for (std::int64_t i = 0; i < view_.ranks; ++i)
+      ranks.put(left, i, ranks.forward_leaves(step, i));
+    for (std::int64_t i = 0; i < view_.ranks; ++i) {
+      const std::int64_t partner = forward_partner(step, view_.ranks, i);
+      if (partner != kNoRank)
+        ranks.forward_comes(step, i, ranks.get(left, i), ranks.get(left, partner));
+    }
+  }
+
+  void send_all(const Ranks& ranks, const Step& step, std::int32_t number) const {
+    if (catches_up(step, number))
+      for (std::int64_t i = 0; i < view_.ranks; ++i) ranks.catch_up(i);
+    const std::int64_t count = message_count(step, view_.ranks);
+    const auto each = [&](auto&& f) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        const ListedMessage m = numbered_message(step, view_.ranks, view_.listed_messages, k);
+        f(Ranks::Turn(view_, ranks.network, step, number, m.cost), m.from, m.to);
+      }
+    };
+    Tick* const left = ranks.s.left;
+    if (goes_one_way(step))
+      return each([&](const auto& turn, std::int64_t from, std::int64_t to) {
+        ranks.receive(turn, to, ranks.send(turn, from));
+      });
+    each([&](const auto& turn, std::int64_t from, std::int64_t) {
+      ranks.put(left, from, ranks.send(turn, from));
+    });
+    each([&](const auto& turn, std::int64_t from, std::int64_t to) {
+      ranks.receive(turn, to, ranks.get(left, from));
+    });
+  }
+
+  ProgramView view_;
+  std::vector<Path> state_, own_busy_;
+  std::vector<Cursor> cursors_;
+  const std::int32_t first_arrival_;  // the cause
+};
+
+void check_explainable(const Program& program) {
+  const auto require = [](bool ok, const char* what) {
+    if (!ok) throw std::invalid_argument(what);
+  };
+  require(!program.has_copies(), "copies inside the butterfly can not be explained");
+  require(program.loads == nullptr, "congestion can not be explained");
+  require(program.intervals.size() + program.delays.size() + program.messages.size() +
+                  program.rank_delays.size() <=
+              kMaxExplained,
+          "at most 12 noise sources can be explained");
+}
+
+}  // namespace
+
+void explain(const Program& program, const Request& request, Tick* out, const Poll& poll) {
+  check_explainable(program);
+  const int wanted = request.threads > 0 ? request.threads : hardware_threads();
+  const auto threads = static_cast<int>(std::clamp<std::int64_t>(request.count, 1, wanted));
+  std::vector<std::unique_ptr<Explainer>> explainers;
+  for (int t = 0; t < threads; ++t)
+    explainers.push_back(std::make_unique<Explainer>(program, request.seed));
+  std::atomic<std::int64_t> claimed{0}, done{0};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> workers;
+  for (const auto& explainer : explainers)
+    workers.emplace_back([&, one = explainer.get()] {
+      for (std::int64_t i; !stop && (i = claimed++) < request.count; ++done)
+        one->explain(static_cast<std::uint32_t>(request.first + i), stop, out + i * kExplained);
+    });
+  std::exception_ptr error;
+  while (done < request.count && !error) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    try {
+      if (poll && !poll(done)) error = std::make_exception_ptr(Cancelled());
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  stop = error != nullptr;
+  for (std::thread& worker : workers) worker.join();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace jf::cpu

@@ -1,0 +1,118 @@
+"""The command `jitterfly explain`: by what a collective is delayed, on its critical path."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from ..case import MOST_CYCLES, Case
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..syntax import read_count
+from .one_case import add_case, read_case
+from .options import integer, noises, size, tell_understood
+from .output import add_json, print_json, show_phases
+
+_CASE_OPTIONS = ("noise", "ranks", "network", "algorithm", "bytes", "cycles", "compute_time")
+_USUAL_REALIZATIONS = 1000
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "explain",
+        help="who made us wait: the delay of a collective by cause, on its critical path",
+        description="A table of causes: arrivals, each noise source, and the path itself. In each "
+        "realization they add up to what the last rank is delayed. The case comes from a file (a "
+        "case, or a cell of a study) or from the options.",
+    )
+    add_case(parser, "?")
+    add = parser.add_argument
+    add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
+    add("--ranks", metavar="N")
+    add("--network", metavar="K=V,...", help="default L=1us,o=200ns,G=0.1ns")
+    add("--algorithm", metavar="NAME", help="default butterfly, an allreduce")
+    add("--bytes", metavar="N", help="message size (default 8)")
+    add("--cycles", metavar="N", help="collectives in a row (default 1); the last one's end counts")
+    add("--compute-time", metavar="TIME", help="CPU time of a compute phase before each")
+    add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}")
+    add("--seed", metavar="N", help="default: the study's, or 0")
+    add("--threads", metavar="N", help="default: all")
+    add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
+    add_json(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    from ..explain import explain
+    from ..plots import draw
+
+    started = time.monotonic()
+    if chosen.picture is not None:
+        draw.check_path(chosen.picture)  # before the work, not after
+    case, seed, where = _case_of(chosen)
+    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or seed
+    realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
+    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    with show_phases(begun=started) as phases:
+
+        def show(done: int, count: int) -> None:
+            phases(f"following {case.ranks:,} ranks", done, count)
+
+        found = explain(
+            case, realizations or _USUAL_REALIZATIONS, seed, threads=threads, progress=show
+        )
+    written = [] if chosen.picture is None else [chosen.picture]
+    if chosen.picture is not None:
+        found.plot(chosen.picture)
+    if chosen.json:
+        print_json(
+            "explain",
+            case=case.to_dict(),
+            cell=where or None,
+            seed=seed,
+            realizations=len(found.ticks),
+            on_time=found.on_time * 1e-12,
+            mean_delay=float(found.delay.mean()) * 1e-12,
+            causes=[row._asdict() for row in found.rows()],
+            culprits=[{"rank": rank, "share": share} for rank, share in found.culprits()],
+            written=written,
+        )
+        return
+    head = [f"cell of the study: {where}", ""] if where else []
+    print("\n".join([*head, found.title(), "", *found.lines(), "", *found.notes()]))
+    if written:
+        print(f"\nwritten: {written[0]}")
+
+
+def _case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
+    """The case, the seed of its study, and which cell of it."""
+    from ..slowdown import USUAL_NETWORK
+
+    given = [name for name in _CASE_OPTIONS if getattr(chosen, name) is not None]
+    if chosen.file is not None:
+        if given:
+            option = given[0].replace("_", "-")
+            raise ValueError(f"--{option} and FILE.toml both describe a case: give one")
+        return read_case(chosen.file, chosen.at or [])
+    if chosen.at:
+        raise ValueError("--at chooses a cell of a study: give STUDY.toml")
+    for name in ("ranks", "noise"):
+        if getattr(chosen, name) is None:
+            raise ValueError(f"give FILE.toml, or --ranks and --noise: --{name} is missing")
+    table: dict[str, Any] = {
+        "ranks": read_count(chosen.ranks, "ranks", 1, 2**30),
+        "network": USUAL_NETWORK.to_dict() if chosen.network is None else chosen.network,
+        "algorithm": {"kind": chosen.algorithm or "butterfly"},
+        "noise": noises(chosen.noise),
+    }
+    if chosen.bytes is not None:
+        table["message_bytes"] = size(chosen.bytes, "bytes")
+    if chosen.cycles is not None:
+        table["cycles"] = integer(chosen.cycles, "cycles", 1, MOST_CYCLES)
+    if chosen.compute_time is not None:
+        table["compute_time"] = chosen.compute_time
+    case = Case.from_dict(table)
+    tell_understood(case.network, case.noise, chosen.network is not None)
+    return case, 0, ""

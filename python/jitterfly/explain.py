@@ -1,0 +1,299 @@
+"""Who made us wait: the delay of a collective, by cause, along its critical path.
+
+The last rank ends when it does because of what lies on one path through the messages: its own work,
+a message that it waited for, what its sender waited for, and so on. All that delayed anything on
+that path adds up to the delay of the collective, exactly.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import memory, notebook, stats
+from .case import Case, check_case, warn_of_misses, warn_of_unused_costs
+from .engine import core
+from .noise_free import noise_free_ticks
+from .program import compile_case
+from .simulate import check_run, check_times, no_memory, reporting
+from .stats import Estimate
+from .steps import ASK, COPY
+from .units import from_ticks, show_seconds
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+ARRIVAL, PATH = "arrival", "path"
+"""Causes that are no noise: how late ranks are said to be, and the path itself."""
+_HEAD = 5  # time, rank, longest delay, whose, by what
+_QUIET = ("arrival", "compute", "message", "way")  # as the engine numbers them
+# Behind these the engine has the sources of noise, by role, and each in the order of the case.
+_ROLES = (("jitter", "message"), ("arrival",), ("periodic", "renewal", "trace"), ("step",))
+_MOST = 12  # sources
+_BYTES = 7 * 8 * (3 + len(_QUIET) + _MOST)  # of a rank, for each thread
+_STANDS_OUT = 0.1  # of the realizations
+_COLUMNS = ("cause", "mean_s", "mean_low_s", "mean_high_s", "share", "largest")
+
+Ticks = npt.NDArray[np.int64]
+
+
+class CauseRow(NamedTuple):
+    """What one cause adds to the delay of the collective.
+
+    Attributes
+    ----------
+    cause : str
+        "noise.0 (periodic)" and so on; "arrival": given arrivals; "path": the difference that the
+        path itself makes without noise, which is negative where it is not the longest one then.
+    mean : Estimate
+        Of the delay by it, seconds, over all realizations.
+    share : float
+        Its part of the mean delay; they add up to 1. NaN where there is no delay.
+    largest : float
+        Share of the realizations in which no other cause delays more.
+    """
+
+    cause: str
+    mean: Estimate
+    share: float
+    largest: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """What `explain` found.
+
+    Attributes
+    ----------
+    case : Case
+    seed : int
+    causes : tuple of str
+        See `CauseRow`.
+    ticks : int array, shape (realizations, causes)
+        The delay by each cause on the critical path, in ticks of 1 ps. A row sums to the completion
+        less `on_time`.
+    completion : int array, shape (realizations,)
+        When the last rank ends, in ticks.
+    on_time : int
+        The same without noise where all ranks arrive at once and are alike.
+    last_rank : int array, shape (realizations,)
+        Which one that is; of several the first.
+    longest, longest_rank, longest_cause : int array, shape (realizations,)
+        The longest single delay by noise on the path, in ticks, the rank that it hit, and which of
+        the causes it is; -1 where there is none.
+    """
+
+    case: Case
+    seed: int
+    causes: tuple[str, ...]
+    ticks: Ticks
+    completion: Ticks
+    on_time: int
+    last_rank: Ticks
+    longest: Ticks
+    longest_rank: Ticks
+    longest_cause: Ticks
+
+    def __repr__(self) -> str:
+        first = max(self.rows(), key=lambda row: row.share)
+        return f"Explanation({len(self.ticks)} realizations; most by {first.cause})"
+
+    @property
+    def delay(self) -> Ticks:
+        """How much later the collective ends than `on_time`, in ticks, shape (realizations,)."""
+        return self.completion - self.on_time
+
+    def rows(self, confidence: float = 0.95) -> list[CauseRow]:
+        """A row for each cause."""
+        total = float(self.delay.mean())
+        most = self.ticks.argmax(axis=1)
+        return [
+            CauseRow(
+                cause,
+                stats.mean(from_ticks(own), confidence, noisy=bool(np.ptp(own))),
+                float(own.mean()) / total if total else float("nan"),
+                float((most == i).mean()),
+            )
+            for i, (cause, own) in enumerate(zip(self.causes, self.ticks.T, strict=True))
+        ]
+
+    def culprits(self, most: int = 5) -> list[tuple[int, float]]:
+        """The ranks that the longest single delay on the path hit most often, with that share."""
+        hit = self.longest_rank[self.longest_rank >= 0]
+        ranks, counts = np.unique(hit, return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:most]
+        return [(int(ranks[i]), float(counts[i] / len(self.ticks))) for i in order]
+
+    def lines(self) -> list[str]:
+        """The table as text."""
+        rows = [("cause", "mean delay", "95 % interval", "share", "largest cause in")]
+        for row in self.rows():
+            low, high = (show_seconds(float(end)) if np.isfinite(end) else "?"
+                         for end in (row.mean.low, row.mean.high))  # fmt: skip
+            share = "-" if np.isnan(row.share) else f"{row.share:.1%}"
+            rows.append((row.cause, show_seconds(float(row.mean.value)), f"[{low}, {high}]", share,
+                         f"{row.largest:.1%}"))  # fmt: skip
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return [
+            "  ".join(
+                f"{word:<{width}}" if i == 0 else f"{word:>{width}}"
+                for i, (word, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+
+    def title(self) -> str:
+        """What was simulated, and the delay in all."""
+        return (
+            f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: "
+            f"{show_seconds(float(from_ticks(self.on_time)))} without noise, and a mean delay of "
+            f"{show_seconds(float(from_ticks(self.delay.mean())))}"
+        )
+
+    def notes(self) -> list[str]:
+        """How often which rank is to blame, and what the numbers are."""
+        found = self.culprits()
+        if not found:
+            who = "no noise is on any critical path"
+        elif found[0][1] < max(_STANDS_OUT, 5 / self.case.ranks):
+            who = "no rank stands out as the one that the longest single delay on the path hits"
+        else:
+            ranks = ", ".join(f"{rank:,} ({share:.1%})" for rank, share in found)
+            who = f"the longest single delay on the path hits ranks {ranks} most often"
+        return [
+            f"{len(self.ticks):,} realizations, seed {self.seed}; causes along the critical path "
+            "of the last rank add up to its delay in each",
+            who,
+        ]
+
+    def to_csv(self) -> str:
+        """A line for each cause."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for row in self.rows():
+            mean = row.mean
+            writer.writerow([row.cause, mean.value, mean.low, mean.high, row.share, row.largest])
+        return text.getvalue()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of `to_csv`; `ValueError` if pandas is not installed."""
+        return notebook.from_csv(self.to_csv())
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The delay by cause, from the quickest realizations to the slowest; written to `path`.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`.
+        """
+        return notebook.picture("causes", self, path=path)
+
+    def _repr_html_(self) -> str:
+        return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
+
+
+def explain(
+    case: Case,
+    realizations: int = 1000,
+    seed: int = 0,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Explanation:
+    """By what a collective is delayed, in each realization: its critical path, cause by cause.
+
+    The end of the last cycle counts, with all redundant exchanges after it. The realizations are
+    those of `simulate`; this runs on the CPU, and takes some hundreds of nanoseconds a message.
+
+    Parameters
+    ----------
+    case : Case
+        Without copies inside the butterfly, and without `Congestion`.
+    realizations, seed, threads, progress
+        As in `simulate`.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    ValueError
+        An argument out of range, too many ranks for memory, more than 12 noise sources, or a case
+        as above.
+    KeyboardInterrupt
+        Ctrl-C, within a fraction of a second.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> noise = [jf.PeriodicNoise("1ms", "25us"), jf.LateArrival("1ms", probability=0.001)]
+    >>> case = jf.Case(256, network=jf.LogGOPS(L="1us", o="200ns"), noise=noise)
+    >>> found = jf.explain(case, realizations=200)
+    >>> found.causes
+    ('noise.0 (periodic)', 'noise.1 (arrival)', 'path')
+    >>> bool((found.ticks.sum(axis=1) == found.completion - found.on_time).all())
+    True
+    """
+    warn_of_misses(check_case(case))
+    warn_of_unused_costs([case])
+    realizations, seed, _ = check_run(realizations, seed, "cpu", threads, progress, 0)
+    _check_explainable(case)
+    memory.check_memory(
+        case.ranks * _BYTES, f"the critical paths of {case.ranks} ranks", memory.available_bytes()
+    )
+    program = compile_case(case)
+    try:
+        with reporting(progress, realizations, "cpu") as report:
+            raw = core.explain(program, seed, 0, realizations, int(threads or 0), report)
+    except MemoryError:
+        raise no_memory(f"the critical paths of {case.ranks} ranks") from None
+    check_times(raw[:, :1])
+    on_time = int(noise_free_ticks(replace(case, arrival=None, speed=None))[-1])
+    return _explanation(case, seed, raw, on_time)
+
+
+def _explanation(case: Case, seed: int, raw: Ticks, on_time: int) -> Explanation:
+    """What the engine's numbers mean, shape (realizations, 5 + causes)."""
+    by_cause = raw[:, _HEAD:]
+    causes, columns, place = [], [], {-1: -1}
+    if case.arrival is not None:
+        causes.append(ARRIVAL)
+        columns.append(by_cause[:, 0])
+    order = [i for role in _ROLES for i, noise in enumerate(case.noise) if noise.kind in role]
+    for i, noise in enumerate(case.noise):
+        cause = len(_QUIET) + order.index(i)
+        place[cause] = len(causes)
+        causes.append(f"noise.{i} ({noise.kind})")
+        columns.append(by_cause[:, cause])
+    causes.append(PATH)
+    columns.append(by_cause[:, 1 : len(_QUIET)].sum(axis=1) - on_time)
+    return Explanation(
+        case=case,
+        seed=seed,
+        causes=tuple(causes),
+        ticks=np.column_stack(columns),
+        completion=raw[:, 0].copy(),
+        on_time=on_time,
+        last_rank=raw[:, 1].copy(),
+        longest=raw[:, 2].copy(),
+        longest_rank=raw[:, 3].copy(),
+        longest_cause=np.array([place[cause] for cause in raw[:, 4].tolist()], dtype=np.int64),
+    )
+
+
+def _check_explainable(case: Case) -> None:
+    if case.is_routed:
+        raise ValueError("noise must hold no Congestion to be explained")
+    if any(step.flags & (COPY | ASK) for step in case.lowered.steps):
+        raise ValueError("copy_levels and on_demand must be left out to be explained")

@@ -1,0 +1,465 @@
+"""Ranks that are not alike: when each arrives at the collective, and how fast each is.
+
+Both are given, the same in every realization; arrivals that are drawn are noise (`LateArrival`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import noise_files
+from .fields import Component, Given, check_integer, check_numbers, frozen_dataclass, shorten
+from .files import read_text
+from .noise_files import FileName
+from .units import LONGEST_TICKS, TICKS_PER_SECOND, Seconds, exact, to_ticks
+
+__all__ = [
+    "Arrival",
+    "DrawnSpeed",
+    "FileArrival",
+    "GivenArrival",
+    "GivenSpeed",
+    "OneLate",
+    "Ramp",
+    "SlowNodes",
+    "SlowRanks",
+    "Speed",
+]
+
+MOST_RANKS = 2**24
+"""Ranks of a case whose ranks are not alike: something is kept of each."""
+_MOST_TIMES = 2**27  # 1 GB
+_SLOWEST = 10**6
+
+Ticks = npt.NDArray[np.int64]
+
+
+class Arrival(Component, ABC):
+    """Base of arrival patterns: how long each rank idles before each collective.
+
+    The delay comes before the compute phase of the cycle. It is no CPU time: noise of the CPU does
+    not lengthen it.
+    """
+
+    @abstractmethod
+    def delays(self, ranks: int, cycles: int) -> Ticks:
+        """How late each rank is.
+
+        Parameters
+        ----------
+        ranks, cycles : int
+            Of the case.
+
+        Returns
+        -------
+        array of int64, shape (1, ranks) or (cycles, ranks)
+            Ticks of 1 ps; one row is for all cycles.
+
+        Raises
+        ------
+        ValueError
+            The pattern is not one of so many ranks or cycles.
+        """
+
+
+@frozen_dataclass()
+class Ramp(Arrival, kind="ramp"):
+    """Rank i of N is late by ``longest * i / (N - 1)``.
+
+    Parameters
+    ----------
+    longest : float or str
+        Of the last rank, seconds.
+
+    Examples
+    --------
+    >>> Ramp("3us").delays(4, cycles=1).tolist()
+    [[0, 1000000, 2000000, 3000000]]
+    """
+
+    longest: Seconds
+
+    def __post_init__(self) -> None:
+        to_ticks(self.longest, "longest")
+
+    def delays(self, ranks: int, cycles: int) -> Ticks:
+        last = to_ticks(self.longest)
+        rank, steps = np.arange(ranks, dtype=np.int64), max(ranks - 1, 1)
+        # In two parts, so that no product leaves 64 bits.
+        whole, rest = divmod(last, steps)
+        return (whole * rank + (rest * rank + steps // 2) // steps)[None, :]
+
+
+@frozen_dataclass()
+class OneLate(Arrival, kind="one_late"):
+    """One rank is late, all others are on time.
+
+    Parameters
+    ----------
+    delay : float or str
+        Seconds.
+    rank : int
+        Which one.
+
+    Examples
+    --------
+    >>> OneLate("1us", rank=2).delays(4, cycles=1).tolist()
+    [[0, 0, 1000000, 0]]
+    """
+
+    delay: Seconds
+    rank: int = 0
+
+    def __post_init__(self) -> None:
+        to_ticks(self.delay, "delay")
+        object.__setattr__(self, "rank", check_integer(self.rank, "rank", 0, MOST_RANKS - 1))
+
+    def delays(self, ranks: int, cycles: int) -> Ticks:
+        if self.rank >= ranks:
+            raise ValueError(f"arrival: rank must be from 0 to {ranks - 1}, got {self.rank}")
+        late = np.zeros((1, ranks), dtype=np.int64)
+        late[0, self.rank] = to_ticks(self.delay)
+        return late
+
+
+class _Times(Given[Any, tuple[tuple[float, ...], ...]]):
+    def __init__(self) -> None:
+        super().__init__("array of float, shape (ranks,) or (cycles, ranks)")
+
+
+@frozen_dataclass()
+class GivenArrival(Arrival, kind="given"):
+    """Each rank is as late as it is said, in all cycles or in each.
+
+    Parameters
+    ----------
+    times : array of float, shape (ranks,) or (cycles, ranks)
+        Seconds, from 0.
+
+    Examples
+    --------
+    >>> GivenArrival([0, 2e-6]).delays(2, cycles=5).tolist()
+    [[0, 2000000]]
+    """
+
+    times: _Times
+
+    def __post_init__(self) -> None:
+        times = _read_times(self.times, "times")
+        object.__setattr__(self, "times", tuple(tuple(row) for row in times.tolist()))
+
+    def delays(self, ranks: int, cycles: int) -> Ticks:
+        return _fitting(np.array(self.times), ranks, cycles, "times")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "times": [list(row) for row in self.times]}
+
+
+class _File(Given[str, FileName]):
+    def __init__(self) -> None:
+        super().__init__("str")
+
+
+@frozen_dataclass()
+class FileArrival(Arrival, kind="file"):
+    """As `GivenArrival`, from a text file: a line a cycle, a number a rank, seconds.
+
+    Numbers are separated by blanks or commas; what follows # in a line is a comment. One line is
+    for all cycles.
+
+    Parameters
+    ----------
+    file : str
+        Its path; in a study, from the folder of the study.
+    sha256 : str, optional
+        Which content the file must have; without it, that which it has. A store keeps a copy.
+
+    Raises
+    ------
+    ValueError
+        It can not be read, is not such a table, or has changed.
+    """
+
+    file: _File
+    sha256: str | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        name, digest = noise_files.find(self.file, self.sha256)
+        object.__setattr__(self, "file", name)
+        object.__setattr__(self, "sha256", digest)
+        _read_table(name)
+
+    def delays(self, ranks: int, cycles: int) -> Ticks:
+        return _fitting(_read_table(self.file), ranks, cycles, f"file: {self.file}")
+
+
+class Speed(Component, ABC):
+    """Base of what makes ranks slow: a factor on the CPU time of each.
+
+    It is that of the compute phase and of combining; the network's own CPU time (o of LogGOPS) is
+    the same for all.
+    """
+
+    @abstractmethod
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
+        """The factor of each rank, shape (ranks,): 1 is as the case says, 2 takes twice as long.
+
+        Raises
+        ------
+        ValueError
+            It is not for so many ranks.
+        """
+
+
+@frozen_dataclass()
+class SlowRanks(Speed, kind="slow_ranks"):
+    """Some ranks take longer than all others.
+
+    Parameters
+    ----------
+    factor : float
+        How much longer, above 0: 1.2 is 20 % longer.
+    ranks : list of int
+        Which ones.
+
+    Examples
+    --------
+    >>> SlowRanks(1.5, ranks=[1]).of_ranks(3).tolist()
+    [1.0, 1.5, 1.0]
+    """
+
+    factor: float
+    ranks: Given[Sequence[int], tuple[int, ...]] = Given("list of int", (0,))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factor", _check_factor(self.factor))
+        object.__setattr__(self, "ranks", _check_places(self.ranks, "ranks"))
+
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
+        if max(self.ranks) >= ranks:
+            raise ValueError(
+                f"speed: ranks must be from 0 to {ranks - 1}, got {shorten(self.ranks)}"
+            )
+        found = np.ones(ranks)
+        found[list(self.ranks)] = self.factor
+        return found
+
+
+@frozen_dataclass()
+class SlowNodes(Speed, kind="slow_nodes"):
+    """All ranks of some nodes take longer than all others.
+
+    Parameters
+    ----------
+    factor : float
+        How much longer, above 0.
+    node_ranks : int
+        Consecutive ranks that are a node.
+    nodes : list of int
+        Which ones.
+
+    Examples
+    --------
+    >>> SlowNodes(2, node_ranks=2, nodes=[1]).of_ranks(6).tolist()
+    [1.0, 1.0, 2.0, 2.0, 1.0, 1.0]
+    """
+
+    factor: float
+    node_ranks: int = 8
+    nodes: Given[Sequence[int], tuple[int, ...]] = Given("list of int", (0,))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factor", _check_factor(self.factor))
+        width = check_integer(self.node_ranks, "node_ranks", 1, MOST_RANKS)
+        object.__setattr__(self, "node_ranks", width)
+        object.__setattr__(self, "nodes", _check_places(self.nodes, "nodes"))
+
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
+        last = -(-ranks // self.node_ranks) - 1
+        if max(self.nodes) > last:
+            raise ValueError(f"speed: nodes must be from 0 to {last}, got {shorten(self.nodes)}")
+        slow = np.isin(np.arange(ranks) // self.node_ranks, self.nodes)
+        return np.where(slow, self.factor, 1.0)
+
+
+@frozen_dataclass()
+class DrawnSpeed(Speed, kind="drawn"):
+    """The factor of each node is drawn once, and is the same in all realizations.
+
+    Parameters
+    ----------
+    sigma : float
+        Of the factor's logarithm, which is normal with mean 0; from 0 to 2. At 0.05 one node of
+        six is slower than the median by 5 % or more.
+    node_ranks : int
+        Consecutive ranks that share a factor; 1: each has its own.
+    seed : int
+        Of the draw, from 0: another seed is another machine.
+
+    Examples
+    --------
+    >>> DrawnSpeed(0.05, node_ranks=2).of_ranks(4).round(3).tolist()
+    [1.092, 1.092, 1.02, 1.02]
+    """
+
+    sigma: float
+    node_ranks: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        rule = "sigma must be a number from 0 to 2"
+        sigma = check_numbers(self.sigma, rule)
+        if sigma.ndim or not 0 <= sigma <= 2:
+            raise ValueError(f"{rule}, got {shorten(self.sigma)}")
+        object.__setattr__(self, "sigma", float(sigma))
+        width = check_integer(self.node_ranks, "node_ranks", 1, MOST_RANKS)
+        object.__setattr__(self, "node_ranks", width)
+        object.__setattr__(self, "seed", check_integer(self.seed, "seed", 0, 2**32 - 1))
+
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
+        nodes = -(-ranks // self.node_ranks)
+        # A generator whose stream NumPy never changes. Rounded, as the last bit of exp differs
+        # between libraries.
+        normal = np.random.RandomState(self.seed).standard_normal(nodes)
+        found = np.exp(self.sigma * normal).round(9)
+        return np.repeat(found, self.node_ranks)[:ranks]
+
+
+class _Factors(Given[Sequence[float], tuple[float, ...]]):
+    def __init__(self) -> None:
+        super().__init__("list of float")
+
+
+@frozen_dataclass()
+class GivenSpeed(Speed, kind="given"):
+    """Each rank takes as much longer as it is said.
+
+    Parameters
+    ----------
+    factors : list of float, shape (ranks,)
+        Above 0; 1 is as the case says.
+
+    Examples
+    --------
+    >>> GivenSpeed([1, 1.25]).of_ranks(2).tolist()
+    [1.0, 1.25]
+    """
+
+    factors: _Factors
+
+    def __post_init__(self) -> None:
+        rule = "factors must be a list of factors, one for each rank"
+        raw = check_numbers(self.factors, rule)
+        if raw.ndim != 1 or not raw.size:
+            raise ValueError(f"{rule}, got {shorten(self.factors)}")
+        object.__setattr__(self, "factors", tuple(map(_check_factor, raw.tolist())))
+
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
+        if len(self.factors) != ranks:
+            raise ValueError(
+                f"speed: factors must have one factor for each of the {ranks} ranks, got "
+                f"{len(self.factors)}"
+            )
+        return np.array(self.factors)
+
+
+def check_arrival(value: Any) -> Arrival | None:
+    """The arrival pattern of a case, or None: all ranks arrive at once."""
+    if value is None or isinstance(value, Arrival):
+        return value
+    raise ValueError(f"arrival must be an Arrival such as Ramp('1ms'), got {shorten(value)}")
+
+
+def check_speed(value: Any) -> Speed | None:
+    """The speeds of a case's ranks, or None: all are alike."""
+    if value is None or isinstance(value, Speed):
+        return value
+    raise ValueError(f"speed must be a Speed such as SlowRanks(1.2), got {shorten(value)}")
+
+
+def scaled(ticks: int, factors: npt.NDArray[np.float64]) -> Ticks:
+    """CPU time of each rank, in whole ticks: exact products, rounded to the nearest."""
+    distinct, which = np.unique(factors, return_inverse=True)
+    times = [round(ticks * exact(factor)) for factor in distinct.tolist()]
+    if times and max(times) > LONGEST_TICKS:
+        raise ValueError(
+            f"speed: a rank must take less than 2^62 ps for a piece of work, one takes "
+            f"{max(times) / TICKS_PER_SECOND:.3g} s"
+        )
+    return np.array(times, dtype=np.int64)[which]
+
+
+def check_ranks(ranks: int) -> None:
+    """Refuse more ranks than can be told apart."""
+    if ranks > MOST_RANKS:
+        raise ValueError(f"ranks must be from 1 to 2^24 with arrival or speed, got {ranks}")
+
+
+def _read_times(values: Any, name: str) -> npt.NDArray[np.float64]:
+    """Seconds, shape (rows, ranks)."""
+    rule = f"{name} must be times in seconds from 0, one for each rank, or a row for each cycle"
+    raw = np.atleast_2d(check_numbers(values, rule)).astype(np.float64)
+    if raw.ndim != 2 or not raw.size or raw.size > _MOST_TIMES:
+        raise ValueError(f"{rule}, got {shorten(values)}")
+    bad = ~((raw >= 0) & (raw < LONGEST_TICKS / TICKS_PER_SECOND))
+    if bad.any():
+        row, rank = np.argwhere(bad)[0]
+        raise ValueError(f"{rule}, got {raw[row, rank]:g} for rank {rank} in row {row}")
+    return raw
+
+
+def _read_table(file: FileName) -> npt.NDArray[np.float64]:
+    rows = []
+    for number, line in enumerate(read_text(file.path).splitlines(), 1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        if not words:
+            continue
+        try:
+            rows.append([float(word) for word in words])
+        except ValueError:
+            raise ValueError(
+                f"file: {file}, line {number}: must be numbers, got {shorten(line)}"
+            ) from None
+        if len(rows[-1]) != len(rows[0]):
+            raise ValueError(
+                f"file: {file}, line {number}: must hold {len(rows[0])} numbers as the first row, "
+                f"got {len(rows[-1])}"
+            )
+    if not rows:
+        raise ValueError(f"file: {file} holds no numbers")
+    return _read_times(rows, f"file: {file}")
+
+
+def _fitting(times: npt.NDArray[np.float64], ranks: int, cycles: int, name: str) -> Ticks:
+    rows, columns = times.shape
+    if columns != ranks or rows not in (1, cycles):
+        raise ValueError(
+            f"arrival: {name} must have {ranks} times (ranks) in one row, or in each of {cycles} "
+            f"(cycles), got {columns} in {rows}"
+        )
+    return np.rint(times * TICKS_PER_SECOND).astype(np.int64)
+
+
+def _check_factor(value: Any) -> float:
+    rule = f"factor must be a number above 0, up to {_SLOWEST}"
+    found = check_numbers(value, rule)
+    if found.ndim or not 0 < found <= _SLOWEST:
+        raise ValueError(f"{rule}, got {shorten(value)}")
+    return float(found)
+
+
+def _check_places(values: Any, name: str) -> tuple[int, ...]:
+    rule = f"{name} must be a list of integers from 0"
+    try:
+        places = tuple(check_integer(value, name, 0, MOST_RANKS - 1) for value in values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{rule}, got {shorten(values)}") from None
+    if not places:
+        raise ValueError(f"{rule}, got {shorten(values)}")
+    return places

@@ -1,0 +1,82 @@
+"""Ranks that come late to a collective, by a draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ..distributions.constant import Constant, ConstantOrDrawn
+from ..distributions.distribution import check_probability
+from ..fields import check_choice, frozen_dataclass
+from .source import ExposedWork, Noise, Shared, check_nodes, check_shared, node_ranks
+from .step import thinned
+
+
+@frozen_dataclass()
+class LateArrival(Noise, kind="arrival"):
+    """Each rank idles for a drawn time before each collective.
+
+    The delay comes before the compute phase of the cycle, if there is one. It is no CPU time: noise
+    of the CPU does not lengthen it. Arrivals that are the same in every realization are no noise,
+    but the case's (`Case.arrival`).
+
+    Parameters
+    ----------
+    delay : Distribution, float or str
+        How late a rank is; seconds alone are the same for all.
+    shared : False, "machine" or int
+        Which ranks share their draws: none, all, or nodes of so many consecutive ranks (a power of
+        two up to the number of ranks).
+    probability : float
+        That a rank is late at all, from 0 to 1.
+    each : "cycle" or "realization"
+        What has draws of its own. With "realization" a rank is late by the same time in all cycles.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; size of nodes when the case is made.
+
+    Notes
+    -----
+    Faraj, Patarasuk, Yuan, "A Study of Process Arrival Patterns for MPI Collective Operations",
+    International Journal of Parallel Programming 36, 2008.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> noise = [LateArrival(jf.Exponential("100us"), shared=8)]
+    >>> case = jf.Case(64, network=jf.Hockney(alpha="1us", beta=0), noise=noise)
+    >>> jf.simulate(case, realizations=10).samples.min() > 6e-6
+    np.True_
+    """
+
+    delay: ConstantOrDrawn
+    shared: Shared = False
+    probability: float = 1.0
+    each: Literal["cycle", "realization"] = "cycle"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probability", check_probability(self.probability, "LateArrival"))
+        object.__setattr__(self, "shared", check_shared(self.shared))
+        check_choice(self.each, "each", ("cycle", "realization"))
+
+    def check(self, ranks: int, transit: int) -> None:
+        check_nodes(self.shared, ranks)
+
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
+        program.add_rank_delay(
+            delay=thinned(self.delay, self.probability).delay(),
+            node_ranks=node_ranks(self.shared, ranks),
+            once=self.each == "realization",
+        )
+
+    @property
+    def random(self) -> bool:
+        return self.probability < 1 or not isinstance(self.delay, Constant)
+
+    def misses(self, exposed: ExposedWork) -> str:
+        return ""
+
+    def longest_arrival(self) -> int:
+        return 0 if self.probability == 0 else self.delay.likely_ticks()

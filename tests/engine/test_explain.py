@@ -1,0 +1,145 @@
+"""Who made us wait: causes along the critical path, which add up to the delay."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference.collectives import GOALS
+from reference.uneven import random_uneven_pair
+from support.scale import scaled
+
+import jitterfly as jf
+from jitterfly import imbalance
+
+NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="0.1ns")
+
+
+def explainable(case):
+    """Without copies inside, and without more sources of a kind than are told apart."""
+    algorithm = case.algorithm
+    if isinstance(algorithm, jf.Butterfly):
+        case = replace(case, algorithm=replace(algorithm, copy_levels=None))
+    return case
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("kind", "levels"),
+    [(kind, levels) for kind in sorted(GOALS) for levels in (False, True)
+     if kind != "butterfly" or not levels],
+)  # fmt: skip
+def test_causes_add_up_to_the_engine_s_times(kind, levels):
+    """In every realization, to the tick: for any noise, network, arrival and speed."""
+    for number in range(scaled(40)):
+        rng = random.Random(f"explain {kind} {levels} {number}")
+        case = explainable(random_uneven_pair(rng, jf, kind, levels=levels)[0])
+        case = replace(case, observe="completion")
+        seed = rng.getrandbits(60)
+        found = jf.explain(case, 3, seed, threads=1)
+        result = jf.simulate(case, 3, seed, backend="cpu")
+        np.testing.assert_array_equal(found.completion, result.ticks[:, -1], err_msg=str(number))
+        np.testing.assert_array_equal(found.ticks.sum(axis=1), found.delay)
+        own = [i for i, cause in enumerate(found.causes) if cause != "path"]
+        assert (found.ticks[:, own] >= 0).all()
+
+
+def test_without_noise_nothing_is_delayed():
+    case = jf.Case(37, network=NETWORK, algorithm=jf.RingAllreduce())
+    found = jf.explain(case, 2)
+    assert found.causes == ("path",)
+    assert not found.ticks.any()
+    assert (found.longest_rank == -1).all()
+
+
+def test_a_late_rank_is_to_blame():
+    case = jf.Case(64, network=NETWORK, algorithm=jf.DisseminationBarrier(),
+                   arrival=imbalance.OneLate("1ms", rank=7))  # fmt: skip
+    found = jf.explain(case, 3)
+    assert found.causes == ("arrival", "path")
+    np.testing.assert_array_equal(found.ticks, [[10**9, 0]] * 3)
+    assert [row.share for row in found.rows()] == [1, 0]
+
+
+def test_a_slow_rank_is_on_the_path():
+    """Its time is no noise: it is what the path takes more than without it."""
+    case = jf.Case(64, network=NETWORK, compute_time="1ms", algorithm=jf.DisseminationBarrier(),
+                   speed=imbalance.SlowRanks(1.5, [3]))  # fmt: skip
+    found = jf.explain(case, 2)
+    np.testing.assert_array_equal(found.ticks, [[5 * 10**8]] * 2)
+
+
+def test_each_source_has_its_own():
+    """One source at a time hits, each by what it is."""
+    sources = [
+        jf.PeriodicNoise("1ms", "25us", phases=[0.0]),
+        jf.StepNoise("2us"),
+        jf.MessageNoise("3us"),
+        jf.LateArrival("4us"),
+    ]
+    case = jf.Case(1, network=NETWORK, noise=[sources[0]], compute_time="10us")
+    found = jf.explain(case, 1)
+    np.testing.assert_array_equal(found.ticks, [[25 * 10**6, 0]])
+    assert (found.longest[0], found.longest_rank[0], found.longest_cause[0]) == (25 * 10**6, 0, 0)
+    two = jf.Case(2, network=NETWORK, noise=sources[1:], algorithm=jf.DisseminationBarrier())
+    found = jf.explain(two, 1)
+    # One round: a step is taken, a message is on its way, ranks begin late; by so much each.
+    np.testing.assert_array_equal(found.ticks, [[2 * 10**6, 3 * 10**6, 4 * 10**6, 0]])
+    assert found.causes == ("noise.0 (step)", "noise.1 (message)", "noise.2 (arrival)", "path")
+
+
+def test_the_rank_with_a_straggler_s_noise_is_named():
+    """Rank 5 alone has noise: whatever is delayed, it is by that."""
+    phases = np.where(np.arange(16) == 5, 0.0, 0.999)
+    noise = jf.PeriodicNoise("1s", "100us", phases=phases)
+    case = jf.Case(16, network=NETWORK, noise=[noise], algorithm=jf.RecursiveDoublingAllreduce())
+    found = jf.explain(case, 4)
+    assert found.culprits() == [(5, 1.0)]
+    assert "ranks 5 (100.0%)" in " ".join(found.notes())
+
+
+def test_threads_and_pieces_do_not_matter():
+    noise = [jf.StepNoise(jf.Exponential("5us")), jf.NetworkJitter("20us", "3us")]
+    case = jf.Case(100, network=NETWORK, noise=noise, algorithm=jf.TreeBarrier(), cycles=2)
+    one, two = (jf.explain(case, 50, seed=4, threads=threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one.ticks, two.ticks)
+    np.testing.assert_array_equal(one.longest_rank, two.longest_rank)
+
+
+def test_tables_and_picture(tmp_path):
+    noise = [jf.PeriodicNoise("1ms", "25us", start="stationary"),
+             jf.LateArrival(jf.Exponential("20us"), probability=0.01)]  # fmt: skip
+    found = jf.explain(jf.Case(64, network=NETWORK, noise=noise), 200, seed=1)
+    rows = found.rows()
+    assert sum(row.share for row in rows) == pytest.approx(1)
+    assert sum(row.largest for row in rows) == pytest.approx(1)
+    assert len(found.lines()) == 1 + len(rows)
+    assert found.to_csv().count("\n") == 1 + len(rows)
+    assert "<pre>" in found._repr_html_()
+    assert repr(found).startswith("Explanation(200 realizations; most by noise.")
+    pytest.importorskip("matplotlib")
+    found.plot(tmp_path / "causes.png")
+    assert (tmp_path / "causes.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"algorithm": jf.Butterfly(copy_levels="all")}, "copy_levels and on_demand"),
+        ({"noise": [jf.StepNoise("1us")] * 13}, "at most 12 noise sources"),
+    ],
+)
+def test_what_can_not_be_explained(changes, words):
+    case = replace(jf.Case(16, network=NETWORK), **changes)
+    with pytest.raises(ValueError, match=words):
+        jf.explain(case, 2)
+
+
+def test_it_can_be_stopped():
+    case = jf.Case(2**12, network=NETWORK, noise=[jf.StepNoise("1us")])
+
+    def stop(done, count):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        jf.explain(case, 10**6, progress=stop)
