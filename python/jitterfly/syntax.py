@@ -234,8 +234,9 @@ def read_noises(value: Any, name: str = "noise") -> Any:
 def read_values(values: Any, path: str, name: str) -> Any:
     """The values of an axis over the field `path`, with their lists and ranges read.
 
-    Text that is a list or a range becomes several values; those of ranks, cycles and the number of
-    redundant exchanges become counts, those of message_bytes sizes. All else stays as it is.
+    Text that is a list or a range becomes several values; those of ranks, cycles, the radix of an
+    algorithm and the number of redundant exchanges become counts, those of message_bytes and
+    segment_bytes sizes. All else stays as it is.
 
     Examples
     --------
@@ -248,8 +249,9 @@ def read_values(values: Any, path: str, name: str) -> Any:
         values = values.split(",")
     if not isinstance(values, (list, tuple)):
         return values
-    sizes = path == "message_bytes"
-    numbers = sizes or path in ("ranks", "cycles", "algorithm.exchanges_after")
+    sizes = path in ("message_bytes", "algorithm.segment_bytes")
+    counts = ("ranks", "cycles", "algorithm.exchanges_after", "algorithm.radix")
+    numbers = sizes or path in counts
     read: list[Any] = []
     for value in values:
         if isinstance(value, str) and ".." in value and numbers:

@@ -18,8 +18,11 @@ from jitterfly.algorithms import (
     BinomialReduce,
     BruckAllgather,
     Butterfly,
+    ChainBroadcast,
     DisseminationBarrier,
     HierarchicalAllreduce,
+    KnomialBroadcast,
+    KnomialReduce,
     RabenseifnerAllreduce,
     RecursiveDoublingAllreduce,
     RecursiveHalvingReduceScatter,
@@ -64,6 +67,9 @@ SHAPES: dict[str, Algorithm] = {
     "tree barrier": TreeBarrier(),
     "binomial broadcast": BinomialBroadcast(),
     "binomial reduce": BinomialReduce(),
+    "k-nomial broadcast": KnomialBroadcast(),
+    "k-nomial reduce": KnomialReduce(),
+    "chain broadcast": ChainBroadcast(segment_bytes=1),  # eight segments
 }
 """One of each shape."""
 

@@ -271,7 +271,8 @@ def ns(case):
     return jf.simulate(case, 1).ticks[0, -1] / 1000
 
 
-ALIKE = sorted({*GOALS} - {"scatter_allgather_broadcast"})
+# But where a rank receives from several in a row: in LogGOPSim each byte takes the CPU, too.
+ALIKE = sorted({*GOALS} - {"scatter_allgather_broadcast", "knomial_reduce"})
 
 
 @pytest.mark.parametrize("kind", sorted(GOALS))

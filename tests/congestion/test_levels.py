@@ -17,7 +17,7 @@ MORE = {
     "butterfly, forwards": jf.Butterfly(exchanges_after="all"),
 }
 ALGORITHMS = {**SHAPES, **MORE}
-TO_ALL = [name for name in ALGORITHMS if "binomial" not in name and "halving" not in name]
+TO_ALL = [name for name in ALGORITHMS if "nomial" not in name and "halving" not in name]
 RANKS = (*range(1, 20), 24, 31, 32, 33, 40)
 
 

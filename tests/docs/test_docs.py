@@ -9,6 +9,7 @@ import pytest
 from support.paths import ROOT
 
 import jitterfly
+from jitterfly.advice.candidates import COLLECTIVES, LIBRARIES, known
 
 MODULES = ["jitterfly"] + [
     module.name
@@ -72,3 +73,18 @@ def test_no_hint_names_a_package_that_no_index_has():
     assert hint.search("pip install 'jitterfly[data]'")
     assert hint.search("pip install --user jitterfly")
     assert not [path for path in files if hint.search(path.read_text(encoding="utf-8"))]
+
+
+def test_names_of_libraries():
+    """The table of docs/collectives.md says what `advise` does, and has no kind that is unknown."""
+    text = (ROOT / "docs" / "collectives.md").read_text(encoding="utf-8")
+    text = text.partition("## What libraries call them")[2]
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", text, re.MULTILINE)
+    table = {kind: [name.replace("`", "") for name in names] for kind, *names in rows}
+    assert set(table) < set(jitterfly.Algorithm.kinds())
+    candidates = [one for collective in COLLECTIVES for one in known(collective).values()]
+    called = [candidate for candidate in candidates if candidate.called]
+    assert len(called) == 14
+    for candidate in called:
+        kind = candidate.make(8, jitterfly.Hockney("1us", "1ns"), 8).kind
+        assert table[kind] == [candidate.called.get(library, "-") for library in LIBRARIES]

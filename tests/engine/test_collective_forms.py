@@ -6,7 +6,7 @@ from math import ceil, log2
 
 import numpy as np
 import pytest
-from reference.collectives import GOALS, random_network
+from reference.collectives import GOALS, random_network, random_options
 from support.scale import scaled
 
 import jitterfly as jf
@@ -51,6 +51,7 @@ POWERS = {
     "recursive_doubling_allgather": lambda K, N, n: K * A + (N - 1) * n * B,
     "recursive_halving_reduce_scatter":
         lambda K, N, n: K * A + Fraction(N - 1, N) * n * (B + C),
+    "bruck_alltoall": lambda K, N, n: K * A + Fraction(N, 2) * K * n * B,
 }  # fmt: skip
 
 # The same for any N; n is a multiple of it.
@@ -60,6 +61,7 @@ ANY = {
     "dissemination_barrier": lambda N, n: ceil(log2(N)) * (A + n * B),
     "bruck_allgather": lambda N, n: ceil(log2(N)) * A + (N - 1) * n * B,
     "ring_allgather": lambda N, n: (N - 1) * (A + n * B),
+    "pairwise_alltoall": lambda N, n: (N - 1) * (A + n * B),
 }  # fmt: skip
 
 
@@ -79,6 +81,43 @@ def test_any_number(kind):
         case = made(kind, ranks, 12 * ranks)
         assert collective_completion(case) == pytest.approx(expected, rel=1e-14)
         np.testing.assert_allclose(noise_free(case), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("radix", [2, 3, 4, 7])
+def test_knomial_trees(radix):
+    """As their docstrings have it, on powers of the radix; with radix 2 they are binomial."""
+    network = jf.LogGOPS(L="1us", o="100ns", g="150ns", G="1ns", gamma="1ns")
+    for K in range(1, 4):
+        ranks, n = radix**K, 101
+        long, d, r = 1.2e-6 + 100e-9, 250e-9, 250e-9
+        expected = {
+            "broadcast": long + (K - 1) * max(long, d) + K * (radix - 2) * d,
+            "reduce": K * (long + 101e-9 + (radix - 2) * r),
+        }
+        for what, time in expected.items():
+            case = made(f"knomial_{what}", ranks, n, network, radix=radix)
+            assert collective_completion(case) == pytest.approx(time, rel=1e-12)
+            assert noise_free(case)[0] == pytest.approx(time, rel=1e-12)
+    for ranks in range(1, 40):
+        for what in ("broadcast", "reduce"):
+            both = made(f"binomial_{what}", ranks, 8), made(f"knomial_{what}", ranks, 8, radix=2)
+            assert len({collective_completion(case) for case in both}) == 1
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8, 33])
+def test_segments(ranks):
+    """A chain and a ring of four segments, by the formulas of their docstrings."""
+    network = jf.LogGOPS(L="1us", o="100ns", g="50ns", G="1ns", gamma="1ns")
+    long = 1.2e-6 + 250e-9
+    spacing = max(200e-9 if ranks > 2 else 100e-9, 300e-9)
+    chain = made("chain_broadcast", ranks, 4 * 251, network, segment_bytes=251)
+    expected = {chain: (ranks - 1) * long + 3 * spacing}
+    ring = made("segmented_ring_allreduce", ranks, 4 * 251 * ranks, network, segment_bytes=251)
+    whole = 1.2e-6 + 1003e-9
+    expected[ring] = (ranks - 1) * (4 * (long + 251e-9) + whole)
+    for case, time in expected.items():
+        assert collective_completion(case) == pytest.approx(time, rel=1e-12)
+        assert noise_free(case)[0] == pytest.approx(time, rel=1e-12)
 
 
 def test_folds():
@@ -123,7 +162,7 @@ def test_all_numbers_of_ranks_and_networks(kind):
     for number in range(scaled(150)):
         network, exact = random_network(rng, jf, kind)
         ranks, n = rng.randint(1, 40), rng.choice([1, 8, 1000, 100_000])
-        case = made(kind, ranks, n, network)
+        case = made(kind, ranks, n, network, **random_options(rng, kind, ranks, n))
         free = exact.g <= exact.L and not exact.O  # then no message has to wait for a link,
         if kind == "recursive_halving_reduce_scatter":  # unless half of it is more than all of it:
             free = free and n >= ranks  # blocks are at least a byte

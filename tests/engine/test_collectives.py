@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from reference import textbook
 from reference.collective import labels_of
-from reference.collectives import GOALS, random_pair
+from reference.collectives import GOALS, random_options, random_pair
 from reference.links import Network
 from reference.programs import ProgramRun
 from support.scale import scaled, some
@@ -22,11 +22,11 @@ KINDS = sorted(GOALS)
 RANKS = [*range(1, 41)]
 
 
-def sent_by_textbook(kind, ranks, n):
+def sent_by_textbook(kind, ranks, n, options):
     """(number of draws, sender, receiver, bytes, whether it is combined) of every message."""
     sends, receives = Counter(), Counter()
     for rank in range(ranks):
-        for _, ops in getattr(textbook, kind)(rank, ranks, n):
+        for _, ops in getattr(textbook, kind)(rank, ranks, n, **options):
             for op in ops:
                 if isinstance(op, textbook.Send):
                     sends[op.number, rank, op.peer, op.bytes, op.occupies] += 1
@@ -38,9 +38,11 @@ def sent_by_textbook(kind, ranks, n):
 @pytest.mark.parametrize("kind", KINDS)
 def test_steps_are_the_textbook_s(kind):
     """Who sends how many bytes to whom, and what is combined, for every number of ranks."""
-    algorithm = jf.Algorithm.from_dict({"kind": kind})
+    rng = random.Random(f"steps {kind}")
     for ranks in [*some(RANKS, 14), 63, 64, 65, 100]:
         n = 1000
+        options = rng.choice([{}, random_options(rng, kind, ranks, n)])
+        algorithm = jf.Algorithm.from_dict({"kind": kind} | options)
         sends, receives = Counter(), Counter()
         for step in algorithm.steps(ranks, n):
             if step.kind != MESSAGE:
@@ -50,7 +52,7 @@ def test_steps_are_the_textbook_s(kind):
                     sends[draw, a, b, step.bytes, step.occupies] += 1
                     receives[draw, a, b, step.bytes, step.combine] += 1
             assert len(step.partners.pairs(ranks)) == step.partners.count(ranks)
-        assert (sends, receives) == sent_by_textbook(kind, ranks, n)
+        assert (sends, receives) == sent_by_textbook(kind, ranks, n, options)
 
 
 CASES = [(kind, number) for kind in KINDS for number in range(scaled(60))]
@@ -192,6 +194,7 @@ def test_reference_notices_wrong_programs(program, goal, message, monkeypatch):
 
 
 REDUNDANT = [kind for kind in KINDS if kind.endswith("_allreduce") and "hierarch" not in kind]
+OWN = {"segmented_ring_allreduce": ", segment_bytes: 'int | str' = 8192"}
 
 
 @pytest.mark.parametrize("kind", REDUNDANT)
@@ -200,10 +203,14 @@ def test_allreduces_share_their_parameters(kind):
     made = type(jf.Algorithm.from_dict({"kind": kind}))
     signature = inspect.signature(made)
     assert str(signature.replace(return_annotation=signature.empty)) == (
-        "(exchanges_after: \"int | Literal['all']\" = 0, forward_cost: 'float | str' = 0.0)"
+        "(exchanges_after: \"int | Literal['all']\" = 0, forward_cost: 'float | str' = 0.0"
+        f"{OWN.get(kind, '')})"
     )
-    about, _, rest = made.__doc__.partition("\nParameters\n----------\nexchanges_after : int")
+    about, heading, rest = made.__doc__.partition("\nParameters\n----------\n")
     assert "`message_bytes` is the vector" in about
+    assert heading
+    assert rest.startswith("segment_bytes : int or str\n" if OWN.get(kind) else "exchanges_after :")
+    assert rest.count("\nexchanges_after : int") == (kind in OWN)
     assert rest.index("\nRaises\n") < rest.index("\nNotes\n-----\nWithout noise")
     with pytest.raises(ValueError, match=rf"forward_cost must be a time .* \(in {made.__name__}\)"):
         made(1, "soon")

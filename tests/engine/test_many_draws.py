@@ -33,11 +33,20 @@ def steps_of(case, monkeypatch):
     return given[0]
 
 
+# Messages that are listed, or steps in proportion to ranks: some do not take more.
+FEWER = {
+    "hierarchical_allreduce": 2**22,
+    "knomial_broadcast": 2**20,
+    "knomial_reduce": 2**20,
+    "chain_broadcast": 2**12,
+    "pairwise_alltoall": 2**12,
+}
+
+
 @pytest.mark.parametrize("ranks", some([2**30, 2**30 - 1, 2**29 + 1], 1))
 @pytest.mark.parametrize("kind", Algorithm.kinds())
 def test_draws_of_the_largest_machines(kind, ranks, monkeypatch):
-    if kind == "hierarchical_allreduce":  # its messages are listed
-        ranks = min(ranks, 2**22)
+    ranks = min(ranks, FEWER.get(kind, ranks))
     steps = case_of(kind, ranks).cycle_steps()
     draws = draws_per_cycle(steps)
     most = 2**31 // draws
@@ -66,3 +75,32 @@ def test_time_without_noise_of_the_largest_ring():
     case = case_of("ring_allreduce", 2**30)
     assert jf.theory.collective_completion(case) == pytest.approx(2 * (2**30 - 1) * 1e-12)
     program.compile_case(case)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "most", "words"),
+    [
+        (jf.KnomialBroadcast(), 2**22, "ranks must be from 1 to 4194304 for KnomialBroadcast"),
+        (jf.KnomialReduce(), 2**22, "ranks must be from 1 to 4194304 for KnomialReduce"),
+        (jf.PairwiseAlltoall(), 2**18 + 1, "ranks must be fewer for PairwiseAlltoall: at most 262"),
+        (jf.ChainBroadcast(), 2**18 + 1, "ranks must be fewer, or segment_bytes larger, for Chain"),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Algorithm) else "",
+)
+def test_more_ranks_than_steps_or_lists_fit_are_refused(algorithm, most, words):
+    """Before they take memory."""
+    assert algorithm.steps(most, 8)
+    for ranks in (most + 1, 2**30):
+        with pytest.raises(ValueError, match=words):
+            jf.Case(ranks, network=NETWORK, algorithm=algorithm)
+
+
+def test_more_steps_than_fit_are_refused():
+    with pytest.raises(ValueError, match="radix must be lower for KnomialReduce: at most 262144"):
+        jf.Case(2**19, network=NETWORK, algorithm=jf.KnomialReduce(2**20))
+    for algorithm in (
+        jf.ChainBroadcast(segment_bytes=1),
+        jf.SegmentedRingAllreduce(segment_bytes=1),
+    ):
+        with pytest.raises(ValueError, match=r"segment_bytes (must be )?larger"):
+            jf.Case(2, network=NETWORK, algorithm=algorithm, message_bytes="1GiB")

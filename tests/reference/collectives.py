@@ -13,17 +13,37 @@ GOALS = {
     "hierarchical_allreduce": "allreduce",
     "rabenseifner_allreduce": "allreduce",
     "reduce_broadcast_allreduce": "allreduce",
+    "segmented_ring_allreduce": "allreduce",
     "dissemination_barrier": "barrier",
     "recursive_doubling_barrier": "barrier",
     "tree_barrier": "barrier",
     "binomial_broadcast": "broadcast",
     "scatter_allgather_broadcast": "broadcast",
+    "knomial_broadcast": "broadcast",
+    "chain_broadcast": "broadcast",
     "binomial_reduce": "reduce",
+    "knomial_reduce": "reduce",
     "recursive_doubling_allgather": "allgather",
     "bruck_allgather": "allgather",
     "ring_allgather": "allgather",
     "recursive_halving_reduce_scatter": "reduce_scatter",
+    "pairwise_alltoall": "alltoall",
+    "bruck_alltoall": "alltoall",
 }
+
+
+def random_options(rng, kind, ranks, n):
+    """Parameters of an algorithm of its own; redundant exchanges are not among them."""
+    if kind == "hierarchical_allreduce":
+        width = rng.randint(1, ranks)
+        return {"node_ranks": width, "leaders": rng.randint(1, ranks % width or width)}
+    if kind.startswith("knomial"):
+        return {"radix": rng.choice([2, 3, 4, rng.randint(2, 41)])}
+    if kind == "chain_broadcast":
+        return {"segment_bytes": -(-n // rng.randint(1, 9))}
+    if kind == "segmented_ring_allreduce":
+        return {"segment_bytes": -(-textbook.cut(n, ranks) // rng.randint(1, 9))}
+    return {}
 
 
 def random_pair(rng, jf, kind, *, levels=False):
@@ -39,13 +59,9 @@ def random_pair(rng, jf, kind, *, levels=False):
     parts = [exact, *(part for _, part in machine.levels)] if levels else [exact]
     gaps = any(part.g for part in parts)
     forwards = textbook.log2_up(ranks)
-    algorithm, after, within, forward = {"kind": kind}, 0, (), 0
-    options = {}
-    if kind == "hierarchical_allreduce":
-        width = rng.randint(1, ranks)
-        options = {"node_ranks": width, "leaders": rng.randint(1, ranks % width or width)}
-        algorithm |= options
-    elif GOALS[kind] == "allreduce" and rng.random() < 0.5:
+    options = random_options(rng, kind, ranks, n)
+    algorithm, after, within, forward = {"kind": kind} | options, 0, (), 0
+    if GOALS[kind] == "allreduce" and kind != "hierarchical_allreduce" and rng.random() < 0.5:
         after = rng.choice([forwards, rng.randint(0, forwards)])
         # Beyond one forward the model does not wait for the gap between messages.
         forward = rng.choice([0, 1_000, 12_345]) if after and not gaps else 0

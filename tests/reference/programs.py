@@ -195,6 +195,8 @@ class ProgramRun(ButterflyRun):
             return {b: frozenset([0]) for b in blocks} if rank == 0 else {}
         if self.goal == "allgather":
             return {rank: frozenset([rank])}
+        if self.goal == "alltoall":  # block a N + b is from rank a for rank b
+            return {rank * self.ranks + b: frozenset([rank]) for b in range(self.ranks)}
         return {b: frozenset([rank]) for b in blocks}
 
     def folded(self, rank):
@@ -214,6 +216,9 @@ class ProgramRun(ButterflyRun):
                 return held == blocks
             case "allgather":
                 return held == {b: frozenset([b]) for b in range(self.ranks)}
+            case "alltoall":
+                mine = range(rank, self.ranks**2, self.ranks)
+                return all(held[b] == frozenset([b // self.ranks]) for b in mine)
             case "reduce_scatter":
                 return held[rank if self.ranks > 1 else 0] == self.everyone
 

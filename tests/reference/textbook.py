@@ -6,8 +6,9 @@ number of ranks, n the message bytes of a case. Data are blocks with numbers; wh
 the set of ranks whose input is in it.
 
 Thakur, Rabenseifner & Gropp, IJHPCA 2005 (recursive doubling and halving, Rabenseifner, binomial
-trees, ring); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel & Manber, IJPP 1988 (dissemination);
-Bayatpour et al., SC 2017 (several leaders in a node).
+trees, ring, pairwise exchange); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel & Manber, IJPP 1988
+(dissemination); Bayatpour et al., SC 2017 (several leaders in a node); Pjesivac-Grbovic et al.,
+Cluster Computing 2007 (chain and segments).
 """
 
 from dataclasses import dataclass
@@ -209,6 +210,101 @@ def scatter_allgather_broadcast(me, size, n):
         ops += [Send(right, ((me - step) % size,), block, number), Receive(left, block, number)]
     if ops:
         yield "allgather", ops
+
+
+def _digits_of(size, radix):
+    """How many digits the largest rank has to this base."""
+    digits = 0
+    while radix**digits < size:
+        digits += 1
+    return digits
+
+
+def _knomial(me, size, n, radix, towards_root):
+    """To the parent the last digit of `me` that is not 0 is missing, by which it is which child."""
+    height = _digits_of(size, radix)
+    for r in range(height):
+        place = r if towards_root else height - 1 - r
+        one = radix**place
+        above, digit = me // one // radix, me // one % radix
+        ops = []
+        if me % one == 0 and digit == 0:
+            for child in range(1, radix):
+                peer, number = me + child * one, r * (radix - 1) + child - 1
+                if peer < size:
+                    ops.append(Receive(peer, n, number, "combine") if towards_root else
+                               Send(peer, (0,), n, number))  # fmt: skip
+        elif me % one == 0:
+            peer, number = above * radix * one, r * (radix - 1) + digit - 1
+            ops = [Send(peer, (0,), n, number) if towards_root else Receive(peer, n, number)]
+        yield f"{'up' if towards_root else 'down'} {r + 1}", ops
+
+
+def knomial_broadcast(me, size, n, radix=4):
+    yield from _knomial(me, size, n, radix, False)
+
+
+def knomial_reduce(me, size, n, radix=4):
+    yield from _knomial(me, size, n, radix, True)
+
+
+def chain_broadcast(me, size, n, segment_bytes=8192):
+    """A segment is received from the left and sent to the right, then the next one is."""
+    segments = max(cut(n, segment_bytes), 1)
+    length, ops = cut(n, segments), []
+    for segment in range(segments):
+        if me > 0:
+            ops.append(Receive(me - 1, length, me - 1 + segment))
+        if me < size - 1:
+            ops.append(Send(me + 1, (segment,), length, me + segment))
+    if ops:
+        yield "chain", ops
+
+
+def segmented_ring_allreduce(me, size, n, segment_bytes=8192):
+    """Segment s of block b has the number ``b S + s``."""
+    block = cut(n, size)
+    segments = max(cut(block, segment_bytes), 1)
+    right, left, ops = (me + 1) % size, (me - 1) % size, []
+    for segment in range(segments):
+        for step in range(size - 1):
+            number, mine = segment * (size - 1) + step, (me - step) % size * segments + segment
+            ops.append(Send(right, (mine,), cut(block, segments), number))
+            ops.append(Receive(left, cut(block, segments), number, "combine"))
+    if ops:
+        yield "reduce-scatter", ops
+    ops = []
+    for step in range(size - 1):
+        number, whole = segments * (size - 1) + step, (me - step + 1) % size
+        blocks = tuple(range(whole * segments, whole * segments + segments))
+        ops += [Send(right, blocks, block, number), Receive(left, block, number)]
+    if ops:
+        yield "allgather", ops
+
+
+def pairwise_alltoall(me, size, n):
+    """The block from rank a to rank b has the number ``a N + b``."""
+    ops = []
+    for d in range(1, size):
+        there, source = (me + d) % size, (me - d) % size
+        ops += [Send(there, (me * size + there,), n, d - 1), Receive(source, n, d - 1)]
+    if ops:
+        yield "pairwise", ops
+
+
+def bruck_alltoall(me, size, n):
+    """A block that has d to go is in place d. What is sent in round r is in the same place there:
+    the bits of d below r say which way it has come.
+    """
+    for r in range(log2_up(size)):
+        blocks = []
+        for place in range(size):
+            if place & 2**r:
+                source = (me - place % 2**r) % size
+                blocks.append(source * size + (source + place) % size)
+        there, back = (me + 2**r) % size, (me - 2**r) % size
+        length = len(blocks) * n
+        yield f"round {r + 1}", [Send(there, tuple(blocks), length, r), Receive(back, length, r)]
 
 
 def ring_allgather(me, size, n):

@@ -94,6 +94,27 @@ mean = { kind = "slowdown", rank = "mean" }
         assert mean == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "values", "read"),
+    [
+        ("chain_broadcast", "segment_bytes", '"1KiB..4KiB"', [1024, 2048, 4096]),
+        ("segmented_ring_allreduce", "segment_bytes", '["10 B", "1kB"]', [10, 1000]),
+        ("knomial_broadcast", "radix", '"2..8, 3"', [2, 4, 8, 3]),
+    ],
+)
+def test_axes_over_parameters_of_algorithms(kind, field, values, read, tmp_path):
+    text = STUDY.split("[axes.ranks]")[0] + "[axes.tuned]\n"
+    text += f'path = "algorithm.{field}"\nvalues = {values}\n'
+    text += '[observables]\ntime = { kind = "completion" }\n'
+    text = text.replace("[case]", f'[case]\nranks = 9\nalgorithm = {{ kind = "{kind}" }}')
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    store = jf.run_study(jf.load_study(path), tmp_path / "out")
+    found = [cell.variants[0].case.algorithm for cell in store.cells]
+    assert [getattr(algorithm, field) for algorithm in found] == read
+    assert len({store.estimate(cell, "time", "mean").value for cell in store.cells}) == len(read)
+
+
 def test_traces_are_of_butterflies(tmp_path, capsys):
     path = tmp_path / "study.toml"
     path.write_text(STUDY)

@@ -153,6 +153,12 @@ COLLECTIVES = {
     "ring allgather": jf.RingAllgather(),
     "recursive halving": jf.RecursiveHalvingReduceScatter(),
     "ring, then forwards": jf.RingAllreduce(exchanges_after="all"),
+    "k-nomial broadcast": jf.KnomialBroadcast(radix=3),
+    "k-nomial reduce": jf.KnomialReduce(),
+    "chain": jf.ChainBroadcast(segment_bytes=100),
+    "segmented ring": jf.SegmentedRingAllreduce(segment_bytes=2),
+    "pairwise": jf.PairwiseAlltoall(),
+    "Bruck all-to-all": jf.BruckAlltoall(),
 }
 BUTTERFLIES = {
     "butterfly": jf.Butterfly(),

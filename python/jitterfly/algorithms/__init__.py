@@ -7,9 +7,14 @@ from .algorithm import Algorithm
 from .binomial_broadcast import BinomialBroadcast
 from .binomial_reduce import BinomialReduce
 from .bruck_allgather import BruckAllgather
+from .bruck_alltoall import BruckAlltoall
 from .butterfly import Butterfly
+from .chain_broadcast import ChainBroadcast
 from .dissemination_barrier import DisseminationBarrier
 from .hierarchical_allreduce import HierarchicalAllreduce
+from .knomial_broadcast import KnomialBroadcast
+from .knomial_reduce import KnomialReduce
+from .pairwise_alltoall import PairwiseAlltoall
 from .rabenseifner_allreduce import RabenseifnerAllreduce
 from .recursive_doubling_allgather import RecursiveDoublingAllgather
 from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
@@ -19,6 +24,7 @@ from .reduce_broadcast_allreduce import ReduceBroadcastAllreduce
 from .ring_allgather import RingAllgather
 from .ring_allreduce import RingAllreduce
 from .scatter_allgather_broadcast import ScatterAllgatherBroadcast
+from .segmented_ring_allreduce import SegmentedRingAllreduce
 from .tree_barrier import TreeBarrier
 
 __all__ = [
@@ -26,9 +32,14 @@ __all__ = [
     "BinomialBroadcast",
     "BinomialReduce",
     "BruckAllgather",
+    "BruckAlltoall",
     "Butterfly",
+    "ChainBroadcast",
     "DisseminationBarrier",
     "HierarchicalAllreduce",
+    "KnomialBroadcast",
+    "KnomialReduce",
+    "PairwiseAlltoall",
     "RabenseifnerAllreduce",
     "RecursiveDoublingAllgather",
     "RecursiveDoublingAllreduce",
@@ -38,6 +49,7 @@ __all__ = [
     "RingAllgather",
     "RingAllreduce",
     "ScatterAllgatherBroadcast",
+    "SegmentedRingAllreduce",
     "TreeBarrier",
 ]
 

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Component, check_integer, frozen_dataclass, shorten
-from ..network import Network
+from ..fields import Component, Given, check_integer, frozen_dataclass, shorten
+from ..network import MOST_BYTES, Network
 from ..steps import (
     ASK,
     COPY,
@@ -28,16 +28,22 @@ from ..steps import (
     Asking,
     BinomialTree,
     Costs,
+    PairArray,
     Partners,
     Range,
     Step,
     power_below,
     rounds_of,
 )
+from ..syntax import read_size
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 
 MessagePairs = npt.NDArray[np.uint32]
 MOST_ROUNDS = 30
+MOST_LISTED_RANKS = 2**22
+"""Of an algorithm whose messages are listed, which takes memory for each rank."""
+MOST_STEPS = 2**18
+"""Of an algorithm with steps in proportion to ranks or segments: each takes memory."""
 
 
 class Algorithm(Component, ABC):
@@ -163,9 +169,8 @@ class Forwarding(Algorithm):
         ]
 
 
+_PARAMETERS = "Parameters\n----------\n"
 _FORWARDS = """\
-Parameters
-----------
 exchanges_after : int or "all"
     Redundant exchanges of the result after it, as of `Butterfly`: with ``i xor 2^(m - 1)``
     among all ranks, 0 to ``log2(ranks)`` rounded up. "all" is the most there are.
@@ -185,7 +190,7 @@ class Forwarded(Forwarding):
     """Base of allreduces whose redundant copies are those after it alone: its two parameters.
 
     What they mean is said here for all (`_FORWARDS`); a class below gets it into its docstring,
-    before the notes.
+    before the notes and after parameters of its own.
     """
 
     exchanges_after: int | Literal["all"] = 0
@@ -195,6 +200,7 @@ class Forwarded(Forwarding):
         super().__init_subclass__(**kwargs)
         text = inspect.cleandoc(cls.__doc__ or "")
         about, heading, notes = text.partition("Notes\n-----\n")
+        about = about.rstrip() + "\n" if _PARAMETERS in about else about + _PARAMETERS
         cls.__doc__ = f"{about}{_FORWARDS}{heading}{notes}"
 
     def __post_init__(self) -> None:
@@ -252,9 +258,32 @@ FOLD_IN, FOLD_OUT = 62, 63
 (at most 60), so that these see the same noise in every algorithm."""
 
 
+class SegmentBytes(Given[int | str, int]):
+    """A field of a dataclass: the most bytes of a segment of a vector, 8 KiB by default."""
+
+    def __init__(self) -> None:
+        super().__init__("int | str", 2**13)
+
+    def __set__(self, instance: object, value: int | str) -> None:
+        instance.__dict__[self._name] = read_size(value, self._name, 1, MOST_BYTES)
+
+
 def block_bytes(message_bytes: int, blocks: int) -> int:
     """Size of a block of a vector that is cut into so many, rounded up."""
     return -(-message_bytes // blocks)
+
+
+def segments_of(message_bytes: int, segment_bytes: int) -> int:
+    """How many segments of at most so many bytes a vector is cut into, at least one."""
+    return max(block_bytes(message_bytes, segment_bytes), 1)
+
+
+def check_step_count(algorithm: Algorithm, count: int, how: str) -> None:
+    """Raise ValueError for more steps than are listed; `how` says what to change."""
+    if count > MOST_STEPS:
+        raise ValueError(
+            f"{how} for {type(algorithm).__name__}: at most {MOST_STEPS} steps fit, got {count}"
+        )
 
 
 def message(
@@ -315,3 +344,30 @@ def spread_down(ranks: int, size: int, *, first: int = 0) -> list[Step]:
         )
         for r in range(rounds)
     ]
+
+
+def knomial_tree(algorithm: Algorithm, ranks: int, radix: int) -> list[list[PairArray]]:
+    """Parent and child of each edge of a k-nomial tree with root 0, from the leaves up.
+
+    By level, and by which child of its parents in this level it is. In the number of a rank to the
+    base `radix`, level 0 has the edges from the ranks whose last digit is 0 to those that differ
+    from them in that digit; and so on.
+
+    Raises
+    ------
+    ValueError
+        More ranks or steps than are listed; it names the algorithm.
+    """
+    if ranks > MOST_LISTED_RANKS:
+        name = type(algorithm).__name__
+        raise ValueError(f"ranks must be from 1 to {MOST_LISTED_RANKS} for {name}, got {ranks}")
+    strides = [radix**level for level in range(MOST_ROUNDS) if radix**level < ranks]
+    levels = [range(stride, min(stride * radix, ranks), stride) for stride in strides]
+    check_step_count(algorithm, sum(map(len, levels)), "radix must be lower")
+    tree = []
+    for stride, firsts in zip(strides, levels, strict=True):
+        children = [np.arange(first, ranks, stride * radix) for first in firsts]
+        tree.append(
+            [np.stack([c - first, c], axis=1) for first, c in zip(firsts, children, strict=True)]
+        )
+    return tree

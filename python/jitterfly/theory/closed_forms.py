@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..algorithms import Butterfly
-from ..algorithms.algorithm import block_bytes
+from ..algorithms import (
+    Butterfly,
+    ChainBroadcast,
+    KnomialBroadcast,
+    KnomialReduce,
+    SegmentedRingAllreduce,
+)
+from ..algorithms.algorithm import block_bytes, segments_of
+from ..algorithms.bruck_alltoall import blocks_with_bit
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
 from ..network import MOST_BYTES, LogGOPS
@@ -126,15 +133,20 @@ def collective_completion(case: Case) -> float:
     - Recursive doubling: ``A + (K - 1) max(A, d)``; with N > P, if ``d <= A``, the larger of
       ``(K + 1) A`` and of the last rank that answers one beyond P, plus a message without
       combining (`folded`). `Butterfly`: with d = 0.
-    - Dissemination: ``A + (k - 1) max(A, d)``. Ring: as many messages of a block as it has, of
-      which the last takes A and all before max(A, d).
-    - Rabenseifner, Bruck, recursive doubling allgather, recursive halving: the sum of A(b) over the
-      rounds, if no rank waits for a link: d(b) of a round is at most A(b), and at most its send and
-      way and the receive of the round before. With N > P as recursive doubling.
+    - Dissemination: ``A + (k - 1) max(A, d)``. Ring, pairwise: as many messages of a block as it
+      has, of which the last takes A and all before max(A, d).
+    - Rabenseifner, Bruck (both), segmented ring, recursive doubling allgather, recursive halving:
+      the sum of A(b) over the rounds, if no rank waits for a link: d(b) of a round is at most A(b),
+      and at most its send and way and the receive of the round before. With N > P as recursive
+      doubling.
     - Binomial broadcast, with D = max(send, d): ``A + (K - 1) max(A, D)`` for N = P, ``A + D + (k -
       2) max(A, D)`` else. Reduce: ``A + (K - 1) max(A, d)`` for N = P; else by the size of the last
       subtree. Reduce and broadcast in a row: their sum, if d is at most A of the one and send and
       way of the other.
+    - K-nomial trees: by the sizes of the subtrees. Of radix k on k^H ranks the broadcast takes ``A
+      + (H - 1) max(A, D) + H (k - 2) D``.
+    - Chain of S segments: ``(N - 1) A + (S - 1) max(send + receive, d)``; for N = 2 with the larger
+      of send and receive in place of their sum.
     - Scatter and allgather: when the last rank of the scatter may send, and N - 1 messages of a
       block, if ``d <= A`` for a block.
 
@@ -274,6 +286,68 @@ def _reduce(case: Case, combine: bool = True) -> int:
     return last(case.ranks)
 
 
+def _knomial_broadcast(case: Case) -> int:
+    """A parent sends to its children in a row, those with the largest subtrees first."""
+    assert isinstance(case.algorithm, KnomialBroadcast)
+    radix, costs = case.algorithm.radix, message(case, case.message_bytes)
+
+    @cache
+    def last(size: int) -> int:
+        """When a subtree of so many ranks is done, whose root has the vector at 0."""
+        now = latest = 0
+        for below in reversed(_subtrees(size, radix)):
+            # Of children with equal subtrees the last one is the last to be done.
+            for count, ranks in below:
+                now += count * costs.spacing
+                latest = max(latest, now - costs.spacing + costs.time + last(ranks))
+        return latest
+
+    return last(case.ranks)
+
+
+def _knomial_reduce(case: Case) -> int:
+    """A parent receives from its children in a row, those with the smallest subtrees first."""
+    assert isinstance(case.algorithm, KnomialReduce)
+    radix, costs = case.algorithm.radix, message(case, case.message_bytes, combine=True)
+
+    @cache
+    def last(size: int) -> int:
+        """When the root of a tree of so many ranks has everything."""
+        busy, there = 0, -costs.gap
+        for below in _subtrees(size, radix):
+            for count, ranks in below:
+                # They send at once: the link and the CPU take one after the other.
+                first = max(last(ranks) + costs.send + costs.way, there + costs.gap)
+                there = first + (count - 1) * costs.gap
+                busy = max(max(busy, first) + count * costs.receive, there + costs.receive)
+        return busy
+
+    return last(case.ranks)
+
+
+def _subtrees(size: int, radix: int) -> list[list[tuple[int, int]]]:
+    """How many children of the root of a k-nomial tree, in a row, have subtrees of how many ranks.
+
+    By level, from the leaves up.
+    """
+    levels, stride = [], 1
+    while stride < size:
+        whole = min(size // stride, radix) - 1
+        left = size - (whole + 1) * stride if whole + 1 < radix else 0
+        levels.append([pair for pair in ((whole, stride), (1, left)) if all(pair)])
+        stride *= radix
+    return levels
+
+
+def _chain(case: Case) -> int:
+    assert isinstance(case.algorithm, ChainBroadcast)
+    segments = segments_of(case.message_bytes, case.algorithm.segment_bytes)
+    costs = message(case, block_bytes(case.message_bytes, segments))
+    # Between two segments: a rank in the middle receives and sends.
+    cpu = costs.send + costs.receive if case.ranks > 2 else max(costs.send, costs.receive)
+    return (case.ranks - 1) * costs.time + (segments - 1) * max(cpu, costs.gap)
+
+
 def _reduce_and_broadcast(case: Case, combine: bool) -> int:
     """A reduce, and a broadcast of the result."""
     there = message(case, case.message_bytes, combine=combine)
@@ -355,6 +429,11 @@ def _bruck(case: Case) -> int:
     return in_a_row([message(case, b * case.message_bytes) for b in blocks])
 
 
+def _bruck_alltoall(case: Case) -> int:
+    blocks = [blocks_with_bit(case.ranks, r) for r in range(rounds_of(case.ranks))]
+    return in_a_row([message(case, b * case.message_bytes) for b in blocks])
+
+
 def _ring(case: Case, size: int) -> int:
     costs = message(case, size)
     return (case.ranks - 2) * max(costs.time, costs.gap) + costs.time
@@ -366,12 +445,27 @@ def _ring_allreduce(case: Case) -> int:
     return (case.ranks - 1) * max(costs.time, costs.gap) + _ring(case, block)
 
 
+def _segmented_ring(case: Case) -> int:
+    assert isinstance(case.algorithm, SegmentedRingAllreduce)
+    block, rest = block_bytes(case.message_bytes, case.ranks), case.ranks - 1
+    segments = segments_of(block, case.algorithm.segment_bytes)
+    part = message(case, block_bytes(block, segments), combine=True)
+    whole = message(case, block)
+    in_a_row([part, part, whole, whole])  # which says where there is no closed form
+    return segments * rest * max(part.time, part.gap) + _ring(case, block)
+
+
 _FORMS: dict[str, Callable[[Case], int]] = {
     "binomial_broadcast": _broadcast,
     "binomial_reduce": _reduce,
     "bruck_allgather": _bruck,
+    "bruck_alltoall": _bruck_alltoall,
     "butterfly": _butterfly,
+    "chain_broadcast": _chain,
     "dissemination_barrier": _dissemination,
+    "knomial_broadcast": _knomial_broadcast,
+    "knomial_reduce": _knomial_reduce,
+    "pairwise_alltoall": lambda case: _ring(case, case.message_bytes),
     "rabenseifner_allreduce": _rabenseifner,
     "recursive_doubling_allgather": _allgather,
     "recursive_doubling_allreduce": _doubling,
@@ -381,5 +475,6 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "ring_allgather": lambda case: _ring(case, case.message_bytes),
     "ring_allreduce": _ring_allreduce,
     "scatter_allgather_broadcast": _scatter_allgather,
+    "segmented_ring_allreduce": _segmented_ring,
     "tree_barrier": partial(_reduce_and_broadcast, combine=False),
 }

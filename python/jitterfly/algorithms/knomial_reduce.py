@@ -1,0 +1,67 @@
+"""K-nomial reduce."""
+
+from __future__ import annotations
+
+from ..fields import Given, check_integer, frozen_dataclass
+from ..steps import Listed, Step
+from .algorithm import MOST_ROUNDS, Algorithm, collective, knomial_tree, message
+
+
+@frozen_dataclass()
+class KnomialReduce(Algorithm, kind="knomial_reduce"):
+    """A rank combines the vectors of ``radix - 1`` others in a row: a wider, lower tree.
+
+    It is the tree of `KnomialBroadcast` the other way: multiples i of the radix k receive from ``i
+    + 1``, ``i + 2``, ... ``i + k - 1``; then multiples of k^2 from ``i + k``, ``i + 2 k``, ...; and
+    so on up to rank 0. A rank takes messages in this order. With radix 2 it is `BinomialReduce`.
+
+    `message_bytes` is the vector, n bytes. There are N - 1 messages of n bytes, in ``(k - 1) K``
+    steps with K = log(N) / log(k), rounded up. A rank other than rank 0 has finished when its
+    message is sent.
+
+    Parameters
+    ----------
+    radix : int
+        k, from 2. With N or more, all send to rank 0.
+
+    Raises
+    ------
+    ValueError
+        `radix` out of range. More than 2^22 ranks, or more than 2^18 steps, when the case is made.
+
+    Notes
+    -----
+    Without noise, with ``A = 2 o + L + (n - 1) G + gamma n`` and ``r = max(o + gamma n, g + (n - 1)
+    G)`` between two receives of a rank, it takes ``K (A + (k - 2) r)`` on k^K ranks if no message
+    waits for a link between levels. Other cases: `jitterfly.theory.collective_completion`.
+
+    References
+    ----------
+    Thakur, Rabenseifner & Gropp, "Optimization of Collective Communication Operations in MPICH",
+    IJHPCA 2005, for radix 2. Karp, Sahay, Santos & Schauser, "Optimal Broadcast and Summation in
+    the LogP Model", SPAA 1993, for which shape is best.
+
+    Examples
+    --------
+    Sender and receiver of the messages on seven ranks, step by step:
+
+    >>> [step.tolist() for step in KnomialReduce(radix=3).message_levels(7)]
+    [[[1, 0], [4, 3]], [[2, 0], [5, 3]], [[3, 0]], [[6, 0]]]
+    """
+
+    radix: Given[int, int] = Given("int", 4)
+
+    def __post_init__(self) -> None:
+        radix = check_integer(self.radix, "radix", 2, 2**MOST_ROUNDS)
+        object.__setattr__(self, "radix", radix)
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        levels = knomial_tree(self, ranks, self.radix)
+        messages = []
+        for number, level in enumerate(levels):
+            for child, pairs in enumerate(level, 1):
+                label = f"up {number + 1}" if child == len(level) else ""
+                draw = number * (self.radix - 1) + child - 1
+                up = Listed(pairs[:, ::-1])
+                messages.append(message(up, draw, message_bytes, label, combine=True))
+        return collective(messages)
