@@ -109,6 +109,12 @@ class SlowdownTable:
             f"{first.mean.realizations:,} realizations for each number of ranks, seed {self.seed}; "
             f"{100 * first.mean.confidence:g} % intervals of mean and slowdown",
         ]
+        fresh = any(getattr(noise, "start", "") == "fresh" for noise in self.case.noise)
+        if fresh and self.case.cycles == 1 and not self.case.compute_time:
+            text.append(
+                "no noise is under way when the collective begins (start = fresh); with "
+                "start=stationary it can be, as on a machine that has been running"
+            )
         if first.p99.too_small:
             least = stats.realizations_needed(0.99, first.p99.confidence)
             text.append(f"too few realizations for an interval of p99: it takes {least}")

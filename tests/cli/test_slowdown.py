@@ -187,6 +187,17 @@ def test_a_mean_that_rests_on_no_event_has_no_interval(capsys):
     found.plot()
 
 
+@pytest.mark.parametrize(
+    ("start", "compute_time", "told"),
+    [("fresh", 0, True), ("stationary", 0, False), ("fresh", "1ms", False)],
+)
+def test_noise_that_is_not_under_way_at_the_start_says_so(start, compute_time, told):
+    """The mean of rare long noise can be tenfold where it can be under way."""
+    noise = jf.PeriodicNoise("1ms", "25us", start=start)
+    found = jf.slowdown(noise, [4], realizations=20, compute_time=compute_time)
+    assert any("start=stationary" in note for note in found.notes()) == told
+
+
 def test_a_mean_that_rests_on_few_events_says_so():
     rare = jf.PeriodicNoise("1s", "1ms", start="stationary")
     found = jf.slowdown(rare, [2, 2**14], realizations=2000)
