@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import algorithms, congestion, distributions, imbalance, noise, notebook, stats, theory
 from .advice import Advice, advise
+from .agreement import Agreement, compare_measured
 from .algorithms import *  # noqa: F403
 from .case import Case, IneffectiveNoiseWarning, UnusedCostWarning
 from .distributions import *  # noqa: F403
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Advice",
+    "Agreement",
     "Axis",
     "BackendError",
     "Case",
@@ -68,6 +70,7 @@ __all__ = [
     "__version__",
     "advise",
     "algorithms",
+    "compare_measured",
     "congestion",
     "distributions",
     "explain",

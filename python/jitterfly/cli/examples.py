@@ -63,6 +63,10 @@ EXAMPLES = {
         "--noise node.noise --within 2% --seconds 5",
         "jitterfly advise --candidates list",
     ],
+    "compare-measured": [
+        "jitterfly compare-measured times.txt --unit us --ranks 64 --noise node.noise",
+        "jitterfly compare-measured osu_allreduce.txt --ranks 64 --noise node.noise",
+    ],
     "completion": [
         "jitterfly completion bash > ~/.local/share/bash-completion/completions/jitterfly",
         'jitterfly completion zsh > "${fpath[1]}/_jitterfly"',

@@ -28,6 +28,18 @@ def add_parser(commands: Any) -> None:
         "case, or a cell of a study) or from the options.",
     )
     add_case(parser, "?")
+    add_case_options(parser)
+    add = parser.add_argument
+    add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}")
+    add("--seed", metavar="N", help="default: the study's, or 0")
+    add("--threads", metavar="N", help="default: all")
+    add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
+    add_json(parser)
+    parser.set_defaults(run=_run)
+
+
+def add_case_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that describe a case in place of a file."""
     add = parser.add_argument
     add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
     add("--ranks", metavar="N")
@@ -36,12 +48,6 @@ def add_parser(commands: Any) -> None:
     add("--bytes", metavar="N", help="message size (default 8)")
     add("--cycles", metavar="N", help="collectives in a row (default 1); the last one's end counts")
     add("--compute-time", metavar="TIME", help="CPU time of a compute phase before each")
-    add("--realizations", metavar="N", help=f"default {_USUAL_REALIZATIONS:,}")
-    add("--seed", metavar="N", help="default: the study's, or 0")
-    add("--threads", metavar="N", help="default: all")
-    add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
-    add_json(parser)
-    parser.set_defaults(run=_run)
 
 
 def _run(chosen: argparse.Namespace) -> None:
@@ -51,7 +57,7 @@ def _run(chosen: argparse.Namespace) -> None:
     started = time.monotonic()
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
-    case, seed, where = _case_of(chosen)
+    case, seed, where = case_of(chosen)
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or seed
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
@@ -86,7 +92,7 @@ def _run(chosen: argparse.Namespace) -> None:
         print(f"\nwritten: {written[0]}")
 
 
-def _case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
+def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
     """The case, the seed of its study, and which cell of it."""
     from ..slowdown import USUAL_NETWORK
 

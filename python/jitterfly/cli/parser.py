@@ -13,6 +13,7 @@ from ..renames import renamed_option
 from ..syntax import HELP
 from . import (
     advise,
+    agreement,
     completion,
     explain,
     inference,
@@ -120,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     advise.add_parser(commands)
     inference.add_fit(commands)
     inference.add_budget(commands)
+    agreement.add_parser(commands)
     one_case.add_trace(commands)
     one_case.add_export_goal(commands)
     reports.add_theory(commands)

@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = [
     "advice",
+    "agreement",
     "budget",
     "causes",
     "congestion",

@@ -1,0 +1,80 @@
+"""The command `jitterfly compare-measured`: a simulated distribution beside a measured one."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from .explain import add_case_options, case_of
+from .one_case import add_case
+from .options import add_backend, integer
+from .output import add_json, print_json, show_phases
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to argparse's."""
+    parser = commands.add_parser(
+        "compare-measured",
+        help="a simulated distribution beside a measured one",
+        description="Distance of the two distributions with its interval, and which quantile is "
+        "off and by how much. MEASURED is a text file of times, or what OSU, IMB or Netgauge "
+        "printed of a collective. The case comes from a file (a case, or a cell of a study) or "
+        "from the options.",
+    )
+    add = parser.add_argument
+    add("measured", type=Path, metavar="MEASURED")
+    add("--unit", choices=("s", "ms", "us", "ns"), default="s", help="of a text file of times "
+        "(default s)")  # fmt: skip
+    add_case(parser, "?")
+    add_case_options(parser)
+    add("--realizations", metavar="N", help="default 2,000")
+    add("--seed", metavar="N", help="default: the study's, or 0")
+    add_backend(parser)
+    add("--threads", metavar="N", help="of the CPU backend (default: all)")
+    add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
+    add_json(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    from ..agreement import USUAL_REALIZATIONS, compare_measured
+    from ..plots import draw
+
+    started = time.monotonic()
+    if chosen.picture is not None:
+        draw.check_path(chosen.picture)  # before the work, not after
+    case, seed, where = case_of(chosen)
+    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or seed
+    with show_phases(begun=started) as phases:
+        found = compare_measured(
+            chosen.measured,
+            case,
+            unit=chosen.unit,
+            realizations=integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
+            or USUAL_REALIZATIONS,
+            seed=seed,
+            backend=chosen.backend,
+            threads=integer(chosen.threads, "threads", 1, MOST_THREADS),
+            progress=lambda done, count: phases("simulating", done, count),
+        )
+    written = [] if chosen.picture is None else [chosen.picture]
+    if chosen.picture is not None:
+        found.plot(chosen.picture)
+    if chosen.json:
+        print_json(
+            "compare-measured",
+            case=case.to_dict(),
+            cell=where or None,
+            seed=seed,
+            distance=None if found.distance is None else found.distance._asdict(),
+            rows=[row._asdict() for row in found.rows],
+            written=written,
+        )
+        return
+    head = [f"cell of the study: {where}", ""] if where else []
+    print("\n".join([*head, found.title(), "", *found.lines(), "", *found.notes()]))
+    if written:
+        print(f"\nwritten: {written[0]}")

@@ -1,0 +1,89 @@
+"""A simulated distribution beside a measured one: quantile against quantile."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ..agreement import ALIKE, Agreement
+from . import style
+
+
+def draw(found: Agreement) -> Figure:
+    """Quantiles of both, on and off the line where they are equal; of a table the ratios."""
+    figure, axes = style.new_figure([2.6], 1)
+    rows = _ratios if found.measured is None else _quantiles
+    handles = rows(axes[0, 0], found)
+    style.finish(figure, found.title(), found.notes(), handles)
+    return figure
+
+
+def _quantiles(panel: Axes, found: Agreement) -> list[Line2D]:
+    assert found.measured is not None
+    assert found.simulated is not None
+    count = min(len(found.measured), len(found.simulated), 1000)
+    levels = (np.arange(count) + 0.5) / count
+    measured, simulated = (np.quantile(side, levels) for side in (found.measured, found.simulated))
+    look, other = style.SERIES[:2]
+    ends = [min(measured[0], simulated[0]), max(measured[-1], simulated[-1])]
+    panel.plot(ends, ends, color=style.GREY, linestyle=":")
+    panel.plot(measured, simulated, color=look.color, linestyle="", marker=".", markersize=3)
+    for row in found.rows:
+        if row.what == "mean":
+            continue
+        ends_x, ends_y = (
+            [[side.value - side.low], [side.high - side.value]]
+            for side in (row.measured, row.simulated)
+        )
+        if not np.isfinite([*ends_x, *ends_y]).all():  # too few samples for an interval
+            continue
+        panel.errorbar([row.measured.value], [row.simulated.value], ends_y, ends_x,
+                       color=other.color, marker=other.marker, markersize=4, capsize=2)  # fmt: skip
+        panel.annotate(row.what, (row.measured.value, row.simulated.value), (5, -9),
+                       textcoords="offset points", fontsize=8)  # fmt: skip
+    if ends[0] > 0 and ends[1] > 8 * ends[0]:
+        style.log_axis(panel, "s")
+        style.log_axis(panel, "s", "x")
+    else:
+        style.unit_axis(panel, "s")
+        panel.xaxis.set_major_formatter(style.InUnit("s"))
+    panel.set_xlabel("measured")
+    panel.set_ylabel("simulated")
+    return [
+        Line2D([], [], color=look.color, marker=".", linestyle="", label="quantiles of both"),
+        Line2D([], [], color=other.color, marker=other.marker, label="with their intervals"),
+        Line2D([], [], color=style.GREY, linestyle=":", label="equal"),
+    ]
+
+
+def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
+    """A row of the table after the other; simulated over measured, with the simulated interval."""
+    names = list(dict.fromkeys(row.what for row in found.rows))
+    keys = list(dict.fromkeys((row.ranks, row.bytes) for row in found.rows))
+    handles = []
+    for name, look in zip(names, style.SERIES, strict=False):
+        rows = [row for row in found.rows if row.what == name and row.measured.value > 0]
+        at = [keys.index((row.ranks, row.bytes)) for row in rows]
+        values = np.array([row.ratio for row in rows])
+        scale = np.array([float(row.measured.value) for row in rows])
+        low = values - np.array([float(row.simulated.low) for row in rows]) / scale
+        high = np.array([float(row.simulated.high) for row in rows]) / scale - values
+        ends = np.where(np.isfinite([low, high]), [low, high], 0.0)
+        panel.errorbar(at, values, ends, color=look.color, marker=look.marker, linestyle="",
+                       markersize=4, capsize=2)  # fmt: skip
+        handles.append(Line2D([], [], color=look.color, marker=look.marker, linestyle="",
+                              label=name))  # fmt: skip
+    panel.axhline(1, color=style.GREY, linewidth=0.8)
+    ratios = [row.ratio for row in found.rows if 0 < row.ratio < np.inf]
+    if ratios and max(ratios) > 8 * min(ratios):
+        style.log_axis(panel)
+    every = max(1, -(-len(keys) // 8))
+    panel.set_xticks(range(0, len(keys), every))
+    panel.set_xticklabels([f"{ranks:,}; {size:,} B" for ranks, size in keys[::every]], rotation=20)
+    panel.set_xlabel("ranks; bytes")
+    panel.set_ylabel("simulated over measured")
+    apart = sum(row.verdict != ALIKE for row in found.rows)
+    panel.set_title(f"{apart} of {len(found.rows)} are told apart", fontsize=9)
+    return handles
