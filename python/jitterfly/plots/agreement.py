@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..agreement import ALIKE, Agreement
+from ..stats import Estimate
 from . import style
 
 
@@ -33,16 +34,13 @@ def _quantiles(panel: Axes, found: Agreement) -> list[Line2D]:
     for row in found.rows:
         if row.what == "mean":
             continue
-        ends_x, ends_y = (
-            [[side.value - side.low], [side.high - side.value]]
-            for side in (row.measured, row.simulated)
-        )
-        if not np.isfinite([*ends_x, *ends_y]).all():  # too few samples for an interval
+        x, y = _ends(row.measured), _ends(row.simulated)
+        if not np.isfinite([x, y]).all():  # too few samples for an interval
             continue
-        panel.errorbar([row.measured.value], [row.simulated.value], ends_y, ends_x,
-                       color=other.color, marker=other.marker, markersize=4, capsize=2)  # fmt: skip
-        panel.annotate(row.what, (row.measured.value, row.simulated.value), (5, -9),
-                       textcoords="offset points", fontsize=8)  # fmt: skip
+        panel.errorbar([x[1]], [y[1]], [[y[1] - y[0]], [y[2] - y[1]]],
+                       [[x[1] - x[0]], [x[2] - x[1]]], color=other.color, marker=other.marker,
+                       markersize=4, capsize=2)  # fmt: skip
+        panel.annotate(row.what, (x[1], y[1]), (5, -9), textcoords="offset points", fontsize=8)
     if ends[0] > 0 and ends[1] > 8 * ends[0]:
         style.log_axis(panel, "s")
         style.log_axis(panel, "s", "x")
@@ -56,6 +54,10 @@ def _quantiles(panel: Axes, found: Agreement) -> list[Line2D]:
         Line2D([], [], color=other.color, marker=other.marker, label="with their intervals"),
         Line2D([], [], color=style.GREY, linestyle=":", label="equal"),
     ]
+
+
+def _ends(estimate: Estimate) -> tuple[float, float, float]:
+    return float(estimate.low), float(estimate.value), float(estimate.high)
 
 
 def _ratios(panel: Axes, found: Agreement) -> list[Line2D]:
