@@ -90,7 +90,8 @@ def _engine_steps(
     """
     steps: list[tuple[int, ...]] = []
     lists: list[npt.NDArray[np.int32]] = []
-    begin = 0
+    places: dict[tuple[Any, ...], tuple[int, int]] = {}  # steps with the same messages share them
+    end = 0
     for number, (step, costs) in enumerate(zip(cycle.steps, cycle.table.of_step, strict=True)):
         head = (step.kind, step.round, step.flags, 0, 0)
         if not costs:
@@ -98,16 +99,18 @@ def _engine_steps(
         elif len(costs) == 1 and step.partners and not isinstance(step.partners, Listed):
             steps.append((*head, *step.partners.code(), costs[0], step.repeat))
         else:
-            lists.append(cycle.listed_messages(number))
-            end = begin + len(lists[-1])
+            same = (type(step.partners), step.partners, costs) if step.partners else (number,)
+            if same not in places:
+                lists.append(cycle.listed_messages(number))
+                places[same] = end, end + len(lists[-1])
+                end = places[same][1]
             if end > _MOST_LISTED:
                 raise ValueError(
                     f"ranks must be fewer for this algorithm on this network: of a cycle's "
                     f"messages {end} or more are in steps that list them (those on several levels "
                     f"of a Hierarchy), at most {_MOST_LISTED} fit"
                 )
-            steps.append((*head, LISTED, begin, end, 0, costs[0], step.repeat))
-            begin = end
+            steps.append((*head, LISTED, *places[same], 0, costs[0], step.repeat))
     return np.array(steps), np.concatenate(lists) if lists else None
 
 

@@ -220,7 +220,9 @@ def test_radix(value):
 def test_segment_bytes(value):
     rule = "segment_bytes must be an integer from 1 to 2^62"
     check(lambda: jf.ChainBroadcast(value), rule)
+    check(lambda: jf.BinaryTreeBroadcast(value), rule)
     check(lambda: jf.SegmentedRingAllreduce(segment_bytes=value), rule)
+    check(lambda: jf.DoubleBinaryTreeAllreduce(segment_bytes=value), rule)
     assert jf.ChainBroadcast("8KiB") == jf.ChainBroadcast(8192) == jf.ChainBroadcast()
 
 

@@ -14,12 +14,14 @@ from typing import Any
 
 from jitterfly.algorithms import (
     Algorithm,
+    BinaryTreeBroadcast,
     BinomialBroadcast,
     BinomialReduce,
     BruckAllgather,
     Butterfly,
     ChainBroadcast,
     DisseminationBarrier,
+    DoubleBinaryTreeAllreduce,
     HierarchicalAllreduce,
     KnomialBroadcast,
     KnomialReduce,
@@ -70,6 +72,8 @@ SHAPES: dict[str, Algorithm] = {
     "k-nomial broadcast": KnomialBroadcast(),
     "k-nomial reduce": KnomialReduce(),
     "chain broadcast": ChainBroadcast(segment_bytes=1),  # eight segments
+    "binary tree broadcast": BinaryTreeBroadcast(segment_bytes=1),
+    "double binary tree allreduce": DoubleBinaryTreeAllreduce(segment_bytes=1),
 }
 """One of each shape."""
 

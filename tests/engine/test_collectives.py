@@ -194,7 +194,8 @@ def test_reference_notices_wrong_programs(program, goal, message, monkeypatch):
 
 
 REDUNDANT = [kind for kind in KINDS if kind.endswith("_allreduce") and "hierarch" not in kind]
-OWN = {"segmented_ring_allreduce": ", segment_bytes: 'int | str' = 8192"}
+SEGMENTED = ("segmented_ring_allreduce", "double_binary_tree_allreduce")
+OWN = dict.fromkeys(SEGMENTED, ", segment_bytes: 'int | str' = 8192")
 
 
 @pytest.mark.parametrize("kind", REDUNDANT)

@@ -36,6 +36,8 @@ def steps_of(case, monkeypatch):
 # Messages that are listed, or steps in proportion to ranks: some do not take more.
 FEWER = {
     "hierarchical_allreduce": 2**22,
+    "binary_tree_broadcast": 2**20,
+    "double_binary_tree_allreduce": 2**12,
     "knomial_broadcast": 2**20,
     "knomial_reduce": 2**20,
     "chain_broadcast": 2**12,
@@ -82,6 +84,8 @@ def test_time_without_noise_of_the_largest_ring():
     [
         (jf.KnomialBroadcast(), 2**22, "ranks must be from 1 to 4194304 for KnomialBroadcast"),
         (jf.KnomialReduce(), 2**22, "ranks must be from 1 to 4194304 for KnomialReduce"),
+        (jf.BinaryTreeBroadcast(), 2**22, "ranks must be from 1 to 4194304 for BinaryTree"),
+        (jf.DoubleBinaryTreeAllreduce(), 2**18, "ranks must be from 1 to 262144 for DoubleBinary"),
         (jf.PairwiseAlltoall(), 2**18 + 1, "ranks must be fewer for PairwiseAlltoall: at most 262"),
         (jf.ChainBroadcast(), 2**18 + 1, "ranks must be fewer, or segment_bytes larger, for Chain"),
     ],
@@ -99,8 +103,35 @@ def test_more_steps_than_fit_are_refused():
     with pytest.raises(ValueError, match="radix must be lower for KnomialReduce: at most 262144"):
         jf.Case(2**19, network=NETWORK, algorithm=jf.KnomialReduce(2**20))
     for algorithm in (
+        jf.BinaryTreeBroadcast(segment_bytes=1),
         jf.ChainBroadcast(segment_bytes=1),
+        jf.DoubleBinaryTreeAllreduce(segment_bytes=1),
         jf.SegmentedRingAllreduce(segment_bytes=1),
     ):
         with pytest.raises(ValueError, match=r"segment_bytes (must be )?larger"):
             jf.Case(2, network=NETWORK, algorithm=algorithm, message_bytes="1GiB")
+
+
+def test_steps_with_the_same_messages_share_their_list(monkeypatch):
+    """In a pipeline the messages of most steps are those of the last but one."""
+    listed = []
+
+    def engine(**fields):
+        listed.append(fields["listed"])
+        return made(**fields)
+
+    made = _core.Program
+    with monkeypatch.context() as patch:
+        patch.setattr(program.core, "Program", engine)
+        for count in (10, 100):
+            algorithm = jf.BinaryTreeBroadcast(segment_bytes=1)
+            program.compile_case(
+                jf.Case(64, network=NETWORK, algorithm=algorithm, message_bytes=count)
+            )
+        for gamma in ("0s", "1ns"):  # the second half of a ring does not combine
+            near, far = (jf.LogGOPS(L, 0, gamma=gamma) for L in ("1us", "2us"))
+            machine = jf.Hierarchy([(4, near), far])
+            program.compile_case(jf.Case(64, network=machine, algorithm=jf.RingAllreduce()))
+    short, long, equal, different = map(len, listed)
+    assert short == long
+    assert (equal, different) == (64, 128)

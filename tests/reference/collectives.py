@@ -14,6 +14,7 @@ GOALS = {
     "rabenseifner_allreduce": "allreduce",
     "reduce_broadcast_allreduce": "allreduce",
     "segmented_ring_allreduce": "allreduce",
+    "double_binary_tree_allreduce": "allreduce",
     "dissemination_barrier": "barrier",
     "recursive_doubling_barrier": "barrier",
     "tree_barrier": "barrier",
@@ -21,6 +22,7 @@ GOALS = {
     "scatter_allgather_broadcast": "broadcast",
     "knomial_broadcast": "broadcast",
     "chain_broadcast": "broadcast",
+    "binary_tree_broadcast": "broadcast",
     "binomial_reduce": "reduce",
     "knomial_reduce": "reduce",
     "recursive_doubling_allgather": "allgather",
@@ -39,7 +41,9 @@ def random_options(rng, kind, ranks, n):
         return {"node_ranks": width, "leaders": rng.randint(1, ranks % width or width)}
     if kind.startswith("knomial"):
         return {"radix": rng.choice([2, 3, 4, rng.randint(2, 41)])}
-    if kind == "chain_broadcast":
+    if kind == "double_binary_tree_allreduce":
+        return {"segment_bytes": -(-n // rng.randint(2, 12))}
+    if kind in ("chain_broadcast", "binary_tree_broadcast"):
         return {"segment_bytes": -(-n // rng.randint(1, 9))}
     if kind == "segmented_ring_allreduce":
         return {"segment_bytes": -(-textbook.cut(n, ranks) // rng.randint(1, 9))}

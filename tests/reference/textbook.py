@@ -8,10 +8,12 @@ the set of ranks whose input is in it.
 Thakur, Rabenseifner & Gropp, IJHPCA 2005 (recursive doubling and halving, Rabenseifner, binomial
 trees, ring, pairwise exchange); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel & Manber, IJPP 1988
 (dissemination); Bayatpour et al., SC 2017 (several leaders in a node); Pjesivac-Grbovic et al.,
-Cluster Computing 2007 (chain and segments).
+Cluster Computing 2007 (chain, binary tree, segments); Sanders, Speck & Träff, Parallel Computing
+2009 (two trees).
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 FOLD_IN, FOLD_OUT = 62, 63  # numbers of their draws
 
@@ -305,6 +307,102 @@ def bruck_alltoall(me, size, n):
         there, back = (me + 2**r) % size, (me - 2**r) % size
         length = len(blocks) * n
         yield f"round {r + 1}", [Send(there, tuple(blocks), length, r), Receive(back, length, r)]
+
+
+def binary_tree_broadcast(me, size, n, segment_bytes=8192):
+    """Numbers of draws: rank 2 i + 1 has a segment one step after rank i, rank 2 i + 2 two."""
+    segments = max(cut(n, segment_bytes), 1)
+    length, ops = cut(n, segments), []
+
+    def had(rank):
+        return -1 if rank == 0 else had((rank - 1) // 2) + (1 if rank % 2 else 2)
+
+    for segment in range(segments):
+        if me > 0:
+            ops.append(Receive((me - 1) // 2, length, had(me) + 2 * segment))
+        for child in (2 * me + 1, 2 * me + 2):
+            if child < size:
+                ops.append(Send(child, (segment,), length, had(child) + 2 * segment))
+    if ops:
+        yield "binary tree", ops
+
+
+@cache
+def two_trees(size):
+    """Parents in two trees that complement each other, and in which step an edge has its turn.
+
+    Of each tree: {child: parent}, {child: step up}, {child: step down}. The first tree is in order:
+    the root of ranks 1 ... m is the largest power of two, on its left is a full tree and on its
+    right one of the rest; rank 0 is above. Steps: Sanders, Speck & Träff 2009, with colours of the
+    edges that differ where edges meet.
+    """
+    first = {}
+
+    def grow(begin, end, above):
+        if begin < end:
+            top = begin - 1 + largest_power(end - begin)[0]
+            first[top] = above
+            grow(begin, top, top)
+            grow(top + 1, end, top)
+
+    grow(1, size, 0)
+    turn = (lambda i: (i + 1) % size) if size % 2 else (lambda i: size - 1 - i)
+    trees = [first, {turn(child): turn(parent) for child, parent in first.items()}]
+    edges = [(tree, child) for tree in (0, 1) for child in sorted(trees[tree])]
+    colour = {}
+
+    def paint(edge, paints):
+        if edge in colour:
+            assert colour[edge] == paints, "two edges of one colour meet"
+            return
+        colour[edge] = paints
+        tree, child = edge
+        for other in edges:
+            same = trees[other[0]][other[1]] == trees[tree][child] or other[1] == child
+            if other != edge and same:
+                paint(other, 1 - paints)
+
+    for edge in edges:
+        if edge not in colour:
+            paint(edge, 0)
+
+    def turn_of(edge, earliest):
+        return earliest + (earliest + colour[edge]) % 2
+
+    def up(tree, child):
+        below = [c for c, parent in trees[tree].items() if parent == child]
+        return turn_of((tree, child), max((up(tree, c) + 1 for c in below), default=0))
+
+    def down(tree, child):
+        parent = trees[tree][child]
+        return turn_of((tree, child), down(tree, parent) + 1 if parent in trees[tree] else 0)
+
+    return [(parents, {c: up(t, c) for c in parents}, {c: down(t, c) for c in parents})
+            for t, parents in enumerate(trees)]  # fmt: skip
+
+
+def double_binary_tree_allreduce(me, size, n, segment_bytes=8192):
+    """Segment s of half t is block ``t S + s``; a rank does what has its turn, step by step."""
+    half = cut(n, 2)
+    segments = max(cut(half, segment_bytes), 1)
+    length, begin = cut(half, segments), 0
+    for name, way in (("reduce", 1), ("broadcast", 2)):
+        turns = []
+        for t, tree in enumerate(two_trees(size)):
+            for child, first in tree[way].items():
+                for s in range(segments):
+                    ends = (child, tree[0][child]) if way == 1 else (tree[0][child], child)
+                    turns.append((first + 2 * s, ends, t * segments + s))
+        ops = []
+        for step, (sender, receiver), block in sorted(turns):
+            if sender == me:
+                ops.append((step, 0, Send(receiver, (block,), length, begin + step)))
+            if receiver == me:
+                how = "combine" if way == 1 else "take"
+                ops.append((step, 1, Receive(sender, length, begin + step, how)))
+        if turns:
+            yield name, [op for _, _, op in sorted(ops, key=lambda op: op[:2])]
+            begin += max(turns)[0] + 1
 
 
 def ring_allgather(me, size, n):

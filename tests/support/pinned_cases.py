@@ -159,6 +159,8 @@ COLLECTIVES = {
     "segmented ring": jf.SegmentedRingAllreduce(segment_bytes=2),
     "pairwise": jf.PairwiseAlltoall(),
     "Bruck all-to-all": jf.BruckAlltoall(),
+    "binary tree": jf.BinaryTreeBroadcast(segment_bytes=300),
+    "double binary tree": jf.DoubleBinaryTreeAllreduce(segment_bytes=100),
 }
 BUTTERFLIES = {
     "butterfly": jf.Butterfly(),

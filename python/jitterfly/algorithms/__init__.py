@@ -4,6 +4,7 @@ A new one is a module beside these and a line here, which is also what registers
 """
 
 from .algorithm import Algorithm
+from .binary_tree_broadcast import BinaryTreeBroadcast
 from .binomial_broadcast import BinomialBroadcast
 from .binomial_reduce import BinomialReduce
 from .bruck_allgather import BruckAllgather
@@ -11,6 +12,7 @@ from .bruck_alltoall import BruckAlltoall
 from .butterfly import Butterfly
 from .chain_broadcast import ChainBroadcast
 from .dissemination_barrier import DisseminationBarrier
+from .double_binary_tree_allreduce import DoubleBinaryTreeAllreduce
 from .hierarchical_allreduce import HierarchicalAllreduce
 from .knomial_broadcast import KnomialBroadcast
 from .knomial_reduce import KnomialReduce
@@ -29,6 +31,7 @@ from .tree_barrier import TreeBarrier
 
 __all__ = [
     "Algorithm",
+    "BinaryTreeBroadcast",
     "BinomialBroadcast",
     "BinomialReduce",
     "BruckAllgather",
@@ -36,6 +39,7 @@ __all__ = [
     "Butterfly",
     "ChainBroadcast",
     "DisseminationBarrier",
+    "DoubleBinaryTreeAllreduce",
     "HierarchicalAllreduce",
     "KnomialBroadcast",
     "KnomialReduce",

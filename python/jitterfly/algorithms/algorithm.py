@@ -28,6 +28,7 @@ from ..steps import (
     Asking,
     BinomialTree,
     Costs,
+    Listed,
     PairArray,
     Partners,
     Range,
@@ -371,3 +372,43 @@ def knomial_tree(algorithm: Algorithm, ranks: int, radix: int) -> list[list[Pair
             [np.stack([c - first, c], axis=1) for first, c in zip(firsts, children, strict=True)]
         )
     return tree
+
+
+def pipelined(
+    edges: PairArray,
+    first: npt.NDArray[np.int64],
+    segments: int,
+    draw: int,
+    size: int,
+    label: str,
+    *,
+    combine: bool = False,
+) -> list[Step]:
+    """Segments over the edges of a tree: each edge has one in every second step.
+
+    Parameters
+    ----------
+    edges : array of shape (edges, 2)
+        Sender and receiver of each.
+    first : array of shape (edges,)
+        The step of its first segment.
+    segments : int
+    draw : int
+        The number of the draws of step 0.
+    size : int
+        Bytes of a segment.
+    label : str
+        Of the last step.
+    combine : bool
+        Whether receivers combine.
+    """
+    last = first + 2 * (segments - 1)
+    steps: list[Step] = []
+    lists: dict[bytes, Listed] = {}  # most steps have the messages of the last but one
+    for t in range(int(last.max()) + 1):
+        sends = (first <= t) & (t <= last) & ((t - first) % 2 == 0)
+        if sends.any():
+            partners = lists.setdefault(sends.tobytes(), Listed(edges[sends]))
+            steps.append(message(partners, draw + t, size, "", combine=combine))
+    steps[-1] = steps[-1]._replace(label=label)
+    return steps
