@@ -42,7 +42,8 @@ from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 MessagePairs = npt.NDArray[np.uint32]
 MOST_ROUNDS = 30
 MOST_LISTED_RANKS = 2**22
-"""Of an algorithm whose messages are listed, which takes memory for each rank."""
+"""Of an algorithm whose messages are listed, which takes memory: of more ranks, more than most
+machines have."""
 MOST_STEPS = 2**18
 """Of an algorithm with steps in proportion to ranks or segments: each takes memory."""
 
@@ -279,6 +280,13 @@ def segments_of(message_bytes: int, segment_bytes: int) -> int:
     return max(block_bytes(message_bytes, segment_bytes), 1)
 
 
+def check_ranks(algorithm: Algorithm, ranks: int, most: int = MOST_LISTED_RANKS) -> None:
+    """Raise ValueError for more ranks than messages are listed of."""
+    if ranks > most:
+        name = type(algorithm).__name__
+        raise ValueError(f"ranks must be from 1 to {most} for {name}, got {ranks}")
+
+
 def check_step_count(algorithm: Algorithm, count: int, how: str) -> None:
     """Raise ValueError for more steps than are listed; `how` says what to change."""
     if count > MOST_STEPS:
@@ -359,9 +367,7 @@ def knomial_tree(algorithm: Algorithm, ranks: int, radix: int) -> list[list[Pair
     ValueError
         More ranks or steps than are listed; it names the algorithm.
     """
-    if ranks > MOST_LISTED_RANKS:
-        name = type(algorithm).__name__
-        raise ValueError(f"ranks must be from 1 to {MOST_LISTED_RANKS} for {name}, got {ranks}")
+    check_ranks(algorithm, ranks)
     strides = [radix**level for level in range(MOST_ROUNDS) if radix**level < ranks]
     levels = [range(stride, min(stride * radix, ranks), stride) for stride in strides]
     check_step_count(algorithm, sum(map(len, levels)), "radix must be lower")

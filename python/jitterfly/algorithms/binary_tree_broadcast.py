@@ -7,10 +7,10 @@ import numpy as np
 from ..fields import frozen_dataclass
 from ..steps import Step
 from .algorithm import (
-    MOST_LISTED_RANKS,
     Algorithm,
     SegmentBytes,
     block_bytes,
+    check_ranks,
     check_step_count,
     collective,
     pipelined,
@@ -62,10 +62,7 @@ class BinaryTreeBroadcast(Algorithm, kind="binary_tree_broadcast"):
     segment_bytes: SegmentBytes = SegmentBytes()
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        if ranks > MOST_LISTED_RANKS:
-            raise ValueError(
-                f"ranks must be from 1 to {MOST_LISTED_RANKS} for BinaryTreeBroadcast, got {ranks}"
-            )
+        check_ranks(self, ranks)
         segments = segments_of(message_bytes, self.segment_bytes)
         check_step_count(self, 2 * segments, "segment_bytes must be larger")
         if ranks == 1:

@@ -11,6 +11,7 @@ from .algorithm import (
     Forwarded,
     SegmentBytes,
     block_bytes,
+    check_ranks,
     check_step_count,
     collective,
     pipelined,
@@ -18,6 +19,7 @@ from .algorithm import (
 )
 
 _MOST_RANKS = 2**18
+"""Of more, each case would take many seconds to make."""
 _Array = npt.NDArray[np.int64]
 
 
@@ -74,10 +76,7 @@ class DoubleBinaryTreeAllreduce(Forwarded, kind="double_binary_tree_allreduce"):
     segment_bytes: SegmentBytes = SegmentBytes()
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        if ranks > _MOST_RANKS:
-            raise ValueError(
-                f"ranks must be from 1 to {_MOST_RANKS} for DoubleBinaryTreeAllreduce, got {ranks}"
-            )
+        check_ranks(self, ranks, _MOST_RANKS)
         half = block_bytes(message_bytes, 2)
         segments = segments_of(half, self.segment_bytes)
         check_step_count(self, 4 * segments, "segment_bytes must be larger")

@@ -6,10 +6,7 @@ import numpy as np
 
 from ..fields import Given, check_integer, frozen_dataclass
 from ..steps import Listed, PairArray, Step, power_below, rounds_of
-from .algorithm import MOST_ROUNDS, Algorithm, block_bytes, collective, message
-
-_MOST_RANKS = 2**22
-"""Its messages are listed, which takes memory: of more ranks, more than most machines have."""
+from .algorithm import MOST_ROUNDS, Algorithm, block_bytes, check_ranks, collective, message
 
 
 @frozen_dataclass()
@@ -67,10 +64,7 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
         put(self, "leaders", check_integer(self.leaders, "leaders", 1, self.node_ranks))
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        if ranks > _MOST_RANKS:
-            raise ValueError(
-                f"ranks must be from 1 to {_MOST_RANKS} for HierarchicalAllreduce, got {ranks}"
-            )
+        check_ranks(self, ranks)
         width = min(self.node_ranks, ranks)
         smallest = ranks % width or width
         if self.leaders > smallest:
