@@ -90,7 +90,7 @@ class Agreement:
     rows : tuple of AgreementRow
     distance : KsDistance or None
         None where only a table was measured.
-    measured, simulated : float array, shape (samples,), or None
+    measured, simulated : float array, shape (n,), or None
         Ascending, seconds.
     confidence : float
     seed : int
@@ -191,7 +191,7 @@ def compare_measured(
 
     Parameters
     ----------
-    measured : array of float, shape (samples,), or str or Path
+    measured : array of float, shape (n,), or str or Path
         How long the collective took each time, on its last rank: numbers, or a text file of them,
         separated by blanks, commas or lines (# begins a comment). Or a file of a benchmark: every
         iteration on every rank (Netgauge), of which the latest rank counts; a table of means and
