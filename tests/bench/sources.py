@@ -18,6 +18,7 @@ from jitterfly.case import Case
 from jitterfly.distributions import Bernoulli, Empirical, Exponential, Gamma, Lognormal, Pareto
 from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import (
+    LateArrival,
     MessageNoise,
     NetworkJitter,
     Noise,
@@ -68,6 +69,7 @@ SOURCES: dict[str, list[Noise]] = {
     "step, 1000 bins": [_binned(1 + 10**6 // (1 + np.arange(1000)) ** 2, 1e-8)],
     "message, exponential": [MessageNoise(Exponential("100ns"))],
     "message, Bernoulli": [MessageNoise(_RARE)],
+    "arrival": [LateArrival(Exponential("100ns"))],
 }  # fmt: skip
 """One or two of each kind. Intervals take 1 % of the CPU, steps and messages 100 ns on average; or
 rarely 14 us (Horikoshi et al. 2018)."""
