@@ -7,7 +7,9 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "congestion/loads.h"
@@ -218,8 +220,7 @@ class Explainer {
   void compute_phase(const Ranks& ranks, const Step& step, std::int64_t i) const {
     Clock<Path> c = clock(ranks, i);
     if (step.map & kOwnDelay) {
-      c.busy.t += view_.rank_times[step.b + i];
-      c.busy.of[kGivenArrival] += view_.rank_times[step.b + i];
+      c.busy.delay(view_.rank_times[step.b + i], kGivenArrival, i);
     }
     for (std::int32_t k = 0; k < view_.rank_delay_count; ++k)
       c.busy.delay(rank_delay(view_, k, view_.seed, step.draw, Tick{i}, ranks.realization),
@@ -308,16 +309,24 @@ void explain(const Program& program, const Request& request, Tick* out, const Po
   const int wanted = request.threads > 0 ? request.threads : hardware_threads();
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(request.count, 1, wanted));
   std::vector<std::unique_ptr<Explainer>> explainers;
-  for (int t = 0; t < threads; ++t)
-    explainers.push_back(std::make_unique<Explainer>(program, request.seed));
+  explainers.push_back(std::make_unique<Explainer>(program, request.seed));
   std::atomic<std::int64_t> claimed{0}, done{0};
   std::atomic<bool> stop{false};
   std::vector<std::thread> workers;
-  for (const auto& explainer : explainers)
-    workers.emplace_back([&, one = explainer.get()] {
-      for (std::int64_t i; !stop && (i = claimed++) < request.count; ++done)
-        one->explain(static_cast<std::uint32_t>(request.first + i), stop, out + i * kExplained);
-    });
+  const auto work = [&](Explainer& explainer) {
+    for (std::int64_t i; !stop && (i = claimed++) < request.count; ++done)
+      explainer.explain(static_cast<std::uint32_t>(request.first + i), stop, out + i * kExplained);
+  };
+  // As many threads as the system allows: the result does not depend on their number.
+  try {
+    for (int t = 0; t < threads; ++t) {
+      if (t > 0) explainers.push_back(std::make_unique<Explainer>(program, request.seed));
+      workers.emplace_back(work, std::ref(*explainers.back()));
+    }
+  } catch (const std::exception& failure) {
+    if (workers.empty())
+      throw std::invalid_argument(std::string("threads: none could be started: ") + failure.what());
+  }
   std::exception_ptr error;
   while (done < request.count && !error) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -246,7 +246,7 @@ class Cycle:
         self.has_hypercube = any(step.kind in (ENTER, EXCHANGE, FORWARD) for step in self.steps)
         self.costs, self.load = Costs(0, 0, 0, 0), 0
         if self.has_hypercube:
-            self.costs = network.costs(message_bytes)
+            self.costs = self._messages.costs_of_hypercube()
             ways = [entry.transit for entry in self.table.entries]
             if isinstance(network, Hierarchy):  # each forward has its own: this bounds them
                 self.costs = self.costs._replace(transit=max(ways))
@@ -327,9 +327,9 @@ class _Messages:
         self._factors, self._speed_of = np.ones(1), None
         if speed is not None:
             self._factors, self._speed_of = np.unique(speed.of_ranks(ranks), return_inverse=True)
-        # Costs are exact fractions: each is computed once only.
         self._known: dict[tuple[MessageCosts, int], int] = {}
-        self._entries: dict[tuple[int, int, bool, bool], int] = {}
+        # Costs are exact fractions: each is computed once only.
+        self._of_level: dict[tuple[int, int], tuple[Costs, npt.NDArray[np.int64], int, int]] = {}
 
     @property
     def combines_unevenly(self) -> bool:
@@ -337,6 +337,13 @@ class _Messages:
         if self._speed_of is None or len(self._factors) == 1:
             return False
         return any(network.costs(self._bytes).combine for network in self._networks)
+
+    def costs_of_hypercube(self) -> Costs:
+        """Of its messages, whose receivers all combine at one speed."""
+        costs = self._network.costs(self._bytes)
+        if self._speed_of is None or len(self._factors) > 1:
+            return costs
+        return costs._replace(combine=int(scaled(costs.combine, self._factors)[0]))
 
     def pairs_and_classes(self, step: Step) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Sender and receiver of each message of a step, and its class."""
@@ -366,24 +373,33 @@ class _Messages:
             present = [0]
             if len(self._networks) > 1 or (len(self._factors) > 1 and step.combine):
                 present = np.unique(self.pairs_and_classes(step)[1]).tolist() or [0]
-            own = tuple(self._way(c) if forwards else self._entry(c, step) for c in present)
+            own = tuple(map(self._way, present)) if forwards else self._entries(present, step)
             of_step.append(own if len(set(own)) > 1 else own[:1])
         entries, loads = zip(*self._known, strict=True) if self._known else ((), ())
         return CostTable(entries, tuple(of_step), loads)
 
-    def _entry(self, of_class: int, step: Step) -> int:
-        """The entry of a step's messages of that class."""
-        kind = of_class, step.bytes, bool(step.combine), bool(step.occupies)
-        if kind not in self._entries:
+    def _entries(self, classes: list[int], step: Step) -> tuple[int, ...]:
+        """The entries of a step's messages of these classes."""
+        found = []
+        for of_class in classes:
             factor, level = divmod(of_class, len(self._networks))
+            costs, combines, gap, load = self._level_costs(level, step.bytes)
+            combine = int(combines[factor]) if step.combine else 0
+            cost = MessageCosts(
+                costs.send, costs.receive + combine, costs.transit, gap if step.occupies else 0
+            )
+            found.append(self._place(cost, load))
+        return tuple(found)
+
+    def _level_costs(self, level: int, size: int) -> tuple[Costs, npt.NDArray[np.int64], int, int]:
+        """Costs of a message of that level, its combining at each speed, its gap and its load."""
+        if (level, size) not in self._of_level:
             network = self._networks[level]
-            send, receive, transit, combine = network.costs(step.bytes)
-            gap = network.gap(step.bytes) if step.occupies else 0
-            if step.combine:
-                receive += int(scaled(combine, self._factors[factor : factor + 1])[0])
-            load = network.load(step.bytes) if self._routed else 0
-            self._entries[kind] = self._place(MessageCosts(send, receive, transit, gap), load)
-        return self._entries[kind]
+            costs = network.costs(size)
+            load = network.load(size) if self._routed else 0
+            combines = scaled(costs.combine, self._factors)
+            self._of_level[level, size] = costs, combines, network.gap(size), load
+        return self._of_level[level, size]
 
     def _way(self, level: int) -> int:
         """The entry of a forward that crosses that level."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from . import memory, notebook, stats
 from .case import Case, check_case, warn_of_misses, warn_of_unused_costs
 from .engine import core
+from .fields import MOST_THREADS
 from .noise_free import noise_free_ticks
 from .program import compile_case
 from .simulate import check_run, check_times, no_memory, reporting
@@ -58,7 +60,8 @@ class CauseRow(NamedTuple):
     share : float
         Its part of the mean delay; they add up to 1. NaN where there is no delay.
     largest : float
-        Share of the realizations in which no other cause delays more.
+        Share of the realizations in which no other cause delays more; of equal ones the first
+        counts.
     """
 
     cause: str
@@ -87,8 +90,9 @@ class Explanation:
     last_rank : int array, shape (realizations,)
         Which one that is; of several the first.
     longest, longest_rank, longest_cause : int array, shape (realizations,)
-        The longest single delay by noise on the path, in ticks, the rank that it hit, and which of
-        the causes it is; -1 where there is none.
+        The longest single delay on the path, by noise or by a late arrival, in ticks, the rank that
+        it hit, and which of the causes it is; -1 where there is none. Where all ranks are delayed
+        alike it is one of them.
     """
 
     case: Case
@@ -162,12 +166,13 @@ class Explanation:
         """How often which rank is to blame, and what the numbers are."""
         found = self.culprits()
         if not found:
-            who = "no noise is on any critical path"
-        elif found[0][1] < max(_STANDS_OUT, 5 / self.case.ranks):
+            who = "neither noise nor a late rank is on any critical path"
+        elif found[0][1] < min(1.0, max(_STANDS_OUT, 5 / self.case.ranks)):
             who = "no rank stands out as the one that the longest single delay on the path hits"
         else:
             ranks = ", ".join(f"{rank:,} ({share:.1%})" for rank, share in found)
-            who = f"the longest single delay on the path hits ranks {ranks} most often"
+            word = "rank" if len(found) == 1 else "ranks"
+            who = f"the longest single delay on the path hits {word} {ranks} most often"
         return [
             f"{len(self.ticks):,} realizations, seed {self.seed}; causes along the critical path "
             "of the last rank add up to its delay in each",
@@ -218,7 +223,8 @@ def explain(
     Parameters
     ----------
     case : Case
-        Without copies inside the butterfly, and without `Congestion`.
+        Without copies inside the butterfly, and without `Congestion`. What it observes does not
+        matter.
     realizations, seed, threads, progress
         As in `simulate`.
 
@@ -249,17 +255,24 @@ def explain(
     warn_of_unused_costs([case])
     realizations, seed, _ = check_run(realizations, seed, "cpu", threads, progress, 0)
     _check_explainable(case)
-    memory.check_memory(
-        case.ranks * _BYTES, f"the critical paths of {case.ranks} ranks", memory.available_bytes()
-    )
+    available = memory.available_bytes()
+    held = 2 * 8 * (_HEAD + len(_QUIET) + _MOST) * realizations
+    memory.check_memory(held, f"the results of {realizations} realizations", available)
+    each = case.ranks * _BYTES
+    memory.check_memory(held + each, f"the critical paths of {case.ranks} ranks", available)
+    # As many threads as there is memory for: each follows a realization of its own.
+    fit = (available - held) // each if available is not None else threads or MOST_THREADS
+    threads = max(1, min(int(threads or (os.cpu_count() or 1)), int(fit)))
     program = compile_case(case)
     try:
         with reporting(progress, realizations, "cpu") as report:
-            raw = core.explain(program, seed, 0, realizations, int(threads or 0), report)
+            raw = core.explain(program, seed, 0, realizations, threads, report)
     except MemoryError:
         raise no_memory(f"the critical paths of {case.ranks} ranks") from None
     check_times(raw[:, :1])
-    on_time = int(noise_free_ticks(replace(case, arrival=None, speed=None))[-1])
+    on_time = int(
+        noise_free_ticks(replace(case, arrival=None, speed=None, observe="completion"))[-1]
+    )
     return _explanation(case, seed, raw, on_time)
 
 
@@ -268,6 +281,7 @@ def _explanation(case: Case, seed: int, raw: Ticks, on_time: int) -> Explanation
     by_cause = raw[:, _HEAD:]
     causes, columns, place = [], [], {-1: -1}
     if case.arrival is not None:
+        place[0] = 0
         causes.append(ARRIVAL)
         columns.append(by_cause[:, 0])
     order = [i for role in _ROLES for i, noise in enumerate(case.noise) if noise.kind in role]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -193,10 +194,11 @@ class FileArrival(Arrival, kind="file"):
         name, digest = noise_files.find(self.file, self.sha256)
         object.__setattr__(self, "file", name)
         object.__setattr__(self, "sha256", digest)
-        _read_table(name)
+        _read_table(name, digest)
 
     def delays(self, ranks: int, cycles: int) -> Ticks:
-        return _fitting(_read_table(self.file), ranks, cycles, f"file: {self.file}")
+        name, digest = noise_files.find(self.file, self.sha256)  # it may have changed since
+        return _fitting(_read_table(name, digest), ranks, cycles, f"file: {self.file}")
 
 
 class Speed(Component, ABC):
@@ -414,8 +416,10 @@ def _read_times(values: Any, name: str) -> npt.NDArray[np.float64]:
     return raw
 
 
-def _read_table(file: FileName) -> npt.NDArray[np.float64]:
-    rows = []
+@lru_cache(maxsize=16)
+def _read_table(file: FileName, sha256: str) -> npt.NDArray[np.float64]:
+    """The times of a file with this content."""
+    rows: list[list[float]] = []
     for number, line in enumerate(read_text(file.path).splitlines(), 1):
         words = line.partition("#")[0].replace(",", " ").split()
         if not words:
@@ -460,6 +464,6 @@ def _check_places(values: Any, name: str) -> tuple[int, ...]:
         places = tuple(check_integer(value, name, 0, MOST_RANKS - 1) for value in values)
     except (TypeError, ValueError):
         raise ValueError(f"{rule}, got {shorten(values)}") from None
-    if not places:
-        raise ValueError(f"{rule}, got {shorten(values)}")
+    if not places or len(set(places)) < len(places):
+        raise ValueError(f"{rule}, each once, got {shorten(values)}")
     return places

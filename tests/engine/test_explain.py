@@ -16,7 +16,7 @@ NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="0.1ns")
 
 
 def explainable(case):
-    """Without copies inside, and without more sources of a kind than are told apart."""
+    """Without copies inside."""
     algorithm = case.algorithm
     if isinstance(algorithm, jf.Butterfly):
         case = replace(case, algorithm=replace(algorithm, copy_levels=None))
@@ -40,6 +40,8 @@ def test_causes_add_up_to_the_engine_s_times(kind, levels):
         result = jf.simulate(case, 3, seed, backend="cpu")
         np.testing.assert_array_equal(found.completion, result.ticks[:, -1], err_msg=str(number))
         np.testing.assert_array_equal(found.ticks.sum(axis=1), found.delay)
+        alone = replace(case, noise=[], arrival=None, speed=None)
+        assert found.on_time == jf.simulate(alone, 1, backend="cpu").ticks[0, -1]
         own = [i for i, cause in enumerate(found.causes) if cause != "path"]
         assert (found.ticks[:, own] >= 0).all()
 
@@ -59,6 +61,25 @@ def test_a_late_rank_is_to_blame():
     assert found.causes == ("arrival", "path")
     np.testing.assert_array_equal(found.ticks, [[10**9, 0]] * 3)
     assert [row.share for row in found.rows()] == [1, 0]
+    assert found.culprits() == [(7, 1.0)]
+    assert "hits rank 7 (100.0%) most often" in found.notes()[1]
+
+
+def test_few_ranks_have_culprits_too():
+    noise = jf.PeriodicNoise("1s", "100us", phases=[0.5, 0.0])
+    case = jf.Case(2, network=NETWORK, noise=[noise], algorithm=jf.DisseminationBarrier())
+    assert "hits rank 1 (100.0%)" in jf.explain(case, 2).notes()[1]
+
+
+def test_what_is_observed_does_not_matter():
+    case = jf.Case(
+        8, network=NETWORK, noise=[jf.StepNoise("1us")], algorithm=jf.BinomialBroadcast()
+    )
+    expected = jf.explain(case, 3)
+    for observe in ("rank 0", "spread", "rounds"):
+        found = jf.explain(replace(case, observe=observe), 3)
+        assert found.on_time == expected.on_time
+        np.testing.assert_array_equal(found.ticks, expected.ticks)
 
 
 def test_a_slow_rank_is_on_the_path():
@@ -95,7 +116,26 @@ def test_the_rank_with_a_straggler_s_noise_is_named():
     case = jf.Case(16, network=NETWORK, noise=[noise], algorithm=jf.RecursiveDoublingAllreduce())
     found = jf.explain(case, 4)
     assert found.culprits() == [(5, 1.0)]
-    assert "ranks 5 (100.0%)" in " ".join(found.notes())
+    assert "rank 5 (100.0%)" in " ".join(found.notes())
+
+
+def test_each_of_many_sources_is_told_from_the_others():
+    """Sources that never act stand around the one that does, in any order."""
+    rng = random.Random(5)
+    acting = [jf.PeriodicNoise("100us", "7us"), jf.RenewalNoise("90us", "9us"),
+              jf.StepNoise("1us"), jf.MessageNoise("2us"), jf.NetworkJitter("1us", "3us"),
+              jf.LateArrival("5us")]  # fmt: skip
+    silent = [jf.PeriodicNoise("1ms", "1us", begin="1000s"), jf.StepNoise("1us", probability=0),
+              jf.MessageNoise("1us", probability=0), jf.LateArrival("1us", probability=0),
+              jf.NetworkJitter("1us", "1us", begin="1000s")]  # fmt: skip
+    for one in acting:
+        sources = [one, *silent]
+        rng.shuffle(sources)
+        case = jf.Case(24, network=NETWORK, noise=sources, compute_time="50us", cycles=2,
+                       algorithm=jf.RecursiveDoublingAllreduce())  # fmt: skip
+        found = jf.explain(case, 20, seed=1)
+        delayed = {found.causes[i] for i in np.flatnonzero(found.ticks.any(axis=0))} - {"path"}
+        assert delayed == {f"noise.{sources.index(one)} ({one.kind})"}
 
 
 def test_threads_and_pieces_do_not_matter():

@@ -133,9 +133,33 @@ def test_a_slow_rank_takes_its_factor_in_computing_and_combining():
     )
 
 
+@pytest.mark.parametrize("kind", sorted(GOALS))
+@pytest.mark.parametrize("ranks", [2, 6, 8])
+def test_ranks_that_are_all_slow_are_a_slower_machine(kind, ranks):
+    """One factor for all is that factor of gamma and of the compute phase."""
+    case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict({"kind": kind}), cycles=2,
+                   network=jf.LogGOPS(L="1us", o="200ns", gamma="1ns"), message_bytes=9600,
+                   compute_time="1us", noise=NOISE)  # fmt: skip
+    slow = replace(case, speed=imbalance.GivenSpeed([3] * ranks))
+    other = replace(case, network=replace(case.network, gamma="3ns"), compute_time="3us")
+    results = [jf.simulate(one, 5, seed=2).ticks for one in (slow, other)]
+    np.testing.assert_array_equal(*results)
+
+
+def test_all_may_be_slow_in_a_butterfly_with_copies():
+    network = jf.LogGOPS(L="1us", o="200ns", gamma="1ns")
+    algorithm = jf.Butterfly(copy_levels="all", exchanges_after=1)
+    case = jf.Case(8, network=network, algorithm=algorithm, message_bytes=9600, noise=NOISE)
+    slow = replace(case, speed=imbalance.SlowNodes(2, 8, [0]))
+    other = replace(case, network=replace(network, gamma="2ns"))
+    results = [jf.simulate(one, 5, seed=2).ticks for one in (slow, other)]
+    np.testing.assert_array_equal(*results)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"noise": [jf.LateArrival("1us")] * 9}, "noise must hold at most 8 of LateArrival"),
         ({"arrival": 3}, "arrival must be an Arrival such as"),
         ({"speed": 1.2}, "speed must be a Speed such as"),
         ({"arrival": imbalance.OneLate("1us", 9)}, "rank must be from 0 to 7, got 9"),
@@ -166,6 +190,7 @@ def test_what_does_not_fit_a_case_is_refused(changes, words):
         (lambda: imbalance.SlowRanks(0), "factor must be a number above 0"),
         (lambda: imbalance.SlowRanks("fast"), "factor must be a number above 0"),
         (lambda: imbalance.SlowRanks(2, []), "ranks must be a list of integers"),
+        (lambda: imbalance.SlowRanks(2, [3, 3]), "ranks must be a list of integers from 0, each"),
         (lambda: imbalance.SlowNodes(2, 0), "node_ranks must be an integer from 1"),
         (lambda: imbalance.DrawnSpeed(3), "sigma must be a number from 0 to 2"),
         (lambda: imbalance.GivenSpeed([[1]]), "factors must be a list of factors"),
@@ -201,6 +226,8 @@ def test_a_file_of_arrivals(tmp_path):
     file.write_text("0 0 0\n")
     with pytest.raises(ValueError, match="has changed"):
         imbalance.FileArrival(str(file), arrival.sha256)
+    with pytest.raises(ValueError, match="has changed"):
+        jf.simulate(case, 1)
 
 
 def test_as_tables_and_as_axes(tmp_path):
@@ -231,8 +258,14 @@ completion = {kind = "completion"}
     assert {case.speed.factor for case in cases} == {1.0, 2.0}
     for case in cases:
         assert jf.Case.from_dict(case.to_dict()) == case
+    assert len({str(case.identity()) for case in cases}) == 4
     store = jf.run_study(study, tmp_path / "out")
-    assert store
+    means = store.to_xarray()["estimate"].sel(observable="completion", statistic="mean")
+    assert means.shape == (2, 2)
+    # The late rank holds all up by 1 ms in each cycle, the ramp by 10 us at most.
+    assert (means.isel(arrival=1) - means.isel(arrival=0) > 0.9e-3).all()
+    again = jf.run_study(study, tmp_path / "out")  # all is there
+    np.testing.assert_array_equal(again.to_xarray()["estimate"], store.to_xarray()["estimate"])
 
 
 def test_the_best_algorithm_changes_with_the_pattern(tmp_path):
@@ -254,3 +287,13 @@ def test_the_best_algorithm_changes_with_the_pattern(tmp_path):
         tree_minus_ring.append(jf.stats.difference(tree, ring))
     assert tree_minus_ring[0].low > 0
     assert tree_minus_ring[1].high < 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [jf.theory.round_time, jf.theory.collective_completion, jf.theory.noise_free_completion],
+)
+def test_theory_is_of_ranks_that_are_alike(question):
+    case = jf.Case(8, network=NETWORK, speed=imbalance.SlowRanks(2), compute_time="1us")
+    with pytest.raises(ValueError, match="arrival"):
+        question(case)

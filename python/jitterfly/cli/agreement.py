@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
 from .explain import add_case_options, case_of
 from .one_case import add_case
-from .options import add_backend, integer
+from .options import add_backend, integer, value
 from .output import add_json, print_json, show_phases
 
 
@@ -47,7 +47,8 @@ def _run(chosen: argparse.Namespace) -> None:
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
     case, seed, where = case_of(chosen)
-    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or seed
+    if chosen.seed is not None:
+        seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
     with show_phases(begun=started) as phases:
         found = compare_measured(
             chosen.measured,

@@ -8,13 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from ..case import MOST_CYCLES, Case
-from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
 from ..syntax import read_count
 from .one_case import add_case, read_case
-from .options import integer, noises, size, tell_understood
+from .options import integer, noises, pairs, size, tell_understood, value
 from .output import add_json, print_json, show_phases
 
-_CASE_OPTIONS = ("noise", "ranks", "network", "algorithm", "bytes", "cycles", "compute_time")
+_CASE_OPTIONS = (
+    "noise",
+    "arrival",
+    "speed",
+    "ranks",
+    "network",
+    "algorithm",
+    "bytes",
+    "cycles",
+    "compute_time",
+)
 _USUAL_REALIZATIONS = 1000
 
 
@@ -42,6 +52,10 @@ def add_case_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that describe a case in place of a file."""
     add = parser.add_argument
     add("--noise", metavar="FILE|K=V,...", action="append", help="may be given several times")
+    add("--arrival", metavar="K=V,...", help="how late ranks are: kind=one_late,delay=1ms,rank=7; "
+        "kind=ramp,longest=1ms; kind=file,file=late.txt")  # fmt: skip
+    add("--speed", metavar="K=V,...", help="kind=slow_nodes,factor=1.2,node_ranks=8; "
+        "kind=drawn,sigma=0.05")  # fmt: skip
     add("--ranks", metavar="N")
     add("--network", metavar="K=V,...", help="default L=1us,o=200ns,G=0.1ns")
     add("--algorithm", metavar="NAME", help="default butterfly, an allreduce")
@@ -57,10 +71,11 @@ def _run(chosen: argparse.Namespace) -> None:
     started = time.monotonic()
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
-    case, seed, where = case_of(chosen)
-    seed = integer(chosen.seed, "seed", 0, MOST_SEED) or seed
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    case, seed, where = case_of(chosen)
+    if chosen.seed is not None:
+        seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
     with show_phases(begun=started) as phases:
 
         def show(done: int, count: int) -> None:
@@ -104,15 +119,19 @@ def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:
         return read_case(chosen.file, chosen.at or [])
     if chosen.at:
         raise ValueError("--at chooses a cell of a study: give STUDY.toml")
-    for name in ("ranks", "noise"):
-        if getattr(chosen, name) is None:
-            raise ValueError(f"give FILE.toml, or --ranks and --noise: --{name} is missing")
+    if chosen.ranks is None:
+        raise ValueError("give FILE.toml, or --ranks: neither is given")
+    if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
+        raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
     table: dict[str, Any] = {
         "ranks": read_count(chosen.ranks, "ranks", 1, 2**30),
         "network": USUAL_NETWORK.to_dict() if chosen.network is None else chosen.network,
         "algorithm": {"kind": chosen.algorithm or "butterfly"},
-        "noise": noises(chosen.noise),
+        "noise": noises(chosen.noise or []),
     }
+    for name in ("arrival", "speed"):
+        if getattr(chosen, name) is not None:
+            table[name] = pairs(getattr(chosen, name), name)
     if chosen.bytes is not None:
         table["message_bytes"] = size(chosen.bytes, "bytes")
     if chosen.cycles is not None:

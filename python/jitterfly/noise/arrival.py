@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ..distributions.constant import Constant, ConstantOrDrawn
 from ..distributions.distribution import check_probability
@@ -50,6 +50,8 @@ class LateArrival(Noise, kind="arrival"):
     >>> jf.simulate(case, realizations=10).samples.min() > 6e-6
     np.True_
     """
+
+    most: ClassVar[int] = 8
 
     delay: ConstantOrDrawn
     shared: Shared = False

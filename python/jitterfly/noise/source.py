@@ -40,9 +40,11 @@ class Noise(Component, ABC):
     """Base of all noise sources.
 
     `added`: fields that are younger than records on disk, with their values as it was before.
+    `most`: how many of its kind a case may have.
     """
 
     added: ClassVar[Mapping[str, Any]] = {"begin": 0.0, "shared": False}
+    most: ClassVar[int] = MOST_OF_A_KIND
 
     @abstractmethod
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
@@ -173,9 +175,9 @@ def check_sources(values: Any) -> tuple[Noise, ...]:
         if not isinstance(source, Noise):
             raise ValueError(f"{rule}, got {shorten(source)}")
         kinds[source.kind] = kinds.get(source.kind, 0) + 1
-        if kinds[source.kind] > MOST_OF_A_KIND:
+        if kinds[source.kind] > source.most:
             name = type(source).__name__
-            raise ValueError(f"noise must hold at most {MOST_OF_A_KIND} of {name}")
+            raise ValueError(f"noise must hold at most {source.most} of {name}")
     _check_share(sources)
     return sources
 

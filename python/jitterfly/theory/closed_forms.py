@@ -32,7 +32,9 @@ def round_time(case: Case) -> float:
     >>> round_time(jf.Case(8, network=jf.Hockney(1e-7, 1e-9, 1e-10)))
     1.088e-07
     """
-    return float(from_ticks(sum(check_case(case).costs)))
+    if not check_case(case).is_even:
+        raise ValueError("speed and arrival must be left out for the time of a round")
+    return float(from_ticks(sum(case.costs)))
 
 
 def noise_free_completion(case: Case, cycle: int = 1) -> float:

@@ -1,0 +1,78 @@
+"""The commands `explain` and `compare-measured`."""
+
+import json
+
+import pytest
+from support.small_study import STUDY
+
+from jitterfly.cli import main
+
+CASE = ["--ranks", "16", "--network", "L=1us,o=200ns", "--algorithm", "dissemination_barrier"]
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(STUDY)
+    return "small.toml"
+
+
+def as_json(capsys, *arguments):
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_seed_is_the_study_s_or_that_which_is_given(study, capsys):
+    assert as_json(capsys, "explain", study, "--realizations", "5")["seed"] == 5
+    for seed in (0, 3):
+        found = as_json(capsys, "explain", study, "--realizations", "5", "--seed", str(seed))
+        assert found["seed"] == seed
+
+
+def test_causes_of_a_cell(study, capsys):
+    found = as_json(capsys, "explain", study, "--at", "ranks=8", "--realizations", "50")
+    assert found["cell"] == "ranks=8"
+    assert found["case"]["ranks"] == 8
+    means = sum(row["mean"]["value"] for row in found["causes"])
+    assert means == pytest.approx(found["mean_delay"])
+
+
+def test_a_late_rank_by_options(capsys):
+    arrival = ["--arrival", "kind=one_late,delay=1ms,rank=7"]
+    found = as_json(capsys, "explain", *CASE, *arrival, "--realizations", "2")
+    assert found["mean_delay"] == pytest.approx(1e-3)
+    assert found["culprits"] == [{"rank": 7, "share": 1.0}]
+    speed = ["--speed", "kind=slow_nodes,factor=2,node_ranks=4", "--compute-time", "10us"]
+    found = as_json(capsys, "explain", *CASE, *speed, "--realizations", "2")
+    assert found["mean_delay"] == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "give FILE.toml, or --ranks"),
+        (["--ranks", "8"], "--noise, --arrival or --speed"),
+        ([*CASE, "--arrival", "kind=late"], "arrival: kind must be one of"),
+        ([*CASE, "--arrival", "kind=one_late,delay=1ms,rank=16"], "rank must be from 0 to 15"),
+        ([*CASE, "--noise", "period=1ms,duration=1us", "--realizations", "1"], "--realizations"),
+        (["small.toml", "--ranks", "8"], "--ranks and FILE.toml both describe a case"),
+        (["--at", "ranks=8"], "give STUDY.toml"),
+    ],
+)
+def test_errors_are_one_line(arguments, words, study, capsys):
+    assert main(["explain", *arguments]) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1
+    assert words in told[0]
+
+
+def test_measured_times(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "times.txt").write_text("\n".join(["8.0"] * 50 + ["9.5"] * 50))
+    noise = ["--noise", "kind=step,delay=1us,probability=0.1"]
+    found = as_json(capsys, "compare-measured", "times.txt", "--unit", "us", *CASE, *noise,
+                    "--seed", "0", "--realizations", "100")  # fmt: skip
+    assert found["rows"][0]["measured"]["value"] == pytest.approx(8.75e-6)
+    assert 0 <= found["distance"]["low"] <= found["distance"]["value"] <= 1
+    assert main(["compare-measured", "missing.txt", *CASE, *noise]) == 2
+    assert "missing.txt" in capsys.readouterr().err
