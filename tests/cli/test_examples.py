@@ -65,6 +65,8 @@ def kept(tmp_path_factory):
         measured = jf.measured.Measured((detours,), "test", source, ())
         jf.measured.noisefile.write(measured, folder / f"{name}.noise")
     shutil.copy(NOISE_SAMPLES / "netgauge_selfish.out", folder / "selfish.out")
+    shutil.copy(NOISE_SAMPLES / "osu_allreduce.txt", folder / "osu_allreduce.txt")
+    (folder / "times.txt").write_text("\n".join(str(8 + 0.1 * i) for i in range(200)))
     (folder / "curve.csv").write_text("ranks,latency_us\n2,3.9\n4,8.1\n8,12.2\n16,16.0\n32,20.1\n")
     sizes = 2 ** np.arange(0, 21, 2)
     rows = "\n".join(f"{n}    {1.4 + 0.25e-3 * (n - 1):.6f}" for n in sizes)
