@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import ks_2samp
 
 from . import notebook, stats
 from .case import Case, check_case
@@ -285,6 +284,8 @@ def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> Agre
 
 
 def _distance(measured: Floats, simulated: Floats, confidence: float) -> KsDistance:
+    from scipy.stats import ks_2samp  # which takes longer to load than all of this package
+
     found = ks_2samp(measured, simulated)
     value = float(found.statistic)
     off = sum(

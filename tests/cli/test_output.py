@@ -219,6 +219,7 @@ JSON = {  # each command that has --json, and that a test here reads what it pri
     ("noise", "merge"), ("network", "parameters"), ("export-goal",),
     ("init",), ("merge",), ("export",),
     ("trace",),  # in test_examples.py
+    ("explain",), ("compare-measured",),  # in test_explain.py
     ("reproduce",),  # in test_reproduce.py
 }  # fmt: skip
 

@@ -327,10 +327,11 @@ def show(store: Any) -> None:
     print(f"{textwrap.fill(results.title, terminal_width())}\n")
     print(table)
     if any(cell.complete and cell.unmet for cell in results.cells):
-        print(
-            "Where a target is not met, the budget was spent first. `jitterfly run` with larger\n"
+        told = (
+            "Where a target is not met, the budget was spent first. `jitterfly run` with larger "
             "--realizations goes on from here, and ends a cell when its targets are met."
         )
+        print(textwrap.fill(told, terminal_width(), break_on_hyphens=False))
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")
         print(claims(results, min(100, terminal_width())))
