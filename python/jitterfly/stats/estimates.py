@@ -162,12 +162,14 @@ class RareEvents(NamedTuple):
         count = events_of_columns(rest if rest.any() else bottom)
         size = float(bottom.mean())
         sign = math.copysign(1.0, size)
-        sides = sign * (top - top.mean()), -sign * ratio * (bottom - bottom.mean()), sign * rest
-        return cls(
-            count,
-            -min(float(side.min()) for side in sides) / abs(size),
-            max(float(side.max()) for side in sides) / abs(size),
-        )
+        # Each side's ends, rather than all of it: large samples take their time.
+        sides = ((top, top.mean(), sign), (bottom, size, -sign * ratio), (rest, 0.0, sign))
+        ends = [
+            factor * (float(end) - float(mean))
+            for side, mean, factor in sides
+            for end in (side.min(), side.max())
+        ]
+        return cls(count, -min(ends) / abs(size), max(ends) / abs(size))
 
     def widen(self, estimate: Estimate) -> Estimate:
         """Student's or Fieller's interval, with `rare_event_margin` on each side."""
@@ -347,12 +349,15 @@ def events_of_columns(
     if total < 2:
         return np.zeros(values.shape[1:])
     away = values - np.average(values, axis=0, weights=counts)
-    largest = np.abs(away).max(axis=0)
-    varies = (largest > 0) & (np.ptp(values, axis=0) > 0)
+    high, low = away.max(axis=0), away.min(axis=0)
+    largest, varies = np.maximum(high, -low), high > low
     away /= np.where(varies, largest, 1.0)  # no overflow, no underflow
     squares = away * away
-    second = np.average(squares, axis=0, weights=counts)
-    third = np.average(squares * away, axis=0, weights=counts)
+    if counts is None and away.ndim == 1:  # the usual case: no array of products
+        second, third = squares.mean(), np.dot(squares, away) / total
+    else:
+        second = np.average(squares, axis=0, weights=counts)
+        third = np.average(squares * away, axis=0, weights=counts)
     skewed = third**2 > second**3
     few = total * second**3 / np.where(skewed, third**2, 1.0)
     return np.where(varies, np.where(skewed, few, total), 0.0)
