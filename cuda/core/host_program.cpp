@@ -277,7 +277,7 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.sources_needed = sources_needed();
   v.has_noise = !intervals.empty() && uses_cpu();
   v.has_jitter = delays_messages();
-  v.has_copies = has_copies();
+  v.has_busy = has_busy();
   v.mirror_count = static_cast<std::int32_t>(mirrors.size());
   std::copy(mirrors.begin(), mirrors.end(), v.mirrors);
   v.links = links_matter();

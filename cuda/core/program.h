@@ -103,9 +103,9 @@ struct Observation {
 struct ProgramView {
   std::int64_t ranks;  // in [2^log2_ranks, 2^(log2_ranks + 1))
   std::int32_t log2_ranks, rows, step_count, has_noise, has_jitter;
-  std::int32_t has_copies;  // sent after the original, or requested
-  std::int32_t one_rank;    // rows observe rank 0 only
-  std::int32_t general;     // the noise needs `sources` and `messages`, not `periodic` and `jitter`
+  std::int32_t has_busy;  // see Program::has_busy
+  std::int32_t one_rank;  // rows observe rank 0 only
+  std::int32_t general;   // the noise needs `sources` and `messages`, not `periodic` and `jitter`
   std::int32_t sources_needed;  // the CPU noise alone needs `sources`
   std::int32_t links;           // see Program::links_matter
   std::int32_t steps_delayed;   // network noise delays some messages of kMessage steps
