@@ -193,7 +193,7 @@ class Result:
         ValueError
             matplotlib is not installed, or does not know the ending of `path`.
         """
-        return notebook.picture("samples", self, path=path)
+        return notebook.picture("slowdown", self, function="draw_samples", path=path)
 
     def _repr_html_(self) -> str:
         header = ["observation", "without noise", "mean", "95 % interval", "p50", "p99"]

@@ -160,7 +160,7 @@ class SlowdownTable:
         ValueError
             matplotlib is not installed, or does not know the ending of `path`.
         """
-        return notebook.picture("scaling", self, path=path)
+        return notebook.picture("slowdown", self, function="draw_table", path=path)
 
     def _repr_html_(self) -> str:
         return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])

@@ -617,9 +617,11 @@ def test_tables_and_pictures_say_which_network_noise_they_hold_for(tmp_path):
     pytest.importorskip("matplotlib")
     from matplotlib.text import Text
 
-    from jitterfly.plots import curves, distribution, draw
+    from jitterfly.plots import draw
+    from jitterfly.plots.curves import draw_curves
+    from jitterfly.plots.distribution import draw_distribution
 
     with draw.drawing():
-        for kind in (curves, distribution):
-            words = " ".join(t.get_text() for t in kind.draw(results).findobj(Text))
+        for draw_kind in (draw_curves, draw_distribution):
+            words = " ".join(t.get_text() for t in draw_kind(results).findobj(Text))
             assert said in " ".join(words.split())

@@ -196,13 +196,13 @@ def _write_fits(fits: list[Any], out: Path) -> list[str]:
     names = ["fit.csv", "points.csv"]
     if not draw.can_draw():
         return names
-    from ..plots import fit as picture
+    from ..plots.inference import draw_fit
 
     for i, fitted in enumerate(fits):
         plain = re.sub(r"[^A-Za-z0-9.-]+", "_", fitted.curve.name).strip("_.") or "curve"
         name = f"{plain}.png" if len(fits) == 1 else f"{i + 1}_{plain}.png"
         with draw.drawing():
-            draw.save(picture.draw(fitted), out / name)
+            draw.save(draw_fit(fitted), out / name)
         names.append(name)
     return names
 
@@ -384,8 +384,8 @@ def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
     some = any(point.state == AT_MOST for curve in curves for point in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]
-    from ..plots import budget as picture
+    from ..plots.inference import draw_budget
 
     with draw.drawing():
-        draw.save(picture.draw(answer, curves), out / "budget.png")
+        draw.save(draw_budget(answer, curves), out / "budget.png")
     return ["budget.csv", "budget.png"]

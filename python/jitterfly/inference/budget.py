@@ -163,7 +163,7 @@ class Budget:
         found = curves_over_delays(self.question, self.confidence)
         if not any(one.state == AT_MOST for curve in found for one in curve):
             raise ValueError("nothing to draw: the limit is kept for all p or for none")
-        return notebook.picture("budget", self, found, path=path)
+        return notebook.picture("inference", self, found, function="draw_budget", path=path)
 
     def _repr_html_(self) -> str:
 

@@ -123,7 +123,7 @@ _BAR = 2.6  # points, of a range among others
 _SPREAD = 0.75  # of the distance of two ticks, that ranges side by side take
 
 
-def draw(results: Results, observable: str | None = None) -> Figure:
+def draw_curves(results: Results, observable: str | None = None) -> Figure:
     """A row for each kind of observable, a column for each setting of the other axes."""
     names = [observable] if observable else results.columns
     shown = curves(results, names, style.MOST_COLUMNS)

@@ -22,7 +22,7 @@ _MARKERS = "os^vDXP*<>"
 _DARK, _LIGHT = 0.0, 0.85  # of the colour map: its end is too light for a line
 
 
-def draw(results: Results, observable: str | None = None) -> Figure:
+def draw_family(results: Results, observable: str | None = None) -> Figure:
     """A panel for each observable; those of one unit in a row, and on one scale."""
     names = [observable] if observable else results.columns
     rows = _by_unit(results, names)

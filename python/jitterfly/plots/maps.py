@@ -125,7 +125,7 @@ _HIGHEST, _WIDEST = 9.4, 10.8  # inches of a map: 40 cells with their numbers
 _ALL_HIGH = 30.0  # of all maps above each other
 
 
-def draw(results: Results, observable: str | None = None) -> Figure:
+def draw_maps(results: Results, observable: str | None = None) -> Figure:
     """One observable: a map per combination of the other axes. Several: also a row for each."""
     known = [observable] if observable else results.columns
     names = known[:_MOST_ROWS]
