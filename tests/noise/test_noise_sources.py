@@ -90,14 +90,14 @@ def test_replay_is_what_the_engine_does(algorithm):
 
 
 def test_picture(tmp_path):
-    from jitterfly.trace.picture import draw
+    from jitterfly.plots.trace import draw
 
     one = case(*SOURCES, compute_time="100us", cycles=2, algorithm=jf.Butterfly(copy_levels="all"))
     assert draw(one, tmp_path / "all.png", seed=1).line.startswith("completion ")
     for during in ("all", "compute", "communication"):
         noise = jf.RenewalNoise("20us", "1us", during=during)
         replay = Replay(case(noise, compute_time="100us"), 1, 0)
-        from jitterfly.trace.picture import _figure
+        from jitterfly.plots.trace import _figure
 
         labels = [text.get_text() for text in _figure(replay).legends[0].get_texts()]
         assert ("noise" if during == "all" else f"noise (during {during} only)") in labels

@@ -165,8 +165,8 @@ def _run_trace(chosen: argparse.Namespace) -> None:
     if realization != "worst":
         realization = integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
 
+    from ..plots import trace as picture
     from ..plots.draw import check_path
-    from ..trace import picture
 
     check_path(chosen.out)
     check_size(case)

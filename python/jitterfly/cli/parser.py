@@ -156,7 +156,7 @@ def _help(chosen: argparse.Namespace) -> None:
         return
     try:
         if chosen.topic == ["bench"]:  # which reads its options by itself
-            from .. import bench
+            from . import bench
 
             bench.main(["--help"])
         chosen.parser.parse_args([*chosen.topic, "--help"])
@@ -175,6 +175,6 @@ def _info(chosen: argparse.Namespace) -> None:
 
 
 def _bench(chosen: argparse.Namespace) -> int | None:
-    from .. import bench
+    from . import bench
 
     return bench.main(chosen.rest)

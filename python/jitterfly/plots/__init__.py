@@ -11,6 +11,7 @@ from typing import Any
 __all__ = [
     "advice",
     "agreement",
+    "bench",
     "causes",
     "congestion",
     "curves",
@@ -23,6 +24,7 @@ __all__ = [
     "papers",
     "slowdown",
     "theory",
+    "trace",
 ]
 
 

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..algorithms import Butterfly
-from ..case import Case
-from ..engine import core
-from ..noise.source import engine_window, node_ranks
-from ..noise_free import noise_free_ticks
-from ..program import compile_case, row_labels
-from ..simulate import ready_times
-from ..steps import DRAWS_PER_CYCLE
-from ..units import TICKS_PER_SECOND, to_ticks
+from .algorithms import Butterfly
+from .case import Case
+from .engine import core
+from .noise.source import engine_window, node_ranks
+from .noise_free import noise_free_ticks
+from .program import compile_case, row_labels
+from .simulate import ready_times
+from .steps import DRAWS_PER_CYCLE
+from .units import TICKS_PER_SECOND, to_ticks
 
 MOST_RANKS = 128
 MOST_MESSAGES = 20_000  # also the most noise intervals: beyond, nobody could tell them apart

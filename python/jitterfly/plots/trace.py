@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..case import Case
-from ..plots import draw as plot
 from ..simulate import simulate_checked
-from ..units import from_ticks, show_seconds
-from .replay import (
+from ..trace import (
     COPY,
     FORWARD,
     ORIGINAL,
@@ -21,6 +19,8 @@ from .replay import (
     check_size,
     noise_free,
 )
+from ..units import from_ticks, show_seconds
+from . import draw as plot
 
 DELAYED = "#B07AA1"
 
@@ -180,7 +180,7 @@ def _figure(replay: Replay) -> Any:
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    from ..plots import style
+    from . import style
 
     case = replay.case
     end = max(int(replay.ready[-1].max()), 1)

@@ -11,8 +11,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from ..plots.draw import MISSING
-from .measure import CPU, CUDA, KINDS, PROGRAMS
+from ..bench.measure import CPU, CUDA, KINDS, PROGRAMS
+from .draw import MISSING
 
 try:
     from matplotlib import rc_context
@@ -20,7 +20,7 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-    from ..plots.style import GREY, RC, SERIES
+    from .style import GREY, RC, SERIES
 except ImportError as error:
     raise ValueError(f"picture: {MISSING}") from error
 

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..bench.benchmark import report, run, to_csv
+from ..bench.measure import KINDS, PROGRAMS, DisagreementError, Plan, check_ranks
 from ..fields import did_you_mean, shorten, show_bound
 from ..files import is_open_already
 from ..syntax import is_number, read_count, read_ranks
-from .benchmark import report, run, to_csv
-from .measure import KINDS, PROGRAMS, DisagreementError, Plan, check_ranks
 
 _HELP = """Speed of the engine on this machine, with noise generation included, beside vectorized
 NumPy that does the same work in the same run, and beside what this machine allows: instructions
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     path, table = writable(args.json, "json"), writable(args.csv, "csv")
     picture = writable(args.picture, "picture")
     if picture:
-        from .picture import check_format, draw
+        from ..plots.bench import check_format, draw
 
         check_format(picture)
     try:
