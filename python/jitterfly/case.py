@@ -449,11 +449,11 @@ def warn_of_misses(case: Case) -> None:
     for i, noise in enumerate(case.noise):
         why = noise.misses(work)
         if why and _longest_delay(noise, work) > 0:
-            told = _hits_nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
-            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+            message = _hits_nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
+            warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
         elif unused := noise.ignores(case.ranks):
-            told = f"noise.{i} ({noise.kind}): {unused}"
-            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+            message = f"noise.{i} ({noise.kind}): {unused}"
+            warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
 
 
 def warn_of_unused_costs(cases: Iterable[Case]) -> None:

@@ -49,8 +49,8 @@ def package(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         extra = _EXTRAS.get(name, "data")
-        told = f"this needs {name} ({error}), of the extra `{extra}`: pip install {name}"
-        raise ValueError(told) from None
+        message = f"this needs {name} ({error}), of the extra `{extra}`: pip install {name}"
+        raise ValueError(message) from None
 
 
 def data_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pandas.DataFrame:

@@ -434,11 +434,11 @@ def _periodic_number(case: Case, source: int | None) -> int:
         raise ValueError("noise must hold a PeriodicNoise: without it there are no phases")
     if source is None and len(places) == 1:
         return 0
-    told = " or ".join(map(str, places))
+    choices = " or ".join(map(str, places))
     if source is None:
-        raise ValueError(f"source must say which PeriodicNoise of noise is meant: {told}")
+        raise ValueError(f"source must say which PeriodicNoise of noise is meant: {choices}")
     if check_integer(source, "source", 0, len(case.noise) - 1) not in places:
-        raise ValueError(f"source must be that of a PeriodicNoise, {told}, got {source}")
+        raise ValueError(f"source must be that of a PeriodicNoise, {choices}, got {source}")
     return places.index(source)
 
 

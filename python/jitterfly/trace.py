@@ -88,7 +88,7 @@ class _ButterflyCycle:
             # At one instant: originals before copies, then the lower current level.
             while choices := [c for i in range(len(self.busy)) if (c := self._choice(i, now))]:
                 _, _, rank, message = min(choices, key=lambda c: c[:3])
-                self._take(rank, message, now)
+                self._receive(rank, message, now)
                 self._arrivals(now)
         return self.ready
 
@@ -110,7 +110,7 @@ class _ButterflyCycle:
         best = min(usable, key=lambda m: (m.arrival, m.kind == COPY, m.level))
         return best.kind == COPY, level, rank, best
 
-    def _take(self, rank: int, message: Message, now: int) -> None:
+    def _receive(self, rank: int, message: Message, now: int) -> None:
         message.used = True
         costs = self.replay.costs
         before, level = self.level[rank], message.level

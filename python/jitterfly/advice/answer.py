@@ -102,12 +102,12 @@ class Advice:
         return f"Advice({self.summary()!r}, cells={len(self.cells)}, ended={self.ended!r})"
 
     @cached_property
-    def _by_place(self) -> dict[tuple[int, int], AdviceCell]:
+    def _by_size(self) -> dict[tuple[int, int], AdviceCell]:
         return {(cell.ranks, cell.message_bytes): cell for cell in self.cells}
 
     def cell(self, ranks: int, message_bytes: int) -> AdviceCell:
         """The cell of so many ranks and bytes; `ValueError` if it was not asked for."""
-        known = self._by_place.get((ranks, message_bytes))
+        known = self._by_size.get((ranks, message_bytes))
         if known is None:
             question = self.question
             raise ValueError(
@@ -175,7 +175,7 @@ class Advice:
                         candidate.name,
                         place,
                         candidate.state,
-                        _known_from(candidate),
+                        _origin(candidate),
                         question.statistic,
                         *value,
                         candidate.noise_free,
@@ -294,7 +294,7 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
             {
                 "name": candidate.name,
                 "state": candidate.state,
-                "known_from": _known_from(candidate),
+                "known_from": _origin(candidate),
                 "statistic_s": _plain_estimate(candidate.value),
                 "noise_free_s": candidate.noise_free,
                 "slowdown": _plain_estimate(candidate.slowdown),
@@ -312,7 +312,7 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
     }
 
 
-def _known_from(candidate: RankedCandidate) -> str:
+def _origin(candidate: RankedCandidate) -> str:
     """What stands behind the numbers of a candidate."""
     if candidate.is_bound:
         return "bound"

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..fields import shorten
 from ..syntax import read_noise
-from .options import check_units, naming_options, number, size, tell_of_wait, value
+from .options import announce_simulation, check_units, naming_options, number, size, value
 from .output import add_json, print_json, show_phases, warn_without_matplotlib, written
 
 FIT_EPILOG = """\
@@ -94,7 +94,7 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     if not two and chosen.rare_delay is not None:
         raise ValueError("--rare-delay is for --model two-bernoulli")
     if chosen.model in ("bernoulli", "two-bernoulli") and chosen.rank == "last":
-        tell_of_wait(max(curve.rounds[-1] for curve in curves))
+        announce_simulation(max(curve.rounds[-1] for curve in curves))
     check_units(chosen, ("step", "delay", "rare_delay"))
     if two:
         _run_two_sources(chosen, curves)
@@ -313,7 +313,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     with naming_options(*_BUDGET_PARAMETERS):
         question = BudgetQuestion(delay=chosen.delay, **fields)
     check_units(chosen, ("latency", "step", "delay"))
-    tell_of_wait(question.rounds)
+    announce_simulation(question.rounds)
     if chosen.out is not None:
         warn_without_matplotlib()
     with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):

@@ -67,8 +67,8 @@ class _Parser(argparse.ArgumentParser):
         """With the word that was probably meant, which argparse has from Python 3.14 on."""
         if action.choices is not None and value not in action.choices:
             words = [str(choice) for choice in action.choices]
-            told = f"invalid choice: {value!r}{did_you_mean(value, words)}"
-            raise argparse.ArgumentError(action, f"{told}; choose from {', '.join(words)}")
+            message = f"invalid choice: {value!r}{did_you_mean(value, words)}"
+            raise argparse.ArgumentError(action, f"{message}; choose from {', '.join(words)}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse's; `stranger` of the result is the parser that did not know an argument."""

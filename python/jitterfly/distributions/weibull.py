@@ -65,8 +65,8 @@ class Weibull(Distribution, kind="weibull"):
 
     @property
     def name(self) -> str:
-        most = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
-        return f"Weibull, scale {show_seconds(self.scale)}, shape {self.shape:g}{most}"
+        cut_text = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
+        return f"Weibull, scale {show_seconds(self.scale)}, shape {self.shape:g}{cut_text}"
 
     def expected(self) -> float:
         mean = self.scale * special.gamma(1 + 1 / self.shape)

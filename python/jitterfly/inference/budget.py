@@ -268,8 +268,8 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
     value = crossing(excess(0), guess, slope, low, tolerance)
     half = reach * spread / math.sqrt(count) / slope
     least = crossing(excess(2), value * math.exp(-half), slope, low, 2 * tolerance)
-    most = crossing(excess(1), min(value * math.exp(half), 1.0), slope, low, 2 * tolerance)
-    bounds = Bounds(value, min(least, value), max(most, value))
+    upper = crossing(excess(1), min(value * math.exp(half), 1.0), slope, low, 2 * tolerance)
+    bounds = Bounds(value, min(least, value), max(upper, value))
     return Budget(question, AT_MOST, bounds, confidence, SIMULATED, count)
 
 

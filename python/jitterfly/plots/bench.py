@@ -131,10 +131,10 @@ def _rates(axes: Axes, groups: dict[str, list[dict[str, Any]]]) -> None:
                   [r["max"] - m for m, r in zip(middle, rates, strict=True)]]  # fmt: skip
         axes.errorbar(ranks, middle, errors, marker=look.marker, color=look.color, ms=5, lw=1.4,
                       capsize=2, label=name)  # fmt: skip
-        most = [(row["ranks"], row["limit"]["rank_rounds_per_second"]) for row in rows
+        limits = [(row["ranks"], row["limit"]["rank_rounds_per_second"]) for row in rows
                 if row["limit"] and row["limit"]["rank_rounds_per_second"]]  # fmt: skip
-        if most:
-            axes.plot(*zip(*most, strict=True), color=look.dark, lw=1.2, ls=(0, (4, 2)))
+        if limits:
+            axes.plot(*zip(*limits, strict=True), color=look.dark, lw=1.2, ls=(0, (4, 2)))
             limited = True
     if limited:
         axes.plot([], [], color=GREY, lw=1.2, ls=(0, (4, 2)), label="limit of each")

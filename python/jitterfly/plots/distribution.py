@@ -94,7 +94,7 @@ def draw_panels(
     known = [observable] if observable else _with_distribution(results, panels)
     names = known[:_MOST_ROWS]
     figure, axes = style.new_figure([2.1] * len(names), len(panels), sharex="row", sharey=True)
-    looks = _looks(results, panels, names)
+    looks = _line_styles(results, panels, names)
     for i, name in enumerate(names):
         for j, panel in enumerate(panels):
             _panel(results, axes[i, j], panel, name, line, looks)
@@ -118,7 +118,9 @@ def _value(results: Results, cell: CellResults) -> Any:
     return cell.coordinates[results.axis] if results.axis else ""
 
 
-def _looks(results: Results, panels: list[Panel], names: list[str]) -> dict[Any, dict[str, Any]]:
+def _line_styles(
+    results: Results, panels: list[Panel], names: list[str]
+) -> dict[Any, dict[str, Any]]:
     """The values of the axis that are shown, the same in all panels, and how they are drawn."""
     known = {_value(results, cell) for panel in panels for name in names
              for cell in panel.known(name)}  # fmt: skip
@@ -145,14 +147,14 @@ def _handles(results: Results, looks: dict[Any, dict[str, Any]]) -> list[Any]:
 
 def _with_distribution(results: Results, panels: list[Panel]) -> list[str]:
     """Observables whose single realizations have a value, the first few."""
-    told = []
+    names = []
     for name in results.names:
         cells = [cell for panel in panels for cell in panel.known(name)]
         if not cells or cells[0].facts[name].quantiles is not None:
-            told.append(name)
-    if not told:
+            names.append(name)
+    if not names:
         raise results.study.error("no observable whose single realizations have a value")
-    return told
+    return names
 
 
 def _panel(
@@ -253,10 +255,10 @@ def _tail_line(axes: Axes, observed: Observed, look: dict[str, Any], confidence:
     axes.plot(found.value[known], found.share[known], drawstyle="steps-post", **look)
     axes.fill_betweenx(found.share[known], found.low[known], found.high[known],
                        color=look["color"], alpha=0.25, linewidth=0, step="pre")  # fmt: skip
-    rest = ~known
-    if known.any() and rest.any():  # so that the thin line begins where the thick one ends
-        rest[np.flatnonzero(known)[-1]] = True
-    axes.plot(found.value[rest], found.share[rest], color=look["color"], linewidth=0.6,
+    too_few = ~known
+    if known.any() and too_few.any():  # so that the thin line begins where the thick one ends
+        too_few[np.flatnonzero(known)[-1]] = True
+    axes.plot(found.value[too_few], found.share[too_few], color=look["color"], linewidth=0.6,
               drawstyle="steps-post")  # fmt: skip
 
 

@@ -57,10 +57,15 @@ def _latencies(axes: Axes, fit: Fit) -> list[Line2D]:
         _line(style.GREY, ":", "without noise: K L"),
     ]
     if math.isfinite(fit.model.most):
-        most = k * (fit.step.value + fit.scale.value)
+        every_step_hit = k * (fit.step.value + fit.scale.value)
         top = 4 * max(float(curve.latency.max()), float(fit.latency(k).max()))
-        if most.min() < top:  # far above the curve it would only flatten it
-            axes.plot(k, np.where(most < top, most, np.nan), color=style.GREY, linestyle="-.")
+        if every_step_hit.min() < top:  # far above the curve it would only flatten it
+            axes.plot(
+                k,
+                np.where(every_step_hit < top, every_step_hit, np.nan),
+                color=style.GREY,
+                linestyle="-.",
+            )
             handles.append(_line(style.GREY, "-.", "every step hit: K (L + D)"))
     if curve.low is not None and curve.high is not None:
         axes.vlines(rounds, curve.low, curve.high, color=style.GREY, linewidth=0.7)

@@ -185,13 +185,13 @@ def place_ticks(axes: Axes, grid: Grid, size: tuple[float, float]) -> None:
     """As many of the values as have room beside a map of so many inches."""
     width, height = size
     letters = max(2 if "^" in text else len(text) for text in grid.x_texts)
-    across = _some(len(grid.x), min(9, width / (0.075 * letters + 0.12)))
-    up = _some(len(grid.y), height / 0.17)
+    across = _every_nth(len(grid.x), min(9, width / (0.075 * letters + 0.12)))
+    up = _every_nth(len(grid.y), height / 0.17)
     axes.set_xticks(across, [grid.x_texts[i] for i in across])
     axes.set_yticks(up, [grid.y_texts[i] for i in up])
 
 
-def _some(count: int, most: float) -> list[int]:
+def _every_nth(count: int, most: float) -> list[int]:
     """Every so many of `count` positions, so that there are at most `most` (and 40)."""
     return list(range(0, count, -(-count // max(1, min(int(most), 40)))))
 

@@ -89,8 +89,8 @@ def draw_samples(result: Result) -> Figure:
     size = show_size(case.message_bytes)
     title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks"
     noise = "; ".join(map(in_words, case.noise)) or "none"
-    told = [f"network: {in_words(case.network)}", f"noise: {noise}", *subtitle]
-    style.finish(figure, title, told, handles)
+    details = [f"network: {in_words(case.network)}", f"noise: {noise}", *subtitle]
+    style.finish(figure, title, details, handles)
     return figure
 
 

@@ -297,13 +297,13 @@ def _claim(content: Section, claim: Claim) -> Html:
         "article",
         tag("h3", f"{claim.name} ", counts(claim)),
         tag("blockquote", claim.text, tag("footer", claim.source)),
-        tag("div", *(_place(where, parts) for where, parts in by_place), class_="places"),
+        tag("div", *(_claim_parts(where, parts) for where, parts in by_place), class_="places"),
         class_="claim",
         id=f"{content.name}-{claim.name}",
     )
 
 
-def _place(where: str, parts: Iterable[Part]) -> Html:
+def _claim_parts(where: str, parts: Iterable[Part]) -> Html:
     title = tag("h4", where) if where else Html()
     rows = (
         tag(
@@ -320,9 +320,9 @@ def _place(where: str, parts: Iterable[Part]) -> Html:
 
 def _limit(part: Part) -> Html:
     """What decides, whose limit it is, and why a part is not reproduced."""
-    told = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
-    told += f"Why: {part.why}." if part.why else ""
-    return tag("span", told, class_="note") if told else Html()
+    note = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
+    note += f"Why: {part.why}." if part.why else ""
+    return tag("span", note, class_="note") if note else Html()
 
 
 def _table(table: Table) -> Html:

@@ -141,7 +141,7 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
         "of",
         "realizations",
         "best T",
-        _what(known[0][2]) if known else "",
+        _number_kind(known[0][2]) if known else "",
         "median",
         "5–95 %",
         "target",
@@ -154,7 +154,7 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
     )
 
 
-def _what(facts: MainNumbers) -> str:
+def _number_kind(facts: MainNumbers) -> str:
     """The statistic of a table, with the confidence of its interval."""
     return f"{facts.statistic} [{100 * facts.mean.confidence:.6g} %]"
 

@@ -158,12 +158,12 @@ class RareEvents(NamedTuple):
         on. Where two sides never differed, they are as sure as what they share. What was seen on
         one side alone may be met on the other side, too.
         """
-        rest = top - ratio * bottom
-        count = events_of_columns(rest if rest.any() else bottom)
+        residuals = top - ratio * bottom
+        count = events_of_columns(residuals if residuals.any() else bottom)
         size = float(bottom.mean())
         sign = math.copysign(1.0, size)
         # Each side's ends, rather than all of it: large samples take their time.
-        sides = ((top, top.mean(), sign), (bottom, size, -sign * ratio), (rest, 0.0, sign))
+        sides = ((top, top.mean(), sign), (bottom, size, -sign * ratio), (residuals, 0.0, sign))
         ends = [
             factor * (float(end) - float(mean))
             for side, mean, factor in sides

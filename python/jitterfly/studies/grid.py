@@ -252,8 +252,8 @@ def order_derived(axes: Sequence[Axis]) -> list[Axis]:
             )
         ]
         if not free:
-            told = " and ".join(f"axes.{axis.name}" for axis in left)
-            raise ValueError(f"{told} are derived from each other")
+            circular = " and ".join(f"axes.{axis.name}" for axis in left)
+            raise ValueError(f"{circular} are derived from each other")
         done += free
         left = [axis for axis in left if axis not in free]
     return done

@@ -179,9 +179,9 @@ def check_observables_and_targets(study: Any) -> None:
             raise ValueError(f"targets: {str(target)!r}: {error}") from None
     if targets:
         _check_raw(study, {t.observable for t in targets if t.statistic == "mean"})
-    told = [(target.statistic, target.observable) for target in targets]
-    for pair in told:
-        if told.count(pair) > 1:
+    pairs = [(target.statistic, target.observable) for target in targets]
+    for pair in pairs:
+        if pairs.count(pair) > 1:
             raise ValueError(f"targets: {pair[0]} of {pair[1]} is there twice")
 
 
@@ -229,8 +229,8 @@ def why_absent(observable: Observable, cells: Sequence[Cell]) -> str:
         where = f"{side}." if len(sides) > 1 else ""
         if why := _missing(select, cells):
             return f"no cell has {where}{why}"
-    told = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
-    return f"no cell has all of that ({told}), or it takes 0 s without noise"
+    settings = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
+    return f"no cell has all of that ({settings}), or it takes 0 s without noise"
 
 
 def why_absent_at(observable: Observable, cell: Cell) -> str:
