@@ -10,6 +10,7 @@ from support.paths import ROOT
 
 import jitterfly
 from jitterfly.advice.candidates import COLLECTIVES, LIBRARIES, known
+from jitterfly.observables import Observable
 
 MODULES = ["jitterfly"] + [
     module.name
@@ -73,6 +74,23 @@ def test_no_hint_names_a_package_that_no_index_has():
     assert hint.search("pip install 'jitterfly[data]'")
     assert hint.search("pip install --user jitterfly")
     assert not [path for path in files if hint.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("docs/noise.md", {*jitterfly.distributions.__all__} - {"Distribution"}),
+        ("docs/noise.md", {*jitterfly.noise.__all__} - {"Noise", "UntrustedNoiseWarning"}),
+        ("docs/collectives.md", set(jitterfly.Algorithm.kinds())),
+        ("sweeps/README.md", set(jitterfly.Distribution.kinds())),
+        ("sweeps/README.md", set(jitterfly.Noise.kinds())),
+        ("sweeps/README.md", set(Observable.kinds())),
+    ],
+)
+def test_pages_name_all_of_a_kind(page, names):
+    """Who adds one finds out here where readers look for it."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert {name for name in names if f"`{name}`" not in text} == set()
 
 
 def test_names_of_libraries():

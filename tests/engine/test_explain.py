@@ -11,8 +11,15 @@ from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly import imbalance
+from jitterfly.explain import _ROLES
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="0.1ns")
+
+
+def test_every_source_has_a_role():
+    """Those that can be explained are in one role each, by which the engine numbers them."""
+    roles = [kind for role in _ROLES for kind in role]
+    assert sorted([*roles, "congestion"]) == sorted(jf.Noise.kinds())
 
 
 def explainable(case):
