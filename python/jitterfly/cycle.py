@@ -373,11 +373,7 @@ class _Messages:
             present = [0]
             if len(self._networks) > 1 or (len(self._factors) > 1 and step.combine):
                 present = np.unique(self.pairs_and_classes(step)[1]).tolist() or [0]
-            own = (
-                tuple(map(self._forward_entry, present))
-                if forwards
-                else self._entries(present, step)
-            )
+            own = tuple(map(self._way, present)) if forwards else self._entries(present, step)
             of_step.append(own if len(set(own)) > 1 else own[:1])
         entries, loads = zip(*self._known, strict=True) if self._known else ((), ())
         return CostTable(entries, tuple(of_step), loads)
@@ -392,7 +388,7 @@ class _Messages:
             cost = MessageCosts(
                 costs.send, costs.receive + combine, costs.transit, gap if step.occupies else 0
             )
-            found.append(self._cost_entry(cost, load))
+            found.append(self._place(cost, load))
         return tuple(found)
 
     def _level_costs(self, level: int, size: int) -> tuple[Costs, npt.NDArray[np.int64], int, int]:
@@ -405,11 +401,11 @@ class _Messages:
             self._of_level[level, size] = costs, combines, network.gap(size), load
         return self._of_level[level, size]
 
-    def _forward_entry(self, level: int) -> int:
+    def _way(self, level: int) -> int:
         """The entry of a forward that crosses that level."""
         network = self._networks[level]
         load = network.load(self._bytes) if self._routed else 0
-        return self._cost_entry(MessageCosts(0, 0, network.costs(self._bytes).transit, 0), load)
+        return self._place(MessageCosts(0, 0, network.costs(self._bytes).transit, 0), load)
 
-    def _cost_entry(self, cost: MessageCosts, load: int) -> int:
+    def _place(self, cost: MessageCosts, load: int) -> int:
         return self._known.setdefault((cost, load), len(self._known))
