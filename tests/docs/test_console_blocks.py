@@ -282,7 +282,7 @@ def test_every_block_is_executed_or_told_why_not():
     for page, block in COMMANDS:
         executed(page, block)
     others = [(page, language) for page, language, _ in blocks() if language not in ("", "console")]
-    # README's Python prints README's text: test_docs.py. The study is read below.
+    # README's Python prints README's text: test_docstrings.py. The study is read below.
     assert others == [("README.md", "python"), ("README.md", "text"), ("sweeps/README.md", "toml")]
 
 

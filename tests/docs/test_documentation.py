@@ -138,7 +138,7 @@ def test_the_parts_of_the_claims_are_those_that_were_run():
 
 
 def test_python_of_the_pages_runs_in_the_build():
-    """Python that does not run stands in no page; README's runs in test_docs."""
+    """Python that does not run stands in no page; README's runs in test_docstrings."""
     for page in PAGES:
         infos = [info for info, _ in fences(page)]
         assert not {"python", "toml"} & set(infos), page

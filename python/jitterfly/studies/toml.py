@@ -17,7 +17,7 @@ from ..files import read_text
 from ..noise_files import files_from
 from ..renames import figure_from_study, study_from_stored
 from .axes import Axis
-from .budget import RealizationBudget
+from .realization_budget import RealizationBudget
 from .study import BaseReplaced, Study
 
 STUDY = "the study"

@@ -20,9 +20,9 @@ from ..observables import (
 from ..program import completions
 from . import derived
 from .axes import Axis, Variant
-from .budget import RealizationBudget
 from .case_fields import Frozen, leaves
 from .grid import Cell
+from .realization_budget import RealizationBudget
 
 Groups = dict[str, list[list[str]]]
 
