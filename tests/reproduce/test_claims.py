@@ -23,6 +23,7 @@ from jitterfly.claims import (
 )
 from jitterfly.claims.claim import OUR_LIMIT, SAMPLING, above, below, between, every
 from jitterfly.claims.hsl09 import HSL09
+from jitterfly.cli import main
 from jitterfly.results import Results
 from jitterfly.simulate import simulate
 from jitterfly.stats import Estimate
@@ -384,6 +385,85 @@ def test_fig12_of_each_reading(tmp_path):
         assert share.low - 0.03 < wanted < share.high + 0.03  # 43 % were told as 43
     parts = {(f.where, f.part): f for f in judge(results)[0].findings}
     assert len({where for where, _ in parts}) == 2
+
+
+# The studies of M7 and H3 as version 0.1 had them, with fewer cells.
+STUDIES_0_1 = {
+    "ms12_alpha": ("M7", "figure", """
+name = "ms12_alpha"
+figure = "curves"
+claims = ["M7"]
+seed = 7
+[realizations]
+max = 30
+[case]
+message_bytes = 8
+algorithm = { kind = "butterfly", exchanges_after = "all" }
+network = { kind = "hockney", beta = 1e-9, gamma = 1e-10 }
+[[case.noise]]
+kind = "periodic"
+period = 1e-3
+start = "fresh"
+[axes.duration]
+derived = "D / P"
+by = ["noise.0.duration"]
+values = [1e-3, 1e-2]
+[axes.alpha]
+path = "network.alpha"
+values = [1e-6, 1e-7]
+[axes.ranks]
+log2 = [2, 4]
+[observables]
+slowdown = { kind = "slowdown", T = 0 }
+slowdown_redundant = { kind = "slowdown", T = "best" }
+"""),
+    "hm18_fig4": ("H3", "sources", """
+name = "hm18_fig4"
+figure = "family"
+claims = ["H1", "H3"]
+seed = 18
+[realizations]
+max = 30
+[case]
+algorithm = { kind = "butterfly" }
+network = { kind = "hockney", alpha = 0.0, beta = 0.0, gamma = 3.45e-6 }
+[[case.noise]]
+kind = "step"
+delay = "14us"
+during = "communication"
+[axes.probability]
+path = "noise.0.probability"
+values = [0.0, 1e-2]
+[axes.ranks]
+log2 = [11, 12]
+[observables]
+"last rank" = { kind = "completion" }
+"mean rank" = { kind = "completion", rank = "mean" }
+"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STUDIES_0_1)
+def test_a_run_of_version_0_1_with_claims_is_read(tmp_path, capsys, name):
+    """Its picture and table are made; the claim that it was run for says what it lacks now.
+
+    The same study of today does not go on in that directory, and one line says so.
+    """
+    claim, axis, text = STUDIES_0_1[name]
+    out = tmp_path / name
+    run(parse_study(text, stored=True), out)
+    assert main(["plot", str(out)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"cannot tell as it is worded now: the study lacks an axis '{axis}'" in told
+    assert "the study is of an earlier version" in told
+    assert (out / f"{name}.png").is_file()
+    judged = {one.name: one.findings for one in judge(Results(Store.open(out)))}
+    assert [found.verdict for found in judged[claim]] == ["cannot tell"]
+    if name == "ms12_alpha":
+        assert main(["run", name, "--out", str(out)]) == 2
+        (error,) = [x for x in capsys.readouterr().err.splitlines() if "error" in x]
+        assert "holds another run" in error
+        assert "--force to replace it" in error
 
 
 def test_a_run_for_an_earlier_wording_says_what_it_lacks(tmp_path, monkeypatch):

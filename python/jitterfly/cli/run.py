@@ -109,13 +109,16 @@ def add_parser(commands: Any) -> None:
     run.set_defaults(run=_run)
 
 
-def check_study(study: Any) -> None:
-    """Raise ValueError if the study can not be run, drawn and judged as it says."""
+def check_study(study: Any, *, stored: bool = False) -> None:
+    """Raise ValueError if the study can not be run, drawn and judged as it says.
+
+    Of a `stored` study a claim may have been worded anew since it was run.
+    """
     from ..claims.verdicts import check_claims
     from ..results.figures import check_figure
 
     check_figure(study)
-    check_claims(study)
+    check_claims(study, stored=stored)
 
 
 def run_study(study: Any, out: Path, **options: Any) -> Any:
