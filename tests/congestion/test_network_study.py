@@ -160,6 +160,7 @@ def test_half_bandwidth_is_the_worst(half, expected):
         ((200, 260, 271.7, 291.7), 0.05, CANNOT_TELL),
         ((200, 240, 271.7, 350), 1e-4, CANNOT_TELL),  # how straight it is to be, we say
         ((300, 240, 220, 200), 1e-4, DIFFERS),
+        ((200, 199, 199, 199.5), 0.05, CANNOT_TELL),  # falls, as far as the samples tell: not
     ],
 )
 def test_logarithmic(values, spread, expected):

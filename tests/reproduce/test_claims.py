@@ -52,7 +52,7 @@ derived = "T_comm / D"
 by = "message_bytes"
 values = [0.04, 0.3, 2]
 [axes.ranks]
-log2 = [2, 9]
+log2 = [3, 9]
 """
     + OBSERVABLES
 )
@@ -246,6 +246,41 @@ def test_intervals_of_a_region_hold_together(tmp_path):
     many = [cell for cell in block.judged("slowdown") if (cell.ranks, cell.ratio) == (512, 2)]
     assert alone[0].found.low > many[0].found.low
     assert alone[0].found.value == many[0].found.value
+
+
+def judged_cells(*estimates):
+    return [cells.JudgedCell(2**k, 0.1, None, one) for k, one in enumerate(estimates, 2)]
+
+
+def test_the_largest_of_all_has_its_own_interval():
+    """A cell that is not known may be the largest, so nothing is below a limit then."""
+    unknown = Estimate(1.0, -np.inf, np.inf, 0.95, 40)
+    known = judged_cells(estimate(3, 0.5), estimate(2.9, 0.2), estimate(1, 0.1))
+    top, bottom = cells.largest(known), cells.smallest(known)
+    assert (top.ranks, top.found.value, top.found.high) == (4, 3, 3.5)
+    assert top.found.low == pytest.approx(2.7)
+    assert (bottom.ranks, bottom.found.low, bottom.found.high) == (16, 0.9, 1.1)
+    assert below(cells.largest(known).found, 5) is True
+    some = [*known, *judged_cells(unknown)]
+    assert below(cells.largest(some).found, 5) is None
+    assert above(cells.largest(some).found, 2) is True
+    assert above(cells.smallest(some).found, 0.5) is None
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_an_axis_needs_every_cell(tmp_path, monkeypatch, few):
+    """A slowdown that is not known in one cell may be beyond the axis."""
+    (block,) = cells.blocks(make(MESSAGE, "M3", tmp_path / "out"))
+    real = cells.Block.judged
+    unknown = Estimate(1.0, -np.inf, np.inf, 0.95, 40)
+
+    def judged(self, *arguments):
+        found = real(self, *arguments)
+        return [found[0]._replace(found=unknown), *found[1:]] if few else found
+
+    monkeypatch.setattr(cells.Block, "judged", judged)
+    found = ms12._axis(block, "slowdown", 120, "Fig. 8")
+    assert found.verdict == ("cannot tell" if few else "reproduced")
 
 
 def test_a_line_through_the_cycles(tmp_path):

@@ -205,16 +205,17 @@ def _logarithmic(where: str, line: Sequence[FigurePoint]) -> Finding:
     slope, doubtful = float(weight @ value), 1.96 * float(np.sqrt(weight**2 @ error**2))
     limit = _STRAIGHT * abs(slope) * float(np.ptp(x))
     holds = None
-    if slope > 0 and np.all(miss + doubt < limit):
+    falls = slope + doubtful <= 0
+    if slope > doubtful and np.all(miss + doubt < limit):
         holds = True
-    elif slope <= 0 or np.any(miss - doubt > limit):
+    elif falls or np.any(miss - doubt > limit):
         holds = False
     share = 100 * miss.max() * _STRAIGHT / limit if limit else np.inf
     rise = f"{slope:.1f} [{slope - doubtful:.1f}, {slope + doubtful:.1f}] % more"
     ends = f"{_at_z(line[0])} to {line[-1].case.z}"
     found = f"{rise} with each doubling, {ends}; "
     found += f"the line misses by up to {share:.0f} % of the rise"
-    if holds is False and slope <= 0:
+    if falls:
         return Finding(where, "logarithmic in size", False, found, "grows with the size", WORDS)
     limit = "10 % of the rise are allowed"
     return Finding(where, "logarithmic in size", holds, found, limit, OURS)

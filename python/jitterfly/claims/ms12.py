@@ -565,9 +565,9 @@ def _peak(block: Block, name: str, region: Region, part: str) -> Finding:
         return Finding(block.where, part, None, "no cells on both sides")
     best, other = largest(inside), largest(outside)
     holds = None
-    if best.found.low > max(cell.found.high for cell in outside):
+    if best.found.low > other.found.high:
         holds = True
-    elif other.found.low > max(cell.found.high for cell in inside):
+    elif other.found.low > best.found.high:
         holds = False
     found = f"inside {best.told(block.name)}, outside {other.told(block.name)}"
     return Finding(block.where, part, holds, found, "the largest value lies inside", WORDS)
