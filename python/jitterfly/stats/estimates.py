@@ -354,7 +354,8 @@ def events_of_columns(
     away /= np.where(varies, largest, 1.0)  # no overflow, no underflow
     squares = away * away
     if counts is None and away.ndim == 1:  # the usual case: no array of products
-        second, third = squares.mean(), np.dot(squares, away) / total
+        # Not np.dot: OpenBLAS takes threads for it, which spin on after it.
+        second, third = squares.mean(), np.einsum("i,i->", squares, away) / total
     else:
         second = np.average(squares, axis=0, weights=counts)
         third = np.average(squares * away, axis=0, weights=counts)
