@@ -409,7 +409,7 @@ def test_fig12_of_each_reading(tmp_path):
     """Shares of realizations hit at 2^13 and 2^14 ranks, with network jitter and without it."""
     text = (SWEEPS / "ms12_fig12.toml").read_text(encoding="utf-8")
     text = text.replace("log2 = [2, 18]", "log2 = [13, 14]")
-    text = text.replace("rank_rounds = 4e8", "rank_rounds = 6e7").replace("min = 120", "min = 150")
+    text = text.replace("rank_rounds = 2e8", "rank_rounds = 6e7").replace("min = 60", "min = 150")
     study = parse_study(text, choose={"reading": ["caption"], "jitter": ["A", "B"]})
     run(study, tmp_path / "out")
     results = Results(Store.open(tmp_path / "out"))

@@ -32,10 +32,11 @@ def test_study(path, full):
     cells = study.cells()
     # More than the 30 runs of the papers; but on 2^23 ranks so much of the noise is met in each of
     # 8 realizations that they give a recovery to 0.01.
-    least = 8 if full and study.name == "cs14_fig9" else 40
+    largest = study.name == "cs14_fig9"
+    least = 8 if largest else 40
     assert all(cell.least >= least for cell in cells)
     # On two cores at some 1e9 rank-rounds a second, all of them take a few minutes.
-    assert full or sum(cell.limit * cell.work for cell in cells) < 5e10
+    assert full or sum(cell.limit * cell.work for cell in cells) < (1.5e11 if largest else 3e10)
 
 
 def test_every_claim_has_its_study():
@@ -126,3 +127,5 @@ def test_cycles(name):
             (1e-2, 1e-4, 0.0), (1e-2, 1e-4, 0.00666667), (1e-1, 1e-4, 0.0666667),
         ]  # fmt: skip
     assert max(case.ranks for _, case in cases(name, full=True)) == 2**23
+    if name == "cs14_fig9":
+        assert {case.ranks for _, case in cases(name)} == {2**23}
