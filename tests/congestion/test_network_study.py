@@ -46,6 +46,9 @@ def test_settings_are_those_of_the_paper():
     for name in FIGURES:  # both readings of the deck, also in short
         assert {one.case.rule for one in study.settings(name, quick=True)} >= {"orcs", "level_sync"}
     assert {one.case.network.routing for one in full["N4"]} == set(jc.ROUTINGS)
+    for name in ("N3", "N4"):  # balanced routes, and such as chance has it, also in short
+        short = {one.case.network.routing for one in study.settings(name, quick=True)}
+        assert short == {"d-mod-k", "random"}
     assert {(one.case.pattern, one.case.z) for one in full["N5"]} == {("reduce", 246)}
     for name in FIGURES:  # --quick leaves out, and changes nothing
         assert set(study.settings(name, quick=True)) < set(full[name])

@@ -31,7 +31,7 @@ _READING = {
     "(slide 11, rule orcs) is shorter",
     "sum_max_cong": f"our reading: the sum over levels, of both patterns, on {_TREES}",
 }
-"""Why a slowdown may lie beyond the paper's axis, by rule."""
+"""Which reading of the deck a rule is."""
 _SURE = 2.576  # normal, 99 %: with the five sizes together 95 %
 
 
@@ -87,8 +87,8 @@ def _against_ranks(points: Sequence[FigurePoint]) -> list[Finding]:
 
 def _systems(points: Sequence[FigurePoint]) -> list[Finding]:
     findings = [_inside(where, line, 150, 300) for where, line in series(points).items()]
-    for rule in dict.fromkeys(point.case.rule for point in points):
-        same = [point for point in points if point.case.rule == rule]
+    for how in dict.fromkeys(point.how for point in points):
+        same = [point for point in points if point.how == how]
         halves = {p.case.ratio: p for p in same if p.setting.network == HALF}
         others = [p for p in same if p.setting.network != HALF and p.case.ratio in halves]
         worse = [_order(point.slowdown, halves[point.case.ratio].slowdown) for point in others]
@@ -103,7 +103,7 @@ def _systems(points: Sequence[FigurePoint]) -> list[Finding]:
             if point is not None
         )
         part = "worst on half bandwidth, against the worst of full bandwidth"
-        where = f"all systems: {same[0].how}"
+        where = f"all systems: {how}"
         limit = "above every other system"
         findings.append(Finding(where, part, every(worse), comparison, limit, WORDS))
     return findings
@@ -167,8 +167,18 @@ def _inside(where: str, line: Sequence[FigurePoint], low: float, high: float) ->
     ends = " to ".join(f"{_percent(point.slowdown)} at {_at_z(point)}" for point in (least, most))
     found = ends + (f", {outside} of {len(parts)} outside" if outside else "")
     holds = every(parts)
-    why = _READING[line[0].case.rule] if holds is False else ""
+    why = _reading(line[0]) if holds is False else ""
     return Finding(where, f"{low}–{high} %", holds, found, f"{low}–{high} %", AXIS, why)
+
+
+def _reading(point: FigurePoint) -> str:
+    """Why a slowdown may lie beyond the paper's axis: the rule, the networks, their routing."""
+    others = {
+        "d-mod-k": "; routes at random are slower",
+        "hash": "; routing d-mod-k, which spreads the messages, is faster",
+        "random": "; routing d-mod-k, which spreads the messages, is faster",
+    }.get(point.case.network.routing_name, "")
+    return f"{_READING[point.case.rule]}{others}"
 
 
 def _growing(
