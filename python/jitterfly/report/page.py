@@ -122,21 +122,17 @@ def _comparison(report: Report) -> Html:
     parts = list(report.parts())
     if not parts:
         return Html()
-    rows = (
-        tag(
-            "tr",
-            tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
-            tag("td", part.where),
-            tag("td", part.part),
-            tag("td", part.found),
-            tag("td", f"{part.limit} ({part.whose})" if part.whose else ""),
-            tag("td", verdict(part.verdict)),
-            tag("td", part.why),
-        )
-        for content, claim, part in parts
-    )
     head = tag("tr", *(tag("th", name, scope="col") for name in ("Claim", *HEADER)))
-    grid = tag("table", tag("thead", head), tag("tbody", *rows), class_="parts-table")
+    studies = [
+        tag(
+            "tbody",
+            _run_of(content),
+            *(_part_row(*one) for one in parts if one[0] is content),
+        )
+        for content in report.sections
+        if content.claims
+    ]
+    grid = tag("table", tag("thead", head), *studies, class_="parts-table")
     return tag(
         "section",
         tag("h2", TITLE),
@@ -146,6 +142,26 @@ def _comparison(report: Report) -> Html:
             tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=TITLE),
         ),
         id="comparison",
+    )
+
+
+def _run_of(content: Section) -> Html:
+    """Above the parts of a study: its title, and the command that runs it again."""
+    command = [tag("code", content.command)] if content.command else []
+    what = join([tag("a", content.title, href=f"#{content.name}"), *command], " ")
+    return tag("tr", tag("th", what, colspan=str(1 + len(HEADER)), scope="rowgroup"))
+
+
+def _part_row(content: Section, claim: Claim, part: Part) -> Html:
+    return tag(
+        "tr",
+        tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
+        tag("td", part.where),
+        tag("td", part.part),
+        tag("td", part.found),
+        tag("td", f"{part.limit} ({part.whose})" if part.whose else ""),
+        tag("td", verdict(part.verdict)),
+        tag("td", part.why),
     )
 
 
