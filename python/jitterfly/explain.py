@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
-from .case import Case, check_case, warn_of_misses, warn_of_unused_costs
+from .case import Case, check_case, delays, warn_of_misses, warn_of_unused_costs
 from .engine import core
 from .fields import MOST_THREADS
 from .noise_free import noise_free_ticks
@@ -116,18 +116,32 @@ class Explanation:
         return self.completion - self.on_time
 
     def rows(self, confidence: float = 0.95) -> list[CauseRow]:
-        """A row for each cause."""
+        """A row for each cause.
+
+        A mean delay is certain where the noise can not make it differ. A source that few or no
+        realizations met has an interval that says so.
+        """
         total = float(self.delay.mean())
+        varies = self._varies()
         most = self.ticks.argmax(axis=1)
         return [
             CauseRow(
                 cause,
-                stats.mean(from_ticks(own), confidence, noisy=bool(np.ptp(own))),
+                stats.mean(from_ticks(own), confidence, noisy=varies[cause]),
                 float(own.mean()) / total if total else float("nan"),
                 float((most == i).mean()),
             )
             for i, (cause, own) in enumerate(zip(self.causes, self.ticks.T, strict=True))
         ]
+
+    def _varies(self) -> dict[str, bool]:
+        """Whether the delay by each cause can differ between realizations.
+
+        The path, and which late ranks are on it, depend on all noise.
+        """
+        can = {f"noise.{i} ({noise.kind})": noise.random and delays(noise, self.case)
+               for i, noise in enumerate(self.case.noise)}  # fmt: skip
+        return {cause: can.get(cause, any(can.values())) for cause in self.causes}
 
     def culprits(self, most: int = 5) -> list[tuple[int, float]]:
         """The ranks that the longest single delay on the path hit most often, with that share."""

@@ -54,6 +54,19 @@ def test_without_noise_nothing_is_delayed():
     assert (found.longest_rank == -1).all()
 
 
+def test_noise_that_no_realization_met_is_no_certainty():
+    """Without a hit its mean has no interval; what never acts is certain."""
+    noise = [jf.StepNoise("1us", probability=p) for p in (1e-7, 0.02, 0.0)]
+    case = jf.Case(16, network=NETWORK, algorithm=jf.Butterfly(), noise=noise)
+    found = jf.explain(case, 40, seed=1)
+    never, often, silent, _ = found.rows()
+    assert not found.ticks[:, 0].any()
+    assert (never.mean.value, never.mean.low, never.mean.high) == (0, -np.inf, np.inf)
+    assert 0 < often.mean.low < often.mean.high < np.inf
+    assert (silent.mean.low, silent.mean.high) == (0, 0)
+    assert "[?, ?]" in next(line for line in found.lines() if line.startswith("noise.0"))
+
+
 def test_a_late_rank_is_to_blame():
     case = jf.Case(64, network=NETWORK, algorithm=jf.DisseminationBarrier(),
                    arrival=imbalance.OneLate("1ms", rank=7))  # fmt: skip
