@@ -279,8 +279,19 @@ def test_an_axis_needs_every_cell(tmp_path, monkeypatch, few):
         return [found[0]._replace(found=unknown), *found[1:]] if few else found
 
     monkeypatch.setattr(cells.Block, "judged", judged)
-    found = ms12._axis(block, "slowdown", 120, "Fig. 8")
+    found = ms12._axis(block, "slowdown", 120, "Fig. 8", known=0.01, toward=-1)
     assert found.verdict == ("cannot tell" if few else "reproduced")
+
+
+def test_values_of_a_ratio_that_are_ours_decide_no_axis(tmp_path):
+    """At T_comm / D = 0.04 the slowdown is about 6, and at 0.3 below 2."""
+    (block,) = cells.blocks(make(MESSAGE, "M3", tmp_path / "out"))
+    found = ms12._axis(block, "slowdown", 3, "Fig. 8", known=0.1, toward=-1)
+    assert (found.verdict, found.whose) == ("differs", "the paper's axis")
+    found = ms12._axis(block, "slowdown", 3, "Fig. 8", known=0.5, toward=-1)
+    assert found.verdict == "cannot tell"
+    assert "all are on it down to T_comm / D = 0.3" in found.found
+    assert found.reason == "our range of T_comm / D: the paper does not list its values"
 
 
 def test_a_line_through_the_cycles(tmp_path):
