@@ -192,7 +192,12 @@ def _growing(
     if False in parts:
         found += f", {parts.count(False)} falls"
     holds = every(parts)
-    why = "our reading: neither the collective nor the rule is named" if holds is False else ""
+    readings = {
+        "ratio": f"our reading: the rule, on {_TREES}; where z crosses a power of two, a round of "
+        "the collective is gone",
+        "z": "our reading: neither the collective nor the rule is named",
+    }
+    why = readings[what] if holds is False else ""
     return Finding(where, f"grows with {what}", holds, found, "every step rises", WORDS, why)
 
 
