@@ -75,10 +75,13 @@ def draw_map(
         row, column = np.nonzero(where & marked)
         axes.plot(column + 0.36, row + 0.34, ".", color=ink, markersize=2.6 if numbers else 0.8)
         for at in zip(*np.nonzero(where), strict=True) if numbers else ():
-            around = withStroke(linewidth=1.6, foreground=shades[at])  # keeps hatches off
             text = shown(values[at], norm) if texts is None else texts[at]
-            axes.text(at[1], at[0] - 0.03, text, ha="center", va="center", fontsize=font,
-                      color=ink, path_effects=[around])  # fmt: skip
+            number = axes.text(at[1], at[0] - 0.03, text, ha="center", va="center", fontsize=font,
+                               color=ink)  # fmt: skip
+            number.set_in_layout(False)  # it is inside, and to measure each takes long
+            if hatched[at]:  # keeps the hatches off; it is drawn as a path, which takes long, too
+                around = withStroke(linewidth=1.6, foreground=shades[at])
+                number.set_path_effects([around])
 
 
 def shown(value: float, norm: Normalize) -> str:
