@@ -27,7 +27,16 @@ from .hierarchy import Hierarchy
 from .info import __version__, info
 from .network import Hockney, LogGOPS, Network
 from .noise import *  # noqa: F403
-from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
+from .observables import (
+    Completion,
+    Gain,
+    OptimalT,
+    Overhead,
+    Recovery,
+    SinceArrival,
+    Slowdown,
+    Target,
+)
 from .renames import no_attribute
 from .simulate import Result, noise_intervals, ready_times, simulate
 from .slowdown import SlowdownTable, slowdown
@@ -59,6 +68,7 @@ __all__ = [
     "RealizationBudget",
     "Recovery",
     "Result",
+    "SinceArrival",
     "Slowdown",
     "SlowdownTable",
     "Store",

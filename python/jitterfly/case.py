@@ -29,7 +29,7 @@ from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to
 
 MOST_CYCLES = 100_000
 _MOST_DRAWS = 2**31
-OBSERVE_CHOICES = ("completion", "spread", "rounds", "rank 0")
+OBSERVE_CHOICES = ("completion", "spread", "arrival", "rounds", "rank 0")
 
 
 @frozen_dataclass()
@@ -67,12 +67,14 @@ class Case:
     speed : Speed, optional
         How much longer the CPU time of each rank takes in compute phases and in combining:
         ``imbalance.SlowRanks(1.2, ranks=[5])`` and others.
-    observe : "completion", "spread", "rounds" or "rank 0"
+    observe : "completion", "spread", "arrival", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
         each cycle and each T = 0 ... exchanges_after. "spread": the same times as latest, earliest
-        and mean over the ranks. "rounds": those three for each row of `ready_times`. "rank 0": the
-        times of "completion" when this one rank has the result, which is what theory knows (see
-        `jitterfly.theory`).
+        and mean over the ranks. "arrival": the same, and of each cycle when ranks arrive at the
+        collective: with the compute phase done, as late as `arrival` and `LateArrival` have them,
+        and as the cycles before left them. "rounds": those three for each row of `ready_times`.
+        "rank 0": the times of "completion" when this one rank has the result, which is what theory
+        knows (see `jitterfly.theory`).
 
     Raises
     ------
@@ -104,7 +106,7 @@ class Case:
     message_bytes: Given[int | str, int] = Given("int | str", 8)
     cycles: int = 1
     compute_time: Seconds = Seconds(0.0)
-    observe: Literal["completion", "spread", "rounds", "rank 0"] = "completion"
+    observe: Literal["completion", "spread", "arrival", "rounds", "rank 0"] = "completion"
     arrival: Arrival | None = None
     speed: Speed | None = None
 

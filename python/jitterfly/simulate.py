@@ -35,6 +35,7 @@ from .noise import Congestion, LateArrival
 from .noise.source import engine_window
 from .noise_free import noise_free_observations
 from .program import (
+    OVER_RANKS,
     arrange_observations,
     compile_case,
     max_min_mean,
@@ -134,12 +135,12 @@ class Result:
         Returns
         -------
         xarray.Dataset
-            `completion` (where the case observes "rounds": `ready_time`) in seconds, and
-            `noise_free`, the same without any noise. Dimensions: `realization`; `cycle`, from 1;
-            `T`, the number of redundant exchanges, where the algorithm makes any; with
-            ``observe="spread"`` `over_ranks` ("max", "min", "mean"), with "rounds" `step` as well,
-            which are named as in `jitterfly.program.row_labels`. Each variable and coordinate has
-            `long_name`, times have `units`. Attributes say which case, seed and backend it was.
+            `completion` (where the case observes "rounds" or "arrival": `ready_time`) in seconds,
+            and `noise_free`, the same without any noise. Dimensions: `realization`; `cycle`, from
+            1; `T`, the number of redundant exchanges, where the algorithm makes any; with
+            ``observe="spread"`` `over_ranks` ("max", "min", "mean"), with "rounds" and "arrival"
+            `step` as well, named as in `jitterfly.program.row_labels`. Each variable and coordinate
+            has `long_name`, times have `units`. Attributes say which case, seed and backend it was.
 
         Raises
         ------
@@ -172,7 +173,7 @@ class Result:
             long_name = "time at which rank 0 has the result"
         elif self.case.observe == "spread":
             long_name = "time at which ranks have the result"
-        elif self.case.observe == "rounds":
+        elif self.case.observe in ("arrival", "rounds"):
             name, long_name = "ready_time", "time at which ranks have finished a step"
         about = {"units": "s", "long_name": long_name}
         quiet = about | {"long_name": f"{long_name}, without noise"}
@@ -303,7 +304,7 @@ def simulate_checked(
     realizations, seed, first_realization = check_run(
         realizations, seed, backend, threads, progress, first_realization
     )
-    spread = case.observe in ("spread", "rounds")
+    spread = case.observe in OVER_RANKS
     # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.
     words = 4 + 3 + 3 if spread else 2
     held = row_count(case, every_row=case.observe == "rounds") * (

@@ -133,7 +133,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
         them), or noise that can hit nothing anywhere.
     """
     variants = study.variants or (Variant("", Frozen()),)
-    spread = _spread_variants(study.observables.values(), [variant.label for variant in variants])
+    observes = _observed(study.observables.values(), [variant.label for variant in variants])
     axes: list[Axis] = [axis for axis in study.axes if not axis.rule]
     axes += order_derived([axis for axis in study.axes if axis.rule])
     cells: list[Cell] = []
@@ -152,8 +152,8 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                     axis.apply(table, at[axis.name])
                 variant.apply(table)
                 leave_out(table)
-                if variant.label in spread:
-                    table["observe"] = "spread"
+                if variant.label in observes:
+                    table["observe"] = observes[variant.label]
                 case = Case.from_dict(table)
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{error} [at {cell_name(labels, variant.label)}]") from None
@@ -203,12 +203,17 @@ def _costs(variants: Sequence[VariantCase]) -> tuple[int, int]:
     return max(costs), sum(costs)
 
 
-def _spread_variants(observables: Iterable[Observable], variants: list[str]) -> set[str]:
-    """Variants whose mean over the ranks is asked for: they observe "spread"."""
-    found: set[str] = set()
+def _observed(observables: Iterable[Observable], variants: list[str]) -> dict[str, str]:
+    """What variants observe that are asked for more than the last rank's completion.
+
+    "spread": a mean over the ranks. "arrival": that, and when ranks arrive.
+    """
+    spread: set[str] = set()
+    arrival: set[str] = set()
     for observable in observables:
-        found |= observable.spread_variants(variants)
-    return found
+        spread |= observable.spread_variants(variants)
+        arrival |= observable.arrival_variants(variants)
+    return dict.fromkeys(spread, "spread") | dict.fromkeys(arrival, "arrival")
 
 
 def _check_twice(cell: Cell) -> None:

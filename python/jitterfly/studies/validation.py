@@ -124,7 +124,7 @@ def check_budget(study: Any) -> None:
     observe = study.case.get("observe", "completion")
     if observe in ("rounds", "rank 0"):
         raise ValueError(
-            f"case: observe must be 'completion' or 'spread' in a study, got {observe!r}"
+            f"case: observe must be 'completion', 'spread' or 'arrival' in a study, got {observe!r}"
         )
 
 
