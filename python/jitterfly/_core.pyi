@@ -137,9 +137,10 @@ def explain(
     seed: int,
     first: int,
     count: int,
+    combine: list[int],
     threads: int = 0,
     progress: Callable[[int], object] | None = None,
-) -> Ticks: ...
+) -> tuple[Ticks, Ticks]: ...
 def ready_times(program: Program, seed: int, realization: int) -> Ticks: ...
 def loads(
     program: Program, seed: int, realization: int
