@@ -33,6 +33,7 @@ from ..fields import (
     show_number,
 )
 from ..files import read_text
+from ..hierarchy import Hierarchy
 from ..network import MOST_BYTES, Network, check_network
 from ..noise import Noise
 from ..noise.source import check_sources
@@ -302,7 +303,7 @@ class Question:
         if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
             put("candidates", tuple(self.candidates))
         put("own", dict(self.own) if isinstance(self.own, Mapping) else self.own)
-        names = len(choose_candidates(self.collective, self.candidates, self.own))
+        names = len(self.chosen())
         put("seconds", _check_seconds(self.seconds))
         self._check_realizations(names, put)
 
@@ -350,7 +351,8 @@ class Question:
 
     def chosen(self) -> list[Candidate]:
         """The candidates."""
-        return choose_candidates(self.collective, self.candidates, self.own)
+        levels = isinstance(self.network, Hierarchy) and bool(self.network.spans)
+        return choose_candidates(self.collective, self.candidates, self.own, levels=levels)
 
     @property
     def cells(self) -> list[tuple[int, int]]:
