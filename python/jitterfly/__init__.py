@@ -19,7 +19,7 @@ from . import algorithms, congestion, distributions, imbalance, noise, notebook,
 from .advice import Advice, advise
 from .agreement import Agreement, compare_measured
 from .algorithms import *  # noqa: F403
-from .case import Case, IneffectiveNoiseWarning, UnusedCostWarning
+from .case import Case, IneffectiveNoiseWarning, IneffectiveSpeedWarning, UnusedCostWarning
 from .distributions import *  # noqa: F403
 from .engine import BackendError, UnusedGPUWarning
 from .explain import Explanation, explain
@@ -60,6 +60,7 @@ __all__ = [
     "Hierarchy",
     "Hockney",
     "IneffectiveNoiseWarning",
+    "IneffectiveSpeedWarning",
     "LogGOPS",
     "LongTimeWarning",
     "Network",

@@ -337,6 +337,10 @@ class IneffectiveNoiseWarning(UserWarning):
     """A source of noise can hit nothing in the case that is simulated."""
 
 
+class IneffectiveSpeedWarning(UserWarning):
+    """Ranks are slow at what the case does not do."""
+
+
 class UnusedCostWarning(UserWarning):
     """A cost of the network is given and counts nowhere, and the collective takes no time."""
 
@@ -445,6 +449,7 @@ def warn_of_misses(case: Case) -> None:
 
     There is no warning where its delays are 0, or where one rank without work does nothing at all.
     """
+    warn_of_idle_speeds([case])
     if not case.noise or (case.ranks == 1 and not case.compute_time):
         return
     work = exposed(case)
@@ -456,6 +461,29 @@ def warn_of_misses(case: Case) -> None:
         elif unused := noise.ignores(case.ranks):
             told = f"noise.{i} ({noise.kind}): {unused}"
             warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+
+
+def speed_acts(case: Case) -> bool:
+    """Whether there is CPU time that a rank's speed lengthens: compute phases, or combining."""
+    cycle = case.lowered
+    combines = any(cycle.table.combines) or (
+        cycle.costs.combine > 0 and any(step.kind == EXCHANGE for step in cycle.steps)
+    )
+    return combines or to_ticks(case.compute_time) > 0
+
+
+def warn_of_idle_speeds(cases: Iterable[Case]) -> None:
+    """Warn where ranks are slow in none of the cases that give them a speed."""
+    slow = [case for case in cases if case.speed is not None and case.ranks > 1]
+    if not slow or any(speed_acts(case) for case in slow):
+        return
+    warnings.warn(
+        f"speed ({slow[0].speed.kind}) acts on nothing, so it is without effect: "  # type: ignore[union-attr]
+        f"{slow[0].algorithm.kind} combines nothing that takes CPU time, and there is no compute "
+        "phase; give compute_time or network.gamma",
+        IneffectiveSpeedWarning,
+        stacklevel=stacklevel_of_user(),
+    )
 
 
 def warn_of_unused_costs(cases: Iterable[Case]) -> None:

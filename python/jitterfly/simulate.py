@@ -266,6 +266,8 @@ def simulate(
         A source of `case.noise` can hit nothing, such as `PeriodicNoise` where the CPU has nothing
         to do: the times are those without it. Studies and `advise` raise ValueError where that is
         so in all of their cells.
+    IneffectiveSpeedWarning
+        `case.speed` acts on nothing: there is no compute phase, and combining takes no time.
     UnusedCostWarning
         The collective takes no time, although `gamma` is given: it combines nothing.
     UnusedGPUWarning
@@ -364,7 +366,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
 
     Warns
     -----
-    IneffectiveNoiseWarning, UnusedCostWarning
+    IneffectiveNoiseWarning, IneffectiveSpeedWarning, UnusedCostWarning
         As `simulate`.
 
     Examples

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from ..algorithms import Butterfly
-from ..case import Case, check_exposed, delays, warn_of_unused_costs
+from ..case import Case, check_exposed, delays, warn_of_idle_speeds, warn_of_unused_costs
 from ..fields import shorten
 from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
@@ -174,6 +174,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     checked = each(cells, len(cells), "checking noise")
     check_exposed(case for cell in checked for case in cell.cases.values())
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
+    warn_of_idle_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
 
 
