@@ -18,10 +18,11 @@ from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import MOST_ROUNDS
 from .cycle import Cycle, lower_cycle, symmetric_timeline
 from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten, stacklevel_of_user
+from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, scaled
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
 from .noise import Congestion, Noise
-from .noise.source import ExposedWork, check_sources, content_of, longest_work
+from .noise.source import ExposedWork, check_sources, content_of, level_of, longest_work
 from .renames import to_stored
 from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step
 from .syntax import read_count, read_network, read_noises, read_size
@@ -153,6 +154,13 @@ class Case:
         return lower_cycle(*fields, self.is_routed, self.speed)
 
     @property
+    def placed_noise(self) -> tuple[Noise, ...]:
+        """`noise`, where sources say how many ranks share draws instead of naming a level."""
+        if not any(level_of(getattr(noise, "shared", False)) for noise in self.noise):
+            return self.noise
+        return tuple(_placed(noise, i, self) for i, noise in enumerate(self.noise))
+
+    @property
     def is_even(self) -> bool:
         """Whether all ranks arrive at once and are equally fast."""
         return self.arrival is None and self.speed is None
@@ -192,7 +200,7 @@ class Case:
         """
         values = self.to_dict() | {
             "algorithm": self.algorithm.identity(),
-            "noise": [noise.identity() for noise in self.noise],
+            "noise": [noise.identity() for noise in self.placed_noise],
         }
         if self.arrival is not None:
             values["arrival"] = content_of(self.arrival.to_dict())
@@ -231,6 +239,23 @@ class Case:
                 raise ValueError(f"noise must be a list of tables, got {shorten(tables)}")
             values["noise"] = [Noise.from_dict(t, f"noise[{i}]") for i, t in enumerate(tables)]
         return cls(**values)
+
+
+def _placed(noise: Noise, place: int, case: Case) -> Noise:
+    level = level_of(getattr(noise, "shared", False))
+    if level is None:
+        return noise
+    if not isinstance(case.network, Hierarchy):
+        raise ValueError(
+            f"noise[{place}]: shared = {noise.shared!r} is a level of a Hierarchy; on a network of "  # type: ignore[attr-defined]
+            "one level give the ranks per node, a power of two"
+        )
+    try:
+        span = case.network.shared_ranks(level, case.ranks)
+    except ValueError as error:
+        raise ValueError(f"noise[{place}]: {error}") from None
+    shared = "machine" if span >= case.ranks else span
+    return dataclasses.replace(noise, shared=shared)  # type: ignore[type-var]
 
 
 def check_case(value: Any) -> Case:
@@ -304,7 +329,7 @@ def _check_messages(case: Case) -> None:
         least = min(entry.send for entry in entries), min(entry.receive for entry in entries)
         costs = Costs(*least, 0, 0)
     case.network.check_gap(case.algorithm.send_gap(case.ranks, costs))
-    for noise in case.noise:
+    for noise in case.placed_noise:
         noise.check(case.ranks, cycle.longest_transit)
     if case.is_routed:
         _check_routed(case)

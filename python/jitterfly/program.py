@@ -78,7 +78,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
         **costs._asdict(),
         **machine,
     )
-    for noise in case.noise:
+    for noise in case.placed_noise:
         noise.apply(program, case.ranks, costs.transit, [cost.transit for cost in table.entries])
     return program
 

@@ -153,7 +153,7 @@ class DrawnNoise:
             self._rows, self._loads = core.loads(self.program, seed, realization)
         numbers: Counter[str] = Counter()
         source: Any
-        for source in case.noise:
+        for source in case.placed_noise:
             number = numbers[source.kind]
             numbers[source.kind] += 1
             if source.kind == "step":
