@@ -177,7 +177,7 @@ class Explainer {
         combine_(combine),
         times_(static_cast<std::size_t>(view_.ranks)),
         sums_(static_cast<std::size_t>(2 * kRankParts * view_.ranks)),
-        state_(static_cast<std::size_t>(6 * view_.ranks)),
+        state_(static_cast<std::size_t>((5 + view_.departures) * view_.ranks)),
         cursors_(static_cast<std::size_t>(view_.ranks * view_.sources.interval_count)),
         first_arrival_(kQuietCauses + view_.messages.count) {
     if (program.costs.forward > 0) own_busy_.resize(static_cast<std::size_t>(view_.ranks));
@@ -268,7 +268,9 @@ class Explainer {
       return reinterpret_cast<Tick*>(state_.data() + k * view_.ranks);
     };
     Tick* const busy = own_busy_.empty() ? array(0) : reinterpret_cast<Tick*>(own_busy_.data());
-    return {array(0), busy, array(1), array(2), array(3), array(4), array(5), kStride};
+    return {array(0), busy,     array(1),
+            array(2), array(3), array(4),
+            nullptr,  kStride,  view_.ranks * kStride};
   }
 
   static Clock<Path> clock(const Ranks& ranks, std::int64_t i) {
@@ -346,17 +348,19 @@ class Explainer {
         f(Ranks::Turn(view_, ranks.network, step, number, m.cost), m);
       }
     };
-    Tick* const left = ranks.s.left;
+    Tick* const left = ranks.s.departures(step);
     if (goes_one_way(step))
       return each([&](const auto& turn, const ListedMessage& m) {
         receive(ranks, turn, m.cost, m.to, send(ranks, turn, m.from));
       });
-    each([&](const auto& turn, const ListedMessage& m) {
-      ranks.put(left, m.from, send(ranks, turn, m.from));
-    });
-    each([&](const auto& turn, const ListedMessage& m) {
-      receive(ranks, turn, m.cost, m.to, ranks.get(left, m.from));
-    });
+    if ((step.flags & kReceivesOnly) == 0)
+      each([&](const auto& turn, const ListedMessage& m) {
+        ranks.put(left, m.from, send(ranks, turn, m.from));
+      });
+    if ((step.flags & kSendsOnly) == 0)
+      each([&](const auto& turn, const ListedMessage& m) {
+        receive(ranks, turn, m.cost, m.to, ranks.get(left, m.from));
+      });
   }
 
   ProgramView view_;

@@ -83,7 +83,7 @@ struct MessageThread {
 
   JF_DEVICE void messages(ActionPosition position, std::int64_t end) const {
     const Step step = job.program.steps[position.step];
-    Tick* const departures = ranks.s.left;
+    Tick* const departures = ranks.s.departures(step);
     each(end, [&](std::int64_t k) {
       const ProgramView& p = job.program;
       const ListedMessage message = numbered_message(step, p.ranks, p.listed_messages, k);

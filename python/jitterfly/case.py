@@ -346,6 +346,11 @@ def _check_routed(case: Case) -> None:
     cycle = case.lowered
     if sum(isinstance(noise, Congestion) for noise in case.noise) > 1:
         raise ValueError("noise must hold at most one Congestion: there is one network")
+    if any(not step.receives for step in cycle.steps if step.kind == MESSAGE):
+        raise ValueError(
+            f"algorithm: {case.algorithm.kind} has several messages of a rank under way at once; "
+            "with Congestion that is not modelled, as links are loaded step by step"
+        )
     if any(step.flags & ASK for step in cycle.steps):
         raise ValueError(
             "on_demand must be empty with Congestion: which questions and answers are on the "
@@ -398,8 +403,8 @@ def _exposed_work(case: Case, *, trailing: bool) -> ExposedWork:
     for step, cost in zip(cycle.steps, cycle.table.costs(), strict=True):
         if cost is not None and step.kind == MESSAGE:
             ways.append(cost.transit)
-            exchanges += step.repeat
-            total += step.repeat * (cost.send + cost.receive)
+            exchanges += step.repeat * step.receives
+            total += step.repeat * (cost.send * step.sends + cost.receive * step.receives)
         elif step.kind in (EXCHANGE, FORWARD):
             ways.append(cycle.costs.transit)
             exchanges += step.kind == EXCHANGE

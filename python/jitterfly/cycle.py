@@ -135,6 +135,7 @@ def symmetric_timeline(
     """
     t = sent = busy = ready = 0
     sends, receives = links
+    departed: dict[int, int] = {}  # of half steps
     times = []
     for number, step in enumerate(steps):
         if step.kind == COMPUTE:
@@ -159,8 +160,16 @@ def symmetric_timeline(
         elif step.kind == MESSAGE:
             cost = messages[number]
             assert cost is not None
-            done = _after_repeats(_RankTimes(t, sends, receives), cost, step.repeat, advance)
-            (ready, sends, receives), t = done, done.busy
+            if not step.receives:
+                departed[step.place] = t = advance(max(t, sends), cost.send)
+                ready, sends = t, t + cost.gap - cost.send
+            elif not step.sends:
+                receives = max(departed[step.place] + cost.transit, receives + cost.gap)
+                ready = t = advance(max(t, receives), cost.receive)
+            else:
+                links_now = _RankTimes(t, sends, receives)
+                done = _after_repeats(links_now, cost, step.repeat, advance)
+                (ready, sends, receives), t = done, done.busy
         times.append(ready)
     return Timeline(times, t, sends, receives)
 

@@ -98,10 +98,12 @@ def _engine_steps(
     end = 0
     for number, (step, costs) in enumerate(zip(cycle.steps, cycle.table.of_step, strict=True)):
         head = (step.kind, step.round, step.flags, 0, 0)
+        half = step.kind == MESSAGE and not (step.sends and step.receives)
         if not costs:
             steps.append((*head, 0, 0, 0, 0, 0, 1))
-        elif len(costs) == 1 and step.partners and not isinstance(step.partners, Listed):
-            steps.append((*head, *step.partners.code(), costs[0], step.repeat))
+        elif (code := _code_of(step, costs)) is not None:
+            partners = (*code[:3], step.place) if half else code
+            steps.append((*head, *partners, costs[0], step.repeat))
         else:
             same = (type(step.partners), step.partners, costs) if step.partners else (number,)
             if same not in places:
@@ -114,8 +116,16 @@ def _engine_steps(
                     f"messages {end} or more are in steps that list them (those on several levels "
                     f"of a Hierarchy), at most {_MOST_LISTED} fit"
                 )
-            steps.append((*head, LISTED, *places[same], 0, costs[0], step.repeat))
+            place = step.place if half else 0
+            steps.append((*head, LISTED, *places[same], place, costs[0], step.repeat))
     return np.array(steps), np.concatenate(lists) if lists else None
+
+
+def _code_of(step: Step, costs: tuple[int, ...]) -> tuple[int, int, int, int] | None:
+    """The partner map of a step; None where its messages are listed."""
+    if len(costs) > 1 or step.partners is None or isinstance(step.partners, Listed):
+        return None
+    return step.partners.code()
 
 
 def _put_rank_times(case: Case, steps: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
@@ -187,7 +197,7 @@ def _observed(case: Case, steps: Sequence[Step], every_row: bool) -> list[bool]:
 def message_count(step: Step, ranks: int) -> int:
     """How many messages a step sends, redundant copies aside."""
     if step.kind == MESSAGE and step.partners is not None:
-        return step.partners.count(ranks) * step.repeat
+        return step.partners.count(ranks) * step.repeat if step.sends else 0
     if step.kind == EXCHANGE:
         return power_below(ranks)
     return ranks if step.kind == FORWARD else 0

@@ -89,7 +89,7 @@ def rank_times(case, seed):
     works = case.rank_work()
     found = np.zeros((ranks, 5), dtype=np.int64)
     found[:, 0], found[:, 1] = start - works, works
-    busy = start.copy()
+    busy, departed = start.copy(), {}
     for number, step in enumerate(cycle.steps):
         if step.partners is None:
             continue
@@ -99,18 +99,20 @@ def rank_times(case, seed):
         else:
             listed = cycle.listed_messages(number)
         for _ in range(step.repeat):
-            left = busy.copy()
-            for sender, _, entry in listed.tolist():
-                left[sender] = busy[sender] + cycle.table.entries[entry].send
-                found[sender, 1] += cycle.table.entries[entry].send
-            busy = left.copy()
-            for sender, receiver, entry in listed.tolist():
-                cost = cycle.table.entries[entry]
-                free, there = left[receiver], left[sender] + cost.transit
-                found[receiver, 3] += max(min(left[sender], there) - free, 0)
-                found[receiver, 4] += max(there - free, 0) - max(left[sender] - free, 0)
-                busy[receiver] = max(free, there) + cost.receive
-                found[receiver, 1] += cost.receive
+            if step.sends:
+                for sender, _, entry in listed.tolist():
+                    busy[sender] += cycle.table.entries[entry].send
+                    found[sender, 1] += cycle.table.entries[entry].send
+                departed[step.place] = busy.copy()
+            if step.receives:
+                left, before = departed.pop(step.place), busy.copy()
+                for sender, receiver, entry in listed.tolist():
+                    cost, free = cycle.table.entries[entry], before[receiver]
+                    there = left[sender] + cost.transit
+                    found[receiver, 3] += max(left[sender] - free, 0)
+                    found[receiver, 4] += max(there - free, 0) - max(left[sender] - free, 0)
+                    busy[receiver] = max(free, there) + cost.receive
+                    found[receiver, 1] += cost.receive
     return found
 
 
