@@ -289,13 +289,13 @@ def test_command(tmp_path, capsys):
     assert run(*quiet, "--json") == 0
     assert json.loads(capsys.readouterr().out)["written"] == [str(path)]
     # Refused before anything is simulated; what is not decided, after the answer.
-    for more, told in (
-        (("--library", "nccl"), "library must be one of 'openmpi'"),
-        (("--collective", "reduce"), "takes two candidates or more that Open MPI has"),
-        (("--write", tmp_path / "a.csv"), "must end in .rules"),
-        (("--write", tmp_path / "none" / "a.rules"), "none"),
+    for file, more, told in (
+        (path, ("--library", "nccl"), "library must be one of 'openmpi'"),
+        (path, ("--collective", "reduce"), "takes two candidates or more that Open MPI has"),
+        (tmp_path / "a.csv", (), "must end in .rules"),
+        (tmp_path / "none" / "a.rules", (), "none"),
     ):
-        assert run(*quiet, *more) == 2
+        assert run(*quiet[:-1], file, *more) == 2
         captured = capsys.readouterr()
         assert told in captured.err
         assert captured.out == ""
