@@ -145,7 +145,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     elif names:
         print(f"\nwritten to {chosen.out}: {', '.join(names)}")
     if tuning and not chosen.json:
-        print(_tuning_in_words(answer, tuning, chosen.library))
+        print(_tuning_in_words(answer, tuning, chosen))
     if refused is not None:
         raise refused  # after the answer, which took its time
     return 130 if answer.ended == "stopped" else 0
@@ -163,9 +163,10 @@ def _write_tuning(
         return (), error
 
 
-def _tuning_in_words(answer: Any, files: tuple[Path, ...], library: str | None) -> str:
-    from ..advice import tuning_choices
+def _tuning_in_words(answer: Any, files: tuple[Path, ...], chosen: argparse.Namespace) -> str:
+    from ..advice import tuning_choices, tuning_format
 
+    library = tuning_format(chosen.write, chosen.library).LIBRARY
     choices = tuning_choices(answer, library)
     decided = sum(bool(choice.candidate) for choice in choices)
     return (
