@@ -293,6 +293,22 @@ def _register_all() -> None:
     ]
     for candidate in copies:
         register("allreduce", candidate)
+    register(
+        "allreduce",
+        Candidate(
+            "double_binary_tree",
+            _in_segments("double_binary_tree_allreduce", "512KiB"),
+            usual=False,
+            never_early=True,
+            summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
+            called={"NCCL": "Tree"},
+        ),
+    )
+
+
+def _in_segments(kind: str, most: str) -> Maker:
+    """In parts such as NCCL's, whose buffers of 4 MiB have 8 (`NCCL_BUFFSIZE`, `NCCL_STEPS`)."""
+    return lambda ranks, network, size: Algorithm.from_dict({"kind": kind, "segment_bytes": most})
 
 
 _register_all()
