@@ -244,9 +244,10 @@ def test_an_algorithm_of_the_users_own_is_not_the_librarys(tmp_path):
         ("a.txt", None, "must end in .rules"),
         ("rules", None, "must end in .rules"),
         ("a.json", None, "library must be given for 'a.json'"),
-        ("mpich.json", None, "library must be given"),
-        ("a.rules", "mpich", "library must be one of 'openmpi'"),
-        ("a.rules", "Open MPI", "library must be one of 'openmpi'"),
+        ("mpich.json", None, "libmpi` must be given for mpich.json"),
+        ("a.rules", "mpich", "must end in .json for library = 'mpich'"),
+        ("a.csv", "openmpi", "must end in .rules or .json for library = 'openmpi'"),
+        ("a.rules", "Open MPI", "library must be one of 'openmpi', 'mpich', 'nccl'"),
     ],
 )
 def test_unknown_formats(tmp_path, name, library, told):
@@ -291,17 +292,23 @@ def test_command(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["written"] == [str(path)]
     # Refused before anything is simulated; what is not decided, after the answer.
     for more, told in (
-        (("--library", "nccl"), "library must be one of 'openmpi'"),
+        (("--library", "nccl"), "must end in .csv for library = 'nccl'"),
+        (("--library", "gloo"), "library must be one of 'openmpi', 'mpich', 'nccl'"),
+        (("--libmpi", "a.so"), "--libmpi is for mpich.json, not for openmpi.rules: leave it out"),
+        (("--protocol", "ll"), "--protocol is for nccl.csv, not for openmpi.rules"),
+        (("--write", tmp_path / "mpich.json"), "--libmpi must be given for mpich.json"),
+        (("--write", tmp_path / "nccl.csv"), "--protocol must be given for nccl.csv"),
         (("--collective", "reduce"), "takes two candidates or more that Open MPI has"),
-        (("--write", tmp_path / "a.csv"), "must end in .rules"),
+        (("--write", tmp_path / "a.txt"), "must end in .rules"),
         (("--write", tmp_path / "none" / "a.rules"), "none"),
     ):
         assert run(*quiet, *more) == 2
         captured = capsys.readouterr()
         assert told in captured.err
         assert captured.out == ""
-    assert run(*ARGUMENTS[:6], "--library", "openmpi") == 2
-    assert "--library is for --write FILE" in capsys.readouterr().err
+    for option, value in (("--library", "openmpi"), ("--libmpi", "a"), ("--protocol", "ll")):
+        assert run(*ARGUMENTS[:6], option, value) == 2
+        assert f"{option} is for --write FILE" in capsys.readouterr().err
     path.unlink()
     assert run(*ARGUMENTS, "--candidates", "recursive_doubling,reduce_broadcast", "--seconds",
                "1e-9", "--write", path) == 2  # fmt: skip

@@ -228,7 +228,14 @@ class Advice:
             raise ValueError("nothing to draw: no cell has a ranking yet")
         return notebook.picture("advice", self, path=path)
 
-    def write_tuning(self, path: str | Path, library: str | None = None) -> tuple[Path, ...]:
+    def write_tuning(
+        self,
+        path: str | Path,
+        library: str | None = None,
+        *,
+        libmpi: str | Path | None = None,
+        protocol: str | None = None,
+    ) -> tuple[Path, ...]:
         """Write the answer as a file that a library takes its algorithms from.
 
         Cells in which nothing is decided among the library's algorithms are left to it.
@@ -237,10 +244,17 @@ class Advice:
         Parameters
         ----------
         path : str or Path
-            A name that ends in `.rules` is Open MPI's text, in `.json` what Open MPI 6 reads, to
-            which a second file with comments is written, `.txt`.
+            A name that ends in `.rules` is Open MPI's text, in `.json` what Open MPI 6 or MPICH
+            reads, to which a second file with comments is written, `.txt`; in `.csv` lines of
+            NCCL's tuner plugin.
         library : str, optional
-            "openmpi"; without it the file's name says it: `.rules`, or `openmpi*.json`.
+            "openmpi", "mpich" or "nccl"; without it the file's name says it: `.rules`,
+            `openmpi*.json`, `mpich*.json`, `.csv`.
+        libmpi : str or Path
+            For MPICH's file alone, which needs it: MPICH's shared library, such as libmpi.so.12.
+            What is not decided is copied from its own decision tree.
+        protocol : "ll", "ll128" or "simple"
+            For NCCL's file alone, which needs it: the one whose costs the network's are.
 
         Returns
         -------
@@ -250,12 +264,13 @@ class Advice:
         Raises
         ------
         ValueError
-            An unknown library or ending; fewer than two candidates are algorithms of the library;
-            nothing is decided among them in any cell.
+            An unknown library or ending; an option that is missing, or of another format; fewer
+            than two candidates are algorithms of the library; sizes that the format can not hold;
+            nothing is decided among the library's algorithms in any cell.
         OSError
-            The file can not be written.
+            A file can not be read or written.
         """
-        return write_tuning(path, [self], library)
+        return write_tuning(path, [self], library, libmpi=libmpi, protocol=protocol)
 
     def _repr_html_(self) -> str:
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from . import openmpi_rules
@@ -19,6 +18,9 @@ LIBRARY = openmpi_rules.LIBRARY
 CALLED = openmpi_rules.CALLED
 SUFFIX = ".json"
 COMMENTS_INSIDE = False
+OPTIONS = ()
+settings, has, check = openmpi_rules.settings, openmpi_rules.has, openmpi_rules.check
+use, notes = openmpi_rules.use, openmpi_rules.notes
 
 _COLLECTIVES = {
     "allgather": "allgather",
@@ -30,12 +32,7 @@ _COLLECTIVES = {
 }
 
 
-def use(path: Path) -> list[str]:
-    """How to have the library read the file."""
-    return openmpi_rules.use(path)
-
-
-def write(tables: Sequence[TuningTable], comments: Sequence[str]) -> str:
+def write(tables: Sequence[TuningTable], comments: Sequence[str], settings: None) -> str:
     """The text of the file."""
     collectives: dict[str, Any] = {}
     for table in tables:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..question import Question
 from .table import TuningTable
 
 NAME = "openmpi.rules"
@@ -18,6 +19,7 @@ LIBRARY = "openmpi"
 CALLED = "Open MPI"
 SUFFIX = ".rules"
 COMMENTS_INSIDE = True
+OPTIONS = ()
 
 # Number of the collective (COLLTYPE in Open MPI's coll_base_functions.h) and its name.
 _COLLECTIVES = {
@@ -31,6 +33,19 @@ _COLLECTIVES = {
 _DEFAULT = 0  # "ignore" among the algorithms: the library's own choice
 
 
+def settings(name: str) -> None:
+    """Nothing more is needed."""
+
+
+def has(collective: str, called: str, settings: None) -> bool:
+    """Whether the library has an algorithm of this name: those from 4 on all have."""
+    return True
+
+
+def check(question: Question, settings: None) -> None:
+    """Raise nothing: all sizes can be written."""
+
+
 def use(path: Path) -> list[str]:
     """How to have the library read the file."""
     return [
@@ -39,12 +54,20 @@ def use(path: Path) -> list[str]:
     ]
 
 
+def notes(settings: None) -> list[str]:
+    """For which ranks and sizes the choices hold."""
+    return [
+        "A choice holds up to the next ranks and the next message size below; elsewhere the",
+        "library chooses.",
+    ]
+
+
 def number(called: str) -> int:
     """The number of an algorithm that is called, say, "4 ring"; 0 for the library's own choice."""
     return int(called.split()[0]) if called else _DEFAULT
 
 
-def write(tables: Sequence[TuningTable], comments: Sequence[str]) -> str:
+def write(tables: Sequence[TuningTable], comments: Sequence[str], settings: None) -> str:
     """The text of the file."""
     text = [f"# {line}".rstrip() for line in comments]
     text.append(f"{len(tables)}  # collectives")
