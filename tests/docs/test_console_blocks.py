@@ -34,9 +34,17 @@ NOT_EXECUTED = {
     "sphinx-build -b linkcheck docs docs/_build/linkcheck": "needs hosts outside",
     'ruff check && ruff format && git ls-files "*.h" "*.cpp" "*.cu" "*.cuh" '
     "| xargs clang-format -i": "changes the sources; .ci/run has the same as checks",
+    "bash sweeps/examples/measured_allreduce.sh": (
+        "needs mpicc; test_measured_allreduce.py executes it with fewer samples"
+    ),
     "jitterfly run STUDY.toml --workers gpus": "needs a GPU; test_executors.py has the workers",
     "mpiexec --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename "
     "$PWD/openmpi.rules ./program": "needs Open MPI, and a program of the reader's",
+    "jitterfly advise --ranks 16,256 --bytes 8,32KiB --network L=1us,o=0.2us,G=0.1ns,gamma=0.05ns "
+    "--noise period=1ms,duration=10us --write mpich.json --libmpi "
+    "/usr/lib/x86_64-linux-gnu/libmpich.so.12": "needs MPICH; test_advise_tuning_mpich.py has it",
+    "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=$PWD/mpich.json MPIR_CVAR_DEVICE_COLLECTIVES=none "
+    "mpiexec -n 16 ./program": "needs MPICH, and a program of the reader's",
     "sbatch --nodes=4 --ntasks-per-node=4 --gres=gpu:4 mpi.sbatch ../ms12_fig12.toml OUT --full": (
         "needs Slurm's MPI and GPUs; test_slurm_scripts.py has the script"
     ),
