@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.mpi_libraries import mpichs, open_mpi
-from support.paths import EXAMPLES, ROOT
+from support.paths import EXAMPLES, ROOT, SWEEPS
 
 import jitterfly as jf
 
@@ -70,11 +70,14 @@ def test_the_program_wants_two_ranks(tmp_path):
     assert list(tmp_path.glob("measured_*")) == []
 
 
+DATA = SWEEPS / "data"
+
+
 def compared(recording):
     network = jf.LogGOPS(L="1.016us", o="231ns", G="325.825ps")
-    noise = jf.TraceNoise(str(EXAMPLES / recording), part="each")
+    noise = jf.TraceNoise(str(DATA / recording), part="each")
     case = jf.Case(2, algorithm=jf.RecursiveDoublingAllreduce(), network=network, noise=[noise])
-    return jf.compare_measured(EXAMPLES / "measured_times.txt", case, unit="us")
+    return jf.compare_measured(DATA / "measured_times.txt", case, unit="us")
 
 
 @pytest.mark.filterwarnings("ignore:.*is not to be trusted")
