@@ -235,6 +235,7 @@ PYBIND11_MODULE(_core, m) {
   jf::bind_record(m);
   jf::bind_limits(m);
   jf::bind_congestion(m);
+  jf::bind_schedule(m);
   program.def("add_congestion", &jf::Program::add_congestion, py::arg("network"))
       .def(py::init(&make_program), py::kw_only(), py::arg("log2_ranks"), py::arg("steps"),
            py::arg("rows"), py::arg("send"), py::arg("receive"), py::arg("transit"),

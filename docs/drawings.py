@@ -150,7 +150,7 @@ def flow(path: str) -> None:
 FLOORS = (
     ("the command line", "cli bench __main__"),
     ("tables, claims, pictures, pages", "results claims plots report trace"),
-    ("questions", "slowdown explain agreement advice inference"),
+    ("questions", "slowdown schedule explain agreement advice inference"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
     ("from a case to samples", "simulate program noise_free goal"),

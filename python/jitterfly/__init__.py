@@ -29,6 +29,7 @@ from .network import Hockney, LogGOPS, Network
 from .noise import *  # noqa: F403
 from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
 from .renames import no_attribute
+from .schedule import Schedule, ScheduleResult, simulate_schedule
 from .simulate import Result, noise_intervals, ready_times, simulate
 from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
@@ -59,6 +60,8 @@ __all__ = [
     "RealizationBudget",
     "Recovery",
     "Result",
+    "Schedule",
+    "ScheduleResult",
     "Slowdown",
     "SlowdownTable",
     "Store",
@@ -87,6 +90,7 @@ __all__ = [
     "ready_times",
     "run_study",
     "simulate",
+    "simulate_schedule",
     "slowdown",
     "stats",
     "theory",

@@ -20,8 +20,8 @@ ROOT = Path(jitterfly.__file__).parent
 ORDER = """
 renames fields units launchers files memory progress special steps syntax engine info stats notebook
 measured noise_files imbalance network hierarchy distributions algorithms congestion noise cycle
-case program noise_free simulate goal slowdown explain agreement theory observables inference
-studies advice store sweep results claims plots report trace bench cli __main__
+case program noise_free simulate goal slowdown schedule explain agreement theory observables
+inference studies advice store sweep results claims plots report trace bench cli __main__
 """
 LAYERS = ORDER.split()
 

@@ -30,6 +30,7 @@ __all__ = [
     "paper_maps",
     "samples",
     "scaling",
+    "schedule",
     "slowdown",
     "tail",
     "times",
