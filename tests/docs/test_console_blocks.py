@@ -194,6 +194,7 @@ def prepared(folder: Path, script: str) -> None:
     for name, source in files.items():
         if f"--out {name}" not in script:
             shutil.copy(source, folder / name)
+    (folder / "app.goal").write_text("num_ranks 1\nrank 0 {\ncalc 100000\n}\n")
     for rank in (0, 1) if "--out n.noise" not in script else ():
         starts = np.arange(1, 1000) * (rank + 1) * 10**9
         detours = jf.measured.Detours(starts, np.full(999, 10**7), length=2 * 10**12)

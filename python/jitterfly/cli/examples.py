@@ -18,6 +18,7 @@ EXAMPLES = {
         "jitterfly run list",
         "jitterfly run redundancy --realizations 100 --out copies",
         "jitterfly run mine.toml --target 'mean of slowdown +- 5 %' --dry-run",
+        "jitterfly run app.goal --noise node.noise --picture app.png",
     ],
     "status": ["jitterfly status copies --open"],
     "plot": ["jitterfly plot copies --kind distribution --out copies.svg"],
