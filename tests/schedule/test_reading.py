@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference.schedules import as_text, random_schedule
 from support.scale import scaled
+from support.schedule_files import SAMPLE, SAMPLE_RANKS, loggopsim_binary, mutated
 
 import jitterfly as jf
 
@@ -143,30 +144,6 @@ def test_random_schedules_are_read_as_they_are_meant(number, tmp_path):
     assert [operations(binary, rank) for rank in range(len(ranks))] == [meant(ops) for ops in ranks]
 
 
-def loggopsim_binary(ranks):
-    """What LogGOPSim's txt2bin makes: see cuda/schedule/loggopsim_binary.cpp for the format."""
-    numbers = {"send": 1, "recv": 2, "calc": 3}
-    cpus = [op.cpu for ops in ranks for op in ops]
-    nics = [op.nic for ops in ranks for op in ops]
-    head = struct.pack("<QIBB", 4223, len(ranks), max(cpus, default=0), max(nics, default=0))
-    place, table, bodies = 6 + 16 * len(ranks), b"", b""
-    for ops in ranks:
-        roots = [i for i, op in enumerate(ops) if not op.needs and not op.starts]
-        body, appendix = struct.pack(f"<II{len(roots)}I", len(ops), len(roots), *roots), []
-        for i, op in enumerate(ops):
-            body += struct.pack("<IBIQIBB", len(op.needs) + len(op.starts), numbers[op.kind],
-                                op.peer, op.size, op.tag, op.cpu, op.nic)  # fmt: skip
-            for how in ("needs", "starts"):
-                after = [j for j, other in enumerate(ops) if i in getattr(other, how)]
-                body += struct.pack("<II", len(after), len(appendix))
-                appendix += after
-        body += struct.pack(f"<{len(appendix)}I", *appendix)
-        table += struct.pack("<QQ", place, place + len(body))
-        place += len(body)
-        bodies += body
-    return head + table + bodies
-
-
 def test_loggopsim_s_binary_is_checked(tmp_path):
     def one(operation, **changed):
         values = {"ranks": 2, "count": 1, "dependents": 0} | changed
@@ -197,34 +174,12 @@ def test_loggopsim_s_binary_is_checked(tmp_path):
         read(struct.pack("<QQ", 2342, 0), tmp_path, "a.bin")
 
 
-SAMPLE = as_text(random_schedule(random.Random("sample"), 3, 25, 2, 2)).encode()
-
-
-def mutated(rng, content):
-    """Some bytes changed, cut out, or put elsewhere."""
-    content = bytearray(content)
-    for _ in range(rng.choice([1, 1, 2, 5])):
-        at = rng.randrange(len(content) + 1)
-        match rng.randrange(4):
-            case 0:
-                content[at : at + 1] = bytes([rng.choice([0, 10, 32, 45, 58, 123, 125, 255])])
-            case 1:
-                del content[at : at + rng.choice([1, 5, 50])]
-            case 2:
-                begin = rng.randrange(len(content) + 1)
-                content[at:at] = content[begin : begin + rng.choice([1, 4, 8, 30])]
-            case 3:
-                content[at : at + 4] = rng.getrandbits(32).to_bytes(4, "little")
-    return bytes(content)
-
-
 @pytest.mark.parametrize("kind", ["text", "loggopsim", "own"])
 def test_mutated_files(kind, tmp_path):
     """Each is read, and then can be run or is refused; or it is refused in one line."""
-    ranks = random_schedule(random.Random("sample"), 3, 25, 2, 2)
     sample = SAMPLE
     if kind == "loggopsim":
-        sample = loggopsim_binary(ranks)
+        sample = loggopsim_binary(SAMPLE_RANKS)
     elif kind == "own":
         read(SAMPLE, tmp_path).write(tmp_path / "own")
         sample = (tmp_path / "own").read_bytes()

@@ -130,11 +130,11 @@ class ScheduleResult:
         return self._scaled(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
 
     def _scaled(self, estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
-        ends = {}
-        for name in ("value", "low", "high"):
-            end = float(getattr(estimate, name))
-            ends[name] = scale(end) if self.noise_free or not math.isfinite(end) else math.nan
-        return dataclasses.replace(estimate, **ends)
+        value, low, high = (
+            scale(float(end)) if self.noise_free or not math.isfinite(float(end)) else math.nan
+            for end in (estimate.value, estimate.low, estimate.high)
+        )
+        return dataclasses.replace(estimate, value=value, low=low, high=high)
 
     def title(self) -> str:
         """What was simulated, under which noise."""
