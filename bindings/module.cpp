@@ -109,14 +109,18 @@ Ticks simulate(const jf::Program& p, std::uint64_t seed, std::int64_t first, std
   return out;
 }
 
-Ticks explain(const jf::Program& p, std::uint64_t seed, std::int64_t first, std::int64_t count,
-              int threads, const std::optional<py::function>& progress) {
+py::tuple explain(const jf::Program& p, std::uint64_t seed, std::int64_t first, std::int64_t count,
+                  const std::vector<Tick>& combine, int threads,
+                  const std::optional<py::function>& progress) {
   const jf::Request request = make_request(seed, first, count, "max", threads);
   Ticks out({static_cast<py::ssize_t>(count), static_cast<py::ssize_t>(jf::kExplained)});
-  Tick* data = out.mutable_data();
+  Ticks of_ranks({static_cast<py::ssize_t>(p.ranks()), static_cast<py::ssize_t>(jf::kRankParts),
+                  static_cast<py::ssize_t>(2)});
+  Tick *data = out.mutable_data(), *ranks = of_ranks.mutable_data();
+  std::fill(ranks, ranks + of_ranks.size(), 0);
   const jf::Poll poll = jf::make_poll(progress);
-  jf::without_gil([&] { jf::cpu::explain(p, request, data, poll); });
-  return out;
+  jf::without_gil([&] { jf::cpu::explain(p, request, combine, data, ranks, poll); });
+  return py::make_tuple(out, of_ranks);
 }
 
 Ticks ready_times(const jf::Program& p, std::uint64_t seed, std::int64_t realization) {
@@ -235,6 +239,7 @@ PYBIND11_MODULE(_core, m) {
   jf::bind_record(m);
   jf::bind_limits(m);
   jf::bind_congestion(m);
+  jf::bind_schedule(m);
   program.def("add_congestion", &jf::Program::add_congestion, py::arg("network"))
       .def(py::init(&make_program), py::kw_only(), py::arg("log2_ranks"), py::arg("steps"),
            py::arg("rows"), py::arg("send"), py::arg("receive"), py::arg("transit"),
@@ -254,8 +259,10 @@ PYBIND11_MODULE(_core, m) {
         py::arg("threads") = 0, py::arg("progress") = py::none(),
         "int64 (count, rows), or (count, rows, 4): max, min, hi, lo; sum = hi * 2^32 + lo.");
   m.def("explain", &explain, py::arg("program"), py::arg("seed"), py::arg("first"),
-        py::arg("count"), py::arg("threads") = 0, py::arg("progress") = py::none(),
-        "int64 (count, 5 + causes): see cuda/core/engine.h");
+        py::arg("count"), py::arg("combine"), py::arg("threads") = 0,
+        py::arg("progress") = py::none(),
+        "int64 (count, 5 + causes), and (ranks, parts, 2), sums over realizations as hi, lo: see "
+        "cuda/core/engine.h");
   m.def("ready_times", &ready_times, py::arg("program"), py::arg("seed"), py::arg("realization"),
         "int64 (rows, ranks); INT64_MIN where a rank is not in the row's step.");
   m.def("loads", &loads, py::arg("program"), py::arg("seed"), py::arg("realization"),

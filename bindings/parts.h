@@ -58,6 +58,8 @@ void bind_congestion(pybind11::module_& m);
 void bind_limits(pybind11::module_& m);
 // Delay, and the noise sources of Program.
 void bind_noise(pybind11::module_& m, pybind11::class_<Program>& program);
+// Schedules of applications.
+void bind_schedule(pybind11::module_& m);
 // The recorder of detours.
 void bind_record(pybind11::module_& m);
 

@@ -23,11 +23,30 @@ using Poll = std::function<bool(std::int64_t done)>;
 
 // What a time consists of, see cpu::explain(): what is there without noise, and behind it each
 // source of noise, in this order: Program::messages, rank_delays, intervals, delays.
-enum QuietCause : std::int32_t { kGivenArrival, kComputing, kMessageCpu, kOnTheWay, kQuietCauses };
+enum QuietCause : std::int32_t {
+  kGivenArrival,
+  kComputing,
+  kMessageCpu,  // to send and to receive
+  kOnTheWay,
+  kCombining,
+  kQuietCauses
+};
 constexpr std::int32_t kMaxExplained = 12;
 constexpr std::int32_t kCauses = kQuietCauses + kMaxExplained;
 // Time, rank, longest single delay by noise, the rank that it hit and its cause (-1: none), causes.
 constexpr std::int32_t kExplained = 5 + kCauses;
+// What the time of a rank up to its end consists of, whether it is on the critical path or not: how
+// late it arrives, its CPU work, noise of its CPU, waiting for messages that are not sent yet, and
+// for those that are on their way or find a link taken; less what redundant exchanges spare it.
+enum RankTime : std::int32_t {
+  kArrivesLate,
+  kWorks,
+  kHeld,
+  kWaitsForSender,
+  kWaitsForMessage,
+  kSpared,
+  kRankParts
+};
 
 namespace cpu {
 
@@ -44,9 +63,11 @@ void phases(const Program& program, std::size_t source, std::uint64_t seed,
 std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t realization,
                        std::int64_t rank, Tick until, bool compute, const Poll& poll);
 // out: count x kExplained. What the last rank's time at the end of each realization consists of,
-// along its critical path. Throws std::invalid_argument for copies, congestion, and more than
-// kMaxExplained sources.
-void explain(const Program& program, const Request& request, Tick* out, const Poll& poll);
+// along its critical path. of_ranks: ranks x kRankParts x 2, summed over the realizations; a sum is
+// hi * 2^32 + lo. `combine`: of each message cost, what of `receive` is the time to combine. Throws
+// std::invalid_argument for copies, congestion, and more than kMaxExplained sources.
+void explain(const Program& program, const Request& request, const std::vector<Tick>& combine,
+             Tick* out, Tick* of_ranks, const Poll& poll);
 // Bytes of state that simulate will hold, without the results.
 std::int64_t memory(const Program& program, const Request& request);
 int hardware_threads();

@@ -95,6 +95,13 @@ bool Program::has_message_passes() const {
          });
 }
 
+std::int32_t Program::departures() const {
+  std::int32_t most = 1;
+  for (const Step& s : steps)
+    if (is_half(s)) most = std::max(most, s.c + 1);
+  return most;
+}
+
 // While a rank's CPU is free ever later, a link matters only if it is occupied for longer than the
 // CPU. Out: it is free at departure + gap - send, no later than the CPU, if gap <= send. In: a
 // message has arrived before the CPU has received the one before it, if its gap is not longer than
@@ -124,6 +131,13 @@ void Program::check_message(const Step& s) const {
   require(s.repeat >= 1, "a message step's repeat must be at least 1");
   require(s.draw >= 0 && s.repeat - 1 <= INT32_MAX - s.draw,
           "a message step's draws must lie in [0, 2^31)");
+  if (is_half(s)) {
+    require((s.flags & kHalf) != kHalf, "half a message step either sends or receives");
+    require(s.map == kShift || s.map == kXor || s.map == kListed,
+            "half a message step needs a shift, an xor or a list");
+    require(s.repeat == 1, "half a message step is not repeated");
+    require(c >= 0 && c < kMaxWindow, "a window holds up to 1024 messages");
+  }
   switch (s.map) {
     case kShift:
       return require(a >= 0 && a < n, "a shift's distance must lie in [0, ranks)");
@@ -196,7 +210,27 @@ void Program::check_list(Step& s) {
     }
     facts.one_way = std::find(acts.begin(), acts.end(), kSends | kReceives) == acts.end();
   }
-  s.c = facts.one_way;
+  if (!is_half(s)) s.c = facts.one_way;
+}
+
+// Departures of a half step stay where they are until its messages are received.
+void Program::check_halves(const Step& s, std::map<std::int32_t, Step>& sent) {
+  if (!is_half(s)) {
+    require(sent.empty() || s.kind == kObserve,
+            "messages that are sent must be received before any other step");
+    return;
+  }
+  require(s.kind == kMessage, "only message steps have halves");
+  if ((s.flags & kSendsOnly) != 0) {
+    require(sent.emplace(s.c, s).second, "the place of a departure must be free");
+    return;
+  }
+  const auto other = sent.find(s.c);
+  require(other != sent.end(), "only what was sent is received");
+  const Step& o = other->second;
+  require(o.map == s.map && o.a == s.a && o.b == s.b && o.cost == s.cost && o.draw == s.draw,
+          "both halves of a message step must be of the same messages");
+  sent.erase(other);
 }
 
 void Program::finish() {
@@ -222,6 +256,7 @@ void Program::finish() {
   if (more_ranks > 0) ++levels;
   bool copied = false, asked = false;
   bool inside = false, forwarded = false, moved_back = false;
+  std::map<std::int32_t, Step> sent;  // halves whose other half is to come, by place
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Step& s = steps[i];
     forwarded |= s.kind == kForward;
@@ -241,6 +276,7 @@ void Program::finish() {
     if (s.kind == kMessage) check_message(s);
     if (s.kind == kMessage && s.map == kListed) check_list(s);
     if (s.kind == kForward && s.map == kListed) check_forwards(s);
+    check_halves(s, sent);
     if (s.kind == kEnter) {
       inside = (s.flags & kFinal) == 0;
     } else if (s.kind == kExchange) {
@@ -260,6 +296,7 @@ void Program::finish() {
     }
   }
   require(!inside, "the last collective is not finished");
+  require(sent.empty(), "messages are sent that are not received");
   require(!copied || !asked, "copies are either sent or asked for");
   constexpr std::int32_t kDraws = kMirrorDraws;
   require(mirrors.size() == 1 || std::all_of(steps.begin(), steps.end(),
@@ -277,10 +314,11 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.sources_needed = sources_needed();
   v.has_noise = !intervals.empty() && uses_cpu();
   v.has_jitter = delays_messages();
-  v.has_copies = has_copies();
+  v.has_busy = has_busy();
   v.mirror_count = static_cast<std::int32_t>(mirrors.size());
   std::copy(mirrors.begin(), mirrors.end(), v.mirrors);
   v.links = links_matter();
+  v.departures = departures();
   v.steps_delayed = !step_messages.empty();
   v.steps = steps.data();
   v.message_costs = message_costs.data();

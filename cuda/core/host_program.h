@@ -81,6 +81,8 @@ class Program {
   // Messages of this program delay each other on the links of `network`, which has the same ranks.
   void add_congestion(const congestion::Program& network);
 
+  // Departures of a rank that are kept at once.
+  std::int32_t departures() const;
   std::int64_t ranks() const { return (std::int64_t{1} << log2_ranks) + more_ranks; }
   // Whether all steps but exchanges run in message passes (plan.h).
   bool has_message_passes() const;
@@ -105,6 +107,7 @@ class Program {
   std::uint32_t next_number(IntervalKind kind) const;
   void check_message(const Step& step) const;
   void check_compute(const Step& step) const;
+  static void check_halves(const Step& s, std::map<std::int32_t, Step>& sent);
   void check_list(Step& step);
   void check_forwards(const Step& step) const;
   std::vector<std::int32_t> costs_of(const Step& step) const;

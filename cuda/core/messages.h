@@ -72,6 +72,10 @@ struct MessageState {
   Tick* left;         // of the step at hand: when the message of a rank has left
   Tick* next_left;    // of the step after it; only the CPU has that, where it looks ahead
   std::int64_t stride;
+  std::int64_t apart = 0;  // from one array of departures to the next, see ProgramView::departures
+
+  // Where the departures of a step are kept.
+  JF_HD Tick* departures(const Step& s) const { return is_half(s) ? left + s.c * apart : left; }
 };
 
 // One turn of a message step: what its messages cost, the number of its draws, and its network.

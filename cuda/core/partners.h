@@ -64,6 +64,7 @@ JF_HD ListedMessage numbered_message(const Step& s, std::int64_t ranks, const Li
 
 // Whether no rank both sends and receives in a turn.
 JF_HD bool goes_one_way(const Step& s) {
+  if (is_half(s)) return false;
   if (s.map == kTree) return true;
   if (s.map == kListed) return s.c != 0;
   const std::int64_t distance = s.c < 0 ? -std::int64_t{s.c} : std::int64_t{s.c};

@@ -21,10 +21,21 @@ enum StepKind : std::int32_t { kCompute, kEnter, kExchange, kForward, kObserve, 
 // kCopy: a rank that has the level by its own path sends copies. kFinal: the last level.
 // kAfterForward: after a forward the clocks of ranks may be earlier than before (set by Program).
 // kAsk: a rank that waits too long for the original requests a copy from its mirror.
-enum StepFlag : std::int32_t { kCopy = 1, kFinal = 2, kAfterForward = 4, kAsk = 8 };
+// kSendsOnly, kReceivesOnly: a message step of which ranks do the first half, and later the other.
+enum StepFlag : std::int32_t {
+  kCopy = 1,
+  kFinal = 2,
+  kAfterForward = 4,
+  kAsk = 8,
+  kSendsOnly = 16,
+  kReceivesOnly = 32
+};
 
 constexpr std::int32_t kMirrored = kCopy | kAsk;
+constexpr std::int32_t kHalf = kSendsOnly | kReceivesOnly;
 constexpr int kMaxMirrors = 8;
+// Messages that a rank may have sent before it receives one.
+constexpr std::int32_t kMaxWindow = 1024;
 
 struct Step {
   std::int32_t kind;
@@ -33,11 +44,14 @@ struct Step {
   std::int32_t draw;  // number of the random draws of this step; its next send has draw + 1
   std::int32_t row;   // of the results: its ready times are observed there; or -1
   // Only of kMessage: partner map (partners.h), entry of message_costs, turns; turn k: draw + k.
+  // Of a half step c is where its departures are kept in the meantime, from 0.
   // Of kForward: kListed if forwards differ in their costs, see forward_cost().
   // Of kCompute: RankTimes; ranks work for rank_times[a + rank], and begin rank_times[b + rank]
   // late.
   std::int32_t map = 0, a = 0, b = 0, c = 0, cost = 0, repeat = 1;
 };
+
+JF_HD bool is_half(const Step& s) { return (s.flags & kHalf) != 0; }
 
 // Steps in [begin, end) that send redundant copies.
 JF_HD std::int32_t copies_in(const Step* steps, std::int32_t begin, std::int32_t end) {
@@ -103,12 +117,13 @@ struct Observation {
 struct ProgramView {
   std::int64_t ranks;  // in [2^log2_ranks, 2^(log2_ranks + 1))
   std::int32_t log2_ranks, rows, step_count, has_noise, has_jitter;
-  std::int32_t has_copies;  // sent after the original, or requested
-  std::int32_t one_rank;    // rows observe rank 0 only
-  std::int32_t general;     // the noise needs `sources` and `messages`, not `periodic` and `jitter`
+  std::int32_t has_busy;  // see Program::has_busy
+  std::int32_t one_rank;  // rows observe rank 0 only
+  std::int32_t general;   // the noise needs `sources` and `messages`, not `periodic` and `jitter`
   std::int32_t sources_needed;  // the CPU noise alone needs `sources`
   std::int32_t links;           // see Program::links_matter
   std::int32_t steps_delayed;   // network noise delays some messages of kMessage steps
+  std::int32_t departures;      // of a rank that are kept at once: 1, or the window of half steps
   const Step* steps;
   const MessageCost* message_costs;
   const MessageDelay* step_messages;

@@ -268,13 +268,13 @@ struct Block {
   template <class Kind>
   JF_HD Lanes departure_of(int k) const {
     if constexpr (std::is_same_v<Kind, Forward>) {
-      if (context.costs.forward == 0) return sent[k];
-      Clock<Lanes> c = clock(k);
-      Registers::load_noise_state(location, k, c);
-      return send_forward(context.noise, context.costs, c);
-    } else {
-      return sent[k];
+      if (kBusy && context.costs.forward > 0) {
+        Clock<Lanes> c = clock(k);
+        Registers::load_noise_state(location, k, c);
+        return send_forward(context.noise, context.costs, c);
+      }
     }
+    return sent[k];
   }
 
   template <class Kind>

@@ -63,12 +63,20 @@ Path operator-(const Path& a, const Path& b) {  // of a time and itself
 bool operator<(const Path& a, const Path& b) { return a.t < b.t; }
 bool operator>(const Path& a, const Path& b) { return a.t > b.t; }
 
+struct RankTimes {
+  Tick of[kRankParts] = {};
+
+  Tick cpu() const { return of[kWorks] + of[kHeld]; }
+};
+
 // Noise of the CPU, as the arithmetic asks for it (noise/sources.h).
 struct ExplainedNoise {
   static constexpr bool general = true, in_communication = true;
 
   Sources sources;
   std::int32_t first_interval, first_step;  // their causes
+  RankTimes* ranks;
+  const Tick* combining;  // what of the next receive is the time to combine
 
   Path first(const Path& id) const {
     Path next;
@@ -92,7 +100,12 @@ struct ExplainedNoise {
       t.hold(by, first_step + j, id.t);
       added += by;
     }
+    ranks[id.t].of[kHeld] += added;
     const bool computes = role == kComputeRole;
+    if (role == kReceiveRole) {
+      t.of[kCombining] += *combining;
+      t.of[kMessageCpu] -= *combining;
+    }
     return work(next, t, w, added, id.t, computes, computes ? kComputing : kMessageCpu);
   }
 
@@ -101,6 +114,7 @@ struct ExplainedNoise {
   Path work(Path& next, Path t, Tick w, Tick added, Tick rank, bool compute,
             std::int32_t cause) const {
     t.of[cause] += w;
+    ranks[rank].of[kWorks] += w;
     Tick left = w + added;
     if (sources.interval_count > 0 && left > 0 && t.t + left > next.t) {
       Cursor* mine = sources.cursors_of(rank);
@@ -122,6 +136,7 @@ struct ExplainedNoise {
           left -= quiet;
           t.t += quiet;
         }
+        ranks[rank].of[kHeld] += soonest.end - t.t;
         t.delay(soonest.end - t.t, first_interval + which, rank);
       }
     }
@@ -157,9 +172,12 @@ class Explainer {
   using Ranks = MessageRanks<Path, ExplainedNoise, ExplainedNetwork, true>;
 
  public:
-  Explainer(const Program& program, std::uint64_t seed)
+  Explainer(const Program& program, std::uint64_t seed, const std::vector<Tick>& combine)
       : view_(program.view(seed)),
-        state_(static_cast<std::size_t>(6 * view_.ranks)),
+        combine_(combine),
+        times_(static_cast<std::size_t>(view_.ranks)),
+        sums_(static_cast<std::size_t>(2 * kRankParts * view_.ranks)),
+        state_(static_cast<std::size_t>((5 + view_.departures) * view_.ranks)),
         cursors_(static_cast<std::size_t>(view_.ranks * view_.sources.interval_count)),
         first_arrival_(kQuietCauses + view_.messages.count) {
     if (program.costs.forward > 0) own_busy_.resize(static_cast<std::size_t>(view_.ranks));
@@ -168,9 +186,11 @@ class Explainer {
   // Writes kExplained numbers.
   void explain(std::uint32_t realization, const std::atomic<bool>& stop, Tick* out) {
     std::fill(cursors_.begin(), cursors_.end(), Cursor{0, 0, 0, 0, ~realization});
+    std::fill(times_.begin(), times_.end(), RankTimes());
     const std::int32_t intervals = first_arrival_ + view_.rank_delay_count;
     const ExplainedNoise noise{view_.sources.bound(realization, cursors_.data(), view_.seed),
-                               intervals, intervals + view_.sources.interval_count};
+                               intervals, intervals + view_.sources.interval_count, times_.data(),
+                               &combining_};
     const ExplainedNetwork network(view_.messages);
     const Ranks ranks{view_, noise, network, realization, arrays(), view_.seed};
     const std::int64_t n = view_.ranks;
@@ -190,19 +210,67 @@ class Explainer {
     std::int64_t last = 0;
     for (std::int64_t i = 1; i < n; ++i)
       if (ranks.get(ranks.s.sent, i) > ranks.get(ranks.s.sent, last)) last = i;
+    for (std::int64_t i = 0; i < n; ++i) add_times(i, ranks.get(ranks.s.sent, i).t, ranks);
     const Path path = ranks.get(ranks.s.sent, last);
     const Tick head[] = {path.t, last, path.longest, path.longest_rank, path.longest_cause};
     out = std::copy(std::begin(head), std::end(head), out);
     std::copy(std::begin(path.of), std::end(path.of), out);
   }
 
+  // Adds what it has summed for each rank.
+  void merge_into(Tick* of_ranks) const {
+    for (std::size_t k = 0; k < sums_.size(); ++k) of_ranks[k] += sums_[k];
+  }
+
  private:
+  // `end`: when the rank has the result. What it forwards after that is not in the way of it.
+  void add_times(std::int64_t i, Tick end, const Ranks& ranks) {
+    RankTimes& times = times_[i];
+    times.of[kSpared] += end - ranks.get(ranks.s.busy, i).t;
+    for (int k = 0; k < kRankParts; ++k) {
+      Tick* const sum = &sums_[2 * (i * kRankParts + k)];
+      sum[0] += times.of[k] >> 32;
+      sum[1] += times.of[k] & 0xffffffff;
+    }
+  }
+  // What a rank did with its CPU from `before` on was work, noise and, the rest, waiting; for a
+  // message that had left its sender at `left`.
+  struct Waits {
+    RankTimes& times;
+    Tick before, cpu;
+
+    void until(Tick after, Tick left) const {
+      const Tick waited = after - before - (times.cpu() - cpu);
+      const Tick for_sender = std::clamp<Tick>(left - before, 0, waited);
+      times.of[kWaitsForSender] += for_sender;
+      times.of[kWaitsForMessage] += waited - for_sender;
+    }
+  };
+  Waits waits(const Ranks& ranks, std::int64_t i) {
+    return {times_[i], ranks.get(ranks.s.busy, i).t, times_[i].cpu()};
+  }
+  Path send(const Ranks& ranks, const Ranks::Turn& turn, std::int64_t from) {
+    const Waits waiting = waits(ranks, from);
+    const Path left = ranks.send(turn, from);
+    waiting.until(ranks.get(ranks.s.busy, from).t, waiting.before);  // for its link
+    return left;
+  }
+  void receive(const Ranks& ranks, const Ranks::Turn& turn, std::int32_t cost, std::int64_t to,
+               const Path& left) {
+    combining_ = combine_[cost];
+    const Waits waiting = waits(ranks, to);
+    ranks.receive(turn, to, left);
+    waiting.until(ranks.get(ranks.s.busy, to).t, left.t);
+  }
+
   MessageState arrays() {
     const auto array = [&](std::int64_t k) {
       return reinterpret_cast<Tick*>(state_.data() + k * view_.ranks);
     };
     Tick* const busy = own_busy_.empty() ? array(0) : reinterpret_cast<Tick*>(own_busy_.data());
-    return {array(0), busy, array(1), array(2), array(3), array(4), array(5), kStride};
+    return {array(0), busy,     array(1),
+            array(2), array(3), array(4),
+            nullptr,  kStride,  view_.ranks * kStride};
   }
 
   static Clock<Path> clock(const Ranks& ranks, std::int64_t i) {
@@ -217,21 +285,22 @@ class Explainer {
   }
 
   // As MessageRanks::work, which does not tell how late a rank is from what is on the way.
-  void compute_phase(const Ranks& ranks, const Step& step, std::int64_t i) const {
+  void compute_phase(const Ranks& ranks, const Step& step, std::int64_t i) {
     Clock<Path> c = clock(ranks, i);
-    if (step.map & kOwnDelay) {
-      c.busy.delay(view_.rank_times[step.b + i], kGivenArrival, i);
-    }
+    const Tick begin = c.busy.t;
+    if (step.map & kOwnDelay) c.busy.delay(view_.rank_times[step.b + i], kGivenArrival, i);
     for (std::int32_t k = 0; k < view_.rank_delay_count; ++k)
       c.busy.delay(rank_delay(view_, k, view_.seed, step.draw, Tick{i}, ranks.realization),
                    first_arrival_ + k, i);
+    times_[i].of[kArrivesLate] += c.busy.t - begin;
     const Tick work = step.map & kOwnWork ? view_.rank_times[step.a + i] : view_.costs.work;
     compute(ranks.noise, work, step, c);
     store(ranks, i, c);
   }
 
   // Exchanges without copies, as plain.h has them.
-  void exchange_all(const Ranks& ranks, const Step& step) const {
+  void exchange_all(const Ranks& ranks, const Step& step) {
+    combining_ = view_.costs.combine;
     const std::int64_t among = std::int64_t{1} << view_.log2_ranks;
     Tick* const left = ranks.s.left;
     for (std::int64_t i = 0; i < among; ++i) ranks.put(left, i, ranks.get(ranks.s.sent, i));
@@ -244,47 +313,61 @@ class Explainer {
         const Path late =
             ranks.network.delay(view_.seed, kOriginalJitter, static_cast<std::uint32_t>(step.draw),
                                 c.id, ranks.realization, sent);
+        const Waits waiting = waits(ranks, i);
         exchange(ranks.noise, view_.costs, step, sent + view_.costs.transit + late, c);
+        waiting.until(c.busy.t, sent.t);
       }
       store(ranks, i, c);
     }
   }
 
-  void forward_all(const Ranks& ranks, const Step& step) const {
+  void forward_all(const Ranks& ranks, const Step& step) {
     Tick* const left = ranks.s.left;
-    for (std::int64_t i = 0; i < view_.ranks; ++i)
+    std::vector<Tick> cpu(static_cast<std::size_t>(view_.ranks));
+    for (std::int64_t i = 0; i < view_.ranks; ++i) {
+      cpu[i] = times_[i].cpu();
       ranks.put(left, i, ranks.forward_leaves(step, i));
+    }
     for (std::int64_t i = 0; i < view_.ranks; ++i) {
       const std::int64_t partner = forward_partner(step, view_.ranks, i);
-      if (partner != kNoRank)
-        ranks.forward_comes(step, i, ranks.get(left, i), ranks.get(left, partner));
+      if (partner == kNoRank) continue;
+      const Tick before = ranks.get(ranks.s.busy, i).t;
+      ranks.forward_comes(step, i, ranks.get(left, i), ranks.get(left, partner));
+      const Tick after = ranks.get(ranks.s.busy, i).t;
+      times_[i].of[kSpared] += after - before - (times_[i].cpu() - cpu[i]);
     }
   }
 
-  void send_all(const Ranks& ranks, const Step& step, std::int32_t number) const {
+  void send_all(const Ranks& ranks, const Step& step, std::int32_t number) {
     if (catches_up(step, number))
       for (std::int64_t i = 0; i < view_.ranks; ++i) ranks.catch_up(i);
     const std::int64_t count = message_count(step, view_.ranks);
     const auto each = [&](auto&& f) {
       for (std::int64_t k = 0; k < count; ++k) {
         const ListedMessage m = numbered_message(step, view_.ranks, view_.listed_messages, k);
-        f(Ranks::Turn(view_, ranks.network, step, number, m.cost), m.from, m.to);
+        f(Ranks::Turn(view_, ranks.network, step, number, m.cost), m);
       }
     };
-    Tick* const left = ranks.s.left;
+    Tick* const left = ranks.s.departures(step);
     if (goes_one_way(step))
-      return each([&](const auto& turn, std::int64_t from, std::int64_t to) {
-        ranks.receive(turn, to, ranks.send(turn, from));
+      return each([&](const auto& turn, const ListedMessage& m) {
+        receive(ranks, turn, m.cost, m.to, send(ranks, turn, m.from));
       });
-    each([&](const auto& turn, std::int64_t from, std::int64_t) {
-      ranks.put(left, from, ranks.send(turn, from));
-    });
-    each([&](const auto& turn, std::int64_t from, std::int64_t to) {
-      ranks.receive(turn, to, ranks.get(left, from));
-    });
+    if ((step.flags & kReceivesOnly) == 0)
+      each([&](const auto& turn, const ListedMessage& m) {
+        ranks.put(left, m.from, send(ranks, turn, m.from));
+      });
+    if ((step.flags & kSendsOnly) == 0)
+      each([&](const auto& turn, const ListedMessage& m) {
+        receive(ranks, turn, m.cost, m.to, ranks.get(left, m.from));
+      });
   }
 
   ProgramView view_;
+  const std::vector<Tick>& combine_;
+  Tick combining_ = 0;
+  std::vector<RankTimes> times_;
+  std::vector<Tick> sums_;
   std::vector<Path> state_, own_busy_;
   std::vector<Cursor> cursors_;
   const std::int32_t first_arrival_;  // the cause
@@ -304,12 +387,15 @@ void check_explainable(const Program& program) {
 
 }  // namespace
 
-void explain(const Program& program, const Request& request, Tick* out, const Poll& poll) {
+void explain(const Program& program, const Request& request, const std::vector<Tick>& combine,
+             Tick* out, Tick* of_ranks, const Poll& poll) {
   check_explainable(program);
+  if (combine.size() != program.message_costs.size())
+    throw std::invalid_argument("combine must have a time for each message cost");
   const int wanted = request.threads > 0 ? request.threads : hardware_threads();
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(request.count, 1, wanted));
   std::vector<std::unique_ptr<Explainer>> explainers;
-  explainers.push_back(std::make_unique<Explainer>(program, request.seed));
+  explainers.push_back(std::make_unique<Explainer>(program, request.seed, combine));
   std::atomic<std::int64_t> claimed{0}, done{0};
   std::atomic<bool> stop{false};
   std::vector<std::thread> workers;
@@ -320,7 +406,7 @@ void explain(const Program& program, const Request& request, Tick* out, const Po
   // As many threads as the system allows: the result does not depend on their number.
   try {
     for (int t = 0; t < threads; ++t) {
-      if (t > 0) explainers.push_back(std::make_unique<Explainer>(program, request.seed));
+      if (t > 0) explainers.push_back(std::make_unique<Explainer>(program, request.seed, combine));
       workers.emplace_back(work, std::ref(*explainers.back()));
     }
   } catch (const std::exception& failure) {
@@ -339,6 +425,7 @@ void explain(const Program& program, const Request& request, Tick* out, const Po
   stop = error != nullptr;
   for (std::thread& worker : workers) worker.join();
   if (error) std::rethrow_exception(error);
+  for (const auto& explainer : explainers) explainer->merge_into(of_ranks);
 }
 
 }  // namespace jf::cpu

@@ -150,7 +150,7 @@ struct Sizes {
   std::int64_t cursors_of_rank = 0;  // the same, of message passes
   // Ranks of which a message pass keeps the state, with 1, 2, 4 and 8 lanes; the ticks of a rank,
   // and whether arrays for links, forwards and shifts are among them.
-  std::int64_t message_ranks[4] = {}, message_ticks = 0;
+  std::int64_t message_ranks[4] = {}, message_ticks = 0, departures = 1;
   bool links = false, forwards = false, shifts = false;
   bool busy = false;
   std::int64_t loads = 0;  // bytes, see LoadState
@@ -215,7 +215,8 @@ inline Sizes sizes(const Program& p, const ProgramView& view, const std::vector<
     s.shifts = std::any_of(p.steps.begin(), p.steps.end(), [](const Step& step) {
       return step.kind == kMessage && step.map == kShift;
     });
-    s.message_ticks = 3 + 2 * s.links + s.forwards + s.shifts;
+    s.departures = p.departures();
+    s.message_ticks = 2 + s.departures + 2 * s.links + s.forwards + s.shifts;
     if (p.sources_needed()) s.cursors_of_rank = p.cursors_per_rank();
   }
   for (const Pass& pass : passes) {
@@ -331,6 +332,8 @@ struct State {
     s.next = array();
     if (sizes.links) s.out = array(), s.in = array();
     s.left = array();
+    s.apart = lanes;
+    next_array += sizes.departures - 1;
     if (sizes.shifts) s.next_left = array();
     if (sizes.forwards) s.busy = array();
     s.stride = next_array * lanes;

@@ -49,7 +49,7 @@ struct MessageChunks {
   // Whether every rank sends to the rank at distance a and receives from the one at distance -a,
   // and none waits for forwards to be taken into account.
   JF_HD static bool is_shift(const Step& s) {
-    return s.kind == kMessage && s.map == kShift && s.a != 0 && !catches_up(s, 0);
+    return s.kind == kMessage && s.map == kShift && s.a != 0 && !catches_up(s, 0) && !is_half(s);
   }
 
   // Steps from i on in which rank r sends to rank r + a, for small a, one step after the other.
@@ -103,6 +103,7 @@ struct MessageChunks {
   JF_HD bool is_near(const Step& s) const {
     if (s.kind == kCompute || s.kind == kObserve) return true;
     if (s.kind == kForward) return s.round < 63 && std::int64_t{1} << s.round < size;
+    if (is_half(s)) return false;
     return (s.map == kTree && 2 * std::int64_t{s.a} <= size) || (s.map == kXor && s.a < size);
   }
 

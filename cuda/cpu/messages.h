@@ -341,6 +341,7 @@ class MessageRun {
   void messages(const Step& s, std::int32_t number, std::int64_t from, std::int64_t to) {
     if (catches_up(s, number))
       for (std::int64_t i = from; i < to; ++i) ranks_.catch_up(i);
+    if (is_half(s)) return half_messages(s);
     const Turn turn(p_, network_, s, number);
     if (s.map == kTree) {
       const std::int64_t a = s.a, below = std::min<std::int64_t>(s.b, to);
@@ -369,6 +370,26 @@ class MessageRun {
         receive(turn, i, i < s.a ? i - s.a + p_.ranks : i - s.a);
       work_done(2 * (to - from));
     }
+  }
+  // All ranks send, or all receive what they were sent some steps ago.
+  void half_messages(const Step& s) {
+    Tick* const left = ranks_.s.departures(s);
+    const bool sends = (s.flags & kSendsOnly) != 0;
+    const std::int64_t count = message_count(s, p_.ranks);
+    for (std::int64_t k = 0; k < count;) {
+      ListedMessage m = numbered_message(s, p_.ranks, p_.listed_messages, k);
+      const std::int32_t cost = m.cost;
+      const Turn turn(p_, network_, s, 0, cost);
+      while (m.cost == cost) {
+        if (sends)
+          ranks_.put(left, m.from, ranks_.send(turn, m.from));
+        else
+          ranks_.receive(turn, m.to, ranks_.get(left, m.from));
+        if (++k == count) break;
+        m = numbered_message(s, p_.ranks, p_.listed_messages, k);
+      }
+    }
+    work_done(count);
   }
   void listed_messages(const Step& s, std::int32_t number) {
     // Neighbours in a list often have the same cost: then they share a turn.

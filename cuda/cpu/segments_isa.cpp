@@ -8,12 +8,18 @@ namespace jf {
 
 bool JF_NAME(run_panels_, JF_ISA)(const SegmentJob& job) {
   bool done = false;
+  const auto run = [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+    if (job.tile.program->one_neighbour())
+      done = Panels<Noise, Network, true>(job, noise, network).run();
+    else
+      done = Panels<Noise, Network, false>(job, noise, network).run();
+  };
   with_prepared_noise(*job.tile.program,
                       [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-                        if (job.tile.program->one_neighbour())
-                          done = Panels<Noise, Network, true>(job, noise, network).run();
+                        if constexpr (std::is_same_v<Noise, NoNoise>)
+                          run(Periodic::never(), network);
                         else
-                          done = Panels<Noise, Network, false>(job, noise, network).run();
+                          run(noise, network);
                       });
   return done;
 }

@@ -358,6 +358,8 @@ template <class Noise, class Network, bool kBusy>
 class TileRun {
   // Whether delays may be drawn. If not, parts are always ranks in a row.
   static constexpr bool kDrawn = is_general<Noise> || Network::on;
+  // Under network noise copies can overtake each other: they are in segments (core/segment.h).
+  static constexpr bool kCopies = kBusy && !Network::on;
   // Rounds that a block of registers goes through. Half of the registers are for intermediate
   // results; with kBusy each rank has two times. Drawn delays cover four rounds, hence two and two.
 #if defined(__AVX512F__)
@@ -441,9 +443,10 @@ class TileRun {
       const int until = std::min(end, draws_.until);
       if (step.kind == kForward)
         i = exchange_steps<Forward>(i, until);
-      else if (step.kind == kExchange && (step.flags & kCopy) != 0)
-        i = exchange_steps<std::conditional_t<kBusy, ExchangeWithCopy, OriginalExchange>>(i, until);
-      else if (step.kind == kExchange && (step.flags & kAsk) != 0)
+      else if (kCopies && step.kind == kExchange && (step.flags & kCopy) != 0)
+        i = exchange_steps<std::conditional_t<kCopies, ExchangeWithCopy, OriginalExchange>>(i,
+                                                                                            until);
+      else if (kBusy && step.kind == kExchange && (step.flags & kAsk) != 0)
         i = exchange_steps<std::conditional_t<kBusy, ExchangeOnDemand, OriginalExchange>>(i, until);
       else if (step.kind == kExchange)
         i = exchange_steps<OriginalExchange>(i, until);
@@ -531,11 +534,22 @@ class TileRun {
   }
 
   // Does as many exchanges from `i` on as one block of registers can. Returns the step after them.
+  // Requests, forwards that may cost CPU time, and what is outside of the segments of copies under
+  // network noise, are rare: they go round by round, as a block for several rounds takes seconds to
+  // compile.
   template <class Kind>
   int exchange_steps(int i, int end) {
+    const int bit = draws_.local_bit(i);
+    if constexpr (kBusy && (Network::on || std::is_same_v<Kind, Forward> ||
+                            std::is_same_v<Kind, ExchangeOnDemand>)) {
+      if (bit >= kLaneBits)
+        run_blocks<Kind, 0, 1>(i, bit);
+      else
+        run_blocks<Kind, 0, 0>(i, bit);
+      return i + 1;
+    }
     int steps = 1;  // of this kind, with consecutive local bits
     while (i + steps < end && draws_.fit_one_block(i + steps - 1)) ++steps;
-    const int bit = draws_.local_bit(i);
     if (bit >= kLaneBits)  // four are done two and two, not three and one
       return i + rounds<Kind, 0>(i, bit, steps == 4 ? 2 : std::min(steps, kMaxBits));
     if (bit == 0 && steps > kLaneBits)

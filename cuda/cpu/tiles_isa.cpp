@@ -30,7 +30,7 @@ void run(const TileJob& job, const TileScratch& scratch) {
 }  // namespace
 
 void JF_NAME(run_tile_, JF_ISA)(const TileJob& job, const TileScratch& scratch) {
-  if (job.program->has_copies || job.program->costs.forward > 0)
+  if (job.program->has_busy)
     run<true>(job, scratch);
   else
     run<false>(job, scratch);

@@ -70,7 +70,7 @@ template <bool kFewer>
 constexpr int kPerThreadBits = kFewer ? 2 : 3;
 template <bool kFewer>
 constexpr int kPerThread = 1 << kPerThreadBits<kFewer>;
-inline bool fewer_per_thread(const Program& p) { return p.general() || p.has_copies(); }
+inline bool fewer_per_thread(const Program& p) { return p.general() || p.has_busy(); }
 
 // The most steps of a pass over tiles. A block executes all of them in one launch. That takes some
 // tenths of a second, however few blocks there are, at 20 us per step with a long list of noise.

@@ -15,7 +15,7 @@ LeanKernel<Noise> find_lean_kernel();
 template <class Noise, class Network>
 using TileKernelFunction = void (*)(PassJob, Noise, Network, int thread_bits);
 template <class Noise, class Network>
-TileKernelFunction<Noise, Network> find_tile_kernel(int ranks_per_thread, bool copies);
+TileKernelFunction<Noise, Network> find_tile_kernel(int ranks_per_thread, bool busy);
 
 template <class Noise, class Network>
 using SegmentKernel = void (*)(PassJob, Noise, Network, SegmentArena, SegmentLaunch);

@@ -83,7 +83,7 @@ struct MessageThread {
 
   JF_DEVICE void messages(ActionPosition position, std::int64_t end) const {
     const Step step = job.program.steps[position.step];
-    Tick* const departures = ranks.s.left;
+    Tick* const departures = ranks.s.departures(step);
     each(end, [&](std::int64_t k) {
       const ProgramView& p = job.program;
       const ListedMessage message = numbered_message(step, p.ranks, p.listed_messages, k);
@@ -115,8 +115,10 @@ struct MessageThread {
 // A block that runs alone has its ranks in shared memory. Launch bounds are as for tile_kernel.
 template <class Noise, class Network, bool kLinks>
 __global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is_general<Network>)
-    message_kernel(const PassJob job, const Noise noise, const Network network,
-                   const MessageArena arena, const MessageLaunch launch) {
+    message_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
+                   const __grid_constant__ Network network,
+                   const __grid_constant__ MessageArena arena,
+                   const __grid_constant__ MessageLaunch launch) {
   JF_SHARED(Tick, shared);
   const bool by_block = launch.by_blocks;
   const unsigned thread = by_block ? threadIdx.x : blockIdx.x * blockDim.x + threadIdx.x;

@@ -49,8 +49,8 @@ struct MessageOrder {
     if (position.action == kBeginRanks) return enter(pass.begin, 0);
     if (position.action == kSendForward) return {position.step, position.turn, kReceiveForward};
     if (position.action == kCatchUp) return exchange(position.step, position.turn);
-    if (position.action == kSend) return {position.step, position.turn, kReceive};
     const Step& step = p.steps[position.step];
+    if (position.action == kSend && !is_half(step)) return {position.step, position.turn, kReceive};
     if (position.action != kObserveRow) {
       if (position.turn + 1 < step.repeat) return enter(position.step, position.turn + 1);
       if (step.row >= 0) return {position.step, position.turn, kObserveRow};
@@ -82,7 +82,9 @@ struct MessageOrder {
     return {pass.end, 0, pass.store ? kStoreRanks : kEndOfPass};
   }
   JF_HD ActionPosition exchange(std::int32_t number, std::int32_t turn) const {
-    const bool one_way = goes_one_way(p.steps[number]);
+    const Step& step = p.steps[number];
+    if ((step.flags & kReceivesOnly) != 0) return {number, turn, MessageAction::kReceive};
+    const bool one_way = goes_one_way(step);
     return {number, turn, one_way ? MessageAction::kSendAndReceive : MessageAction::kSend};
   }
 };
@@ -108,9 +110,9 @@ struct MessageArena {
   template <bool kLinks>
   JF_HD static MessageState state(const ProgramView& p, Tick* base, std::int64_t stride) {
     const std::int64_t per_array = p.ranks * stride;
-    MessageState s{base,    base,  base + per_array, nullptr, nullptr, base + 2 * per_array,
-                   nullptr, stride};
-    Tick* next = s.left + per_array;
+    MessageState s{base,    base,   base + per_array, nullptr, nullptr, base + 2 * per_array,
+                   nullptr, stride, per_array};
+    Tick* next = s.left + p.departures * per_array;
     if constexpr (kLinks) {
       s.out = next;
       s.in = next + per_array;
@@ -160,7 +162,7 @@ struct MessageLayout {
     if (!passes) return;
     ranks = p.ranks();
     links = p.links_matter();
-    arrays = 3 + (links ? 2 : 0) + (p.costs.forward > 0);
+    arrays = 2 + p.departures() + (links ? 2 : 0) + (p.costs.forward > 0);
     choose(1);
   }
 

@@ -201,7 +201,7 @@ class Run {
     if (which == kStepKernel) {
       with_kernel_noise(
           view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-            run(find_tile_kernel<Noise, Network>(shape.ranks_per_thread, view_.has_copies != 0),
+            run(find_tile_kernel<Noise, Network>(shape.ranks_per_thread, view_.has_busy != 0),
                 noise, network, shape.thread_bits);
           });
       return;

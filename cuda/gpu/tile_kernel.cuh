@@ -1,6 +1,7 @@
 // A pass over tiles (core/plan.h): a block holds a tile, or several small ones, in registers and
-// runs the steps, with the arithmetic of core/steps.h. Without kCopies the kernel has no steps with
-// copies: own path and adopted path of 8 ranks would take registers from everything else.
+// runs the steps, with the arithmetic of core/steps.h. Without kBusy the kernel has no steps with
+// copies, and forwards take no CPU time (Program::has_busy): own path and adopted path of 8 ranks
+// would take registers from everything else.
 #pragma once
 
 #include "core/segment.h"
@@ -10,7 +11,7 @@
 
 namespace jf::gpu {
 
-template <int kPerThread, bool kCopies, class Noise, class Network>
+template <int kPerThread, bool kBusy, class Noise, class Network>
 struct TileThread {
   const PassJob& job;
   const Noise noise;
@@ -67,8 +68,11 @@ struct TileThread {
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e) sent[e] = c[e].sent;
     block.partner(sent, job.pass.map.local_bit(step.round), from);
-    if (kCopies && (step.flags & kCopy) != 0) return copy_step(step, from, ready);
-    if (kCopies && (step.flags & kAsk) != 0) return ask_step(step, from, ready);
+    // Under network noise copies can overtake each other: they are in segments (core/segment.h).
+    if constexpr (kBusy && !Network::on)
+      if ((step.flags & kCopy) != 0) return copy_step(step, from, ready);
+    if constexpr (kBusy)
+      if ((step.flags & kAsk) != 0) return ask_step(step, from, ready);
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
       ready[e] = exchange(noise, costs, step, arrival(kOriginalJitter, step, e, from[e]), c[e]);
@@ -87,8 +91,7 @@ struct TileThread {
     block.partner(copy_sent, 0, copy);
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
-      ready[e] =
-          settle(noise, costs, step, from[e], arrival(kCopyJitter, step, e, copy[e]), own[e], c[e]);
+      ready[e] = settle(noise, costs, step, from[e], copy[e] + costs.transit, own[e], c[e]);
   }
 
   JF_DEVICE void ask_step(const Step& step, Tick (&from)[kPerThread], Tick (&ready)[kPerThread]) {
@@ -114,7 +117,7 @@ struct TileThread {
     Tick departure[kPerThread], from[kPerThread];
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
-      departure[e] = send_forward(noise, job.program.costs, c[e]);
+      departure[e] = kBusy ? send_forward(noise, job.program.costs, c[e]) : c[e].sent;
     block.partner(departure, job.pass.map.local_bit(step.round), from);
 #pragma unroll
     for (int e = 0; e < kPerThread; ++e)
@@ -151,9 +154,10 @@ struct TileThread {
 
 // With general noise the launch bounds require one block per multiprocessor: without a number the
 // compiler limits itself to 64 registers, and spills.
-template <int kPerThread, bool kCopies, class Noise, class Network>
+template <int kPerThread, bool kBusy, class Noise, class Network>
 __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is_general<Noise>)
-    tile_kernel(const PassJob job, const Noise noise, const Network network, int thread_bits) {
+    tile_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
+                const __grid_constant__ Network network, int thread_bits) {
   JF_SHARED(Tick, shared);
   const std::int64_t tiles_here = blockDim.x >> thread_bits;
   const std::int64_t slot = job.first_tile + blockIdx.x * tiles_here + (threadIdx.x >> thread_bits);
@@ -163,7 +167,7 @@ __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is
   const std::uint32_t number = job.first_realization + static_cast<std::uint32_t>(realization);
   // Threads beyond the last tile repeat that tile, but must not share cursors with its threads.
   const std::int64_t place = slot <= last ? realization : job.realizations + (slot - last - 1);
-  TileThread<kPerThread, kCopies, Noise, Network> thread{
+  TileThread<kPerThread, kBusy, Noise, Network> thread{
       job,          bind(noise, number, job.cursors_of(place)),
       network,      {thread_bits, shared},
       realization,  job.pass.map.base(tile),
@@ -179,10 +183,10 @@ __global__ void __launch_bounds__(kPerThread == 1 ? kSmallBlock : kWideBlock, is
 }
 
 template <class Noise, class Network>
-TileKernelFunction<Noise, Network> find_tile_kernel(int ranks_per_thread, bool copies) {
+TileKernelFunction<Noise, Network> find_tile_kernel(int ranks_per_thread, bool busy) {
   if (ranks_per_thread == 1) return &tile_kernel<1, true, Noise, Network>;
-  return copies ? &tile_kernel<kPerThread<true>, true, Noise, Network>
-                : &tile_kernel<kPerThread<is_general<Noise>>, false, Noise, Network>;
+  return busy ? &tile_kernel<kPerThread<true>, true, Noise, Network>
+              : &tile_kernel<kPerThread<is_general<Noise>>, false, Noise, Network>;
 }
 
 }  // namespace jf::gpu

@@ -19,7 +19,7 @@ from . import algorithms, congestion, distributions, imbalance, noise, notebook,
 from .advice import Advice, advise
 from .agreement import Agreement, compare_measured
 from .algorithms import *  # noqa: F403
-from .case import Case, IneffectiveNoiseWarning, UnusedCostWarning
+from .case import Case, IneffectiveNoiseWarning, IneffectiveSpeedWarning, UnusedCostWarning
 from .distributions import *  # noqa: F403
 from .engine import BackendError, UnusedGPUWarning
 from .explain import Explanation, explain
@@ -27,8 +27,18 @@ from .hierarchy import Hierarchy
 from .info import __version__, info
 from .network import Hockney, LogGOPS, Network
 from .noise import *  # noqa: F403
-from .observables import Completion, Gain, OptimalT, Overhead, Recovery, Slowdown, Target
+from .observables import (
+    Completion,
+    Gain,
+    OptimalT,
+    Overhead,
+    Recovery,
+    SinceArrival,
+    Slowdown,
+    Target,
+)
 from .renames import no_attribute
+from .schedule import Schedule, ScheduleResult, simulate_schedule
 from .simulate import Result, noise_intervals, ready_times, simulate
 from .slowdown import SlowdownTable, slowdown
 from .store import Store, export, merge
@@ -51,6 +61,7 @@ __all__ = [
     "Hierarchy",
     "Hockney",
     "IneffectiveNoiseWarning",
+    "IneffectiveSpeedWarning",
     "LogGOPS",
     "LongTimeWarning",
     "Network",
@@ -59,6 +70,9 @@ __all__ = [
     "RealizationBudget",
     "Recovery",
     "Result",
+    "Schedule",
+    "ScheduleResult",
+    "SinceArrival",
     "Slowdown",
     "SlowdownTable",
     "Store",
@@ -87,6 +101,7 @@ __all__ = [
     "ready_times",
     "run_study",
     "simulate",
+    "simulate_schedule",
     "slowdown",
     "stats",
     "theory",

@@ -18,10 +18,11 @@ from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import MOST_ROUNDS
 from .cycle import Cycle, lower_cycle, symmetric_timeline
 from .fields import Given, check_choice, check_keys, frozen_dataclass, shorten, stacklevel_of_user
+from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed, scaled
 from .network import MOST_BYTES, LogGOPS, Network, NetworkOrText, check_network
 from .noise import Congestion, Noise
-from .noise.source import ExposedWork, check_sources, content_of, longest_work
+from .noise.source import ExposedWork, check_sources, content_of, level_of, longest_work
 from .renames import to_stored
 from .steps import ASK, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Step
 from .syntax import read_count, read_network, read_noises, read_size
@@ -29,7 +30,7 @@ from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to
 
 MOST_CYCLES = 100_000
 _MOST_DRAWS = 2**31
-OBSERVE_CHOICES = ("completion", "spread", "rounds", "rank 0")
+OBSERVE_CHOICES = ("completion", "spread", "arrival", "rounds", "rank 0")
 
 
 @frozen_dataclass()
@@ -67,12 +68,14 @@ class Case:
     speed : Speed, optional
         How much longer the CPU time of each rank takes in compute phases and in combining:
         ``imbalance.SlowRanks(1.2, ranks=[5])`` and others.
-    observe : "completion", "spread", "rounds" or "rank 0"
+    observe : "completion", "spread", "arrival", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
         each cycle and each T = 0 ... exchanges_after. "spread": the same times as latest, earliest
-        and mean over the ranks. "rounds": those three for each row of `ready_times`. "rank 0": the
-        times of "completion" when this one rank has the result, which is what theory knows (see
-        `jitterfly.theory`).
+        and mean over the ranks. "arrival": the same, and of each cycle when ranks arrive at the
+        collective: with the compute phase done, as late as `arrival` and `LateArrival` have them,
+        and as the cycles before left them. "rounds": those three for each row of `ready_times`.
+        "rank 0": the times of "completion" when this one rank has the result, which is what theory
+        knows (see `jitterfly.theory`).
 
     Raises
     ------
@@ -104,7 +107,7 @@ class Case:
     message_bytes: Given[int | str, int] = Given("int | str", 8)
     cycles: int = 1
     compute_time: Seconds = Seconds(0.0)
-    observe: Literal["completion", "spread", "rounds", "rank 0"] = "completion"
+    observe: Literal["completion", "spread", "arrival", "rounds", "rank 0"] = "completion"
     arrival: Arrival | None = None
     speed: Speed | None = None
 
@@ -151,6 +154,13 @@ class Case:
         return lower_cycle(*fields, self.is_routed, self.speed)
 
     @property
+    def placed_noise(self) -> tuple[Noise, ...]:
+        """`noise`, where sources say how many ranks share draws instead of naming a level."""
+        if not any(level_of(getattr(noise, "shared", False)) for noise in self.noise):
+            return self.noise
+        return tuple(_placed(noise, i, self) for i, noise in enumerate(self.noise))
+
+    @property
     def is_even(self) -> bool:
         """Whether all ranks arrive at once and are equally fast."""
         return self.arrival is None and self.speed is None
@@ -190,7 +200,7 @@ class Case:
         """
         values = self.to_dict() | {
             "algorithm": self.algorithm.identity(),
-            "noise": [noise.identity() for noise in self.noise],
+            "noise": [noise.identity() for noise in self.placed_noise],
         }
         if self.arrival is not None:
             values["arrival"] = content_of(self.arrival.to_dict())
@@ -229,6 +239,23 @@ class Case:
                 raise ValueError(f"noise must be a list of tables, got {shorten(tables)}")
             values["noise"] = [Noise.from_dict(t, f"noise[{i}]") for i, t in enumerate(tables)]
         return cls(**values)
+
+
+def _placed(noise: Noise, place: int, case: Case) -> Noise:
+    level = level_of(getattr(noise, "shared", False))
+    if level is None:
+        return noise
+    if not isinstance(case.network, Hierarchy):
+        raise ValueError(
+            f"noise[{place}]: shared = {noise.shared!r} is a level of a Hierarchy; on a network of "  # type: ignore[attr-defined]
+            "one level give the ranks per node, a power of two"
+        )
+    try:
+        span = case.network.shared_ranks(level, case.ranks)
+    except ValueError as error:
+        raise ValueError(f"noise[{place}]: {error}") from None
+    shared = "machine" if span >= case.ranks else span
+    return dataclasses.replace(noise, shared=shared)  # type: ignore[type-var]
 
 
 def check_case(value: Any) -> Case:
@@ -302,7 +329,7 @@ def _check_messages(case: Case) -> None:
         least = min(entry.send for entry in entries), min(entry.receive for entry in entries)
         costs = Costs(*least, 0, 0)
     case.network.check_gap(case.algorithm.send_gap(case.ranks, costs))
-    for noise in case.noise:
+    for noise in case.placed_noise:
         noise.check(case.ranks, cycle.longest_transit)
     if case.is_routed:
         _check_routed(case)
@@ -319,6 +346,11 @@ def _check_routed(case: Case) -> None:
     cycle = case.lowered
     if sum(isinstance(noise, Congestion) for noise in case.noise) > 1:
         raise ValueError("noise must hold at most one Congestion: there is one network")
+    if any(not step.receives for step in cycle.steps if step.kind == MESSAGE):
+        raise ValueError(
+            f"algorithm: {case.algorithm.kind} has several messages of a rank under way at once; "
+            "with Congestion that is not modelled, as links are loaded step by step"
+        )
     if any(step.flags & ASK for step in cycle.steps):
         raise ValueError(
             "on_demand must be empty with Congestion: which questions and answers are on the "
@@ -333,6 +365,10 @@ def _check_routed(case: Case) -> None:
 
 class IneffectiveNoiseWarning(UserWarning):
     """A source of noise can hit nothing in the case that is simulated."""
+
+
+class IneffectiveSpeedWarning(UserWarning):
+    """Ranks are slow at what the case does not do."""
 
 
 class UnusedCostWarning(UserWarning):
@@ -367,8 +403,8 @@ def _exposed_work(case: Case, *, trailing: bool) -> ExposedWork:
     for step, cost in zip(cycle.steps, cycle.table.costs(), strict=True):
         if cost is not None and step.kind == MESSAGE:
             ways.append(cost.transit)
-            exchanges += step.repeat
-            total += step.repeat * (cost.send + cost.receive)
+            exchanges += step.repeat * step.receives
+            total += step.repeat * (cost.send * step.sends + cost.receive * step.receives)
         elif step.kind in (EXCHANGE, FORWARD):
             ways.append(cycle.costs.transit)
             exchanges += step.kind == EXCHANGE
@@ -443,17 +479,41 @@ def warn_of_misses(case: Case) -> None:
 
     There is no warning where its delays are 0, or where one rank without work does nothing at all.
     """
+    warn_of_idle_speeds([case])
     if not case.noise or (case.ranks == 1 and not case.compute_time):
         return
     work = exposed(case)
     for i, noise in enumerate(case.noise):
         why = noise.misses(work)
         if why and _longest_delay(noise, work) > 0:
-            told = _hits_nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
-            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+            message = _hits_nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
+            warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
         elif unused := noise.ignores(case.ranks):
-            told = f"noise.{i} ({noise.kind}): {unused}"
-            warnings.warn(told, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+            message = f"noise.{i} ({noise.kind}): {unused}"
+            warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+
+
+def speed_acts(case: Case) -> bool:
+    """Whether there is CPU time that a rank's speed lengthens: compute phases, or combining."""
+    cycle = case.lowered
+    combines = any(cycle.table.combines) or (
+        cycle.costs.combine > 0 and any(step.kind == EXCHANGE for step in cycle.steps)
+    )
+    return combines or to_ticks(case.compute_time) > 0
+
+
+def warn_of_idle_speeds(cases: Iterable[Case]) -> None:
+    """Warn where ranks are slow in none of the cases that give them a speed."""
+    slow = [case for case in cases if case.speed is not None and case.ranks > 1]
+    if not slow or any(speed_acts(case) for case in slow):
+        return
+    warnings.warn(
+        f"speed ({slow[0].speed.kind}) acts on nothing, so it is without effect: "  # type: ignore[union-attr]
+        f"{slow[0].algorithm.kind} combines nothing that takes CPU time, and there is no compute "
+        "phase; give compute_time or network.gamma",
+        IneffectiveSpeedWarning,
+        stacklevel=stacklevel_of_user(),
+    )
 
 
 def warn_of_unused_costs(cases: Iterable[Case]) -> None:

@@ -135,6 +135,7 @@ def symmetric_timeline(
     """
     t = sent = busy = ready = 0
     sends, receives = links
+    departed: dict[int, int] = {}  # of half steps
     times = []
     for number, step in enumerate(steps):
         if step.kind == COMPUTE:
@@ -159,8 +160,16 @@ def symmetric_timeline(
         elif step.kind == MESSAGE:
             cost = messages[number]
             assert cost is not None
-            done = _after_repeats(_RankTimes(t, sends, receives), cost, step.repeat, advance)
-            (ready, sends, receives), t = done, done.busy
+            if not step.receives:
+                departed[step.place] = t = advance(max(t, sends), cost.send)
+                ready, sends = t, t + cost.gap - cost.send
+            elif not step.sends:
+                receives = max(departed[step.place] + cost.transit, receives + cost.gap)
+                ready = t = advance(max(t, receives), cost.receive)
+            else:
+                links_now = _RankTimes(t, sends, receives)
+                done = _after_repeats(links_now, cost, step.repeat, advance)
+                (ready, sends, receives), t = done, done.busy
         times.append(ready)
     return Timeline(times, t, sends, receives)
 
@@ -170,12 +179,14 @@ class CostTable(NamedTuple):
 
     `of_step`: of other steps (); more than one where messages of a step cross different levels of a
     machine, see `Cycle.listed_messages`. There forwards have entries, too, for their ways alone.
-    `loads`: of each entry `Network.load`, 0 without congestion.
+    `loads`: of each entry `Network.load`, 0 without congestion. `combines`: of each entry, what of
+    `receive` is the time to combine.
     """
 
     entries: tuple[MessageCosts, ...]
     of_step: tuple[tuple[int, ...], ...]
     loads: tuple[int, ...]
+    combines: tuple[int, ...] = ()
 
     def costs(self) -> list[MessageCosts | None]:
         """For each step; where its messages differ, the highest of each cost."""
@@ -327,7 +338,7 @@ class _Messages:
         self._factors, self._speed_of = np.ones(1), None
         if speed is not None:
             self._factors, self._speed_of = np.unique(speed.of_ranks(ranks), return_inverse=True)
-        self._known: dict[tuple[MessageCosts, int], int] = {}
+        self._known: dict[tuple[MessageCosts, int, int], int] = {}
         # Costs are exact fractions: each is computed once only.
         self._of_level: dict[tuple[int, int], tuple[Costs, npt.NDArray[np.int64], int, int]] = {}
 
@@ -375,8 +386,8 @@ class _Messages:
                 present = np.unique(self.pairs_and_classes(step)[1]).tolist() or [0]
             own = tuple(map(self._way, present)) if forwards else self._entries(present, step)
             of_step.append(own if len(set(own)) > 1 else own[:1])
-        entries, loads = zip(*self._known, strict=True) if self._known else ((), ())
-        return CostTable(entries, tuple(of_step), loads)
+        entries, loads, combines = zip(*self._known, strict=True) if self._known else ((), (), ())
+        return CostTable(entries, tuple(of_step), loads, combines)
 
     def _entries(self, classes: list[int], step: Step) -> tuple[int, ...]:
         """The entries of a step's messages of these classes."""
@@ -388,7 +399,7 @@ class _Messages:
             cost = MessageCosts(
                 costs.send, costs.receive + combine, costs.transit, gap if step.occupies else 0
             )
-            found.append(self._place(cost, load))
+            found.append(self._place(cost, load, combine))
         return tuple(found)
 
     def _level_costs(self, level: int, size: int) -> tuple[Costs, npt.NDArray[np.int64], int, int]:
@@ -407,5 +418,5 @@ class _Messages:
         load = network.load(self._bytes) if self._routed else 0
         return self._place(MessageCosts(0, 0, network.costs(self._bytes).transit, 0), load)
 
-    def _place(self, cost: MessageCosts, load: int) -> int:
-        return self._known.setdefault((cost, load), len(self._known))
+    def _place(self, cost: MessageCosts, load: int, combine: int = 0) -> int:
+        return self._known.setdefault((cost, load, combine), len(self._known))

@@ -125,12 +125,12 @@ def _cuda_status() -> str:
     if _Process.asked or not in_main or not gpu_present():
         _Process.asked = True
         return core.cuda_status()
-    told: list[str] = []
-    asking = threading.Thread(target=lambda: told.append(core.cuda_status()), daemon=True)
+    statuses: list[str] = []
+    asking = threading.Thread(target=lambda: statuses.append(core.cuda_status()), daemon=True)
     asking.start()
     asking.join()
     _Process.asked = True
-    return told[0]
+    return statuses[0]
 
 
 def gpu_remedy(status: str, build: Mapping[str, str], driver: tuple[int, int] | None) -> str:
@@ -187,12 +187,12 @@ def _update_driver(major: int) -> str:
 
 def _reinstall_for(driver: tuple[int, int], without_off: bool = False) -> str:
     """How to install for this machine: pip fetches a compiler for new drivers only."""
-    told = "reinstall jitterfly on this machine"
+    advice = "reinstall jitterfly on this machine"
     if without_off:
-        told += " without JITTERFLY_CUDA=OFF"
+        advice += " without JITTERFLY_CUDA=OFF"
     if driver[0] < _FETCHED:
-        told += f" with nvcc of CUDA {driver[0]} in PATH"
-    return told
+        advice += f" with nvcc of CUDA {driver[0]} in PATH"
+    return advice
 
 
 def warn_of_unused(why: str) -> None:
@@ -204,8 +204,8 @@ def warn_of_unused(why: str) -> None:
 
 def warn_of_cpu(why: str) -> None:
     """Warn that "auto" takes the CPU although there is a GPU; shown at the user's line."""
-    told = f"backend 'auto' takes the CPU: {why.removeprefix('no usable GPU: ')}"
-    warnings.warn(told, UnusedGPUWarning, stacklevel=stacklevel_of_user())
+    message = f"backend 'auto' takes the CPU: {why.removeprefix('no usable GPU: ')}"
+    warnings.warn(message, UnusedGPUWarning, stacklevel=stacklevel_of_user())
 
 
 BACKENDS = ("auto", "cpu", "cuda")

@@ -3,6 +3,9 @@
 The last rank ends when it does because of what lies on one path through the messages: its own work,
 a message that it waited for, what its sender waited for, and so on. All that delayed anything on
 that path adds up to the delay of the collective, exactly.
+
+Beside that, what each rank did with its time, on the critical path or not: how long it waited, and
+what of it for ranks that had not sent yet.
 """
 
 from __future__ import annotations
@@ -13,16 +16,15 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from . import memory, notebook, stats
-from .case import Case, check_case, warn_of_misses, warn_of_unused_costs
+from .case import Case, check_case, delays, warn_of_misses, warn_of_unused_costs
 from .engine import core
 from .fields import MOST_THREADS
-from .noise_free import noise_free_ticks
 from .program import compile_case
 from .simulate import check_run, check_times, no_memory, reporting
 from .stats import Estimate
@@ -36,13 +38,18 @@ if TYPE_CHECKING:
 ARRIVAL, PATH = "arrival", "path"
 """Causes that are no noise: how late ranks are said to be, and the path itself."""
 _HEAD = 5  # time, rank, longest delay, whose, by what
-_QUIET = ("arrival", "compute", "message", "way")  # as the engine numbers them
+_QUIET = ("arrival", "compute", "message", "way", "combine")  # as the engine numbers them
+_PATH_PARTS = {"compute": 1, "message CPU": 2, "combining": 4, "on the way": 3}
+_RANK_PARTS = ("late", "work", "noise", "waits_for_others", "waits_for_messages", "spared")
 # Behind these the engine has the sources of noise, by role, and each in the order of the case.
 _ROLES = (("jitter", "message"), ("arrival",), ("periodic", "renewal", "trace"), ("step",))
 _MOST = 12  # sources
-_BYTES = 7 * 8 * (3 + len(_QUIET) + _MOST)  # of a rank, for each thread
+# Of a rank, for each thread.
+_BYTES = 7 * 8 * (3 + len(_QUIET) + _MOST) + 3 * 8 * len(_RANK_PARTS)
 _STANDS_OUT = 0.1  # of the realizations
 _COLUMNS = ("cause", "mean_s", "mean_low_s", "mean_high_s", "share", "largest")
+_WAITS_FOR_OTHERS = _RANK_PARTS.index("waits_for_others")
+_SHOWN_RANKS = 4  # of those that wait least for others, and of those that wait most
 
 Ticks = npt.NDArray[np.int64]
 
@@ -58,7 +65,8 @@ class CauseRow(NamedTuple):
     mean : Estimate
         Of the delay by it, seconds, over all realizations.
     share : float
-        Its part of the mean delay; they add up to 1. NaN where there is no delay.
+        Its part of the mean delay; they add up to 1. NaN where there is no delay, or where
+        collectives end earlier than `Explanation.on_time` on average.
     largest : float
         Share of the realizations in which no other cause delays more; of equal ones the first
         counts.
@@ -68,6 +76,45 @@ class CauseRow(NamedTuple):
     mean: Estimate
     share: float
     largest: float
+
+
+class RankRow(NamedTuple):
+    """What a rank did with its time up to the end of the last cycle: means in seconds.
+
+    Attributes
+    ----------
+    rank : int
+    late : float
+        How late it arrived, in all cycles together.
+    work : float
+        CPU time of compute phases, of messages, and of combining.
+    noise : float
+        For which noise took its CPU while it worked.
+    waits_for_others : float
+        For messages that their senders had not sent yet ("late sender" of performance tools): the
+        part of its wait that others caused.
+    waits_for_messages : float
+        For messages that were on their way, or found a link taken.
+    spared : float
+        Redundant exchanges gave it the result sooner by this: 0 or below.
+    waits_for_others_on_time, waits_for_messages_on_time : float
+        The same without noise where all ranks arrive at once and are alike.
+    """
+
+    rank: int
+    late: float
+    work: float
+    noise: float
+    waits_for_others: float
+    waits_for_messages: float
+    spared: float
+    waits_for_others_on_time: float
+    waits_for_messages_on_time: float
+
+    @property
+    def end(self) -> float:
+        """When it has the result: all of its time together."""
+        return sum(self[1 : 1 + len(_RANK_PARTS)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +134,14 @@ class Explanation:
         When the last rank ends, in ticks.
     on_time : int
         The same without noise where all ranks arrive at once and are alike.
+    path_ticks : int array, shape (realizations, 4)
+        What the path's own part, the last column of `ticks`, is made of, and adds up to: more
+        compute phases, CPU time of messages, combining and time on the way than on the path
+        without noise; negative where there is less. `path_parts` has their names.
+    by_rank, by_rank_on_time : float array, shape (ranks, 6)
+        What each rank did with its time up to its end, on the critical path or not, in ticks: the
+        mean over the realizations, and without noise where all arrive at once and are alike. See
+        `RankRow`.
     last_rank : int array, shape (realizations,)
         Which one that is; of several the first.
     longest, longest_rank, longest_cause : int array, shape (realizations,)
@@ -105,6 +160,11 @@ class Explanation:
     longest: Ticks
     longest_rank: Ticks
     longest_cause: Ticks
+    path_ticks: Ticks
+    by_rank: npt.NDArray[np.float64]
+    by_rank_on_time: npt.NDArray[np.float64]
+
+    path_parts: ClassVar[tuple[str, ...]] = tuple(_PATH_PARTS)
 
     def __repr__(self) -> str:
         first = max(self.rows(), key=lambda row: row.share)
@@ -116,18 +176,61 @@ class Explanation:
         return self.completion - self.on_time
 
     def rows(self, confidence: float = 0.95) -> list[CauseRow]:
-        """A row for each cause."""
+        """A row for each cause.
+
+        A mean delay is certain where the noise can not make it differ. A source that few or no
+        realizations met has an interval that says so.
+        """
         total = float(self.delay.mean())
+        varies = self._varies()
         most = self.ticks.argmax(axis=1)
         return [
             CauseRow(
                 cause,
-                stats.mean(from_ticks(own), confidence, noisy=bool(np.ptp(own))),
-                float(own.mean()) / total if total else float("nan"),
+                stats.mean(from_ticks(own), confidence, noisy=varies[cause]),
+                float(own.mean()) / total if total > 0 else float("nan"),
                 float((most == i).mean()),
             )
             for i, (cause, own) in enumerate(zip(self.causes, self.ticks.T, strict=True))
         ]
+
+    def _varies(self) -> dict[str, bool]:
+        """Whether the delay by each cause can differ between realizations.
+
+        The path, and which late ranks are on it, depend on all noise.
+        """
+        can = {f"noise.{i} ({noise.kind})": noise.random and delays(noise, self.case)
+               for i, noise in enumerate(self.case.noise)}  # fmt: skip
+        return {cause: can.get(cause, any(can.values())) for cause in self.causes}
+
+    def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
+        """What the row of the path is made of; `largest`: in how many no other part is larger."""
+        total = float(self.delay.mean())
+        most = self.path_ticks.argmax(axis=1)
+        varies = self._varies()["path"]
+        return [
+            CauseRow(
+                part,
+                stats.mean(from_ticks(own), confidence, noisy=varies),
+                float(own.mean()) / total if total > 0 else float("nan"),
+                float((most == i).mean()),
+            )
+            for i, (part, own) in enumerate(zip(self.path_parts, self.path_ticks.T, strict=True))
+        ]
+
+    def rank_rows(self, most: int | None = None) -> list[RankRow]:
+        """A row for each rank; with `most`, of so many that wait the least for others.
+
+        Those are the ones that others wait for; then come as many that wait the most.
+        """
+        ranks = np.arange(len(self.by_rank))
+        if most is not None and 2 * most < len(ranks):
+            order = np.argsort(self.by_rank[:, _WAITS_FOR_OTHERS], kind="stable")
+            ranks = np.concatenate([order[:most], order[len(order) - most :]])
+        own = from_ticks(self.by_rank[ranks])
+        quiet = from_ticks(self.by_rank_on_time[ranks, _WAITS_FOR_OTHERS:][:, :2])
+        rows = np.column_stack([own, quiet]).tolist()
+        return [RankRow(int(rank), *row) for rank, row in zip(ranks, rows, strict=True)]
 
     def culprits(self, most: int = 5) -> list[tuple[int, float]]:
         """The ranks that the longest single delay on the path hit most often, with that share."""
@@ -137,29 +240,40 @@ class Explanation:
         return [(int(ranks[i]), float(counts[i] / len(self.ticks))) for i in order]
 
     def lines(self) -> list[str]:
-        """The table as text."""
+        """The table of causes as text; below the path, what it is made of."""
         rows = [("cause", "mean delay", "95 % interval", "share", "largest cause in")]
-        for row in self.rows():
+        parts = [row for row in self.path_rows() if row.mean.value]
+        for row in [*self.rows(), *parts]:
             low, high = (show_seconds(float(end)) if np.isfinite(end) else "?"
                          for end in (row.mean.low, row.mean.high))  # fmt: skip
             share = "-" if np.isnan(row.share) else f"{row.share:.1%}"
-            rows.append((row.cause, show_seconds(float(row.mean.value)), f"[{low}, {high}]", share,
-                         f"{row.largest:.1%}"))  # fmt: skip
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return [
-            "  ".join(
-                f"{word:<{width}}" if i == 0 else f"{word:>{width}}"
-                for i, (word, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        ]
+            part = row in parts
+            rows.append((f"  {row.cause}" if part else row.cause,
+                         show_seconds(float(row.mean.value)), f"[{low}, {high}]", share,
+                         "" if part else f"{row.largest:.1%}"))  # fmt: skip
+        return _aligned(rows)
+
+    def rank_lines(self) -> list[str]:
+        """The table of ranks as text: those that wait least for others, and most."""
+        head = ("rank", "arrives late", "own noise", "waits for others", "for messages", "on time")
+        rows = [head]
+        for row in self.rank_rows(_SHOWN_RANKS):
+            waits = (row.waits_for_others, row.waits_for_messages)
+            quiet = (row.waits_for_others_on_time, row.waits_for_messages_on_time)
+            times = (row.late, row.noise, *waits)
+            rows.append((f"{row.rank:,}", *map(show_seconds, times),
+                         " + ".join(map(show_seconds, quiet))))  # fmt: skip
+        return _aligned(rows)
 
     def title(self) -> str:
         """What was simulated, and the delay in all."""
+        mean = float(from_ticks(self.delay.mean()))
+        told = f"a mean delay of {show_seconds(mean)}"
+        if mean < 0:
+            told = f"on average {show_seconds(-mean)} less with what is given"
         return (
             f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: "
-            f"{show_seconds(float(from_ticks(self.on_time)))} without noise, and a mean delay of "
-            f"{show_seconds(float(from_ticks(self.delay.mean())))}"
+            f"{show_seconds(float(from_ticks(self.on_time)))} without noise, and {told}"
         )
 
     def notes(self) -> list[str]:
@@ -177,7 +291,18 @@ class Explanation:
             f"{len(self.ticks):,} realizations, seed {self.seed}; causes along the critical path "
             "of the last rank add up to its delay in each",
             who,
+            "of ranks: means of how late each arrives, of noise of its CPU, and of its waits, on "
+            "the critical path or not; for others: until they had sent; on time: both waits, "
+            "without delays",
         ]
+
+    def ranks_to_csv(self) -> str:
+        """A line for each rank."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["rank", *(f"{name}_s" for name in RankRow._fields[1:])])
+        writer.writerows(self.rank_rows())
+        return text.getvalue()
 
     def to_csv(self) -> str:
         """A line for each cause."""
@@ -194,7 +319,9 @@ class Explanation:
         return notebook.from_csv(self.to_csv())
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """The delay by cause, from the quickest realizations to the slowest; written to `path`.
+        """The delay by cause, from the quickest realizations to the slowest, and waits by rank.
+
+        Written to `path`, where it is given.
 
         Raises
         ------
@@ -204,7 +331,19 @@ class Explanation:
         return notebook.picture("causes", self, path=path)
 
     def _repr_html_(self) -> str:
-        return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
+        tables = [*self.lines(), "", *self.rank_lines()]
+        return notebook.text([self.title(), "", *tables, "", *self.notes()])
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            f"{word:<{width}}" if i == 0 else f"{word:>{width}}"
+            for i, (word, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def explain(
@@ -266,18 +405,33 @@ def explain(
     program = compile_case(case)
     try:
         with reporting(progress, realizations, "cpu") as report:
-            raw = core.explain(program, seed, 0, realizations, threads, report)
+            combine = list(case.lowered.table.combines)
+            raw, sums = core.explain(program, seed, 0, realizations, combine, threads, report)
+        quiet = _without_delays(case)
+        combine = list(quiet.lowered.table.combines)
+        on_time = core.explain(compile_case(quiet), 0, 0, 1, combine, 1)
     except MemoryError:
         raise no_memory(f"the critical paths of {case.ranks} ranks") from None
     check_times(raw[:, :1])
-    on_time = int(
-        noise_free_ticks(replace(case, arrival=None, speed=None, observe="completion"))[-1]
-    )
-    return _explanation(case, seed, raw, on_time)
+    return _explanation(case, seed, (raw, sums), on_time)
 
 
-def _explanation(case: Case, seed: int, raw: Ticks, on_time: int) -> Explanation:
-    """What the engine's numbers mean, shape (realizations, 5 + causes)."""
+def _without_delays(case: Case) -> Case:
+    """Without noise, and with ranks that arrive at once and are alike."""
+    return replace(case, noise=(), arrival=None, speed=None, observe="completion")
+
+
+def _explanation(
+    case: Case, seed: int, found: tuple[Ticks, Ticks], without: tuple[Ticks, Ticks]
+) -> Explanation:
+    """What the engine's numbers mean, with all that delays and `without` it.
+
+    Each has shape (realizations, 5 + causes), and sums over them of shape (ranks, parts, 2).
+    """
+    raw, sums = found
+    on_time = int(without[0][0, 0])
+    parts = list(_PATH_PARTS.values())
+    path = raw[:, _HEAD:][:, parts] - without[0][0, _HEAD:][parts]
     by_cause = raw[:, _HEAD:]
     causes, columns, place = [], [], {-1: -1}
     if case.arrival is not None:
@@ -291,7 +445,7 @@ def _explanation(case: Case, seed: int, raw: Ticks, on_time: int) -> Explanation
         causes.append(f"noise.{i} ({noise.kind})")
         columns.append(by_cause[:, cause])
     causes.append(PATH)
-    columns.append(by_cause[:, 1 : len(_QUIET)].sum(axis=1) - on_time)
+    columns.append(path.sum(axis=1))
     return Explanation(
         case=case,
         seed=seed,
@@ -303,7 +457,16 @@ def _explanation(case: Case, seed: int, raw: Ticks, on_time: int) -> Explanation
         longest=raw[:, 2].copy(),
         longest_rank=raw[:, 3].copy(),
         longest_cause=np.array([place[cause] for cause in raw[:, 4].tolist()], dtype=np.int64),
+        path_ticks=path,
+        by_rank=_means(sums, len(raw)),
+        by_rank_on_time=_means(without[1], 1),
     )
+
+
+def _means(sums: Ticks, realizations: int) -> npt.NDArray[np.float64]:
+    """Of sums that are ``hi * 2^32 + lo``, shape (ranks, parts, 2)."""
+    means: npt.NDArray[np.float64] = (sums[..., 0] * 2.0**32 + sums[..., 1]) / realizations
+    return means
 
 
 def _check_explainable(case: Case) -> None:

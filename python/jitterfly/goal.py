@@ -31,6 +31,12 @@ _ORDER = (
     "waits for a late one before it (and in a butterfly none for a link): times may differ"
 )
 
+_UNDER_WAY = (
+    "order: ranks have several messages under way at once; LogGOPSim lets a rank take a message as "
+    "it arrives, also between two sends, this program when it has sent all of its window, in the "
+    "order of the algorithm: times may differ"
+)
+
 
 class Goal(NamedTuple):
     """What `goal_schedule` gives: the GOAL text, LogGOPSim's options, and what is not the same."""
@@ -100,12 +106,15 @@ def goal_schedule(case: Case) -> Goal:
             for turn in range(step.repeat):
                 draw = draws_per_cycle(steps) * cycle + step.round + turn
                 messages = list(_messages(case, step, draw, notes))
-                _add_step(ranks, messages)
+                _add_step(ranks, messages, step)
+                if not step.receives:
+                    continue
                 receivers = {m.receiver for m in messages}  # one message each in a step
                 takes_twice = takes_twice or not takers.isdisjoint(receivers)
                 takers |= receivers
     if takes_twice and _order_matters(case, steps):
-        notes.append(_ORDER)
+        several = any(not step.receives for step in steps)
+        notes.append(_UNDER_WAY if several else _ORDER)
     bodies = [f"\nrank {i} {{\n{rank.text()}}}\n" for i, rank in enumerate(ranks)]
     text = f"num_ranks {case.ranks}\n" + "".join(bodies)
     return Goal(text, _options(case, notes), list(dict.fromkeys(notes)))
@@ -134,19 +143,20 @@ class _RankOperations:
         return "".join(f"{line}\n" for line in self.lines or ["o0: calc 0"])
 
 
-def _add_step(ranks: list[_RankOperations], messages: list[_Message]) -> None:
-    """One step: every rank in it sends and receives, then combines."""
+def _add_step(ranks: list[_RankOperations], messages: list[_Message], step: Step) -> None:
+    """One step, or half of it: every rank in it sends and receives, then combines."""
     operations: dict[int, list[str]] = {}
     for m in messages:
-        operations.setdefault(m.sender, []).insert(
-            0, f"send {m.bytes}b to {m.receiver} tag {m.tag}"
-        )
-        received = f"recv {m.bytes}b from {m.sender} tag {m.tag}"
-        operations.setdefault(m.receiver, []).append(received)
+        if step.sends:
+            sent = f"send {m.bytes}b to {m.receiver} tag {m.tag}"
+            operations.setdefault(m.sender, []).insert(0, sent)
+        if step.receives:
+            received = f"recv {m.bytes}b from {m.sender} tag {m.tag}"
+            operations.setdefault(m.receiver, []).append(received)
     for rank, own in operations.items():
         ranks[rank].add(own)
     for m in messages:
-        if m.combine:
+        if m.combine and step.receives:
             ranks[m.receiver].add([f"calc {m.combine}"])
 
 
@@ -190,13 +200,15 @@ def _check_expressible(case: Case, steps: list[Step]) -> None:
 def _order_matters(case: Case, steps: list[Step]) -> bool:
     """Whether it can matter in which order a rank takes messages: they cost it some time.
 
-    Where ranks are alike and start together, messages arrive in the order of the algorithm.
+    Where ranks are alike and start together, messages arrive in the order of the algorithm. But
+    with several under way at once some may arrive while a rank still sends.
     """
     sizes = {step.bytes for step in steps if step.kind == MESSAGE}
     sizes |= {case.message_bytes for step in steps if step.kind == EXCHANGE}
     network = case.network
     busy = any(network.costs(size).send or network.gap(size) for size in sizes)
-    return busy and not is_symmetric(steps, case.ranks, 0)
+    several = any(not step.receives for step in steps)
+    return busy and (several or not is_symmetric(steps, case.ranks, 0))
 
 
 def _whole_ns(ticks: int, what: str, notes: list[str]) -> int:

@@ -149,6 +149,41 @@ class Hierarchy(Network, kind="hierarchy"):
             )
         return np.array(self.placement, dtype=np.int64)
 
+    def shared_ranks(self, level: int, ranks: int) -> int:
+        """How many consecutive ranks are in one part of a level, for noise that they share.
+
+        Parameters
+        ----------
+        level : int
+            1 is a node, 2 a rack, and so on.
+        ranks : int
+            How many there are.
+
+        Raises
+        ------
+        ValueError
+            There is no such level; its ranks are not consecutive, or no power of two.
+        """
+        if level > len(self.spans):
+            raise ValueError(
+                f"shared names level {level}, the network has {len(self.spans)} below the machine"
+            )
+        span = self.spans[level - 1]
+        if span >= ranks:
+            return 1 << (ranks - 1).bit_length()
+        if self.placement != "block" and span > 1:
+            raise ValueError(
+                f"shared names level {level}: that needs placement 'block', where its ranks are "
+                f"consecutive, got {shorten(self.placement)}"
+            )
+        if span & (span - 1):
+            near = 1 << (span.bit_length() - 1)
+            raise ValueError(
+                f"shared names level {level}, of {span} ranks: draws are shared by a power of two "
+                f"of ranks; give shared = {near} or {2 * near}, or other levels"
+            )
+        return span
+
     def levels_between(self, senders: Ranks, receivers: Ranks, ranks: int) -> Ranks:
         """The level that each message crosses.
 

@@ -18,7 +18,7 @@ from . import noise_files
 from .fields import Component, Given, check_integer, check_numbers, frozen_dataclass, shorten
 from .files import read_text
 from .noise_files import FileName
-from .units import LONGEST_TICKS, TICKS_PER_SECOND, Seconds, exact, to_ticks
+from .units import LONGEST_TICKS, TICKS_PER_SECOND, Seconds, array_to_ticks, exact, to_ticks
 
 __all__ = [
     "Arrival",
@@ -447,7 +447,7 @@ def _fitting(times: npt.NDArray[np.float64], ranks: int, cycles: int, name: str)
             f"arrival: {name} must have {ranks} times (ranks) in one row, or in each of {cycles} "
             f"(cycles), got {columns} in {rows}"
         )
-    return np.rint(times * TICKS_PER_SECOND).astype(np.int64)
+    return array_to_ticks(times)
 
 
 def _check_factor(value: Any) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .case import Case
 from .cycle import NEVER, is_symmetric, symmetric_timeline
 from .engine import core
-from .program import compile_case, max_min_mean, ranks_of_rows, rows_of_steps
+from .program import OVER_RANKS, compile_case, max_min_mean, ranks_of_rows, rows_of_steps
 from .units import to_ticks
 
 Poll = Callable[[int], object]
@@ -34,7 +34,7 @@ def noise_free_ticks(case: Case, poll: Poll | None = None) -> npt.NDArray[np.int
 def noise_free_observations(case: Case) -> npt.NDArray[np.int64]:
     """The same for each column of `Result.ticks`: latest, earliest and mean where they are."""
     found = _max_min_mean(_without_noise(case))
-    return found.ravel() if case.observe in ("spread", "rounds") else found[:, 0]
+    return found.ravel() if case.observe in OVER_RANKS else found[:, 0]
 
 
 @lru_cache(maxsize=256)  # of a study's case, each batch asks

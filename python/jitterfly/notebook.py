@@ -49,8 +49,8 @@ def package(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         extra = _EXTRAS.get(name, "data")
-        told = f"this needs {name} ({error}), of the extra `{extra}`: pip install {name}"
-        raise ValueError(told) from None
+        message = f"this needs {name} ({error}), of the extra `{extra}`: pip install {name}"
+        raise ValueError(message) from None
 
 
 def data_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pandas.DataFrame:
@@ -95,8 +95,10 @@ def text(lines: Iterable[str]) -> str:
     return f"<pre>{escape(chr(10).join(lines))}</pre>"
 
 
-def picture(module: str, *what: Any, path: str | Path | None = None) -> Figure:
-    """The figure that `jitterfly.plots`' module of that name draws; `path`: written there, too.
+def picture(
+    module: str, *what: Any, function: str = "draw", path: str | Path | None = None
+) -> Figure:
+    """The figure that a function of `jitterfly.plots` draws; `path`: written there, too.
 
     Raises
     ------
@@ -108,7 +110,7 @@ def picture(module: str, *what: Any, path: str | Path | None = None) -> Figure:
     if path is not None:
         draw.check_path(Path(path))
     with draw.drawing():
-        figure: Figure = _load(f"plots.{module}").draw(*what)
+        figure: Figure = getattr(_load(f"plots.{module}"), function)(*what)
         if path is not None:
             draw.save(figure, Path(path))
     # What a notebook shows, also where pyplot was never imported.

@@ -24,6 +24,10 @@ from .steps import (
 )
 from .units import to_ticks
 
+START = "start"
+"""The label of the row in which ranks begin the collective."""
+OVER_RANKS = ("spread", "arrival", "rounds")
+"""What is observed as latest, earliest and mean over the ranks."""
 _ROUND, _FLAGS, _DRAW, _ROW, _MAP, _WORK, _DELAY = range(1, 8)
 _OWN_WORK, _OWN_DELAY = 1, 2  # what ranks have of their own in a COMPUTE step
 _BLOCK = 1 << 16  # realizations reduced at once
@@ -74,7 +78,7 @@ def compile_case(case: Case, *, every_row: bool = False) -> core.Program:
         **costs._asdict(),
         **machine,
     )
-    for noise in case.noise:
+    for noise in case.placed_noise:
         noise.apply(program, case.ranks, costs.transit, [cost.transit for cost in table.entries])
     return program
 
@@ -94,10 +98,12 @@ def _engine_steps(
     end = 0
     for number, (step, costs) in enumerate(zip(cycle.steps, cycle.table.of_step, strict=True)):
         head = (step.kind, step.round, step.flags, 0, 0)
+        half = step.kind == MESSAGE and not (step.sends and step.receives)
         if not costs:
             steps.append((*head, 0, 0, 0, 0, 0, 1))
-        elif len(costs) == 1 and step.partners and not isinstance(step.partners, Listed):
-            steps.append((*head, *step.partners.code(), costs[0], step.repeat))
+        elif (code := _code_of(step, costs)) is not None:
+            partners = (*code[:3], step.place) if half else code
+            steps.append((*head, *partners, costs[0], step.repeat))
         else:
             same = (type(step.partners), step.partners, costs) if step.partners else (number,)
             if same not in places:
@@ -110,8 +116,16 @@ def _engine_steps(
                     f"messages {end} or more are in steps that list them (those on several levels "
                     f"of a Hierarchy), at most {_MOST_LISTED} fit"
                 )
-            steps.append((*head, LISTED, *places[same], 0, costs[0], step.repeat))
+            place = step.place if half else 0
+            steps.append((*head, LISTED, *places[same], place, costs[0], step.repeat))
     return np.array(steps), np.concatenate(lists) if lists else None
+
+
+def _code_of(step: Step, costs: tuple[int, ...]) -> tuple[int, int, int, int] | None:
+    """The partner map of a step; None where its messages are listed."""
+    if len(costs) > 1 or step.partners is None or isinstance(step.partners, Listed):
+        return None
+    return step.partners.code()
 
 
 def _put_rank_times(case: Case, steps: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
@@ -139,7 +153,7 @@ def _engine_messages(entries: tuple[MessageCosts, ...]) -> npt.NDArray[np.int64]
 def rows_of_steps(case: Case, every_row: bool) -> npt.NDArray[np.int32]:
     """The row that each step goes to, or -1; shape (cycles, steps of one cycle)."""
     steps = case.lowered.steps
-    taken = np.tile(np.array(_observed(steps, every_row)), (case.cycles, 1))
+    taken = np.tile(np.array(_observed(case, steps, every_row)), (case.cycles, 1))
     if every_row:  # later collectives start where the cycle before ended: no row of their own
         taken[1:] &= np.array([step.label != "start" for step in steps])
     numbers = np.cumsum(taken.ravel(), dtype=np.int32).reshape(taken.shape) - 1
@@ -164,18 +178,26 @@ def _ranks_in_row(step: Step, ranks: int) -> int:
 
 def row_count(case: Case, *, every_row: bool) -> int:
     """How many rows the engine observes, without making their names."""
-    one = sum(_observed(case.lowered.steps, every_row))
+    one = sum(_observed(case, case.lowered.steps, every_row))
     return one * case.cycles - (case.cycles - 1 if every_row else 0)
 
 
-def _observed(steps: Sequence[Step], every_row: bool) -> list[bool]:
-    return [bool(s.label) if every_row else s.redundancy is not None for s in steps]
+def _observed(case: Case, steps: Sequence[Step], every_row: bool) -> list[bool]:
+    if every_row:
+        return [bool(step.label) for step in steps]
+    complete = [step.redundancy is not None for step in steps]
+    if case.observe != "arrival":
+        return complete
+    begins = [step.label == START for step in steps]
+    # A collective that is complete when it starts needs two rows: the other one is its end.
+    complete[-1] = any(a and b for a, b in zip(begins, complete, strict=True))
+    return [a or b for a, b in zip(begins, complete, strict=True)]
 
 
 def message_count(step: Step, ranks: int) -> int:
     """How many messages a step sends, redundant copies aside."""
     if step.kind == MESSAGE and step.partners is not None:
-        return step.partners.count(ranks) * step.repeat
+        return step.partners.count(ranks) * step.repeat if step.sends else 0
     if step.kind == EXCHANGE:
         return power_below(ranks)
     return ranks if step.kind == FORWARD else 0
@@ -225,7 +247,8 @@ def observation_names(case: Case) -> list[str]:
     list of str
         With ``observe="completion"`` and "rank 0": "completion", or "T=3", "cycle 2", "cycle 2,
         T=3" where there are several T or cycles. With "spread": "<name>: max", "<name>: min",
-        "<name>: mean" for each of them. With "rounds": the same for each row of `row_labels`.
+        "<name>: mean" for each of them. With "arrival": the same, and before those of each cycle
+        for "start" or "cycle 2, start". With "rounds": the same for each row of `row_labels`.
 
     Examples
     --------
@@ -237,13 +260,22 @@ def observation_names(case: Case) -> list[str]:
     if case.observe == "rounds":
         names = row_labels(case)
     else:
-        names = [completion.name for completion in completions(case)]
+        names = []
+        for row in completions(case):
+            if case.observe == "arrival" and row.T == 0:
+                names.append(start_name(case, row.cycle))
+            names.append(row.name)
     if case.observe in ("completion", "rank 0"):
         return names
     return [f"{name}: {what}" for name in names for what in _OVER_RANKS]
 
 
 _OVER_RANKS = ("max", "min", "mean")
+
+
+def start_name(case: Case, cycle: int) -> str:
+    """The name of the row in which ranks begin the collective of a cycle, from 1."""
+    return START if case.cycles == 1 else f"cycle {cycle}, {START}"
 
 
 def observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
@@ -253,8 +285,12 @@ def observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
         shape["step"] = [step.label for step in case.cycle_steps() if step.label]
     else:
         redundancies = list(dict.fromkeys(row.T for row in completions(case)))
-        shape |= {"T": redundancies} if len(redundancies) > 1 else {}
-    if case.observe in ("spread", "rounds"):
+        if case.observe == "arrival":
+            several = len(redundancies) > 1
+            shape["step"] = [START, *([f"T={T}" for T in redundancies] if several else ["end"])]
+        else:
+            shape |= {"T": redundancies} if len(redundancies) > 1 else {}
+    if case.observe in OVER_RANKS:
         shape["over_ranks"] = list(_OVER_RANKS)
     return shape
 

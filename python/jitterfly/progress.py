@@ -125,9 +125,9 @@ class Phases(ProgressLine):
         new = name != self.shown
         if self.due() or (new and now >= self.first and (self.terminal or now - self.last >= SOON)):
             self.shown = name
-            self.show(f"{name}{self._rest(now, done, total)}", done / total if total else 0.0)
+            self.show(f"{name}{self._time_left(now, done, total)}", done / total if total else 0.0)
 
-    def _rest(self, now: float, done: float, total: float) -> str:
+    def _time_left(self, now: float, done: float, total: float) -> str:
         """Share and time left, once enough is done to say."""
         if not 0 < done < total:
             return ""
@@ -180,7 +180,7 @@ def telling(tell: Tell) -> Iterator[None]:
 
 
 def each(items: Iterable[Item], total: int, doing: str) -> Iterator[Item]:
-    """The items, of which there are `total`; where it takes long, how many are done is told.
+    """The items, of which there are `total`; where it takes long, how many are done is shown.
 
     Lines are `checking cells: 120 of 500`, and at the end `checking cells: 500 of 500 in 2.1 s`.
     """
@@ -190,15 +190,15 @@ def each(items: Iterable[Item], total: int, doing: str) -> Iterator[Item]:
         return
     started = time.monotonic()
     following = started + (FIRST if total < MANY else 0.0)
-    told = False
+    shown = False
     for done, item in enumerate(items):
         now = time.monotonic()
         if now >= following:
             tell(f"{doing}: {done:,} of {total:,}")
-            following, told = now + EVERY, True
+            following, shown = now + EVERY, True
         yield item
     took = time.monotonic() - started
-    if told or took >= FIRST:
+    if shown or took >= FIRST:
         tell(f"{doing}: {total:,} of {total:,} in {took:.1f} s")
 
 

@@ -231,8 +231,8 @@ def _renamed(
         for key, entry in value.items():
             parts = str(key).split(".")  # one, but for the settings of a variant
             here = (*path, *parts)
-            place = _place(here)
-            new = places.get(place) or places.get(f"{place} of {value.get('kind')}")
+            pattern = _path_pattern(here)
+            new = places.get(pattern) or places.get(f"{pattern} of {value.get('kind')}")
             name = key if new is None else ".".join([*parts[:-1], new])
             renamed[name] = _renamed(entry, here, places, kinds)
         return renamed
@@ -243,7 +243,7 @@ def _renamed(
     return value
 
 
-def _place(path: Sequence[str]) -> str:
+def _path_pattern(path: Sequence[str]) -> str:
     """The path with # for the number of an entry, and * for the name of a user's candidate."""
     parts = ["#" if part.isdigit() else part for part in path]
     return ".".join(["own", "*", *parts[2:]] if parts[0] == "own" else parts)

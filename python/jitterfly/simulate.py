@@ -35,6 +35,7 @@ from .noise import Congestion, LateArrival
 from .noise.source import engine_window
 from .noise_free import noise_free_observations
 from .program import (
+    OVER_RANKS,
     arrange_observations,
     compile_case,
     max_min_mean,
@@ -134,12 +135,12 @@ class Result:
         Returns
         -------
         xarray.Dataset
-            `completion` (where the case observes "rounds": `ready_time`) in seconds, and
-            `noise_free`, the same without any noise. Dimensions: `realization`; `cycle`, from 1;
-            `T`, the number of redundant exchanges, where the algorithm makes any; with
-            ``observe="spread"`` `over_ranks` ("max", "min", "mean"), with "rounds" `step` as well,
-            which are named as in `jitterfly.program.row_labels`. Each variable and coordinate has
-            `long_name`, times have `units`. Attributes say which case, seed and backend it was.
+            `completion` (where the case observes "rounds" or "arrival": `ready_time`) in seconds,
+            and `noise_free`, the same without any noise. Dimensions: `realization`; `cycle`, from
+            1; `T`, the number of redundant exchanges, where the algorithm makes any; with
+            ``observe="spread"`` `over_ranks` ("max", "min", "mean"), with "rounds" and "arrival"
+            `step` as well, named as in `jitterfly.program.row_labels`. Each variable and coordinate
+            has `long_name`, times have `units`. Attributes say which case, seed and backend it was.
 
         Raises
         ------
@@ -172,7 +173,7 @@ class Result:
             long_name = "time at which rank 0 has the result"
         elif self.case.observe == "spread":
             long_name = "time at which ranks have the result"
-        elif self.case.observe == "rounds":
+        elif self.case.observe in ("arrival", "rounds"):
             name, long_name = "ready_time", "time at which ranks have finished a step"
         about = {"units": "s", "long_name": long_name}
         quiet = about | {"long_name": f"{long_name}, without noise"}
@@ -193,7 +194,7 @@ class Result:
         ValueError
             matplotlib is not installed, or does not know the ending of `path`.
         """
-        return notebook.picture("samples", self, path=path)
+        return notebook.picture("slowdown", self, function="draw_samples", path=path)
 
     def _repr_html_(self) -> str:
         header = ["observation", "without noise", "mean", "95 % interval", "p50", "p99"]
@@ -265,6 +266,8 @@ def simulate(
         A source of `case.noise` can hit nothing, such as `PeriodicNoise` where the CPU has nothing
         to do: the times are those without it. Studies and `advise` raise ValueError where that is
         so in all of their cells.
+    IneffectiveSpeedWarning
+        `case.speed` acts on nothing: there is no compute phase, and combining takes no time.
     UnusedCostWarning
         The collective takes no time, although `gamma` is given: it combines nothing.
     UnusedGPUWarning
@@ -303,7 +306,7 @@ def simulate_checked(
     realizations, seed, first_realization = check_run(
         realizations, seed, backend, threads, progress, first_realization
     )
-    spread = case.observe in ("spread", "rounds")
+    spread = case.observe in OVER_RANKS
     # Ticks and seconds; with spread, three of each, and the engine's four. And names of columns.
     words = 4 + 3 + 3 if spread else 2
     held = row_count(case, every_row=case.observe == "rounds") * (
@@ -363,7 +366,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
 
     Warns
     -----
-    IneffectiveNoiseWarning, UnusedCostWarning
+    IneffectiveNoiseWarning, IneffectiveSpeedWarning, UnusedCostWarning
         As `simulate`.
 
     Examples
@@ -434,11 +437,11 @@ def _periodic_number(case: Case, source: int | None) -> int:
         raise ValueError("noise must hold a PeriodicNoise: without it there are no phases")
     if source is None and len(places) == 1:
         return 0
-    told = " or ".join(map(str, places))
+    choices = " or ".join(map(str, places))
     if source is None:
-        raise ValueError(f"source must say which PeriodicNoise of noise is meant: {told}")
+        raise ValueError(f"source must say which PeriodicNoise of noise is meant: {choices}")
     if check_integer(source, "source", 0, len(case.noise) - 1) not in places:
-        raise ValueError(f"source must be that of a PeriodicNoise, {told}, got {source}")
+        raise ValueError(f"source must be that of a PeriodicNoise, {choices}, got {source}")
     return places.index(source)
 
 

@@ -160,7 +160,7 @@ class SlowdownTable:
         ValueError
             matplotlib is not installed, or does not know the ending of `path`.
         """
-        return notebook.picture("scaling", self, path=path)
+        return notebook.picture("slowdown", self, function="draw_table", path=path)
 
     def _repr_html_(self) -> str:
         return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
@@ -317,7 +317,7 @@ def in_words(part: Component) -> str:
         ]
         placed = part.placement if isinstance(part.placement, str) else "given"
         return f"{part.kind}, placement {placed}; " + "; ".join(levels)
-    words = [part.kind]
+    parts = [part.kind]
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
         if field.name == "sha256" or value is None or value is field.default:
@@ -330,5 +330,5 @@ def in_words(part: Component) -> str:
         else:
             plain = value if isinstance(value, str) else summary(value)
             shown = show_seconds(value) if timed else plain
-        words.append(f"{field.name} = {Path(value).name if field.name == 'file' else shown}")
-    return ", ".join(words)
+        parts.append(f"{field.name} = {Path(value).name if field.name == 'file' else shown}")
+    return ", ".join(parts)

@@ -211,6 +211,12 @@ FINAL = 2
 ASK = 8
 """Flag of EXCHANGE round r: a rank that waits too long asks the mirror ``i xor 1`` for a copy."""
 
+SENDS_ONLY, RECEIVES_ONLY = 16, 32
+"""Flags of MESSAGE: ranks do the first half of the step, and later the other, so that a rank sends
+several messages before it waits for one. See `Step.place`."""
+MOST_WINDOW = 1024
+"""Messages that a rank may have sent before it receives one."""
+
 DRAWS_PER_CYCLE = 64
 """Message draws are numbered ``64 * cycle + round``; programs of more rounds take the next
 multiple of 64 that holds them."""
@@ -228,6 +234,10 @@ class Step(NamedTuple):
     combines, how often in a row it is done, and whether a message occupies the links of its two
     ranks (else its gap is 0). `round` is then the number of its draws within the cycle, the first
     of `repeat`.
+
+    `place`: of two halves of a MESSAGE step (SENDS_ONLY, RECEIVES_ONLY), which are else equal, the
+    number under which the departures are kept in between, from 0; halves that overlap have
+    different ones. No other kinds of steps stand between them, and they are not repeated.
     """
 
     kind: int
@@ -241,6 +251,17 @@ class Step(NamedTuple):
     repeat: int = 1
     occupies: bool = True
     copies: int = 0
+    place: int = 0
+
+    @property
+    def sends(self) -> bool:
+        """Whether messages of a MESSAGE step leave their senders in it."""
+        return not self.flags & RECEIVES_ONLY
+
+    @property
+    def receives(self) -> bool:
+        """Whether they are received in it."""
+        return not self.flags & SENDS_ONLY
 
 
 class Asking(NamedTuple):

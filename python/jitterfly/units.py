@@ -174,6 +174,24 @@ def to_ticks(seconds: float | Fraction, name: str = "time", *, positive: bool = 
     return ticks
 
 
+def array_to_ticks(seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """`to_ticks` of each of many times from 0, but that one may become 0 ticks.
+
+    Examples
+    --------
+    >>> array_to_ticks(np.array([1e-7, 2.5e-12, 1234567.000000000001])).tolist()
+    [100000, 2, 1234567000000000000]
+    """
+    product = seconds * float(TICKS_PER_SECOND)
+    ticks = np.rint(product).astype(np.int64)
+    # A float is off its decimal value by half a unit in the last place, and so is the product.
+    near = np.abs(np.abs(product - np.trunc(product)) - 0.5)
+    for place in np.argwhere(near <= product * 2.0**-50):
+        at = tuple(place)
+        ticks[at] = round(exact(seconds[at]) * TICKS_PER_SECOND)
+    return ticks
+
+
 def from_ticks(ticks: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Ticks to seconds: the nearest float64, any shape."""
     return np.asarray(ticks, dtype=np.int64) / float(TICKS_PER_SECOND)

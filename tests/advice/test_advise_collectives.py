@@ -185,3 +185,42 @@ def test_ranking_under_noise_survives_another_seed():
         named += sum(mine == other != "" for mine, other in pairs)
     assert wrong <= stats.binom.isf(FALSE_ALARM, 10, 0.05)
     assert named > 0.5 * 10 * sum(map(bool, long))
+
+
+NODES = jf.Hierarchy([(4, jf.LogGOPS(L="300ns", o="50ns", G="0.05ns")),
+                      jf.LogGOPS(L="2us", o="100ns", G="1ns", gamma="0.1ns")])  # fmt: skip
+
+
+def test_machines_of_nodes_have_hierarchical_candidates():
+    """Considered by themselves there, and faster where few messages cross the machine."""
+    found = jf.advise([4, 64, 66], network=NODES, noise=NOISE, message_bytes=[8, 2**18],
+                      realizations=200)  # fmt: skip
+    by_cell = {(cell.ranks, cell.message_bytes): cell for cell in found.cells}
+    for cell in found.cells:
+        names = {row.name for row in cell.ranking} | set(cell.left_out)
+        assert {"hierarchical", "hierarchical_4_leaders", "hierarchical_all_leaders"} <= names
+    inside = by_cell[4, 8]
+    assert inside.left_out["hierarchical"] == "4 ranks are in one node, of 4"
+    large = by_cell[64, 2**18]
+    assert large.left_out["hierarchical_4_leaders"].startswith("the smallest node has 4 ranks")
+    assert {row.name for row in by_cell[66, 8].ranking} >= {
+        "hierarchical", "hierarchical_all_leaders",
+    }  # fmt: skip
+    # All ranks of a node share what crosses the machine: a quarter of the vector for each.
+    times = large.noise_free
+    assert times["hierarchical_all_leaders"] < times["hierarchical"]
+
+
+def test_elsewhere_hierarchical_candidates_are_only_named():
+    """A flat machine has no nodes; ranks of a node must be consecutive."""
+    flat = jf.LogGOPS(L="1us", o="0.1us")
+    question = Question([8], network=flat)
+    assert not [one for one in question.chosen() if one.name.startswith("hierarchical")]
+    one_level = jf.Hierarchy([flat])
+    assert Question([8], network=one_level).chosen() == question.chosen()
+    named = ["recursive_doubling", "hierarchical"]
+    found = jf.advise([8], network=flat, message_bytes=[8], candidates=named)
+    assert "network must be a Hierarchy" in found.cells[0].left_out["hierarchical"]
+    cyclic = jf.Hierarchy(NODES.levels, placement="cyclic")
+    found = jf.advise([8], network=cyclic, message_bytes=[8], candidates=named)
+    assert "placement must be 'block'" in found.cells[0].left_out["hierarchical"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
-from support.advice_cases import ARGUMENTS, BUTTERFLIES, FILE, MACHINE, NOISE, run
+from support.advice_cases import ARGUMENTS, BUTTERFLIES, FILE, MACHINE, NOISE, asked, run
 from support.paths import EXAMPLES
 
 import jitterfly as jf
@@ -275,10 +275,10 @@ def test_the_list_has_the_names_of_libraries(capsys):
     [
         ((), "--ranks must be given, such as 64,1000, or a QUESTION.toml that has it"),
         (("--ranks", "8"), "--network must be given"),
-        ((*ARGUMENTS, "--bytes", "1k"), "message_bytes must be whole numbers"),
-        ((*ARGUMENTS, "--ranks", "6..8"), "a range must ascend from a power of two"),
-        ((*ARGUMENTS, "--network", "L=1us"), "network: key 'o' is missing"),
-        ((*ARGUMENTS, "--network", "kind=fast"), "network: kind must be one of"),
+        (asked("--bytes", "1k"), "message_bytes must be whole numbers"),
+        (asked("--ranks", "6..8"), "a range must ascend from a power of two"),
+        (asked("--network", "L=1us"), "network: key 'o' is missing"),
+        (asked("--network", "kind=fast"), "network: kind must be one of"),
         ((*ARGUMENTS, "--noise", "nowhere.noise"), "nowhere.noise can not be read"),
         ((*ARGUMENTS, "--noise", "period=1ms"), "noise[1]: key 'duration' is missing"),
         ((*ARGUMENTS, "--statistic", "max"), "statistic must be mean or a quantile"),

@@ -106,7 +106,7 @@ def test_too_few_for_a_tail():
     x = np.random.default_rng(9).exponential(1.0, least)
     assert not PairedQuantiles(2 * x[:-1], x[:-1], 0.99, 0.025).above()
     assert math.isinf(statistic.ratio(2 * x[:-1], x[:-1], 0.025).high)
-    assert len(PairedQuantiles(2 * x, x, 0.99, 0.025)._of_a.grid)
+    assert len(PairedQuantiles(2 * x, x, 0.99, 0.025)._reference_a.grid)
 
 
 # --- means

@@ -120,7 +120,9 @@ def test_what_stands_behind_the_choices(tmp_path):
 
 def test_a_comment_is_one_line(tmp_path, monkeypatch):
     """A file's name may hold a line break, after which numbers would be rules."""
-    monkeypatch.setattr("jitterfly.advice.tuning.in_words", lambda part: "file = a\n7 7 7.noise")
+    monkeypatch.setattr(
+        "jitterfly.advice.tuning.table.in_words", lambda part: "file = a\n7 7 7.noise"
+    )
     (path,) = won_by("ring", [4], [8]).write_tuning(tmp_path / "a.rules")
     assert "file = a 7 7 7.noise" in path.read_text()
     assert list(read_rules(path.read_text())) == [ALLREDUCE]
@@ -171,13 +173,12 @@ def test_several_collectives_in_a_file(tmp_path):
 
 @pytest.mark.parametrize("collective", ["allreduce", "barrier", "broadcast", "allgather"])
 def test_every_name_of_open_mpi(tmp_path, collective):
-    """The number that is written is the one that the list of candidates shows."""
+    """What is chosen is called as the list of candidates shows."""
     for name, candidate in known(collective).items():
         if "Open MPI" not in candidate.called:
             continue
         (choice,) = tuning_choices(won_by(name, [4], [8], collective))
-        assert candidate.called["Open MPI"].startswith(f"{choice.number} ")
-        assert choice.candidate == name
+        assert (choice.candidate, choice.called) == (name, candidate.called["Open MPI"])
 
 
 # Which of its own a library takes where the best candidate is not one of them.
@@ -219,7 +220,7 @@ def test_the_best_of_those_that_the_library_has(tmp_path, ranking, chosen):
     outcome = "winner" if ranking[0].state == "best" else "no winner"
     made = answer({(4, 8): (outcome, ranking)})
     (choice,) = tuning_choices(made)
-    assert (choice.candidate, bool(choice.number)) == (chosen, bool(chosen))
+    assert (choice.candidate, bool(choice.called)) == (chosen, bool(chosen))
     if chosen:
         (path,) = made.write_tuning(tmp_path / "a.rules")
         assert "butterfly" not in path.read_text()
@@ -243,16 +244,17 @@ def test_an_algorithm_of_the_users_own_is_not_the_librarys(tmp_path):
         ("a.txt", None, "must end in .rules"),
         ("rules", None, "must end in .rules"),
         ("a.json", None, "library must be given for 'a.json'"),
-        ("mpich.json", None, "library must be given"),
-        ("a.rules", "mpich", "library must be one of 'openmpi'"),
-        ("a.rules", "Open MPI", "library must be one of 'openmpi'"),
+        ("mpich.json", None, "libmpi` must be given for mpich.json"),
+        ("a.rules", "mpich", "must end in .json for library = 'mpich'"),
+        ("a.csv", "openmpi", "must end in .rules or .json for library = 'openmpi'"),
+        ("a.rules", "Open MPI", "library must be one of 'openmpi', 'mpich', 'nccl'"),
     ],
 )
 def test_unknown_formats(tmp_path, name, library, told):
     with pytest.raises(ValueError, match=told):
         won_by("ring", [4], [8]).write_tuning(tmp_path / name, library)
     assert list(tmp_path.iterdir()) == []
-    assert tuning_format("a.json", "openmpi") == ".json"
+    assert tuning_format("a.json", "openmpi").NAME == "openmpi.json"
 
 
 def test_nothing_to_write(tmp_path):
@@ -289,18 +291,24 @@ def test_command(tmp_path, capsys):
     assert run(*quiet, "--json") == 0
     assert json.loads(capsys.readouterr().out)["written"] == [str(path)]
     # Refused before anything is simulated; what is not decided, after the answer.
-    for more, told in (
-        (("--library", "nccl"), "library must be one of 'openmpi'"),
-        (("--collective", "reduce"), "takes two candidates or more that Open MPI has"),
-        (("--write", tmp_path / "a.csv"), "must end in .rules"),
-        (("--write", tmp_path / "none" / "a.rules"), "none"),
+    for file, more, told in (
+        (path, ("--library", "nccl"), "must end in .csv for library = 'nccl'"),
+        (path, ("--library", "gloo"), "library must be one of 'openmpi', 'mpich', 'nccl'"),
+        (path, ("--libmpi", "a.so"), "--libmpi is for mpich.json, not for openmpi.rules: leave it"),
+        (path, ("--protocol", "ll"), "--protocol is for nccl.csv, not for openmpi.rules"),
+        (tmp_path / "mpich.json", (), "--libmpi must be given for mpich.json"),
+        (tmp_path / "nccl.csv", (), "--protocol must be given for nccl.csv"),
+        (path, ("--collective", "reduce"), "takes two candidates or more that Open MPI has"),
+        (tmp_path / "a.txt", (), "must end in .rules"),
+        (tmp_path / "none" / "a.rules", (), "none"),
     ):
-        assert run(*quiet, *more) == 2
+        assert run(*quiet[:-1], file, *more) == 2
         captured = capsys.readouterr()
         assert told in captured.err
         assert captured.out == ""
-    assert run(*ARGUMENTS[:6], "--library", "openmpi") == 2
-    assert "--library is for --write FILE" in capsys.readouterr().err
+    for option, value in (("--library", "openmpi"), ("--libmpi", "a"), ("--protocol", "ll")):
+        assert run(*ARGUMENTS[:6], option, value) == 2
+        assert f"{option} is for --write FILE" in capsys.readouterr().err
     path.unlink()
     assert run(*ARGUMENTS, "--candidates", "recursive_doubling,reduce_broadcast", "--seconds",
                "1e-9", "--write", path) == 2  # fmt: skip

@@ -6,22 +6,20 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
 
 import pytest
 from support import mpi_collective
-from support.advice_cases import MACHINE
+from support.mpi_libraries import open_mpi
+from support.schedule_messages import simulated
 from support.tuning_cases import won_by
 
-import jitterfly as jf
 from jitterfly.advice import known, write_tuning
-from jitterfly.goal import goal_schedule
 
 
 def reason_to_skip():
     if sys.platform != "linux":
         return "looks for Open MPI as Linux has it"
-    if shutil.which("mpiexec") is None or shutil.which("ompi_info") is None:
+    if not open_mpi() or shutil.which("ompi_info") is None:
         return "Open MPI is not installed (mpiexec and ompi_info)"
     try:
         ctypes.CDLL(mpi_collective.LIBRARY)
@@ -54,7 +52,7 @@ def sent(tmp_path, collective, count, ranks, rules=None):
         chosen["coll_tuned_use_dynamic_rules"] = "1"
         chosen["coll_tuned_dynamic_rules_filename"] = str(rules)
     environment = os.environ | {f"OMPI_MCA_{name}": value for name, value in chosen.items()}
-    command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks),
+    command = [open_mpi(), "--allow-run-as-root", "--oversubscribe", "-n", str(ranks),
                sys.executable, mpi_collective.__file__, collective, str(count)]  # fmt: skip
     environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120,
@@ -69,19 +67,6 @@ def sent(tmp_path, collective, count, ranks, rules=None):
             found[int(source), int(target)] = int(messages), int(size)
     shutil.rmtree(out)
     return found
-
-
-def simulated(collective, name, count, ranks):
-    """The same of our algorithm."""
-    algorithm = known(collective)[name].make(ranks, MACHINE, count)
-    case = jf.Case(ranks=ranks, algorithm=algorithm, network=MACHINE, message_bytes=count)
-    messages, sizes = Counter(), Counter()
-    text = goal_schedule(case).text
-    for rank, block in re.findall(r"^rank (\d+) \{(.*?)^\}", text, re.MULTILINE | re.DOTALL):
-        for size, target in re.findall(r"send (\d+)b to (\d+)", block):
-            messages[int(rank), int(target)] += 1
-            sizes[int(rank), int(target)] += int(size)
-    return {pair: (messages[pair], sizes[pair]) for pair in messages}
 
 
 def by_rank(found, ranks):

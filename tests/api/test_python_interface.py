@@ -56,10 +56,10 @@ def test_subpackages_are_there_without_an_import_of_their_own():
         "lazy = ('jitterfly.plots', 'jitterfly.inference', 'matplotlib'); "
         "print([name for name in lazy if name in sys.modules]); "
         "print(jf.measured.load.__name__, jf.inference.Curve.__name__, jf.plots.draw.__name__, "
-        "jf.plots.tail.__name__, jf.stats.mean.__name__, jf.theory.saturation.__name__)"
+        "jf.plots.papers.__name__, jf.stats.mean.__name__, jf.theory.saturation.__name__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    names = "load Curve jitterfly.plots.draw jitterfly.plots.tail mean saturation"
+    names = "load Curve jitterfly.plots.draw jitterfly.plots.papers mean saturation"
     assert done.stdout.splitlines() == ["[]", names]
     assert jf.measured is measured
     with pytest.raises(AttributeError, match="module 'jitterfly' has no attribute 'plot'"):

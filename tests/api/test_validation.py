@@ -146,7 +146,7 @@ def test_jitter_too_dense():
     check(lambda: jittery(period=1e-9), "period must be at least 1.008e-09 s", "got 1e-09")
 
 
-@pytest.mark.parametrize("value", [True, 0, 3, -2, "node", 1.5, None, 2**31])
+@pytest.mark.parametrize("value", [True, 0, 3, -2, "nodes", "level 8", 1.5, None, 2**31])
 def test_shared(value):
     rule = "shared must be False, 'machine' or the ranks per node, a power of two, got "
     check(lambda: noisy(shared=value), rule)
@@ -384,7 +384,7 @@ def test_many_noises():
 def test_observe(value):
     check(
         lambda: case(observe=value),
-        "observe must be one of 'completion', 'spread', 'rounds', 'rank 0', got ",
+        "observe must be one of 'completion', 'spread', 'arrival', 'rounds', 'rank 0', got ",
     )
 
 

@@ -18,7 +18,8 @@ from typing import Any
 
 from jitterfly.bench import DisagreementError, Plan, report
 from jitterfly.bench.benchmark import machine, measured, result_of
-from jitterfly.bench.command import (
+from jitterfly.bench.measure import anchor, calibrate, stored, ways
+from jitterfly.cli.bench import (
     Parser,
     add_arguments,
     parse,
@@ -27,7 +28,6 @@ from jitterfly.bench.command import (
     writable,
     write_json,
 )
-from jitterfly.bench.measure import anchor, calibrate, stored, ways
 from jitterfly.files import read_whole
 
 from . import collectives, comparison, congestion, goals, loggopsim, peers, sources
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     path, picture = writable(args.json, "json"), writable(args.picture, "picture")
     if picture:
-        from jitterfly.bench.picture import check_format, draw
+        from jitterfly.plots.bench import check_format, draw
 
         check_format(picture)
     try:

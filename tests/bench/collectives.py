@@ -28,6 +28,7 @@ from jitterfly.algorithms import (
     RabenseifnerAllreduce,
     RecursiveDoublingAllreduce,
     RecursiveHalvingReduceScatter,
+    RecursiveMultiplyingAllreduce,
     ReduceBroadcastAllreduce,
     RingAllreduce,
     ScatterAllgatherBroadcast,
@@ -58,6 +59,7 @@ NETWORK: Network = LogGOPS(L=1e-6, o=1e-9, G=1e-9, gamma=1e-10)
 SHAPES: dict[str, Algorithm] = {
     BUTTERFLY: Butterfly(),  # first: the others are measured beside it
     "recursive doubling allreduce": RecursiveDoublingAllreduce(),
+    "recursive multiplying allreduce": RecursiveMultiplyingAllreduce(),
     "recursive halving reduce-scatter": RecursiveHalvingReduceScatter(),
     "Rabenseifner allreduce": RabenseifnerAllreduce(),
     "dissemination barrier": DisseminationBarrier(),

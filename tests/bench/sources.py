@@ -15,7 +15,15 @@ import numpy as np
 
 from jitterfly.bench.measure import spread
 from jitterfly.case import Case
-from jitterfly.distributions import Bernoulli, Empirical, Exponential, Gamma, Lognormal, Pareto
+from jitterfly.distributions import (
+    Bernoulli,
+    Empirical,
+    Exponential,
+    Gamma,
+    Lognormal,
+    Pareto,
+    Weibull,
+)
 from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import (
     LateArrival,
@@ -63,6 +71,7 @@ SOURCES: dict[str, list[Noise]] = {
     "step, Pareto": [StepNoise(Pareto("50ns", 2))],
     "step, lognormal": [StepNoise(Lognormal("50ns", 1))],
     "step, gamma": [StepNoise(Gamma(2, "50ns"))],
+    "step, Weibull": [StepNoise(Weibull("50ns", 0.5))],
     "step, 1000 samples": [StepNoise(Empirical(samples=1e-10 * np.arange(1, 2000, 2)))],
     "step, 100000 samples": [StepNoise(Empirical(samples=1e-12 * np.arange(1, 200_000, 2)))],
     "step, 99 bins": [_binned(100 - np.arange(99), 3e-9)],

@@ -21,9 +21,10 @@ from bench import sources as bench_sources
 from bench.__main__ import lines as developers_lines
 from bench.__main__ import main as developers_main
 from jitterfly import bench
-from jitterfly.bench import DisagreementError, Plan, benchmark, command
+from jitterfly.bench import DisagreementError, Plan, benchmark
 from jitterfly.bench import measure as bench_measure
 from jitterfly.bench.measure import PeerWork, check_program, vectorized
+from jitterfly.cli import bench as command
 from jitterfly.program import rank_rounds
 from jitterfly.simulate import noise_phases
 
@@ -49,7 +50,7 @@ def test_peers_equal_the_engine(peer, noise, network, ranks):
     np.testing.assert_array_equal(peer(PeerWork.from_case(case), phases), ticks)
 
 
-@pytest.mark.parametrize("main", [bench.main, developers_main])
+@pytest.mark.parametrize("main", [command.main, developers_main])
 def test_a_program_that_is_wrong_is_found(main, monkeypatch, capsys):
     case = bench_measure.programs(16, bench_measure.NOISES["periodic"])["butterfly"]
     check_program(vectorized, case, 4)
@@ -143,7 +144,7 @@ def test_report_json_and_table_of_users(tmp_path, capsys):
     """The engine and NumPy, no judgement."""
     file, table = tmp_path / "bench.json", tmp_path / "bench.csv"
     words = ["--ranks", "16", "--repeats", "2", "--seconds", "0.001", "--no-limit"]
-    assert bench.main([*words, "--json", str(file), "--csv", str(table)]) == 0
+    assert command.main([*words, "--json", str(file), "--csv", str(table)]) == 0
     result = json.loads(file.read_text())
     text = capsys.readouterr().out
     assert text == "\n".join(bench.report(result)) + "\n"
@@ -165,7 +166,7 @@ QUICK = ["--repeats", "2", "--seconds", "0.001", "--no-limit", "--no-peers",
 def test_long_cases_are_left_out(tmp_path):
     file = tmp_path / "b.json"
     words = [*QUICK, "--ranks", "4,2^20", "--longest", "1e-6", "--json", str(file)]
-    assert bench.main(words) == 0
+    assert command.main(words) == 0
     result = json.loads(file.read_text())
     assert [row["ranks"] for row in result["rows"] if row["name"] == "jitterfly, cpu"] == [4]
     left = [row for row in result["left_out"] if row["name"] == "jitterfly, cpu"]
@@ -179,7 +180,7 @@ def test_long_cases_are_left_out(tmp_path):
 def test_all_threads(monkeypatch, tmp_path):
     monkeypatch.setattr("jitterfly.bench.measure.processors", lambda: 3)
     file = tmp_path / "b.json"
-    assert bench.main([*QUICK, "--ranks", "16", "--all-threads", "--json", str(file)]) == 0
+    assert command.main([*QUICK, "--ranks", "16", "--all-threads", "--json", str(file)]) == 0
     rows = json.loads(file.read_text())["rows"]
     assert [row["threads"] for row in rows if row["name"] == "jitterfly, cpu"] == [1, 3]
 
@@ -297,7 +298,8 @@ def test_cost_of_collectives_in_a_row():
 def test_every_algorithm_has_its_shape_measured():
     """Or another has the same one."""
     same = {"recursive_doubling_allgather", "recursive_doubling_barrier", "ring_allgather",
-            "bruck_alltoall", "pairwise_alltoall", "segmented_ring_allreduce"}  # fmt: skip
+            "bruck_alltoall", "pairwise_alltoall", "linear_alltoall",
+            "segmented_ring_allreduce"}  # fmt: skip
     kinds = {algorithm.kind for algorithm in bench_collectives.SHAPES.values()}
     assert kinds | same == kinds_of(jf.algorithms.Algorithm)
 
@@ -344,10 +346,10 @@ def test_goals_are_judged_by_what_was_measured():
 
 def test_progress_on_a_terminal(monkeypatch, capsys):
     words = [*QUICK, "--ranks", "4"]
-    assert bench.main(words) == 0
+    assert command.main(words) == 0
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert bench.main(words) == 0
+    assert command.main(words) == 0
     lines = capsys.readouterr().err.splitlines()
     assert any("warming up" in line for line in lines)
     assert sum("repeat 2 of 2" in line for line in lines) == 1
@@ -356,10 +358,10 @@ def test_progress_on_a_terminal(monkeypatch, capsys):
 def test_beyond_memory(monkeypatch):
     monkeypatch.setattr(benchmark, "available_bytes", lambda: 2**20)
     with pytest.raises(ValueError, match=r"for the other programs \(with --no-peers"):
-        bench.main(["--ranks", "2^14"])
+        command.main(["--ranks", "2^14"])
     monkeypatch.setattr("jitterfly.bench.measure.available_bytes", lambda: 2**30)
     with pytest.raises(ValueError, match=r"memory for butterfly, .* at 1073741824 ranks"):
-        bench.main(["--ranks", "2^30", "--no-peers"])
+        command.main(["--ranks", "2^30", "--no-peers"])
 
 
 def test_calibration_goes_by_the_time_of_the_thread():
@@ -466,7 +468,7 @@ def test_a_plan_survives_a_file():
 )
 def test_bad_options(words, message):
     with pytest.raises(ValueError, match=message):
-        bench.main(words)
+        command.main(words)
 
 
 @pytest.mark.parametrize(

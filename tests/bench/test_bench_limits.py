@@ -6,9 +6,10 @@ from types import MappingProxyType, SimpleNamespace
 import pytest
 
 import jitterfly as jf
-from jitterfly import _core, bench
+from jitterfly import _core
 from jitterfly.bench import limits
 from jitterfly.bench import measure as bm
+from jitterfly.cli import bench as command
 from jitterfly.program import compile_case
 
 COUNTED = pytest.mark.skipif(
@@ -158,12 +159,12 @@ def test_where_nothing_can_be_counted(monkeypatch, tmp_path, capsys):
     words = ["--ranks", "4", "--repeats", "1", "--seconds", "0.001", "--no-peers",
              "--programs", "butterfly", "--noise", "none,periodic",
              "--json", str(file)]  # fmt: skip
-    assert bench.main(words) == 0
+    assert command.main(words) == 0
     result = json.loads(file.read_text())
     assert all(row["limit"]["rank_rounds_per_second"] is None for row in result["rows"])
     assert "no limit: the system refuses" in capsys.readouterr().out
     monkeypatch.setattr(_core, "cannot_count", lambda: "on another planet")
-    assert bench.main(words) == 0
+    assert command.main(words) == 0
     assert "no limit: on another planet" in capsys.readouterr().out
 
 
@@ -175,7 +176,7 @@ def test_share_and_picture(monkeypatch, tmp_path, capsys):
     words = ["--ranks", "2^3,2^4", "--repeats", "2", "--seconds", "0.001", "--no-peers",
              "--programs", "butterfly", "--noise", "periodic",
              "--json", str(file), "--picture", str(picture)]  # fmt: skip
-    assert bench.main(words) == 0
+    assert command.main(words) == 0
     result = json.loads(file.read_text())
     for row in result["rows"]:
         if row["name"] == "jitterfly, cpu":

@@ -231,6 +231,8 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
         (["trace", "--noise", "period=2ns,duration=1.999ns"], "at most 20000 noise intervals"),
         (["trace", "--cycles", "100000"], "at most 20000 messages"),
         (["trace", "STUDY", "--at", "ranks=4", "--at", "ranks=8"], "gives ranks twice"),
+        (["trace", "--ranks", "4", "--ranks", "8"], "--ranks is given twice: give it once"),
+        (["run", "STUDY", "--seed=1", "--out", "x", "--seed", "2"], "--seed is given twice"),
         (["trace", "--ranks", "4", "--copy-levels", "2"], "copy_levels levels must be from 1 to 1"),
         (["trace", "--noise", "period=1ms,len=1"], "unknown key 'len'"),
         (["trace", "--noise", "1ms"], "--noise must look like key=value"),

@@ -37,6 +37,27 @@ def test_causes_of_a_cell(study, capsys):
     assert means == pytest.approx(found["mean_delay"])
 
 
+def test_ranks_and_the_path(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    late = ["--arrival", "kind=one_late,delay=1ms,rank=7", "--realizations", "2"]
+    found = as_json(capsys, "explain", *CASE, *late, "--ranks-csv", "ranks.csv")
+    assert found["written"] == ["ranks.csv"]
+    waits = {row["rank"]: row["waits_for_others"] for row in found["ranks"]}
+    assert sorted(waits) == list(range(16))
+    assert min(waits, key=waits.get) == 7
+    assert [row["cause"] for row in found["path"]] == [
+        "compute", "message CPU", "combining", "on the way",
+    ]  # fmt: skip
+    lines = (tmp_path / "ranks.csv").read_text().splitlines()
+    assert lines[0].startswith("rank,late_s,work_s,noise_s,waits_for_others_s")
+    assert len(lines) == 17
+    assert main(["explain", *CASE, *late]) == 0
+    told = capsys.readouterr().out
+    assert "waits for others" in told
+    assert main(["explain", *CASE, *late, "--ranks-csv", "missing/ranks.csv"]) == 2
+    assert "missing" in capsys.readouterr().err
+
+
 def test_a_late_rank_by_options(capsys):
     arrival = ["--arrival", "kind=one_late,delay=1ms,rank=7"]
     found = as_json(capsys, "explain", *CASE, *arrival, "--realizations", "2")

@@ -10,7 +10,7 @@ from support.paths import NOISE_SAMPLES
 from support.small_study import STUDY
 
 import jitterfly as jf
-from jitterfly.bench import command as bench_command
+from jitterfly.cli import bench as bench_command
 from jitterfly.cli import main
 from jitterfly.cli.output import plain
 from jitterfly.cli.parser import _parser

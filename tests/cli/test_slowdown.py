@@ -238,8 +238,9 @@ def test_out_keeps_what_answers_another_question(capsys, tmp_path):
     before = (tmp_path / "slowdown.csv").read_bytes()
     told = json.loads((tmp_path / "slowdown.json").read_text())
     assert told["ranks"] == [row["ranks"] for row in told["rows"]] == [4, 8]
-    for other in (["--ranks", "4,16"], ["--network", "L=2us,o=1us"], ["--noise", FILE]):
-        code, out, err = run(capsys, *given, "50", *other)
+    for ranks, *other in (["4,16"], ["4,8", "--network", "L=2us,o=1us"], ["4,8", "--noise", FILE]):
+        asked = (*QUESTION, ranks, "--out", tmp_path, "--realizations", "50", *other)
+        code, out, err = run(capsys, *asked)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert f"{tmp_path} holds the answer to another question (its " in err
     assert (tmp_path / "slowdown.csv").read_bytes() == before

@@ -46,6 +46,9 @@ def test_settings_are_those_of_the_paper():
     for name in FIGURES:  # both readings of the deck, also in short
         assert {one.case.rule for one in study.settings(name, quick=True)} >= {"orcs", "level_sync"}
     assert {one.case.network.routing for one in full["N4"]} == set(jc.ROUTINGS)
+    for name in ("N3", "N4"):  # balanced routes, and such as chance has it, also in short
+        short = {one.case.network.routing for one in study.settings(name, quick=True)}
+        assert short == {"d-mod-k", "random"}
     assert {(one.case.pattern, one.case.z) for one in full["N5"]} == {("reduce", 246)}
     for name in FIGURES:  # --quick leaves out, and changes nothing
         assert set(study.settings(name, quick=True)) < set(full[name])
@@ -160,6 +163,7 @@ def test_half_bandwidth_is_the_worst(half, expected):
         ((200, 260, 271.7, 291.7), 0.05, CANNOT_TELL),
         ((200, 240, 271.7, 350), 1e-4, CANNOT_TELL),  # how straight it is to be, we say
         ((300, 240, 220, 200), 1e-4, DIFFERS),
+        ((200, 199, 199, 199.5), 0.05, CANNOT_TELL),  # falls, as far as the samples tell: not
     ],
 )
 def test_logarithmic(values, spread, expected):

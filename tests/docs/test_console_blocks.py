@@ -34,9 +34,17 @@ NOT_EXECUTED = {
     "sphinx-build -b linkcheck docs docs/_build/linkcheck": "needs hosts outside",
     'ruff check && ruff format && git ls-files "*.h" "*.cpp" "*.cu" "*.cuh" '
     "| xargs clang-format -i": "changes the sources; .ci/run has the same as checks",
+    "bash sweeps/examples/measured_allreduce.sh": (
+        "needs mpicc; test_measured_allreduce.py executes it with fewer samples"
+    ),
     "jitterfly run STUDY.toml --workers gpus": "needs a GPU; test_executors.py has the workers",
     "mpiexec --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename "
     "$PWD/openmpi.rules ./program": "needs Open MPI, and a program of the reader's",
+    "jitterfly advise --ranks 16,256 --bytes 8,32KiB --network L=1us,o=0.2us,G=0.1ns,gamma=0.05ns "
+    "--noise period=1ms,duration=10us --write mpich.json --libmpi "
+    "/usr/lib/x86_64-linux-gnu/libmpich.so.12": "needs MPICH; test_advise_tuning_mpich.py has it",
+    "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=$PWD/mpich.json MPIR_CVAR_DEVICE_COLLECTIVES=none "
+    "mpiexec -n 16 ./program": "needs MPICH, and a program of the reader's",
     "sbatch --nodes=4 --ntasks-per-node=4 --gres=gpu:4 mpi.sbatch ../ms12_fig12.toml OUT --full": (
         "needs Slurm's MPI and GPUs; test_slurm_scripts.py has the script"
     ),
@@ -194,6 +202,7 @@ def prepared(folder: Path, script: str) -> None:
     for name, source in files.items():
         if f"--out {name}" not in script:
             shutil.copy(source, folder / name)
+    (folder / "app.goal").write_text("num_ranks 1\nrank 0 {\ncalc 100000\n}\n")
     for rank in (0, 1) if "--out n.noise" not in script else ():
         starts = np.arange(1, 1000) * (rank + 1) * 10**9
         detours = jf.measured.Detours(starts, np.full(999, 10**7), length=2 * 10**12)
@@ -282,7 +291,7 @@ def test_every_block_is_executed_or_told_why_not():
     for page, block in COMMANDS:
         executed(page, block)
     others = [(page, language) for page, language, _ in blocks() if language not in ("", "console")]
-    # README's Python prints README's text: test_docs.py. The study is read below.
+    # README's Python prints README's text: test_docstrings.py. The study is read below.
     assert others == [("README.md", "python"), ("README.md", "text"), ("sweeps/README.md", "toml")]
 
 

@@ -16,7 +16,8 @@ NETWORK = jf.Hockney(alpha=1e-4, beta=1e-9, gamma=1e-10)
 A, B, C = Fraction(1, 10**4), Fraction(1, 10**9), Fraction(1, 10**10)
 
 
-WITHOUT = {"hierarchical_allreduce", "double_binary_tree_allreduce", "binary_tree_broadcast"}
+WITHOUT = {"hierarchical_allreduce", "double_binary_tree_allreduce", "binary_tree_broadcast",
+           "linear_alltoall", "recursive_multiplying_allreduce"}  # fmt: skip
 """There is no closed form of these."""
 
 
@@ -122,6 +123,41 @@ def test_segments(ranks):
     for case, time in expected.items():
         assert collective_completion(case) == pytest.approx(time, rel=1e-12)
         assert noise_free(case)[0] == pytest.approx(time, rel=1e-12)
+
+
+def test_several_messages_under_way():
+    """By hand: four sends of 200 ns, and receives as the messages come, 200 ns apart."""
+    network = jf.LogGOPS(L="1us", o="200ns", gamma="1ns")
+    assert noise_free(made("linear_alltoall", 5, 8, network, window=4))[0] == pytest.approx(2e-6)
+    # Two at a time: sent at 200 and 400 ns, received from 1.2 to 1.6 us; and again.
+    assert noise_free(made("linear_alltoall", 5, 8, network, window=2))[0] == pytest.approx(3.2e-6)
+    # Three sends; then each receive takes 300 ns, from 1.2 us on.
+    case = made("recursive_multiplying_allreduce", 4, 100, network, radix=4)
+    assert noise_free(case)[0] == pytest.approx(2.1e-6)
+    for radix in (2, 3, 4, 7):
+        for rounds in (1, 2, 3):
+            case = made("recursive_multiplying_allreduce", radix**rounds, 100, network, radix=radix)
+            one = 200e-9 + 1e-6 + (radix - 1) * 300e-9
+            assert noise_free(case)[0] == pytest.approx(rounds * one)
+    # Links that are occupied for 1 us: the fourth message leaves at 3.2 us.
+    slow = jf.LogGOPS(L="1us", o="200ns", g="1us")
+    assert noise_free(made("linear_alltoall", 5, 8, slow, window=4))[0] == pytest.approx(4.4e-6)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8, 13, 37])
+def test_the_smallest_windows_are_the_algorithms_without_any(ranks):
+    noise = [jf.PeriodicNoise("30us", "3us"), jf.NetworkJitter("10us", "1us"),
+             jf.StepNoise(jf.Exponential("100ns"), shared=1)]  # fmt: skip
+    network = jf.LogGOPS(L="1us", o="200ns", g="300ns", G="1ns", gamma="1ns")
+    for kind, other, options in (
+        ("linear_alltoall", "pairwise_alltoall", {"window": 1}),
+        ("recursive_multiplying_allreduce", "recursive_doubling_allreduce", {"radix": 2}),
+    ):
+        found = []
+        for case in (made(kind, ranks, 100, network, **options), made(other, ranks, 100, network)):
+            case = jf.Case.from_dict(case.to_dict() | {"noise": [n.to_dict() for n in noise]})
+            found.append(jf.simulate(case, 20, seed=1, backend="cpu").ticks)
+        np.testing.assert_array_equal(*found)
 
 
 def test_folds():

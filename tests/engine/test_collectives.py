@@ -49,8 +49,8 @@ def test_steps_are_the_textbook_s(kind):
                 continue
             for draw in range(step.round, step.round + step.repeat):
                 for a, b in step.partners.pairs(ranks):
-                    sends[draw, a, b, step.bytes, step.occupies] += 1
-                    receives[draw, a, b, step.bytes, step.combine] += 1
+                    sends[draw, a, b, step.bytes, step.occupies] += step.sends
+                    receives[draw, a, b, step.bytes, step.combine] += step.receives
             assert len(step.partners.pairs(ranks)) == step.partners.count(ranks)
         assert (sends, receives) == sent_by_textbook(kind, ranks, n, options)
 
@@ -195,7 +195,9 @@ def test_reference_notices_wrong_programs(program, goal, message, monkeypatch):
 
 REDUNDANT = [kind for kind in KINDS if kind.endswith("_allreduce") and "hierarch" not in kind]
 SEGMENTED = ("segmented_ring_allreduce", "double_binary_tree_allreduce")
-OWN = dict.fromkeys(SEGMENTED, ", segment_bytes: 'int | str' = 8192")
+OWN = dict.fromkeys(SEGMENTED, ", segment_bytes: 'int | str' = 8192") | {
+    "recursive_multiplying_allreduce": ", radix: 'int' = 4"
+}
 
 
 @pytest.mark.parametrize("kind", REDUNDANT)
@@ -210,7 +212,8 @@ def test_allreduces_share_their_parameters(kind):
     about, heading, rest = made.__doc__.partition("\nParameters\n----------\n")
     assert "`message_bytes` is the vector" in about
     assert heading
-    assert rest.startswith("segment_bytes : int or str\n" if OWN.get(kind) else "exchanges_after :")
+    own = OWN.get(kind, "  exchanges_after:").split(":")[0][2:]
+    assert rest.startswith(f"{own} :")
     assert rest.count("\nexchanges_after : int") == (kind in OWN)
     assert rest.index("\nRaises\n") < rest.index("\nNotes\n-----\nWithout noise")
     with pytest.raises(ValueError, match=rf"forward_cost must be a time .* \(in {made.__name__}\)"):

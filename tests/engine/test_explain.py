@@ -11,8 +11,15 @@ from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly import imbalance
+from jitterfly.explain import _ROLES
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="0.1ns")
+
+
+def test_every_source_has_a_role():
+    """Those that can be explained are in one role each, by which the engine numbers them."""
+    roles = [kind for role in _ROLES for kind in role]
+    assert sorted([*roles, "congestion"]) == sorted(jf.Noise.kinds())
 
 
 def explainable(case):
@@ -44,6 +51,76 @@ def test_causes_add_up_to_the_engine_s_times(kind, levels):
         assert found.on_time == jf.simulate(alone, 1, backend="cpu").ticks[0, -1]
         own = [i for i, cause in enumerate(found.causes) if cause != "path"]
         assert (found.ticks[:, own] >= 0).all()
+        np.testing.assert_array_equal(found.path_ticks.sum(axis=1), found.ticks[:, -1])
+        one = jf.explain(case, 1, seed, threads=1)
+        ends = np.rint(jf.ready_times(case, seed)[-1] * 1e12)
+        np.testing.assert_array_equal(one.by_rank.sum(axis=1), ends, err_msg=str(number))
+        alone_ends = np.rint(jf.ready_times(alone)[-1] * 1e12)
+        np.testing.assert_array_equal(one.by_rank_on_time.sum(axis=1), alone_ends)
+        assert (one.by_rank[:, :-1] >= 0).all()
+        assert (one.by_rank[:, -1] <= 0).all()
+        if not getattr(case.algorithm, "exchanges_after", 0):
+            assert not one.by_rank[:, -1].any()
+
+
+@pytest.mark.parametrize("kind", sorted(set(GOALS) - {"butterfly"}))
+def test_time_of_ranks_by_another_account(kind):
+    """What each rank works, is held by, and waits for, message by message in the reference.
+
+    On a network without gaps, where ranks arrive late and differ in their speed: then a wait is
+    the time from when the CPU is free to the arrival of the message, and for others up to when that
+    has left.
+    """
+    for number in range(scaled(20)):
+        rng = random.Random(f"ranks {kind} {number}")
+        case = waiting_case(rng, kind)
+        found = jf.explain(case, 1, number, threads=1)
+        expected = rank_times(case, number)
+        np.testing.assert_array_equal(found.by_rank[:, :5], expected, err_msg=str(number))
+
+
+def waiting_case(rng, kind):
+    ranks = rng.randint(1, 40)
+    delay = jf.LateArrival(jf.Exponential("3us"), each="realization")
+    speed = imbalance.GivenSpeed([rng.choice([1, 1.5, 4]) for _ in range(ranks)])
+    network = replace(NETWORK, G=0)  # no message occupies a link for longer than the CPU
+    return jf.Case(ranks, network=network, noise=[delay], message_bytes=1000, speed=speed,
+                   algorithm=jf.Algorithm.from_dict({"kind": kind}), compute_time="2us",
+                   arrival=imbalance.Ramp(f"{rng.randint(0, 9)}us"))  # fmt: skip
+
+
+def rank_times(case, seed):
+    """Late, work, noise, waits for others and for messages of each rank: shape (ranks, 5)."""
+    cycle, ranks = case.lowered, case.ranks
+    start = np.rint(jf.ready_times(case, seed)[0] * 1e12).astype(np.int64)
+    works = case.rank_work()
+    found = np.zeros((ranks, 5), dtype=np.int64)
+    found[:, 0], found[:, 1] = start - works, works
+    busy, departed = start.copy(), {}
+    for number, step in enumerate(cycle.steps):
+        if step.partners is None:
+            continue
+        if len(cycle.table.of_step[number]) == 1:
+            pairs = step.partners.pair_array(ranks)
+            listed = np.column_stack([pairs, np.full(len(pairs), cycle.table.of_step[number][0])])
+        else:
+            listed = cycle.listed_messages(number)
+        for _ in range(step.repeat):
+            if step.sends:
+                for sender, _, entry in listed.tolist():
+                    busy[sender] += cycle.table.entries[entry].send
+                    found[sender, 1] += cycle.table.entries[entry].send
+                departed[step.place] = busy.copy()
+            if step.receives:
+                left, before = departed.pop(step.place), busy.copy()
+                for sender, receiver, entry in listed.tolist():
+                    cost, free = cycle.table.entries[entry], before[receiver]
+                    there = left[sender] + cost.transit
+                    found[receiver, 3] += max(left[sender] - free, 0)
+                    found[receiver, 4] += max(there - free, 0) - max(left[sender] - free, 0)
+                    busy[receiver] = max(free, there) + cost.receive
+                    found[receiver, 1] += cost.receive
+    return found
 
 
 def test_without_noise_nothing_is_delayed():
@@ -52,6 +129,19 @@ def test_without_noise_nothing_is_delayed():
     assert found.causes == ("path",)
     assert not found.ticks.any()
     assert (found.longest_rank == -1).all()
+
+
+def test_noise_that_no_realization_met_is_no_certainty():
+    """Without a hit its mean has no interval; what never acts is certain."""
+    noise = [jf.StepNoise("1us", probability=p) for p in (1e-7, 0.02, 0.0)]
+    case = jf.Case(16, network=NETWORK, algorithm=jf.Butterfly(), noise=noise)
+    found = jf.explain(case, 40, seed=1)
+    never, often, silent, _ = found.rows()
+    assert not found.ticks[:, 0].any()
+    assert (never.mean.value, never.mean.low, never.mean.high) == (0, -np.inf, np.inf)
+    assert 0 < often.mean.low < often.mean.high < np.inf
+    assert (silent.mean.low, silent.mean.high) == (0, 0)
+    assert "[?, ?]" in next(line for line in found.lines() if line.startswith("noise.0"))
 
 
 def test_a_late_rank_is_to_blame():
@@ -88,6 +178,56 @@ def test_a_slow_rank_is_on_the_path():
                    speed=imbalance.SlowRanks(1.5, [3]))  # fmt: skip
     found = jf.explain(case, 2)
     np.testing.assert_array_equal(found.ticks, [[5 * 10**8]] * 2)
+    assert found.path_parts == ("compute", "message CPU", "combining", "on the way")
+    np.testing.assert_array_equal(found.path_ticks, [[5 * 10**8, 0, 0, 0]] * 2)
+
+
+def test_the_path_is_split_into_what_it_is_made_of():
+    """A rank that combines slowly; and a path by other levels of the machine."""
+    case = jf.Case(2, network=jf.Hockney("1us", 0, gamma="1ns"), message_bytes=1000,
+                   algorithm=jf.RecursiveDoublingAllreduce())  # fmt: skip
+    slow = jf.explain(replace(case, speed=imbalance.SlowRanks(3, [1])), 1)
+    np.testing.assert_array_equal(slow.path_ticks, [[0, 0, 2 * 10**6, 0]])
+    # Rank 0 is late by what a message of the slow level takes and more: the path begins there.
+    machine = jf.Hierarchy([(2, jf.LogGOPS(L="1us", o="200ns")), jf.LogGOPS(L="5us", o="300ns")])
+    tree = jf.Case(3, network=machine, algorithm=jf.BinomialReduce())
+    found = jf.explain(replace(tree, arrival=imbalance.OneLate("20us", 1)), 1)
+    # Without delay rank 2's message over 5 us is the path, with it rank 1's: then rank 0 receives.
+    assert found.causes == ("arrival", "path")
+    assert found.ticks[0, 0] == 20 * 10**6
+    np.testing.assert_array_equal(found.path_ticks.sum(), found.ticks[0, 1])
+    assert found.path_ticks[0, 3] == -4 * 10**6
+
+
+def test_what_others_caused_of_a_wait():
+    """One late rank: all others wait for it, and it waits for nobody."""
+    case = jf.Case(4, network=NETWORK, algorithm=jf.DisseminationBarrier(),
+                   arrival=imbalance.OneLate("1ms", rank=2))  # fmt: skip
+    found = jf.explain(case, 2)
+    rows = found.rank_rows()
+    assert [row.rank for row in rows] == [0, 1, 2, 3]
+    assert rows[2].late == pytest.approx(1e-3)
+    assert rows[2].waits_for_others == 0
+    assert all(row.waits_for_others > 0.99e-3 for row in rows if row.rank != 2)
+    assert all(row.waits_for_others_on_time == 0 for row in rows)
+    assert all(row.end > rows[2].end > 1e-3 for row in rows if row.rank != 2)
+    assert len(found.rank_lines()) == 5
+    many = jf.explain(replace(case, ranks=64), 2)
+    assert len(many.rank_rows(3)) == 6
+    assert many.rank_rows(3)[0].rank == 2
+    assert many.rank_lines()[1].split()[0] == "2"  # the one that others wait for
+    assert found.ranks_to_csv().count("\n") == 5
+
+
+def test_ranks_that_are_early_have_no_share():
+    """Faster than the case says: there is no delay that a share could be of."""
+    case = jf.Case(4, network=NETWORK, compute_time="10us", algorithm=jf.TreeBarrier(),
+                   speed=imbalance.GivenSpeed([0.5] * 4))  # fmt: skip
+    found = jf.explain(case, 2)
+    assert found.delay.tolist() == [-5 * 10**6] * 2
+    assert np.isnan(found.rows()[0].share)
+    assert "on average 5 µs less" in found.title()
+    assert "%" not in " ".join(found.lines()[1].split()[:-1]).replace("95 %", "")
 
 
 def test_each_source_has_its_own():
@@ -153,7 +293,10 @@ def test_tables_and_picture(tmp_path):
     rows = found.rows()
     assert sum(row.share for row in rows) == pytest.approx(1)
     assert sum(row.largest for row in rows) == pytest.approx(1)
-    assert len(found.lines()) == 1 + len(rows)
+    parts = [row for row in found.path_rows() if row.mean.value]
+    assert len(found.lines()) == 1 + len(rows) + len(parts)
+    assert sum(row.mean.value for row in parts) == pytest.approx(rows[-1].mean.value)
+    assert len(found.rank_lines()) == 1 + 8
     assert found.to_csv().count("\n") == 1 + len(rows)
     assert "<pre>" in found._repr_html_()
     assert repr(found).startswith("Explanation(200 realizations; most by noise.")

@@ -190,3 +190,72 @@ def test_more_ranks_than_fit_are_refused_at_once():
         jf.Case(2**30, network=jf.Hierarchy([(8, NODE), FAR]))
     with pytest.raises(ValueError, match="ranks must be from 1 to 4194304 for Hierarchical"):
         jf.Case(2**30, network=FAR, algorithm=jf.HierarchicalAllreduce())
+
+
+RACKS = jf.Hierarchy([(4, jf.LogGOPS(L="300ns", o="100ns")), (2, jf.LogGOPS(L="1us", o="150ns")),
+                      jf.LogGOPS(L="3us", o="200ns", gamma="1ns")])  # fmt: skip
+
+
+def every_source(shared):
+    """One of each kind that has a scope."""
+    return [
+        jf.PeriodicNoise("100us", "7us", shared=shared),
+        jf.RenewalNoise("90us", "9us", shared=shared),
+        jf.TraceNoise(starts=[1e-6, 3e-5], durations=[2e-6, 3e-6], length=8e-5, shared=shared),
+        jf.StepNoise(jf.Exponential("1us"), shared=shared),
+        jf.MessageNoise(jf.Exponential("1us"), shared=shared),
+        jf.NetworkJitter("10us", "3us", shared=shared),
+        jf.LateArrival(jf.Exponential("5us"), shared=shared),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("named", "ranks", "meant"),
+    [("node", 40, 4), ("level 1", 40, 4), ("rack", 40, 8), ("level2", 40, 8),
+     ("rack", 8, "machine"), ("rack", 6, "machine"), ("node", 3, "machine")],
+)  # fmt: skip
+def test_noise_is_shared_by_a_level(named, ranks, meant):
+    """The same times as with the number of its ranks, for every kind of source."""
+    for one, other in zip(every_source(named), every_source(meant), strict=True):
+        case = jf.Case(ranks, network=RACKS, noise=[one], algorithm=jf.RecursiveDoublingAllreduce(),
+                       compute_time="20us")  # fmt: skip
+        given = replace(case, noise=[other])
+        np.testing.assert_array_equal(jf.simulate(case, 5).ticks, jf.simulate(given, 5).ticks)
+        assert case.noise[0].shared == named
+        assert case.identity() == given.identity()
+        assert jf.Case.from_dict(case.to_dict()) == case
+
+
+def test_a_level_follows_the_network():
+    case = jf.Case(64, network=RACKS, noise=[jf.LateArrival(jf.Exponential("5us"), shared="node")])
+    wider = jf.Hierarchy([(16, RACKS.networks[0]), RACKS.networks[2]])
+    for network, width in ((RACKS, 4), (wider, 16)):
+        starts = jf.ready_times(replace(case, network=network))[0].reshape(-1, width)
+        assert (starts == starts[:, :1]).all()
+        assert len(set(starts[:, 0])) == 64 // width
+
+
+@pytest.mark.parametrize(
+    ("network", "shared", "words"),
+    [
+        (jf.LogGOPS(L="1us", o="100ns"), "node", "noise.0.: shared = 'node' is a level of a Hier"),
+        (RACKS, "level 3", "shared names level 3, the network has 2 below the machine"),
+        (replace(RACKS, placement="cyclic"), "node", "that needs placement 'block'"),
+        (jf.Hierarchy([(6, RACKS.networks[0]), RACKS.networks[2]]), "node",
+         "of 6 ranks: draws are shared by a power of two of ranks; give shared = 4 or 8"),
+    ],
+)  # fmt: skip
+def test_levels_that_noise_can_not_share(network, shared, words):
+    with pytest.raises(ValueError, match=words):
+        jf.Case(32, network=network, noise=[jf.StepNoise("1us", shared=shared)])
+
+
+def test_levels_in_text():
+    """As a study and the command line have them."""
+    network = "4: L=300ns,o=100ns; L=1us,o=200ns"
+    case = jf.Case(8, network=network, noise="period=1ms,duration=25us,shared=node")
+    assert case.noise[0].shared == "node"
+    assert case.placed_noise[0].shared == 4
+    table = case.to_dict() | {"noise": [{"kind": "periodic", "period": "1ms", "duration": "25us",
+                                         "shared": "level 1"}]}  # fmt: skip
+    assert jf.Case.from_dict(table).identity() == case.identity()

@@ -27,6 +27,7 @@ CASES = [
 
 
 @pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
+@pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveSpeedWarning")
 @pytest.mark.parametrize(("kind", "levels", "number"), CASES)
 def test_against_event_driven_reference(kind, levels, number):
     """Every ready time of every rank, on flat machines and on those of several levels."""
@@ -230,6 +231,44 @@ def test_a_file_of_arrivals(tmp_path):
         jf.simulate(case, 1)
 
 
+def test_given_times_are_rounded_as_all_times_are():
+    """By their decimal value: half to even, and to the tick where a float has few digits left."""
+    rng = random.Random(8)
+    times = [2.5e-12, 0.5e-12, 1.5e-12, 1234567.000000000001, 0.1234567890125, 4.0e5 + 0.7]
+    times += [rng.randrange(10**15) / 2 * 1e-12 for _ in range(500)]
+    times += [rng.random() * 10 ** rng.randint(-12, 6) for _ in range(500)]
+    from jitterfly.units import exact
+
+    expected = [round(exact(time) * 10**12) for time in times]
+    found = imbalance.GivenArrival(times).delays(len(times), 1)[0].tolist()
+    assert found == expected
+    assert found[:3] == [2, 0, 2]
+
+
+def test_a_speed_that_acts_on_nothing_is_told():
+    network = jf.LogGOPS(L="1us", o="200ns")
+    case = jf.Case(8, network=network, algorithm=jf.RingAllreduce(), speed=imbalance.SlowRanks(2))
+    for ask in (jf.simulate, jf.explain):
+        with pytest.warns(jf.IneffectiveSpeedWarning, match="speed .slow_ranks. acts on nothing"):
+            ask(case, 2)
+    # A warning would be an error here.
+    jf.simulate(replace(case, compute_time="1us"), 2)
+    jf.simulate(replace(case, network=NETWORK), 2)
+    jf.simulate(replace(case, network=NETWORK, algorithm=jf.Butterfly()), 2)
+    with pytest.warns(jf.IneffectiveSpeedWarning):
+        jf.simulate(replace(case, network=NETWORK, algorithm=jf.RingAllgather()), 2)
+
+
+def test_a_study_tells_of_a_speed_that_acts_nowhere(tmp_path):
+    network = jf.LogGOPS(L="1us", o="200ns")
+    case = jf.Case(8, network=network, algorithm=jf.RingAllreduce(), speed=imbalance.SlowRanks(2))
+    budget = jf.RealizationBudget(max=2)
+    axes = [jf.Axis("compute_time", ["0s", "1us"])]
+    assert len(jf.Study("s", case=case, axes=axes, budget=budget).cells()) == 2
+    with pytest.warns(jf.IneffectiveSpeedWarning):
+        jf.Study("s", case=case, budget=budget).cells()
+
+
 def test_as_tables_and_as_axes(tmp_path):
     """Patterns are fields of a case as all others are: in TOML, and on an axis."""
     file = tmp_path / "late.toml"
@@ -281,7 +320,7 @@ def test_the_best_algorithm_changes_with_the_pattern(tmp_path):
     tree_minus_ring = []
     for cell in (cells[0], cells[-1]):
         tree, ring = (
-            jf.simulate(variant.case, 500, seed=study.seed).samples[:, 0]
+            jf.simulate(variant.case, 500, seed=study.seed).column("completion: max")
             for variant in cell.variants
         )
         tree_minus_ring.append(jf.stats.difference(tree, ring))

@@ -20,7 +20,7 @@ from reference.messages import (
 )
 from support.instruction_sets import AVAILABLE, check_instruction_sets
 from support.kernel_cases import COSTS, NOISES, RENEWAL
-from support.message_cases import message_case, noisy_case
+from support.message_cases import message_case, noisy_case, with_windows
 from support.scale import scaled, some
 
 from jitterfly import _core
@@ -40,11 +40,14 @@ def results(case):
     return found
 
 
+@pytest.mark.parametrize("windows", [False, True], ids=["whole steps", "halves"])
 @pytest.mark.parametrize("part", range(4))
-def test_the_rules_of_a_message(part, monkeypatch):
+def test_the_rules_of_a_message(part, windows, monkeypatch):
     monkeypatch.setenv("JITTERFLY_ISA", "plain")
     for number in range(part, scaled(150), 4):
         case = message_case(number, "rules", largest=300)
+        if windows:
+            case = with_windows(case, random.Random(f"windows {number}"))
         rows = {step[4] for step in without_exchanges(case).program_steps} - {-1}
         noise = case.sources[0] if case.sources else None
         case = renumbered(without_exchanges(case), rows)
@@ -60,7 +63,16 @@ def renumbered(case, rows):
     return replace(case, program_steps=tuple(steps))
 
 
-@pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
+def windows_case(number):
+    """Under every kind of noise, with ranks that send several messages before they receive."""
+    return with_windows(noisy_case(number), random.Random(f"windows {number}"))
+
+
+@pytest.mark.parametrize(
+    "family",
+    [message_case, noisy_case, windows_case],
+    ids=["periodic", "every noise", "halves"],
+)
 @pytest.mark.parametrize("part", range(4))
 def test_as_the_plain_way(family, part, monkeypatch):
     for number in range(part, scaled(200), 4):
@@ -174,6 +186,14 @@ GOOD = (MESSAGE, 0, 0, 0, 0, XOR, 1, 4, 0, 0, 1)
         ({3: -1}, "draws must lie"),
         ({3: 2**31 - 1, 10: 2}, "draws must lie"),
         ({0: 6}, "unknown kind of step"),
+        ({2: 48}, "either sends or receives"),
+        ({2: 16, 5: TREE, 8: 0}, "needs a shift, an xor or a list"),
+        ({2: 16, 10: 2}, "is not repeated"),
+        ({2: 16, 8: 1024}, "holds up to 1024"),
+        ({2: 16, 8: -1}, "holds up to 1024"),
+        ({2: 16}, "sent that are not received"),
+        ({2: 32}, "only what was sent is received"),
+        ({0: 4, 2: 16}, "only message steps have halves"),
         ({0: 3, 1: 3}, "round is out of range"),
         ({0: 2, 1: 1}, "an exchange needs a collective"),
     ],
@@ -183,6 +203,26 @@ def test_bad_steps(change, message):
     step = tuple(change.get(place, value) for place, value in enumerate(GOOD))
     with pytest.raises(ValueError, match=message):
         MessageCase(6, (step,), ((0, 0, 0, 0),)).program(_core)
+
+
+def test_halves_belong_together():
+    """Both are of the same messages, one after the other, with no step of another kind between."""
+    sends, receives = (*GOOD[:2], 16, *GOOD[3:4], -1, *GOOD[5:]), (*GOOD[:2], 32, *GOOD[3:])
+    good = MessageCase(6, (sends, receives), ((0, 0, 0, 0),))
+    assert good.program(_core).ranks == 6
+    observe = (4, 0, 0, 0, -1, 0, 0, 0, 0, 0, 1)
+    assert replace(good, program_steps=(sends, observe, receives)).program(_core).ranks == 6
+    other = (*receives[:6], 2, *receives[7:])
+    compute, whole = (0, *observe[1:]), (*GOOD[:4], -1, *GOOD[5:])
+    for steps, words in (
+        ((sends, sends), "must be free"),
+        ((sends, other), "of the same messages"),
+        ((sends, compute, receives), "before any other step"),
+        ((sends, whole, receives), "before any other step"),
+        ((sends, receives, receives), "only what was sent"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            replace(good, program_steps=steps).program(_core)
 
 
 def program(**changes):

@@ -98,6 +98,9 @@ def test_command(tmp_path, capsys):
     (found,) = json.loads(capsys.readouterr().out)["fits"]
     assert found["parameters"]["rare_delay"]["given"] is True
     assert math.isclose(found["parameters"]["rare_probability"]["value"], RARE_P, rel_tol=0.02)
-    for bad in (["--probability", "0.1"], ["--model", "bernoulli", "--rare-delay", "1ms"]):
-        assert main(["fit", str(path), "--model", "two-bernoulli", *bad]) != 0
+    for model, *bad in (
+        ["two-bernoulli", "--probability", "0.1"],
+        ["bernoulli", "--rare-delay", "1ms"],
+    ):
+        assert main(["fit", str(path), "--model", model, *bad]) != 0
         assert "two-bernoulli" in capsys.readouterr().err

@@ -26,6 +26,7 @@ from support.message_cases import (
     noisy_case,
     with_own_times,
     with_rank_delays,
+    with_windows,
 )
 from support.scale import scaled, some
 
@@ -51,6 +52,14 @@ def test_random_programs(kernels, family):
 def test_steps_that_list_their_messages(kernels, family):
     cases = [as_lists(family(n), Random(n), own_costs=True) for n in range(scaled(40))]
     check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
+
+
+@pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
+def test_steps_in_two_halves(kernels, family):
+    """Ranks send several messages before they receive them."""
+    cases = [with_windows(family(number), Random(number)) for number in range(scaled(40))]
+    listed = [as_lists(case, Random(7), own_costs=True) for case in cases[::4]]
+    check(kernels, [varied_messages(case, n) for n, case in enumerate([*cases, *listed])])
 
 
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])

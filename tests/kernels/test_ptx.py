@@ -204,6 +204,19 @@ def test_every_kernel(modules, arch, tmp_path, tmp_path_factory, monkeypatch):
     assert kernels.keys() - {name for name, _ in programs.executed()} == set()
 
 
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_no_kernel_copies_its_job(modules, arch):
+    """A parameter whose address is needed is copied to the local memory of every thread, unless it
+    is `__grid_constant__`. A job has more than a kilobyte.
+    """
+    local = re.compile(r"\.local\s+\.align\s+\d+\s+\.b8\s+\S+\[(\d+)\]")
+    kernels = {name: module for module in modules[arch] for name in module.kernels(OURS)}
+    used = {name: sum(map(int, local.findall(module.functions[name].body)))
+            for name, module in kernels.items()}  # fmt: skip
+    assert max(used.values()) > 0
+    assert {name: size for name, size in used.items() if size >= 1024} == {}
+
+
 # What a copy of a kernel has in place of an instruction; and the lines in which this is tried, one
 # at a time: those executed most often, or first. One of them has to change a result. (Many shifts
 # are of numbers that are 0 in these runs.)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference import delays, philox
 from reference.chance import FALSE_ALARM, check_counts, check_distribution
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 from support.distribution_cases import (
     ALL,
     HISTOGRAMS,
@@ -27,8 +27,14 @@ from jitterfly.noise.step import thinned
 
 # Largest relative error of a delay between nodes: h^2 x^2 |Q''(x)| / (8 Q(x)) with h = 1/64, of the
 # worse end. For a wide lognormal it is 3e-5 times sigma (sigma + |z|) (x / phi(z))^2; for a gamma
-# of a small shape k, whose quantile is near 0 like x^(1/k), 3e-5 times (1/k) (1/k - 1).
-INTERPOLATION = dict.fromkeys(SMOOTH, 7e-5) | {"cut lognormal": 1.2e-4, "small gamma": 2.5e-4}
+# of a small shape k, whose quantile is near 0 like x^(1/k), 3e-5 times (1/k) (1/k - 1). For
+# Weibull's upper half it is 3e-5 times (y + 1/k - 1) / (k y^2) with y = -log x, largest at x = 1/2.
+INTERPOLATION = dict.fromkeys(SMOOTH, 7e-5) | {
+    "cut lognormal": 1.2e-4,
+    "small gamma": 2.5e-4,
+    "stretched weibull": 2.2e-4,
+    "cut weibull": 3.5e-4,
+}
 ROUNDING = 2.0**-24
 
 
@@ -100,6 +106,8 @@ def upper(x, tail):
             found = stats.lognorm.isf(tail, x.sigma, scale=x.median)
         case jf.Gamma():
             return stats.gamma.isf(tail, x.shape, scale=x.scale)
+        case jf.Weibull():
+            found = stats.weibull_min.isf(tail, x.shape, scale=x.scale)
     return found if x.longest is None else np.minimum(found, x.longest)
 
 
@@ -117,7 +125,7 @@ def test_functions_are_those_of_scipy(name):
     assert x.quantile(0.0) >= 0
 
 
-@pytest.mark.parametrize("name", ["cut pareto", "cut lognormal"])
+@pytest.mark.parametrize("name", ["cut pareto", "cut lognormal", "cut weibull"])
 def test_means_of_cut_tails(name):
     x = SMOOTH[name]
     edges = np.concatenate(
@@ -322,6 +330,18 @@ def test_residual_of_gamma():
     check_residual(two.residual(), half, 5e-6, rel=2e-4)
 
 
+def test_weibull_of_shape_1_is_exponential():
+    weibull, exponential = jf.Weibull("5us", 1), jf.Exponential("5us")
+    assert np.array_equal(*(x.integers().arrays[0] for x in (weibull, exponential)))
+    assert weibull.expected() == exponential.expected()
+
+
+def test_residual_of_weibull():
+    """S(t) / E integrated: the upper incomplete gamma function of 1/k at (t / scale)^k."""
+    x = jf.Weibull("5us", 0.5)
+    check_residual(x.residual(), lambda t: special.gammaincc(2, np.sqrt(t / 5e-6)), 5e-6, rel=3e-4)
+
+
 def test_residual_of_a_uniform_histogram():
     x = jf.Empirical(low=[0], high=["9us"], count=[4])
     check_residual(x.residual(), lambda t: (1 - t / 9e-6) ** 2, 9e-6)
@@ -359,6 +379,7 @@ def test_bad_times(value):
         "scale": lambda v: jf.Pareto(v, 2),
         "median": lambda v: jf.Lognormal(v, 1),
         "scale ": lambda v: jf.Gamma(2, v),
+        " scale": lambda v: jf.Weibull(v, 2),
     }.items():
         check(lambda make=make: make(value), f"{name.strip()} must be a time above 0", "got ")
         check(lambda make=make: make(0), f"{name.strip()} must be a time above 0", "got 0")
@@ -375,6 +396,9 @@ def test_bad_numbers(value):
     )
     check(
         lambda: jf.Gamma(value, 1e-6), "shape must be a number above 0, up to 1e+06", "(in Gamma)"
+    )
+    check(
+        lambda: jf.Weibull(1e-6, value), "shape must be a number above 0.01, up to 1000", "Weibull"
     )
 
 
@@ -393,6 +417,7 @@ def test_bad_probabilities(value):
         lambda **cut: jf.Pareto("1us", 1.5, **cut),
         lambda **cut: jf.Pareto("1us", 0.01, **cut),
         lambda **cut: jf.Lognormal("1us", 4, **cut),
+        lambda **cut: jf.Weibull("1us", 0.1, **cut),
     ],
 )
 def test_tails_that_are_too_long(make):

@@ -15,6 +15,7 @@ DELAYS = {
     "pareto": jf.Pareto("1us", 2),
     "lognormal": jf.Lognormal("10us", 1),
     "gamma": jf.Gamma(0.5, "10us"),
+    "weibull": jf.Weibull("10us", 0.7),
     "samples": jf.Empirical(samples=["1us", "2us", "40us"]),
     "histogram": jf.Empirical(low=[0, "5us"], high=["1us", "6us"], count=[3, 1]),
 }

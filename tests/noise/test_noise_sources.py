@@ -90,14 +90,14 @@ def test_replay_is_what_the_engine_does(algorithm):
 
 
 def test_picture(tmp_path):
-    from jitterfly.trace.picture import draw
+    from jitterfly.plots.trace import draw
 
     one = case(*SOURCES, compute_time="100us", cycles=2, algorithm=jf.Butterfly(copy_levels="all"))
     assert draw(one, tmp_path / "all.png", seed=1).line.startswith("completion ")
     for during in ("all", "compute", "communication"):
         noise = jf.RenewalNoise("20us", "1us", during=during)
         replay = Replay(case(noise, compute_time="100us"), 1, 0)
-        from jitterfly.trace.picture import _figure
+        from jitterfly.plots.trace import _figure
 
         labels = [text.get_text() for text in _figure(replay).legends[0].get_texts()]
         assert ("noise" if during == "all" else f"noise (during {during} only)") in labels
@@ -138,7 +138,7 @@ def test_common_options(make, part):
     check(lambda: make(end="junk"), "end must be a time above 0", part)
     check(lambda: make(begin="2us", end="2us"), "end must be above begin = 2e-06 s, got 2e-06")
     check(lambda: make(during="later"), "during must be one of 'all'")
-    for value in (True, 0, 3, "node", None, 1.5):
+    for value in (True, 0, 3, "nodes", "level 0", None, 1.5):
         check(lambda value=value: make(shared=value), "shared must be False, 'machine' or")
     check(lambda: case(make(shared=32)), "shared must be False, 'machine' or", "1 to 16")
     assert case(make(begin="1us", end="1ms", shared=16))

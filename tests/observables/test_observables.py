@@ -302,6 +302,102 @@ def test_spread_is_the_same_on_the_gpu(ranks):
     np.testing.assert_array_equal(cpu.ticks, gpu.ticks)
 
 
+# --- since the arrival
+
+
+@pytest.mark.parametrize("ranks", [1, 4, 6])
+@pytest.mark.parametrize(
+    "algorithm",
+    [jf.Butterfly(exchanges_after="all"), jf.RingAllreduce(exchanges_after="all"),
+     jf.TreeBarrier()],
+    ids=lambda algorithm: algorithm.kind,
+)  # fmt: skip
+@pytest.mark.parametrize("cycles", [1, 3])
+def test_times_since_the_first_and_the_last_arrival(ranks, algorithm, cycles):
+    """Against the ready times of every rank.
+
+    Without noise of the CPU a rank arrives so much after the end of the cycle before as it did
+    after time 0: what it is late by is drawn once.
+    """
+    late = jf.LateArrival(jf.Exponential("50us"), each="realization")
+    ramp = jf.imbalance.Ramp("70us")
+    noise = [JITTER, late] if ranks > 1 else [late]
+    case = jf.Case(ranks, network=LOGGOPS, algorithm=algorithm, noise=noise, arrival=ramp,
+                   cycles=cycles, compute_time="90us")  # fmt: skip
+    observables = {
+        f"{which} {cycle}": jf.SinceArrival(arrival=which, T="each", cycle=cycle)
+        for which in ("first", "last")
+        for cycle in range(1, cycles + 1)
+    }
+    study = Study("since", case=case, observables=observables, budget=RealizationBudget(max=RUNS))
+    (cell,) = study.cells()
+    assert cell.cases[""].observe == "arrival"
+    families, ticks = study.families(cell), ticks_of(cell)
+    assert len(set(cell.columns)) == ticks.values.shape[1]
+    labels = row_labels(case)
+    times = np.array([jf.ready_times(case, 3, i) for i in range(RUNS)])
+    # Levels of the butterfly lack some ranks, and are not looked at.
+    times = np.rint(np.nan_to_num(times, nan=-1) * 1e12).astype(np.int64)
+    rows = {(row.T, row.cycle): row for row in completions(case)}
+    before = np.zeros((RUNS, ranks), dtype=np.int64)
+    for cycle in range(1, cycles + 1):
+        begins = before + times[:, 0]
+        prefix = f"cycle {cycle}, " if cycles > 1 else ""
+        before = times[:, labels.index(f"{prefix}end")]
+        for T in sorted({T for T, _ in rows}):
+            done = next(s.label for s in case.lowered.steps if s.redundancy == T)
+            ends = begins if done == "start" else times[:, labels.index(f"{prefix}{done}")]
+            for which, arrives in (("first", begins.min(axis=1)), ("last", begins.max(axis=1))):
+                (measure,) = families[f"{which} {cycle}, T={T}"].members
+                expected = ends.max(axis=1) - arrives
+                np.testing.assert_array_equal(np.rint(measure(ticks) * 1e12), expected)
+
+
+def test_the_last_arrival_is_no_fault_of_the_collective():
+    """One rank that is late by t: the barrier takes as long as ever from then on."""
+    case = jf.Case(16, network=LOGGOPS, algorithm=jf.DisseminationBarrier())
+    on_time = jf.simulate(case, 1).samples[0, 0]
+    late = jf.Case.from_dict(
+        case.to_dict() | {"arrival": {"kind": "one_late", "delay": "1ms", "rank": 5}}
+    )
+    study = Study("late", case=late, budget=RealizationBudget(max=2), observables={
+        "last": jf.SinceArrival(), "first": jf.SinceArrival(arrival="first")})  # fmt: skip
+    (cell,) = study.cells()
+    ticks, families = ticks_of(cell), study.families(cell)
+    np.testing.assert_allclose(families["last"].members[0](ticks), on_time, rtol=1e-12)
+    np.testing.assert_allclose(families["first"].members[0](ticks), on_time + 1e-3, rtol=1e-12)
+
+
+def test_arrivals_and_means_over_ranks_are_asked_for_together():
+    study = cs14_study(mean=Completion("redundant", rank="mean"),
+                       since=jf.SinceArrival("redundant", arrival="first", rank="mean"),
+                       last=Completion("conventional"))  # fmt: skip
+    (cell,) = study.cells()
+    assert [case.observe for case in cell.cases.values()] == ["completion", "completion", "arrival"]
+    ticks, families = ticks_of(cell), study.families(cell)
+    result = jf.simulate(cell.cases["redundant"], RUNS, seed=3)
+    first = result.column("cycle 3, start: min")
+    mean = families["mean"].members[0](ticks)
+    np.testing.assert_array_equal(mean, result.column("cycle 3: mean"))
+    np.testing.assert_allclose(families["since"].members[0](ticks), mean - first, atol=1e-15)
+
+
+@pytest.mark.parametrize("ranks", [1, 8])
+@pytest.mark.parametrize("after", [0, 2])
+def test_arrivals_have_their_place_in_xarray(ranks, after):
+    pytest.importorskip("xarray")
+    algorithm = jf.Butterfly(exchanges_after=after if ranks > 1 else 0)
+    case = jf.Case(ranks, network=LOGGOPS, algorithm=algorithm, observe="arrival", cycles=2,
+                   noise=[PERIODIC], compute_time="90us")  # fmt: skip
+    result = jf.simulate(case, 3)
+    found = result.to_xarray()["ready_time"]
+    np.testing.assert_array_equal(
+        found.sel(cycle=2, step="start", over_ranks="min"), result.column("cycle 2, start: min")
+    )
+    last = found.isel(step=-1).sel(cycle=1, over_ranks="max")
+    np.testing.assert_array_equal(last, result.samples[:, len(result.observations) // 2 - 3])
+
+
 # --- as tables
 
 
@@ -319,6 +415,7 @@ def test_spread_is_the_same_on_the_gpu(ranks):
         Recovery(),
         Recovery("a", {"variant": "b", "T": "best"}, "noise-free", cycle=2, rank="mean"),
         OptimalT("a", cycle=1),
+        jf.SinceArrival("a", arrival="first", cycle=2, rank="mean"),
     ],
     ids=str,
 )

@@ -20,8 +20,8 @@ ROOT = Path(jitterfly.__file__).parent
 ORDER = """
 renames fields units launchers files memory progress special steps syntax engine info stats notebook
 measured noise_files imbalance network hierarchy distributions algorithms congestion noise cycle
-case program noise_free simulate goal slowdown explain agreement theory observables inference
-studies advice store sweep results claims plots report trace bench cli __main__
+case program noise_free simulate goal slowdown schedule explain agreement theory observables
+inference studies advice store sweep results claims trace bench plots report cli __main__
 """
 LAYERS = ORDER.split()
 
@@ -168,7 +168,7 @@ def test_only_the_command_line_names_its_options():
     found = set()
     for name, file in MODULES.items():
         inside = name.removeprefix("jitterfly.")
-        if layer(name) == "cli" or inside == "bench.command":
+        if layer(name) == "cli":
             continue
         for text in literals(file):
             if OPTION.search(text) and OTHERS.get(inside, "\0") not in text:

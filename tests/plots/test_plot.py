@@ -12,9 +12,8 @@ import jitterfly as jf
 from jitterfly.claims.cells import needed
 from jitterfly.claims.claim import of_independent
 from jitterfly.cli import main
-from jitterfly.plots import distribution, draw, maps, style
-from jitterfly.plots.curves import curves
-from jitterfly.plots.curves import draw as draw_curves
+from jitterfly.plots import distribution, draw, maps, papers, style
+from jitterfly.plots.curves import curves, draw_curves
 from jitterfly.plots.distribution import steps, tail
 from jitterfly.results import Results, figures, main_numbers, tables
 from jitterfly.results.figures import few_runs, grids, published_figures
@@ -24,6 +23,13 @@ from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 from jitterfly.trace import Replay
+
+
+@pytest.mark.parametrize("kind", figures.FIGURES)
+def test_every_kind_has_a_function_that_draws_it(kind):
+    assert set(draw.DRAWN_IN) == set(figures.FIGURES)
+    module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
+    assert callable(getattr(module, f"draw_{kind}"))
 
 
 def make(text, path, **options):
@@ -304,7 +310,7 @@ def test_a_large_study_has_a_picture_and_a_table_that_can_be_read(tmp_path):
     values = ", ".join(f"{0.001 * (i + 1):.3f}" for i in range(150))
     results = make(MAPS.replace("0.01, 0.1, 0.3", values), tmp_path / "out", realizations=20)
     with draw.drawing():
-        figure = maps.draw(results)
+        figure = maps.draw_maps(results)
     assert max(figure.get_size_inches()) < 32
     assert not any(axes.texts for axes in figure.axes)  # cells are too small for numbers
     for axes in figure.axes[:4]:
@@ -343,7 +349,7 @@ def test_long_texts_are_broken_into_lines(tmp_path):
     text = text.replace("points.one", 'points."' + "a long label " * 9 + '"')
     results = make(text.replace("points.two", 'points."t\\nwo"'), tmp_path / "out", realizations=9)
     with draw.drawing():
-        figure = importlib.import_module("jitterfly.plots.slowdown").draw(results)
+        figure = papers.draw_slowdown(results)
         figure.canvas.draw()
         boxes = [axes.title.get_window_extent() for axes in figure.axes[:2]]
         title = figure.texts[0].get_window_extent()
@@ -361,7 +367,7 @@ def test_one_realization_is_a_step_and_what_is_left_out_is_told(tmp_path):
     assert values[0] == values[1]
     assert list(shares) == [0, 1]
     with draw.drawing():
-        figure = distribution.draw(results)
+        figure = distribution.draw_distribution(results)
     told = figure.texts[1].get_text().replace("\n", " ")
     assert "1 realization per cell" in told
     assert "6 of 8 cells" in told

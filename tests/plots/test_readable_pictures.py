@@ -65,8 +65,8 @@ def make(text, path):
 
 def drawn(results, kind, observable=None):
     with draw.drawing():
-        module = importlib.import_module(f"jitterfly.plots.{kind}")
-        figure = module.draw(results, observable)
+        module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
+        figure = getattr(module, f"draw_{kind}")(results, observable)
         figure.draw_without_rendering()
     return figure
 

@@ -24,7 +24,7 @@ import pkgutil
 import jitterfly
 
 for module in pkgutil.walk_packages(jitterfly.__path__, "jitterfly."):
-    if not module.name.startswith(("jitterfly.plots.", "jitterfly.bench.picture")):
+    if not module.name.startswith("jitterfly.plots."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
 """

@@ -9,6 +9,7 @@ from .public_noise import random_sources
 GOALS = {
     "butterfly": "allreduce",
     "recursive_doubling_allreduce": "allreduce",
+    "recursive_multiplying_allreduce": "allreduce",
     "ring_allreduce": "allreduce",
     "hierarchical_allreduce": "allreduce",
     "rabenseifner_allreduce": "allreduce",
@@ -29,6 +30,7 @@ GOALS = {
     "bruck_allgather": "allgather",
     "ring_allgather": "allgather",
     "recursive_halving_reduce_scatter": "reduce_scatter",
+    "linear_alltoall": "alltoall",
     "pairwise_alltoall": "alltoall",
     "bruck_alltoall": "alltoall",
 }
@@ -39,7 +41,9 @@ def random_options(rng, kind, ranks, n):
     if kind == "hierarchical_allreduce":
         width = rng.randint(1, ranks)
         return {"node_ranks": width, "leaders": rng.randint(1, ranks % width or width)}
-    if kind.startswith("knomial"):
+    if kind == "linear_alltoall":
+        return {"window": rng.choice([1, 2, 3, 8, rng.randint(1, 50)])}
+    if kind.startswith(("knomial", "recursive_multiplying")):
         return {"radix": rng.choice([2, 3, 4, rng.randint(2, 41)])}
     if kind == "double_binary_tree_allreduce":
         return {"segment_bytes": -(-n // rng.randint(2, 12))}

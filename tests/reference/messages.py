@@ -15,6 +15,7 @@ from .hand_over import add_source, core_delay
 from .noise import Source
 
 MESSAGE = 5
+SENDS_ONLY, RECEIVES_ONLY = 16, 32  # flags of half steps; the last partner number is their place
 SHIFT, XOR, TREE, RANGE, LISTED = range(5)
 NOWHERE = -(2**63)
 
@@ -184,6 +185,7 @@ class MessageRun:
         self.case, self.noise, self.phases = case, noise, phases
         n = case.ranks
         self.busy, self.sent, self.out = ([0] * n for _ in range(3))
+        self.departed = {}  # of half steps, by place
         self.into = [-(2**61)] * n
         self.rows = np.full((len(case.rows), n), NOWHERE, dtype=np.int64)
         for step in case.program_steps:
@@ -211,7 +213,7 @@ class MessageRun:
             t = end
 
     def do(self, step):
-        kind, number, _, _, _, *partners, cost, repeat = step
+        kind, number, flags, _, _, *partners, cost, repeat = step
         costs = self.case.costs
         everyone = range(self.case.ranks)
         if kind == COMPUTE:
@@ -225,8 +227,14 @@ class MessageRun:
         elif kind == FORWARD:
             self.forward(number)
         elif kind == MESSAGE:
+            sent = self.case.sent(partners, cost)
             for _ in range(repeat):
-                self.messages(self.case.sent(partners, cost))
+                if flags & RECEIVES_ONLY:
+                    self.receive(self.departed.pop(partners[3]))
+                elif flags & SENDS_ONLY:
+                    self.departed[partners[3]] = self.send(sent)
+                else:
+                    self.receive(self.send(sent))
             self.sent = list(self.busy)
 
     def forward(self, number):
@@ -241,7 +249,8 @@ class MessageRun:
             self.sent[i] = at if sooner else self.sent[i]
             self.busy[i] = at if sooner else left[i]
 
-    def messages(self, sent):
+    def send(self, sent):
+        """When each of these messages arrives, by its receiver, and its cost entry."""
         arrivals = {}
         for sender, receiver, cost in sent:
             send, _, transit, gap = self.case.messages[cost]
@@ -250,6 +259,9 @@ class MessageRun:
             self.out[sender] = left + gap - send
             self.busy[sender] = left
             arrivals[receiver] = left + transit, cost
+        return arrivals
+
+    def receive(self, arrivals):
         for receiver, (arrival, cost) in arrivals.items():
             _, receive, _, gap = self.case.messages[cost]
             at = max(arrival, self.into[receiver] + gap)

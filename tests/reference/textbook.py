@@ -294,6 +294,57 @@ def pairwise_alltoall(me, size, n):
         yield "pairwise", ops
 
 
+def linear_alltoall(me, size, n, window=32):
+    """Nonblocking sends to the next `window` ranks, and then as many receives, in their order."""
+    ops = []
+    for first in range(1, size, window):
+        distances = range(first, min(first + window, size))
+        for d in distances:
+            there = (me + d) % size
+            ops.append(Send(there, (me * size + there,), n, d - 1))
+        ops += [Receive((me - d) % size, n, d - 1) for d in distances]
+    if ops:
+        yield "linear", ops
+
+
+def recursive_multiplying_allreduce(me, size, n, radix=4):
+    """Ruefenacht, Bull & Booth 2017: a digit of the rank's number to the base `radix` a round."""
+    power, rounds = 1, 0
+    while power * radix <= size:
+        power, rounds = power * radix, rounds + 1
+    numbers = max(FOLD_IN, rounds * (radix - 1))
+    folds = range(power, size, power)  # ranks beyond, as many at a time as there are inside
+
+    def folded(way_out):
+        for turn, first in enumerate(folds):
+            number = numbers + 2 * turn + way_out
+            ops = []
+            if first <= me < first + power:
+                there = me - first
+                ops = [Receive(there, n, number)] if way_out else [Send(there, (0,), n, number)]
+            elif me < power and me + first < size:
+                there = me + first
+                ops = ([Send(there, (0,), n, number)] if way_out else
+                       [Receive(there, n, number, "combine")])  # fmt: skip
+            name = f" {turn + 1}" if len(folds) > 1 else ""
+            yield f"fold {'out' if way_out else 'in'}{name}", ops
+
+    yield from folded(False)
+    for r in range(rounds):
+        ops = []
+        if me < power:
+            digit = me // radix**r % radix
+            others = [me + (other - digit) * radix**r for other in range(radix)]
+            for j in range(1, radix):
+                there = others[(digit + j) % radix]
+                ops.append(Send(there, (0,), n, r * (radix - 1) + j - 1))
+            for j in range(1, radix):
+                back = others[(digit - j) % radix]
+                ops.append(Receive(back, n, r * (radix - 1) + j - 1, "combine"))
+        yield f"round {r + 1}", ops
+    yield from folded(True)
+
+
 def bruck_alltoall(me, size, n):
     """A block that has d to go is in place d. What is sent in round r is in the same place there:
     the bits of d below r say which way it has come.

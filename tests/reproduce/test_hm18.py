@@ -8,7 +8,7 @@ from jitterfly.claims import judge
 from jitterfly.claims.hm18 import TABLE
 from jitterfly.cli import main
 from jitterfly.inference import read_curves
-from jitterfly.plots import draw, histogram
+from jitterfly.plots import distribution, draw
 from jitterfly.results import Results
 from jitterfly.results.figures import check_figure
 from jitterfly.studies import load_study, parse_study
@@ -84,7 +84,7 @@ def test_two_sources_give_what_one_does_not(fig3):
 def test_histogram_counts_realizations(fig3):
     observed = fig3.cells[0].observed("barrier")
     _, axes = plt.subplots()
-    histogram._line(axes, observed, {"color": "black"}, 0.95)
+    distribution._histogram_line(axes, observed, {"color": "black"}, 0.95)
     (outline,) = axes.patches
     assert outline.get_data().values.sum() == observed.realizations == 50_000
     assert axes.get_xscale() == "log"

@@ -128,7 +128,11 @@ def test_every_part_is_in_one_table(reader):
     assert "All 4 parts of the claims" in reader.said
     rows = [attributes for attributes in reader.all("th") if attributes.get("scope") == "row"]
     assert len(rows) == 2 + 4  # of the overview, and of this table
-    assert "jitterfly reproduce --only ms12_fig12" in reader.said
+    table = reader.said.partition("All 4 parts of the claims")[2]
+    head = [attributes for attributes in reader.all("th") if attributes.get("scope") == "rowgroup"]
+    assert [attributes["colspan"] for attributes in head] == ["7", "7"]  # a row for each study
+    command = "jitterfly reproduce --only ms12_fig12"
+    assert table.index(command) < table.index("far better")
 
 
 def test_parts_as_data_and_as_a_page():

@@ -48,7 +48,7 @@ def test_other_sizes_are_made_anew(small, tmp_path, monkeypatch):
 def test_a_damaged_file_is_no_reason_to_fail(tmp_path):
     (tmp_path / "theory").mkdir()
     (tmp_path / "theory" / "numbers.json").write_text("[1")
-    assert theory._kept(tmp_path / "theory", quick=True) is None
+    assert theory._earlier_rows(tmp_path / "theory", quick=True) is None
 
 
 def test_the_section_of_a_reproduction(small, tmp_path, monkeypatch):

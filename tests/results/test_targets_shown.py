@@ -33,7 +33,8 @@ def drawn(results, kind):
     from jitterfly.plots import draw
 
     with draw.drawing():
-        return importlib.import_module(f"jitterfly.plots.{kind}").draw(results)
+        module = importlib.import_module(f"jitterfly.plots.{draw.DRAWN_IN[kind]}")
+        return getattr(module, f"draw_{kind}")(results)
 
 
 def texts(figure):

@@ -2,8 +2,8 @@
 
 The engine's sources are compiled with the sanitizer into a program of their own, which runs cases
 of every kind of pass on every instruction set that this processor has; what it tells of the
-results must be what the installed extension gives. Congestion has a program beside it. That faults
-in the engine would be found is tested on builds that misuse it: see JF_PLANT_* in
+results must be what the installed extension gives. Congestion and schedules have programs beside
+it. That faults in the engine would be found is tested on builds that misuse it: see JF_PLANT_* in
 sanitizers/engine.cpp.
 """
 
@@ -19,6 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from reference.schedules import as_text as as_goal
+from reference.schedules import random_schedule
 from support.compiler import compiler
 from support.congestion_cases import random_case, random_graph, random_tree
 from support.emulated_congestion import CongestionRecorder
@@ -27,7 +29,9 @@ from support.instruction_sets import ISAS as VECTORS
 from support.kernel_cases import make
 from support.message_cases import MESSAGE_PROGRAMS, make_messages
 from support.paths import CUDA, EMULATION, TESTS
+from support.schedule_files import SAMPLE, SAMPLE_RANKS, loggopsim_binary, mutated
 
+import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import _core
 from jitterfly.congestion.simulate import compile_congestion
@@ -67,7 +71,8 @@ def units():
     flags = dict(re.findall(r"set\(flags_(\w+) ([^)]*)\)", text))
     have = [f"-DJF_HAVE_{isa.upper()}" for isa in ISAS]
     host = [*sorted((CUDA / "core").glob("*.cpp")), *sorted((CUDA / "noise").glob("*.cpp"))]
-    loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in ("tiles", "messages", "segments")]
+    names = ("tiles", "messages", "segments", "actions")
+    loops = [CUDA / "cpu" / f"{name}_isa.cpp" for name in names]
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
     loops.append(CUDA / "congestion" / "vector_isa.cpp")
     assert all(path.exists() for path in loops)
@@ -76,6 +81,9 @@ def units():
     found += [
         (CUDA / "congestion" / f"{name}.cpp", have, f"congestion_{name}")
         for name in ("program", "loads", "engine")
+    ]
+    found += [
+        (path, have, f"schedule_{path.stem}") for path in sorted((CUDA / "schedule").glob("*.cpp"))
     ]
     found += [
         (path, [*have, f"-DJF_ISA={isa}", *flags.get(isa, "").split()], f"{path.stem}_{isa}")
@@ -330,3 +338,36 @@ def test_faults_of_congestion_are_found(built, monkeypatch):
         result = execute(program, congestion_line(run, monkeypatch))
         assert result.returncode != 0
         assert PLANTS[sanitizer][plant] in result.stderr, plant
+
+
+# --- schedules
+
+
+def schedule_files(folder):
+    """Schedules of one and several CPUs, and damaged files of each of the three kinds."""
+    rng = random.Random(1)
+    for number in range(60):
+        size = rng.choice([1, 2, 5, 8]), rng.randint(1, 80)
+        ranks = random_schedule(rng, *size, rng.choice([1, 3]), rng.choice([1, 2]))
+        path = folder / f"random{number}"
+        path.write_text(as_goal(ranks))
+        yield path
+    (folder / "text").write_bytes(SAMPLE)
+    jf.Schedule.read(folder / "text").write(folder / "own")
+    samples = [SAMPLE, loggopsim_binary(SAMPLE_RANKS), (folder / "own").read_bytes()]
+    for number in range(900):
+        path = folder / f"damaged{number}"
+        path.write_bytes(mutated(rng, samples[number % 3]))
+        yield path
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_schedules_are_clean(built, isa, tmp_path):
+    """Any file is read, and run, or refused; times are those of the other instruction sets."""
+    sanitizer, folder, _ = built
+    program = linked(sanitizer, folder, name="schedule")
+    files = [str(path) for path in schedule_files(tmp_path)]
+    found = clean(program, files, isa)
+    assert sum(text.replace(" ", "").isdigit() for text in found) > 30
+    assert sum("damaged" in text for text in found) > 100
+    assert found == clean(program, files, "plain")

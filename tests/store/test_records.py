@@ -16,7 +16,7 @@ from support.record_cases import COLUMNS, fill, fresh, samples
 from support.scale import scaled
 
 from jitterfly import files
-from jitterfly.store.record_files import RecordSeries, farthest, gaps, way
+from jitterfly.store.record_files import RecordSeries, covering_steps, farthest, gaps
 from jitterfly.store.record_format import RAW, SUMMARY, Identity
 
 LIMITS = np.iinfo(np.int64)
@@ -316,7 +316,7 @@ spans = st.lists(
 def test_ways_are_whole_and_the_best(records, raw, first, size):
     end = first + size
     raw = gaps(gaps(raw, 0, 30), 0, 30)
-    steps = way(records, raw, first, end)
+    steps = covering_steps(records, raw, first, end)
     assert [first, *(s.end for s in steps)] == [*(s.first for s in steps), end]
     there = {x for a, b in raw for x in range(a, b)}
     for step in steps:
@@ -334,6 +334,8 @@ def test_ways_are_whole_and_the_best(records, raw, first, size):
     assert sum(s.end - s.first for s in steps if s.record is None and not s.raw) == cost[end]
     reached = farthest(records, raw, first)
     for stop in range(first + 1, 31):
-        lacks = [s for s in way(records, raw, first, stop) if s.record is None and not s.raw]
+        lacks = [
+            s for s in covering_steps(records, raw, first, stop) if s.record is None and not s.raw
+        ]
         assert stop <= reached or lacks
         assert stop != reached or not lacks

@@ -65,7 +65,11 @@ def refused(text, message):
         ('"0.1 ms"', '"2 ms"', "duration must be shorter than period"),
         ('"0.1 ms"', '"10us"', "the cells .*reading=short and .*reading=long have the same cases"),
         ("[case]", "[case]\nranks = 1979-05-27", "case.ranks must be a number, text"),
-        ("[case]", '[case]\nobserve = "rounds"', "case: observe must be 'completion' or 'spread'"),
+        (
+            "[case]",
+            '[case]\nobserve = "rounds"',
+            "case: observe must be 'completion', 'spread' or 'arrival'",
+        ),
         ("[case]", '[case]\nobserve = "rank 0"', "case: observe must be .*, got 'rank 0'"),
         # budget
         (BUDGET, "", "the budget is missing: .realizations. with max"),

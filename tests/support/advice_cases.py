@@ -12,6 +12,13 @@ BUTTERFLIES = ("butterfly", "butterfly_after_1", "butterfly_after_all", "butterf
 ARGUMENTS = ("--ranks", "4,64", "--bytes", "8,1KiB", "--network", "L=1us,o=0.1us,G=1ns,gamma=0.1ns",
              "--noise", "period=1ms,duration=10us,start=stationary")  # fmt: skip
 
+
+def asked(option, value):
+    """`ARGUMENTS` with another value of an option, which is given once."""
+    at = ARGUMENTS.index(option) + 1
+    return (*ARGUMENTS[:at], value, *ARGUMENTS[at + 1 :])
+
+
 FILE = """
 ranks = "4,64"
 message_bytes = [8, "1KiB"]

@@ -15,6 +15,9 @@ SMOOTH = {
     "gamma": jf.Gamma(2.5, "4us"),
     "erlang": jf.Gamma(1000, "10ns"),
     "small gamma": jf.Gamma(0.3, "30us"),
+    "weibull": jf.Weibull("10us", 1.5),
+    "stretched weibull": jf.Weibull("2us", 0.5),
+    "cut weibull": jf.Weibull("2us", 0.4, longest="200us"),
 }
 
 OTHERS = {

@@ -9,6 +9,8 @@ from reference.messages import (
     LISTED,
     MESSAGE,
     RANGE,
+    RECEIVES_ONLY,
+    SENDS_ONLY,
     SHIFT,
     TREE,
     XOR,
@@ -159,6 +161,44 @@ def with_own_times(case, rng, largest=10**6):
     return replace(case, program_steps=tuple(steps), rank_times=tuple(times))
 
 
+def mixed(rng, sends, receives):
+    """Both lists in their order, where no message is received before it is sent."""
+    made, waiting, sends, receives = [], set(), list(sends), list(receives)
+    while sends or receives:
+        if sends and (rng.random() < 0.6 or receives[0][8] not in waiting):
+            waiting.add(sends[0][8])
+            made.append(sends.pop(0))
+        else:
+            made.append(receives.pop(0))
+    return made
+
+
+def with_windows(case, rng):
+    """The same case, where ranks send several messages before they receive them, in any order."""
+    steps = []
+    for step in case.program_steps:
+        if step[0] != MESSAGE or case.ranks == 1:
+            steps.append(step)
+            continue
+        kind, number, flags, draw, row = step[:5]
+        count = rng.choice([1, 2, 3, rng.randint(1, 9)])
+        places = rng.sample(range(count + 2), count)
+        halves = []
+        for place in places:
+            partners = SHIFT, rng.randrange(1, case.ranks), 0
+            if rng.random() < 0.3:
+                partners = XOR, rng.randrange(1, 1 << case.log2_ranks), 1 << case.log2_ranks
+            halves.append((draw + place, *partners, place, rng.randrange(len(case.messages))))
+        sends = [(kind, number, flags | SENDS_ONLY, half[0], -1, *half[1:], 1) for half in halves]
+        rng.shuffle(halves)
+        receives = [
+            (kind, number, flags | RECEIVES_ONLY, half[0], -1, *half[1:], 1) for half in halves
+        ]
+        receives[-1] = (*receives[-1][:4], row, *receives[-1][5:])
+        steps += mixed(rng, sends, receives)
+    return replace(case, program_steps=tuple(steps))
+
+
 def with_rank_delays(case, rng, largest=10**6):
     """The same case, whose ranks begin late by draws."""
     delays = tuple(
@@ -173,8 +213,11 @@ def as_lists(case, rng, *, own_costs=False):
 
     A rank that would send to itself sends nothing.
     """
-    listed, steps = [], []
+    listed, steps, halves = [], [], {}
     for step in case.program_steps:
+        if step[0] == MESSAGE and step[2] & RECEIVES_ONLY:
+            steps.append((*step[:5], *halves[step[8]], *step[8:]))
+            continue
         if step[0] == MESSAGE:
             cost, repeat = step[9:]
             sent = sorted(m for m in case.sent(step[5:9], cost) if m[0] != m[1])
@@ -182,6 +225,8 @@ def as_lists(case, rng, *, own_costs=False):
                 sent = [(a, b, rng.randrange(len(case.messages))) for a, b, _ in sent]
             begin = len(listed)
             listed += sent
-            step = (*step[:5], LISTED, begin, len(listed), 0, cost, repeat)
+            place = step[8] if step[2] & SENDS_ONLY else 0
+            halves[place] = LISTED, begin, len(listed)
+            step = (*step[:5], *halves[place], place, cost, repeat)
         steps.append(step)
     return replace(case, program_steps=tuple(steps), listed=tuple(listed))

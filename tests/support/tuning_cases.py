@@ -1,5 +1,6 @@
 """Answers to write tuning files of, made by hand: what is known of each cell is given."""
 
+import json
 import math
 
 import jitterfly as jf
@@ -49,3 +50,34 @@ def won_by(name, ranks, sizes, collective="allreduce", other=None):
     other = other or next(one for one in names if one != name)
     ranking = [ranked(name, "best"), ranked(other, "slower", (1.5, 2.0), name)]
     return answer({(n, m): ("winner", ranking) for n in ranks for m in sizes}, collective)
+
+
+TREE = {
+    "collective=allreduce": {
+        "comm_type=intra": {
+            "avg_msg_size<=2048": {"algorithm=MPIR_Allreduce_intra_smp": {}},
+            "avg_msg_size=any": {
+                "comm_size<8": {"algorithm=MPIR_Allreduce_intra_tree": {}},
+                "comm_size=any": {"algorithm=MPIR_Allreduce_intra_recexch": {}},
+            },
+        },
+        "comm_type=inter": {"algorithm=MPIR_Allreduce_inter_reduce_exchange_bcast": {}},
+    },
+    "collective=allgather": {"algorithm=MPIR_Allgather_allcomm_nb": {}},
+    "collective=bcast": {"comm_type=intra": {"algorithm=MPIR_Bcast_intra_smp": {}}},
+}
+"""Decisions that a library could take, in MPICH's words."""
+
+NAMES = ("Allreduce_intra_recursive_doubling", "Allreduce_intra_ring", "Allgather_intra_ring",
+         "Allreduce_intra_reduce_scatter_allgather", "Allgather_intra_recursive_doubling",
+         "Allgather_intra_brucks", "Bcast_intra_binomial")  # fmt: skip
+
+
+def mpich_library(path, tree=TREE, names=NAMES):
+    """A file that holds what is read of MPICH's library: its trees, and the names it knows."""
+    device = {"collective=bcast": {"composition=MPIDI_Bcast_intra_composition_alpha": {}}}
+    parts = [b"\x7fELF", json.dumps(device).encode()]
+    parts += [] if tree is None else [json.dumps(tree, separators=(",", ":")).encode()]
+    parts += [f"algorithm=MPIR_{name}".encode() for name in names]
+    path.write_bytes(b"\0\0".join(parts) + b"\0")
+    return path

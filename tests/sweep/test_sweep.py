@@ -220,7 +220,7 @@ def test_a_lost_batch_is_next():
     run = CellRun(cell_of(), Fake(1000, [(0, 1000)]), Pace(1e-6))
     run.look()
     first, second = (run.next_batch(0, "auto", None) for _ in range(2))
-    run.put_back(first)
+    run.requeue(first)
     again = run.next_batch(0, "auto", None)
     assert (again.first, again.count) == (first.first, first.count)
     assert run.next_batch(0, "auto", None).first == second.first + second.count

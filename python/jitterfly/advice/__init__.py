@@ -17,7 +17,7 @@ from .candidates import COLLECTIVES, Candidate, known, register
 from .question import Question, load_question, own_names, read_question
 from .ranking import AdviceCell, RankedCandidate
 from .search import Progress, advise, search
-from .tuning import TuningChoice, check_tuning, tuning_choices, write_tuning
+from .tuning import TuningChoice, check_tuning, tuning_choices, tuning_format, write_tuning
 
 __all__ = [
     "COLLECTIVES",
@@ -42,5 +42,6 @@ __all__ = [
     "search",
     "setting_in_words",
     "tuning_choices",
+    "tuning_format",
     "write_tuning",
 ]

@@ -102,12 +102,12 @@ class Advice:
         return f"Advice({self.summary()!r}, cells={len(self.cells)}, ended={self.ended!r})"
 
     @cached_property
-    def _by_place(self) -> dict[tuple[int, int], AdviceCell]:
+    def _by_size(self) -> dict[tuple[int, int], AdviceCell]:
         return {(cell.ranks, cell.message_bytes): cell for cell in self.cells}
 
     def cell(self, ranks: int, message_bytes: int) -> AdviceCell:
         """The cell of so many ranks and bytes; `ValueError` if it was not asked for."""
-        known = self._by_place.get((ranks, message_bytes))
+        known = self._by_size.get((ranks, message_bytes))
         if known is None:
             question = self.question
             raise ValueError(
@@ -175,7 +175,7 @@ class Advice:
                         candidate.name,
                         place,
                         candidate.state,
-                        _known_from(candidate),
+                        _origin(candidate),
                         question.statistic,
                         *value,
                         candidate.noise_free,
@@ -228,7 +228,14 @@ class Advice:
             raise ValueError("nothing to draw: no cell has a ranking yet")
         return notebook.picture("advice", self, path=path)
 
-    def write_tuning(self, path: str | Path, library: str | None = None) -> tuple[Path, ...]:
+    def write_tuning(
+        self,
+        path: str | Path,
+        library: str | None = None,
+        *,
+        libmpi: str | Path | None = None,
+        protocol: str | None = None,
+    ) -> tuple[Path, ...]:
         """Write the answer as a file that a library takes its algorithms from.
 
         Cells in which nothing is decided among the library's algorithms are left to it.
@@ -237,10 +244,17 @@ class Advice:
         Parameters
         ----------
         path : str or Path
-            A name that ends in `.rules` is Open MPI's text, in `.json` what Open MPI 6 reads, to
-            which a second file with comments is written, `.txt`.
+            A name that ends in `.rules` is Open MPI's text, in `.json` what Open MPI 6 or MPICH
+            reads, to which a second file with comments is written, `.txt`; in `.csv` lines of
+            NCCL's tuner plugin.
         library : str, optional
-            "openmpi"; without it the file's name says it: `.rules`, or `openmpi*.json`.
+            "openmpi", "mpich" or "nccl"; without it the file's name says it: `.rules`,
+            `openmpi*.json`, `mpich*.json`, `.csv`.
+        libmpi : str or Path
+            For MPICH's file alone, which needs it: MPICH's shared library, such as libmpi.so.12.
+            What is not decided is copied from its own decision tree.
+        protocol : "ll", "ll128" or "simple"
+            For NCCL's file alone, which needs it: the one whose costs the network's are.
 
         Returns
         -------
@@ -250,12 +264,13 @@ class Advice:
         Raises
         ------
         ValueError
-            An unknown library or ending; fewer than two candidates are algorithms of the library;
-            nothing is decided among them in any cell.
+            An unknown library or ending; an option that is missing, or of another format; fewer
+            than two candidates are algorithms of the library; sizes that the format can not hold;
+            nothing is decided among the library's algorithms in any cell.
         OSError
-            The file can not be written.
+            A file can not be read or written.
         """
-        return write_tuning(path, [self], library)
+        return write_tuning(path, [self], library, libmpi=libmpi, protocol=protocol)
 
     def _repr_html_(self) -> str:
 
@@ -294,7 +309,7 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
             {
                 "name": candidate.name,
                 "state": candidate.state,
-                "known_from": _known_from(candidate),
+                "known_from": _origin(candidate),
                 "statistic_s": _plain_estimate(candidate.value),
                 "noise_free_s": candidate.noise_free,
                 "slowdown": _plain_estimate(candidate.slowdown),
@@ -312,7 +327,7 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
     }
 
 
-def _known_from(candidate: RankedCandidate) -> str:
+def _origin(candidate: RankedCandidate) -> str:
     """What stands behind the numbers of a candidate."""
     if candidate.is_bound:
         return "bound"
@@ -517,6 +532,7 @@ def candidates_list(collective: str, own: Sequence[str] = ()) -> list[str]:
     rows: list[tuple[str, ...]] = [("candidate", "what it does", *LIBRARIES)]
     for name, candidate in known(collective).items():
         mark = "" if candidate.usual else " (only if named)"
+        mark = " (on a Hierarchy, else only if named)" if candidate.usual_on_levels else mark
         called = [candidate.called.get(library, "") for library in LIBRARIES]
         rows.append((name, candidate.summary + mark, *called))
     rows += [(name, "own, of this file", *[""] * len(LIBRARIES)) for name in own]

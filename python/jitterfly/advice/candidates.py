@@ -12,6 +12,7 @@ from typing import Any
 
 from ..algorithms import Algorithm
 from ..fields import check_choice, shorten
+from ..hierarchy import Hierarchy
 from ..network import Network
 from ..steps import rounds_of
 from ..units import from_ticks, show_seconds
@@ -138,6 +139,8 @@ class Candidate:
         from the case, leaves the candidate out there, with the message as the reason.
     usual : bool
         Whether it is among those considered when none are named.
+    usual_on_levels : bool
+        Whether it is among them on a machine of several levels (`Hierarchy`) at least.
     never_early : bool
         Whether noise can not make it end sooner than on a quiet machine: what it sends does not
         depend on when messages arrive. Such a candidate need not be simulated where it is slower
@@ -154,6 +157,7 @@ class Candidate:
     name: str
     make: Maker
     usual: bool = True
+    usual_on_levels: bool = False
     never_early: bool = False
     against_noise: bool = False
     summary: str = ""
@@ -204,6 +208,34 @@ def _forwarded(after: int | str) -> Maker:
         return Algorithm.from_dict(
             {"kind": "butterfly", "exchanges_after": after, "forward_cost": cost}
         )
+
+    return make
+
+
+def _hierarchical(leaders: int | str) -> Maker:
+    """Two stages, whose nodes are those of the first level of the machine."""
+
+    def make(ranks: int, network: Network, size: int) -> Algorithm:
+        if not isinstance(network, Hierarchy) or not network.spans:
+            raise ValueError(
+                "network must be a Hierarchy of two levels or more: elsewhere there are no nodes"
+            )
+        if network.placement != "block":
+            raise ValueError(
+                "placement must be 'block': the ranks of a node are consecutive in it, "
+                f"got {shorten(network.placement)}"
+            )
+        node = network.spans[0]
+        if ranks <= node:
+            raise ValueError(f"{ranks} ranks are in one node, of {node}")
+        if node == 1:
+            raise ValueError("a node has one rank: there is nothing to do within it")
+        smallest = ranks % node or node
+        if leaders != "all" and int(leaders) >= smallest > 1:
+            raise ValueError(f"the smallest node has {smallest} ranks: all are leaders then")
+        count = smallest if leaders == "all" else leaders
+        table = {"kind": "hierarchical_allreduce", "node_ranks": node, "leaders": count}
+        return Algorithm.from_dict(table)
 
     return make
 
@@ -291,15 +323,46 @@ def _register_all() -> None:
             summary="butterfly; a rank that waits as long as a message takes asks for a copy",
         ),
     ]
-    for candidate in copies:
+    two_stages = [
+        Candidate(
+            f"hierarchical{suffix}",
+            _hierarchical(leaders),
+            usual=False,
+            usual_on_levels=True,
+            never_early=True,
+            summary=f"reduced within nodes, {words}, broadcast within nodes",
+        )
+        for leaders, suffix, words in (
+            (1, "", "recursive_doubling between their leaders"),
+            (4, "_4_leaders", "a quarter of the vector between each of 4 leaders"),
+            ("all", "_all_leaders", "a part of the vector between each of all ranks"),
+        )
+    ]
+    for candidate in [*copies, *two_stages]:
         register("allreduce", candidate)
+    register(
+        "allreduce",
+        Candidate(
+            "double_binary_tree",
+            _in_segments("double_binary_tree_allreduce", "512KiB"),
+            usual=False,
+            never_early=True,
+            summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
+            called={"NCCL": "Tree"},
+        ),
+    )
+
+
+def _in_segments(kind: str, most: str) -> Maker:
+    """In parts such as NCCL's, whose buffers of 4 MiB have 8 (`NCCL_BUFFSIZE`, `NCCL_STEPS`)."""
+    return lambda ranks, network, size: Algorithm.from_dict({"kind": kind, "segment_bytes": most})
 
 
 _register_all()
 
 
 def choose_candidates(
-    collective: str, names: Iterable[str] | None, own: Mapping[str, Any]
+    collective: str, names: Iterable[str] | None, own: Mapping[str, Any], *, levels: bool = False
 ) -> list[Candidate]:
     """The candidates of a question: those named (else the usual ones) and the user's own.
 
@@ -311,6 +374,8 @@ def choose_candidates(
     own : mapping
         By name, an `Algorithm` or its table, such as ``{"kind": "butterfly", "exchanges_after":
         3}``.
+    levels : bool
+        Whether the machine has several levels (`Hierarchy`).
 
     Raises
     ------
@@ -324,7 +389,7 @@ def choose_candidates(
         raise ValueError(f"own must be a table of names and algorithms, got {shorten(own)}")
     mine = {str(name): _own_candidate(str(name), value) for name, value in own.items()}
     if names is None:
-        chosen = [one for one in there.values() if one.usual]
+        chosen = [one for one in there.values() if one.usual or (levels and one.usual_on_levels)]
     else:
         every = mine | there
         chosen = [every[check_choice(name, "candidates", list(every))] for name in names]

@@ -33,6 +33,7 @@ from ..fields import (
     show_number,
 )
 from ..files import read_text
+from ..hierarchy import Hierarchy
 from ..network import MOST_BYTES, Network, check_network
 from ..noise import Noise
 from ..noise.source import check_sources
@@ -144,11 +145,11 @@ class Statistic:
             if not above(1.0):
                 low = min(low, 1.0)
             elif low <= 1:
-                low = math.exp(_farthest_told(lambda x: above(math.exp(x)), math.log(value)))
+                low = math.exp(_largest_decided(lambda x: above(math.exp(x)), math.log(value)))
             if not below(1.0):
                 high = max(high, 1.0)
             elif high >= 1:
-                high = math.exp(-_farthest_told(lambda x: below(math.exp(-x)), -math.log(value)))
+                high = math.exp(-_largest_decided(lambda x: below(math.exp(-x)), -math.log(value)))
             if within:
                 limit = 1 + within
                 high = min(high, limit) if below(limit) else max(high, limit)
@@ -171,9 +172,9 @@ class Statistic:
             pair = PairedQuantiles(a, b, self.share, error)
             value, low, high = pair.difference()
             if low <= 0 and pair.above():
-                low = _farthest_told(lambda x: pair.above(1.0, x), value)
+                low = _largest_decided(lambda x: pair.above(1.0, x), value)
             if high >= 0 and pair.below():
-                high = -_farthest_told(lambda x: pair.below(1.0, -x), -value)
+                high = -_largest_decided(lambda x: pair.below(1.0, -x), -value)
             return stats.Estimate(value, low, high, confidence, len(a))
         apart = a - b
         value = float(apart.mean())
@@ -181,12 +182,12 @@ class Statistic:
         return stats.Estimate(value, value - reach, value + reach, confidence, len(a))
 
 
-def _farthest_told(told: Callable[[float], bool], value: float) -> float:
+def _largest_decided(is_decided: Callable[[float], bool], value: float) -> float:
     """About the largest number from 0 to `value` that is told; 0 is."""
     known, unknown = 0.0, max(value, 0.0)
     for _ in range(_HALVINGS):
         middle = (known + unknown) / 2
-        if told(middle):
+        if is_decided(middle):
             known = middle
         else:
             unknown = middle
@@ -302,7 +303,7 @@ class Question:
         if self.candidates is not None and not isinstance(self.candidates, (str, bytes)):
             put("candidates", tuple(self.candidates))
         put("own", dict(self.own) if isinstance(self.own, Mapping) else self.own)
-        names = len(choose_candidates(self.collective, self.candidates, self.own))
+        names = len(self.chosen())
         put("seconds", _check_seconds(self.seconds))
         self._check_realizations(names, put)
 
@@ -350,7 +351,8 @@ class Question:
 
     def chosen(self) -> list[Candidate]:
         """The candidates."""
-        return choose_candidates(self.collective, self.candidates, self.own)
+        levels = isinstance(self.network, Hierarchy) and bool(self.network.spans)
+        return choose_candidates(self.collective, self.candidates, self.own, levels=levels)
 
     @property
     def cells(self) -> list[tuple[int, int]]:

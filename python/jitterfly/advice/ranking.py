@@ -157,9 +157,7 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
         left = [candidate for candidate in left if candidate.noise_free == least]
     others = [candidate for candidate in race.candidates if candidate not in left]
     order = [*left, *sorted(others, key=lambda candidate: _order_of_dropped(race, candidate))]
-    ranking = _after_faster_ones(
-        [_ranked(race, candidate, left, confidence) for candidate in order]
-    )
+    ranking = _consistent_order([_ranked(race, candidate, left, confidence) for candidate in order])
     outcome = _outcome({candidate.state for candidate in ranking[1:]}, ranking[0].state)
     count = 0 if race.exact else max(race.realizations(candidate) for candidate in race.candidates)
     return AdviceCell(
@@ -170,7 +168,7 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
         race.left_out,
         count,
         quiet,
-        _at_most(race, left),
+        _largest_ratio(race, left),
     )
 
 
@@ -188,7 +186,7 @@ def _order_of_dropped(race: Race, candidate: CandidateRuns) -> tuple[bool, float
     return unknown, candidate.noise_free if unknown else race.value(candidate)
 
 
-def _after_faster_ones(order: list[RankedCandidate]) -> tuple[RankedCandidate, ...]:
+def _consistent_order(order: list[RankedCandidate]) -> tuple[RankedCandidate, ...]:
     """The same order, but no candidate stands before one that it is told to be slower than.
 
     Estimates of dropped candidates are of different numbers of realizations, so they may tell
@@ -204,7 +202,7 @@ def _after_faster_ones(order: list[RankedCandidate]) -> tuple[RankedCandidate, .
     return tuple(ordered)
 
 
-def _at_most(race: Race, left: list[CandidateRuns]) -> float:
+def _largest_ratio(race: Race, left: list[CandidateRuns]) -> float:
     """How many times as long as the best of those left the first takes at most."""
     if race.exact:
         return 1.0

@@ -16,12 +16,14 @@ from .double_binary_tree_allreduce import DoubleBinaryTreeAllreduce
 from .hierarchical_allreduce import HierarchicalAllreduce
 from .knomial_broadcast import KnomialBroadcast
 from .knomial_reduce import KnomialReduce
+from .linear_alltoall import LinearAlltoall
 from .pairwise_alltoall import PairwiseAlltoall
 from .rabenseifner_allreduce import RabenseifnerAllreduce
 from .recursive_doubling_allgather import RecursiveDoublingAllgather
 from .recursive_doubling_allreduce import RecursiveDoublingAllreduce
 from .recursive_doubling_barrier import RecursiveDoublingBarrier
 from .recursive_halving_reduce_scatter import RecursiveHalvingReduceScatter
+from .recursive_multiplying_allreduce import RecursiveMultiplyingAllreduce
 from .reduce_broadcast_allreduce import ReduceBroadcastAllreduce
 from .ring_allgather import RingAllgather
 from .ring_allreduce import RingAllreduce
@@ -43,12 +45,14 @@ __all__ = [
     "HierarchicalAllreduce",
     "KnomialBroadcast",
     "KnomialReduce",
+    "LinearAlltoall",
     "PairwiseAlltoall",
     "RabenseifnerAllreduce",
     "RecursiveDoublingAllgather",
     "RecursiveDoublingAllreduce",
     "RecursiveDoublingBarrier",
     "RecursiveHalvingReduceScatter",
+    "RecursiveMultiplyingAllreduce",
     "ReduceBroadcastAllreduce",
     "RingAllgather",
     "RingAllreduce",

@@ -25,6 +25,8 @@ from ..steps import (
     MESSAGE,
     NOBODY_ASKS,
     OBSERVE,
+    RECEIVES_ONLY,
+    SENDS_ONLY,
     Asking,
     BinomialTree,
     Costs,
@@ -233,7 +235,7 @@ def _message_levels(
     for before, step in pairwise([Step(MESSAGE), *steps]):
         if step.flags & ASK:
             raise ValueError("copies on demand have no levels: who asks depends on the noise")
-        if step.kind == MESSAGE and step.partners is not None:
+        if step.kind == MESSAGE and step.partners is not None and step.sends:
             pairs = step.partners.pair_array(ranks).astype(np.uint32)
             for turn in range(step.repeat):
                 levels.setdefault((MESSAGE, step.round + turn), []).append(pairs)
@@ -307,6 +309,24 @@ def message(
 ) -> Step:
     """A step in which messages of `size` bytes are sent."""
     return Step(MESSAGE, draw, 0, label, None, partners, size, combine, repeat, occupies)
+
+
+def all_sent_first(messages: list[Step]) -> list[Step]:
+    """Ranks send the messages of all these steps, and then receive those of all, in this order.
+
+    As nonblocking sends and receives of a library, whose receives are waited for in this order.
+    """
+    if len(messages) == 1:
+        return messages
+    sent = [
+        step._replace(flags=step.flags | SENDS_ONLY, place=place, label="")
+        for place, step in enumerate(messages)
+    ]
+    received = [
+        step._replace(flags=step.flags | RECEIVES_ONLY, place=place)
+        for place, step in enumerate(messages)
+    ]
+    return sent + received
 
 
 def collective(messages: list[Step]) -> list[Step]:

@@ -185,12 +185,12 @@ class Contestant:
         interrupt would seem to be long enough.
         """
 
-        def took() -> float:
+        def seconds_taken() -> float:
             first = self.time()[self.threads == 1]
             # Others may have held it up, and fewer realizations would share what a run costs.
             return first if first < seconds / 2 else min(first, self.time()[self.threads == 1])
 
-        while (last := took()) < seconds / 2 and self.realizations < self.most:
+        while (last := seconds_taken()) < seconds / 2 and self.realizations < self.most:
             factor = seconds / max(last, seconds / 16)
             wanted = math.ceil(self.realizations * min(factor, 16.0))
             self.realizations = min(wanted, self.most)

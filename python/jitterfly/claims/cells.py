@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ..results import CellResults, Results
 from ..results.study_axes import axis_title, number_axes
@@ -76,13 +77,24 @@ def blocks(results: Results) -> list[Block]:
 
 
 def largest(cells: Sequence[JudgedCell]) -> JudgedCell:
-    """The cell of the largest value."""
-    return max(cells, key=lambda cell: float(cell.found.value))
+    """The cell of the largest value, with the interval of the largest of all.
+
+    The intervals of the cells hold together, so the largest true value is at least the largest low
+    end and at most the largest high end. A cell that met too little noise to have an interval may
+    be the largest one: then nothing is known of the high end.
+    """
+    return _extreme(cells, max)
 
 
 def smallest(cells: Sequence[JudgedCell]) -> JudgedCell:
-    """The cell of the smallest value."""
-    return min(cells, key=lambda cell: float(cell.found.value))
+    """The cell of the smallest value, with the interval of the smallest of all; see `largest`."""
+    return _extreme(cells, min)
+
+
+def _extreme(cells: Sequence[JudgedCell], pick: Callable[..., Any]) -> JudgedCell:
+    cell = pick(cells, key=lambda cell: float(cell.found.value))
+    low, high = (pick(float(getattr(c.found, end)) for c in cells) for end in ("low", "high"))
+    return cell._replace(found=replace(cell.found, low=low, high=high))
 
 
 CLOSE = 0.05  # of the smallest mean; the T of the very smallest is decided by noise

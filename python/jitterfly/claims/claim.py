@@ -26,6 +26,7 @@ OUR_LIMIT = "our limit: the paper gives no number for its word"
 UNEXPLAINED = "unexplained: no reading, limit or sampling that we know of accounts for it"
 NOT_RUN = "not run: the study has no cell there"
 UNFINISHED = "not run: the study is not finished"
+EARLIER = "not run: the study is of an earlier version, whose claim was worded otherwise"
 
 
 class Finding(NamedTuple):

@@ -172,7 +172,7 @@ def fig08(results: Results) -> list[Finding]:
             findings.append(Finding(block.where, '"slowdown up to about 100"', None, "no data"))
             continue
         findings += [
-            _axis(block, slowdown, AXIS_FIG8, "Fig. 8"),
+            _axis(block, slowdown, AXIS_FIG8, "Fig. 8", known=0.01, toward=-1),
             _about(block, slowdown, '"slowdown up to about 100"', 100, reached=True),
             _corner(block, cells),
             *_gains(block, gain, lambda n, r: n > 2**8 and r * _EDGE < 0.1,
@@ -499,11 +499,14 @@ def _about(block: Block, name: str, part: str, number: float, *, reached: bool) 
     return Finding(block.where, part, holds, f"at most {peak.told(block.name)}", limit, whose, why)
 
 
-def _axis(block: Block, name: str, end: float, figure: str, known: float | None = None) -> Finding:
+def _axis(
+    block: Block, name: str, end: float, figure: str, known: float, toward: int = 1
+) -> Finding:
     """Whether all values are on the axis of a figure.
 
     The paper does not list the values of a ratio. Where everything is on the axis up to a ratio
-    beyond `known`, what goes beyond it lies at values that are ours: nothing is decided.
+    beyond `known`, what goes beyond it lies at values that are ours: nothing is decided. `toward`
+    is 1 where large ratios slow down most, -1 where small ones do.
     """
     part = f"slowdown is on the axis of {figure}, which ends at {end:g}"
     cells = block.judged(name)
@@ -516,9 +519,11 @@ def _axis(block: Block, name: str, end: float, figure: str, known: float | None 
     if over:
         ranks = show_ranks(min(cell.ranks for cell in over))
         found += f"; beyond it at {len(over)} of {len(cells)} cells, from {ranks} ranks on"
-        inside = [r for r in {c.ratio for c in cells} if r < min(c.ratio for c in over)]
-        if known is not None and inside and max(inside) > known * _EDGE:
-            found += f"; all are on it up to {block.name} = {max(inside):g}"
+        first = min(toward * cell.ratio for cell in over)
+        inside = [toward * c.ratio for c in cells if toward * c.ratio < first]
+        if inside and max(inside) > toward * known * _EDGE**toward:
+            to = "up" if toward > 0 else "down"
+            found += f"; all are on it {to} to {block.name} = {abs(max(inside)):g}"
             holds, why = None, f"our range of {block.name}: the paper does not list its values"
         else:
             why = _RANGE
@@ -565,9 +570,9 @@ def _peak(block: Block, name: str, region: Region, part: str) -> Finding:
         return Finding(block.where, part, None, "no cells on both sides")
     best, other = largest(inside), largest(outside)
     holds = None
-    if best.found.low > max(cell.found.high for cell in outside):
+    if best.found.low > other.found.high:
         holds = True
-    elif other.found.low > max(cell.found.high for cell in inside):
+    elif other.found.low > best.found.high:
         holds = False
     found = f"inside {best.told(block.name)}, outside {other.told(block.name)}"
     return Finding(block.where, part, holds, found, "the largest value lies inside", WORDS)

@@ -33,6 +33,7 @@ _FIELDS = ("collective", "statistic", "within", "confidence", "compute_time")
 _SECONDS = 120.0
 _SUCH = {"ranks": "64,1000", "network": "L=1us,o=200ns,G=0.1ns"}
 _BUDGET = ("realizations", "seconds")  # how long to look for the answer, not what is asked
+_TUNING = ("libmpi", "protocol")  # what formats of tuning files must be told
 _BUDGET_OPTIONS = (*_BUDGET, "within")  # that the report speaks of
 
 
@@ -90,9 +91,19 @@ def add_parser(commands: Any) -> None:
     add("--out", type=Path, metavar="DIR", help="picture, table (CSV) and JSON go there; an "
         "earlier answer to the same question is replaced, unless this one knows less")  # fmt: skip
     add("--force", action="store_true", help="replace another question's answer that is in DIR")
-    add("--write", type=Path, metavar="FILE", help="a tuning file for Open MPI: NAME.rules, or "
-        "openmpi.json for version 6; where nothing is decided, the library chooses")  # fmt: skip
-    add("--library", metavar="NAME", help="whose tuning file --write writes: openmpi")
+    add(
+        "--write",
+        type=Path,
+        metavar="FILE",
+        help="a tuning file: openmpi.rules, openmpi.json "
+        "(version 6), mpich.json, nccl.csv; what is not decided the library chooses",
+    )
+    add("--library", metavar="NAME", help="whose tuning file --write writes, where FILE does not "
+        "begin with it: openmpi, mpich or nccl")  # fmt: skip
+    add("--libmpi", type=Path, metavar="FILE", help="for mpich.json: MPICH's shared library, such "
+        "as libmpi.so.12, whose own choices are kept where nothing is decided")  # fmt: skip
+    add("--protocol", metavar="NAME", help="for nccl.csv: ll, ll128 or simple, of which --network "
+        "has the costs")  # fmt: skip
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -109,10 +120,12 @@ def _run(chosen: argparse.Namespace) -> int | None:
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     if chosen.out is None and chosen.force:
         raise ValueError("--force is for --out DIR, which is not given")
-    if chosen.write is None and chosen.library is not None:
-        raise ValueError("--library is for --write FILE, which is not given")
-    if chosen.write is not None:
-        check_tuning(question, chosen.write, chosen.library)  # before minutes of work
+    if chosen.write is None:
+        for name in ("library", *_TUNING):
+            if getattr(chosen, name) is not None:
+                raise ValueError(f"--{name} is for --write FILE, which is not given")
+    else:  # before minutes of work
+        check_tuning(question, chosen.write, chosen.library, **_tuning_options(chosen))
     before = None
     if chosen.out is not None:
         chosen.out.mkdir(parents=True, exist_ok=True)  # before minutes of work, not after
@@ -145,10 +158,14 @@ def _run(chosen: argparse.Namespace) -> int | None:
     elif names:
         print(f"\nwritten to {chosen.out}: {', '.join(names)}")
     if tuning and not chosen.json:
-        print(_tuning_in_words(answer, tuning, chosen.library))
+        print(_tuning_in_words(answer, tuning, chosen))
     if refused is not None:
         raise refused  # after the answer, which took its time
     return 130 if answer.ended == "stopped" else 0
+
+
+def _tuning_options(chosen: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(chosen, name) for name in _TUNING}
 
 
 def _write_tuning(
@@ -158,15 +175,17 @@ def _write_tuning(
     if chosen.write is None:
         return (), None
     try:
-        return answer.write_tuning(chosen.write, chosen.library), None
+        options = _tuning_options(chosen)
+        return answer.write_tuning(chosen.write, chosen.library, **options), None
     except ValueError as error:
         return (), error
 
 
-def _tuning_in_words(answer: Any, files: tuple[Path, ...], library: str | None) -> str:
-    from ..advice import tuning_choices
+def _tuning_in_words(answer: Any, files: tuple[Path, ...], chosen: argparse.Namespace) -> str:
+    from ..advice import tuning_choices, tuning_format
 
-    choices = tuning_choices(answer, library)
+    library = tuning_format(chosen.write, chosen.library).LIBRARY
+    choices = tuning_choices(answer, library, libmpi=chosen.libmpi)
     decided = sum(bool(choice.candidate) for choice in choices)
     return (
         f"\nwritten: {', '.join(map(str, files))} (an algorithm in {decided} of {len(choices)} "

@@ -45,8 +45,8 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     ValueError
         shtab is not installed.
     """
-    from ..bench.command import add_arguments
     from ..notebook import package
+    from .bench import add_arguments
 
     shtab = package("shtab")
     for command, leaf in leaves(parser):

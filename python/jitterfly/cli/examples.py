@@ -18,6 +18,7 @@ EXAMPLES = {
         "jitterfly run list",
         "jitterfly run redundancy --realizations 100 --out copies",
         "jitterfly run mine.toml --target 'mean of slowdown +- 5 %' --dry-run",
+        "jitterfly run app.goal --noise node.noise --picture app.png",
     ],
     "status": ["jitterfly status copies --open"],
     "plot": ["jitterfly plot copies --kind distribution --out copies.svg"],
@@ -61,6 +62,10 @@ EXAMPLES = {
     "advise": [
         "jitterfly advise --ranks 64,1000 --bytes 8,1KiB --network L=1us,o=0.2us,G=0.1ns "
         "--noise node.noise --within 2% --seconds 5",
+        "jitterfly advise --ranks 4,64 --bytes 8,1MiB --network L=1us,o=0.2us,G=0.1ns "
+        "--write openmpi.rules",
+        "jitterfly advise --ranks 8,64 --bytes 1KiB,16MiB --network L=5us,o=1us,G=20ps "
+        "--candidates ring,double_binary_tree --write nccl.csv --protocol simple",
         "jitterfly advise --candidates list",
     ],
     "compare-measured": [

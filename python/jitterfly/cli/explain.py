@@ -9,6 +9,7 @@ from typing import Any
 
 from ..case import MOST_CYCLES, Case
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS, check_integer
+from ..files import check_replaceable, write_whole
 from ..syntax import read_count
 from .one_case import add_case, read_case
 from .options import integer, noises, pairs, size, tell_understood, value
@@ -26,6 +27,7 @@ _CASE_OPTIONS = (
     "compute_time",
 )
 _USUAL_REALIZATIONS = 1000
+_MOST_RANKS = 1024
 
 
 def add_parser(commands: Any) -> None:
@@ -34,7 +36,8 @@ def add_parser(commands: Any) -> None:
         "explain",
         help="who made us wait: the delay of a collective by cause, on its critical path",
         description="A table of causes: arrivals, each noise source, and the path itself. In each "
-        "realization they add up to what the last rank is delayed. The case comes from a file (a "
+        "realization they add up to what the last rank is delayed. A table of ranks: how long each "
+        "waited, and what of it for others. The case comes from a file (a "
         "case, or a cell of a study) or from the options.",
     )
     add_case(parser, "?")
@@ -44,6 +47,8 @@ def add_parser(commands: Any) -> None:
     add("--seed", metavar="N", help="default: the study's, or 0")
     add("--threads", metavar="N", help="default: all")
     add("--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
+    add("--ranks-csv", type=Path, metavar="FILE", help="what each rank did with its time, all of "
+        "them; the table and --json have those that wait least and most for others")  # fmt: skip
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -71,6 +76,8 @@ def _run(chosen: argparse.Namespace) -> None:
     started = time.monotonic()
     if chosen.picture is not None:
         draw.check_path(chosen.picture)  # before the work, not after
+    if chosen.ranks_csv is not None:
+        check_replaceable(chosen.ranks_csv)
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
     case, seed, where = case_of(chosen)
@@ -84,9 +91,13 @@ def _run(chosen: argparse.Namespace) -> None:
         found = explain(
             case, realizations or _USUAL_REALIZATIONS, seed, threads=threads, progress=show
         )
-    written = [] if chosen.picture is None else [chosen.picture]
+    written = []
     if chosen.picture is not None:
         found.plot(chosen.picture)
+        written.append(chosen.picture)
+    if chosen.ranks_csv is not None:
+        write_whole(chosen.ranks_csv, found.ranks_to_csv().encode())
+        written.append(chosen.ranks_csv)
     if chosen.json:
         print_json(
             "explain",
@@ -97,14 +108,17 @@ def _run(chosen: argparse.Namespace) -> None:
             on_time=found.on_time * 1e-12,
             mean_delay=float(found.delay.mean()) * 1e-12,
             causes=[row._asdict() for row in found.rows()],
+            path=[row._asdict() for row in found.path_rows()],
+            ranks=[row._asdict() for row in found.rank_rows(_MOST_RANKS // 2)],
             culprits=[{"rank": rank, "share": share} for rank, share in found.culprits()],
             written=written,
         )
         return
     head = [f"cell of the study: {where}", ""] if where else []
-    print("\n".join([*head, found.title(), "", *found.lines(), "", *found.notes()]))
+    tables = [*found.lines(), "", *found.rank_lines()]
+    print("\n".join([*head, found.title(), "", *tables, "", *found.notes()]))
     if written:
-        print(f"\nwritten: {written[0]}")
+        print("\nwritten: " + ", ".join(map(str, written)))
 
 
 def case_of(chosen: argparse.Namespace) -> tuple[Case, int, str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..fields import shorten
 from ..syntax import read_noise
-from .options import check_units, naming_options, number, size, tell_of_wait, value
+from .options import announce_simulation, check_units, naming_options, number, size, value
 from .output import add_json, print_json, show_phases, warn_without_matplotlib, written
 
 FIT_EPILOG = """\
@@ -94,7 +94,7 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     if not two and chosen.rare_delay is not None:
         raise ValueError("--rare-delay is for --model two-bernoulli")
     if chosen.model in ("bernoulli", "two-bernoulli") and chosen.rank == "last":
-        tell_of_wait(max(curve.rounds[-1] for curve in curves))
+        announce_simulation(max(curve.rounds[-1] for curve in curves))
     check_units(chosen, ("step", "delay", "rare_delay"))
     if two:
         _run_two_sources(chosen, curves)
@@ -196,13 +196,13 @@ def _write_fits(fits: list[Any], out: Path) -> list[str]:
     names = ["fit.csv", "points.csv"]
     if not draw.can_draw():
         return names
-    from ..plots import fit as picture
+    from ..plots.inference import draw_fit
 
     for i, fitted in enumerate(fits):
         plain = re.sub(r"[^A-Za-z0-9.-]+", "_", fitted.curve.name).strip("_.") or "curve"
         name = f"{plain}.png" if len(fits) == 1 else f"{i + 1}_{plain}.png"
         with draw.drawing():
-            draw.save(picture.draw(fitted), out / name)
+            draw.save(draw_fit(fitted), out / name)
         names.append(name)
     return names
 
@@ -313,7 +313,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     with naming_options(*_BUDGET_PARAMETERS):
         question = BudgetQuestion(delay=chosen.delay, **fields)
     check_units(chosen, ("latency", "step", "delay"))
-    tell_of_wait(question.rounds)
+    announce_simulation(question.rounds)
     if chosen.out is not None:
         warn_without_matplotlib()
     with naming_options(*_BUDGET_PARAMETERS), show_phases() as phases, watching(phases):
@@ -384,8 +384,8 @@ def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
     some = any(point.state == AT_MOST for curve in curves for point in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
         return ["budget.csv"]
-    from ..plots import budget as picture
+    from ..plots.inference import draw_budget
 
     with draw.drawing():
-        draw.save(picture.draw(answer, curves), out / "budget.png")
+        draw.save(draw_budget(answer, curves), out / "budget.png")
     return ["budget.csv", "budget.png"]

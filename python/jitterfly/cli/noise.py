@@ -146,7 +146,7 @@ def _run_import(chosen: argparse.Namespace) -> None:
     written, line = _write_noise_file(chosen, measured)
     print(line)
     for out in written:
-        _tell_next_steps(measured, out)
+        _print_next_steps(measured, out)
 
 
 def _json_facts(measured: Measured, facts: dict[str, Any]) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _holds_the_same(path: Path, measured: Measured) -> bool:
         return False
 
 
-def _tell_next_steps(measured: Measured, out: Path) -> None:
+def _print_next_steps(measured: Measured, out: Path) -> None:
     """What to do with it."""
     from ..measured import Detours
 

@@ -38,13 +38,13 @@ _TRACE_NOISE = "period=10us,duration=3us,start=stationary"
 
 def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
     """Add the file, and `--at`, to argparse's; `count` as its `nargs`."""
-    told: dict[str, Any] = {"nargs": count} if count else {}
+    nargs: dict[str, Any] = {"nargs": count} if count else {}
     parser.add_argument(
         "file",
         type=Path,
         metavar="FILE.toml",
         help="a study; or the fields of a case, or nothing but a table [case] of them",
-        **told,
+        **nargs,
     )
     parser.add_argument(
         "--at",
@@ -165,8 +165,8 @@ def _run_trace(chosen: argparse.Namespace) -> None:
     if realization != "worst":
         realization = integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
 
+    from ..plots import trace as picture
     from ..plots.draw import check_path
-    from ..trace import picture
 
     check_path(chosen.out)
     check_size(case)

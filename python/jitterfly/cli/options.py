@@ -54,8 +54,8 @@ def share(text: str) -> float:
     try:
         return number(text, "")
     except ValueError:
-        told = f"must be a number such as 0.5 or 50%; got {shorten(text)}"
-        raise argparse.ArgumentTypeError(told) from None
+        message = f"must be a number such as 0.5 or 50%; got {shorten(text)}"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def size(text: str, name: str) -> int:
@@ -103,13 +103,13 @@ def _with_options(text: str, parameters: Iterable[str]) -> str:
     return in_options(text)
 
 
-def tell_of_wait(rounds: float) -> None:
+def announce_simulation(rounds: float) -> None:
     """Say that more ranks than the shipped tables have take a simulation first."""
     from ..inference import is_shipped
 
     if not is_shipped(math.ceil(rounds)):
-        told = f"no table for 2^{math.ceil(rounds)} ranks is shipped: making it may take minutes"
-        tell(told)
+        message = f"no table for 2^{math.ceil(rounds)} ranks is shipped: making it may take minutes"
+        tell(message)
 
 
 def number(text: str, name: str) -> float:

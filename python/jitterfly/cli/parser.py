@@ -44,10 +44,34 @@ How numbers, sizes, ranges and noise are written: jitterfly help syntax
 """
 
 
+class _Once(argparse.Action):
+    """argparse's usual action, for an option that is given once: it would take the last value."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string is not None:
+            assert isinstance(parser, _Parser)
+            if self.dest in parser.once:
+                parser.error(f"{option_string} is given twice: give it once")
+            parser.once.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
     """Errors of usage look like all others: one line, exit code 2."""
 
     given: Sequence[str] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.once: set[str] = set()
+        for name in (None, "store"):
+            self.register("action", name, _Once)
 
     def error(self, message: str) -> None:  # type: ignore[override]
         """An option that is not known is told first: it may be why another one is missing."""
@@ -67,12 +91,13 @@ class _Parser(argparse.ArgumentParser):
         """With the word that was probably meant, which argparse has from Python 3.14 on."""
         if action.choices is not None and value not in action.choices:
             words = [str(choice) for choice in action.choices]
-            told = f"invalid choice: {value!r}{did_you_mean(value, words)}"
-            raise argparse.ArgumentError(action, f"{told}; choose from {', '.join(words)}")
+            message = f"invalid choice: {value!r}{did_you_mean(value, words)}"
+            raise argparse.ArgumentError(action, f"{message}; choose from {', '.join(words)}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse's; `stranger` of the result is the parser that did not know an argument."""
         self.given = [str(word) for word in (sys.argv[1:] if args is None else args)]
+        self.once = set()
         found, rest = super().parse_known_args(args, namespace)
         if rest and not hasattr(found, "stranger"):  # the innermost parser is done first
             found.stranger = self
@@ -156,7 +181,7 @@ def _help(chosen: argparse.Namespace) -> None:
         return
     try:
         if chosen.topic == ["bench"]:  # which reads its options by itself
-            from .. import bench
+            from . import bench
 
             bench.main(["--help"])
         chosen.parser.parse_args([*chosen.topic, "--help"])
@@ -175,6 +200,6 @@ def _info(chosen: argparse.Namespace) -> None:
 
 
 def _bench(chosen: argparse.Namespace) -> int | None:
-    from .. import bench
+    from . import bench
 
     return bench.main(chosen.rest)

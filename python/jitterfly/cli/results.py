@@ -114,7 +114,7 @@ def _plot(chosen: argparse.Namespace) -> None:
     from ..store import Store
 
     store = Store.open(chosen.results)
-    check_study(store.study)
+    check_study(store.study, stored=True)
     given = [word for word in (chosen.kind, chosen.observable) if word]
     name = "_".join([store.study.name, *given]).replace("/", "-")
     path = chosen.out or store.path / f"{name}.png"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import MOST_REALIZATIONS, MOST_SEED, MOST_THREADS
+from . import schedule
 from .options import add_backend, integer
 from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib, written
 
@@ -74,12 +75,13 @@ def add_parser(commands: Any) -> None:
     """Add the command to argparse's."""
     run = commands.add_parser(
         "run",
-        help="run a study: data, table, claims, picture",
+        help="run a study: data, table, claims, picture; or an application's schedule",
         description="Run a study of your own (`jitterfly init` writes one), or one that comes with "
-        "jitterfly: `jitterfly run list` names them. A file of that name here comes first.",
-        epilog=WORKERS,
+        "jitterfly: `jitterfly run list` names them. A file of that name here comes first. Or run "
+        "an application's schedule (GOAL) under noise.",
+        epilog=WORKERS + schedule.EPILOG,
     )
-    run.add_argument("study", type=Path, metavar="STUDY.toml|NAME|list")
+    run.add_argument("study", type=Path, metavar="STUDY.toml|NAME|list|APP.goal")
     run.add_argument("--realizations", metavar="N", help="per cell, instead of the study's budget")
     run.add_argument(
         "--target",
@@ -105,17 +107,21 @@ def add_parser(commands: Any) -> None:
     )
     run.add_argument("--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N")
     add_options(run)
+    schedule.add_options(run)
     add_json(run)
     run.set_defaults(run=_run)
 
 
-def check_study(study: Any) -> None:
-    """Raise ValueError if the study can not be run, drawn and judged as it says."""
+def check_study(study: Any, *, stored: bool = False) -> None:
+    """Raise ValueError if the study can not be run, drawn and judged as it says.
+
+    Of a `stored` study a claim may have been worded anew since it was run.
+    """
     from ..claims.verdicts import check_claims
     from ..results.figures import check_figure
 
     check_figure(study)
-    check_claims(study)
+    check_claims(study, stored=stored)
 
 
 def run_study(study: Any, out: Path, **options: Any) -> Any:
@@ -165,6 +171,7 @@ def _decoded(text: str) -> str:
 
 def _run(chosen: argparse.Namespace) -> int:
     from ..plots import draw
+    from ..schedule.schedule import looks_like_schedule
     from ..studies import load_study
     from ..studies.toml import find_study
     from ..sweep import Shard
@@ -172,6 +179,9 @@ def _run(chosen: argparse.Namespace) -> int:
     if str(chosen.study) == "list" and not chosen.study.is_file():
         _list(chosen.json)
         return 0
+    if looks_like_schedule(chosen.study):
+        return schedule.run_schedule(chosen)
+    schedule.check_study_options(chosen)
     if chosen.shard is None and not chosen.dry_run:
         check_started_once(chosen)
     path = find_study(chosen.study)

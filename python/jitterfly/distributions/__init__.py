@@ -14,6 +14,7 @@ from .exponential import Exponential
 from .gamma import Gamma
 from .lognormal import Lognormal
 from .pareto import Pareto
+from .weibull import Weibull
 
 __all__ = [
     "Bernoulli",
@@ -24,6 +25,7 @@ __all__ = [
     "Gamma",
     "Lognormal",
     "Pareto",
+    "Weibull",
 ]
 
 

@@ -222,12 +222,12 @@ def _time_at_area(line: Line, probabilities: Floats, sign: float) -> Floats:
     upto = np.concatenate([[0.0], np.cumsum(parts)])
     area = probabilities * upto[-1]
     at = np.clip(np.searchsorted(upto, area, side="right") - 1, 0, len(parts) - 1)
-    rest = np.clip(area - upto[at], 0, parts[at])
+    excess = np.clip(area - upto[at], 0, parts[at])
     width = np.abs(times[at + 1] - times[at])
     slope = np.divide(above[at + 1] - above[at], width, out=np.zeros_like(area), where=width > 0)
-    # rest = above * x + slope * x^2 / 2, in the form that does not cancel.
-    root = above[at] + np.sqrt(np.maximum(above[at] ** 2 + 2 * slope * rest, 0))
-    x = np.divide(2 * rest, root, out=np.zeros_like(area), where=root > 0)
+    # excess = above * x + slope * x^2 / 2, in the form that does not cancel.
+    root = above[at] + np.sqrt(np.maximum(above[at] ** 2 + 2 * slope * excess, 0))
+    x = np.divide(2 * excess, root, out=np.zeros_like(area), where=root > 0)
     return np.asarray(times[at] + sign * np.minimum(x, width))
 
 
@@ -362,10 +362,10 @@ def check_probability(value: Any, owner: str) -> float:
 def check_tail(ticks: float, owner: str, *, longest: bool = False) -> None:
     """Raise ValueError if the rarest delay is too long for a table; `longest` could cut it."""
     if not ticks < LARGEST:
-        most = show_seconds(float(from_ticks(LARGEST)))
+        limit = show_seconds(float(from_ticks(LARGEST)))
         advice = "; give longest, at which its tail is cut" if longest else ""
         raise ValueError(
-            f"the rarest delay (of probability 2^-64) must be below {most}, "
+            f"the rarest delay (of probability 2^-64) must be below {limit}, "
             f"got {ticks / TICKS_PER_SECOND:.3g} s{advice} (in {owner})"
         )
 

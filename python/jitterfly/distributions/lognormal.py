@@ -62,15 +62,15 @@ class Lognormal(Distribution, kind="lognormal"):
 
     @property
     def name(self) -> str:
-        most = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
-        return f"lognormal, median {show_seconds(self.median)}, sigma {self.sigma:g}{most}"
+        cut_text = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
+        return f"lognormal, median {show_seconds(self.median)}, sigma {self.sigma:g}{cut_text}"
 
     def expected(self) -> float:
         mean = self.median * np.exp(self.sigma**2 / 2)
         if self.longest is None:
             return float(mean)
-        far = np.log(self.longest / self.median) / self.sigma
-        return float(mean * special.ndtr(far - self.sigma) + self.longest * special.ndtr(-far))
+        z = np.log(self.longest / self.median) / self.sigma
+        return float(mean * special.ndtr(z - self.sigma) + self.longest * special.ndtr(-z))
 
     def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
         array = times(t)

@@ -64,15 +64,19 @@ class Pareto(Distribution, kind="pareto"):
 
     @property
     def name(self) -> str:
-        most = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
-        return f"Pareto, from {show_seconds(self.scale)}, shape {self.shape:g}{most}"
+        cut_text = "" if self.longest is None else f", at most {show_seconds(self.longest)}"
+        return f"Pareto, from {show_seconds(self.scale)}, shape {self.shape:g}{cut_text}"
 
     def expected(self) -> float:
         a, least = self.shape, self.scale
         if self.longest is None:
             return least * a / (a - 1) if a > 1 else np.inf
-        far = np.log(self.longest / least)  # scale * (1 + integral of x^-a from 1 to longest/scale)
-        return float(least * (1 + (far if a == 1 else np.expm1((1 - a) * far) / (1 - a))))
+        log_ratio = np.log(
+            self.longest / least
+        )  # scale * (1 + integral of x^-a from 1 to longest/scale)
+        return float(
+            least * (1 + (log_ratio if a == 1 else np.expm1((1 - a) * log_ratio) / (1 - a)))
+        )
 
     def survival(self, t: npt.ArrayLike) -> npt.NDArray[np.float64]:
         array = times(t)

@@ -163,7 +163,7 @@ class Budget:
         found = curves_over_delays(self.question, self.confidence)
         if not any(one.state == AT_MOST for curve in found for one in curve):
             raise ValueError("nothing to draw: the limit is kept for all p or for none")
-        return notebook.picture("budget", self, found, path=path)
+        return notebook.picture("inference", self, found, function="draw_budget", path=path)
 
     def _repr_html_(self) -> str:
 
@@ -268,8 +268,8 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
     value = crossing(excess(0), guess, slope, low, tolerance)
     half = reach * spread / math.sqrt(count) / slope
     least = crossing(excess(2), value * math.exp(-half), slope, low, 2 * tolerance)
-    most = crossing(excess(1), min(value * math.exp(half), 1.0), slope, low, 2 * tolerance)
-    bounds = Bounds(value, min(least, value), max(most, value))
+    upper = crossing(excess(1), min(value * math.exp(half), 1.0), slope, low, 2 * tolerance)
+    bounds = Bounds(value, min(least, value), max(upper, value))
     return Budget(question, AT_MOST, bounds, confidence, SIMULATED, count)
 
 

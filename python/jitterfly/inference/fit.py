@@ -122,7 +122,7 @@ class Fit:
         ValueError
             matplotlib is not installed, or does not know the ending of `path`.
         """
-        return notebook.picture("fit", self, path=path)
+        return notebook.picture("inference", self, function="draw_fit", path=path)
 
     def _repr_html_(self) -> str:
 

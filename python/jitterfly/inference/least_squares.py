@@ -80,8 +80,8 @@ def scales_within(sums: Sums, limit: float, step: float | None) -> tuple[Floats,
     NaN where there is none, inf where D has no upper end.
     """
     if step is not None:
-        rest = sums.yy - 2 * step * sums.ky + step**2 * sums.kk - limit
-        return _roots(sums.mm, sums.my - sums.km * step, rest, sums.mm, 0.0, np.inf)
+        residual = sums.yy - 2 * step * sums.ky + step**2 * sums.kk - limit
+        return _roots(sums.mm, sums.my - sums.km * step, residual, sums.mm, 0.0, np.inf)
     # L = (ky - km D) / kk as long as that is not negative, from there on 0.
     turn = np.where(sums.km > 0, sums.ky / np.where(sums.km > 0, sums.km, 1), np.inf)
     free = _roots(

@@ -84,17 +84,17 @@ class Thinned:
         lines = [head, f"to keep {asked}:",
                  f"at most p = {p.value:.3g} [{p.low:.3g}, {p.high:.3g}]"]  # fmt: skip
         if value > 1:
-            told = f"detours must become {value:.3g} [{least:.3g}, {most:.3g}] times rarer"
+            message = f"detours must become {value:.3g} [{least:.3g}, {most:.3g}] times rarer"
             if least <= 1:
-                told += ": the measured rate is about at the limit"
+                message += ": the measured rate is about at the limit"
         else:
             often = [1 / x if x else math.inf for x in (value, most, least)]
             met = "met as it is" if most < 1 else "about at the limit"
-            told = (f"{met}: detours may become {often[0]:.3g} [{often[1]:.3g}, "
+            message = (f"{met}: detours may become {often[0]:.3g} [{often[1]:.3g}, "
                     f"{often[2]:.3g}] times as frequent")  # fmt: skip
         how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
                f"{self.realizations:,} realizations; not of the measurement")  # fmt: skip
-        return [*lines, told, how]
+        return [*lines, message, how]
 
 
 def thinned(

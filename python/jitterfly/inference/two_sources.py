@@ -239,8 +239,8 @@ class _Grid:
                 normal = np.swapaxes(unit, -1, -2) @ unit
                 inverted = np.linalg.pinv(normal, hermitian=True)
                 found = (inverted @ (np.swapaxes(unit, -1, -2) @ y[..., None]))[..., 0]
-                rest = y - (unit @ found[..., None])[..., 0]
-                square = (rest * rest).sum(axis=-1)
+                residual = y - (unit @ found[..., None])[..., 0]
+                square = (residual * residual).sum(axis=-1)
                 found = found / scale
                 better = (found >= 0).all(axis=-1) & (square < misfit)
                 misfit = np.where(better, square, misfit)
@@ -286,10 +286,10 @@ def _fitted(
         if known is not None:
             bounds[name] = Bounds(known, known, known, fixed=True)
         else:
-            least, most = float(low[within][:, at].min()), float(high[within][:, at].max())
-            if at and endless[at - 1] and most > 0:
-                most = math.inf
-            bounds[name] = Bounds(float(values[at]), least, most)
+            least, upper = float(low[within][:, at].min()), float(high[within][:, at].max())
+            if at and endless[at - 1] and upper > 0:
+                upper = math.inf
+            bounds[name] = Bounds(float(values[at]), least, upper)
     shape = grid.misfit.shape
     sources = (
         ("probability", "load", np.broadcast_to(grid.p[:, None], shape), 1),

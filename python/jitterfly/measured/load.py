@@ -62,10 +62,10 @@ def _load(
         measured = read(text, format, Options(**options))
         source = {"file": name, "sha256": text.sha256}
         measured = replace(measured, source={**measured.source, **source})
-    return measured if cpu is None else _only(measured, cpu, text.name)
+    return measured if cpu is None else _select_cpu(measured, cpu, text.name)
 
 
-def _only(measured: Measured, cpu: str, name: str) -> Measured:
+def _select_cpu(measured: Measured, cpu: str, name: str) -> Measured:
     parts = tuple(part for part in measured.parts if getattr(part, "cpu", "") == cpu)
     if not parts:
         named = sorted({getattr(part, "cpu", "") for part in measured.parts} - {""})

@@ -236,8 +236,8 @@ def _iteration_text(recording: dict[str, Any], hz: Rate) -> str:
 def _mean_iteration(recording: dict[str, Any]) -> float:
     """Counts of an iteration, without detours and what writing them took."""
     lost = int(recording["detours"][:, 1].sum()) + recording["write_time"]
-    rest = max(recording["iterations"] - len(recording["detours"]), 1)
-    return float((recording["end"] - recording["begin"] - lost) / rest)
+    undisturbed = max(recording["iterations"] - len(recording["detours"]), 1)
+    return float((recording["end"] - recording["begin"] - lost) / undisturbed)
 
 
 def _overhead_text(part: Detours, recording: dict[str, Any], hz: Rate) -> str:

@@ -11,6 +11,7 @@ from .source import (
     ComparedByValue,
     ExposedWork,
     Noise,
+    Shared,
     check_nodes,
     check_shared,
     check_times_of_ranks,
@@ -41,7 +42,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     start : "fresh" or "stationary"
         "fresh": k >= 0 only, so that no rank is inside an interval at time 0 (Matsumoto & Suda
         2012). "stationary": all integers k.
-    shared : False, "machine" or int
+    shared : False, "machine", "node", "rack", "level N" or int
         Which ranks share a phase: none, all, or nodes of so many consecutive ranks (a power of
         two up to the number of ranks).
     phases : array of float, shape (ranks,), optional
@@ -69,7 +70,7 @@ class PeriodicNoise(ComparedByValue, Noise, kind="periodic"):
     period: PositiveSeconds
     duration: ShortSeconds
     start: Literal["fresh", "stationary"] = "fresh"
-    shared: int | Literal["machine"] | bool = False
+    shared: Shared = False
     phases: Given[Floats | None, Array | None] = Given("array of float | None", None)
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)

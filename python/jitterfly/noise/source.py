@@ -7,9 +7,10 @@ the user gives for every rank.
 from __future__ import annotations
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -205,25 +206,40 @@ def longest_work(sources: Sequence[Noise], work: int) -> int:
     return total
 
 
-Shared = int | Literal["machine"] | bool
-"""False: each rank has its own draws; "machine"; or so many consecutive ranks share them."""
+Shared = int | str | bool
+"""False: each rank has its own draws; "machine"; a level of a `Hierarchy`, "node", "rack" or
+"level N"; or so many consecutive ranks share them."""
+_LEVEL_NAMES = {"node": 1, "rack": 2}
+_LEVEL = re.compile(r"level ?([1-7])")
 
 EVER = {"begin": -(2**63), "end": 2**63 - 1}
 
 
 def check_shared(value: Any) -> Shared:
-    """False, "machine" or a power of two."""
+    """False, "machine", a level, or a power of two."""
     if value is False or (isinstance(value, str) and value == "machine"):
-        return value  # type: ignore[return-value]
+        return value  # type: ignore[no-any-return]
+    if level_of(value) is not None:
+        return value  # type: ignore[no-any-return]
     rule = "shared must be False, 'machine' or the ranks per node, a power of two"
     try:
         return check_power_of_two(value, "shared", 2**30)
     except ValueError:
-        raise ValueError(f"{rule}, got {shorten(value)}") from None
+        also = " (on a Hierarchy also 'node', 'rack' or 'level N')"
+        raise ValueError(f"{rule}, got {shorten(value)}{also}") from None
+
+
+def level_of(shared: Any) -> int | None:
+    """The level of a machine that a source names, from 1; None if it names none."""
+    if not isinstance(shared, str):
+        return None
+    found = _LEVEL.fullmatch(shared)
+    return int(found[1]) if found else _LEVEL_NAMES.get(shared)
 
 
 def node_ranks(shared: Shared, ranks: int) -> int:
     """How many consecutive ranks share the draws, of so many: a power of two."""
+    assert level_of(shared) is None, "Case.placed_noise has ranks in place of levels"
     return 1 << (ranks - 1).bit_length() if shared == "machine" else int(shared or 1)
 
 

@@ -10,6 +10,7 @@ from .observable import NOISE_FREE, Observable, Select, read_observable
 from .optimal_t import OptimalT
 from .overhead import Overhead
 from .recovery import Recovery
+from .since_arrival import SinceArrival
 from .slowdown import Slowdown
 from .statistics import LEAST_RAW, STATISTICS, Observed, check_statistic, quantile_share
 from .summary import CellData, Summary
@@ -34,6 +35,7 @@ __all__ = [
     "Piece",
     "Recovery",
     "Select",
+    "SinceArrival",
     "Slowdown",
     "Summary",
     "Target",

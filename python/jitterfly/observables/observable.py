@@ -16,7 +16,7 @@ from ..algorithms.algorithm import MOST_ROUNDS
 from ..case import MOST_CYCLES, Case
 from ..fields import Component, check_choice, check_integer, check_keys, did_you_mean, shorten
 from ..noise_free import noise_free_observations
-from ..program import completions
+from ..program import OVER_RANKS, completions, observation_names, start_name
 from .measure import Column, Family, Form, Measure
 from .statistics import quantile_share
 
@@ -29,12 +29,17 @@ Rank = Literal["last", "mean"]
 
 @dataclass(frozen=True)
 class Chosen:
-    """One completion of a case: its column, and its value without noise in ticks."""
+    """One completion of a case: its column, and its value without noise in ticks.
+
+    `arrivals`: the columns of the first and of the last rank's arrival at the collective of that
+    cycle, where the case observes them.
+    """
 
     T: int
     cycle: int
     column: Column
     quiet: int
+    arrivals: tuple[Column, Column] | None = None
 
     @property
     def form(self) -> Form:
@@ -126,7 +131,8 @@ class Select:
         rows, cycles = _completions_of(case), case.cycles
         last_T = max(row[0] for row in rows)
         mean = self.rank == "mean"
-        if mean and case.observe != "spread":
+        over_ranks = case.observe in OVER_RANKS
+        if mean and not over_ranks:
             raise ValueError("rank 'mean' needs a case with observe = 'spread'")
         found = []
         for T, cycle, name, *quiet in rows:
@@ -135,18 +141,22 @@ class Select:
                 continue
             if self.cycle != "each" and cycle != (cycles if self.cycle == "last" else self.cycle):
                 continue
-            if case.observe == "spread":
+            if over_ranks:
                 name = f"{name}: {'mean' if mean else 'max'}"
-            found.append(Chosen(T, cycle, Column(variant, name), quiet[mean]))
+            arrivals = None
+            if case.observe == "arrival":
+                start = start_name(case, cycle)
+                arrivals = Column(variant, f"{start}: min"), Column(variant, f"{start}: max")
+            found.append(Chosen(T, cycle, Column(variant, name), quiet[mean], arrivals))
         return found
 
 
 @lru_cache(maxsize=16)  # the observables of a cell ask one after the other
 def _completions_of(case: Case) -> tuple[tuple[int, int, str, int, int], ...]:
     """T, cycle, name and noise-free ticks, latest and mean rank, of each completion of a case."""
-    quiet = noise_free_observations(case).tolist()
-    spread = case.observe == "spread"
-    latest, mean = (quiet[0::3], quiet[2::3]) if spread else (quiet, quiet)
+    quiet = dict(zip(observation_names(case), noise_free_observations(case).tolist(), strict=True))
+    ends = (": max", ": mean") if case.observe in OVER_RANKS else ("", "")
+    latest, mean = ([quiet[row.name + end] for row in completions(case)] for end in ends)
     rows = zip(completions(case), latest, mean, strict=True)
     return tuple((row.T, row.cycle, row.name, last, middle) for row, last, middle in rows)
 
@@ -272,9 +282,12 @@ class Observable(Component, ABC):
 
     def spread_variants(self, variants: Iterable[str]) -> set[str]:
         """The variants whose mean over ranks it reads; `variants` are the names of all."""
-        only = list(variants)
         mean = [select.variant for select in self.sides().values() if select.rank == "mean"]
-        return {only[0] if not variant and len(only) == 1 else variant for variant in mean}
+        return variants_named(mean, variants)
+
+    def arrival_variants(self, variants: Iterable[str]) -> set[str]:
+        """The variants whose arrivals it reads; `variants` are the names of all."""
+        return set()
 
     def check_statistic(self, statistic: str, name: str) -> None:
         """Raise ValueError if it has no such statistic."""
@@ -333,6 +346,12 @@ def read_observable(name: str, value: Any) -> Observable:
 def _field_name(where: str, side: str) -> str:
     """The name of a side for errors; a kind with one side has its fields at the top."""
     return ".".join(part for part in (where, side if side != "completion" else "") if part)
+
+
+def variants_named(chosen: Iterable[str], variants: Iterable[str]) -> set[str]:
+    """Names of variants; "" is the only one."""
+    only = list(variants)
+    return {only[0] if not variant and len(only) == 1 else variant for variant in chosen}
 
 
 def _common_values(

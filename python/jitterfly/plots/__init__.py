@@ -1,9 +1,8 @@
-"""The figures of studies and of other results: one module for each kind, found by its name.
+"""The figures of studies and of other results.
 
 Most users need `Store.plot`, `Result.plot` and their like. ``plots.draw.figure(store, "tail")`` is
-a study's figure of one kind as an object of matplotlib. A module of a study's figure has
-``draw(results, observable)``, those of other results ``draw(result)``. matplotlib is imported only
-when one is asked for.
+a study's figure of one kind as an object of matplotlib. matplotlib is imported only when one is
+asked for.
 """
 
 from importlib import import_module
@@ -12,27 +11,21 @@ from typing import Any
 __all__ = [
     "advice",
     "agreement",
-    "budget",
+    "bench",
     "causes",
     "congestion",
     "curves",
-    "cycles",
     "distribution",
     "draw",
     "family",
-    "few_runs",
-    "fit",
-    "histogram",
-    "hm18_table",
+    "inference",
     "maps",
     "noise",
-    "overhead",
-    "paper_maps",
-    "samples",
-    "scaling",
+    "papers",
+    "schedule",
     "slowdown",
-    "tail",
-    "times",
+    "theory",
+    "trace",
 ]
 
 

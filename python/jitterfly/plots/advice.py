@@ -53,7 +53,7 @@ def draw(advice: Advice) -> Figure:
     """The map, and beside it how much slower the runner-up is; of one cell, the intervals."""
     known = [cell for cell in advice.cells if cell.ranking]
     if len(advice.cells) == 1:
-        return _one(advice, known[0])
+        return _draw_cell(advice, known[0])
     question = advice.question
     shape = len(question.message_bytes), len(question.ranks)
     # Few cells are large, and so are their texts: a page shows the picture smaller than it is.
@@ -152,8 +152,8 @@ def _runners_up(axes: Axes, grid: Any, height: float, font: float) -> list[Any]:
     _plain(axes)
     marks: list[Any] = []
     if unsure.any():
-        told = "hatched, right: it may be the best, or equals it"
-        marks.append(_patch("white", maps.HATCH, told))
+        label = "hatched, right: it may be the best, or equals it"
+        marks.append(_patch("white", maps.HATCH, label))
     if bound.any():
         marks.append(Line2D([], [], linestyle="", marker="$>$", color=style.INK, markersize=5,
                             label="at least: a bound, it was not simulated"))  # fmt: skip
@@ -181,18 +181,18 @@ def _handles(shown: list[str], names: list[str], found: Sequence[AdviceCell]) ->
         EQUAL: _patch("white", _HATCHES[EQUAL], "dotted: others equal it for practical purposes"),
         NEAR: _patch("white", _HATCHES[NEAR], "circles: at most the tolerance slower than any"),
         OPEN: _patch(_NO_WINNER, maps.HATCH, "hatched, left: no winner among these"),
-        NOBODY: _sign(_MARKS[NOBODY], "no candidate fits"),
-        NOT_RUN: _sign(_MARKS[NOT_RUN], "nothing known yet"),
+        NOBODY: _legend_letter(_MARKS[NOBODY], "no candidate fits"),
+        NOT_RUN: _legend_letter(_MARKS[NOT_RUN], "nothing known yet"),
     }
     return handles + [handle for outcome, handle in words.items() if outcome in outcomes]
 
 
-def _sign(letter: str, label: str) -> Line2D:
+def _legend_letter(letter: str, label: str) -> Line2D:
     return Line2D([], [], linestyle="", marker=f"${letter}$", color=style.INK, markersize=5,
                   label=label)  # fmt: skip
 
 
-def _one(advice: Advice, cell: AdviceCell) -> Figure:
+def _draw_cell(advice: Advice, cell: AdviceCell) -> Figure:
     """The candidates of one cell: how many times the first, with their intervals."""
     first = cell.ranking[0].name
     double = any(one.versus not in ("", first) for one in cell.ranking)  # rows of two lines
@@ -221,9 +221,9 @@ def _one(advice: Advice, cell: AdviceCell) -> Figure:
     if any(one.ratio.too_small and not one.is_bound for one in cell.ranking):
         handles.append(Line2D([], [], color=style.INK, marker=">", markersize=6,
                               label="arrow: no end is known there"))  # fmt: skip
-    told = f"{show_seconds(float(cell.ranking[0].value.value), 4)}, " if cell.ranking else ""
+    fastest = f"{show_seconds(float(cell.ranking[0].value.value), 4)}, " if cell.ranking else ""
     quiet = show_seconds(cell.ranking[0].noise_free, 4)
-    times = f"{first}: {statistic} {told}without noise {quiet}"
+    times = f"{first}: {statistic} {fastest}without noise {quiet}"
     style.finish(
         figure,
         advice.title(),

@@ -1,21 +1,34 @@
-"""By what a collective is delayed, from the quickest realizations to the slowest."""
+"""By what a collective is delayed, from the quickest realizations to the slowest; waits by rank."""
 
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
-from ..explain import PATH, Explanation
+from ..explain import PATH, Explanation, RankRow
 from ..units import from_ticks
 from . import style
 
 _BINS = 20
+_RANK_BINS = 256
+_OF_RANKS = {
+    "late": ("arrives late", "#F5CE80", "//"),
+    "noise": ("noise of its CPU", "#AAAAAA", ""),
+    "waits_for_others": ("waits for others", "#8FBBD9", ""),
+    "waits_for_messages": ("waits for messages", "#80CEB9", ".."),
+}
+"""What is shown of a rank's time: field, words, color (none of a cause) and hatch."""
 
 
 def draw(found: Explanation) -> Figure:
-    """Bars of equally many realizations, by delay; each is cut by the mean delay of each cause."""
-    figure, axes = style.new_figure([2.6], 1)
+    """Bars of equally many realizations, by delay; each is cut by the mean delay of each cause.
+
+    Below, the mean time of each rank, or of neighbouring ones, that it did not work.
+    """
+    figure, axes = style.new_figure([2.6, 1.4], 1, sharex=False)
     panel = axes[0, 0]
     order = np.argsort(found.delay, kind="stable")
     parts = np.array_split(order, min(_BINS, len(order)))
@@ -42,8 +55,33 @@ def draw(found: Explanation) -> Figure:
     panel.set_xlabel("realizations, by their delay (%)")
     panel.set_ylabel("delay on the critical path")
     style.unit_axis(panel, "s")
+    handles += _draw_ranks(axes[1, 0], found)
     style.finish(figure, found.title(), found.notes(), handles)
     return figure
+
+
+def _draw_ranks(panel: Axes, found: Explanation) -> list[Patch]:
+    """Times of ranks on top of each other, up to 256 bars; the handles of the legend."""
+    parts = np.array_split(np.arange(len(found.by_rank)), min(_RANK_BINS, len(found.by_rank)))
+    begins = np.array([part[0] for part in parts]) - 0.5
+    widths = np.array([len(part) for part in parts])
+    foot, handles = np.zeros(len(parts)), []
+    for name, (words, color, hatch) in _OF_RANKS.items():
+        column = found.by_rank[:, RankRow._fields.index(name) - 1]
+        if not column.any():
+            continue
+        values = np.array([from_ticks(column[part].mean()) for part in parts])
+        panel.bar(begins, values, widths, foot, align="edge", color=color, hatch=hatch,
+                  linewidth=0, edgecolor="white")  # fmt: skip
+        foot += values
+        handles.append(Patch(facecolor=color, hatch=hatch, edgecolor="white",
+                             label=f"of ranks: {words}"))  # fmt: skip
+    panel.set_xlim(-0.5, len(found.by_rank) - 0.5)
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_xlabel("rank")
+    panel.set_ylabel("mean time")
+    style.unit_axis(panel, "s")
+    return handles
 
 
 def _in_words(found: Explanation, cause: str, number: int) -> str:

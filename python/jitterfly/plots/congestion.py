@@ -27,46 +27,46 @@ _BARS: dict[str, Any] = {"markersize": 4, "linewidth": 1.3, "elinewidth": 1.4, "
 
 def draw_ratio(points: Sequence[FigurePoint], title: str, claimed: tuple[float, float]) -> Figure:
     """A panel for each network, a series for each rule; z stands below the ratio."""
-    panels = _by(points, lambda point: point.setting.network)
+    panels = _grouped(points, lambda point: point.setting.network)
     figure, grid = _grid(len(panels))
     for axes, (name, inside) in zip(grid, panels.items(), strict=False):
         style.panel_title(axes, name)
         _claimed(axes, claimed)
-        rules = _by(inside, _rule)
+        rules = _grouped(inside, _rule)
         for number, (rule, line) in enumerate(rules.items()):
             at = np.array([point.case.ratio for point in line])
-            look = style.SERIES[_looks(points, _rule).index(rule)]
+            look = style.SERIES[_labels(points, _rule).index(rule)]
             _series(axes, at + 0.008 * (number - len(rules) // 2), line, look, band=number == 0)
         line = next(iter(rules.values()))
         axes.set_xticks([point.case.ratio for point in line],
                         [f"{point.case.ratio:g}\n{point.case.z}" for point in line])  # fmt: skip
         axes.set_xlabel(_RATIO)
-    subtitle = [_what(points), f"routing {_named(points)}", _count(points)]
-    style.finish(figure, title, subtitle, _handles(_looks(points, _rule), "rule ", claimed))
+    subtitle = [_pattern_text(points), f"routing {_named(points)}", _count(points)]
+    style.finish(figure, title, subtitle, _handles(_labels(points, _rule), "rule ", claimed))
     return figure
 
 
 def draw_size(points: Sequence[FigurePoint], title: str, claimed: tuple[float, float]) -> Figure:
     """A panel for each rule (and pattern), a series for each routing, against all ranks."""
-    patterns = _by(points, _pattern)
-    panels = _by(points, lambda point: f"{_pattern(point)}, rule {point.case.rule}")
+    patterns = _grouped(points, _pattern)
+    panels = _grouped(points, lambda point: f"{_pattern(point)}, rule {point.case.rule}")
     figure, grid = _grid(len(panels))
     for axes, (name, inside) in zip(grid, panels.items(), strict=False):
         style.panel_title(axes, name if len(patterns) > 1 else name.partition(", ")[2])
         _claimed(axes, claimed)
-        middle = (len(_by(inside, _routing)) - 1) / 2
-        for number, (routing, line) in enumerate(_by(inside, _routing).items()):
+        middle = (len(_grouped(inside, _routing)) - 1) / 2
+        for number, (routing, line) in enumerate(_grouped(inside, _routing).items()):
             at = np.array([point.case.ranks for point in line], dtype=float)
-            look = style.SERIES[_looks(points, _routing).index(routing)]
+            look = style.SERIES[_labels(points, _routing).index(routing)]
             _series(axes, at * 1.04 ** (number - middle), line, look, band=number == 0)
         axes.set_xscale("log", base=2)
         axes.xaxis.set_minor_locator(NullLocator())
-        line = next(iter(_by(inside, _routing).values()))
+        line = next(iter(_grouped(inside, _routing).values()))
         axes.set_xticks([point.case.ranks for point in line],
                         [f"{p.case.ranks}\n{p.case.z}" for p in line], fontsize=6.5)  # fmt: skip
         axes.set_xlabel("ranks; below: z, those of the collective")
-    subtitle = [_what(points), f"ratio {points[0].case.ratio:g}", _count(points)]
-    style.finish(figure, title, subtitle, _handles(_looks(points, _routing), "routing ", claimed))
+    subtitle = [_pattern_text(points), f"ratio {points[0].case.ratio:g}", _count(points)]
+    style.finish(figure, title, subtitle, _handles(_labels(points, _routing), "routing ", claimed))
     return figure
 
 
@@ -74,7 +74,7 @@ def draw_boxes(points: Sequence[FigurePoint], title: str) -> Figure:
     """HSL09's slide 7: box plots over realizations, a panel for each network."""
     rule = points[0].case.rule
     points = [point for point in points if point.case.rule == rule]
-    panels = _by(points, lambda point: point.setting.network)
+    panels = _grouped(points, lambda point: point.setting.network)
     figure, grid = _grid(len(panels), 3.0)
     for axes, (name, line) in zip(grid, panels.items(), strict=False):
         style.panel_title(axes, name)
@@ -92,11 +92,11 @@ def draw_boxes(points: Sequence[FigurePoint], title: str) -> Figure:
         axes.axhline(100, color=style.GREY, linewidth=0.8)
         axes.set_xticks(at, [f"{point.case.ratio:g}\n{point.case.z}" for point in line])
         axes.set_xlabel(_RATIO)
-    subtitle = [_what(points), f"rule {rule}, routing {_named(points)}", _count(points)]
+    subtitle = [_pattern_text(points), f"rule {rule}, routing {_named(points)}", _count(points)]
     handles = [
         Patch(facecolor="#cfe3f1", edgecolor=style.INK,
               label="realizations: quartiles, median, 5–95 %"),
-        _mark(style.SERIES[1], "slowdown (of means), 95 % interval"),
+        _legend_line(style.SERIES[1], "slowdown (of means), 95 % interval"),
     ]  # fmt: skip
     style.finish(figure, title, subtitle, handles)
     return figure
@@ -138,7 +138,9 @@ def _claimed(axes: Axes, claimed: tuple[float, float]) -> None:
 
 
 def _handles(names: list[str], what: str, claimed: tuple[float, float]) -> list[Any]:
-    lines = [_mark(look, what + name) for name, look in zip(names, style.SERIES, strict=False)]
+    lines = [
+        _legend_line(look, what + name) for name, look in zip(names, style.SERIES, strict=False)
+    ]
     return [
         *lines,
         Patch(facecolor=style.SERIES[0].color, alpha=0.18,
@@ -148,12 +150,12 @@ def _handles(names: list[str], what: str, claimed: tuple[float, float]) -> list[
     ]  # fmt: skip
 
 
-def _mark(look: style.Look, label: str) -> Line2D:
+def _legend_line(look: style.Look, label: str) -> Line2D:
     return Line2D([], [], color=look.color, linestyle=look.line, marker=look.marker,
                   markeredgecolor=look.dark, markersize=4, label=label)  # fmt: skip
 
 
-def _by(
+def _grouped(
     points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]
 ) -> dict[str, list[FigurePoint]]:
     found: dict[str, list[FigurePoint]] = {}
@@ -162,8 +164,8 @@ def _by(
     return found
 
 
-def _looks(points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]) -> list[str]:
-    return list(_by(points, of))
+def _labels(points: Sequence[FigurePoint], of: Callable[[FigurePoint], str]) -> list[str]:
+    return list(_grouped(points, of))
 
 
 def _rule(point: FigurePoint) -> str:
@@ -175,16 +177,16 @@ def _routing(point: FigurePoint) -> str:
 
 
 def _named(points: Sequence[FigurePoint]) -> str:
-    return ", ".join(_by(points, _routing))
+    return ", ".join(_grouped(points, _routing))
 
 
 def _pattern(point: FigurePoint) -> str:
     return str(point.case.pattern)
 
 
-def _what(points: Sequence[FigurePoint]) -> str:
-    others = _by(points, lambda point: point.case.perturbation)
-    return f"{', '.join(_by(points, _pattern))} against {', '.join(others)}"
+def _pattern_text(points: Sequence[FigurePoint]) -> str:
+    others = _grouped(points, lambda point: point.case.perturbation)
+    return f"{', '.join(_grouped(points, _pattern))} against {', '.join(others)}"
 
 
 def _count(points: Sequence[FigurePoint]) -> str:
@@ -288,8 +290,8 @@ def _tree(axes: Axes, tree: FatTree, loads: list[npt.NDArray[np.int64]], own: se
         above = math.prod(tree.w[: level + 1])
         number = np.arange(len(load))
         block, tier = number // share, number % share // (share // above)
-        x = _place(tree, level, block, tier % math.prod(tree.w[:level]))
-        top = _place(tree, level + 1, block // tree.m[level], tier)
+        x = _position(tree, level, block, tier % math.prod(tree.w[:level]))
+        top = _position(tree, level + 1, block // tree.m[level], tier)
         ends = np.stack([np.stack([x, np.full(len(x), level)], 1),
                          np.stack([top, np.full(len(x), level + 1)], 1)], 1)  # fmt: skip
         order = np.argsort(load, kind="stable")  # the loaded ones on top
@@ -297,8 +299,8 @@ def _tree(axes: Axes, tree: FatTree, loads: list[npt.NDArray[np.int64]], own: se
             ends[order], colors=[_COLOURS[min(n, 3)] for n in load[order]],
             linewidths=[0.6 + 0.9 * min(n, 4) for n in load[order]]))  # fmt: skip
         for at in np.flatnonzero(load > 1):
-            spot = 0.7 * ends[at][0] + 0.3 * ends[at][1]
-            axes.text(*spot, str(load[at]), fontsize=7, ha="center", va="center", zorder=6,
+            anchor = 0.7 * ends[at][0] + 0.3 * ends[at][1]
+            axes.text(*anchor, str(load[at]), fontsize=7, ha="center", va="center", zorder=6,
                       bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4})  # fmt: skip
         axes.plot(top, np.full(len(top), level + 1), "s", color=style.INK, markersize=6, zorder=5)
     for host in range(tree.hosts):
@@ -312,6 +314,6 @@ def _tree(axes: Axes, tree: FatTree, loads: list[npt.NDArray[np.int64]], own: se
     axes.set_ylim(-0.25, len(tree.m) + 0.25)
 
 
-def _place(tree: FatTree, level: int, block: Any, tier: Any) -> Any:
+def _position(tree: FatTree, level: int, block: Any, tier: Any) -> Any:
     below, side = math.prod(tree.m[:level]), math.prod(tree.w[:level])
     return (block + (tier + 0.5) / side) * below

@@ -46,7 +46,7 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     one of many values), the values of one of those.
     """
     panels = results.panels()
-    others = _others(results)
+    others = _other_axes(results)
     by = ""  # the axis whose values are the lines
     if len(others) > 1 or (others and len(panels) > _FEW_PANELS):
         fitting = [axis for axis in others if len(others[axis]) <= MOST_LINES]
@@ -76,7 +76,7 @@ def _picked(results: Results, group: list[str]) -> list[str]:
     return [name for name in group if name in kept]
 
 
-def _others(results: Results) -> dict[str, list[object]]:
+def _other_axes(results: Results) -> dict[str, list[object]]:
     values = study_axes.axis_values(results.study)
     return {a: v for a, v in values.items() if a != results.axis and len(v) > 1}
 
@@ -123,7 +123,7 @@ _BAR = 2.6  # points, of a range among others
 _SPREAD = 0.75  # of the distance of two ticks, that ranges side by side take
 
 
-def draw(results: Results, observable: str | None = None) -> Figure:
+def draw_curves(results: Results, observable: str | None = None) -> Figure:
     """A row for each kind of observable, a column for each setting of the other axes."""
     names = [observable] if observable else results.columns
     shown = curves(results, names, style.MOST_COLUMNS)

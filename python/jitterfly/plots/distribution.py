@@ -1,4 +1,7 @@
-"""How single realizations are distributed: the share at or below each value, cell by cell."""
+"""How single realizations are distributed: cumulative shares, histograms and far tails.
+
+Each is ``draw_KIND(results, observable)`` for a kind of figure that a study may ask for.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 
 from .. import stats
 from ..observables import Observed
+from ..observables.summary import histogram_scale
 from ..results import CellResults, Panel, Results, study_axes
 from ..results.study_axes import evenly
 from . import style
@@ -90,7 +94,7 @@ def draw_panels(
     known = [observable] if observable else _with_distribution(results, panels)
     names = known[:_MOST_ROWS]
     figure, axes = style.new_figure([2.1] * len(names), len(panels), sharex="row", sharey=True)
-    looks = _looks(results, panels, names)
+    looks = _line_styles(results, panels, names)
     for i, name in enumerate(names):
         for j, panel in enumerate(panels):
             _panel(results, axes[i, j], panel, name, line, looks)
@@ -114,7 +118,9 @@ def _value(results: Results, cell: CellResults) -> Any:
     return cell.coordinates[results.axis] if results.axis else ""
 
 
-def _looks(results: Results, panels: list[Panel], names: list[str]) -> dict[Any, dict[str, Any]]:
+def _line_styles(
+    results: Results, panels: list[Panel], names: list[str]
+) -> dict[Any, dict[str, Any]]:
     """The values of the axis that are shown, the same in all panels, and how they are drawn."""
     known = {_value(results, cell) for panel in panels for name in names
              for cell in panel.known(name)}  # fmt: skip
@@ -141,14 +147,14 @@ def _handles(results: Results, looks: dict[Any, dict[str, Any]]) -> list[Any]:
 
 def _with_distribution(results: Results, panels: list[Panel]) -> list[str]:
     """Observables whose single realizations have a value, the first few."""
-    told = []
+    names = []
     for name in results.names:
         cells = [cell for panel in panels for cell in panel.known(name)]
         if not cells or cells[0].facts[name].quantiles is not None:
-            told.append(name)
-    if not told:
+            names.append(name)
+    if not names:
         raise results.study.error("no observable whose single realizations have a value")
-    return told
+    return names
 
 
 def _panel(
@@ -165,20 +171,103 @@ def _panel(
         line(axes, observed, dict(look), cell.decision.level())
 
 
-def draw(results: Results, observable: str | None = None) -> Figure:
+def draw_distribution(results: Results, observable: str | None = None) -> Figure:
     """A row for each observable, a column for each setting, a line for each cell."""
     subtitle = f"cumulative distribution, {results.counted}"
-    return draw_panels(results, observable, _line, _finish, "share at or below", subtitle)
+    return draw_panels(
+        results, observable, _cumulative_line, _cumulative_axes, "share at or below", subtitle
+    )
 
 
-def _line(axes: Axes, observed: Observed, look: dict[str, Any], _confidence: float) -> None:
+def _cumulative_line(
+    axes: Axes, observed: Observed, look: dict[str, Any], _confidence: float
+) -> None:
     values, shares = steps(observed)
     axes.step(values, shares, where="post", **look)
 
 
-def _finish(axes: Axes, name: str, unit: str) -> None:
+def _cumulative_axes(axes: Axes, name: str, unit: str) -> None:
     axes.set_xlabel(name, parse_math=False)
     style.value_axis(axes, unit)
     axes.set_ylim(-0.02, 1.02)
     axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
     axes.yaxis.set_major_formatter(PercentFormatter(1, 0, " %"))
+
+
+_BINS = 120
+
+
+def draw_histogram(results: Results, observable: str | None = None) -> Figure:
+    """A row for each observable, a column for each setting, an outline for each cell.
+
+    Counts are on a logarithmic axis, so that what happens once in all realizations is seen. So are
+    the values where the largest is more than eight times the smallest.
+    """
+    subtitle = f"{_BINS} bins from the least to the largest of each cell, {results.counted}"
+    return draw_panels(
+        results, observable, _histogram_line, _histogram_axes, "realizations", subtitle
+    )
+
+
+def _histogram_line(
+    axes: Axes, observed: Observed, look: dict[str, Any], _confidence: float
+) -> None:
+    if observed.exact:
+        values, counts = observed.samples, None
+    else:
+        histogram = observed.data.histogram(observed.measure)
+        values, counts = histogram.middles() / histogram_scale(observed.measure), histogram.counts
+    low, high = float(values.min()), float(values.max())
+    if low > 0 and high > 8 * low:
+        edges = np.geomspace(low, high * (1 + 1e-9), _BINS + 1)
+        axes.set_xscale("log")
+    else:
+        edges = np.linspace(low, high if high > low else low + 1e-12, _BINS + 1)
+    found, _ = np.histogram(values, edges, weights=counts)
+    axes.stairs(found, edges, **look)
+
+
+def _histogram_axes(axes: Axes, name: str, unit: str) -> None:
+    axes.set_xlabel(name, parse_math=False)
+    if axes.get_xscale() == "log":
+        style.log_axis(axes, unit, "x")
+    else:
+        style.value_axis(axes, unit)
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=0.7)
+
+
+def draw_tail(results: Results, observable: str | None = None) -> Figure:
+    """A row for each observable, a column for each setting, a line with a band for each cell.
+
+    Bands are 95 % intervals between order statistics. Where the sample is too small for one, the
+    line goes on, thin and without.
+    """
+    subtitle = f"{results.counted}; bands: 95 % intervals; thin: too few realizations for one"
+    return draw_panels(
+        results, observable, _tail_line, _tail_axes, "share later (quantile)", subtitle
+    )
+
+
+def _tail_line(axes: Axes, observed: Observed, look: dict[str, Any], confidence: float) -> None:
+    found = tail(observed, confidence)
+    known = np.isfinite(found.low) & np.isfinite(found.high)
+    axes.plot(found.value[known], found.share[known], drawstyle="steps-post", **look)
+    axes.fill_betweenx(found.share[known], found.low[known], found.high[known],
+                       color=look["color"], alpha=0.25, linewidth=0, step="pre")  # fmt: skip
+    too_few = ~known
+    if known.any() and too_few.any():  # so that the thin line begins where the thick one ends
+        too_few[np.flatnonzero(known)[-1]] = True
+    axes.plot(found.value[too_few], found.share[too_few], color=look["color"], linewidth=0.6,
+              drawstyle="steps-post")  # fmt: skip
+
+
+def _tail_axes(axes: Axes, name: str, unit: str) -> None:
+    axes.set_xlabel(name, parse_math=False)
+    style.value_axis(axes, unit)
+    axes.set_yscale("log")
+    axes.set_ylim(7e-5, 0.6)
+    axes.yaxis.set_major_locator(FixedLocator(list(NAMED.values())))
+    axes.yaxis.set_minor_locator(NullLocator())
+    names = {share: f"{share:.4g} ({name})" for name, share in NAMED.items()}
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: names.get(y, "")))

@@ -18,6 +18,22 @@ from ..store import Store
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: The module that draws each kind of a study's figure, with its function ``draw_KIND``.
+DRAWN_IN = {
+    "slowdown": "papers",
+    "overhead": "papers",
+    "cycles": "papers",
+    "times": "papers",
+    "paper_maps": "papers",
+    "hm18_table": "papers",
+    "few_runs": "papers",
+    "maps": "maps",
+    "curves": "curves",
+    "family": "family",
+    "distribution": "distribution",
+    "histogram": "distribution",
+    "tail": "distribution",
+}
 MISSING = "matplotlib is not installed (pip install matplotlib)"
 
 
@@ -55,9 +71,10 @@ def draw(
     check_figure(study, kind, observable)
     if not any(cell.realizations for cell in results.cells):
         raise study.error("nothing to draw: no cell has any data yet")
-    module = importlib.import_module(f".{kind or figure_of(study)}", __package__)
+    name = kind or figure_of(study)
+    module = importlib.import_module(f".{DRAWN_IN[name]}", __package__)
     with drawing():
-        save(module.draw(results, observable), path)
+        save(getattr(module, f"draw_{name}")(results, observable), path)
 
 
 def figure(
@@ -72,7 +89,7 @@ def figure(
         raise results.study.error("nothing to draw: no cell has any data yet")
     check_figure(results.study, kind, observable)
     name = kind or figure_of(results.study)
-    return notebook.picture(name, results, observable, path=path)
+    return notebook.picture(DRAWN_IN[name], results, observable, function=f"draw_{name}", path=path)
 
 
 @contextmanager

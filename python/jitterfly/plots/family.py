@@ -22,7 +22,7 @@ _MARKERS = "os^vDXP*<>"
 _DARK, _LIGHT = 0.0, 0.85  # of the colour map: its end is too light for a line
 
 
-def draw(results: Results, observable: str | None = None) -> Figure:
+def draw_family(results: Results, observable: str | None = None) -> Figure:
     """A panel for each observable; those of one unit in a row, and on one scale."""
     names = [observable] if observable else results.columns
     rows = _by_unit(results, names)
@@ -42,11 +42,11 @@ def draw(results: Results, observable: str | None = None) -> Figure:
         for empty in axes[i, len(row) :]:
             empty.set_visible(False)
         _scale(results, row, list(axes[i, : len(row)]), unit)
-        axes[i, 0].set_ylabel(wrapped(_what(results, row), 1.5 * height, 9))
+        axes[i, 0].set_ylabel(wrapped(_axis_label(results, row), 1.5 * height, 9))
     note = "bars: 95 % intervals"
     if any(series.is_open(f.mean) for cell in results.cells for f in cell.facts.values()):
         note += "; arrows: too few realizations for an end"
-    shown = [f for _, row in rows for name in row for f in _known(results, name)]
+    shown = [f for _, row in rows for name in row for f in _numbers_of(results, name)]
     handles = _handles(panels, looks, any(f.quantiles for f in shown))
     style.finish(figure, results.title, [results.counted, results.state, note], handles)
     return figure
@@ -56,7 +56,7 @@ def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
     """Units and the names of what has them; what has no unit is with its kind alone."""
     groups: dict[tuple[str, str], list[str]] = {}
     for name in names:
-        known = _known(results, name)
+        known = _numbers_of(results, name)
         unit = known[0].unit if known else ""
         key = unit, "" if unit else kind_of(results.study, name)
         shown = groups.setdefault(key, [])
@@ -68,14 +68,14 @@ def _by_unit(results: Results, names: list[str]) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _known(results: Results, name: str) -> list[MainNumbers]:
+def _numbers_of(results: Results, name: str) -> list[MainNumbers]:
     """What is known of an observable, in all cells."""
     return [cell.facts[name] for cell in results.cells if name in cell.facts]
 
 
-def _what(results: Results, row: list[str]) -> str:
+def _axis_label(results: Results, row: list[str]) -> str:
     """Of a row: what its axis is."""
-    known = [f for name in row for f in _known(results, name)]
+    known = [f for name in row for f in _numbers_of(results, name)]
     if known and known[0].is_set:
         return "smallest T not told from the best"
     plain = all(kind_of(results.study, name) == "completion" for name in row)

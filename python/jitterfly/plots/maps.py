@@ -75,10 +75,13 @@ def draw_map(
         row, column = np.nonzero(where & marked)
         axes.plot(column + 0.36, row + 0.34, ".", color=ink, markersize=2.6 if numbers else 0.8)
         for at in zip(*np.nonzero(where), strict=True) if numbers else ():
-            around = withStroke(linewidth=1.6, foreground=shades[at])  # keeps hatches off
             text = shown(values[at], norm) if texts is None else texts[at]
-            axes.text(at[1], at[0] - 0.03, text, ha="center", va="center", fontsize=font,
-                      color=ink, path_effects=[around])  # fmt: skip
+            number = axes.text(at[1], at[0] - 0.03, text, ha="center", va="center", fontsize=font,
+                               color=ink)  # fmt: skip
+            number.set_in_layout(False)  # it is inside, and to measure each takes long
+            if hatched[at]:  # keeps the hatches off; it is drawn as a path, which takes long, too
+                around = withStroke(linewidth=1.6, foreground=shades[at])
+                number.set_path_effects([around])
 
 
 def shown(value: float, norm: Normalize) -> str:
@@ -125,7 +128,7 @@ _HIGHEST, _WIDEST = 9.4, 10.8  # inches of a map: 40 cells with their numbers
 _ALL_HIGH = 30.0  # of all maps above each other
 
 
-def draw(results: Results, observable: str | None = None) -> Figure:
+def draw_maps(results: Results, observable: str | None = None) -> Figure:
     """One observable: a map per combination of the other axes. Several: also a row for each."""
     known = [observable] if observable else results.columns
     names = known[:_MOST_ROWS]
@@ -185,13 +188,13 @@ def place_ticks(axes: Axes, grid: Grid, size: tuple[float, float]) -> None:
     """As many of the values as have room beside a map of so many inches."""
     width, height = size
     letters = max(2 if "^" in text else len(text) for text in grid.x_texts)
-    across = _some(len(grid.x), min(9, width / (0.075 * letters + 0.12)))
-    up = _some(len(grid.y), height / 0.17)
+    across = _every_nth(len(grid.x), min(9, width / (0.075 * letters + 0.12)))
+    up = _every_nth(len(grid.y), height / 0.17)
     axes.set_xticks(across, [grid.x_texts[i] for i in across])
     axes.set_yticks(up, [grid.y_texts[i] for i in up])
 
 
-def _some(count: int, most: float) -> list[int]:
+def _every_nth(count: int, most: float) -> list[int]:
     """Every so many of `count` positions, so that there are at most `most` (and 40)."""
     return list(range(0, count, -(-count // max(1, min(int(most), 40)))))
 

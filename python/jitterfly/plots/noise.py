@@ -459,8 +459,8 @@ def collectives(parts: Sequence[CollectiveTable]) -> tuple[Any, list[Any]]:
         known = sorted(set(others.tolist()))
         unit = "bytes" if by_ranks else "ranks"
         # 0 ranks: the file does not say how many.
-        told = len(known) == 1 and (by_ranks or known[0] > 0)
-        style.panel_title(axis, part.operation + (f", {known[0]} {unit}" if told else ""))
+        is_one_size = len(known) == 1 and (by_ranks or known[0] > 0)
+        style.panel_title(axis, part.operation + (f", {known[0]} {unit}" if is_one_size else ""))
         for other in known:
             rows_ = np.flatnonzero(others == other)
             rows_ = rows_[np.argsort(x[rows_], kind="stable")]

@@ -155,12 +155,12 @@ class Targets:
 
 def of_interval(facts: Sequence[MainNumbers]) -> str:
     """What a line of these shows: `mean, 95 % interval`, or of a target its interval."""
-    told = [
+    intervals = [
         ("" if f.is_target else "mean, ") + f"{100 * f.mean.confidence:.6g} % interval"
         for f in facts
     ]
     arrow = " (arrow: too few for an end)" if any(is_open(f.mean) for f in facts) else ""
-    return " or ".join(dict.fromkeys(told)) + arrow
+    return " or ".join(dict.fromkeys(intervals)) + arrow
 
 
 def _draw_few(axes: Axes, x: Any, facts: Sequence[MainNumbers | None], look: Look) -> None:

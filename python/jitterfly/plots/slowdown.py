@@ -1,80 +1,102 @@
-"""MS12 Fig. 12 and 21: slowdown of conventional and redundant scheme, and the gain."""
+"""What a noise does to a collective: over numbers of ranks, and in single realizations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, NullLocator
 
-from ..results import CONVENTIONAL, REDUNDANT, Results
-from ..results.figures import named
-from ..results.main_numbers import MainNumbers
-from ..results.study_axes import AxisScale
-from . import series, style
+from ..simulate import Result
+from ..slowdown import SlowdownTable, in_words
+from ..units import show_size
+from . import style
+
+_MOST_TICKS = 12
 
 
-def draw(results: Results, observable: str | None = None) -> Figure:
-    """One column per panel: slowdown (top), gain (middle), redundant exchanges T (bottom)."""
-    study = results.study
-    shown = dict(zip((CONVENTIONAL, REDUNDANT), named(study, "slowdown"), strict=False))
-    gain, best = named(study, "gain")[0], named(study, "optimal_T")[0]
-    panels = results.panels("ranks")[: style.MOST_COLUMNS]
-    figure, axes = style.new_figure([2.4, 1.2, 0.9], len(panels))
-    targets = series.Targets(results)
-    for column, panel in enumerate(panels):
-        top, middle, bottom = axes[:, column]
-        along = AxisScale([cell.ranks for cell in panel.cells])
-        x = along.positions
-
-        def facts(name: str, panel: object = panel) -> list[MainNumbers | None]:
-            return [cell.facts.get(name) for cell in panel.cells]  # type: ignore[attr-defined]
-
-        for name, of in shown.items():
-            series.draw_series(top, x, facts(of), style.LOOKS[name])
-            targets.draw(top, x, of, panel.cells, style.LOOKS[name])
-        style.panel_title(top, panel.label)
-        series.draw_estimates(middle, x, [f.mean if f else None for f in facts(gain)])
-        targets.draw(middle, x, gain, panel.cells, style.ESTIMATED)
-        middle.axhline(1, color=style.GREY, linewidth=0.8)
-        _redundancy(bottom, x, facts(best), facts(shown[REDUNDANT]))
-        style.place_axis(bottom, along, "ranks")
-    axes[0, 0].set_ylabel("completion / noise-free")
-    axes[1, 0].set_ylabel("gain: mean conv. /\nmean redundant")
-    axes[2, 0].set_ylabel("redundant\nexchanges T")
-    for row in axes[:2]:
-        for one in row:
-            style.log_axis(one)
-    subtitle = [
-        results.counted, "redundant: the T with the smallest mean", results.state,
-        targets.left_out,
-        style.left_out(len(panels), len(results.panels("ranks")), "settings"),
+def draw_table(found: SlowdownTable) -> Figure:
+    """Completion (mean with its interval, p50, p99, without noise), and below it the slowdown."""
+    figure, axes = style.new_figure([2.2, 1.2], 1, sharey=False)
+    top, bottom = axes[:, 0]
+    ranks = [row.ranks for row in found.rows]
+    mean, median, tail = style.SERIES[:3]
+    alone = "_" if len(ranks) == 1 else ""  # of which no line shows anything
+    top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":",
+             marker=alone, markersize=14)  # fmt: skip
+    top.plot(ranks, [row.p50.value for row in found.rows], color=median.color, marker=median.marker,
+             linestyle=median.line, markersize=4)  # fmt: skip
+    top.plot(ranks, [row.p99.value for row in found.rows], color=tail.color, marker=tail.marker,
+             linestyle=tail.line, markersize=4)  # fmt: skip
+    for panel, name in ((top, "mean"), (bottom, "slowdown")):
+        values = [getattr(row, name) for row in found.rows]
+        ends = np.array([(one.value - one.low, one.high - one.value) for one in values]).T
+        ends = np.where(np.isfinite(ends), ends, 0.0)  # what has none, notes name
+        panel.errorbar(ranks, [one.value for one in values], ends, color=mean.color,
+                       marker=mean.marker, markersize=4, capsize=2)  # fmt: skip
+        panel.set_xscale("log")
+        if alone:
+            panel.set_xlim(ranks[0] / 2, ranks[0] * 2)  # in the middle
+    bottom.axhline(1, color=style.GREY, linewidth=0.8)
+    times = [row.p99.value for row in found.rows] + [row.noise_free for row in found.rows]
+    if min(times) > 0 and max(times) > 8 * min(times):
+        style.log_axis(top, "s")
+    else:
+        top.set_ylim(bottom=0)
+        style.unit_axis(top, "s")
+    top.set_ylabel("completion")
+    bottom.set_ylabel("mean / without noise")
+    bottom.set_xlabel("ranks")
+    shown = ranks[:: -(-len(ranks) // _MOST_TICKS)]
+    bottom.xaxis.set_major_locator(FixedLocator(shown))
+    bottom.xaxis.set_minor_locator(NullLocator())
+    bottom.set_xticklabels([str(count) for count in shown])
+    handles = [
+        Line2D([], [], color=mean.color, marker=mean.marker, label="mean, with its interval"),
+        Line2D([], [], color=median.color, marker=median.marker, linestyle=median.line,
+               label="median"),
+        Line2D([], [], color=tail.color, marker=tail.marker, linestyle=tail.line, label="p99"),
+        Line2D([], [], color=style.GREY, linestyle=":", marker=alone, label="without noise"),
     ]  # fmt: skip
-    handles = series.legend_handles({name: style.LOOKS[name] for name in shown})
-    handles += targets.handles
-    style.finish(figure, results.title, subtitle, handles)
+    style.finish(figure, found.title(), found.notes(), handles)
     return figure
 
 
-def _redundancy(
-    axes: Axes,
-    x: Sequence[float],
-    sets: Sequence[MainNumbers | None],
-    redundant: Sequence[MainNumbers | None],
-) -> None:
-    """The smallest T that can not be told from the best, up to the one with the smallest mean."""
-    known = [
-        (at, float(f.mean.value), r.T)
-        for at, f, r in zip(x, sets, redundant, strict=True)
-        if f and r
+def draw_samples(result: Result) -> Figure:
+    """The share of realizations that is later than a time, a line for each observation.
+
+    Of more observations than there are colours, the first and the last and some between.
+    """
+    names = result.observations
+    chosen = np.unique(np.linspace(0, len(names) - 1, len(style.SERIES)).round().astype(int))
+    figure, axes = style.new_figure([2.2], 1)
+    handles = [_later_share(axes[0, 0], result, column, look)
+               for column, look in zip(chosen, style.SERIES, strict=False)]  # fmt: skip
+    quiet = np.unique(result.noise_free[chosen])
+    for time in quiet:
+        axes[0, 0].axvline(time, color=style.GREY, linewidth=0.8)
+    handles.append(Line2D([], [], color=style.GREY, linewidth=0.8, label="without noise"))
+    axes[0, 0].set_yscale("log")
+    axes[0, 0].set_ylabel("share of realizations that is later")
+    axes[0, 0].set_xlabel("time")
+    style.value_axis(axes[0, 0], "s")
+    subtitle = [
+        f"{len(result.ticks):,} realizations, seed {result.seed}",
+        style.left_out(len(chosen), len(names), "observations"),
     ]
-    if not known:
-        return
-    at, enough, best = zip(*known, strict=True)
-    axes.vlines(at, enough, best, color=style.GREY, linewidth=1)
-    axes.plot(at, best, "_", color=style.GREY, markersize=6, label="smallest mean")
-    axes.plot(at, enough, "s", color=style.ORANGE, markeredgecolor="black", markeredgewidth=0.5,
-              markersize=4, label="smallest T not told from it")  # fmt: skip
-    axes.set_ylim(0, max(best) * 1.45 + 1)
-    axes.legend(loc="upper left", fontsize=7, ncols=2, handletextpad=0.2, columnspacing=1,
-                borderaxespad=0.1)  # fmt: skip
+    case = result.case
+    size = show_size(case.message_bytes)
+    title = f"{case.algorithm.kind} of {size} on {case.ranks:,} ranks"
+    noise = "; ".join(map(in_words, case.noise)) or "none"
+    details = [f"network: {in_words(case.network)}", f"noise: {noise}", *subtitle]
+    style.finish(figure, title, details, handles)
+    return figure
+
+
+def _later_share(axes: Axes, result: Result, column: int, look: style.Look) -> Line2D:
+    times = np.sort(result.samples[:, column])
+    share = 1 - np.arange(len(times)) / len(times)  # from a sample on: it and all later ones
+    (line,) = axes.step(times, share, where="pre", color=look.color, linestyle=look.line,
+                        label=result.observations[column])  # fmt: skip
+    return line

@@ -78,10 +78,10 @@ def markdown(some: Mapping[str, Any]) -> str:
     lines = [f"{show_counts(verdicts(some))}.", ""]
     for name, section in some["sections"].items():
         run = section["run"]
-        told = [f"`{section['command']}`"] if section["command"] else []
+        provenance = [f"`{section['command']}`"] if section["command"] else []
         facts = ("version", "date", "backend", "realizations per cell")
-        told += [f"{fact}: {run[fact]}" for fact in facts if fact in run]
-        lines += [f"`{name}`: {_plain(section['title'])}. {'; '.join(told)}.", ""]
+        provenance += [f"{fact}: {run[fact]}" for fact in facts if fact in run]
+        lines += [f"`{name}`: {_plain(section['title'])}. {'; '.join(provenance)}.", ""]
         for claim in section["claims"]:
             lines += [f"**{claim['name']}**, {claim['source']}: {_plain(claim['text'])}.", ""]
             lines += [_row(HEADER), _row(["---"] * len(HEADER))]

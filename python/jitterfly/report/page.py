@@ -122,21 +122,17 @@ def _comparison(report: Report) -> Html:
     parts = list(report.parts())
     if not parts:
         return Html()
-    rows = (
-        tag(
-            "tr",
-            tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
-            tag("td", part.where),
-            tag("td", part.part),
-            tag("td", part.found),
-            tag("td", f"{part.limit} ({part.whose})" if part.whose else ""),
-            tag("td", verdict(part.verdict)),
-            tag("td", part.why),
-        )
-        for content, claim, part in parts
-    )
     head = tag("tr", *(tag("th", name, scope="col") for name in ("Claim", *HEADER)))
-    grid = tag("table", tag("thead", head), tag("tbody", *rows), class_="parts-table")
+    studies = [
+        tag(
+            "tbody",
+            _run_of(content),
+            *(_part_row(*one) for one in parts if one[0] is content),
+        )
+        for content in report.sections
+        if content.claims
+    ]
+    grid = tag("table", tag("thead", head), *studies, class_="parts-table")
     return tag(
         "section",
         tag("h2", TITLE),
@@ -146,6 +142,26 @@ def _comparison(report: Report) -> Html:
             tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=TITLE),
         ),
         id="comparison",
+    )
+
+
+def _run_of(content: Section) -> Html:
+    """Above the parts of a study: its title, and the command that runs it again."""
+    command = [tag("code", content.command)] if content.command else []
+    what = join([tag("a", content.title, href=f"#{content.name}"), *command], " ")
+    return tag("tr", tag("th", what, colspan=str(1 + len(HEADER)), scope="rowgroup"))
+
+
+def _part_row(content: Section, claim: Claim, part: Part) -> Html:
+    return tag(
+        "tr",
+        tag("th", tag("a", claim.name, href=f"#{content.name}-{claim.name}"), scope="row"),
+        tag("td", part.where),
+        tag("td", part.part),
+        tag("td", part.found),
+        tag("td", f"{part.limit} ({part.whose})" if part.whose else ""),
+        tag("td", verdict(part.verdict)),
+        tag("td", part.why),
     )
 
 
@@ -297,13 +313,13 @@ def _claim(content: Section, claim: Claim) -> Html:
         "article",
         tag("h3", f"{claim.name} ", counts(claim)),
         tag("blockquote", claim.text, tag("footer", claim.source)),
-        tag("div", *(_place(where, parts) for where, parts in by_place), class_="places"),
+        tag("div", *(_claim_parts(where, parts) for where, parts in by_place), class_="places"),
         class_="claim",
         id=f"{content.name}-{claim.name}",
     )
 
 
-def _place(where: str, parts: Iterable[Part]) -> Html:
+def _claim_parts(where: str, parts: Iterable[Part]) -> Html:
     title = tag("h4", where) if where else Html()
     rows = (
         tag(
@@ -320,9 +336,9 @@ def _place(where: str, parts: Iterable[Part]) -> Html:
 
 def _limit(part: Part) -> Html:
     """What decides, whose limit it is, and why a part is not reproduced."""
-    told = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
-    told += f"Why: {part.why}." if part.why else ""
-    return tag("span", told, class_="note") if told else Html()
+    note = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
+    note += f"Why: {part.why}." if part.why else ""
+    return tag("span", note, class_="note") if note else Html()
 
 
 def _table(table: Table) -> Html:

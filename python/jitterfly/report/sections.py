@@ -17,7 +17,7 @@ from ..info import __version__, info
 from ..plots import draw
 from ..progress import show_time
 from ..results import CellResults, Results
-from ..results.figures import FewRunMeans, few_runs, published_figures
+from ..results.figures import FewRunMeans, few_runs, figure_of, published_figures
 from ..results.main_numbers import RUNS, MainNumbers
 from ..results.study_axes import axis_title
 from ..results.tables import SELECTION
@@ -26,6 +26,7 @@ from ..units import show_seconds
 from .document import Claim, Facts, Part, Picture, Report, Section, Table
 
 _LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
+_MANY = 100  # cells of a map: each is drawn with its number, and together they are larger than that
 
 
 def section(results: Results, facts: Facts = ()) -> Section:
@@ -84,19 +85,28 @@ def picture(results: Results, kind: str | None = None, what: str = "The figure")
     """
     study = results.study
     name = f"{study.name}_{kind}" if kind else study.name
-    path, media = results.store.path / f"{name}.svg", "image/svg+xml"
-    draw.draw(results, path, kind=kind)
-    points = width(path)
-    if path.stat().st_size > _LARGEST:
-        path.unlink()
-        path, media = path.with_suffix(".png"), "image/png"
+    path = results.store.path / f"{name}.svg"
+    many = len(results.cells) > _MANY and (kind or figure_of(study)) in ("maps", "paper_maps")
+    if not many:
+        draw.draw(results, path, kind=kind)
+        many = path.stat().st_size > _LARGEST
+    if many:
+        path.unlink(missing_ok=True)
+        path = path.with_suffix(".png")
         draw.draw(results, path, kind=kind)
     alt = f"{what} of {study.title}; its numbers are in the tables below."
-    return Picture(path.read_bytes(), media, alt, width=points)
+    media = "image/png" if many else "image/svg+xml"
+    return Picture(path.read_bytes(), media, alt, width=width(path))
 
 
 def width(drawing: Path) -> float:
-    """Of an SVG, in points; 0 where it does not say."""
+    """Of an SVG or a PNG, in points; 0 where it does not say."""
+    if drawing.suffix == ".png":
+        from PIL import Image  # which matplotlib needs, too
+
+        with Image.open(drawing) as image:
+            dots = float(image.info.get("dpi", (0.0, 0.0))[0])
+            return 72 * image.width / dots if dots else 0.0
     match = re.search(r'<svg[^>]*?\swidth="([0-9.]+)pt"', drawing.read_text(encoding="utf-8"))
     return float(match[1]) if match else 0.0
 
@@ -141,7 +151,7 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
         "of",
         "realizations",
         "best T",
-        _what(known[0][2]) if known else "",
+        _number_kind(known[0][2]) if known else "",
         "median",
         "5–95 %",
         "target",
@@ -154,7 +164,7 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
     )
 
 
-def _what(facts: MainNumbers) -> str:
+def _number_kind(facts: MainNumbers) -> str:
     """The statistic of a table, with the confidence of its interval."""
     return f"{facts.statistic} [{100 * facts.mean.confidence:.6g} %]"
 

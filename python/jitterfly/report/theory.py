@@ -288,11 +288,11 @@ _PICTURES = {
 Told = Callable[[str], None]
 
 
-def _say_nothing(_: str) -> None:
+def _no_progress(_: str) -> None:
     pass
 
 
-def section(out: Path, *, quick: bool, told: Told = _say_nothing) -> Section:
+def section(out: Path, *, quick: bool, told: Told = _no_progress) -> Section:
     """The section on theory; its pictures and numbers are kept in `out`/theory and made once.
 
     Args:
@@ -300,7 +300,7 @@ def section(out: Path, *, quick: bool, told: Told = _say_nothing) -> Section:
         told: is called with what is done next.
     """
     folder = out / "theory"
-    rows = _kept(folder, quick)
+    rows = _earlier_rows(folder, quick)
     if rows is None:
         folder.mkdir(parents=True, exist_ok=True)
         rows = _make(folder, QUICK if quick else FULL, told)
@@ -311,7 +311,7 @@ def section(out: Path, *, quick: bool, told: Told = _say_nothing) -> Section:
     return Section("theory", "Theory", "HM18, AGV05, LogGP", (), pictures, (table,), (), _NOTES)
 
 
-def write(out: Path, *, quick: bool, told: Told = _say_nothing) -> Path:
+def write(out: Path, *, quick: bool, told: Told = _no_progress) -> Path:
     """The section as a page of its own, `out`/theory.html."""
     if not draw.can_draw():
         raise ValueError(draw.MISSING)
@@ -327,7 +327,7 @@ def _key(quick: bool) -> str:
     return f"{__version__} {SEED} {QUICK if quick else FULL}"
 
 
-def _kept(folder: Path, quick: bool) -> list[list[str]] | None:
+def _earlier_rows(folder: Path, quick: bool) -> list[list[str]] | None:
     """The rows of an earlier call with the same sizes; None where there is none."""
     try:
         kept = json.loads((folder / _NUMBERS).read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 """The kinds of figures: what each needs of a study, and what maps and 30-run means show.
 
-A kind is a name in FIGURES and a module of that name in `plots/`.
+A kind is a name in FIGURES, and in `plots.draw` the module that draws it.
 """
 
 from __future__ import annotations

@@ -31,18 +31,18 @@ def network_noise(cases: Iterable[Case]) -> str:
     ]
     if not sources:
         return ""
-    patterns = _told(case.algorithm.kind for case, _ in sources)
-    others = _told(noise.perturbation for _, noise in sources)
-    routings = _told(noise.network.routing_name for _, noise in sources)
-    hosts = _told(str(noise.network.hosts) for _, noise in sources)
-    ranks = _told(str(case.ranks) for case, _ in sources)
+    patterns = _joined(case.algorithm.kind for case, _ in sources)
+    others = _joined(noise.perturbation for _, noise in sources)
+    routings = _joined(noise.network.routing_name for _, noise in sources)
+    hosts = _joined(str(noise.network.hosts) for _, noise in sources)
+    ranks = _joined(str(case.ranks) for case, _ in sources)
     return (
         f"network noise: {patterns} against {others}, rule ready, routing {routings}, "
         f"z = {ranks} of {hosts} hosts"
     )
 
 
-def _told(values: Iterable[str]) -> str:
+def _joined(values: Iterable[str]) -> str:
     every = list(dict.fromkeys(values))
     more = f", ... ({len(every)})" if len(every) > _MOST else ""
     return ", ".join(every[:_MOST]) + more

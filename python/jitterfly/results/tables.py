@@ -137,7 +137,7 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
     names = [name for name in results.columns if any(name in cell.facts for cell in cells)]
     slow = any(figures.kind_of(results.study, name) == "slowdown" for name in names)
     first = study_axes.axis_title(results.study, results.axis) if results.axis else ""
-    targets, wanted = bool(results.study.targets), _wanted(results)
+    targets, wanted = bool(results.study.targets), _target_columns(results)
     header = [first, "realiza-\ntions", *(["noise-\nfree"] if slow else [])]
     header += [column for name in names for column in _header(cells, name)]
     rows = []
@@ -184,7 +184,7 @@ def _spare(
     spreads: list[int] = []
     means: list[int] = []
     targets: list[int] = []
-    wanted, at = _wanted(results), first
+    wanted, at = _target_columns(results), first
     for name in names:
         count = len(_header(cells, name))
         spreads += range(at, at + count - 1)
@@ -193,7 +193,7 @@ def _spare(
     return tuple(column for group in (spreads, means, targets) for column in reversed(group))
 
 
-def _wanted(results: Results) -> set[str]:
+def _target_columns(results: Results) -> set[str]:
     """Columns that are targets."""
     return {target.column for target in results.study.targets}
 
@@ -253,7 +253,7 @@ def _quiet(cell: CellResults) -> str:
     return show_seconds(float(noise_free_ticks(cell.first_case)[-1]) / TICKS_PER_SECOND)
 
 
-def _half(half: float) -> str:
+def _half_width(half: float) -> str:
     """Of an interval, as short as the value before it."""
     return f"±{short(half)}" if math.isfinite(half) else "±?"
 
@@ -275,7 +275,10 @@ def _matrices(results: Results) -> list[Table]:
                 cells = [
                     ""
                     if value != value
-                    else short(value) + _half(half) * (name in own) + "?" * bool(u) + "*" * bool(m)
+                    else short(value)
+                    + _half_width(half) * (name in own)
+                    + "?" * bool(u)
+                    + "*" * bool(m)
                     for value, half, u, m in marks
                 ]
                 rows.append([grid.y_texts[j], *cells])

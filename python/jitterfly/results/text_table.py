@@ -306,6 +306,8 @@ def _named(headers: Sequence[str]) -> str:
     for text in headers:
         over, _, name = text.rpartition("\n")
         groups.setdefault(over or name, []).append(name if over else "")
-    told = [f"{over}: {', '.join(names)}" if any(names) else over for over, names in groups.items()]
-    more = len(told) - _MOST_NAMES
-    return "; ".join(told[:_MOST_NAMES]) + (f"; and {more} more" if more > 0 else "")
+    shown = [
+        f"{over}: {', '.join(names)}" if any(names) else over for over, names in groups.items()
+    ]
+    more = len(shown) - _MOST_NAMES
+    return "; ".join(shown[:_MOST_NAMES]) + (f"; and {more} more" if more > 0 else "")

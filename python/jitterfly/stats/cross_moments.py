@@ -22,6 +22,10 @@ _FOLDED = 256  # rows
 _LIMB = 20  # bits
 _ROWS = 1 << 12  # 2 * _LIMB + 12 <= 53: sums of products of limbs are exact in float64
 _BLOCKS = 1 << 10  # of them: below 2^63
+# Multiplications of a product of matrices that OpenBLAS does in the thread that calls it. For
+# larger ones it takes threads, which spin for a while after each, on cores that the engine needs.
+_ALONE = 1 << 18
+_LEAST_PIECE = 32  # rows
 _WORD = 24  # bytes of a stored integer: 2^63 * 2^63 * 2^32 fits
 
 
@@ -223,12 +227,19 @@ def _moments_of_offsets(
     """Sums and products of ``values - base``, which has that many limbs."""
     columns = values.shape[1]
     width = limbs * columns
-    rows = min(_ROWS, len(values))
+    piece = _LEAST_PIECE
+    while 2 * piece <= min(_ROWS, _ALONE // (width + 1) ** 2):
+        piece *= 2
+    rows = min(_ROWS, -(-len(values) // piece) * piece)
     # Columns lie in one piece; the same memory for every block, which stays in the cache.
     offsets = np.empty((columns, rows), np.int64)
     limb = np.empty_like(offsets)
     parts = np.empty((width + 1, rows))
     parts[width] = 1.0  # its products are the sums
+    # A copy, since OpenBLAS has another limit for a matrix by itself.
+    others = np.empty_like(parts)
+    left_pieces = parts.reshape(width + 1, -1, piece).swapaxes(0, 1)
+    right_pieces = others.reshape(width + 1, -1, piece).transpose(1, 2, 0)
     total = _zeros(width + 1, width + 1)
     several = np.zeros(total.shape, np.int64)
     for number, start in enumerate(range(0, len(values), _ROWS), 1):
@@ -241,8 +252,9 @@ def _moments_of_offsets(
             np.bitwise_and(left, (1 << _LIMB) - 1, out=part)
             parts[i * columns : (i + 1) * columns, :size] = part
             unsigned >>= np.uint64(_LIMB)
-        filled = parts[:, :size]
-        several += (filled @ filled.T).astype(np.int64)
+        parts[:, size:] = 0.0  # of the last block
+        np.copyto(others, parts)
+        several += (left_pieces @ right_pieces).sum(axis=0).astype(np.int64)
         if number % _BLOCKS == 0:
             total += several
             several[:] = 0
@@ -253,6 +265,6 @@ def _moments_of_offsets(
         rows = slice(i * columns, (i + 1) * columns)
         sums = sums + total[rows, width] * shift
         for j, other in enumerate(shifts):
-            others = slice(j * columns, (j + 1) * columns)
-            products = products + total[rows, others] * (shift * other)
+            beside = slice(j * columns, (j + 1) * columns)
+            products = products + total[rows, beside] * (shift * other)
     return sums, products

@@ -33,12 +33,12 @@ def binomial_ranks(count: int, q: float, confidence: float) -> tuple[int | None,
     check_share(q)
     tail = (1 - confidence) / 2
     # Sample `rank` lies above the quantile when fewer than `rank` samples are at or below it.
-    low = _first_that_holds(count, lambda k: _at_most(k, count, q) > tail)
+    low = _first_that_holds(count, lambda k: _binomial_cdf(k, count, q) > tail)
     high = _first_that_holds(count, lambda k: _more_than(k, count, q) <= tail) + 1
     return (low if low >= 1 else None), (high if high <= count else None)
 
 
-def _at_most(k: int, count: int, q: float) -> float:
+def _binomial_cdf(k: int, count: int, q: float) -> float:
     """P(B <= k), B of the binomial distribution (scipy's own takes counts below 2^31 only)."""
     return float(special.betainc(count - k, k + 1, 1 - q)) if k < count else 1.0
 

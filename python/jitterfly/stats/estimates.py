@@ -158,12 +158,12 @@ class RareEvents(NamedTuple):
         on. Where two sides never differed, they are as sure as what they share. What was seen on
         one side alone may be met on the other side, too.
         """
-        rest = top - ratio * bottom
-        count = events_of_columns(rest if rest.any() else bottom)
+        residuals = top - ratio * bottom
+        count = events_of_columns(residuals if residuals.any() else bottom)
         size = float(bottom.mean())
         sign = math.copysign(1.0, size)
         # Each side's ends, rather than all of it: large samples take their time.
-        sides = ((top, top.mean(), sign), (bottom, size, -sign * ratio), (rest, 0.0, sign))
+        sides = ((top, top.mean(), sign), (bottom, size, -sign * ratio), (residuals, 0.0, sign))
         ends = [
             factor * (float(end) - float(mean))
             for side, mean, factor in sides
@@ -354,7 +354,8 @@ def events_of_columns(
     away /= np.where(varies, largest, 1.0)  # no overflow, no underflow
     squares = away * away
     if counts is None and away.ndim == 1:  # the usual case: no array of products
-        second, third = squares.mean(), np.dot(squares, away) / total
+        # Not np.dot: OpenBLAS takes threads for it, which spin on after it.
+        second, third = squares.mean(), np.einsum("i,i->", squares, away) / total
     else:
         second = np.average(squares, axis=0, weights=counts)
         third = np.average(squares * away, axis=0, weights=counts)

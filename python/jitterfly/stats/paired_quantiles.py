@@ -57,23 +57,23 @@ class PairedQuantiles:
     def above(self, factor: float = 1.0, plus: float = 0.0) -> bool:
         """Whether the quantile of a is told to be above ``factor * that of b + plus``."""
         if self.q < 0.5:
-            return self._of_b.under(self.b, lambda t: (t - plus) / factor)
-        return self._of_a.over(self.a, lambda t: factor * t + plus)
+            return self._reference_b.under(self.b, lambda t: (t - plus) / factor)
+        return self._reference_a.over(self.a, lambda t: factor * t + plus)
 
     def below(self, factor: float = 1.0, plus: float = 0.0) -> bool:
         """Whether the quantile of a is told to be below ``factor * that of b + plus``."""
         if self.q < 0.5:
-            return self._of_a.under(self.a, lambda t: factor * t + plus)
-        return self._of_b.over(self.b, lambda t: (t - plus) / factor)
+            return self._reference_a.under(self.a, lambda t: factor * t + plus)
+        return self._reference_b.over(self.b, lambda t: (t - plus) / factor)
 
     # The counts are of realizations just inside the quantile, where there are more than outside.
 
     @cached_property
-    def _of_a(self) -> _ReferenceSample:
+    def _reference_a(self) -> _ReferenceSample:
         return _ReferenceSample(self.b, self.q, self.error)
 
     @cached_property
-    def _of_b(self) -> _ReferenceSample:
+    def _reference_b(self) -> _ReferenceSample:
         return _ReferenceSample(self.a, self.q, self.error)
 
     @cached_property
@@ -90,9 +90,9 @@ class PairedQuantiles:
         value = top / bottom
         if not value > 0:
             return value, 0.0, math.inf
-        far = math.log(_FARTHEST)
-        low = _nearest_told(lambda x: self.above(value * math.exp(-x)), _FINEST, far)
-        high = _nearest_told(lambda x: self.below(value * math.exp(x)), _FINEST, far)
+        limit = math.log(_FARTHEST)
+        low = _smallest_decided(lambda x: self.above(value * math.exp(-x)), _FINEST, limit)
+        high = _smallest_decided(lambda x: self.below(value * math.exp(x)), _FINEST, limit)
         return value, value * math.exp(-low), value * math.exp(high)
 
     def difference(self) -> tuple[float, float, float]:
@@ -101,9 +101,9 @@ class PairedQuantiles:
         value, step = top - bottom, _FINEST * max(top, bottom)
         if not step > 0:
             return value, -math.inf, math.inf
-        far = _FARTHEST * max(top, bottom)
-        low = _nearest_told(lambda x: self.above(1.0, value - x), step, far)
-        high = _nearest_told(lambda x: self.below(1.0, value + x), step, far)
+        limit = _FARTHEST * max(top, bottom)
+        low = _smallest_decided(lambda x: self.above(1.0, value - x), step, limit)
+        high = _smallest_decided(lambda x: self.below(1.0, value + x), step, limit)
         return value, value - low, value + high
 
 
@@ -140,16 +140,16 @@ class _ReferenceSample:
         return bool((chances <= self.error).all())
 
 
-def _nearest_told(told: Callable[[float], bool], step: float, far: float) -> float:
+def _smallest_decided(is_decided: Callable[[float], bool], step: float, far: float) -> float:
     """A distance that is told, at most 5 % above the smallest; infinite if it is beyond `far`."""
     inside = 0.0
-    while not told(step):
+    while not is_decided(step):
         inside, step = step, 4 * step
         if step > far:
             return math.inf
     while step - inside > 0.05 * step and inside:
         middle = (inside + step) / 2
-        if told(middle):
+        if is_decided(middle):
             step = middle
         else:
             inside = middle

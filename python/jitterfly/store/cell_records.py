@@ -14,7 +14,7 @@ from ..program import observation_names
 from ..renames import STORED_CELL
 from ..studies import STREAM_VERSION, Cell, Study
 from .metadata import digest
-from .record_files import RecordFiles, RecordSeries, Span, farthest, gaps, way
+from .record_files import RecordFiles, RecordSeries, Span, covering_steps, farthest, gaps
 from .record_format import RAW, SUMMARY, Identity
 
 _MOST_BYTES = 2**26  # that nobody has looked at yet, of all cells
@@ -130,7 +130,7 @@ class CellRecords:
         raw = self._raw(upto)
         holes = gaps(raw, 0, limit)
         if upto > limit:
-            steps = way(self.summaries.spans, raw, limit, upto)
+            steps = covering_steps(self.summaries.spans, raw, limit, upto)
             holes += [(s.first, s.end) for s in steps if s.record is None and not s.raw]
         return [(first, end - first) for first, end in holes]
 
@@ -173,7 +173,7 @@ class CellRecords:
         self.recent.forget(self.cell.index, limit)
         rest = None
         if count > limit:
-            for step in way(self.summaries.spans, self._raw(count), limit, count):
+            for step in covering_steps(self.summaries.spans, self._raw(count), limit, count):
                 part = self._summary(step.record, step.first, step.end)
                 rest = part if rest is None else rest + part
         return CellData(ticks, rest)

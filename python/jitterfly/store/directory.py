@@ -56,7 +56,7 @@ def locked(path: Path) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if not left:
-                    who = _who(path)
+                    who = _lock_holder(path)
                     raise ValueError(
                         f"another run is writing into {path}{who and f' ({who})'}: wait for it or "
                         "stop it"
@@ -82,7 +82,7 @@ def holder(path: Path) -> str | None:
         with (path / LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _who(path)
+        return _lock_holder(path)
     except FileNotFoundError:  # no run has begun here
         return None
     except OSError:
@@ -90,7 +90,7 @@ def holder(path: Path) -> str | None:
     return None
 
 
-def _who(path: Path) -> str:
+def _lock_holder(path: Path) -> str:
     try:
         return (path / LOCK).read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
@@ -122,12 +122,12 @@ def check_orphans(path: Path, study: Study) -> None:
         if head is None:
             continue  # damaged, which is said when the file is read
         if head.get("seed") != study.seed:
-            raise _other(path, f"seed {head.get('seed')}, not {study.seed}")
+            raise _other_run_error(path, f"seed {head.get('seed')}, not {study.seed}")
         if head.get("kind") == RAW:
             found.add(head.get("id", ""))
     ours = {variant.hash for cell in study.cells() for variant in cell.variants}
     if found and not found & ours and not _holds_any(path, ours):
-        raise _other(path, "cells that this study does not have")
+        raise _other_run_error(path, "cells that this study does not have")
 
 
 def _holds_any(path: Path, codes: set[str]) -> bool:
@@ -139,7 +139,7 @@ def _holds_any(path: Path, codes: set[str]) -> bool:
     return False
 
 
-def _other(path: Path, what: str) -> ValueError:
+def _other_run_error(path: Path, what: str) -> ValueError:
     return ValueError(
         f"{path} holds records of another run ({what}); choose another `out`, or `force` to "
         "replace it"

@@ -14,7 +14,7 @@ from ..progress import each
 from ..studies import Cell
 from .directory import SHARDS
 from .metadata import META, differences, joined, situations
-from .record_files import RecordSeries, Span, gaps, way
+from .record_files import RecordSeries, Span, covering_steps, gaps
 from .record_format import RAW, Ints
 from .store import Store
 
@@ -160,7 +160,7 @@ def _compare_samples(
 def _compare_summaries(cell: Cell, one: RecordSeries, other: RecordSeries) -> None:
     """Each summary of `one` with those of `other` that together are of the same realizations."""
     for number, (first, end) in enumerate(one.spans):
-        steps = way(other.spans, [], first, end)
+        steps = covering_steps(other.spans, [], first, end)
         parts = [other.payload(step.record) for step in steps if step.record is not None]
         if len(parts) == len(steps) and _joined(parts) != _joined([one.payload(number)]):
             raise ValueError(
@@ -187,5 +187,5 @@ def _copy(source: RecordSeries, target: RecordSeries) -> None:
         if source.identity.kind == RAW:
             if gaps(target.covered, first, end):
                 target.append_samples(first, _samples(source, first, end))
-        elif any(step.record is None for step in way(target.spans, [], first, end)):
+        elif any(step.record is None for step in covering_steps(target.spans, [], first, end)):
             target.append_summary(first, end - first, source.payload(number))

@@ -169,13 +169,13 @@ def read_study(path: Path, meta: Mapping[str, Any]) -> Study:
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Why the run that `old` describes can not be gone on with as `new`; empty if it can."""
-    told = [
+    reasons = [
         f"{key} {old[key]}, not {new[key]}" for key in ("study", "seed") if old[key] != new[key]
     ]
     before, now = set(old["cells"]), set(new["cells"])
     if not (before <= now or now <= before):
-        told.append(f"other cells: {_count(before - now)} that this study does not have")
-    return told
+        reasons.append(f"other cells: {_count(before - now)} that this study does not have")
+    return reasons
 
 
 def joined(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

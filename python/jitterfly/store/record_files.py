@@ -1,6 +1,7 @@
 """Files of records: what a file holds, reading it, and adding to it while the caller goes on.
 
-Realizations that are there are spans (first, end) of whole numbers; a `way` goes through them.
+Realizations that are there are spans (first, end) of whole numbers, which `covering_steps` goes
+through.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def union(spans: Iterable[Span]) -> list[Span]:
 
 
 class Step(NamedTuple):
-    """A stretch of a way: `record` is the number of a span to take whole, or None, with `raw`."""
+    """A stretch: `record` is the number of a span to take whole, or None, with `raw`."""
 
     first: int
     end: int
@@ -84,7 +85,7 @@ class Step(NamedTuple):
     raw: bool
 
 
-def way(spans: list[Span], raw: list[Span], first: int, end: int) -> list[Step]:
+def covering_steps(spans: list[Span], raw: list[Span], first: int, end: int) -> list[Step]:
     """From `first` to `end` without overlap, over as few realizations that are missing as possible.
 
     `spans` are records that can only be taken whole, `raw` samples, which can be cut anywhere. A
@@ -92,7 +93,7 @@ def way(spans: list[Span], raw: list[Span], first: int, end: int) -> list[Step]:
 
     Examples
     --------
-    >>> [tuple(step) for step in way([(0, 4), (4, 9), (4, 6)], [(6, 7)], 0, 8)]
+    >>> [tuple(step) for step in covering_steps([(0, 4), (4, 9), (4, 6)], [(6, 7)], 0, 8)]
     [(0, 4, 0, False), (4, 6, 2, False), (6, 7, None, True), (7, 8, None, False)]
     """
     inside = [(a, b, i) for i, (a, b) in enumerate(spans) if first <= a < b <= end]
@@ -218,7 +219,7 @@ class RecordFile:
         """The whole records of `identity`, in order of writing; the list grows with the file."""
         self.writer.wait()
         if self._by_id is None:
-            self._by_id = self._look_through()
+            self._by_id = self._scan()
         if identity not in self._entries:
             self._entries[identity] = self._of(identity, self._by_id)
         return self._entries[identity]
@@ -232,12 +233,12 @@ class RecordFile:
         entries = []
         for record in records:
             if other := difference(record.identity, identity):
-                self._say(f"the record at byte {record.offset:,} is of {other}")
+                self._warn(f"the record at byte {record.offset:,} is of {other}")
             else:
                 entries.append(record.entry)
         return entries
 
-    def _look_through(self) -> dict[str, list[Record]]:
+    def _scan(self) -> dict[str, list[Record]]:
         by_id: dict[str, list[Record]] = {}
         wrong: list[Wrong] = []
         self._end = self._size = 0
@@ -260,12 +261,12 @@ class RecordFile:
             return {}
         middle = [item for item in wrong if item.offset < self._end]
         for item in middle:
-            self._say(f"the record at byte {item.offset:,} is {item.what}")
+            self._warn(f"the record at byte {item.offset:,} is {item.what}")
         if len(middle) < len(wrong):
-            self._say(f"its end, from byte {self._end:,} on, is no whole record")
+            self._warn(f"its end, from byte {self._end:,} on, is no whole record")
         return by_id
 
-    def _say(self, what: str) -> None:
+    def _warn(self, what: str) -> None:
         print(f"jitterfly: {self.path}: {what}; it counts as missing", file=sys.stderr)
 
     def refresh(self) -> None:
@@ -410,7 +411,7 @@ class RecordFiles:
         self._records: dict[str, RecordSeries] = {}  # by hash: cells may share a case
 
     @cached_property
-    def _there(self) -> dict[str, Path]:
+    def _files_by_code(self) -> dict[str, Path]:
         """The files by what ends their name: a hash, or the two digits that many share."""
         return {path.stem.rpartition("_")[2]: path for path in sorted(self.path.glob("*.jfr"))}
 
@@ -420,7 +421,7 @@ class RecordFiles:
         A new one is its own, with `name` in its name, or shared where there would be too many.
         """
         prefix = code[:2]
-        path = self._there.get(code) or self._there.get(prefix)
+        path = self._files_by_code.get(code) or self._files_by_code.get(prefix)
         if path is None:
             path = self.path / f"{prefix if self.shared else f'{name()}_{code}'}.jfr"
         if path not in self._files:

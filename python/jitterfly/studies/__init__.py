@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..renames import no_attribute
 from .axes import Axis
-from .budget import RealizationBudget
 from .grid import STREAM_VERSION, Cell, VariantCase
+from .realization_budget import RealizationBudget
 from .study import BaseReplaced, Study, axis_unit, shown_labels, value_text
 from .toml import holds_study, load_case, load_study, parse_study
 

@@ -256,9 +256,9 @@ class Axis:
             found = [label for label in labels if label == name]
             found = found or [label for label in labels if label.startswith(str(name))]
             if len(found) != 1:
-                told = ", ".join(map(repr, labels))
+                known = ", ".join(map(repr, labels))
                 many = "several of" if found else "none of"
-                raise ValueError(f"{where}: {shorten(name)} is the beginning of {many} {told}")
+                raise ValueError(f"{where}: {shorten(name)} is the beginning of {many} {known}")
             chosen.add(found[0])
         axis = Axis.__new__(Axis)
         values = [value for value in self.values if value.label in chosen]

@@ -29,7 +29,7 @@ class CaseTime(ABC):
         """Its value; `by` is the field that is solved for, if that says which noise is meant."""
 
     @abstractmethod
-    def owns(self, path: str) -> bool:
+    def is_set_by(self, path: str) -> bool:
         """Whether it can be set by the field at `path`."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class RoundTime(CaseTime):
         size = read_size(table.get("message_bytes", 8), "message_bytes", 0, MOST_BYTES)
         return Fraction(sum(self._network(table).costs(size)))
 
-    def owns(self, path: str) -> bool:
+    def is_set_by(self, path: str) -> bool:
         return path == "message_bytes"
 
     def reads(self, path: str) -> bool:
@@ -116,26 +116,28 @@ class NoiseTime(CaseTime):
         periodic = [i for i in having if sources[i].get("kind") == "periodic"]
         chosen = periodic or [i for i in having if having[i] in sources[i]]
         if len(chosen) > 1:
-            told = " or ".join(f"noise.{i}.{having[i]}" for i in chosen)
-            raise ValueError(f"which of the sources is meant, {told}? let by be one of its fields")
+            candidates = " or ".join(f"noise.{i}.{having[i]}" for i in chosen)
+            raise ValueError(
+                f"which of the sources is meant, {candidates}? let by be one of its fields"
+            )
         i = chosen[0] if chosen else 0
         return f"noise.{i}.{having.get(i, self.fields[0])}"
 
-    def owns(self, path: str) -> bool:
+    def is_set_by(self, path: str) -> bool:
         return bool(_NOISE.fullmatch(path)) and path.split(".")[2] in self.fields
 
     def reads(self, path: str) -> bool:
-        return self.owns(path)
+        return self.is_set_by(path)
 
 
-class Work(CaseTime):
+class ComputeTime(CaseTime):
     """W: the compute phase."""
 
     def read(self, table: Mapping[str, Any], by: str) -> Fraction:
         value = parse_seconds(table.get("compute_time", 0.0), "compute_time", positive=True)
         return exact(value) * TICKS_PER_SECOND
 
-    def owns(self, path: str) -> bool:
+    def is_set_by(self, path: str) -> bool:
         return path == "compute_time"
 
     def reads(self, path: str) -> bool:
@@ -146,7 +148,7 @@ TIMES: dict[str, CaseTime] = {
     "T_comm": RoundTime(),
     "D": NoiseTime("duration", "delay"),
     "P": NoiseTime("period", "gap"),
-    "W": Work(),
+    "W": ComputeTime(),
 }
 
 
@@ -186,7 +188,9 @@ def check_rule(rule: Any, by: Sequence[Any], where: str) -> None:
         raise ValueError(f"{where}.derived must be a ratio of two times, got {shorten(rule)}")
     if not by:
         raise ValueError(f"{where}.by is empty: say which field is solved for")
-    owners = [next((n for n in names if isinstance(p, str) and TIMES[n].owns(p)), None) for p in by]
+    owners = [
+        next((n for n in names if isinstance(p, str) and TIMES[n].is_set_by(p)), None) for p in by
+    ]
     for path, owner in zip(by, owners, strict=True):
         if owner is None:
             raise ValueError(
@@ -198,9 +202,9 @@ def check_rule(rule: Any, by: Sequence[Any], where: str) -> None:
         raise ValueError(f"{where}.by must be different fields of one time, got {shorten(by)}")
 
 
-def sets(rule: str, by: str) -> bool:
-    """Whether the field `by` sets the time above the line (else: the one below)."""
-    return TIMES[split_rule(rule)[0]].owns(by)
+def sets_numerator(rule: str, by: str) -> bool:
+    """Whether the field `by` sets the ratio's first time (else: the second)."""
+    return TIMES[split_rule(rule)[0]].is_set_by(by)
 
 
 def reads(rule: str, by: Sequence[str], path: str) -> bool:
@@ -219,7 +223,7 @@ def apply(table: dict[str, Any], rule: str, by: Sequence[str], value: float, whe
     above, below = split_rule(rule)
     ratio = exact(value)
     for path in by:
-        over = sets(rule, path)
+        over = sets_numerator(rule, path)
         solved, other = (TIMES[above], TIMES[below]) if over else (TIMES[below], TIMES[above])
         try:
             known = other.read(table, path)
@@ -230,10 +234,10 @@ def apply(table: dict[str, Any], rule: str, by: Sequence[str], value: float, whe
             raise
         if found is None:
             ends = [end / known if over else known / end for end in reach]
-            told = " to ".join(f"{float(end):.4g}" for end in sorted(ends))
+            interval = " to ".join(f"{float(end):.4g}" for end in sorted(ends))
             here = above if not over else below
             raise ValueError(
-                f"{where}: {rule} = {value} is out of reach: by {path} it goes from {told}, "
+                f"{where}: {rule} = {value} is out of reach: by {path} it goes from {interval}, "
                 f"where {here} is {show_seconds(float(known) / TICKS_PER_SECOND)}"
             )
         put(table, path, found)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from ..algorithms import Butterfly
-from ..case import Case, check_exposed, delays, warn_of_unused_costs
+from ..case import Case, check_exposed, delays, warn_of_idle_speeds, warn_of_unused_costs
 from ..fields import shorten
 from ..observables import Column, Family, Observable
 from ..program import observation_names, rank_rounds
@@ -133,7 +133,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
         them), or noise that can hit nothing anywhere.
     """
     variants = study.variants or (Variant("", Frozen()),)
-    spread = _spread_variants(study.observables.values(), [variant.label for variant in variants])
+    observes = _observed(study.observables.values(), [variant.label for variant in variants])
     axes: list[Axis] = [axis for axis in study.axes if not axis.rule]
     axes += order_derived([axis for axis in study.axes if axis.rule])
     cells: list[Cell] = []
@@ -152,8 +152,8 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                     axis.apply(table, at[axis.name])
                 variant.apply(table)
                 leave_out(table)
-                if variant.label in spread:
-                    table["observe"] = "spread"
+                if variant.label in observes:
+                    table["observe"] = observes[variant.label]
                 case = Case.from_dict(table)
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{error} [at {cell_name(labels, variant.label)}]") from None
@@ -174,6 +174,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     checked = each(cells, len(cells), "checking noise")
     check_exposed(case for cell in checked for case in cell.cases.values())
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
+    warn_of_idle_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
 
 
@@ -203,12 +204,17 @@ def _costs(variants: Sequence[VariantCase]) -> tuple[int, int]:
     return max(costs), sum(costs)
 
 
-def _spread_variants(observables: Iterable[Observable], variants: list[str]) -> set[str]:
-    """Variants whose mean over the ranks is asked for: they observe "spread"."""
-    found: set[str] = set()
+def _observed(observables: Iterable[Observable], variants: list[str]) -> dict[str, str]:
+    """What variants observe that are asked for more than the last rank's completion.
+
+    "spread": a mean over the ranks. "arrival": that, and when ranks arrive.
+    """
+    spread: set[str] = set()
+    arrival: set[str] = set()
     for observable in observables:
-        found |= observable.spread_variants(variants)
-    return found
+        spread |= observable.spread_variants(variants)
+        arrival |= observable.arrival_variants(variants)
+    return dict.fromkeys(spread, "spread") | dict.fromkeys(arrival, "arrival")
 
 
 def _check_twice(cell: Cell) -> None:
@@ -252,8 +258,8 @@ def order_derived(axes: Sequence[Axis]) -> list[Axis]:
             )
         ]
         if not free:
-            told = " and ".join(f"axes.{axis.name}" for axis in left)
-            raise ValueError(f"{told} are derived from each other")
+            circular = " and ".join(f"axes.{axis.name}" for axis in left)
+            raise ValueError(f"{circular} are derived from each other")
         done += free
         left = [axis for axis in left if axis not in free]
     return done

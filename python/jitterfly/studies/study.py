@@ -23,9 +23,9 @@ from ..syntax import read_count, read_network, read_noises
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
 from . import validation
 from .axes import Axis, Variant, listed, read_settings
-from .budget import RealizationBudget
 from .case_fields import Frozen, freeze, get_path, without
 from .grid import Cell, build_cells
+from .realization_budget import RealizationBudget
 from .validation import check_observables_and_targets, covered, read_observables
 
 if TYPE_CHECKING:

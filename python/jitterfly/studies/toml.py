@@ -17,7 +17,7 @@ from ..files import read_text
 from ..noise_files import files_from
 from ..renames import figure_from_study, study_from_stored
 from .axes import Axis
-from .budget import RealizationBudget
+from .realization_budget import RealizationBudget
 from .study import BaseReplaced, Study
 
 STUDY = "the study"
@@ -260,8 +260,8 @@ def _read_axis(name: str, table: Table) -> Axis:
     missing = [key for key in ("derived", "by", "values") if key not in given]
     unfit = sorted(set(given) - {"derived", "by", "values"})
     if missing or unfit:
-        told = f"lacks {missing[0]!r}" if missing else f"has {unfit[0]!r}, too"
-        raise ValueError(f"axes.{name} must have derived, by and values; it {told}")
+        problem = f"lacks {missing[0]!r}" if missing else f"has {unfit[0]!r}, too"
+        raise ValueError(f"axes.{name} must have derived, by and values; it {problem}")
     return Axis.derived(given["derived"], given["by"], given["values"], name)
 
 

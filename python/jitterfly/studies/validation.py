@@ -20,9 +20,9 @@ from ..observables import (
 from ..program import completions
 from . import derived
 from .axes import Axis, Variant
-from .budget import RealizationBudget
 from .case_fields import Frozen, leaves
 from .grid import Cell
+from .realization_budget import RealizationBudget
 
 Groups = dict[str, list[list[str]]]
 
@@ -124,7 +124,7 @@ def check_budget(study: Any) -> None:
     observe = study.case.get("observe", "completion")
     if observe in ("rounds", "rank 0"):
         raise ValueError(
-            f"case: observe must be 'completion' or 'spread' in a study, got {observe!r}"
+            f"case: observe must be 'completion', 'spread' or 'arrival' in a study, got {observe!r}"
         )
 
 
@@ -179,9 +179,9 @@ def check_observables_and_targets(study: Any) -> None:
             raise ValueError(f"targets: {str(target)!r}: {error}") from None
     if targets:
         _check_raw(study, {t.observable for t in targets if t.statistic == "mean"})
-    told = [(target.statistic, target.observable) for target in targets]
-    for pair in told:
-        if told.count(pair) > 1:
+    pairs = [(target.statistic, target.observable) for target in targets]
+    for pair in pairs:
+        if pairs.count(pair) > 1:
             raise ValueError(f"targets: {pair[0]} of {pair[1]} is there twice")
 
 
@@ -229,8 +229,8 @@ def why_absent(observable: Observable, cells: Sequence[Cell]) -> str:
         where = f"{side}." if len(sides) > 1 else ""
         if why := _missing(select, cells):
             return f"no cell has {where}{why}"
-    told = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
-    return f"no cell has all of that ({told}), or it takes 0 s without noise"
+    settings = "; ".join(f"{side}: T = {s.T!r}, cycle = {s.cycle!r}" for side, s in sides.items())
+    return f"no cell has all of that ({settings}), or it takes 0 s without noise"
 
 
 def why_absent_at(observable: Observable, cell: Cell) -> str:

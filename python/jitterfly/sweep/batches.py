@@ -165,7 +165,7 @@ class CellRun:
         first, left = self.todo.popleft()
         raw = first < self.cell.raw_limit
         end = self.cell.raw_limit if raw else grid_up(first + 1)
-        size = self._size()
+        size = self._batch_size()
         count = min(left, end - first, size, max((left + 1) // 2, size // _LAST))
         if count < left:
             self.todo.appendleft((first + count, left - count))
@@ -174,7 +174,7 @@ class CellRun:
             self.cell, seed, first, count, None if raw else self._measured(), backend, threads
         )
 
-    def put_back(self, batch: Batch) -> None:
+    def requeue(self, batch: Batch) -> None:
         """A batch that was lost."""
         self.running -= 1
         self.todo.appendleft((batch.first, batch.count))
@@ -207,9 +207,9 @@ class CellRun:
         final = min(max(have * more, self.decision.next), self.cell.limit)
         return final - self.decision.next + self.missing
 
-    def _size(self) -> int:
-        most = self._most or self.pace.guess(self.cell.work)
-        return int(max(1.0, min(most, _BATCH_BYTES / (8 * len(self.cell.columns)))))
+    def _batch_size(self) -> int:
+        limit = self._most or self.pace.guess(self.cell.work)
+        return int(max(1.0, min(limit, _BATCH_BYTES / (8 * len(self.cell.columns)))))
 
     def _measured(self) -> tuple[Measure, ...]:
         if self._measures is None:

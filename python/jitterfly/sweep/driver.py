@@ -178,9 +178,9 @@ class Progress(ProgressLine):
         else:
             when = show_time(elapsed)
         rate = show_rate(self.realizations / elapsed)
-        told = f"{self.cells_done}/{self.cells} cells, {when}, {rate} realizations/s"
-        far = worst(self.runs)
-        return told if far is None else f"{told}, {_show_worst(*far)}"
+        text = f"{self.cells_done}/{self.cells} cells, {when}, {rate} realizations/s"
+        worst_run = worst(self.runs)
+        return text if worst_run is None else f"{text}, {_show_worst(*worst_run)}"
 
     def _part(self) -> float:
         """Part of all that is done: of the work, or of the cells where that is less."""
@@ -233,7 +233,7 @@ class Feed:
                     return
                 done, _ = wait(self.pending, return_when=FIRST_COMPLETED)
                 for future in done:
-                    self._take(future, *self.pending.pop(future))
+                    self._receive(future, *self.pending.pop(future))
         except BrokenExecutor as error:
             raise RuntimeError(f"the executor broke, and is not ours to mend: {error}") from None
         finally:
@@ -255,13 +255,13 @@ class Feed:
             jobs = ((run, run.next_batch(seed, backend, threads)) for run in runs)
             yield next(((run, batch) for run, batch in jobs if batch is not None), None)
 
-    def _take(self, future: Future[Any], run: CellRun, batch: Batch) -> None:
+    def _receive(self, future: Future[Any], run: CellRun, batch: Batch) -> None:
         try:
             result = future.result()
         except (WorkerDied, BackendError) as error:  # another worker or device may do better
             key = (batch.cell.index, batch.first)
             self.lost[key] = self.lost.get(key, 0) + 1
-            run.put_back(batch)
+            run.requeue(batch)
             if self.lost[key] >= _ATTEMPTS:
                 self._fail(run, f"{error}, {_ATTEMPTS} times in a row")
             return
@@ -299,8 +299,10 @@ class CellsFailed(RuntimeError):
 
     def __init__(self, failed: dict[str, str], total: int, out: Path):
         self.failed, self.total = failed, total
-        told = "; ".join(f"{name}: {why}" for name, why in failed.items())
-        super().__init__(f"{len(failed)} of {total} cells failed, {out} holds the others: {told}")
+        reasons = "; ".join(f"{name}: {why}" for name, why in failed.items())
+        super().__init__(
+            f"{len(failed)} of {total} cells failed, {out} holds the others: {reasons}"
+        )
 
 
 def run(
@@ -427,11 +429,11 @@ def run(
     except KeyboardInterrupt:
         if not runs:
             raise
-        raise Stopped(_what_is_kept(runs, out)) from None
+        raise Stopped(_kept_cells(runs, out)) from None
     except OSError as error:
         if not runs or error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        what = f"{error.strerror}; {_what_is_kept(runs, out)}"
+        what = f"{error.strerror}; {_kept_cells(runs, out)}"
         raise OSError(error.errno, what, error.filename) from None
     failed = {one.cell.name: one.failed for one in runs if one.failed}
     if failed:
@@ -439,7 +441,7 @@ def run(
     return store
 
 
-def _what_is_kept(runs: Sequence[CellRun], out: Path) -> str:
+def _kept_cells(runs: Sequence[CellRun], out: Path) -> str:
     """Of a run that is stopped."""
     kept = sum(one.done and not one.failed for one in runs)
     if kept == len(runs):
@@ -465,9 +467,9 @@ def overridden(
             Target.parse(target) if isinstance(target, str) else target for target in targets
         )
     if realizations is not None:
-        most = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
-        least = min(study.budget.min, most) if changed.get("targets", study.targets) else most
-        changed["budget"] = replace(study.budget, min=least, max=most, rank_rounds=float("inf"))
+        budget = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
+        least = min(study.budget.min, budget) if changed.get("targets", study.targets) else budget
+        changed["budget"] = replace(study.budget, min=least, max=budget, rank_rounds=float("inf"))
     return replace(study, **changed) if changed else study
 
 

@@ -73,7 +73,7 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class _Try:
+class _Trial:
     """Of a cell: rank-rounds of a realization; seconds that it takes whatever its realizations,
     and for each rank-round; bytes of a sample in its record.
     """
@@ -135,7 +135,7 @@ def forecast(
         return realizations, float((counts * work).sum()), seconds, beside + width * sum(kept)
 
     first = total(lambda cell: cell.least, lambda _: 1.0)
-    ends = zip(first, total(lambda cell: cell.limit, _looks), strict=True)
+    ends = zip(first, total(lambda cell: cell.limit, _expected_looks), strict=True)
     realizations, rank_rounds, seconds, disk = (Range(low, high) for low, high in ends)
     records = cases + len(cells)
     return Forecast(
@@ -151,34 +151,34 @@ def forecast(
     )
 
 
-def _looks(cell: Cell) -> float:
+def _expected_looks(cell: Cell) -> float:
     """At a cell's data until its budget is spent; they double from one to the next."""
     return 1.0 if cell.least == cell.limit else 2 + math.log2(cell.limit / cell.least)
 
 
-def _tries(store: Store, cells: Sequence[Cell], backend: str, threads: int | None) -> list[_Try]:
+def _tries(store: Store, cells: Sequence[Cell], backend: str, threads: int | None) -> list[_Trial]:
     by_work = sorted(cells, key=lambda cell: cell.work)
     numbers = {round(i * (len(cells) - 1) / (_TRIED - 1)) for i in range(_TRIED)}
-    tries: list[_Try] = []
+    tries: list[_Trial] = []
     end = time.monotonic() + _SECONDS
     for cell in [by_work[number] for number in sorted(numbers) if cells]:
         if cell.work > _MOST_WORK or (tries and time.monotonic() > end):
             break
         if not tries:  # the very first one loads modules and makes tables
-            _try(store, cell, backend, threads)
-        tries.append(_try(store, cell, backend, threads))
+            _run_trial(store, cell, backend, threads)
+        tries.append(_run_trial(store, cell, backend, threads))
     return tries
 
 
-def _try(store: Store, cell: Cell, backend: str, threads: int | None) -> _Try:
-    most = _BATCH_BYTES // (8 * len(cell.columns))
-    many = max(int(min(_WORK / cell.work, cell.limit, most)), 1)
+def _run_trial(store: Store, cell: Cell, backend: str, threads: int | None) -> _Trial:
+    limit = _BATCH_BYTES // (8 * len(cell.columns))
+    many = max(int(min(_WORK / cell.work, cell.limit, limit)), 1)
     fixed = _seconds(store, cell, 0, 1, backend, threads)
     several = _seconds(store, cell, 1, many, backend, threads)
     slope = max(several - fixed, several / 10) / (many * cell.work)
     files = store.records(cell).samples
     packed = sum(entry.size for file in files for entry in file.entries)
-    return _Try(float(cell.work), fixed, slope, packed / ((1 + many) * len(cell.columns)))
+    return _Trial(float(cell.work), fixed, slope, packed / ((1 + many) * len(cell.columns)))
 
 
 def _seconds(

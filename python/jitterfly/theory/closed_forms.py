@@ -209,7 +209,7 @@ class Message(NamedTuple):
         return max(self.send, self.gap)
 
     @property
-    def stay(self) -> int:
+    def send_interval(self) -> int:
         """From the start of a send to that of the next, if what is received was there early."""
         return max(self.send + self.receive, self.gap)
 
@@ -255,9 +255,9 @@ def folded(
     answering = at_most = before.time
     for last, (m, bit) in zip(chain, rounds, strict=False):
         crossed = bit < reach or bits.count(bit) > 1
-        answering += m.time if crossed else m.stay
+        answering += m.time if crossed else m.send_interval
         # Where receiving gets longer, the link out is free before the link in has brought it.
-        at_most += m.time if crossed else max(m.stay, m.gap - last.receive + m.receive)
+        at_most += m.time if crossed else max(m.send_interval, m.gap - last.receive + m.receive)
     if max(at_most, inside, crossing - after.time) > max(answering, inside, crossing - after.time):
         raise Waits
     return max(crossing, max(answering, inside) + after.time)

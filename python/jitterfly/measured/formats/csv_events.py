@@ -127,7 +127,7 @@ def _rows(text: Text, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
         if header:
             header = False
             continue
-        words = _words_of(line, layout.separator)
+        words = _cells_of(line, layout.separator)
         if len(words) != layout.width:
             raise text.error(
                 number, f"must have {layout.width} columns, got {len(words)}: {shorten(line)}"
@@ -210,7 +210,7 @@ def _layout_of(head: str) -> _Layout | None:
     if not lines or len(lines[0]) > 4096:
         return None
     for separator in _SEPARATORS:
-        words = _words_of(lines[0], separator)
+        words = _cells_of(lines[0], separator)
         if len(words) < 2:
             continue
         columns: dict[str, int] = {}
@@ -223,10 +223,10 @@ def _layout_of(head: str) -> _Layout | None:
             if found and name and name not in columns:
                 columns[name], units[name] = at, found[2]
         named = "start" in columns and ("duration" in columns or "end" in columns)
-        below = {len(_words_of(line, separator)) for line in lines[1:]}
+        below = {len(_cells_of(line, separator)) for line in lines[1:]}
         if named and below <= {len(words)} and not any(map(_NUMBER.fullmatch, words)):
             return _Layout(separator, True, columns, units, len(words))
-        rows = [_words_of(line, separator) for line in lines]
+        rows = [_cells_of(line, separator) for line in lines]
         if all(len(row) == 2 and all(map(_NUMBER.fullmatch, row)) for row in rows):
             starts = [float(row[0].replace(",", ".")) for row in rows]
             if len(rows) > 1 and all(one < other for one, other in pairwise(starts)):
@@ -234,6 +234,6 @@ def _layout_of(head: str) -> _Layout | None:
     return None
 
 
-def _words_of(line: str, separator: str | None) -> list[str]:
+def _cells_of(line: str, separator: str | None) -> list[str]:
     """The words of a line; a separator of None stands for blanks."""
     return [word.strip() for word in line.split(separator)]

@@ -1,0 +1,181 @@
+// Schedules of applications: reading one.
+#include "schedule/plan.h"
+
+#include <memory>
+
+#include "parts.h"
+
+namespace py = pybind11;
+
+namespace jf {
+namespace {
+
+using schedule::Schedule;
+
+// Reads the schedule at `path` into `file`, an open and empty file, and maps that.
+std::unique_ptr<Schedule> read_schedule(const std::string& path, int file) {
+  return without_gil([&] {
+    schedule::read_file(path, file);
+    return std::make_unique<Schedule>(file);
+  });
+}
+
+// Columns kind, size, peer, tag, cpu, nic, line of the operations of a rank.
+py::array_t<std::uint64_t> operations_of(const Schedule& s, std::uint32_t rank) {
+  if (rank >= s.ranks()) throw std::invalid_argument("there is no such rank");
+  const schedule::RankView view = s.rank(rank);
+  py::array_t<std::uint64_t> out({static_cast<py::ssize_t>(view.count), py::ssize_t{7}});
+  std::uint64_t* at = out.mutable_data();
+  for (const schedule::Operation* o = view.operations; o < view.operations + view.count; ++o)
+    for (const std::uint64_t value :
+         {std::uint64_t{o->kind}, o->size, std::uint64_t{o->peer}, std::uint64_t{o->tag},
+          std::uint64_t{o->cpu}, std::uint64_t{o->nic}, std::uint64_t{o->line}})
+      *at++ = value;
+  return out;
+}
+
+// (operation, what it waits for, whether for its start only) of a rank.
+py::array_t<std::uint32_t> requirements_of(const Schedule& s, std::uint32_t rank) {
+  if (rank >= s.ranks()) throw std::invalid_argument("there is no such rank");
+  const schedule::RankView view = s.rank(rank);
+  py::array_t<std::uint32_t> out(
+      {static_cast<py::ssize_t>(view.first[view.count]), py::ssize_t{3}});
+  std::uint32_t* at = out.mutable_data();
+  for (std::uint32_t i = 0; i < view.count; ++i)
+    for (std::uint32_t k = view.first[i]; k < view.first[i + 1]; ++k) {
+      const std::uint32_t one = view.dependents[k];
+      for (const std::uint32_t value :
+           {one & ~schedule::kOnStart, i, std::uint32_t{(one & schedule::kOnStart) != 0}})
+        *at++ = value;
+    }
+  return out;
+}
+
+// What messages cost is in the program; its plan, and what the program has no place for, here.
+struct PlannedSchedule {
+  schedule::Network network;
+  schedule::Plan plan;
+};
+
+schedule::PollActions make_action_poll() {
+  return [poll = make_poll()] { poll(0); };
+}
+
+std::unique_ptr<PlannedSchedule> make_plan(const Schedule& s, const Program& program,
+                                           const Ticks& wire, const Ticks& cpu,
+                                           std::uint64_t largest_eager) {
+  if (wire.size() != cpu.size())
+    throw std::invalid_argument("wire and cpu must have an entry for each size of messages");
+  auto made = std::make_unique<PlannedSchedule>();
+  for (py::ssize_t i = 0; i < wire.size(); ++i)
+    made->network.bytes.push_back({wire.data()[i], cpu.data()[i]});
+  made->network.largest_eager = largest_eager;
+  const schedule::PollActions poll = make_action_poll();
+  without_gil([&] { made->plan = schedule::make_plan(s, program, made->network, poll); });
+  return made;
+}
+
+Ticks simulate_schedule(const PlannedSchedule& planned, const Program& program, std::uint64_t seed,
+                        std::int64_t first, std::int64_t count, int threads,
+                        const std::optional<py::function>& progress) {
+  check_realizations(first, count);
+  check_threads(threads);
+  Ticks out({static_cast<py::ssize_t>(count), py::ssize_t{2}});
+  Tick* data = out.mutable_data();
+  const Poll poll = make_poll(progress);
+  without_gil([&] {
+    schedule::simulate(program, planned.network, planned.plan, {seed, first, count, false, threads},
+                       data, poll);
+  });
+  return out;
+}
+
+// Begin and end of each operation.
+Ticks operation_times(const Schedule& s, const PlannedSchedule& planned, const Program& program,
+                      std::uint64_t seed, std::int64_t realization, bool as_they_come) {
+  check_realizations(realization, 1);
+  Ticks out({static_cast<py::ssize_t>(s.operations()), py::ssize_t{2}});
+  Tick* data = out.mutable_data();
+  const schedule::PollActions poll = make_action_poll();
+  const auto number = static_cast<std::uint32_t>(realization);
+  without_gil([&] {
+    if (as_they_come)
+      schedule::run_as_they_come(s, program, planned.network, planned.plan, seed, number, data,
+                                 poll);
+    else
+      schedule::operation_times(s, program, planned.network, planned.plan, seed, number, data);
+  });
+  return out;
+}
+
+Ticks simulate_as_they_come(const Schedule& s, const PlannedSchedule& planned,
+                            const Program& program, std::uint64_t seed, std::int64_t first,
+                            std::int64_t count, int threads,
+                            const std::optional<py::function>& progress) {
+  check_realizations(first, count);
+  check_threads(threads);
+  Ticks out({static_cast<py::ssize_t>(count), py::ssize_t{2}});
+  Tick* data = out.mutable_data();
+  const Poll poll = make_poll(progress);
+  without_gil([&] {
+    schedule::simulate_as_they_come(s, program, planned.network, planned.plan,
+                                    {seed, first, count, false, threads}, data, poll);
+  });
+  return out;
+}
+
+std::int64_t schedule_memory(const PlannedSchedule& planned, const Program& program,
+                             std::int64_t count, int threads) {
+  check_threads(threads);
+  return schedule::memory(program, planned.plan, {0, 0, count, false, threads});
+}
+
+}  // namespace
+
+void bind_schedule(py::module_& m) {
+  py::class_<Schedule>(m, "Schedule", "The operations of an application, mapped from a file.")
+      .def_property_readonly("ranks", &Schedule::ranks)
+      .def_property_readonly("cpus", &Schedule::cpus)
+      .def_property_readonly("nics", &Schedule::nics)
+      .def_property_readonly("operations", &Schedule::operations)
+      .def_property_readonly("requirements", &Schedule::dependents)
+      .def_property_readonly("sends", &Schedule::sends)
+      .def_property_readonly("receives", &Schedule::receives)
+      .def_property_readonly("bytes", &Schedule::bytes)
+      .def_property_readonly("sizes", &Schedule::sizes)
+      .def("write", &Schedule::write, py::arg("file"), py::call_guard<py::gil_scoped_release>())
+      .def("operations_of", &operations_of, py::arg("rank"),
+           "uint64 (n, 7): kind (1 send, 2 recv, 3 calc), size, peer, tag, cpu, nic, line")
+      .def("requirements_of", &requirements_of, py::arg("rank"),
+           "uint32 (m, 3): operation, what it waits for, whether for its start only");
+  m.def("read_schedule", &read_schedule, py::arg("path"), py::arg("file"),
+        "GOAL text, LogGOPSim's binary or a file of ours, translated into an open file.");
+
+  py::class_<PlannedSchedule>(m, "SchedulePlan", "A schedule in the order of its execution.")
+      .def(py::init(&make_plan), py::arg("schedule"), py::arg("program"), py::arg("wire"),
+           py::arg("cpu"), py::arg("largest_eager"))
+      .def_property_readonly("actions",
+                             [](const PlannedSchedule& p) { return p.plan.actions.size(); })
+      .def_property_readonly("slots", [](const PlannedSchedule& p) { return p.plan.slots; })
+      .def_property_readonly("links", [](const PlannedSchedule& p) { return p.plan.links; })
+      .def_property_readonly("bytes", [](const PlannedSchedule& p) { return p.plan.bytes(); })
+      .def_property_readonly("completion",
+                             [](const PlannedSchedule& p) { return p.plan.completion; })
+      .def_property_readonly("last_rank",
+                             [](const PlannedSchedule& p) { return p.plan.last_rank; });
+  m.def("simulate_schedule", &simulate_schedule, py::arg("plan"), py::arg("program"),
+        py::arg("seed"), py::arg("first"), py::arg("count"), py::arg("threads") = 0,
+        py::arg("progress") = py::none(),
+        "int64 (count, 2): when the last CPU is free, and of which rank it is");
+  m.def("operation_times", &operation_times, py::arg("schedule"), py::arg("plan"),
+        py::arg("program"), py::arg("seed"), py::arg("realization"),
+        py::arg("as_they_come") = false, "int64 (operations, 2): begin and end");
+  m.def("simulate_schedule_as_it_comes", &simulate_as_they_come, py::arg("schedule"),
+        py::arg("plan"), py::arg("program"), py::arg("seed"), py::arg("first"), py::arg("count"),
+        py::arg("threads") = 0, py::arg("progress") = py::none(),
+        "The same, where CPUs take what comes first.");
+  m.def("schedule_memory", &schedule_memory, py::arg("plan"), py::arg("program"), py::arg("count"),
+        py::arg("threads") = 0, "Bytes that simulate_schedule holds.");
+}
+
+}  // namespace jf

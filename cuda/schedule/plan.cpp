@@ -1,0 +1,613 @@
+#include "schedule/plan.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+namespace jf::schedule {
+namespace {
+
+constexpr std::uint64_t kEventsBetweenPolls = 1 << 16;
+
+std::string named(const Operation& o, std::uint32_t rank) {
+  const std::string who = "rank " + std::to_string(rank);
+  if (o.kind == kCalculate) return who + " calculates";
+  const bool sends = o.kind == kSend;
+  return who + (sends ? " sends to " : " receives from ") + std::to_string(o.peer) + ", tag " +
+         std::to_string(o.tag);
+}
+
+// Slots of times that later actions need.
+class Slots {
+ public:
+  std::uint32_t take(std::uint32_t readers) {
+    if (free_.empty()) {
+      readers_.push_back(readers);
+      return static_cast<std::uint32_t>(readers_.size() - 1);
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    readers_[slot] = readers;
+    return slot;
+  }
+  void read(std::uint32_t slot) {
+    if (--readers_[slot] == 0) free_.push_back(slot);
+  }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(readers_.size()); }
+
+ private:
+  std::vector<std::uint32_t> readers_, free_;
+};
+
+// A receive that is posted, or a message that is taken, while the other is missing.
+struct Half {
+  std::uint32_t rank, operation;  // of a message: of its send
+  Tick begin, end;                // when it is posted, both; when it is taken
+  std::uint32_t slots[2];         // of begin and end
+  std::uint64_t action;           // of a message: its kDoTake
+};
+struct Halves {
+  bool messages;
+  std::size_t first = 0;
+  std::vector<Half> all;
+};
+struct Channel {
+  std::uint64_t ranks, tag;
+  bool operator==(const Channel&) const = default;
+};
+struct HashChannel {
+  std::size_t operator()(const Channel& c) const {
+    return (c.ranks * 0x9E3779B97F4A7C15u) ^ (c.tag * 0xC2B2AE3D27D4EB4Fu + (c.ranks >> 29));
+  }
+};
+
+enum EventKind : std::uint64_t { kOperationEvent, kMessageEvent };
+struct Event {
+  Tick time;
+  std::uint64_t order;  // of its making, and its kind in the lowest bit
+  std::uint32_t rank, operation;
+  std::uint32_t sender, slot;  // of a message, whose send `operation` is
+};
+struct Later {
+  bool operator()(const Event& a, const Event& b) const {
+    return a.time != b.time ? a.time > b.time : a.order > b.order;
+  }
+};
+
+// An execution in which CPUs take what comes first: LogGOPSim's. kRecords: it is written down.
+template <class Noise, class Delays, bool kRecords>
+class ArrivalRun {
+ public:
+  ArrivalRun(const Schedule& schedule, const ProgramView& p, const Network& network,
+             const Noise& noise, const Delays& delays, std::uint32_t realization, Plan* record,
+             const Plan* plan, Tick* times, const PollActions& poll)
+      : s_(schedule),
+        p_(p),
+        network_(network),
+        noise_(noise),
+        delays_(delays),
+        realization_(realization),
+        record_(record),
+        plan_(plan),
+        times_(times),
+        poll_(poll),
+        posts_(s_.cpus() > 1 || (!s_.sizes().empty() && s_.sizes().back() > network.largest_eager)),
+        left_(s_.operations()),
+        ready_(s_.operations()),
+        floats_(s_.operations()),
+        processors_(std::size_t{s_.ranks()} * s_.cpus()),
+        ways_(2 * std::size_t{s_.ranks()} * s_.nics()) {}
+
+  Ended run() {
+    begin();
+    std::uint64_t count = 0;
+    while (!events_.empty()) {
+      Event event = events_.top();
+      events_.pop();
+      if (++count % kEventsBetweenPolls == 0 && poll_) poll_();
+      freed_.clear();
+      if (event.order & kMessageEvent)
+        message(event);
+      else
+        operation(event);
+      free_all();
+    }
+    check_ends();
+    Tick last = 0;
+    std::uint32_t last_rank = 0;
+    for (std::size_t i = 0; i < processors_.size(); ++i)
+      if (processors_[i].busy > last) {
+        last = processors_[i].busy;
+        last_rank = static_cast<std::uint32_t>(i / s_.cpus());
+      }
+    if constexpr (kRecords) {
+      record_->slots = slots_.count();
+      record_->completion = last;
+      record_->last_rank = last_rank;
+      record_->actions.shrink_to_fit();
+      record_->words.shrink_to_fit();
+    }
+    return {last, last_rank};
+  }
+
+ private:
+  struct Place {
+    std::uint32_t rank, operation;
+    std::uint8_t kind;
+  };
+
+  std::uint64_t number(std::uint32_t rank, std::uint32_t operation) const {
+    return s_.begins()[rank] + operation;
+  }
+  Processor<Tick>& processor(std::uint32_t rank, std::uint8_t cpu) {
+    return processors_[std::size_t{rank} * s_.cpus() + cpu];
+  }
+  Tick& way(std::uint32_t rank, std::uint8_t nic, bool in) {
+    return ways_[2 * (std::size_t{rank} * s_.nics() + nic) + in];
+  }
+  std::uint32_t entry_of(std::uint64_t size) {
+    if (size != last_size_) {
+      const auto& all = s_.sizes();
+      last_size_ = size;
+      last_entry_ =
+          static_cast<std::uint32_t>(std::lower_bound(all.begin(), all.end(), size) - all.begin());
+    }
+    return last_entry_;
+  }
+
+  void begin() {
+    for (std::uint32_t rank = 0; rank < s_.ranks(); ++rank) {
+      Tick late = 0;
+      for (std::int32_t k = 0; k < p_.rank_delay_count; ++k)
+        late += rank_delay(p_, k, p_.seed, 0, Tick{rank}, realization_);
+      for (std::uint32_t cpu = 0; cpu < s_.cpus(); ++cpu) {
+        Processor<Tick>& one = processor(rank, static_cast<std::uint8_t>(cpu));
+        one = {late, begin_noise(noise_, p_.seed, realization_, Tick{rank})};
+        seek(noise_, one.next, late, false);
+      }
+      const RankView view = s_.rank(rank);
+      std::uint32_t* left = left_.data() + s_.begins()[rank];
+      for (std::uint32_t k = 0; k < view.first[view.count]; ++k)
+        ++left[view.dependents[k] & ~kOnStart];
+    }
+    for (std::uint32_t rank = 0; rank < s_.ranks(); ++rank) {
+      const RankView view = s_.rank(rank);
+      for (std::uint32_t i = 0; i < view.count; ++i)
+        if (left_[number(rank, i)] == 0) freed_.push_back({rank, i, view.operations[i].kind});
+      free_all();
+      freed_.clear();
+    }
+  }
+
+  // --- Operations become free.
+
+  // By rank, then sends before receives before calculations, then as they were freed.
+  void free_all() {
+    if (freed_.size() > 1)
+      std::stable_sort(freed_.begin(), freed_.end(), [](const Place& a, const Place& b) {
+        return a.rank != b.rank ? a.rank < b.rank : a.kind < b.kind;
+      });
+    for (const Place& one : freed_) free_one(one);
+  }
+  void free_one(const Place& one) {
+    const Operation& o = s_.rank(one.rank).operations[one.operation];
+    const std::uint64_t n = number(one.rank, one.operation);
+    Tick t = later(ready_[n], processor(one.rank, o.cpu).busy);
+    if (o.kind == kSend) t = later(t, way(one.rank, o.nic, false));
+    std::uint32_t slot = 0;
+    if constexpr (kRecords)
+      if (o.kind == kReceive && posts_) slot = record_post(one, o, n);
+    push(t, kOperationEvent, one.rank, one.operation, 0, slot);
+  }
+  void push(Tick t, EventKind kind, std::uint32_t rank, std::uint32_t operation,
+            std::uint32_t sender, std::uint32_t slot) {
+    events_.push({t, made_++ << 1 | kind, rank, operation, sender, slot});
+  }
+
+  // --- Events.
+
+  void operation(Event event) {
+    const Operation& o = s_.rank(event.rank).operations[event.operation];
+    if (o.kind == kReceive) return post(event, o);
+    Processor<Tick>& cpu = processor(event.rank, o.cpu);
+    Tick free = cpu.busy;
+    if (o.kind == kSend) free = later(free, way(event.rank, o.nic, false));
+    if (free > event.time) {
+      event.time = free;
+      events_.push(event);
+      return;
+    }
+    ++done_;
+    Tick at = event.time;
+    if (o.kind == kCalculate)
+      calculate(noise_, static_cast<Tick>(o.size) * 1000, event.operation, cpu, at,
+                Tick{event.rank});
+    else
+      send_one(event, o, cpu, at);
+    check(cpu.busy);
+    note(event.rank, event.operation, at, cpu.busy);
+    const bool waits = o.kind == kSend && o.size > network_.largest_eager;
+    std::uint32_t start_slot = 0, done_slot = 0;
+    if constexpr (kRecords) record_operation(event, o, waits, start_slot, done_slot);
+    started(event.rank, event.operation, at, start_slot);
+    if (!waits) finished(event.rank, event.operation, cpu.busy, done_slot);
+  }
+
+  void send_one(const Event& event, const Operation& o, Processor<Tick>& cpu, Tick at) {
+    const std::uint32_t entry = entry_of(o.size);
+    const MessageCost& m = p_.message_costs[entry];
+    const Tick left = send<true>(noise_, m, network_.bytes[entry], event.operation, cpu,
+                                 way(event.rank, o.nic, false), at, Tick{event.rank});
+    std::uint32_t slot = 0, receive = 0;
+    if constexpr (kRecords)
+      slot = message_slot_ = slots_.take(1);
+    else
+      receive = plan_->receive_of[number(event.rank, event.operation)];
+    const Tick arrival =
+        arrival_of(delays_, p_, m, receive, p_.seed, left, Tick{o.peer}, realization_);
+    push(arrival, kMessageEvent, o.peer, event.operation, event.rank, slot);
+  }
+
+  // Which of its halves a receive and a message look for.
+  Channel channel(std::uint32_t sender, std::uint32_t receiver, std::uint32_t tag,
+                  std::uint32_t receive) const {
+    if (kRecords) return {std::uint64_t{sender} << 32 | receiver, tag};
+    return {number(receiver, receive), ~std::uint64_t{0}};
+  }
+  // The other half that came first, or none: then this one is kept.
+  bool meet(const Channel& where, bool message, const Half& mine, Half& other) {
+    Halves& there = halves_.try_emplace(where, Halves{message, 0, {}}).first->second;
+    if (there.messages == message) {
+      there.all.push_back(mine);
+      return false;
+    }
+    other = there.all[there.first++];
+    if (there.first == there.all.size()) halves_.erase(where);
+    return true;
+  }
+
+  void message(Event event) {
+    const Operation& o = s_.rank(event.sender).operations[event.operation];
+    Processor<Tick>& cpu = processor(event.rank, o.cpu);
+    const Tick free = later(cpu.busy, way(event.rank, o.nic, true));
+    if (free > event.time) {
+      event.time = free;
+      events_.push(event);
+      return;
+    }
+    const std::uint32_t entry = entry_of(o.size);
+    const std::uint32_t receive =
+        kRecords ? 0 : plan_->receive_of[number(event.sender, event.operation)];
+    Tick at = event.time;
+    take<true>(noise_, p_.message_costs[entry], network_.bytes[entry], receive, cpu,
+               way(event.rank, o.nic, true), at, at, Tick{event.rank});
+    check(cpu.busy);
+    Half mine{event.sender, event.operation, at, cpu.busy, {0, 0}, 0}, other;
+    const Channel where = channel(event.sender, event.rank, o.tag, receive);
+    if constexpr (kRecords) mine.action = record_->actions.size();
+    if (!kRecords) note(event.rank, receive, at, cpu.busy);
+    const bool posted = met_first(where, true, other);
+    if constexpr (kRecords) record_take(event, o, entry, posted, other, mine);
+    if (!posted) {
+      meet(where, true, mine, other);
+      return;
+    }
+    meet(where, true, mine, other);
+    both(event.rank, other.operation, other.begin, mine);
+  }
+  // Whether the other half is there already, and which.
+  bool met_first(const Channel& where, bool message, Half& other) const {
+    const auto found = halves_.find(where);
+    if (found == halves_.end() || found->second.messages == message) return false;
+    other = found->second.all[found->second.first];
+    return true;
+  }
+
+  void post(const Event& event, const Operation& o) {
+    ++done_;
+    std::uint32_t start_slot = 0;
+    if constexpr (kRecords)
+      if (posts_) {
+        start_slot = start_slots_.at(number(event.rank, event.operation));
+        start_slots_.erase(number(event.rank, event.operation));
+      }
+    started(event.rank, event.operation, event.time, start_slot);
+    const Half mine{event.rank, event.operation, event.time, event.time, {event.slot, 0}, 0};
+    Half other;
+    if (!meet(channel(o.peer, event.rank, o.tag, event.operation), false, mine, other)) return;
+    if constexpr (kRecords) {
+      record_->actions[other.action].draw = event.operation;
+      if (posts_) record_match(event, o, mine, other);
+    }
+    both(event.rank, event.operation, event.time, other);
+  }
+
+  // A receive is posted, and its message is taken.
+  void both(std::uint32_t rank, std::uint32_t receive, Tick posted, const Half& message) {
+    const Operation& send = s_.rank(message.rank).operations[message.operation];
+    if (kRecords) {
+      record_->receive_of[number(message.rank, message.operation)] = receive;
+      note(rank, receive, message.begin, message.end);
+    }
+    if (send.size > network_.largest_eager)
+      finished(message.rank, message.operation, later(posted, message.begin), meets_slot_);
+    finished(rank, receive, later(posted, message.end), done_slot_);
+  }
+
+  // --- What others wait for.
+
+  void started(std::uint32_t rank, std::uint32_t operation, Tick t, std::uint32_t slot) {
+    release(rank, operation, true, t, slot);
+  }
+  void finished(std::uint32_t rank, std::uint32_t operation, Tick t, std::uint32_t slot) {
+    release(rank, operation, false, t, slot);
+  }
+  void release(std::uint32_t rank, std::uint32_t operation, bool on_start, Tick t,
+               std::uint32_t slot) {
+    const RankView view = s_.rank(rank);
+    for (std::uint32_t k = view.first[operation]; k < view.first[operation + 1]; ++k) {
+      const std::uint32_t one = view.dependents[k];
+      if (((one & kOnStart) != 0) != on_start) continue;
+      const std::uint32_t i = one & ~kOnStart;
+      const std::uint64_t n = number(rank, i);
+      ready_[n] = later(ready_[n], t);
+      if constexpr (kRecords)
+        if (is_explicit(view, operation, i, rank, on_start)) waits_[n].push_back(slot);
+      if (--left_[n] == 0) freed_.push_back({rank, i, view.operations[i].kind});
+    }
+  }
+
+  void note(std::uint32_t rank, std::uint32_t operation, Tick begin, Tick end) {
+    if (times_ == nullptr) return;
+    Tick* place = times_ + 2 * number(rank, operation);
+    place[0] = begin;
+    place[1] = end;
+  }
+  static void check(Tick t) {
+    if (t > kLatest) throw Malformed(0, "the schedule takes more than 2^62 ps (53 days)");
+  }
+
+  // That everything was executed, and all messages received.
+  void check_ends() const {
+    if (halves_.empty() && done_ == s_.operations()) return;
+    // The first in the schedule; a receive that waits for its message tells most.
+    const Half* first = nullptr;
+    bool is_message = true;
+    for (const auto& [channel, halves] : halves_) {
+      const Half& half = halves.all[halves.first];
+      const bool sooner =
+          first == nullptr || halves.messages < is_message ||
+          (halves.messages == is_message &&
+           number(half.rank, half.operation) < number(first->rank, first->operation));
+      if (!sooner) continue;
+      first = &half;
+      is_message = halves.messages;
+    }
+    if (first != nullptr && (!is_message || done_ == s_.operations())) {
+      const Operation& o = s_.rank(first->rank).operations[first->operation];
+      throw Malformed(o.line,
+                      named(o, first->rank) +
+                          (is_message ? ", and no receive takes the message"
+                                      : ", and no message is sent for it (or only after it, "
+                                        "in a circle of operations that wait for each other)"));
+    }
+    for (std::uint32_t rank = 0; rank < s_.ranks(); ++rank) {
+      const RankView view = s_.rank(rank);
+      for (std::uint32_t i = 0; i < view.count; ++i)
+        if (left_[number(rank, i)] > 0)
+          throw Malformed(view.operations[i].line,
+                          named(view.operations[i], rank) +
+                              ", and never can: what it requires "
+                              "waits for it, or for a rendezvous that never comes");
+    }
+    throw Malformed(0, "operations wait for each other in a circle");
+  }
+
+  // --- The record.
+
+  // Whether a CPU can be free before what b requires of a: then b must wait for a's time itself.
+  bool is_explicit(const RankView& view, std::uint32_t a, std::uint32_t b, std::uint32_t rank,
+                   bool on_start) const {
+    const Operation& one = view.operations[a];
+    if (one.cpu != view.operations[b].cpu) return true;
+    if (one.kind == kSend) return !on_start && one.size > network_.largest_eager;
+    return one.kind == kReceive && floats_[number(rank, a)];
+  }
+  std::uint32_t count_explicit(std::uint32_t rank, std::uint32_t a, bool on_start) const {
+    const RankView view = s_.rank(rank);
+    std::uint32_t count = 0;
+    for (std::uint32_t k = view.first[a]; k < view.first[a + 1]; ++k) {
+      const std::uint32_t one = view.dependents[k];
+      count += ((one & kOnStart) != 0) == on_start &&
+               is_explicit(view, a, one & ~kOnStart, rank, on_start);
+    }
+    return count;
+  }
+  Action action_of(ActionKind kind, const Operation& o, std::uint32_t rank, std::uint32_t draw) {
+    Action action{};
+    action.kind = kind;
+    action.cpu = o.cpu;
+    action.nic = o.nic;
+    action.rank = rank;
+    action.draw = draw;
+    words_begin_ = record_->words.size();
+    return action;
+  }
+  void word(std::uint32_t slot) { record_->words.push_back(slot); }
+  // Keeps a time for those that read it, if any do.
+  std::uint32_t keep(Action& action, ActionFlag flag, std::uint32_t readers) {
+    if (readers == 0) return 0;
+    const std::uint32_t slot = slots_.take(readers);
+    action.flags |= flag;
+    word(slot);
+    return slot;
+  }
+  void add(Action action) {
+    action.words = static_cast<std::uint32_t>(record_->words.size() - words_begin_);
+    record_->actions.push_back(action);
+  }
+  // The slots that an operation waits for: read before any is written.
+  std::vector<std::uint32_t> waits_of(std::uint64_t n) {
+    std::vector<std::uint32_t> slots;
+    if (const auto found = waits_.find(n); found != waits_.end()) {
+      slots = std::move(found->second);
+      waits_.erase(found);
+    }
+    for (const std::uint32_t slot : slots) slots_.read(slot);
+    return slots;
+  }
+
+  void record_operation(const Event& event, const Operation& o, bool rendezvous,
+                        std::uint32_t& start_slot, std::uint32_t& done_slot) {
+    Action action =
+        action_of(o.kind == kSend ? kDoSend : kDoCalculate, o, event.rank, event.operation);
+    const auto waits = waits_of(number(event.rank, event.operation));
+    start_slot = keep(action, kKeepStart, count_explicit(event.rank, event.operation, true));
+    if (!rendezvous)
+      done_slot = keep(action, kKeepDone, count_explicit(event.rank, event.operation, false));
+    for (const std::uint32_t slot : waits) word(slot);
+    if (o.kind == kSend)
+      action.message = {entry_of(o.size), message_slot_};
+    else
+      action.work = static_cast<Tick>(o.size) * 1000;
+    add(action);
+  }
+
+  // Returns the slot of the time at which it is posted.
+  std::uint32_t record_post(const Place& one, const Operation& o, std::uint64_t n) {
+    Action action = action_of(kDoPost, o, one.rank, one.operation);
+    const auto waits = waits_of(n);
+    floats_[n] = s_.cpus() > 1 || !waits.empty();
+    start_slots_[n] = keep(action, kKeepStart, count_explicit(one.rank, one.operation, true));
+    const std::uint32_t posted = keep(action, kFirstHalf, 1);
+    for (const std::uint32_t slot : waits) word(slot);
+    add(action);
+    return posted;
+  }
+
+  void record_take(const Event& event, const Operation& send, std::uint32_t entry, bool posted,
+                   const Half& receive, Half& mine) {
+    Action action = action_of(kDoTake, send, event.rank, posted ? receive.operation : 0);
+    action.message = {entry, event.slot};
+    slots_.read(event.slot);
+    if (posts_ && !posted) {
+      mine.slots[0] = keep(action, kFirstHalf, 1);
+      word(mine.slots[1] = slots_.take(1));
+    }
+    if (posts_ && posted) {
+      slots_.read(receive.slots[0]);
+      second_half(action, event.rank, receive.operation, event.sender, event.operation,
+                  send.size > network_.largest_eager);
+      action.flags |= kSecondHalf;
+      word(receive.slots[0]);
+    }
+    add(action);
+  }
+  void record_match(const Event& event, const Operation& o, const Half& receive,
+                    const Half& message) {
+    const Operation& send = s_.rank(message.rank).operations[message.operation];
+    Action action = action_of(kDoMatch, o, event.rank, event.operation);
+    for (const std::uint32_t slot : {receive.slots[0], message.slots[0], message.slots[1]})
+      slots_.read(slot);
+    second_half(action, event.rank, event.operation, message.rank, message.operation,
+                send.size > network_.largest_eager);
+    word(receive.slots[0]);
+    word(message.slots[0]);
+    word(message.slots[1]);
+    add(action);
+  }
+  void second_half(Action& action, std::uint32_t rank, std::uint32_t receive, std::uint32_t sender,
+                   std::uint32_t send, bool rendezvous) {
+    done_slot_ = keep(action, kKeepDone, count_explicit(rank, receive, false));
+    meets_slot_ = rendezvous ? keep(action, kKeepMeets, count_explicit(sender, send, false)) : 0;
+  }
+
+  const Schedule& s_;
+  const ProgramView& p_;
+  const Network& network_;
+  const Noise& noise_;
+  const Delays& delays_;
+  const std::uint32_t realization_;
+  Plan* const record_;
+  const Plan* const plan_;
+  Tick* const times_;
+  const PollActions& poll_;
+  const bool posts_;                 // whether the times at which receives are posted can matter
+  std::vector<std::uint32_t> left_;  // what operations still wait for
+  std::vector<Tick> ready_;
+  std::vector<bool> floats_;  // receives that may be posted after their CPU is free
+  std::vector<Processor<Tick>> processors_;
+  std::vector<Tick> ways_;
+  std::vector<Place> freed_;
+  std::priority_queue<Event, std::vector<Event>, Later> events_;
+  std::unordered_map<Channel, Halves, HashChannel> halves_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> waits_;
+  std::unordered_map<std::uint64_t, std::uint32_t> start_slots_;
+  Slots slots_;
+  std::uint64_t made_ = 0, done_ = 0, last_size_ = ~std::uint64_t{0};
+  std::uint32_t last_entry_ = 0, message_slot_ = 0, done_slot_ = 0, meets_slot_ = 0;
+  std::size_t words_begin_ = 0;
+};
+
+void check_costs(const Schedule& schedule, const Program& program, const Network& network) {
+  if (program.ranks() != schedule.ranks() ||
+      program.message_costs.size() != schedule.sizes().size() ||
+      network.bytes.size() != schedule.sizes().size())
+    throw std::invalid_argument("the program is not of this schedule: ranks or messages differ");
+  if (program.loads != nullptr) throw std::invalid_argument("schedules know no congestion");
+  for (const ByteCost& b : network.bytes)
+    if (b.wire < 0 || b.cpu < 0 || b.wire > kLatest || b.cpu > kLatest)
+      throw std::invalid_argument("times of bytes must lie in [0, 2^62]");
+}
+
+}  // namespace
+
+ProgramView view_of(const Program& program, std::uint64_t seed) {
+  ProgramView view = program.view(seed);
+  view.has_noise = !program.intervals.empty();  // there are no steps that the program could ask
+  return view;
+}
+
+Plan make_plan(const Schedule& schedule, const Program& program, const Network& network,
+               const PollActions& poll) {
+  check_costs(schedule, program, network);
+  Plan plan;
+  plan.ranks = schedule.ranks();
+  plan.cpus = schedule.cpus();
+  plan.nics = schedule.nics();
+  plan.links = plan.cpus > 1;  // which may share a way
+  for (std::size_t i = 0; i < network.bytes.size(); ++i) {
+    const MessageCost& m = program.message_costs[i];
+    plan.links |= links_matter(m, network.bytes[i]);
+  }
+  plan.receive_of.resize(schedule.operations());
+  plan.actions.reserve(schedule.operations());
+  ProgramView view = view_of(program, 0);
+  view.rank_delay_count = 0;
+  const NoNoise quiet;
+  const NoJitter direct;
+  ArrivalRun<NoNoise, NoJitter, true>(schedule, view, network, quiet, direct, 0, &plan, nullptr,
+                                      nullptr, poll)
+      .run();
+  return plan;
+}
+
+Ended run_as_they_come(const Schedule& schedule, const Program& program, const Network& network,
+                       const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
+                       const PollActions& poll) {
+  check_costs(schedule, program, network);
+  if (plan.receive_of.size() != schedule.operations())
+    throw std::invalid_argument("the plan is of another schedule");
+  const ProgramView view = view_of(program, seed);
+  std::vector<Cursor> cursors(program.intervals.size() * schedule.ranks(),
+                              Cursor{0, 0, 0, 0, ~realization});
+  return with_message_noise(
+      view, [&]<class Noise, class Delays>(const Noise& noise, const Delays& delays) {
+        const auto bound = bind(noise, realization, cursors.data());
+        return ArrivalRun<std::decay_t<decltype(bound)>, Delays, false>(
+                   schedule, view, network, bound, delays, realization, nullptr, &plan, times, poll)
+            .run();
+      });
+}
+
+}  // namespace jf::schedule

@@ -1,0 +1,244 @@
+// The engine of schedules on the CPU: each thread computes as many realizations side by side as a
+// register has lanes, from its own memory.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "cpu/actions.h"
+#include "cpu/instruction_sets.h"
+#include "cpu/memory.h"
+#include "schedule/plan.h"
+
+namespace jf {
+
+void run_actions_plain(const ActionJob& job) {
+  run_actions<Tick>(job, job.first, job.program->seed);
+}
+
+namespace schedule {
+namespace {
+
+struct Runner {
+  RunActions run;
+  std::int64_t lanes;
+};
+
+Runner choose_runner() {
+  const std::string name = cpu::choose_tile_runner().name;
+#if defined(JF_HAVE_AVX512)
+  if (name == "avx512") return {run_actions_avx512, 8};
+#endif
+#if defined(JF_HAVE_AVX2)
+  if (name == "avx2") return {run_actions_avx2, 4};
+#endif
+#if defined(JF_HAVE_PORTABLE)
+  if (name == "portable") return {run_actions_portable, 2};
+#endif
+  return {run_actions_plain, 1};
+}
+
+// Ticks of the arrays of ActionJob.
+struct Sizes {
+  std::int64_t processors, ways, slots, cursors;
+
+  Sizes(const Program& program, const Plan& plan, std::int64_t lanes) {
+    const std::int64_t ranks = plan.ranks;
+    processors = 2 * ranks * plan.cpus * lanes;
+    ways = plan.links ? 2 * ranks * plan.nics * lanes : 0;
+    slots = plan.slots * lanes;
+    const auto sources = static_cast<std::int64_t>(program.intervals.size());
+    const std::int64_t cursor = lanes > 1 ? 5 * lanes : sizeof(Cursor) / sizeof(Tick);
+    cursors = program.sources_needed() ? cursor * ranks * sources : 0;
+  }
+  std::int64_t bytes() const { return 8 * (processors + ways + slots + cursors); }
+};
+
+struct State {
+  cpu::Buffer<Tick> processors, ways, slots, cursors;
+
+  State(const Sizes& s, std::int64_t lanes, std::uint32_t no_owner)
+      : processors(cpu::allocate<Tick>(s.processors)),
+        ways(cpu::allocate<Tick>(s.ways)),
+        slots(cpu::allocate<Tick>(s.slots)),
+        cursors(cpu::allocate<Tick>(s.cursors)) {
+    // Cursors belong to no realization yet. Of the five registers of a CursorOf<Lanes>, `owner` is
+    // the last.
+    if (lanes == 1)
+      std::fill_n(reinterpret_cast<Cursor*>(cursors.get()),
+                  s.cursors * std::int64_t{sizeof(Tick)} / std::int64_t{sizeof(Cursor)},
+                  Cursor{0, 0, 0, 0, no_owner});
+    else
+      for (std::int64_t i = 0; i < s.cursors; ++i)
+        cursors[static_cast<std::size_t>(i)] = i / lanes % 5 == 4 ? Tick{no_owner} : 0;
+  }
+};
+
+class Run {
+ public:
+  Run(const Program& program, const Network& network, const Plan& plan, const Request& request,
+      Tick* out, Tick* times = nullptr, const std::uint64_t* begins = nullptr)
+      : network_(network),
+        plan_(plan),
+        request_(request),
+        view_(view_of(program, request.seed)),
+        runner_(choose_runner()),
+        sizes_(program, plan, runner_.lanes),
+        out_(out),
+        times_(times),
+        begins_(begins) {
+    const int wanted = request.threads > 0 ? request.threads : cpu::hardware_threads();
+    const std::int64_t groups = (request.count + runner_.lanes - 1) / runner_.lanes;
+    threads_ = static_cast<int>(std::clamp<std::int64_t>(groups, 1, wanted));
+  }
+  // CPUs take what comes first: one realization after the other.
+  void take_what_comes(const Schedule& schedule, const Program& program) {
+    schedule_ = &schedule;
+    program_ = &program;
+  }
+
+  std::int64_t bytes() const { return sizes_.bytes() * threads_; }
+
+  void simulate(const Poll& poll) {
+    std::vector<std::thread> workers;
+    {
+      const std::lock_guard hold(mutex_);  // no thread ends before all have been started
+      try {
+        for (int t = 0; t < threads_; ++t) {
+          workers.emplace_back([this] { work(); });
+          ++active_;
+        }
+      } catch (const std::system_error& error) {
+        if (workers.empty())
+          throw std::invalid_argument(std::string("threads: none could be started: ") +
+                                      error.what());
+      }
+    }
+    watch(poll);
+    for (std::thread& worker : workers) worker.join();
+    if (error_) std::rethrow_exception(error_);
+    if (poll && !poll(done_)) throw Cancelled();
+  }
+
+ private:
+  void work() {
+    try {
+      if (schedule_ != nullptr)
+        run_as_they_come();
+      else
+        run_actions();
+    } catch (...) {
+      stop_ = true;
+      const std::lock_guard hold(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+    const std::lock_guard hold(mutex_);
+    --active_;
+    finished_.notify_one();
+  }
+
+  void run_actions() {
+    const State state(sizes_, runner_.lanes,
+                      static_cast<std::uint32_t>(request_.first + request_.count));
+    for (std::int64_t i; !stop_ && (i = claimed_.fetch_add(runner_.lanes)) < request_.count;) {
+      const std::int64_t count = std::min(runner_.lanes, request_.count - i);
+      runner_.run({&view_, &plan_, network_.bytes.data(),
+                   static_cast<std::uint32_t>(request_.first + i), static_cast<int>(count),
+                   state.processors.get(), plan_.links ? state.ways.get() : nullptr,
+                   state.slots.get(), state.cursors.get(), out_ + 2 * i, times_, begins_, &stop_});
+      done_ += count;
+    }
+  }
+  void run_as_they_come() {
+    const PollActions ask = [this] {
+      if (stop_) throw Cancelled();
+    };
+    for (std::int64_t i; !stop_ && (i = claimed_++) < request_.count; ++done_) {
+      const Ended ended =
+          schedule::run_as_they_come(*schedule_, *program_, network_, plan_, request_.seed,
+                                     static_cast<std::uint32_t>(request_.first + i), nullptr, ask);
+      out_[2 * i] = ended.time;
+      out_[2 * i + 1] = ended.rank;
+    }
+  }
+
+  // Polls until all threads have finished. Keeps an exception of poll, or its request to stop.
+  void watch(const Poll& poll) {
+    std::unique_lock lock(mutex_);
+    while (!finished_.wait_for(lock, std::chrono::milliseconds(50), [&] { return active_ == 0; })) {
+      lock.unlock();
+      std::exception_ptr error;
+      try {
+        if (!stop_ && poll && !poll(done_)) error = std::make_exception_ptr(Cancelled());
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (error) stop_ = true;
+      lock.lock();
+      if (error && !error_) error_ = error;
+    }
+  }
+
+  const Network& network_;
+  const Plan& plan_;
+  const Request request_;
+  const ProgramView view_;
+  const Runner runner_;
+  const Sizes sizes_;
+  Tick* const out_;
+  Tick* const times_;
+  const std::uint64_t* const begins_;
+  const Schedule* schedule_ = nullptr;
+  const Program* program_ = nullptr;
+  int threads_ = 1;
+  std::atomic<std::int64_t> claimed_{0}, done_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  std::exception_ptr error_;
+  int active_ = 0;
+};
+
+void check(const Program& program, const Network& network, const Plan& plan) {
+  if (program.ranks() != plan.ranks || program.message_costs.size() != network.bytes.size())
+    throw std::invalid_argument("the program is not that of the plan: ranks or messages differ");
+}
+
+}  // namespace
+
+void simulate(const Program& program, const Network& network, const Plan& plan,
+              const Request& request, Tick* out, const Poll& poll) {
+  check(program, network, plan);
+  Run(program, network, plan, request, out).simulate(poll);
+}
+
+void simulate_as_they_come(const Schedule& schedule, const Program& program, const Network& network,
+                           const Plan& plan, const Request& request, Tick* out, const Poll& poll) {
+  check(program, network, plan);
+  Run run(program, network, plan, request, out);
+  run.take_what_comes(schedule, program);
+  run.simulate(poll);
+}
+
+void operation_times(const Schedule& schedule, const Program& program, const Network& network,
+                     const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times) {
+  check(program, network, plan);
+  if (plan.receive_of.size() != schedule.operations())
+    throw std::invalid_argument("the plan is of another schedule");
+  Tick out[2];
+  Run(program, network, plan, {seed, realization, 1, false, 1}, out, times,
+      schedule.begins().data())
+      .simulate(nullptr);
+}
+
+std::int64_t memory(const Program& program, const Plan& plan, const Request& request) {
+  const Network none;
+  return Run(program, none, plan, request, nullptr).bytes();
+}
+
+}  // namespace schedule
+}  // namespace jf

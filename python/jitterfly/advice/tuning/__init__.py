@@ -1,0 +1,277 @@
+"""Answers as tuning files: which algorithm a library takes on how many ranks, for which message.
+
+A cell of an answer speaks for its ranks and bytes and for those up to the next that were asked for;
+beyond the last ones nothing is known, and the library chooses. Formats are modules, and the list of
+them is here. A format has
+
+NAME, TITLE, LIBRARY, SUFFIX : str
+    What it is called, which versions read it, whose it is, and how its names end.
+CALLED : str
+    The library's name in sentences and in `Candidate.called`.
+COMMENTS_INSIDE : bool
+    Whether the file has room for comments; else they go into a second one.
+OPTIONS : tuple of str
+    What it must be told besides, as arguments of `write_tuning`.
+settings(name, **options)
+    What follows from the options; the others get it. `name` is the file's. Raises ValueError.
+has(collective, called, settings) -> bool
+    Whether the library has an algorithm. `settings` may be None: whether any version has.
+check(question, settings)
+    Raises ValueError where the answer to a question can not be written.
+use(path) -> list of str, notes(settings) -> list of str
+    How to have the library read the file; what further stands behind it.
+write(tables, comments, settings) -> str
+    The text of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...fields import check_choice
+from ...files import check_replaceable, write_whole
+from ...info import __version__
+from ..question import Question
+from . import mpich_json, nccl_csv, openmpi_json, openmpi_rules
+from .choices import LEAST_CHOICE, Decided, TuningChoice, choose
+from .table import TuningTable
+
+__all__ = ["TuningChoice", "check_tuning", "tuning_choices", "tuning_format", "write_tuning"]
+
+FORMATS: tuple[Any, ...] = (openmpi_rules, openmpi_json, mpich_json, nccl_csv)
+"""All formats of tuning files."""
+
+LIBRARIES: dict[str, str] = {form.LIBRARY: form.CALLED for form in FORMATS}
+"""Libraries that tuning files are written for, and their names among those of a candidate."""
+
+
+def tuning_format(path: str | Path, library: str | None = None) -> Any:
+    """The format that a tuning file's name says.
+
+    Parameters
+    ----------
+    path : str or Path
+    library : str, optional
+        "openmpi", "mpich" or "nccl"; without it the file's name says it: `.rules`,
+        `openmpi*.json`, `mpich*.json`, `.csv`.
+
+    Returns
+    -------
+    module
+        One of `FORMATS`.
+
+    Raises
+    ------
+    ValueError
+        An unknown library or ending, or a name that does not say the library.
+
+    Examples
+    --------
+    >>> tuning_format("openmpi.rules").NAME, tuning_format("a.json", "openmpi").NAME
+    ('openmpi.rules', 'openmpi.json')
+    """
+    path = Path(path)
+    if library is not None:
+        check_choice(library, "library", list(LIBRARIES))
+    fitting = [form for form in FORMATS if path.suffix == form.SUFFIX]
+    if not fitting:
+        endings = [f"{suffix} ({titles})" for suffix, titles in _endings().items()]
+        raise ValueError(
+            f"a tuning file's name must end in {', '.join(endings[:-1])} or {endings[-1]}, got "
+            f"{path.name!r}"
+        )
+    if library is None and len(fitting) == 1:
+        return fitting[0]
+    for form in fitting:
+        if library == form.LIBRARY or (library is None and path.name.startswith(form.LIBRARY)):
+            return form
+    if library is None:
+        raise ValueError(
+            f"library must be given for {path.name!r}, as its name does not begin with one of "
+            f"{', '.join(form.LIBRARY for form in fitting)}"
+        )
+    own = " or ".join(form.SUFFIX for form in FORMATS if library == form.LIBRARY)
+    raise ValueError(
+        f"a tuning file's name must end in {own} for library = {library!r}, got {path.name!r}"
+    )
+
+
+def check_tuning(
+    question: Question,
+    path: str | Path,
+    library: str | None = None,
+    *,
+    libmpi: str | Path | None = None,
+    protocol: str | None = None,
+) -> None:
+    """Raise where no answer to a question could be written: to be called before it is sought.
+
+    Raises
+    ------
+    ValueError
+        As `write_tuning`, of what does not depend on the answer.
+    OSError
+        The directory does not exist, or `libmpi` can not be read.
+    """
+    _prepare([question], Path(path), library, libmpi=libmpi, protocol=protocol)
+
+
+def _prepare(
+    questions: Sequence[Question], path: Path, library: str | None, **options: Any
+) -> tuple[Any, Any, list[dict[str, str]]]:
+    """Format and its settings, and what the library calls each question's candidates."""
+    form = tuning_format(path, library)
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in form.OPTIONS:
+            takers = " and ".join(other.NAME for other in FORMATS if name in other.OPTIONS)
+            raise ValueError(f"`{name}` is for {takers}, not for {form.NAME}: leave it out")
+    names = [question.collective for question in questions]
+    if len(set(names)) < len(names):
+        raise ValueError(f"answers must be of different collectives, got {', '.join(names)}")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(2, "No such directory", str(path.parent))
+    for file in _file_names(path, form):
+        check_replaceable(file)
+    settings = form.settings(path.name, **given)
+    called = [_called(question, form, settings) for question in questions]
+    for question, named in zip(questions, called, strict=True):
+        if len(named) < LEAST_CHOICE:
+            has = f"only {', '.join(named)}" if named else "none"
+            raise ValueError(
+                f"a tuning file takes two candidates or more that {form.CALLED} has as well: of "
+                f"those of {question.collective} here it has {has}"
+            )
+        form.check(question, settings)
+    return form, settings, called
+
+
+def tuning_choices(
+    advice: Decided, library: str = "openmpi", *, libmpi: str | Path | None = None
+) -> tuple[TuningChoice, ...]:
+    """What a library should do in each cell of an answer, in the order of its cells.
+
+    An algorithm is chosen where at least two that the library has were compared, and the answer
+    tells that one of these is the best, or at most by the tolerance `within` slower than any of
+    them. That may be so in a cell that has no winner among all candidates.
+
+    Parameters
+    ----------
+    advice : Advice
+    library : str
+        "openmpi", "mpich" or "nccl".
+    libmpi : str or Path, optional
+        MPICH's shared library: only what this one has. Else what any version has.
+
+    Raises
+    ------
+    ValueError
+        An unknown library, or `libmpi` of another one.
+    """
+    check_choice(library, "library", list(LIBRARIES))
+    form = next(form for form in FORMATS if library == form.LIBRARY)
+    if libmpi is not None and "libmpi" not in form.OPTIONS:
+        raise ValueError(f"`libmpi` is for MPICH, not for {form.CALLED}: leave it out")
+    settings = None if libmpi is None else form.settings("choices", libmpi=libmpi)
+    called = _called(advice.question, form, settings)
+    return tuple(choose(advice.question, cell, called, form.CALLED) for cell in advice.cells)
+
+
+def write_tuning(
+    path: str | Path,
+    advices: Sequence[Decided],
+    library: str | None = None,
+    *,
+    libmpi: str | Path | None = None,
+    protocol: str | None = None,
+) -> tuple[Path, ...]:
+    """Write answers, each of another collective, as one tuning file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Ends in `.rules` (Open MPI), `.json` (Open MPI 6, MPICH) or `.csv` (NCCL's tuner plugin). A
+        file that is there is replaced. JSON has no room for comments: what stands behind the
+        choices is in a second file, whose name ends in `.json.txt`.
+    advices : sequence of Advice
+    library : str, optional
+        As in `tuning_format`.
+    libmpi : str or Path
+        For MPICH's file alone, which needs it: MPICH's shared library, such as libmpi.so.12. What
+        is not decided is copied from its own decision tree, and only what it has is written.
+    protocol : "ll", "ll128" or "simple"
+        For NCCL's file alone, which needs it: the one whose costs the network's are.
+
+    Returns
+    -------
+    tuple of Path
+        The files.
+
+    Raises
+    ------
+    ValueError
+        An unknown library or ending, or a name that does not say the library; an option that is
+        missing, or of another format; fewer than two candidates are algorithms of the library; two
+        answers of one collective; sizes that the format can not hold; or there is nothing to
+        write: in no cell is anything decided among the library's algorithms.
+    OSError
+        A file can not be read or written.
+    """
+    path = Path(path)
+    questions = [advice.question for advice in advices]
+    form, settings, called = _prepare(questions, path, library, libmpi=libmpi, protocol=protocol)
+    tables = [
+        TuningTable(advice, named, form.CALLED)
+        for advice, named in zip(advices, called, strict=True)
+    ]
+    if not any(choice.called for table in tables for choice in table.choices):
+        raise ValueError(
+            f"nothing to write to {path.name}: in no cell is one of {form.CALLED}'s algorithms "
+            "told to be the best of them"
+        )
+    tables.sort(key=lambda table: table.collective)
+    comments = _comments(tables, form, settings, path)
+    texts = [form.write(tables, comments, settings)]
+    if not form.COMMENTS_INSIDE:
+        texts.append("\n".join(comments) + "\n")
+    files = _file_names(path, form)
+    for file, text in zip(files, texts, strict=True):
+        write_whole(file, text.encode())
+    return files
+
+
+def _endings() -> dict[str, str]:
+    """Endings of names, and who reads them."""
+    found: dict[str, list[str]] = {}
+    for form in FORMATS:
+        found.setdefault(form.SUFFIX, []).append(form.TITLE)
+    return {suffix: "; ".join(titles) for suffix, titles in found.items()}
+
+
+def _file_names(path: Path, form: Any) -> tuple[Path, ...]:
+    return (path,) if form.COMMENTS_INSIDE else (path, path.with_name(f"{path.name}.txt"))
+
+
+def _called(question: Question, form: Any, settings: Any) -> dict[str, str]:
+    """What the library calls the candidates that it has."""
+    return {
+        candidate.name: candidate.called[form.CALLED]
+        for candidate in question.chosen()
+        if form.CALLED in candidate.called
+        and form.has(question.collective, candidate.called[form.CALLED], settings)
+    }
+
+
+def _comments(tables: Sequence[TuningTable], form: Any, settings: Any, path: Path) -> list[str]:
+    """What stands behind the choices, in lines."""
+    text = [
+        f"Tuning file for {form.CALLED}, written by jitterfly {__version__}",
+        *form.use(path),
+        *form.notes(settings),
+    ]
+    for table in tables:
+        text += ["", *table.comments()]
+    # A name of a file may hold a line break, after which numbers would be rules.
+    return [" ".join(line.split()) for line in text]

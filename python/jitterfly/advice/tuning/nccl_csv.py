@@ -1,0 +1,102 @@
+"""Lines of NCCL's example tuner plugin (``plugins/tuner/example`` in the sources of NCCL 2.30).
+
+A line has collective, least and largest bytes (both belong to it), algorithm, protocol, channels,
+nodes and ranks; -1 is any. The plugin takes the first line that fits, and leaves NCCL its choice
+where none does. Ranks are one number, so that a choice holds for the numbers that were asked for
+alone. A line longer than 255 characters is cut by its reader, and what is cut off is taken for a
+line of its own: comments are folded.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...fields import check_choice
+from ..question import Question
+from .table import TuningTable
+
+NAME = "nccl.csv"
+TITLE = "NCCL's tuner plugin"
+LIBRARY = "nccl"
+CALLED = "NCCL"
+SUFFIX = ".csv"
+COMMENTS_INSIDE = True
+OPTIONS = ("protocol",)
+
+PROTOCOLS = ("ll", "ll128", "simple")
+"""NCCL's ways to write a message, each with other latencies and bandwidths."""
+
+_COLLECTIVES = {
+    "allgather": "allgather",
+    "allreduce": "allreduce",
+    "broadcast": "broadcast",
+    "reduce": "reduce",
+    "reduce_scatter": "reducescatter",
+}
+_ANY = "-1"
+_WIDTH = 120
+
+
+def settings(name: str, *, protocol: str | None = None) -> str:
+    """The protocol.
+
+    Raises
+    ------
+    ValueError
+        It is missing or unknown.
+    """
+    if protocol is None:
+        raise ValueError(
+            f"`protocol` must be given for {name}, as each line of it names one: of "
+            f"{', '.join(PROTOCOLS)} the one whose costs the network's are"
+        )
+    check_choice(protocol, "protocol", list(PROTOCOLS))
+    return protocol
+
+
+def has(collective: str, called: str, protocol: str | None) -> bool:
+    """Whether NCCL's plugin takes lines for a collective; it has no barrier."""
+    return collective in _COLLECTIVES
+
+
+def check(question: Question, protocol: str) -> None:
+    """Raise nothing: all sizes can be written."""
+
+
+def use(path: Path) -> list[str]:
+    """How to have the library read the file."""
+    return [
+        "To use it: build plugins/tuner/example of NCCL's sources, then "
+        f"NCCL_TUNER_PLUGIN=libnccl-tuner-example.so NCCL_TUNER_CONFIG_FILE={path.name} ...",
+        "The plugin of NCCL 2.30 gives every call one channel unless a line has a number of them: "
+        "put yours in place of the first -1 of a line. Calls without a line have one as well.",
+    ]
+
+
+def notes(protocol: str) -> list[str]:
+    """For which ranks and sizes the choices hold."""
+    return [
+        "A choice holds for the very ranks below, on any number of nodes, up to the next message "
+        "size; elsewhere NCCL chooses algorithm and protocol."
+    ]
+
+
+def write(tables: Sequence[TuningTable], comments: Sequence[str], protocol: str) -> str:
+    """The text of the file."""
+    text = [line for comment in comments for line in _comment(comment)]
+    text += ["#", "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks"]
+    for table in tables:
+        for ranks in table.question.ranks:
+            for row in table.ranges(ranks):
+                if row.choice.called:
+                    what = _COLLECTIVES[table.collective], row.first, row.last
+                    how = row.choice.called.lower(), protocol, _ANY, _ANY, ranks
+                    text.append(",".join(map(str, (*what, *how))))
+    return "\n".join(text) + "\n"
+
+
+def _comment(line: str) -> list[str]:
+    folded = textwrap.wrap(line, _WIDTH, break_on_hyphens=False)
+    return [f"# {part}" for part in folded] or ["#"]

@@ -1,0 +1,105 @@
+"""Open MPI's rules as text, which all versions from 4 on read (`coll_tuned_dynamic_file.c`).
+
+A rule holds from its communicator size up to the next one's, and from its message size up to the
+next one's; algorithm 0 is the library's own choice. Below the first communicator size the reader
+takes the first rule, so that the file begins with one for size 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..question import Question
+from .table import TuningTable
+
+NAME = "openmpi.rules"
+TITLE = "Open MPI 4 and later"
+LIBRARY = "openmpi"
+CALLED = "Open MPI"
+SUFFIX = ".rules"
+COMMENTS_INSIDE = True
+OPTIONS = ()
+
+# Number of the collective (COLLTYPE in Open MPI's coll_base_functions.h) and its name.
+_COLLECTIVES = {
+    "allgather": (0, "MPI_Allgather"),
+    "allreduce": (2, "MPI_Allreduce"),
+    "barrier": (6, "MPI_Barrier"),
+    "broadcast": (7, "MPI_Bcast"),
+    "reduce": (11, "MPI_Reduce"),
+    "reduce_scatter": (12, "MPI_Reduce_scatter"),
+}
+_DEFAULT = 0  # "ignore" among the algorithms: the library's own choice
+
+
+def settings(name: str) -> None:
+    """Nothing more is needed."""
+
+
+def has(collective: str, called: str, settings: None) -> bool:
+    """Whether the library has an algorithm of this name: those from 4 on all have."""
+    return True
+
+
+def check(question: Question, settings: None) -> None:
+    """Raise nothing: all sizes can be written."""
+
+
+def use(path: Path) -> list[str]:
+    """How to have the library read the file."""
+    return [
+        "To use it: OMPI_MCA_coll_tuned_use_dynamic_rules=1 "
+        f"OMPI_MCA_coll_tuned_dynamic_rules_filename={path.name} mpiexec ..."
+    ]
+
+
+def notes(settings: None) -> list[str]:
+    """For which ranks and sizes the choices hold."""
+    return [
+        "A choice holds up to the next ranks and the next message size below; elsewhere the",
+        "library chooses.",
+    ]
+
+
+def number(called: str) -> int:
+    """The number of an algorithm that is called, say, "4 ring"; 0 for the library's own choice."""
+    return int(called.split()[0]) if called else _DEFAULT
+
+
+def write(tables: Sequence[TuningTable], comments: Sequence[str], settings: None) -> str:
+    """The text of the file."""
+    text = [f"# {line}".rstrip() for line in comments]
+    text.append(f"{len(tables)}  # collectives")
+    for table in sorted(tables, key=lambda one: _COLLECTIVES[one.collective]):
+        collective, name = _COLLECTIVES[table.collective]
+        ranks = table.question.ranks
+        text.append(f"{collective}  # {name}")
+        text.append(f"{len(ranks) + 2}  # communicator sizes")
+        text += [*_default_lines(0)]
+        for count in ranks:
+            rows = table.ranges(count)
+            lines = []
+            if rows[0].first > 0:
+                lines.append(_rule(0, _DEFAULT, "below the sizes asked for"))
+            for row in rows:
+                lines.append(_rule(row.first, number(row.choice.called), row.choice.told()))
+            last = rows[-1].last
+            if last is not None:
+                lines.append(_rule(last + 1, _DEFAULT, "above the sizes asked for"))
+            text += [f"{count}  # communicator size", f"{len(lines)}  # message sizes", *lines]
+        text += _default_lines(ranks[-1] + 1)
+    return "\n".join(text) + "\n"
+
+
+def _default_lines(ranks: int) -> list[str]:
+    return [
+        f"{ranks}  # communicator size",
+        "1  # message sizes",
+        _rule(0, _DEFAULT, "ranks not asked for"),
+    ]
+
+
+def _rule(size: int, algorithm: int, comment: str) -> str:
+    """Message size, algorithm, and 0 for fan-out and segment size: ours have no segments."""
+    return f"{size} {algorithm} 0 0  # {comment}"

@@ -1,0 +1,96 @@
+"""The choices of one answer with the ranks and message sizes for which they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...slowdown import in_words
+from ...units import show_seconds, show_size
+from ..question import Question
+from .choices import Decided, TuningChoice, choose
+
+
+class SizeRange(NamedTuple):
+    """What is chosen for message sizes, in bytes as the library counts them.
+
+    Attributes
+    ----------
+    first, last : int
+        Both belong to it. `last` is None where the library knows no size of such a message.
+    choice : TuningChoice
+    """
+
+    first: int
+    last: int | None
+    choice: TuningChoice
+
+
+class TuningTable:
+    """The choices of an answer.
+
+    Parameters
+    ----------
+    advice : Advice
+    called : mapping
+        What the library calls the candidates that it has.
+    library : str
+        Its name in sentences.
+
+    Attributes
+    ----------
+    question : Question
+    collective : str
+    choices : tuple of TuningChoice
+        In the order of the answer's cells.
+    """
+
+    def __init__(self, advice: Decided, called: Mapping[str, str], library: str):
+        self.question: Question = advice.question
+        self.collective = self.question.collective
+        self.choices = tuple(
+            choose(advice.question, cell, called, library) for cell in advice.cells
+        )
+
+    def ranges(self, ranks: int) -> list[SizeRange]:
+        """The ranges of message sizes on so many ranks, ascending and without gaps.
+
+        A choice holds up to the next size that was asked for; beyond the last one nothing is known.
+        """
+        choices = [choice for choice in self.choices if choice.ranks == ranks]
+        if self.collective == "barrier":
+            # Its messages are empty to a library, which has one rule for all of them.
+            if len({choice.called for choice in choices}) > 1:
+                reason = "the best one depends on the size of the barrier's messages"
+                return [SizeRange(0, None, TuningChoice(ranks, 0, "", "", reason))]
+            return [SizeRange(0, None, choices[0])]
+        # Libraries count what all ranks put into an allgather; we what one does.
+        times = ranks if self.collective == "allgather" else 1
+        sizes = [choice.message_bytes * times for choice in choices]
+        lasts = [size - 1 for size in sizes[1:]] + sizes[-1:]
+        return [SizeRange(*row) for row in zip(sizes, lasts, choices, strict=True)]
+
+    def last_ranks(self, ranks: int) -> int:
+        """The last number of ranks for which the choices of so many ranks hold."""
+        return min((one - 1 for one in self.question.ranks if one > ranks), default=ranks)
+
+    def comments(self) -> list[str]:
+        """What stands behind the choices: the question, and a line for each cell."""
+        question = self.question
+        noise = "; ".join(map(in_words, question.noise)) or "none"
+        text = [
+            f"{question.collective}: smallest {question.statistic}, within "
+            f"{100 * question.within:.10g} %, confidence {100 * question.confidence:.10g} %, seed "
+            f"{question.seed}",
+            f"network {in_words(question.network)}",
+            f"noise {noise}",
+        ]
+        if question.cycles > 1:
+            text.append(f"the last of {question.cycles:,} in a row")
+        if question.compute_time:
+            text.append(f"{show_seconds(question.compute_time)} of computing before each")
+        text += [
+            f"{choice.ranks:,} ranks, {show_size(choice.message_bytes)}: {choice.told()}"
+            for choice in sorted(self.choices, key=lambda one: (one.ranks, one.message_bytes))
+        ]
+        return text

@@ -1,0 +1,160 @@
+"""A schedule of an application, read from a file."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..engine import core
+from ..files import TEMPORARY, check_replaceable, open_input
+
+_LINE = re.compile(r"line (?P<line>[0-9]+): (?P<what>.*)", re.DOTALL)
+_BEGINNINGS = (b"JFGOAL", (4223).to_bytes(8, "little"), (2342).to_bytes(8, "little"))
+_COMMENTS = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
+
+
+class Schedule:
+    r"""The operations of an application's ranks, and what they wait for.
+
+    A rank calculates (``calc``), sends (``send``) and receives (``recv``), on one or several CPUs.
+    An operation may require that others are done (``requires``) or have begun (``irequires``).
+    `read` makes one.
+
+    Attributes
+    ----------
+    name : str
+        The file's name.
+    ranks, cpus, nics : int
+        How many ranks there are, and how many CPUs and network interfaces of each are named.
+    operations, messages : int
+        How many there are in all ranks together.
+    message_sizes : int64 array
+        The sizes of messages in bytes, each once, in ascending order.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}"
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "two.goal").write_text(text)
+    ...     jf.Schedule.read(Path(folder) / "two.goal")
+    Schedule('two.goal': 2 ranks, 2 operations, 1 message)
+    """
+
+    def __init__(self, name: str, mapped: core.Schedule) -> None:
+        self.name = name
+        self._mapped = mapped
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schedule:
+        """Read GOAL text, LogGOPSim's binary, or what `write` has written.
+
+        The schedule is translated into a temporary file (in ``TMPDIR``), which is mapped: no more
+        than the largest rank is in memory meanwhile.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Schedule
+
+        Raises
+        ------
+        ValueError
+            It can not be read, or is malformed: the message names the line of a text. A receive
+            from any source or with any tag is refused.
+
+        Notes
+        -----
+        GOAL: Hoefler, Siebert & Lumsdaine, ICPP 2009. The text is what LogGOPSim's ``txt2bin``
+        takes, and the binary what it makes. Sizes are bytes, times of ``calc`` are ns. A rank that
+        sends to itself is refused.
+        """
+        path = Path(path)
+        try:
+            with open_input(path), tempfile.TemporaryFile() as file:
+                return cls(path.name, core.read_schedule(str(path), file.fileno()))
+        except OSError as error:
+            raise ValueError(f"{path} can not be read ({error.strerror})") from None
+        except (ValueError, RuntimeError) as error:
+            known = str(error).startswith(str(path))
+            raise ValueError(str(error) if known else in_file(path, error)) from None
+
+    def write(self, path: str | Path) -> None:
+        """Write the translated schedule: `read` takes it without translating it again.
+
+        Raises
+        ------
+        ValueError
+            The file can not be written.
+        """
+        path = Path(path)
+        check_replaceable(path)
+        part = path.with_name(path.name + TEMPORARY)
+        try:
+            with part.open("w+b") as file:
+                self._mapped.write(file.fileno())
+            part.replace(path)
+        except (OSError, RuntimeError) as error:
+            part.unlink(missing_ok=True)
+            raise ValueError(f"{path}: {getattr(error, 'strerror', error)}") from None
+
+    def __repr__(self) -> str:
+        return f"Schedule({self.name!r}: {self.summary()})"
+
+    def summary(self) -> str:
+        """How large it is, in words."""
+        counts = [(self.ranks, "rank"), (self.operations, "operation"), (self.messages, "message")]
+        return ", ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts)
+
+    @property
+    def ranks(self) -> int:
+        return self._mapped.ranks
+
+    @property
+    def cpus(self) -> int:
+        return self._mapped.cpus
+
+    @property
+    def nics(self) -> int:
+        return self._mapped.nics
+
+    @property
+    def operations(self) -> int:
+        return self._mapped.operations
+
+    @property
+    def messages(self) -> int:
+        return self._mapped.sends
+
+    @property
+    def message_sizes(self) -> npt.NDArray[np.int64]:
+        return np.array(self._mapped.sizes, dtype=np.int64)
+
+
+def in_file(path: str | Path, error: Exception) -> str:
+    """What is wrong with a schedule, with the name of its file before the line."""
+    found = _LINE.fullmatch(str(error))
+    return f"{path}, line {found['line']}: {found['what']}" if found else f"{path}: {error}"
+
+
+def looks_like_schedule(path: Path) -> bool:
+    """Whether a file is a schedule, by its name or by how it begins."""
+    if path.suffix == ".goal":
+        return True
+    try:
+        with open_input(path) as file:
+            begin = file.read(4096)
+    except (OSError, ValueError):  # there is none: who reads it says so
+        return False
+    return begin.startswith(_BEGINNINGS) or _COMMENTS.sub(b"", begin, count=1).startswith(
+        b"num_ranks"
+    )

@@ -1,0 +1,444 @@
+"""A schedule under noise: from its messages' costs to the times of many realizations."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import memory, notebook, stats
+from ..engine import check_run, core, reporting
+from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass, shorten
+from ..network import LogGOPS, Network, check_network
+from ..noise import Congestion, Noise
+from ..noise.source import check_sources
+from ..simulate import check_times
+from ..slowdown import in_words
+from ..stats import Estimate
+from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, from_ticks, show_seconds, to_ticks
+from .schedule import Schedule, in_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+USUAL_ORDER_CHECKS = 5
+ORDERS = ("noise-free", "arrival")
+_EAGER = 2**64 - 1  # bytes: all messages are sent without rendezvous
+
+
+class OrderCheck(NamedTuple):
+    """Some realizations once more, in the order of arrival.
+
+    `realizations`: how many. `same`: in how many of them every operation has the same times.
+    `mean_difference`, `largest_difference`: of the run time, seconds; positive where the order of
+    arrival ends later.
+    """
+
+    realizations: int
+    same: int
+    mean_difference: float
+    largest_difference: float
+
+
+@frozen_dataclass(eq=False)
+class ScheduleResult:
+    """What `simulate_schedule` found.
+
+    Attributes
+    ----------
+    schedule : Schedule
+    network : LogGOPS
+    noise : tuple of Noise
+    seed, first_realization : int
+        Realization ``first_realization + i`` of this seed is row i of the arrays.
+    ticks : int64 array, shape (realizations,)
+        Run time, when the CPU of the last rank is free, in ticks of 1 ps; exact.
+    last_rank : int64 array, shape (realizations,)
+        The rank that is last; of several the first.
+    noise_free : float
+        The run time without any noise, seconds.
+    order : "noise-free" or "arrival"
+        In which operations that compete for a CPU were executed.
+    order_check : OrderCheck, optional
+        None where there was none.
+    """
+
+    schedule: Schedule
+    network: LogGOPS
+    noise: tuple[Noise, ...]
+    seed: int
+    first_realization: int
+    ticks: npt.NDArray[np.int64]
+    last_rank: npt.NDArray[np.int64]
+    noise_free: float
+    order: str
+    order_check: OrderCheck | None
+
+    @cached_property
+    def samples(self) -> npt.NDArray[np.float64]:
+        """Run times in seconds, float64, shape (realizations,)."""
+        return from_ticks(self.ticks)
+
+    def __repr__(self) -> str:
+        return (
+            f"ScheduleResult({self.schedule.name!r}, realizations={len(self.ticks)}, "
+            f"slowdown={self.slowdown()})"
+        )
+
+    def mean(self, confidence: float = 0.95) -> Estimate:
+        """Mean run time, seconds."""
+        return stats.mean(self.samples, confidence, noisy=any(one.random for one in self.noise))
+
+    def slowdown(self, confidence: float = 0.95) -> Estimate:
+        """Mean run time over that without noise."""
+        return self._scaled(self.mean(confidence), lambda time: time / self.noise_free)
+
+    def noise_share(self) -> float | None:
+        """The share of CPU time that the noise takes; None where that is not one number.
+
+        It is where every source takes the CPU at all times and for all work: periodic, renewal and
+        trace noise without a window.
+        """
+        for one in self.noise:
+            everywhere = getattr(one, "during", "all") == "all"
+            ever = not getattr(one, "begin", 0) and getattr(one, "end", None) is None
+            if not (everywhere and ever and one.share() > 0):
+                return None
+        free = math.prod(1 - one.share() for one in self.noise)
+        return 1 - free if self.noise else None
+
+    def amplification(self, confidence: float = 0.95) -> Estimate | None:
+        """How much larger the slowdown is than that of one rank which only calculates.
+
+        That one takes 1 / (1 - s) times as long if noise takes a share s of its CPU. Amplification
+        is (slowdown - 1) / (1 / (1 - s) - 1): above 1 the application makes noise worse, below 1 it
+        absorbs some of it (Ferreira, Bridges & Brightwell, SC'08). None where there is no one s
+        (`noise_share`).
+        """
+        share = self.noise_share()
+        if share is None:
+            return None
+        alone = share / (1 - share)
+        return self._scaled(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
+
+    def _scaled(self, estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
+        value, low, high = (
+            scale(float(end)) if self.noise_free or not math.isfinite(float(end)) else math.nan
+            for end in (estimate.value, estimate.low, estimate.high)
+        )
+        return dataclasses.replace(estimate, value=value, low=low, high=high)
+
+    def title(self) -> str:
+        """What was simulated, under which noise."""
+        noise = "; ".join(map(in_words, self.noise)) or "none"
+        return f"{self.schedule.name}: {self.schedule.summary()}, under noise: {noise}"
+
+    def lines(self) -> list[str]:
+        """The answer as text."""
+        p50, p99 = stats.quantiles(self.samples, (0.5, 0.99))
+        rows = [
+            ("run time without noise", show_seconds(self.noise_free)),
+            ("run time, mean", _show_times(self.mean())),
+            ("run time, p50", _show_times(p50)),
+            ("run time, p99", _show_times(p99)),
+            ("slowdown (mean)", _show_ratios(self.slowdown())),
+        ]
+        amplified = self.amplification()
+        if amplified is not None:
+            rows.append(("noise amplification", _show_ratios(amplified)))
+        ranks, counts = np.unique(self.last_rank, return_counts=True)
+        most = int(np.argmax(counts))
+        rows.append(
+            ("most often last", f"rank {ranks[most]}, in {counts[most] / len(self.ticks):.1%} of "
+             "realizations")
+        )  # fmt: skip
+        width = max(len(name) for name, _ in rows)
+        return [f"{name:<{width}}  {value}" for name, value in rows]
+
+    def notes(self) -> list[str]:
+        """Network, realizations, and whether the order of operations could matter."""
+        text = [
+            f"network: {in_words(self.network)}",
+            f"{len(self.ticks):,} realizations, seed {self.seed}; 95 % intervals",
+        ]
+        share = self.noise_share()
+        if share is not None:
+            text.append(f"noise takes {share:.3%} of CPU time: it slows one rank that only "
+                        f"calculates down {1 / (1 - share):.5g} times")  # fmt: skip
+        text += self._order_in_words()
+        return text
+
+    def _order_in_words(self) -> list[str]:
+        check = self.order_check
+        if self.order == "arrival":
+            return ["order of competing operations: that of arrival"]
+        if check is None:
+            return []
+        told = (
+            f"order of competing operations: that without noise; in {check.same} of "
+            f"{check.realizations} realizations all times are the same in the order of arrival"
+        )
+        if check.same == check.realizations:
+            return [told]
+        mean = float(self.samples.mean())
+        return [
+            f"{told}; by that the run time differs by {check.mean_difference / mean:+.2%} on "
+            f"average, {check.largest_difference / mean:.2%} at most (`order` arrival takes it)"
+        ]
+
+    def to_csv(self) -> str:
+        """A line for each realization: its number, run time in seconds, and last rank."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("realization", "run_time_s", "last_rank"))
+        numbers = range(self.first_realization, self.first_realization + len(self.ticks))
+        writer.writerows(zip(numbers, self.samples.tolist(), self.last_rank.tolist(), strict=True))
+        return text.getvalue()
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The share of realizations that takes longer; written to `path`, too, where it is given.
+
+        Raises
+        ------
+        ValueError
+            matplotlib is not installed, or does not know the ending of `path`.
+        """
+        return notebook.picture("schedule", self, path=path)
+
+    def _repr_html_(self) -> str:
+        return notebook.text([self.title(), "", *self.lines(), "", *self.notes()])
+
+
+class CompiledSchedule(NamedTuple):
+    """What the engine takes: the plan, and a program that holds costs and noise."""
+
+    plan: core.SchedulePlan
+    program: core.Program
+
+
+def compile_schedule(
+    schedule: Schedule, network: LogGOPS, noise: Sequence[Noise]
+) -> CompiledSchedule:
+    """The plan of a schedule, and the program with the costs of its messages and the noise.
+
+    Raises
+    ------
+    ValueError
+        The schedule can not be executed: a message that no receive takes, or operations that wait
+        for each other.
+    """
+    ranks = schedule.ranks
+    sizes = schedule.message_sizes.tolist()
+    further = [max(size - 1, 0) for size in sizes]
+    o, way = to_ticks(network.o, "o"), to_ticks(network.L, "L")
+    wire = [to_ticks(exact(network.G) * n, "(n - 1) G") for n in further]
+    cpu = [to_ticks(exact(network.O) * n, "(n - 1) O") for n in further]
+    gap = to_ticks(network.g, "g")
+    table = [(o, o, way, gap + bytes_on_wire) for bytes_on_wire in wire]
+    program = core.Program(
+        log2_ranks=ranks.bit_length() - 1, ranks=ranks, rows=0,
+        steps=np.zeros((0, 11), dtype=np.int32),
+        messages=np.array(table, dtype=np.int64).reshape(-1, 4),
+        send=0, receive=0, transit=0, combine=0, work=0, forward=0,
+    )  # fmt: skip
+    ways = [way + bytes_on_wire for bytes_on_wire in wire]
+    for source in noise:
+        source.check(ranks, max(ways, default=0))
+        source.apply(program, ranks, 0, ways)
+    largest = _EAGER if network.S is None else network.S
+    try:
+        plan = core.SchedulePlan(
+            schedule._mapped, program, np.array(wire, dtype=np.int64),
+            np.array(cpu, dtype=np.int64), largest,
+        )  # fmt: skip
+    except ValueError as error:
+        raise ValueError(in_file(schedule.name, error)) from None
+    return CompiledSchedule(plan, program)
+
+
+def simulate_schedule(
+    schedule: Schedule | str | Path,
+    network: LogGOPS | str,
+    noise: str | Noise | Sequence[Noise | str] = (),
+    realizations: int = 1000,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    first_realization: int = 0,
+    order: Literal["noise-free", "arrival"] = "noise-free",
+    order_checks: int = USUAL_ORDER_CHECKS,
+) -> ScheduleResult:
+    """Run an application's schedule under many realizations of noise.
+
+    Parameters
+    ----------
+    schedule : Schedule, str or Path
+        What to run, or its file (`Schedule.read`).
+    network : LogGOPS or str
+        What a message costs, also as text: ``"L=1us,o=200ns"``. Here `S` is used: a message of more
+        bytes is sent with rendezvous. ``gamma`` must be left out: a schedule says what is combined.
+    noise : str, Noise or list of them
+        A file of measured noise, text such as ``"period=1ms,duration=10us"``, or sources. All but
+        `Congestion`.
+    realizations, seed, threads, progress, first_realization
+        As in `simulate`. It runs on the CPU.
+    order : "noise-free" or "arrival"
+        In which operations that compete for a CPU are executed; see Notes. "arrival" executes one
+        realization after the other on each processor, event by event, which is slower.
+    order_checks : int
+        So many realizations in the order without noise are executed in the order of arrival once
+        more, on one processor; 0: none.
+
+    Returns
+    -------
+    ScheduleResult
+
+    Raises
+    ------
+    ValueError
+        Names the argument and its range; the schedule can not be read or executed; not enough
+        memory.
+    KeyboardInterrupt
+        Ctrl-C.
+
+    Notes
+    -----
+    The rules are LogGOPSim's (Hoefler, Schneider & Lumsdaine, HPDC 2010), n being the bytes of a
+    message. A send takes its CPU for o + (n - 1) O, and the way out for g + (n - 1) G from o before
+    its first byte has left, which it has after o. That byte arrives L later, and is taken when CPU
+    and way in are free, posted or not: for o, and until (n - 1) O of CPU time are done and the
+    bytes are there, (n - 1) G later. The way in is taken for g + (n - 1) G. A receive is posted at
+    no cost. With more than S bytes, a send is done when its receive is posted and its message
+    begins to be taken. A message is taken by the CPU and the interface with the numbers that its
+    send names.
+
+    Where several operations or messages compete for a CPU, LogGOPSim executes them in the order of
+    arrival; of one instant, sends before receives before calculations, then as they stand in the
+    schedule. So does the run without noise. By default every realization keeps the order of that
+    run. Then many are executed at once; but a message that noise delays holds up what was behind it
+    in that order, also where the rank could go on without it. How much that changes,
+    `ScheduleResult.order_check` says. With ``order="arrival"`` each realization has its own order.
+    Which message a receive takes is that of the run without noise in any case.
+
+    Noise of a rank takes all its CPUs. Draws of `StepNoise`, `MessageNoise` and `NetworkJitter` are
+    numbered by the operations of a rank, in their order in the file; of messages, by the receive.
+    ``during="compute"`` is ``calc``, "communication" are sends and messages taken. Other than in
+    LogGOPSim, noise that hits a send delays its message.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> case = jf.Case(16, network="L=1us,o=200ns", compute_time="100us", cycles=20,
+    ...                algorithm=jf.RecursiveDoublingAllreduce(), message_bytes=8)
+    >>> noise = jf.PeriodicNoise(period="1ms", duration="25us", start="stationary")
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from jitterfly.goal import goal_schedule
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "app.goal"
+    ...     _ = path.write_text(goal_schedule(case).text)
+    ...     found = jf.simulate_schedule(path, "L=1us,o=200ns", noise, seed=7, realizations=500)
+    >>> print(f"{found.slowdown():.3f}")
+    1.198 [1.197, 1.200]
+    """
+    if not isinstance(schedule, Schedule):
+        schedule = Schedule.read(schedule)
+    network = _check_network(network)
+    sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
+    if any(isinstance(source, Congestion) for source in sources):
+        raise ValueError(
+            "noise must hold no Congestion for a schedule: its messages have no routes"
+        )
+    realizations, seed, first_realization = check_run(
+        realizations, seed, "cpu", threads, progress, first_realization
+    )
+    if threads is not None:
+        check_integer(threads, "threads", 1, MOST_THREADS)
+    check_choice(order, "order", ORDERS)
+    check_integer(order_checks, "order_checks", 0, 10**6)
+    plan, program = compile_schedule(schedule, network, sources)
+    if plan.completion > LONGEST_TICKS:
+        raise ValueError(
+            f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
+            f"{plan.completion / TICKS_PER_SECOND:.3g} s"
+        )
+    needed = core.schedule_memory(plan, program, realizations, threads or 0) + 24 * realizations
+    memory.check_memory(needed, "the realizations in flight", memory.available_bytes())
+    with reporting(progress, realizations, "cpu") as report:
+        run = (seed, first_realization, realizations, threads or 0, report)
+        if order == "arrival":
+            raw = core.simulate_schedule_as_it_comes(schedule._mapped, plan, program, *run)
+        else:
+            raw = core.simulate_schedule(plan, program, *run)
+    check_times(raw[:, :1])
+    checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
+    return ScheduleResult(
+        schedule=schedule,
+        network=network,
+        noise=sources,
+        seed=seed,
+        first_realization=first_realization,
+        ticks=np.ascontiguousarray(raw[:, 0]),
+        last_rank=np.ascontiguousarray(raw[:, 1]),
+        noise_free=plan.completion / TICKS_PER_SECOND,
+        order=order,
+        order_check=_check_order(schedule, plan, program, seed, first_realization, checks),
+    )
+
+
+def _check_network(network: LogGOPS | str) -> LogGOPS:
+    found: Network = check_network(network)
+    if not isinstance(found, LogGOPS):
+        raise ValueError(
+            f"network must be LogGOPS(...) for a schedule, or text such as 'L=1us,o=200ns', got "
+            f"{shorten(network)}"
+        )
+    if found.gamma:
+        raise ValueError("network: gamma must be left out for a schedule, which says itself (calc) "
+                         "what is combined")  # fmt: skip
+    return found
+
+
+def _check_order(
+    schedule: Schedule, plan: core.SchedulePlan, program: core.Program, seed: int, first: int,
+    count: int,
+) -> OrderCheck | None:  # fmt: skip
+    """Realizations from `first` on in two orders."""
+    if not count:
+        return None
+    memory.check_memory(64 * schedule.operations, "order_checks", memory.available_bytes())
+    same, differences = 0, []
+    for number in range(first, first + count):
+        fixed, free = (
+            core.operation_times(schedule._mapped, plan, program, seed, number, as_they_come)
+            for as_they_come in (False, True)
+        )
+        same += bool(np.array_equal(fixed, free))
+        ends = [int(times[:, 1].max(initial=0)) for times in (fixed, free)]
+        differences.append((ends[1] - ends[0]) / TICKS_PER_SECOND)
+    largest = max(map(abs, differences))
+    return OrderCheck(count, same, float(np.mean(differences)), largest)
+
+
+def _show_times(estimate: Estimate) -> str:
+    value, low, high = (
+        show_seconds(float(end)) if math.isfinite(float(end)) else "?"
+        for end in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} [{low}, {high}]"
+
+
+def _show_ratios(estimate: Estimate) -> str:
+    value, low, high = (
+        f"{float(end):.5g}" if math.isfinite(float(end)) else "?"
+        for end in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} [{low}, {high}]"

@@ -1,0 +1,108 @@
+"""Examples in docstrings and in the README run, and say what happens."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+
+import pytest
+from support.paths import ROOT
+
+import jitterfly
+from jitterfly.advice.candidates import COLLECTIVES, LIBRARIES, known
+from jitterfly.observables import Observable
+
+MODULES = ["jitterfly"] + [
+    module.name
+    for module in pkgutil.walk_packages(jitterfly.__path__, "jitterfly.")
+    if not module.name.endswith(("__main__", "_core"))
+]
+README = ROOT / "README.md"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+def test_there_are_docstring_examples():
+    finder = doctest.DocTestFinder()
+    tests = [t for name in MODULES for t in finder.find(importlib.import_module(name))]
+    assert sum(len(test.examples) for test in tests) > 50
+
+
+@pytest.mark.filterwarnings("error")
+def test_readme_example(tmp_path, monkeypatch, capsys):
+    """It prints what stands below it. The commands run in test_console_blocks."""
+    monkeypatch.chdir(tmp_path)
+    text = README.read_text(encoding="utf-8")
+    (found,) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    exec(found[0], {})
+    assert capsys.readouterr().out == found[1]
+    assert text.count("```python") == 1
+
+
+def test_readme_is_short():
+    assert len(README.read_text(encoding="utf-8").split()) <= 900
+
+
+def test_readme_names_files_that_exist():
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README.read_text(encoding="utf-8"))
+    assert links
+    for link in links:
+        assert (README.parent / link).exists(), link
+
+
+def test_commands_that_record_work_on_any_machine():
+    """No command names a CPU beyond the first, which a small machine lacks."""
+    pages = [README, *README.parent.glob("docs/**/*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    commands = re.findall(r"^(?:srun .*)?jitterfly noise record.*", text, re.MULTILINE)
+    assert len(commands) > 2
+    for command in commands:
+        assert re.search(r"--cpu[ =](?!0\b|all\b)", command) is None, command
+
+
+def test_no_hint_names_a_package_that_no_index_has():
+    """Who registers such a name runs code wherever the hint is followed."""
+    root = README.parent
+    files = [README, *root.glob("python/**/*.py"), *root.glob("sweeps/**/*.md")]
+    files += root.glob("docs/**/*.md")
+    hint = re.compile(r"pip install[^\n`&]*\bjitterfly\b|jitterfly\[")
+    assert hint.search("pip install 'jitterfly[data]'")
+    assert hint.search("pip install --user jitterfly")
+    assert not [path for path in files if hint.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("docs/noise.md", {*jitterfly.distributions.__all__} - {"Distribution"}),
+        ("docs/noise.md", {*jitterfly.noise.__all__} - {"Noise", "UntrustedNoiseWarning"}),
+        ("docs/collectives.md", set(jitterfly.Algorithm.kinds())),
+        ("sweeps/README.md", set(jitterfly.Distribution.kinds())),
+        ("sweeps/README.md", set(jitterfly.Noise.kinds())),
+        ("sweeps/README.md", set(Observable.kinds())),
+    ],
+)
+def test_pages_name_all_of_a_kind(page, names):
+    """Who adds one finds out here where readers look for it."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert {name for name in names if f"`{name}`" not in text} == set()
+
+
+def test_names_of_libraries():
+    """The table of docs/collectives.md says what `advise` does, and has no kind that is unknown."""
+    text = (ROOT / "docs" / "collectives.md").read_text(encoding="utf-8")
+    text = text.partition("## What libraries call them")[2]
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", text, re.MULTILINE)
+    table = {kind: [name.replace("`", "") for name in names] for kind, *names in rows}
+    assert set(table) < set(jitterfly.Algorithm.kinds())
+    candidates = [one for collective in COLLECTIVES for one in known(collective).values()]
+    called = [candidate for candidate in candidates if candidate.called]
+    assert len(called) == 15
+    for candidate in called:
+        kind = candidate.make(8, jitterfly.Hockney("1us", "1ns"), 8).kind
+        assert table[kind] == [candidate.called.get(library, "-") for library in LIBRARIES]

@@ -1,0 +1,64 @@
+// Reads the schedules in the files that standard input names, each in a line, and runs them under
+// noise: for sanitizers, with files that are damaged in any way. Prints the instruction set, and
+// for each file what is wrong with it, or times.
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "core/engine.h"
+#include "schedule/plan.h"
+
+using namespace jf;
+
+namespace {
+
+// Fewer than this keep a damaged number of ranks from taking all memory.
+constexpr std::uint32_t kMostRanks = 1000;
+
+void run(const schedule::Schedule& s) {
+  Program program;
+  program.log2_ranks = 31 - __builtin_clz(s.ranks());
+  program.more_ranks = s.ranks() - (std::int64_t{1} << program.log2_ranks);
+  schedule::Network network;
+  network.largest_eager = 100;
+  for (const std::uint64_t size : s.sizes()) {
+    const auto further = static_cast<Tick>(size % 100'000);
+    program.message_costs.push_back({2000, 2000, 1'000'000, 5000 + further});
+    network.bytes.push_back({further, further / 2});
+  }
+  program.finish();
+  program.add_periodic(1'000'000, 100'000, true, {}, {});
+  program.add_step(HostDelay::constant(1000), true, {});
+  program.add_message(HostDelay::constant(500), {});
+  const schedule::Plan plan = make_plan(s, program, network, nullptr);
+  constexpr int kRealizations = 11;
+  std::vector<Tick> out(2 * kRealizations), times(2 * s.operations());
+  schedule::simulate(program, network, plan, {7, 3, kRealizations, false, 2}, out.data(), nullptr);
+  std::printf("%lld", static_cast<long long>(plan.completion));
+  for (int i = 0; i < kRealizations; ++i) std::printf(" %lld", static_cast<long long>(out[2 * i]));
+  schedule::simulate_as_they_come(s, program, network, plan, {7, 3, 2, false, 2}, out.data(),
+                                  nullptr);
+  schedule::operation_times(s, program, network, plan, 7, 3, times.data());
+  std::printf("\n");
+}
+
+}  // namespace
+
+int main() {
+  std::printf("%s\n", cpu::instruction_set().c_str());
+  for (std::string file; std::getline(std::cin, file);) {
+    std::FILE* translated = std::tmpfile();
+    try {
+      schedule::read_file(file, fileno(translated));
+      const schedule::Schedule s(fileno(translated));
+      if (s.ranks() < kMostRanks)
+        run(s);
+      else
+        std::printf("many ranks\n");
+    } catch (const std::exception& error) {
+      std::printf("%s\n", error.what());
+    }
+    std::fclose(translated);
+  }
+}

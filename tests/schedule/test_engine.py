@@ -1,0 +1,181 @@
+"""The engine of schedules against an event-driven reference: every operation, to the tick."""
+
+import os
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference.hand_over import core_delay
+from reference.noise import RankDelay
+from reference.public_delays import seconds
+from reference.public_noise import random_sources
+from reference.random_noise import random_delay
+from reference.schedules import AsTheyCome, Costs, InOrder, Operation, as_text, random_schedule
+from support.scale import scaled
+
+import jitterfly as jf
+from jitterfly import _core
+from jitterfly.schedule.simulate import compile_schedule
+
+SIMULATOR = os.environ.get("JITTERFLY_LOGGOPSIM", "")
+
+
+def random_costs(rng):
+    """Times of messages of a few kB about those of random_schedule's calculations."""
+    return Costs(
+        L=rng.choice([0, 1000, rng.randint(0, 10**6)]),
+        o=rng.choice([0, 1000, rng.randint(0, 300_000)]),
+        g=rng.choice([0, 0, rng.randint(0, 500_000)]),
+        G=rng.choice([0, 7, rng.randint(0, 1000)]),
+        O=rng.choice([0, 0, rng.randint(0, 1000)]),
+        S=rng.choice([2**64, 2**64, 0, 7, 1000]) or 1,
+    )
+
+
+def network_of(costs):
+    values = {name: seconds(getattr(costs, name)) for name in "LogGO"}
+    return jf.LogGOPS(**values, S=None if costs.S == 2**64 else costs.S)
+
+
+def times_of(run, schedule):
+    """Begin and end of all operations, in the order of the schedule."""
+    places = [(rank, i) for rank, ops in enumerate(run.ranks) for i in range(len(ops))]
+    return np.array([[run.begin[p], run.end[p]] for p in places], dtype=np.int64).reshape(-1, 2)
+
+
+class Case:
+    def __init__(self, rng, folder, noisy=True, **options):
+        self.rng = rng
+        ranks = rng.choice([1, 2, 3, 5, 8, 13])
+        self.costs = random_costs(rng)
+        self.ranks = random_schedule(rng, ranks, rng.randint(1, 60), **options)
+        transit = self.costs.L + rng.choice([30, 3000]) * self.costs.G
+        self.written, self.meant = random_sources(rng, jf, ranks, transit) if noisy else ([], ())
+        path = folder / "app.goal"
+        path.write_text(as_text(self.ranks))
+        self.schedule = jf.Schedule.read(path)
+        self.seed, self.realization = rng.getrandbits(64), rng.getrandbits(32)
+        self.late = ()
+
+    def quiet(self):
+        """The run without noise, or None where the schedule can not be executed."""
+        run = AsTheyCome(self.ranks, self.costs)
+        try:
+            run.last = run.execute()
+        except AssertionError:
+            return None
+        return run
+
+    def compiled(self):
+        return compile_schedule(self.schedule, network_of(self.costs), self.written)
+
+    def times(self, compiled, **options):
+        return _core.operation_times(self.schedule._mapped, *compiled, self.seed, self.realization,
+                                     **options)  # fmt: skip
+
+
+OPTIONS = {
+    "one CPU": {},
+    "no work": {"work": 0},
+    "CPUs": {"cpus": 3, "nics": 2},
+    "ways": {"nics": 3},
+}
+NUMBERS = [(kind, number) for kind in OPTIONS for number in range(scaled(400))]
+
+
+def check_deadlock(case):
+    with pytest.raises(ValueError, match=r"^app\.goal(, line [0-9]+)?: "):
+        case.compiled()
+
+
+@pytest.mark.parametrize(("kind", "number"), NUMBERS)
+def test_without_noise_it_is_the_order_of_coming(kind, number, tmp_path):
+    rng = random.Random(f"quiet schedule {kind} {number}")
+    case = Case(rng, tmp_path, noisy=False, **OPTIONS[kind])
+    quiet = case.quiet()
+    if quiet is None:
+        check_deadlock(case)
+        return
+    compiled = case.compiled()
+    expected = times_of(quiet, case.schedule)
+    assert compiled.plan.completion == quiet.last
+    np.testing.assert_array_equal(case.times(compiled), expected)
+    np.testing.assert_array_equal(case.times(compiled, as_they_come=True), expected)
+    raw = _core.simulate_schedule(*compiled, case.seed, case.realization, 1)
+    assert raw[0, 0] == quiet.last
+
+
+@pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
+@pytest.mark.parametrize(("kind", "number"), NUMBERS)
+def test_under_noise(kind, number, tmp_path):
+    """In the order without noise, and as they come."""
+    rng = random.Random(f"noisy schedule {kind} {number}")
+    case = Case(rng, tmp_path, **OPTIONS[kind])
+    quiet = case.quiet()
+    if quiet is None:
+        check_deadlock(case)
+        return
+    compiled = case.compiled()
+    meant = case.meant
+    for _ in range(rng.choice([0, 0, 1, 2])):
+        late = RankDelay(random_delay(rng, 10**6), 1, rng.random() < 0.5)
+        compiled.program.add_rank_delay(delay=core_delay(_core, late.delay), node_ranks=1,
+                                        once=late.once)  # fmt: skip
+        meant = (*meant, late)
+    draw = meant, case.seed, case.realization
+    run = InOrder(quiet, *draw)
+    last = run.execute()
+    np.testing.assert_array_equal(case.times(compiled), times_of(run, case.schedule))
+    raw = _core.simulate_schedule(*compiled, case.seed, case.realization, 1)
+    assert raw[0, 0] == last
+
+    free = AsTheyCome(case.ranks, case.costs, *draw, matched=quiet.matched)
+    last = free.execute()
+    found = case.times(compiled, as_they_come=True)
+    np.testing.assert_array_equal(found, times_of(free, case.schedule))
+    raw = _core.simulate_schedule_as_it_comes(case.schedule._mapped, *compiled, case.seed,
+                                              case.realization, 1)  # fmt: skip
+    assert raw[0, 0] == last
+
+
+def times_of_loggopsim(ranks, costs, folder):
+    """When LogGOPSim's last rank is done, in ns; costs are whole ns, S is below 2^31."""
+    text, binary = folder / "schedule.goal", folder / "schedule.bin"
+    text.write_text(as_text(ranks))
+    converter = Path(SIMULATOR).with_name("txt2bin")
+    subprocess.run([converter, "-i", text, "-o", binary], check=True, capture_output=True)
+    words = [SIMULATOR, "-f", binary, "-b", "-S", str(costs.S)]
+    words += [word for name in "LogGO" for word in (f"-{name}", str(getattr(costs, name) // 1000))]
+    printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return int(re.search(r"Maximum finishing time at host \d+: (\d+)", printed)[1])
+
+
+@pytest.mark.skipif(not SIMULATOR, reason="JITTERFLY_LOGGOPSIM names no LogGOPSim")
+@pytest.mark.parametrize("number", range(scaled(1000)))
+def test_loggopsim_agrees(number, tmp_path):
+    """To the ns, without noise, where ranks have one CPU; see docs/from_loggopsim.md for others.
+
+    It never ends where a receive is of another size than its message, on the other side of S.
+    """
+    rng = random.Random(f"loggopsim {number}")
+    values = {"L": [0, 1, 1000], "o": [0, 1, 100], "g": [0, 0, 250], "G": [0, 0, 1], "O": [0, 2]}
+    values = {name: 1000 * rng.choice(some) for name, some in values.items()}
+    costs = Costs(**values, S=rng.choice([2**31 - 1, 2**31 - 1, 8, 1000]))
+    ranks = random_schedule(rng, rng.choice([1, 2, 3, 5, 8, 13]), rng.randint(1, 60))
+    for operations in ranks:
+        for op in operations:
+            op.size = max(op.size, 1)  # it knows no messages of 0 bytes
+    run = AsTheyCome(ranks, costs)
+    try:
+        last = run.execute()
+    except AssertionError:
+        return
+    for (sender, i), receive in run.matched.items():
+        send = ranks[sender][i]
+        if (send.size > costs.S) != (ranks[send.peer][receive].size > costs.S):
+            return
+    ranks = [operations or [Operation("calc", 0)] for operations in ranks]
+    assert times_of_loggopsim(ranks, costs, tmp_path) * 1000 == last

@@ -1,0 +1,218 @@
+"""Schedules from files: GOAL text, LogGOPSim's binary, and what jitterfly writes itself."""
+
+import random
+import re
+import struct
+
+import numpy as np
+import pytest
+from reference.schedules import as_text, random_schedule
+from support.scale import scaled
+from support.schedule_files import SAMPLE, SAMPLE_RANKS, loggopsim_binary, mutated
+
+import jitterfly as jf
+
+KINDS = {1: "send", 2: "recv", 3: "calc"}
+
+
+def read(text, folder, name="some.goal"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return jf.Schedule.read(path)
+
+
+def operations(schedule, rank):
+    """(kind, size, peer, tag, cpu, nic) of each operation of a rank, and what it waits for."""
+    rows = schedule._mapped.operations_of(rank).tolist()
+    waits = [set() for _ in rows]
+    for later, sooner, on_start in schedule._mapped.requirements_of(rank).tolist():
+        waits[later].add((sooner, bool(on_start)))
+    return [(KINDS[kind], *row) for kind, *row, _ in rows], waits
+
+
+def meant(ops):
+    rows = [(op.kind, op.size, op.peer, op.tag, op.cpu, op.nic) for op in ops]
+    return rows, [{(i, False) for i in op.needs} | {(i, True) for i in op.starts} for op in ops]
+
+
+def test_text(tmp_path):
+    """Everything that the language has; labels of all forms, in any rank order."""
+    schedule = read(
+        """// of two ranks
+num_ranks 2
+
+rank 1 {
+  l1: recv 8b from 0 tag 3 nic 1 /* a comment
+     over lines */
+  calc 7 // unnamed
+  l2: calc 100 cpu 2\r
+  l2 requires l1
+  A_07: calc 1
+  A_7: calc 2
+  l4000000000: calc 3
+  l3: calc 4
+  A_07 irequires l2
+  A_7 requires l4000000000
+  l3 requires A_7
+}
+rank 0 { calc 5
+l1: send 8b to 1 tag 3 cpu 1
+}
+""",
+        tmp_path,
+    )
+    assert repr(schedule) == "Schedule('some.goal': 2 ranks, 9 operations, 1 message)"
+    assert (schedule.cpus, schedule.nics) == (3, 2)
+    assert schedule.message_sizes.tolist() == [8]
+    assert operations(schedule, 0) == (
+        [("calc", 5, 0, 0, 0, 0), ("send", 8, 1, 3, 1, 0)],
+        [set(), set()],
+    )
+    rows, waits = operations(schedule, 1)
+    assert rows[0] == ("recv", 8, 0, 3, 0, 1)
+    assert [row[1] for row in rows[1:]] == [7, 100, 1, 2, 3, 4]
+    assert rows[2][4] == 2
+    assert waits == [set(), set(), {(0, False)}, {(2, True)}, {(5, False)}, set(), {(4, False)}]
+    lines = schedule._mapped.operations_of(1)[:, 6].tolist()
+    assert lines == [5, 7, 8, 10, 11, 12, 13]
+
+
+ONE, TWO = "num_ranks 1\nrank 0 {\n", "num_ranks 2\nrank 0 {\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: the schedule is empty"),
+        ("ranks 3", "line 1: expected num_ranks N, got 'ranks'"),
+        ("num_ranks 0", "line 1: the number of ranks must be an integer from 1 to 16777216, got"),
+        (TWO + "}\n", "line 4: the schedule ends without rank 1 of 2"),
+        (ONE + "}\nrank 0 {\n}", "line 4: rank 0 is there twice"),
+        ("num_ranks 1\nrank 1 {\n}", "line 2: the rank must be an integer from 0 to 0, got '1'"),
+        (ONE + "calc 5\n", "line 2: rank 0 is not closed with }"),
+        (ONE + "/* \n\n}", "line 3: a comment /\\* is not closed"),
+        (ONE + "calc 5 7\n}", "line 3: expected the end of the line, got '7'"),
+        (ONE + "l1: call 5\n}", "line 3: expected calc, send or recv, got 'call'"),
+        (ONE + "calc 5s\n}", "line 3: the time of calc, in ns, must be followed"),
+        (ONE + "calc -1\n}", "line 3: the time of calc, in ns, must be an integer"),
+        (ONE + "\x01\n}", "line 3: expected a label, .* got 'byte 0x01'"),
+        (ONE + "a: calc 1\na: calc 2\n}", "line 4: label a is there twice"),
+        (ONE + "a: calc 1\na requires b\n}", "line 4: label b does not stand above"),
+        (ONE + "a: calc 1\na requires a\n}", "line 4: an operation can not wait"),
+        (ONE + "send 8b to 0\n}", "line 3: a rank can not send to itself"),
+        (TWO + "send 8 to 1\n}", "line 3: expected b after the bytes"),
+        (TWO + "send 8b from 1\n}", "line 3: expected to, got 'from'"),
+        (TWO + "recv 8b from -1\n}", "line 3: the other rank is -1, which means any"),
+        (TWO + "recv 8b from 1 tag -1\n}", "line 3: tag is -1, which means any"),
+        (TWO + "send 8b to 1 cpu 256\n}", "line 3: cpu must be an integer from 0"),
+        (TWO + "send 8b to 1 tag 1 tag 2\n}", "line 3: expected the end of the line"),
+        (ONE + f"calc {10**30}\n}}", "line 3: .* got '1000000000000000000000000"),
+    ],
+)
+def test_malformed_text(text, message, tmp_path):
+    path = re.escape(str(tmp_path / "some.goal"))
+    with pytest.raises(ValueError, match=f"^{path}, {message}"):
+        read(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("nothing.goal", "can not be read (No such file"), (".", "can not be read (Is a directory")],
+)
+def test_files_that_can_not_be_read(name, message, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(f"{tmp_path / name} {message}")):
+        jf.Schedule.read(tmp_path / name)
+
+
+@pytest.mark.parametrize("number", range(scaled(200)))
+def test_random_schedules_are_read_as_they_are_meant(number, tmp_path):
+    rng = random.Random(f"reading {number}")
+    ranks = random_schedule(rng, rng.randint(1, 6), rng.randint(0, 60), rng.randint(1, 3), 2)
+    schedule = read(as_text(ranks), tmp_path)
+    assert [operations(schedule, rank) for rank in range(len(ranks))] == [
+        meant(ops) for ops in ranks
+    ]
+    assert schedule.operations == sum(map(len, ranks))
+    # What it writes is read as it is, and its binary is the same again.
+    schedule.write(tmp_path / "copy")
+    again = jf.Schedule.read(tmp_path / "copy")
+    for rank in range(len(ranks)):
+        assert operations(again, rank) == operations(schedule, rank)
+    again.write(tmp_path / "twice")
+    assert (tmp_path / "copy").read_bytes() == (tmp_path / "twice").read_bytes()
+    binary = read(loggopsim_binary(ranks), tmp_path, "some.bin")
+    assert [operations(binary, rank) for rank in range(len(ranks))] == [meant(ops) for ops in ranks]
+
+
+def test_loggopsim_s_binary_is_checked(tmp_path):
+    def one(operation, **changed):
+        values = {"ranks": 2, "count": 1, "dependents": 0} | changed
+        head = struct.pack("<QIBB", 4223, values["ranks"], 0, 0)
+        head += struct.pack("<QQQQ", 38, 0, 38, 0)  # both ranks are the same
+        node = (
+            struct.pack("<I", 0) + operation + struct.pack("<IIII", values["dependents"], 0, 0, 0)
+        )
+        return head + struct.pack("<II", values["count"], 0) + node
+
+    calc = struct.pack("<BIQIBB", 3, 0, 7, 0, 0, 0)
+    assert read(one(calc), tmp_path, "a.bin").operations == 2
+    for operation, changed, message in (
+        (calc, {"ranks": 0}, "its number of ranks is 0"),
+        (calc, {"count": 9}, "it is too short"),
+        (calc, {"dependents": 1}, "it is too short"),
+        (struct.pack("<BIQIBB", 4, 0, 7, 0, 0, 0), {}, "rank 0, operation 0: its type is unknown"),
+        (
+            struct.pack("<BIQIBB", 1, 2, 7, 0, 0, 0),
+            {},
+            "rank 0, operation 0: there is no such peer",
+        ),
+        (struct.pack("<BIQIBB", 2, 2**32 - 1, 7, 0, 0, 0), {}, "receives from any source"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read(one(operation, **changed), tmp_path, "a.bin")
+    with pytest.raises(ValueError, match="LogGOPSim has used up this binary schedule"):
+        read(struct.pack("<QQ", 2342, 0), tmp_path, "a.bin")
+
+
+@pytest.mark.parametrize("kind", ["text", "loggopsim", "own"])
+def test_mutated_files(kind, tmp_path):
+    """Each is read, and then can be run or is refused; or it is refused in one line."""
+    sample = SAMPLE
+    if kind == "loggopsim":
+        sample = loggopsim_binary(SAMPLE_RANKS)
+    elif kind == "own":
+        read(SAMPLE, tmp_path).write(tmp_path / "own")
+        sample = (tmp_path / "own").read_bytes()
+    rng = random.Random(f"fuzz {kind}")
+    path, told = tmp_path / "mutated", []
+    trials = scaled(3000)
+    for _ in range(trials):
+        path.write_bytes(mutated(rng, sample))
+        try:
+            schedule = jf.Schedule.read(path)
+            for rank in range(min(schedule.ranks, 100)):
+                operations(schedule, rank)
+            if schedule.ranks < 1000:
+                jf.simulate_schedule(schedule, "L=1us,o=1us,S=100", realizations=1)
+        except ValueError as error:
+            told.append(str(error))
+    assert len(told) > trials / 4
+    beginnings = (str(path), path.name, "the schedule must take", "the simulated time")
+    assert [text for text in told if "\n" in text or not text.startswith(beginnings)] == []
+
+
+def test_a_damaged_file_of_ours(tmp_path):
+    read(SAMPLE, tmp_path).write(tmp_path / "own")
+    content = (tmp_path / "own").read_bytes()
+    (tmp_path / "own").write_bytes(content[:-1])
+    with pytest.raises(ValueError, match="the file of the schedule is damaged"):
+        jf.Schedule.read(tmp_path / "own")
+
+
+def test_writing_where_it_can_not_be(tmp_path):
+    schedule = read(SAMPLE, tmp_path)
+    with pytest.raises(ValueError, match="No such file or directory"):
+        schedule.write(tmp_path / "nowhere" / "x")
+    with pytest.raises(ValueError, match="must be a file"):
+        schedule.write(tmp_path)
+    assert np.array_equal(sorted(p.name for p in tmp_path.iterdir()), ["some.goal"])

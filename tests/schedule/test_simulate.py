@@ -1,0 +1,333 @@
+"""`simulate_schedule`: its rules by hand, its answers, and what it refuses."""
+
+import json
+import random
+import re
+
+import numpy as np
+import pytest
+from reference.public_noise import random_sources
+from reference.schedules import as_text, random_schedule
+from support.instruction_sets import check_instruction_sets
+from support.scale import scaled
+
+import jitterfly as jf
+from jitterfly import _core
+from jitterfly.cli import main
+from jitterfly.goal import goal_schedule
+from jitterfly.schedule.simulate import compile_schedule
+
+FREE = "L=1us,o=0"
+
+
+def schedule_of(text, folder, name="app.goal"):
+    path = folder / name
+    path.write_text(text)
+    return jf.Schedule.read(path)
+
+
+def ns(text, network, folder):
+    found = jf.simulate_schedule(schedule_of(text, folder), network, realizations=1)
+    assert found.ticks[0] == round(found.noise_free * 1e12)
+    return found.ticks[0] / 1000
+
+
+TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "network", "expected"),
+    [
+        # o on both sides and L between.
+        ("send 1b to 1", "recv 1b from 0", "L=1us,o=100ns", 1200),
+        # Of 1000 bytes, 999 come later: 1 ns each.
+        ("send 1000b to 1", "recv 1000b from 0", "L=1us,o=100ns,G=1ns", 2199),
+        # The sender's CPU copies for 1998 ns, and the receiver's while the bytes come.
+        ("send 1000b to 1", "recv 1000b from 0", "L=1us,o=100ns,G=1ns,O=2ns", 3198),
+        # The second message waits for the gap of the first one.
+        ("send 1b to 1\nsend 1b to 1", "recv 1b from 0\nrecv 1b from 0", "L=1us,o=100ns,g=1us",
+         2200),
+        # A message that comes during a calculation is taken after it, before the next one.
+        ("send 1b to 1", "a: calc 5000\nb: calc 5000\nb requires a\nrecv 1b from 0",
+         "L=1us,o=100ns", 10_100),
+        # A calculation after a send; with rendezvous it waits for the receive, which is late.
+        ("a: send 8b to 1\nb: calc 10000\nb requires a", "c: calc 3000\nd: recv 8b from 0\n"
+         "d requires c", "L=1us,o=100ns,S=8", 10_100),
+        ("a: send 8b to 1\nb: calc 10000\nb requires a", "c: calc 3000\nd: recv 8b from 0\n"
+         "d requires c", "L=1us,o=100ns,S=7", 13_000),
+        # `irequires`: on another CPU it begins with the first one, not after it.
+        ("a: calc 500\nb: calc 400 cpu 1\nb requires a", "", FREE, 900),
+        ("a: calc 500\nb: calc 600 cpu 1\nb irequires a", "", FREE, 600),
+        ("", "", FREE, 0),
+    ],
+)  # fmt: skip
+def test_by_hand(one, other, network, expected, tmp_path):
+    assert ns(TWO.format(one, other), network, tmp_path) == expected
+
+
+def test_what_comes_first_is_taken_first(tmp_path):
+    """As LogGOPSim, and other than `simulate`: see test_an_early_message_waits_for_a_late_one."""
+    network = jf.LogGOPS(L="1us", o=0, g="0.6us")
+    case = jf.Case(5, algorithm=jf.BinomialReduce(), network=network, message_bytes=1)
+    assert ns(goal_schedule(case).text, network, tmp_path) == 2200
+
+
+KINDS = ["recursive_doubling_allreduce", "ring_allreduce", "binomial_broadcast", "bruck_alltoall"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_collective_s_schedule_under_noise(kind, tmp_path):
+    """What both programs simulate alike: messages that cost no CPU, noise of compute phases.
+
+    And in the order of arrival: else messages of later steps can hold up those of earlier ones.
+    """
+    rng = random.Random(f"collective {kind}")
+    for _ in range(scaled(30)):
+        noise = [jf.PeriodicNoise("50us", "7us", start=rng.choice(["fresh", "stationary"]))]
+        case = jf.Case(rng.randint(1, 20), algorithm=jf.Algorithm.from_dict({"kind": kind}),
+                       network=jf.LogGOPS(L="1us", o=0), message_bytes=rng.choice([1, 100]),
+                       compute_time="20us", cycles=rng.randint(1, 3), noise=noise)  # fmt: skip
+        schedule = schedule_of(goal_schedule(case).text, tmp_path)
+        found = jf.simulate_schedule(
+            schedule, case.network, noise, 20, seed=3, order="arrival", threads=2
+        )
+        np.testing.assert_array_equal(found.ticks, jf.simulate(case, 20, seed=3).ticks[:, -1])
+
+
+def program_under(rng, folder):
+    """A schedule's plan, under any noise; None where the schedule can not be executed."""
+    ranks = rng.choice([2, 4, 7, 8])
+    operations = random_schedule(rng, ranks, rng.randint(1, 80), rng.choice([1, 1, 2]))
+    network = jf.LogGOPS(L="1us", o=rng.choice(["0us", "0.2us"]), g=rng.choice(["0us", "0.5us"]),
+                         G="0.1ns", S=rng.choice([None, None, 100]))  # fmt: skip
+    noise, _ = random_sources(rng, jf, ranks, 1_300_000)
+    schedule = schedule_of(as_text(operations), folder)
+    try:
+        return compile_schedule(schedule, network, noise)
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("number", range(scaled(200)))
+def test_instruction_sets_and_threads(number, tmp_path, monkeypatch):
+    """Lanes hold realizations: all of them are those that one alone gives."""
+    rng = random.Random(f"lanes {number}")
+    made = program_under(rng, tmp_path)
+    if made is None:
+        return
+    compiled, seed = made, rng.getrandbits(64)
+    first, count = rng.randrange(2**31), rng.randint(1, 40)
+
+    def results(_):
+        for threads in (1, 3):
+            yield _core.simulate_schedule(*compiled, seed, first, count, threads)
+
+    check_instruction_sets(lambda case: list(results(case)), None, monkeypatch)
+    monkeypatch.setenv("JITTERFLY_ISA", "plain")
+    alone = [_core.simulate_schedule(*compiled, seed, first + i, 1)[0] for i in range(count)]
+    np.testing.assert_array_equal(next(results(None)), alone)
+
+
+APP = goal_schedule(
+    jf.Case(8, network="L=1us,o=200ns", compute_time="100us", cycles=5, message_bytes=8,
+            algorithm=jf.RecursiveDoublingAllreduce())
+).text  # fmt: skip
+NOISE = jf.PeriodicNoise("1ms", "25us", start="stationary")
+
+
+def test_answer(tmp_path):
+    calls = []
+    found = jf.simulate_schedule(
+        schedule_of(APP, tmp_path), "L=1us,o=200ns", NOISE, 200, seed=5,
+        progress=lambda *now: calls.append(now), order_checks=3,
+    )  # fmt: skip
+    assert calls[-1] == (200, 200)
+    assert found.samples.shape == found.last_rank.shape == (200,)
+    np.testing.assert_allclose(found.samples * 1e12, found.ticks)
+    assert float(found.mean().value) == pytest.approx(found.samples.mean())
+    slowdown = found.slowdown()
+    assert slowdown.value == pytest.approx(found.samples.mean() / found.noise_free)
+    assert slowdown.low < slowdown.value < slowdown.high
+    assert found.noise_share() == pytest.approx(0.025)
+    alone = 0.025 / 0.975
+    assert found.amplification().value == pytest.approx((slowdown.value - 1) / alone)
+    assert found.order_check.realizations == 3
+    assert 0 <= found.order_check.same <= 3
+    rows = found.to_csv().splitlines()
+    assert len(rows) == 201
+    assert rows[1].split(",")[0] == "0"
+    # A part of it is the same.
+    part = jf.simulate_schedule(tmp_path / "app.goal", "L=1us,o=200ns", NOISE, 50, seed=5,
+                                first_realization=100, threads=2)  # fmt: skip
+    np.testing.assert_array_equal(part.ticks, found.ticks[100:150])
+    np.testing.assert_array_equal(part.last_rank, found.last_rank[100:150])
+    text = "\n".join([found.title(), *found.lines(), *found.notes()])
+    assert "app.goal: 8 ranks, 280 operations, 120 messages" in text
+    assert "noise amplification" in text
+    assert "order of competing operations" in found._repr_html_()
+
+
+def test_one_rank_amplifies_nothing(tmp_path):
+    """Work of a second on one rank takes what the noise takes: amplification 1."""
+    schedule = schedule_of("num_ranks 1\nrank 0 {\ncalc 1000000000\n}", tmp_path)
+    found = jf.simulate_schedule(schedule, "L=1us,o=200ns", NOISE, 100)
+    assert found.amplification().value == pytest.approx(1, abs=0.002)
+    assert found.order_check.same == found.order_check.realizations == 5
+    twice = jf.simulate_schedule(schedule, "L=1us,o=0", [NOISE, jf.PeriodicNoise("2ms", "30us")], 9)
+    assert twice.noise_share() == pytest.approx(1 - 0.975 * 0.985)
+
+
+@pytest.mark.parametrize(
+    ("noise", "why"),
+    [
+        ([], "no noise"),
+        ([jf.StepNoise("1us")], "no share"),
+        ([jf.PeriodicNoise("1ms", "1us", during="compute")], "some work only"),
+        ([jf.PeriodicNoise("1ms", "1us", end="1ms")], "some time only"),
+    ],
+)
+def test_where_amplification_is_not_defined(noise, why, tmp_path):
+    found = jf.simulate_schedule(schedule_of(APP, tmp_path), "L=1us,o=200ns", noise, 20)
+    assert found.noise_share() is None, why
+    assert found.amplification() is None
+    assert (found.order_check is None) == (not noise)
+    assert "amplification" not in "\n".join(found.lines())
+
+
+def test_the_order_is_told(tmp_path):
+    """Rank 0 takes messages of two ranks that noise delays: sometimes the other comes first."""
+    text = """num_ranks 3
+rank 0 {
+a: recv 1b from 1
+b: recv 1b from 2
+c: calc 100
+c requires a
+d: send 1b to 1
+d requires c
+}
+rank 1 {
+a: calc 1000
+b: send 1b to 0
+b requires a
+recv 1b from 0
+}
+rank 2 {
+a: calc 1001
+b: send 1b to 0
+b requires a
+}
+"""
+    noise = jf.StepNoise(jf.Exponential("1us"), at="send")
+    schedule = schedule_of(text, tmp_path)
+    found = jf.simulate_schedule(schedule, "L=1us,o=500ns", noise, 100, order_checks=100)
+    check = found.order_check
+    assert 10 < check.same < 90
+    assert check.largest_difference > 0
+    assert f"in {check.same} of 100 realizations" in found.notes()[-1]
+    assert "differs by" in found.notes()[-1]
+    free = jf.simulate_schedule(schedule, "L=1us,o=500ns", noise, 100, order="arrival")
+    assert free.order_check is None
+    assert free.notes()[-1] == "order of competing operations: that of arrival"
+    difference = free.samples - found.samples
+    assert np.mean(difference) == pytest.approx(check.mean_difference)
+    assert np.abs(difference).max() == pytest.approx(check.largest_difference)
+    part = jf.simulate_schedule(schedule, "L=1us,o=500ns", noise, 20, first_realization=70,
+                                order="arrival", threads=3)  # fmt: skip
+    np.testing.assert_array_equal(part.ticks, free.ticks[70:90])
+    np.testing.assert_array_equal(part.last_rank, free.last_rank[70:90])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TWO.format("send 8b to 1", ""), "line 3: rank 0 sends to 1, tag 0, and no receive takes"),
+        (TWO.format("", "recv 8b from 0 tag 4"), "line 6: rank 1 receives from 0, tag 4, and no m"),
+        (TWO.format("send 8b to 1 tag 1", "recv 8b from 0 tag 2"), "line 6: rank 1 receives from"),
+        (TWO.format("a: calc 1\nb: calc 1\na requires b\nb requires a", ""), "line 3: rank 0 calc"),
+        (TWO.format("a: recv 8b from 1\nb: send 8b to 1\nb requires a",
+                    "a: recv 8b from 0\nb: send 8b to 0\nb requires a"),
+         "line 3: rank 0 receives from 1, tag 0, and no message is sent for it"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_executed(text, message, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(f"app.goal, {message}")):
+        ns(text, FREE, tmp_path)
+
+
+def test_what_is_refused(tmp_path):
+    schedule = schedule_of(APP, tmp_path)
+    for options, message in (
+        ({"network": jf.Hockney("1us", 0)}, "network must be LogGOPS"),
+        ({"network": "L=1us,o=0,gamma=1ns"}, "network: gamma must be left out for a schedule"),
+        ({"realizations": 0}, "realizations must be an integer from 1"),
+        ({"order": "any"}, "order must be"),
+        ({"order_checks": -1}, "order_checks must be an integer from 0"),
+        ({"threads": 0}, "threads must be an integer from 1"),
+        ({"noise": [jf.Congestion(jf.congestion.FatTree.of(144))]}, "no Congestion"),
+        ({"noise": [jf.PeriodicNoise("1ms", "1us", shared=64)]}, "shared must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            jf.simulate_schedule(schedule, **{"network": FREE} | options)
+    long = schedule_of(f"num_ranks 1\nrank 0 {{\ncalc {2**52}\ncalc {2**52}\n}}", tmp_path)
+    with pytest.raises(ValueError, match="takes more than 2\\^62 ps"):
+        jf.simulate_schedule(long, FREE)
+
+
+# --- The command.
+
+
+def test_command(tmp_path, capsys):
+    path, noise, picture = tmp_path / "app.goal", "period=1ms,duration=25us", tmp_path / "a.svg"
+    path.write_text(APP)
+    assert main(["run", str(path), "--noise", noise, "--realizations", "50"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("app.goal: 8 ranks, 280 operations, 120 messages, under noise: per")
+    assert "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps (none was given" in told.err
+    words = ["run", str(path), "--noise", noise, "--realizations", "50", "--seed", "3", "--json"]
+    assert main([*words, "--network", "L=1us,o=200ns,S=4"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = jf.simulate_schedule(path, "L=1us,o=200ns,S=4", noise, 50, seed=3)
+    assert found["samples"] == expected.samples.tolist()
+    assert found["slowdown"]["value"] == expected.slowdown().value
+    assert found["schedule"]["messages"] == 120
+    assert (found["order"], found["order_check"]) == ("noise-free", expected.order_check._asdict())
+    pytest.importorskip("matplotlib")
+    assert main([*words, "--picture", str(picture)]) == 0
+    assert json.loads(capsys.readouterr().out)["written"] == [str(picture)]
+    assert picture.stat().st_size > 5000
+
+
+def test_a_schedule_is_known_by_its_content(tmp_path, capsys):
+    path = tmp_path / "trace"
+    path.write_text(f"// made by hand\n/* of a\n case */ {APP}")
+    assert main(["run", "-q", str(path), "--realizations", "2"]) == 0
+    assert "run time without noise" in capsys.readouterr().out
+    jf.Schedule.read(path).write(tmp_path / "kept")
+    assert main(["run", "-q", str(tmp_path / "kept"), "--realizations", "2"]) == 0
+    assert "280 operations" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "mean of gain +- 1 %"], "--target is for a study, and"),
+        (["--out", "x"], "--out is for a study"),
+        (["--dry-run"], "--dry-run is for a study"),
+        (["--on-error", "finish"], "--on-error is for a study"),
+        (["--backend", "cuda"], "--backend must be auto or cpu for a schedule"),
+        (["--network", "kind=hockney,alpha=1us,beta=0"], "network must be LogGOPS"),
+        (["--noise", "nothing.noise"], "nothing.noise can not be read"),
+        (["--realizations", "1"], "--realizations must be an integer from 2"),
+    ],
+)
+def test_options_that_do_not_fit(options, message, tmp_path, capsys):
+    path = tmp_path / "app.goal"
+    path.write_text(APP)
+    assert main(["run", str(path), *options]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert message in error
+
+
+def test_options_of_a_schedule_for_a_study(capsys):
+    assert main(["run", "ms12_alpha", "--noise", "period=1ms,duration=1us"]) == 2
+    assert "--noise is for a schedule (APP.goal)" in capsys.readouterr().err
