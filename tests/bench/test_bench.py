@@ -460,6 +460,7 @@ def test_a_plan_survives_a_file():
         (["--picture", "no/such/folder/b.png"], "picture must name a file"),
         (["--picture", "bench.xyz"], "picture must end in one of"),
         (["--loggopsim", "x"], "unrecognized arguments: --loggopsim"),
+        (["--ranks", "2", "--ranks", "4"], "--ranks is given twice: give it once"),
         (["--csv", "no/such/folder/b.csv"], "csv must name a file"),
         (["--fast"], "unrecognized arguments: --fast"),
         (["--repeats", "many"], "repeats"),

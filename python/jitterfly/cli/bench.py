@@ -16,6 +16,7 @@ from ..bench.measure import KINDS, PROGRAMS, DisagreementError, Plan, check_rank
 from ..fields import did_you_mean, shorten, show_bound
 from ..files import is_open_already
 from ..syntax import is_number, read_count, read_ranks
+from .options import OnceParser
 
 _HELP = """Speed of the engine on this machine, with noise generation included, beside vectorized
 NumPy that does the same work in the same run, and beside what this machine allows: instructions
@@ -108,7 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--picture", metavar="FILE", help="draw a roofline and the rates (needs matplotlib)")
 
 
-class Parser(argparse.ArgumentParser):
+class Parser(OnceParser):
     """Raises ValueError instead of leaving the program."""
 
     def error(self, message: str) -> NoReturn:

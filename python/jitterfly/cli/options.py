@@ -19,6 +19,38 @@ from ..units import warn_of_long
 from .output import in_options, tell
 
 
+class _Once(argparse.Action):
+    """argparse's usual action, for an option that is given once: it would take the last value."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string is not None:
+            assert isinstance(parser, OnceParser)
+            if self.dest in parser.once:
+                parser.error(f"{option_string} is given twice: give it once")
+            parser.once.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+class OnceParser(argparse.ArgumentParser):
+    """Takes each option once, unless it may be repeated (``action="append"``)."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.once: set[str] = set()
+        for name in (None, "store"):
+            self.register("action", name, _Once)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.once = set()
+        return super().parse_known_args(args, namespace)
+
+
 def add_backend(parser: argparse.ArgumentParser) -> None:
     """Add `--backend` to argparse's; gpu means cuda."""
     parser.add_argument(

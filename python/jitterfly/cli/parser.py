@@ -28,6 +28,7 @@ from . import (
     slowdown,
 )
 from .examples import Formatter, add_examples
+from .options import OnceParser
 
 _EXAMPLES = """\
 examples:
@@ -44,34 +45,10 @@ How numbers, sizes, ranges and noise are written: jitterfly help syntax
 """
 
 
-class _Once(argparse.Action):
-    """argparse's usual action, for an option that is given once: it would take the last value."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        if option_string is not None:
-            assert isinstance(parser, _Parser)
-            if self.dest in parser.once:
-                parser.error(f"{option_string} is given twice: give it once")
-            parser.once.add(self.dest)
-        setattr(namespace, self.dest, values)
-
-
-class _Parser(argparse.ArgumentParser):
+class _Parser(OnceParser):
     """Errors of usage look like all others: one line, exit code 2."""
 
     given: Sequence[str] = ()
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.once: set[str] = set()
-        for name in (None, "store"):
-            self.register("action", name, _Once)
 
     def error(self, message: str) -> None:  # type: ignore[override]
         """An option that is not known is told first: it may be why another one is missing."""
@@ -97,7 +74,6 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse's; `stranger` of the result is the parser that did not know an argument."""
         self.given = [str(word) for word in (sys.argv[1:] if args is None else args)]
-        self.once = set()
         found, rest = super().parse_known_args(args, namespace)
         if rest and not hasattr(found, "stranger"):  # the innermost parser is done first
             found.stranger = self
