@@ -16,7 +16,8 @@ bool JF_NAME(run_panels_, JF_ISA)(const SegmentJob& job) {
   };
   with_prepared_noise(*job.tile.program,
                       [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-                        if constexpr (std::is_same_v<Noise, NoNoise>)
+                        // Copies without any noise do not get code of their own.
+                        if constexpr (std::is_same_v<Noise, NoNoise> && !Network::on)
                           run(Periodic::never(), network);
                         else
                           run(noise, network);
