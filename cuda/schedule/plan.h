@@ -49,6 +49,9 @@ struct Ended {
   std::uint32_t rank;
 };
 
+// Throws where a realization ends at kLatest: its times are not those that they would be.
+void check_end(Tick end);
+
 // One realization in which CPUs take what comes first. times: null, or
 // begin and end of each operation (of a receive: of taking its message).
 Ended run_as_they_come(const Schedule& schedule, const Program& program, const Network& network,

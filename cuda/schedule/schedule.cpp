@@ -207,7 +207,10 @@ void Schedule::check_rank(std::uint32_t number) {
     const Operation& o = view.operations[i];
     require(o.cpu < h.cpus && o.nic < h.nics && o.size <= kLongest);
     require(o.kind >= kSend && o.kind <= kCalculate);
-    if (o.kind == kCalculate) continue;
+    if (o.kind == kCalculate) {
+      longest_calculation_ = std::max(longest_calculation_, o.size);
+      continue;
+    }
     require(o.peer < h.ranks && o.peer != number);
     ++(o.kind == kSend ? sends_ : receives_);
     if (o.kind == kSend && o.size != last_size) sizes_.push_back(last_size = o.size);

@@ -233,6 +233,7 @@ void operation_times(const Schedule& schedule, const Program& program, const Net
   Run(program, network, plan, {seed, realization, 1, false, 1}, out, times,
       schedule.begins().data())
       .simulate(nullptr);
+  check_end(out[0]);
 }
 
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request) {

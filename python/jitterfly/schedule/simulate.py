@@ -24,6 +24,7 @@ from ..simulate import check_times
 from ..slowdown import in_words
 from ..stats import Estimate
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, from_ticks, show_seconds, to_ticks
+from .longest import check_operations
 from .schedule import Schedule, in_file
 
 if TYPE_CHECKING:
@@ -242,6 +243,8 @@ def compile_schedule(
     wire = [to_ticks(exact(network.G) * n, "(n - 1) G") for n in further]
     cpu = [to_ticks(exact(network.O) * n, "(n - 1) O") for n in further]
     gap = to_ticks(network.g, "g")
+    longest_wire, longest_cpu = max(wire, default=0), max(cpu, default=0)
+    check_operations(schedule, noise, o, gap, way, longest_wire, longest_cpu)
     table = [(o, o, way, gap + bytes_on_wire) for bytes_on_wire in wire]
     program = core.Program(
         log2_ranks=ranks.bit_length() - 1, ranks=ranks, rows=0,
@@ -370,6 +373,8 @@ def simulate_schedule(
             f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
             f"{plan.completion / TICKS_PER_SECOND:.3g} s"
         )
+    for source in sources:
+        source.check_length(plan.completion)
     needed = core.schedule_memory(plan, program, realizations, threads or 0) + 24 * realizations
     memory.check_memory(needed, "the realizations in flight", memory.available_bytes())
     with reporting(progress, realizations, "cpu") as report:
@@ -379,6 +384,8 @@ def simulate_schedule(
         else:
             raw = core.simulate_schedule(plan, program, *run)
     check_times(raw[:, :1])
+    for source in sources:
+        source.check_length(int(raw[:, 0].max()))
     checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
     return ScheduleResult(
         schedule=schedule,
