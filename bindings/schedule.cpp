@@ -158,6 +158,7 @@ void bind_schedule(py::module_& m) {
            py::arg("cpu"), py::arg("largest_eager"))
       .def_property_readonly("actions",
                              [](const PlannedSchedule& p) { return p.plan.actions.size(); })
+      .def_property_readonly("events", [](const PlannedSchedule& p) { return p.plan.events; })
       .def_property_readonly("slots", [](const PlannedSchedule& p) { return p.plan.slots; })
       .def_property_readonly("links", [](const PlannedSchedule& p) { return p.plan.links; })
       .def_property_readonly("bytes", [](const PlannedSchedule& p) { return p.plan.bytes(); })

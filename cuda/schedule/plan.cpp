@@ -62,9 +62,10 @@ struct HashChannel {
 };
 
 enum EventKind : std::uint64_t { kOperationEvent, kMessageEvent };
+constexpr std::uint64_t kWaits = 2;  // found its CPU or its way taken
 struct Event {
   Tick time;
-  std::uint64_t order;  // of its making, and its kind in the lowest bit
+  std::uint64_t order;  // of its making, and in the two lowest bits its kind and kWaits
   std::uint32_t rank, operation;
   std::uint32_t sender, slot;  // of a message, whose send `operation` is
 };
@@ -72,6 +73,17 @@ struct Later {
   bool operator()(const Event& a, const Event& b) const {
     return a.time != b.time ? a.time > b.time : a.order > b.order;
   }
+};
+
+struct Younger {
+  bool operator()(const Event& a, const Event& b) const { return a.order > b.order; }
+};
+// What waits for the same CPU and the same way, so that it will find both free at the same time.
+// The first of them alone stands among the events, or else each would come up, and go on waiting,
+// whenever another one begins. `time`: of that event; older ones are stale.
+struct Waiting {
+  std::priority_queue<Event, std::vector<Event>, Younger> all;
+  Tick time = 0;
 };
 
 // An execution in which CPUs take what comes first: LogGOPSim's. kRecords: it is written down.
@@ -102,7 +114,7 @@ class ArrivalRun {
     begin();
     std::uint64_t count = 0;
     while (!events_.empty()) {
-      Event event = events_.top();
+      const Event event = events_.top();
       events_.pop();
       if (++count % kEventsBetweenPolls == 0 && poll_) poll_();
       freed_.clear();
@@ -121,6 +133,7 @@ class ArrivalRun {
         last_rank = static_cast<std::uint32_t>(i / s_.cpus());
       }
     if constexpr (kRecords) {
+      record_->events = count;
       record_->slots = slots_.count();
       record_->completion = last;
       record_->last_rank = last_rank;
@@ -202,22 +215,57 @@ class ArrivalRun {
   }
   void push(Tick t, EventKind kind, std::uint32_t rank, std::uint32_t operation,
             std::uint32_t sender, std::uint32_t slot) {
-    events_.push({t, made_++ << 1 | kind, rank, operation, sender, slot});
+    events_.push({t, made_++ << 2 | kind, rank, operation, sender, slot});
+  }
+
+  // --- Those that wait for a CPU or a way. Each keeps its place in the order of making.
+
+  Waiting& waiting(const Event& event, const Operation& o) {
+    // A calculation needs no way.
+    const std::uint64_t nic = o.kind == kCalculate ? 0 : o.nic;
+    const std::uint64_t which = (event.order & kMessageEvent) != 0 ? 2 : o.kind == kSend ? 1 : 0;
+    return waiting_[((std::uint64_t{event.rank} << 8 | o.cpu) << 8 | nic) << 2 | which];
+  }
+  // Null: it has not waited yet.
+  Waiting* queue_of(const Event& event, const Operation& o) {
+    return (event.order & kWaits) != 0 ? &waiting(event, o) : nullptr;
+  }
+  static bool is_stale(const Event& event, const Waiting* queue) {
+    return queue != nullptr && (queue->all.empty() || queue->all.top().order != event.order ||
+                                queue->time != event.time);
+  }
+  void wait(Event event, const Operation& o, Waiting* queue, Tick free) {
+    if (queue == nullptr) {
+      event.order |= kWaits;
+      queue = &waiting(event, o);
+      queue->all.push(event);
+      if (queue->all.top().order != event.order) return;
+    }
+    come_up(*queue, free);
+  }
+  // The first one begins; those behind it find CPU and way free at that time, if no other is
+  // sooner.
+  void leave(Waiting& queue, Tick free) {
+    queue.all.pop();
+    if (!queue.all.empty()) come_up(queue, free);
+  }
+  void come_up(Waiting& queue, Tick time) {
+    Event event = queue.all.top();
+    event.time = queue.time = time;
+    events_.push(event);
   }
 
   // --- Events.
 
-  void operation(Event event) {
+  void operation(const Event& event) {
     const Operation& o = s_.rank(event.rank).operations[event.operation];
     if (o.kind == kReceive) return post(event, o);
+    Waiting* const queue = queue_of(event, o);
+    if (is_stale(event, queue)) return;
     Processor<Tick>& cpu = processor(event.rank, o.cpu);
     Tick free = cpu.busy;
     if (o.kind == kSend) free = later(free, way(event.rank, o.nic, false));
-    if (free > event.time) {
-      event.time = free;
-      events_.push(event);
-      return;
-    }
+    if (free > event.time) return wait(event, o, queue, free);
     ++done_;
     Tick at = event.time;
     if (o.kind == kCalculate)
@@ -226,6 +274,11 @@ class ArrivalRun {
     else
       send_one(event, o, cpu, at);
     check(cpu.busy);
+    if (queue != nullptr) {
+      free = cpu.busy;
+      if (o.kind == kSend) free = later(free, way(event.rank, o.nic, false));
+      leave(*queue, free);
+    }
     note(event.rank, event.operation, at, cpu.busy);
     const bool waits = o.kind == kSend && o.size > network_.largest_eager;
     std::uint32_t start_slot = 0, done_slot = 0;
@@ -267,15 +320,13 @@ class ArrivalRun {
     return true;
   }
 
-  void message(Event event) {
+  void message(const Event& event) {
     const Operation& o = s_.rank(event.sender).operations[event.operation];
+    Waiting* const queue = queue_of(event, o);
+    if (is_stale(event, queue)) return;
     Processor<Tick>& cpu = processor(event.rank, o.cpu);
     const Tick free = later(cpu.busy, way(event.rank, o.nic, true));
-    if (free > event.time) {
-      event.time = free;
-      events_.push(event);
-      return;
-    }
+    if (free > event.time) return wait(event, o, queue, free);
     const std::uint32_t entry = entry_of(o.size);
     const std::uint32_t receive =
         kRecords ? 0 : plan_->receive_of[number(event.sender, event.operation)];
@@ -283,6 +334,7 @@ class ArrivalRun {
     take<true>(noise_, p_.message_costs[entry], network_.bytes[entry], receive, cpu,
                way(event.rank, o.nic, true), at, at, Tick{event.rank});
     check(cpu.busy);
+    if (queue != nullptr) leave(*queue, later(cpu.busy, way(event.rank, o.nic, true)));
     Half mine{event.sender, event.operation, at, cpu.busy, {0, 0}, 0}, other;
     const Channel where = channel(event.sender, event.rank, o.tag, receive);
     if constexpr (kRecords) mine.action = record_->actions.size();
@@ -543,6 +595,7 @@ class ArrivalRun {
   std::vector<Tick> ways_;
   std::vector<Place> freed_;
   std::priority_queue<Event, std::vector<Event>, Later> events_;
+  std::unordered_map<std::uint64_t, Waiting> waiting_;
   std::unordered_map<Channel, Halves, HashChannel> halves_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> waits_;
   std::unordered_map<std::uint64_t, std::uint32_t> start_slots_;

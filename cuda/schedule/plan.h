@@ -27,7 +27,8 @@ struct Plan {
   std::vector<Action> actions;
   std::vector<std::uint32_t> words;  // of the actions: see actions.h
   std::uint32_t ranks = 0, cpus = 0, nics = 0, slots = 0;
-  bool links = false;  // whether ways in and out can delay anything
+  std::uint64_t events = 0;  // that it took to find the order
+  bool links = false;        // whether ways in and out can delay anything
   // Of each send, by its number in the schedule: which receive of its peer takes its message.
   std::vector<std::uint32_t> receive_of;
   Tick completion = 0;  // of the last CPU
