@@ -91,14 +91,13 @@ class Run {
         out_(out),
         times_(times),
         begins_(begins) {
-    const int wanted = request.threads > 0 ? request.threads : cpu::hardware_threads();
-    const std::int64_t groups = (request.count + runner_.lanes - 1) / runner_.lanes;
-    threads_ = static_cast<int>(std::clamp<std::int64_t>(groups, 1, wanted));
+    use_threads((request.count + runner_.lanes - 1) / runner_.lanes);
   }
   // CPUs take what comes first: one realization after the other.
   void take_what_comes(const Schedule& schedule, const Program& program) {
     schedule_ = &schedule;
     program_ = &program;
+    use_threads(request_.count);
   }
 
   std::int64_t bytes() const { return sizes_.bytes() * threads_; }
@@ -125,6 +124,12 @@ class Run {
   }
 
  private:
+  // No more than there are pieces of work.
+  void use_threads(std::int64_t pieces) {
+    const int wanted = request_.threads > 0 ? request_.threads : cpu::hardware_threads();
+    threads_ = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, wanted));
+  }
+
   void work() {
     try {
       if (schedule_ != nullptr)
