@@ -137,9 +137,8 @@ class Run {
       else
         run_actions();
     } catch (...) {
-      stop_ = true;
       const std::lock_guard hold(mutex_);
-      if (!error_) error_ = std::current_exception();
+      stop_with(std::current_exception());
     }
     const std::lock_guard hold(mutex_);
     --active_;
@@ -171,6 +170,13 @@ class Run {
     }
   }
 
+  // The first error is kept, before others can see that they shall stop: what they throw then is no
+  // reason. mutex_ is held.
+  void stop_with(const std::exception_ptr& error) {
+    if (!error_) error_ = error;
+    stop_ = true;
+  }
+
   // Polls until all threads have finished. Keeps an exception of poll, or its request to stop.
   void watch(const Poll& poll) {
     std::unique_lock lock(mutex_);
@@ -182,9 +188,8 @@ class Run {
       } catch (...) {
         error = std::current_exception();
       }
-      if (error) stop_ = true;
       lock.lock();
-      if (error && !error_) error_ = error;
+      if (error) stop_with(error);
     }
   }
 

@@ -39,3 +39,16 @@ def test_each_realization_has_a_thread(long_run):
         lambda *_: seen.append(threads()),
     )  # fmt: skip
     assert max(seen) == before + 4
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_progress_raises_is_raised(error, long_run):
+    """And not that threads were told to stop."""
+    schedule, (plan, program) = long_run
+
+    def fail(*_):
+        raise error("from progress")
+
+    for _ in range(5):
+        with pytest.raises(error, match="from progress"):
+            _core.simulate_schedule_as_it_comes(schedule._mapped, plan, program, 1, 0, 500, 4, fail)
