@@ -62,18 +62,18 @@ def check_operations(
 def longest_of_cpu(noise: Sequence[Noise], work: int) -> int:
     """How far beyond the begin of `work` ticks the engine can get before it looks at the time."""
     work += sum(_longest_drawn(source) for source in noise if isinstance(source, StepNoise))
-    beyond = 0
-    for source in noise:
-        # Beyond 2^62 ps the engine asks sources for no further interval. Periodic noise alone it
-        # does not ask interval by interval.
-        beyond += (
-            source.gap.longest_ticks() + source.duration.longest_ticks()
-            if isinstance(source, RenewalNoise)
-            else source.lookahead()
-        )
-        if isinstance(source, PeriodicNoise) and source.end is None:
-            beyond += source.longest_delay(work)
-    return work + beyond
+    # Beyond 2^62 ps the engine asks sources for no further interval: at most one ends after that.
+    beyond = max(map(_longest_interval, noise), default=0)
+    # Periodic noise alone it does not ask interval by interval.
+    periodic = (one for one in noise if isinstance(one, PeriodicNoise) and one.end is None)
+    return work + beyond + sum(source.longest_delay(work) for source in periodic)
+
+
+def _longest_interval(source: Noise) -> int:
+    """An interval and the time before it; of intervals that repeat, two repetitions."""
+    if isinstance(source, RenewalNoise):
+        return source.gap.longest_ticks() + source.duration.longest_ticks()
+    return source.lookahead()
 
 
 def _message_delay(source: Noise, transit: int) -> int:
