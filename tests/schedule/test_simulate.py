@@ -331,3 +331,26 @@ def test_options_that_do_not_fit(options, message, tmp_path, capsys):
 def test_options_of_a_schedule_for_a_study(capsys):
     assert main(["run", "ms12_alpha", "--noise", "period=1ms,duration=1us"]) == 2
     assert "--noise is for a schedule (APP.goal)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["num_ranks 1\nrank 0 {\n}\n", "num_ranks 1\nrank 0 {\ncalc 0\n}\n"]
+)
+def test_a_schedule_that_takes_no_time(text, tmp_path, capsys):
+    """There is nothing to which its run time could be compared."""
+    path, picture = tmp_path / "app.goal", tmp_path / "a.svg"
+    path.write_text(text)
+    words = ["run", "-q", str(path), "--noise", "period=1ms,duration=25us", "--realizations", "9"]
+    assert main(words) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row for row in rows if row.startswith("slowdown")] == [
+        "slowdown (mean)         ? [?, ?]"
+    ]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["noise_free"] == 0
+    assert found["samples"] == [0] * 9
+    assert found["slowdown"]["value"] is None
+    pytest.importorskip("matplotlib")
+    assert main([*words, "--picture", str(picture)]) == 0
+    assert picture.stat().st_size > 5000

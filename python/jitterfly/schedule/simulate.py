@@ -98,8 +98,9 @@ class ScheduleResult:
         return stats.mean(self.samples, confidence, noisy=any(one.random for one in self.noise))
 
     def slowdown(self, confidence: float = 0.95) -> Estimate:
-        """Mean run time over that without noise."""
-        return self._scaled(self.mean(confidence), lambda time: time / self.noise_free)
+        """Mean run time over that without noise; NaN where that is 0: the schedule does nothing."""
+        quiet = self.noise_free or math.nan
+        return _scaled(self.mean(confidence), lambda time: time / quiet)
 
     def noise_share(self) -> float | None:
         """The share of CPU time that the noise takes; None where that is not one number.
@@ -127,14 +128,7 @@ class ScheduleResult:
         if share is None:
             return None
         alone = share / (1 - share)
-        return self._scaled(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
-
-    def _scaled(self, estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
-        value, low, high = (
-            scale(float(end)) if self.noise_free or not math.isfinite(float(end)) else math.nan
-            for end in (estimate.value, estimate.low, estimate.high)
-        )
-        return dataclasses.replace(estimate, value=value, low=low, high=high)
+        return _scaled(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
 
     def title(self) -> str:
         """What was simulated, under which noise."""
@@ -426,6 +420,11 @@ def _check_order(
         differences.append((ends[1] - ends[0]) / TICKS_PER_SECOND)
     largest = max(map(abs, differences))
     return OrderCheck(count, same, float(np.mean(differences)), largest)
+
+
+def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
+    ends = {name: scale(float(getattr(estimate, name))) for name in ("value", "low", "high")}
+    return dataclasses.replace(estimate, **ends)
 
 
 def _show_times(estimate: Estimate) -> str:
