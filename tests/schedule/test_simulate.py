@@ -265,6 +265,14 @@ def test_what_is_refused(tmp_path):
         ({"threads": 0}, "threads must be an integer from 1"),
         ({"noise": [jf.Congestion(jf.congestion.FatTree.of(144))]}, "no Congestion"),
         ({"noise": [jf.PeriodicNoise("1ms", "1us", shared=64)]}, "shared must be"),
+        (
+            {"noise": "period=1ms,duration=1us,shared=node"},
+            r"noise\[0\]: shared = 'node' is a level of a Hierarchy; .* .shared = 8.",
+        ),
+        (
+            {"noise": [jf.StepNoise("1us"), jf.StepNoise("1us", shared="level 2")]},
+            r"noise\[1\]: shared = 'level 2' is a level of a Hierarchy",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             jf.simulate_schedule(schedule, **{"network": FREE} | options)

@@ -19,7 +19,7 @@ from ..engine import check_run, core, reporting
 from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass, shorten
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise
-from ..noise.source import check_sources
+from ..noise.source import check_sources, level_of
 from ..simulate import check_times
 from ..slowdown import in_words
 from ..stats import Estimate
@@ -347,10 +347,7 @@ def simulate_schedule(
         schedule = Schedule.read(schedule)
     network = _check_network(network)
     sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
-    if any(isinstance(source, Congestion) for source in sources):
-        raise ValueError(
-            "noise must hold no Congestion for a schedule: its messages have no routes"
-        )
+    _check_sources(sources)
     realizations, seed, first_realization = check_run(
         realizations, seed, "cpu", threads, progress, first_realization
     )
@@ -399,6 +396,21 @@ def _check_network(network: LogGOPS | str) -> LogGOPS:
         raise ValueError("network: gamma must be left out for a schedule, which says itself (calc) "
                          "what is combined")  # fmt: skip
     return found
+
+
+def _check_sources(sources: Sequence[Noise]) -> None:
+    """Raise ValueError for what needs routes or levels, which a schedule's network has not."""
+    for i, source in enumerate(sources):
+        if isinstance(source, Congestion):
+            raise ValueError(
+                "noise must hold no Congestion for a schedule: its messages have no routes"
+            )
+        shared = getattr(source, "shared", False)
+        if level_of(shared) is not None:
+            raise ValueError(
+                f"noise[{i}]: shared = {shared!r} is a level of a Hierarchy; the network of a "
+                "schedule has one level: give the ranks per node, a power of two (shared = 8)"
+            )
 
 
 def _check_order(
