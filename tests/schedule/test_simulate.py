@@ -362,3 +362,25 @@ def test_a_schedule_that_takes_no_time(text, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     assert main([*words, "--picture", str(picture)]) == 0
     assert picture.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"SLURM_STEP_NUM_TASKS": "4"}, "the launcher started 4 processes, and each of them would"),
+        ({"OMPI_COMM_WORLD_SIZE": "3"}, "`env -u OMPI_COMM_WORLD_SIZE jitterfly run ...`"),
+        ({"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_COUNT": "8"}, "one of 8 tasks of a Slurm"),
+    ],
+)
+def test_copies_of_a_launcher_are_refused(environment, message, tmp_path, capsys, monkeypatch):
+    """Each of them would simulate all of it, and print it."""
+    path = tmp_path / "app.goal"
+    path.write_text(APP)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    words = ["run", str(path), "--realizations", "2"]
+    assert main(words) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    for name in environment:
+        monkeypatch.setenv(name, "1")
+    assert main(words) == 0
