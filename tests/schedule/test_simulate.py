@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -235,6 +236,49 @@ b requires a
                                 order="arrival", threads=3)  # fmt: skip
     np.testing.assert_array_equal(part.ticks, free.ticks[70:90])
     np.testing.assert_array_equal(part.last_rank, free.last_rank[70:90])
+
+
+LONELY = TWO.format("calc 1000", "calc 1000")
+MESSAGE = TWO.format("send 8b to 1", "recv 8b from 0")
+
+
+@pytest.mark.parametrize(
+    ("text", "noise", "why"),
+    [
+        (LONELY, jf.MessageNoise("1us"), "(message) can hit nothing, .*: no messages are"),
+        (LONELY, jf.NetworkJitter("1us", "1us"), "(jitter) can hit nothing, .* no time"),
+        (LONELY, jf.PeriodicNoise("3us", "1us", during="communication"),
+         "(periodic) can hit nothing, .*: the CPU does no work in the communication phase"),
+        (LONELY, jf.PeriodicNoise("3us", "1us"), None),
+        (LONELY, jf.StepNoise("1us"), None),
+        (MESSAGE, jf.PeriodicNoise("3us", "1us"), "(periodic) can hit nothing, .* does no work"),
+        (MESSAGE, jf.StepNoise("1us", during="compute"), "(step) can hit nothing"),
+        (MESSAGE, jf.MessageNoise("1us"), None),
+        (MESSAGE, jf.NetworkJitter("1us", "1us"), None),
+        (MESSAGE, jf.LateArrival("1us"), None),
+    ],
+)  # fmt: skip
+def test_noise_without_effect_is_told(text, noise, why, tmp_path):
+    """And only where it is without effect."""
+    schedule = schedule_of(text, tmp_path)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found = jf.simulate_schedule(schedule, FREE, noise, 50)
+    told = [str(one.message) for one in seen if one.category is jf.IneffectiveNoiseWarning]
+    assert len(told) == (why is not None)
+    assert (found.ticks == found.noise_free * 1e12).all() == (why is not None)
+    if why is not None:
+        assert re.match("noise.0 " + why.replace("(", "\\(").replace(")", "\\)"), told[0])
+        assert "give" not in told[0]  # what a case would have in place of a schedule
+
+
+def test_a_late_rank_is_late_once(tmp_path):
+    schedule = schedule_of(APP, tmp_path)
+    late = [
+        jf.simulate_schedule(schedule, FREE, jf.LateArrival(jf.Exponential("1us"), each=each), 9)
+        for each in ("cycle", "realization")
+    ]
+    np.testing.assert_array_equal(late[0].ticks, late[1].ticks)
 
 
 @pytest.mark.parametrize(

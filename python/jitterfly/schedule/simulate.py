@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory, notebook, stats
+from ..case import warn_of_idle_sources
 from ..engine import check_run, core, reporting
 from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass, shorten
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise
-from ..noise.source import check_sources, level_of
+from ..noise.source import ExposedWork, check_sources, level_of
 from ..simulate import check_times
 from ..slowdown import in_words
 from ..stats import Estimate
@@ -303,6 +304,11 @@ def simulate_schedule(
     KeyboardInterrupt
         Ctrl-C.
 
+    Warns
+    -----
+    IneffectiveNoiseWarning
+        A source can hit nothing, such as `MessageNoise` where there are no messages.
+
     Notes
     -----
     The rules are LogGOPSim's (Hoefler, Schneider & Lumsdaine, HPDC 2010), n being the bytes of a
@@ -325,7 +331,8 @@ def simulate_schedule(
     Noise of a rank takes all its CPUs. Draws of `StepNoise`, `MessageNoise` and `NetworkJitter` are
     numbered by the operations of a rank, in their order in the file; of messages, by the receive.
     ``during="compute"`` is ``calc``, "communication" are sends and messages taken. Other than in
-    LogGOPSim, noise that hits a send delays its message.
+    LogGOPSim, noise that hits a send delays its message. A schedule has no cycles: `LateArrival`
+    makes a rank begin late, once, whatever its `each` is.
 
     Examples
     --------
@@ -348,6 +355,9 @@ def simulate_schedule(
     network = _check_network(network)
     sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
     _check_sources(sources)
+    if schedule.operations:
+        work = _exposed_work(schedule, network)
+        warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
     realizations, seed, first_realization = check_run(
         realizations, seed, "cpu", threads, progress, first_realization
     )
@@ -411,6 +421,21 @@ def _check_sources(sources: Sequence[Noise]) -> None:
                 f"noise[{i}]: shared = {shared!r} is a level of a Hierarchy; the network of a "
                 "schedule has one level: give the ranks per node, a power of two (shared = 8)"
             )
+
+
+def _exposed_work(schedule: Schedule, network: LogGOPS) -> ExposedWork:
+    """What noise can hit in a schedule; a calculation counts as work however short it is."""
+    sizes = schedule.message_sizes
+    longest = int(sizes.max(initial=1)) - 1
+    cpu = to_ticks(network.o) + to_ticks(exact(network.O) * longest)
+    way = to_ticks(network.L) + to_ticks(exact(network.G) * longest)
+    there = schedule.messages > 0
+    return ExposedWork(
+        compute=schedule.calculations,
+        communication=cpu if there else 0,
+        transit=way if there else 0,
+        exchanges=schedule.messages,
+    )
 
 
 def _check_order(
