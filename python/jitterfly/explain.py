@@ -45,7 +45,9 @@ _RANK_PARTS = ("late", "work", "noise", "waits_for_others", "waits_for_messages"
 _ROLES = (("jitter", "message"), ("arrival",), ("periodic", "renewal", "trace"), ("step",))
 _MOST = 12  # sources
 # Of a rank, for each thread.
-_BYTES = 7 * 8 * (3 + len(_QUIET) + _MOST) + 3 * 8 * len(_RANK_PARTS)
+_PATH_BYTES = 8 * (3 + len(_QUIET) + _MOST)  # of a time that knows its causes
+_PATHS = 6  # beside those of departures; one of them for messages that forward
+_CURSOR_BYTES = 32  # of each source
 _STANDS_OUT = 0.1  # of the realizations
 _COLUMNS = ("cause", "mean_s", "mean_low_s", "mean_high_s", "share", "largest")
 _WAITS_FOR_OTHERS = _RANK_PARTS.index("waits_for_others")
@@ -397,7 +399,7 @@ def explain(
     available = memory.available_bytes()
     held = 2 * 8 * (_HEAD + len(_QUIET) + _MOST) * realizations
     memory.check_memory(held, f"the results of {realizations} realizations", available)
-    each = case.ranks * _BYTES
+    each = case.ranks * _bytes_of_rank(case)
     memory.check_memory(held + each, f"the critical paths of {case.ranks} ranks", available)
     # As many threads as there is memory for: each follows a realization of its own.
     fit = (available - held) // each if available is not None else threads or MOST_THREADS
@@ -432,6 +434,13 @@ def _explanation(
     on_time = int(without[0][0, 0])
     parts = list(_PATH_PARTS.values())
     path = raw[:, _HEAD:][:, parts] - without[0][0, _HEAD:][parts]
+def _bytes_of_rank(case: Case) -> int:
+    """Of each thread, in bytes: a rank keeps a path for each message of a window that it sent."""
+    places = (step.place for step in case.lowered.steps if not (step.sends and step.receives))
+    paths = _PATHS + 1 + max(places, default=0)
+    return paths * _PATH_BYTES + 3 * 8 * len(_RANK_PARTS) + len(case.noise) * _CURSOR_BYTES
+
+
     by_cause = raw[:, _HEAD:]
     causes, columns, place = [], [], {-1: -1}
     if case.arrival is not None:

@@ -1,6 +1,9 @@
 """Who made us wait: causes along the critical path, which add up to the delay."""
 
+import json
 import random
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +14,7 @@ from support.scale import scaled
 
 import jitterfly as jf
 from jitterfly import imbalance
-from jitterfly.explain import _ROLES
+from jitterfly.explain import _ROLES, _bytes_of_rank
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="0.1ns")
 
@@ -320,6 +323,38 @@ def test_what_can_not_be_explained(changes, words):
 
 def test_it_can_be_stopped():
     case = jf.Case(2**12, network=NETWORK, noise=[jf.StepNoise("1us")])
+
+WINDOWED = jf.Case(257, network=NETWORK, algorithm=jf.LinearAlltoall(window=256))
+PEAK = """
+import json
+import sys
+import jitterfly as jf
+from pathlib import Path
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+case = jf.Case.from_dict(json.loads(sys.argv[1]))
+jf.simulate(case, 2, backend="cpu", threads=1)
+before = peak()
+jf.explain(case, 2, threads=1)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell the peak")
+def test_memory_is_asked_for_as_it_is_taken():
+    """A window of messages has a path for each that a rank has sent and not received yet."""
+    asked = WINDOWED.ranks * _bytes_of_rank(WINDOWED)
+    code = [sys.executable, "-c", PEAK, json.dumps(WINDOWED.to_dict())]
+    taken = int(subprocess.run(code, check=True, capture_output=True, text=True).stdout)
+    assert asked / 2 < taken < asked + 2**20
+
+
+def test_too_little_memory_is_told_before_it_is_taken(monkeypatch):
+    monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: 2**23)
+    with pytest.raises(ValueError, match=r"memory for the critical paths of 257 ranks: needs 1"):
+        jf.explain(WINDOWED, 2, threads=1)
+
 
     def stop(done, count):
         raise KeyboardInterrupt
