@@ -243,8 +243,11 @@ def test_an_algorithm_of_the_users_own_is_not_the_librarys(tmp_path):
     [
         ("a.txt", None, "must end in .rules"),
         ("rules", None, "must end in .rules"),
-        ("a.json", None, "library must be given for 'a.json'"),
+        ("a.json", None, "`library` must be given for 'a.json'"),
         ("mpich.json", None, "libmpi` must be given for mpich.json"),
+        ("mpich.rules", None, "'mpich.rules' begins with MPICH's name: give `library`"),
+        ("nccl-a.rules", None, "is for Open MPI, and 'nccl-a.rules' begins with NCCL's name"),
+        ("openmpi.csv", None, "ends in .csv is for NCCL, and 'openmpi.csv' begins with Open MPI's"),
         ("a.rules", "mpich", "must end in .json for library = 'mpich'"),
         ("a.csv", "openmpi", "must end in .rules or .json for library = 'openmpi'"),
         ("a.rules", "Open MPI", "library must be one of 'openmpi', 'mpich', 'nccl'"),
@@ -255,6 +258,7 @@ def test_unknown_formats(tmp_path, name, library, told):
         won_by("ring", [4], [8]).write_tuning(tmp_path / name, library)
     assert list(tmp_path.iterdir()) == []
     assert tuning_format("a.json", "openmpi").NAME == "openmpi.json"
+    assert tuning_format("mpich.rules", "openmpi").NAME == "openmpi.rules"
 
 
 def test_nothing_to_write(tmp_path):
@@ -300,6 +304,13 @@ def test_command(tmp_path, capsys):
         (tmp_path / "nccl.csv", (), "--protocol must be given for nccl.csv"),
         (path, ("--collective", "reduce"), "takes two candidates or more that Open MPI has"),
         (tmp_path / "a.txt", (), "must end in .rules"),
+        (tmp_path / "a.json", (), "--library must be given for 'a.json'"),
+        (tmp_path / "mpich.rules", (), "begins with MPICH's name: give --library, or another name"),
+        (
+            tmp_path / "mpich.json",
+            ("--libmpi", __file__),
+            "--libmpi must be MPICH's shared library",
+        ),
         (tmp_path / "none" / "a.rules", (), "none"),
     ):
         assert run(*quiet[:-1], file, *more) == 2

@@ -173,7 +173,7 @@ def test_what_is_no_library_of_mpich(tmp_path):
     script = tmp_path / "libmpi.so"
     script.write_text("INPUT(libmpi.so.12)\n")
     for path in (other, script):
-        with pytest.raises(ValueError, match="libmpi must be MPICH's shared library"):
+        with pytest.raises(ValueError, match="`libmpi` must be MPICH's shared library"):
             made.write_tuning(tmp_path / "mpich.json", libmpi=path)
     with pytest.raises(FileNotFoundError):
         made.write_tuning(tmp_path / "mpich.json", libmpi=tmp_path / "none.so")
