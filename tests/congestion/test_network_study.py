@@ -95,6 +95,10 @@ def point(figure, percent, spread=0.01, network="x", **options):
     return FigurePoint(Setting(figure, network, case), *results)
 
 
+def by_ours(parts):
+    return sum((part.verdict, part.whose) == (REPRODUCED, "ours") for part in parts)
+
+
 def verdicts(figure, points):
     return [found.verdict for found in HSL09[figure].check(points)]
 
@@ -250,7 +254,7 @@ def test_command_writes_what_it_found(tmp_path, capsys):
     for name in ("N1", "N5"):
         mine = HSL09[name].check([one for one in points if one.setting.figure == name])
         head = next(part for part in text.split("\n\n") if part.startswith(f"{name} ("))
-        assert f"{show_counts(count_verdicts(mine))}." in head.replace("\n    ", " ")
+        assert f"{show_counts(count_verdicts(mine), by_ours(mine))}." in head.replace("\n    ", " ")
     with (tmp_path / "a" / "bisection.csv").open(newline="") as table:
         widths = {(row["network"], row["routing"]): row for row in csv.DictReader(table)}
     expected = jc.bisection_bandwidth(jc.NetworkMap.read(file), 20, 3)

@@ -168,6 +168,8 @@ def test_parts_are_counted():
     assert count_verdicts(parts) == {"reproduced": 2, "differs": 1, "cannot tell": 1}
     assert show_counts(count_verdicts(parts)) == "2 of 4 parts reproduced, 1 differs, 1 cannot tell"
     assert show_counts(count_verdicts(parts[:1])) == "1 of 1 part reproduced"
+    told = show_counts({"reproduced": 5, "differs": 0, "cannot tell": 1}, by_ours=2)
+    assert told == "5 of 6 parts reproduced (3 by the paper's own limits, 2 by ours), 1 cannot tell"
     two = show_counts(count_verdicts(parts[2:3] * 2))
     assert two == "0 of 2 parts reproduced, 2 differ"
 
