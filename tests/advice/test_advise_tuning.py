@@ -159,6 +159,23 @@ def test_a_barrier_has_no_message_size(tmp_path):
             assert [taken_from_json(found, ranks, 0) for ranks in (4, 8)] == [0, 6]
 
 
+def test_a_barrier_that_is_not_decided_at_every_size(tmp_path):
+    """It has one rule for all sizes, so none is written, and none is counted."""
+    trees = [ranked("tree", "best"), ranked("dissemination", "slower", (1.2, 1.5), "tree")]
+    cells = {(4, 8): ("winner", trees), (4, 64): ("no winner", UNDECIDED),
+             (8, 8): ("winner", trees), (8, 64): ("winner", trees)}  # fmt: skip
+    choices = tuning_choices(answer(cells, "barrier"))
+    found = sorted((choice.ranks, choice.message_bytes, choice.candidate) for choice in choices)
+    assert found == [(4, 8, ""), (4, 64, ""), (8, 8, "tree"), (8, 64, "tree")]
+    told = "the best one is not decided at every size of the barrier's messages"
+    said = {choice.ranks: choice.comment() for choice in choices}
+    assert said[4] == f"default: {told}"
+    assert said[8].startswith("tree: winner")
+    part = answer({place: cells[place] for place in ((4, 8), (4, 64))}, "barrier")
+    with pytest.raises(ValueError, match=r"nothing to write to a\.rules"):
+        part.write_tuning(tmp_path / "a.rules")
+
+
 def test_several_collectives_in_a_file(tmp_path):
     made = [won_by("scatter_allgather", [4], [8], "broadcast"), won_by("ring", [4], [8])]
     (path,) = write_tuning(tmp_path / "a.rules", made)

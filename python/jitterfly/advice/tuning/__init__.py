@@ -35,7 +35,7 @@ from ...files import check_replaceable, write_whole
 from ...info import __version__
 from ..question import Question
 from . import mpich_json, nccl_csv, openmpi_json, openmpi_rules
-from .choices import LEAST_CHOICE, Decided, TuningChoice, choose
+from .choices import LEAST_CHOICE, Decided, TuningChoice
 from .table import TuningTable
 
 __all__ = ["TuningChoice", "check_tuning", "tuning_choices", "tuning_format", "write_tuning"]
@@ -183,7 +183,7 @@ def tuning_choices(
         raise ValueError(f"`libmpi` is for MPICH, not for {form.CALLED}: leave it out")
     settings = None if libmpi is None else form.settings("choices", libmpi=libmpi)
     called = _called(advice.question, form, settings)
-    return tuple(choose(advice.question, cell, called, form.CALLED) for cell in advice.cells)
+    return TuningTable(advice, called, form.CALLED).choices
 
 
 def write_tuning(
