@@ -100,8 +100,9 @@ Ticks operation_times(const Schedule& s, const PlannedSchedule& planned, const P
   const auto number = static_cast<std::uint32_t>(realization);
   without_gil([&] {
     if (as_they_come)
-      schedule::run_as_they_come(s, program, planned.network, planned.plan, seed, number, data,
-                                 poll);
+      schedule::check_end(schedule::run_as_they_come(s, program, planned.network, planned.plan,
+                                                     seed, number, data, poll)
+                              .time);
     else
       schedule::operation_times(s, program, planned.network, planned.plan, seed, number, data);
   });
@@ -142,6 +143,7 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("sends", &Schedule::sends)
       .def_property_readonly("receives", &Schedule::receives)
       .def_property_readonly("bytes", &Schedule::bytes)
+      .def_property_readonly("longest_calculation", &Schedule::longest_calculation, "ns")
       .def_property_readonly("sizes", &Schedule::sizes)
       .def("write", &Schedule::write, py::arg("file"), py::call_guard<py::gil_scoped_release>())
       .def("operations_of", &operations_of, py::arg("rank"),
@@ -156,6 +158,7 @@ void bind_schedule(py::module_& m) {
            py::arg("cpu"), py::arg("largest_eager"))
       .def_property_readonly("actions",
                              [](const PlannedSchedule& p) { return p.plan.actions.size(); })
+      .def_property_readonly("events", [](const PlannedSchedule& p) { return p.plan.events; })
       .def_property_readonly("slots", [](const PlannedSchedule& p) { return p.plan.slots; })
       .def_property_readonly("links", [](const PlannedSchedule& p) { return p.plan.links; })
       .def_property_readonly("bytes", [](const PlannedSchedule& p) { return p.plan.bytes(); })

@@ -87,6 +87,7 @@ class ActionRun {
     T late{};
     for (std::int32_t k = 0; k < p_.rank_delay_count; ++k)
       late = late + rank_delay(p_, k, seed_, 0, id(rank), realizations_);
+    late = schedule::capped(late);
     T next = begin_noise(noise_, seed_, realizations_, id(rank));
     seek(noise_, next, late, false);
     for (std::uint32_t cpu = 0; cpu < plan_.cpus; ++cpu)

@@ -65,6 +65,14 @@ struct Processor {
   T busy, next;
 };
 
+// No time is kept that is later than kLatest: whatever comes after it ends there, too, and the
+// caller refuses it. So no sum overflows, if what one operation can take is below 2^62 - which is
+// checked before a run (python/jitterfly/schedule/longest.py).
+template <class T>
+JF_HD T capped(T t) {
+  return earlier(t, T{} + kLatest);
+}
+
 // What a CPU does. T = Tick: in one realization. T = Lanes: in a register of them. `at` is no
 // earlier than when the CPU is free, and is set to when the action begins.
 
@@ -75,7 +83,7 @@ JF_HD void calculate(const Noise& noise, Tick work, std::uint32_t draw, Processo
   step.draw = static_cast<std::int32_t>(draw);
   Clock<T> clock{at, at, cpu.next, id};
   compute(noise, work, step, clock);
-  cpu.busy = clock.busy;
+  cpu.busy = capped(clock.busy);
   cpu.next = clock.next;
 }
 
@@ -84,9 +92,10 @@ template <bool kLinks, class Noise, class T>
 JF_HD T send(const Noise& noise, const MessageCost& m, const ByteCost& bytes, std::uint32_t draw,
              Processor<T>& cpu, T& out, T& at, T id) {
   if constexpr (kLinks) at = later(at, out);
-  const T left =
-      send_message<kLinks>(noise, m, static_cast<std::int32_t>(draw), cpu.next, out, at, id);
-  cpu.busy = communicate(noise, cpu.next, left, bytes.cpu, id);
+  const T left = capped(
+      send_message<kLinks>(noise, m, static_cast<std::int32_t>(draw), cpu.next, out, at, id));
+  if constexpr (kLinks) out = capped(out);
+  cpu.busy = capped(communicate(noise, cpu.next, left, bytes.cpu, id));
   return left;
 }
 
@@ -96,19 +105,20 @@ JF_HD void take(const Noise& noise, const MessageCost& m, const ByteCost& bytes,
   at = later(at, arrival);
   if constexpr (kLinks) {
     at = later(at, in);
-    in = at + m.gap;
+    in = capped(at + m.gap);
   }
-  const T begun = communicate(noise, kReceiveRole, static_cast<std::int32_t>(draw), cpu.next, at,
-                              m.receive, id);
-  cpu.busy = later(communicate(noise, cpu.next, begun, bytes.cpu, id), begun + bytes.wire);
+  const T begun = capped(communicate(noise, kReceiveRole, static_cast<std::int32_t>(draw), cpu.next,
+                                     at, m.receive, id));
+  cpu.busy = capped(later(communicate(noise, cpu.next, begun, bytes.cpu, id), begun + bytes.wire));
 }
 
 // When the message that left at `left` arrives: its first byte.
 template <class Network, class Seed, class T, class R>
 JF_HD T arrival_of(const Network& network, const ProgramView& p, const MessageCost& m,
                    std::uint32_t draw, Seed seed, T left, T id, R realization) {
-  return left + m.transit +
-         network_of(network, p, m).delay(seed, kOriginalJitter, draw, id, realization, left);
+  return capped(
+      left + m.transit +
+      network_of(network, p, m).delay(seed, kOriginalJitter, draw, id, realization, left));
 }
 
 // Whether the ways in and out can delay anything: not where each is free again before the CPU is.

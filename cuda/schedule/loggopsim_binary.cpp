@@ -24,6 +24,8 @@ class Reader {
   void read() {
     const auto ranks = get<std::uint32_t>(0);
     if (ranks == 0 || ranks > kMostRanks) refuse("its number of ranks is " + std::to_string(ranks));
+    unread_ = bytes_;
+    consume(6 + 16 * std::uint64_t{ranks});
     writer_.begin(ranks);
     for (rank_ = 0; rank_ < ranks; ++rank_) {
       begin_ = get<std::uint64_t>(6 + 16 * std::uint64_t{rank_});
@@ -35,6 +37,12 @@ class Reader {
  private:
   [[noreturn]] static void refuse(const std::string& what) {
     throw Malformed(0, "LogGOPSim's binary schedule is damaged: " + what);
+  }
+  // All that is read in a file that is not damaged is read once. Ranks or lists of dependents that
+  // overlap could let a small file become any number of operations.
+  void consume(std::uint64_t bytes) {
+    if (bytes > unread_) refuse("it is too short for what its ranks hold");
+    unread_ -= bytes;
   }
   [[noreturn]] void refuse_operation(std::uint32_t i, const std::string& what) const {
     throw Malformed(
@@ -51,6 +59,7 @@ class Reader {
   void rank() {
     const auto count = get<std::uint32_t>(begin_), roots = get<std::uint32_t>(begin_ + 4);
     if (begin_ > bytes_ || count > bytes_ / kNode) refuse("it is too short");
+    consume(8 + 4 * std::uint64_t{roots} + kNode * count);
     const std::uint64_t nodes = begin_ + 8 + 4 * std::uint64_t{roots};
     const std::uint64_t appendix = nodes + kNode * count;
     for (std::uint32_t i = 0; i < count; ++i) add(i, nodes + kNode * i);
@@ -82,6 +91,7 @@ class Reader {
   void depend(std::uint32_t i, std::uint32_t count, std::uint64_t place, std::uint64_t appendix,
               bool on_start) {
     const std::uint64_t n = get<std::uint32_t>(place), from = get<std::uint32_t>(place + 4);
+    consume(4 * n);
     for (std::uint64_t k = from; k < from + n; ++k) {
       const auto later = get<std::uint32_t>(appendix + 4 * k);
       if (later >= count || later == i) refuse_operation(i, "what depends on it is not there");
@@ -93,7 +103,7 @@ class Reader {
   const std::uint64_t bytes_;
   Writer& writer_;
   std::uint32_t rank_ = 0;
-  std::uint64_t begin_ = 0;
+  std::uint64_t begin_ = 0, unread_ = 0;  // unread_: bytes that nothing was read from
 };
 
 std::uint64_t cookie(const char* begin, const char* end) {

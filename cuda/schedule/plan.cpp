@@ -62,9 +62,10 @@ struct HashChannel {
 };
 
 enum EventKind : std::uint64_t { kOperationEvent, kMessageEvent };
+constexpr std::uint64_t kWaits = 2;  // found its CPU or its way taken
 struct Event {
   Tick time;
-  std::uint64_t order;  // of its making, and its kind in the lowest bit
+  std::uint64_t order;  // of its making, and in the two lowest bits its kind and kWaits
   std::uint32_t rank, operation;
   std::uint32_t sender, slot;  // of a message, whose send `operation` is
 };
@@ -72,6 +73,17 @@ struct Later {
   bool operator()(const Event& a, const Event& b) const {
     return a.time != b.time ? a.time > b.time : a.order > b.order;
   }
+};
+
+struct Younger {
+  bool operator()(const Event& a, const Event& b) const { return a.order > b.order; }
+};
+// What waits for the same CPU and the same way, so that it will find both free at the same time.
+// The first of them alone stands among the events, or else each would come up, and go on waiting,
+// whenever another one begins. `time`: of that event; older ones are stale.
+struct Waiting {
+  std::priority_queue<Event, std::vector<Event>, Younger> all;
+  Tick time = 0;
 };
 
 // An execution in which CPUs take what comes first: LogGOPSim's. kRecords: it is written down.
@@ -102,7 +114,7 @@ class ArrivalRun {
     begin();
     std::uint64_t count = 0;
     while (!events_.empty()) {
-      Event event = events_.top();
+      const Event event = events_.top();
       events_.pop();
       if (++count % kEventsBetweenPolls == 0 && poll_) poll_();
       freed_.clear();
@@ -121,6 +133,7 @@ class ArrivalRun {
         last_rank = static_cast<std::uint32_t>(i / s_.cpus());
       }
     if constexpr (kRecords) {
+      record_->events = count;
       record_->slots = slots_.count();
       record_->completion = last;
       record_->last_rank = last_rank;
@@ -160,6 +173,7 @@ class ArrivalRun {
       Tick late = 0;
       for (std::int32_t k = 0; k < p_.rank_delay_count; ++k)
         late += rank_delay(p_, k, p_.seed, 0, Tick{rank}, realization_);
+      late = capped(late);
       for (std::uint32_t cpu = 0; cpu < s_.cpus(); ++cpu) {
         Processor<Tick>& one = processor(rank, static_cast<std::uint8_t>(cpu));
         one = {late, begin_noise(noise_, p_.seed, realization_, Tick{rank})};
@@ -201,22 +215,57 @@ class ArrivalRun {
   }
   void push(Tick t, EventKind kind, std::uint32_t rank, std::uint32_t operation,
             std::uint32_t sender, std::uint32_t slot) {
-    events_.push({t, made_++ << 1 | kind, rank, operation, sender, slot});
+    events_.push({t, made_++ << 2 | kind, rank, operation, sender, slot});
+  }
+
+  // --- Those that wait for a CPU or a way. Each keeps its place in the order of making.
+
+  Waiting& waiting(const Event& event, const Operation& o) {
+    // A calculation needs no way.
+    const std::uint64_t nic = o.kind == kCalculate ? 0 : o.nic;
+    const std::uint64_t which = (event.order & kMessageEvent) != 0 ? 2 : o.kind == kSend ? 1 : 0;
+    return waiting_[((std::uint64_t{event.rank} << 8 | o.cpu) << 8 | nic) << 2 | which];
+  }
+  // Null: it has not waited yet.
+  Waiting* queue_of(const Event& event, const Operation& o) {
+    return (event.order & kWaits) != 0 ? &waiting(event, o) : nullptr;
+  }
+  static bool is_stale(const Event& event, const Waiting* queue) {
+    return queue != nullptr && (queue->all.empty() || queue->all.top().order != event.order ||
+                                queue->time != event.time);
+  }
+  void wait(Event event, const Operation& o, Waiting* queue, Tick free) {
+    if (queue == nullptr) {
+      event.order |= kWaits;
+      queue = &waiting(event, o);
+      queue->all.push(event);
+      if (queue->all.top().order != event.order) return;
+    }
+    come_up(*queue, free);
+  }
+  // The first one begins; those behind it find CPU and way free at that time, if no other is
+  // sooner.
+  void leave(Waiting& queue, Tick free) {
+    queue.all.pop();
+    if (!queue.all.empty()) come_up(queue, free);
+  }
+  void come_up(Waiting& queue, Tick time) {
+    Event event = queue.all.top();
+    event.time = queue.time = time;
+    events_.push(event);
   }
 
   // --- Events.
 
-  void operation(Event event) {
+  void operation(const Event& event) {
     const Operation& o = s_.rank(event.rank).operations[event.operation];
     if (o.kind == kReceive) return post(event, o);
+    Waiting* const queue = queue_of(event, o);
+    if (is_stale(event, queue)) return;
     Processor<Tick>& cpu = processor(event.rank, o.cpu);
     Tick free = cpu.busy;
     if (o.kind == kSend) free = later(free, way(event.rank, o.nic, false));
-    if (free > event.time) {
-      event.time = free;
-      events_.push(event);
-      return;
-    }
+    if (free > event.time) return wait(event, o, queue, free);
     ++done_;
     Tick at = event.time;
     if (o.kind == kCalculate)
@@ -225,6 +274,11 @@ class ArrivalRun {
     else
       send_one(event, o, cpu, at);
     check(cpu.busy);
+    if (queue != nullptr) {
+      free = cpu.busy;
+      if (o.kind == kSend) free = later(free, way(event.rank, o.nic, false));
+      leave(*queue, free);
+    }
     note(event.rank, event.operation, at, cpu.busy);
     const bool waits = o.kind == kSend && o.size > network_.largest_eager;
     std::uint32_t start_slot = 0, done_slot = 0;
@@ -266,15 +320,13 @@ class ArrivalRun {
     return true;
   }
 
-  void message(Event event) {
+  void message(const Event& event) {
     const Operation& o = s_.rank(event.sender).operations[event.operation];
+    Waiting* const queue = queue_of(event, o);
+    if (is_stale(event, queue)) return;
     Processor<Tick>& cpu = processor(event.rank, o.cpu);
     const Tick free = later(cpu.busy, way(event.rank, o.nic, true));
-    if (free > event.time) {
-      event.time = free;
-      events_.push(event);
-      return;
-    }
+    if (free > event.time) return wait(event, o, queue, free);
     const std::uint32_t entry = entry_of(o.size);
     const std::uint32_t receive =
         kRecords ? 0 : plan_->receive_of[number(event.sender, event.operation)];
@@ -282,6 +334,7 @@ class ArrivalRun {
     take<true>(noise_, p_.message_costs[entry], network_.bytes[entry], receive, cpu,
                way(event.rank, o.nic, true), at, at, Tick{event.rank});
     check(cpu.busy);
+    if (queue != nullptr) leave(*queue, later(cpu.busy, way(event.rank, o.nic, true)));
     Half mine{event.sender, event.operation, at, cpu.busy, {0, 0}, 0}, other;
     const Channel where = channel(event.sender, event.rank, o.tag, receive);
     if constexpr (kRecords) mine.action = record_->actions.size();
@@ -363,8 +416,10 @@ class ArrivalRun {
     place[0] = begin;
     place[1] = end;
   }
+  // Without noise. Under noise the caller sees that the last CPU is free at kLatest.
   static void check(Tick t) {
-    if (t > kLatest) throw Malformed(0, "the schedule takes more than 2^62 ps (53 days)");
+    if (kRecords && t >= kLatest)
+      throw Malformed(0, "the schedule takes more than 2^62 ps (53 days)");
   }
 
   // That everything was executed, and all messages received.
@@ -540,6 +595,7 @@ class ArrivalRun {
   std::vector<Tick> ways_;
   std::vector<Place> freed_;
   std::priority_queue<Event, std::vector<Event>, Later> events_;
+  std::unordered_map<std::uint64_t, Waiting> waiting_;
   std::unordered_map<Channel, Halves, HashChannel> halves_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> waits_;
   std::unordered_map<std::uint64_t, std::uint32_t> start_slots_;
@@ -556,11 +612,18 @@ void check_costs(const Schedule& schedule, const Program& program, const Network
     throw std::invalid_argument("the program is not of this schedule: ranks or messages differ");
   if (program.loads != nullptr) throw std::invalid_argument("schedules know no congestion");
   for (const ByteCost& b : network.bytes)
-    if (b.wire < 0 || b.cpu < 0 || b.wire > kLatest || b.cpu > kLatest)
-      throw std::invalid_argument("times of bytes must lie in [0, 2^62]");
+    if (b.wire < 0 || b.cpu < 0 || b.wire >= kLatest || b.cpu >= kLatest)
+      throw std::invalid_argument("times of bytes must lie in [0, 2^62)");
 }
 
 }  // namespace
+
+void check_end(Tick end) {
+  if (end >= kLatest)
+    throw std::invalid_argument(
+        "the simulated time exceeded 2^62 ps (53 days): noise has too heavy a tail, or takes too "
+        "much of the CPU");
+}
 
 ProgramView view_of(const Program& program, std::uint64_t seed) {
   ProgramView view = program.view(seed);

@@ -27,7 +27,8 @@ struct Plan {
   std::vector<Action> actions;
   std::vector<std::uint32_t> words;  // of the actions: see actions.h
   std::uint32_t ranks = 0, cpus = 0, nics = 0, slots = 0;
-  bool links = false;  // whether ways in and out can delay anything
+  std::uint64_t events = 0;  // that it took to find the order
+  bool links = false;        // whether ways in and out can delay anything
   // Of each send, by its number in the schedule: which receive of its peer takes its message.
   std::vector<std::uint32_t> receive_of;
   Tick completion = 0;  // of the last CPU
@@ -48,6 +49,9 @@ struct Ended {
   Tick time;
   std::uint32_t rank;
 };
+
+// Throws where a realization ends at kLatest: its times are not those that they would be.
+void check_end(Tick end);
 
 // One realization in which CPUs take what comes first. times: null, or
 // begin and end of each operation (of a receive: of taking its message).

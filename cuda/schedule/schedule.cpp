@@ -178,13 +178,15 @@ void Schedule::check() {
           h.nics <= 256);
   require(h.table % 8 == 0 && h.table >= sizeof(Header) && h.table <= bytes_ &&
           (bytes_ - h.table) / sizeof(RankBlock) >= h.ranks);
-  std::uint64_t all = 0;
+  // Blocks that overlap could let a small file hold any number of operations.
+  std::uint64_t all = 0, room = h.table - sizeof(Header);
   for (std::uint32_t rank = 0; rank < h.ranks; ++rank) {
     const RankBlock& b = table()[rank];
     require(b.offset % 8 == 0 && b.offset >= sizeof(Header) && b.offset <= h.table);
     const std::uint64_t needs = b.operations * std::uint64_t{sizeof(Operation)} +
                                 4 * (std::uint64_t{b.operations} + 1 + b.dependents);
-    require(b.operations <= kMostOperations && needs <= h.table - b.offset);
+    require(b.operations <= kMostOperations && needs <= h.table - b.offset && needs <= room);
+    room -= needs;
     begins_.push_back(all);
     all += b.operations;
     check_rank(rank);
@@ -207,7 +209,10 @@ void Schedule::check_rank(std::uint32_t number) {
     const Operation& o = view.operations[i];
     require(o.cpu < h.cpus && o.nic < h.nics && o.size <= kLongest);
     require(o.kind >= kSend && o.kind <= kCalculate);
-    if (o.kind == kCalculate) continue;
+    if (o.kind == kCalculate) {
+      longest_calculation_ = std::max(longest_calculation_, o.size);
+      continue;
+    }
     require(o.peer < h.ranks && o.peer != number);
     ++(o.kind == kSend ? sends_ : receives_);
     if (o.kind == kSend && o.size != last_size) sizes_.push_back(last_size = o.size);

@@ -103,6 +103,7 @@ class Schedule {
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t sends() const { return sends_; }
   std::uint64_t receives() const { return receives_; }
+  std::uint64_t longest_calculation() const { return longest_calculation_; }  // ns
   const std::vector<std::uint64_t>& sizes() const { return sizes_; }  // of messages; ascending
   // The number of the first operation of each rank in the whole schedule.
   const std::vector<std::uint64_t>& begins() const { return begins_; }
@@ -118,7 +119,7 @@ class Schedule {
   void check_rank(std::uint32_t rank);
 
   const char* data_ = nullptr;
-  std::uint64_t bytes_ = 0, sends_ = 0, receives_ = 0;
+  std::uint64_t bytes_ = 0, sends_ = 0, receives_ = 0, longest_calculation_ = 0;
   std::vector<std::uint64_t> sizes_, begins_;
 };
 

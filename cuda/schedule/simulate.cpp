@@ -91,14 +91,13 @@ class Run {
         out_(out),
         times_(times),
         begins_(begins) {
-    const int wanted = request.threads > 0 ? request.threads : cpu::hardware_threads();
-    const std::int64_t groups = (request.count + runner_.lanes - 1) / runner_.lanes;
-    threads_ = static_cast<int>(std::clamp<std::int64_t>(groups, 1, wanted));
+    use_threads((request.count + runner_.lanes - 1) / runner_.lanes);
   }
   // CPUs take what comes first: one realization after the other.
   void take_what_comes(const Schedule& schedule, const Program& program) {
     schedule_ = &schedule;
     program_ = &program;
+    use_threads(request_.count);
   }
 
   std::int64_t bytes() const { return sizes_.bytes() * threads_; }
@@ -125,6 +124,12 @@ class Run {
   }
 
  private:
+  // No more than there are pieces of work.
+  void use_threads(std::int64_t pieces) {
+    const int wanted = request_.threads > 0 ? request_.threads : cpu::hardware_threads();
+    threads_ = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, wanted));
+  }
+
   void work() {
     try {
       if (schedule_ != nullptr)
@@ -132,9 +137,8 @@ class Run {
       else
         run_actions();
     } catch (...) {
-      stop_ = true;
       const std::lock_guard hold(mutex_);
-      if (!error_) error_ = std::current_exception();
+      stop_with(std::current_exception());
     }
     const std::lock_guard hold(mutex_);
     --active_;
@@ -166,6 +170,13 @@ class Run {
     }
   }
 
+  // The first error is kept, before others can see that they shall stop: what they throw then is no
+  // reason. mutex_ is held.
+  void stop_with(const std::exception_ptr& error) {
+    if (!error_) error_ = error;
+    stop_ = true;
+  }
+
   // Polls until all threads have finished. Keeps an exception of poll, or its request to stop.
   void watch(const Poll& poll) {
     std::unique_lock lock(mutex_);
@@ -177,9 +188,8 @@ class Run {
       } catch (...) {
         error = std::current_exception();
       }
-      if (error) stop_ = true;
       lock.lock();
-      if (error && !error_) error_ = error;
+      if (error) stop_with(error);
     }
   }
 
@@ -233,6 +243,7 @@ void operation_times(const Schedule& schedule, const Program& program, const Net
   Run(program, network, plan, {seed, realization, 1, false, 1}, out, times,
       schedule.begins().data())
       .simulate(nullptr);
+  check_end(out[0]);
 }
 
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request) {

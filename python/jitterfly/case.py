@@ -482,13 +482,23 @@ def warn_of_misses(case: Case) -> None:
     warn_of_idle_speeds([case])
     if not case.noise or (case.ranks == 1 and not case.compute_time):
         return
-    work = exposed(case)
-    for i, noise in enumerate(case.noise):
+    warn_of_idle_sources(case.noise, exposed(case), case.ranks)
+
+
+def warn_of_idle_sources(
+    sources: Iterable[Noise], work: ExposedWork, ranks: int, *, remedies: bool = True
+) -> None:
+    """Warn of each source that can hit nothing of some work, or not all; see `warn_of_misses`.
+
+    Without `remedies` there is no word of what would change that: they are fields of a case.
+    """
+    for i, noise in enumerate(sources):
         why = noise.misses(work)
         if why and _longest_delay(noise, work) > 0:
-            message = _hits_nothing(i, noise.kind, f", so it is without effect: {why}", case.ranks)
+            told = why if remedies else why.partition(";")[0]
+            message = _hits_nothing(i, noise.kind, f", so it is without effect: {told}", ranks)
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
-        elif unused := noise.ignores(case.ranks):
+        elif unused := noise.ignores(ranks):
             message = f"noise.{i} ({noise.kind}): {unused}"
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
 

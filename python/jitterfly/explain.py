@@ -45,7 +45,9 @@ _RANK_PARTS = ("late", "work", "noise", "waits_for_others", "waits_for_messages"
 _ROLES = (("jitter", "message"), ("arrival",), ("periodic", "renewal", "trace"), ("step",))
 _MOST = 12  # sources
 # Of a rank, for each thread.
-_BYTES = 7 * 8 * (3 + len(_QUIET) + _MOST) + 3 * 8 * len(_RANK_PARTS)
+_PATH_BYTES = 8 * (3 + len(_QUIET) + _MOST)  # of a time that knows its causes
+_PATHS = 6  # beside those of departures; one of them for messages that forward
+_CURSOR_BYTES = 32  # of each source
 _STANDS_OUT = 0.1  # of the realizations
 _COLUMNS = ("cause", "mean_s", "mean_low_s", "mean_high_s", "share", "largest")
 _WAITS_FOR_OTHERS = _RANK_PARTS.index("waits_for_others")
@@ -68,8 +70,8 @@ class CauseRow(NamedTuple):
         Its part of the mean delay; they add up to 1. NaN where there is no delay, or where
         collectives end earlier than `Explanation.on_time` on average.
     largest : float
-        Share of the realizations in which no other cause delays more; of equal ones the first
-        counts.
+        Share of the realizations in which it delays, and no other cause more; of equal ones the
+        first counts. NaN where no realization has anything that delays.
     """
 
     cause: str
@@ -183,13 +185,13 @@ class Explanation:
         """
         total = float(self.delay.mean())
         varies = self._varies()
-        most = self.ticks.argmax(axis=1)
+        largest = _largest_in(self.ticks)
         return [
             CauseRow(
                 cause,
                 stats.mean(from_ticks(own), confidence, noisy=varies[cause]),
                 float(own.mean()) / total if total > 0 else float("nan"),
-                float((most == i).mean()),
+                float(largest[i]),
             )
             for i, (cause, own) in enumerate(zip(self.causes, self.ticks.T, strict=True))
         ]
@@ -206,14 +208,14 @@ class Explanation:
     def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
         """What the row of the path is made of; `largest`: in how many no other part is larger."""
         total = float(self.delay.mean())
-        most = self.path_ticks.argmax(axis=1)
+        largest = _largest_in(self.path_ticks)
         varies = self._varies()["path"]
         return [
             CauseRow(
                 part,
                 stats.mean(from_ticks(own), confidence, noisy=varies),
                 float(own.mean()) / total if total > 0 else float("nan"),
-                float((most == i).mean()),
+                float(largest[i]),
             )
             for i, (part, own) in enumerate(zip(self.path_parts, self.path_ticks.T, strict=True))
         ]
@@ -246,11 +248,12 @@ class Explanation:
         for row in [*self.rows(), *parts]:
             low, high = (show_seconds(float(end)) if np.isfinite(end) else "?"
                          for end in (row.mean.low, row.mean.high))  # fmt: skip
-            share = "-" if np.isnan(row.share) else f"{row.share:.1%}"
+            share, largest = ("-" if np.isnan(part) else f"{part:.1%}"
+                              for part in (row.share, row.largest))  # fmt: skip
             part = row in parts
             rows.append((f"  {row.cause}" if part else row.cause,
                          show_seconds(float(row.mean.value)), f"[{low}, {high}]", share,
-                         "" if part else f"{row.largest:.1%}"))  # fmt: skip
+                         "" if part else largest))  # fmt: skip
         return _aligned(rows)
 
     def rank_lines(self) -> list[str]:
@@ -335,6 +338,21 @@ class Explanation:
         return notebook.text([self.title(), "", *tables, "", *self.notes()])
 
 
+def _largest_in(ticks: Ticks) -> npt.NDArray[np.float64]:
+    """In which share of the realizations each column is the largest delay; NaN if nothing delays.
+
+    Where no column is above 0 nothing delayed, and nothing is to blame.
+    """
+    delayed = ticks.max(axis=1) > 0
+    if not delayed.any():
+        return np.full(ticks.shape[1], np.nan)
+    columns = np.arange(ticks.shape[1])
+    blamed: npt.NDArray[np.float64] = np.mean(
+        (ticks.argmax(axis=1)[:, None] == columns) & delayed[:, None], axis=0
+    )
+    return blamed
+
+
 def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -397,7 +415,7 @@ def explain(
     available = memory.available_bytes()
     held = 2 * 8 * (_HEAD + len(_QUIET) + _MOST) * realizations
     memory.check_memory(held, f"the results of {realizations} realizations", available)
-    each = case.ranks * _BYTES
+    each = case.ranks * _bytes_of_rank(case)
     memory.check_memory(held + each, f"the critical paths of {case.ranks} ranks", available)
     # As many threads as there is memory for: each follows a realization of its own.
     fit = (available - held) // each if available is not None else threads or MOST_THREADS
@@ -414,6 +432,13 @@ def explain(
         raise no_memory(f"the critical paths of {case.ranks} ranks") from None
     check_times(raw[:, :1])
     return _explanation(case, seed, (raw, sums), on_time)
+
+
+def _bytes_of_rank(case: Case) -> int:
+    """Of each thread, in bytes: a rank keeps a path for each message of a window that it sent."""
+    places = (step.place for step in case.lowered.steps if not (step.sends and step.receives))
+    paths = _PATHS + 1 + max(places, default=0)
+    return paths * _PATH_BYTES + 3 * 8 * len(_RANK_PARTS) + len(case.noise) * _CURSOR_BYTES
 
 
 def _without_delays(case: Case) -> Case:

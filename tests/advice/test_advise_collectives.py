@@ -13,7 +13,7 @@ from reference.chance import FALSE_ALARM
 from scipy import stats
 
 import jitterfly as jf
-from jitterfly.advice import COLLECTIVES, Question, known
+from jitterfly.advice import COLLECTIVES, Question, candidates, known
 from jitterfly.advice.race import fitting_candidates, simulate_more
 
 ALPHA, BETA, GAMMA = 1_000_000, 1_000, 100  # ticks: 1 us, 1 ns and 0.1 ns a byte
@@ -202,13 +202,37 @@ def test_machines_of_nodes_have_hierarchical_candidates():
     inside = by_cell[4, 8]
     assert inside.left_out["hierarchical"] == "4 ranks are in one node, of 4"
     large = by_cell[64, 2**18]
-    assert large.left_out["hierarchical_4_leaders"].startswith("the smallest node has 4 ranks")
-    assert {row.name for row in by_cell[66, 8].ranking} >= {
-        "hierarchical", "hierarchical_all_leaders",
-    }  # fmt: skip
+    assert large.left_out["hierarchical_4_leaders"].startswith("a node has 4 ranks: all")
+    assert "hierarchical" in {row.name for row in by_cell[66, 8].ranking}
     # All ranks of a node share what crosses the machine: a quarter of the vector for each.
     times = large.noise_free
     assert times["hierarchical_all_leaders"] < times["hierarchical"]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "leaders", "words"),
+    [
+        (10, "all", "the last node has 2 of 8 ranks: there are as many leaders in each node"),
+        (10, 4, "the last node has 2 of 8 ranks, and there would be 4 leaders in each node"),
+        (17, "all", "the last node has 1 rank, the others 8: there are as many leaders in each"),
+        (17, 4, "the last node has 1 rank, the others 8, and there would be 4 leaders in each"),
+        (16, 8, "a node has 8 ranks: all are leaders then"),
+        (12, 4, ""),
+        (16, "all", ""),
+        (17, 1, ""),
+    ],
+)
+def test_leaders_of_nodes_that_are_not_even(ranks, leaders, words):
+    """All ranks of a node lead only where every node has as many; reasons name the last node."""
+    machine = jf.Hierarchy([(8, "L=300ns,o=50ns"), "L=2us,o=100ns"])
+    make = candidates._hierarchical(leaders)
+    if words:
+        with pytest.raises(ValueError, match=words):
+            make(ranks, machine, 8)
+        return
+    algorithm = make(ranks, machine, 8)
+    assert algorithm.leaders == (8 if leaders == "all" else leaders)
+    jf.Case(ranks, network=machine, algorithm=algorithm)
 
 
 def test_elsewhere_hierarchical_candidates_are_only_named():

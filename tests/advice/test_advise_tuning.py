@@ -159,6 +159,23 @@ def test_a_barrier_has_no_message_size(tmp_path):
             assert [taken_from_json(found, ranks, 0) for ranks in (4, 8)] == [0, 6]
 
 
+def test_a_barrier_that_is_not_decided_at_every_size(tmp_path):
+    """It has one rule for all sizes, so none is written, and none is counted."""
+    trees = [ranked("tree", "best"), ranked("dissemination", "slower", (1.2, 1.5), "tree")]
+    cells = {(4, 8): ("winner", trees), (4, 64): ("no winner", UNDECIDED),
+             (8, 8): ("winner", trees), (8, 64): ("winner", trees)}  # fmt: skip
+    choices = tuning_choices(answer(cells, "barrier"))
+    found = sorted((choice.ranks, choice.message_bytes, choice.candidate) for choice in choices)
+    assert found == [(4, 8, ""), (4, 64, ""), (8, 8, "tree"), (8, 64, "tree")]
+    told = "the best one is not decided at every size of the barrier's messages"
+    said = {choice.ranks: choice.comment() for choice in choices}
+    assert said[4] == f"default: {told}"
+    assert said[8].startswith("tree: winner")
+    part = answer({place: cells[place] for place in ((4, 8), (4, 64))}, "barrier")
+    with pytest.raises(ValueError, match=r"nothing to write to a\.rules"):
+        part.write_tuning(tmp_path / "a.rules")
+
+
 def test_several_collectives_in_a_file(tmp_path):
     made = [won_by("scatter_allgather", [4], [8], "broadcast"), won_by("ring", [4], [8])]
     (path,) = write_tuning(tmp_path / "a.rules", made)
@@ -243,8 +260,11 @@ def test_an_algorithm_of_the_users_own_is_not_the_librarys(tmp_path):
     [
         ("a.txt", None, "must end in .rules"),
         ("rules", None, "must end in .rules"),
-        ("a.json", None, "library must be given for 'a.json'"),
+        ("a.json", None, "`library` must be given for 'a.json'"),
         ("mpich.json", None, "libmpi` must be given for mpich.json"),
+        ("mpich.rules", None, "'mpich.rules' begins with MPICH's name: give `library`"),
+        ("nccl-a.rules", None, "is for Open MPI, and 'nccl-a.rules' begins with NCCL's name"),
+        ("openmpi.csv", None, "ends in .csv is for NCCL, and 'openmpi.csv' begins with Open MPI's"),
         ("a.rules", "mpich", "must end in .json for library = 'mpich'"),
         ("a.csv", "openmpi", "must end in .rules or .json for library = 'openmpi'"),
         ("a.rules", "Open MPI", "library must be one of 'openmpi', 'mpich', 'nccl'"),
@@ -255,6 +275,7 @@ def test_unknown_formats(tmp_path, name, library, told):
         won_by("ring", [4], [8]).write_tuning(tmp_path / name, library)
     assert list(tmp_path.iterdir()) == []
     assert tuning_format("a.json", "openmpi").NAME == "openmpi.json"
+    assert tuning_format("mpich.rules", "openmpi").NAME == "openmpi.rules"
 
 
 def test_nothing_to_write(tmp_path):
@@ -300,6 +321,13 @@ def test_command(tmp_path, capsys):
         (tmp_path / "nccl.csv", (), "--protocol must be given for nccl.csv"),
         (path, ("--collective", "reduce"), "takes two candidates or more that Open MPI has"),
         (tmp_path / "a.txt", (), "must end in .rules"),
+        (tmp_path / "a.json", (), "--library must be given for 'a.json'"),
+        (tmp_path / "mpich.rules", (), "begins with MPICH's name: give --library, or another name"),
+        (
+            tmp_path / "mpich.json",
+            ("--libmpi", __file__),
+            "--libmpi must be MPICH's shared library",
+        ),
         (tmp_path / "none" / "a.rules", (), "none"),
     ):
         assert run(*quiet[:-1], file, *more) == 2

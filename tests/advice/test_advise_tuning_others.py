@@ -173,7 +173,7 @@ def test_what_is_no_library_of_mpich(tmp_path):
     script = tmp_path / "libmpi.so"
     script.write_text("INPUT(libmpi.so.12)\n")
     for path in (other, script):
-        with pytest.raises(ValueError, match="libmpi must be MPICH's shared library"):
+        with pytest.raises(ValueError, match="`libmpi` must be MPICH's shared library"):
             made.write_tuning(tmp_path / "mpich.json", libmpi=path)
     with pytest.raises(FileNotFoundError):
         made.write_tuning(tmp_path / "mpich.json", libmpi=tmp_path / "none.so")
@@ -235,6 +235,9 @@ def test_nccls_lines(tmp_path):
         assert found == (None if name is None else (name, "ll128")), (ranks, size)
     assert "64 ranks, 1 KiB: default: no winner" in text
     assert "8 ranks, 1 KiB: double_binary_tree: winner, mean" in text
+    assert "512 KiB, which are those of simple, not of ll128" in text
+    (path,) = made.write_tuning(tmp_path / "simple.csv", protocol="simple")
+    assert "512 KiB" not in path.read_text()
 
 
 def test_a_long_comment_is_no_line_of_nccl(tmp_path, monkeypatch):

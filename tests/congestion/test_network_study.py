@@ -3,6 +3,7 @@
 import csv
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_points_are_paired_and_large_networks_get_a_third(monkeypatch):
 def point(figure, percent, spread=0.01, network="x", **options):
     """A point whose slowdown is `percent`, with an interval of about `spread` of it."""
     hosts = options.pop("hosts", 144)
-    tree = jc.FatTree.of(hosts)
+    tree = replace(jc.FatTree.of(hosts), routing=options.pop("routing", "d-mod-k"))
     case = jc.CongestionCase(tree, **options)
     around = 1 + spread * math.sqrt(100) * np.tile([-1.0, 1.0], 50) / 2
     results = [
@@ -92,6 +93,10 @@ def point(figure, percent, spread=0.01, network="x", **options):
         for each, scale in ((case, percent / 100 * around), (case.unperturbed(), np.ones(100)))
     ]
     return FigurePoint(Setting(figure, network, case), *results)
+
+
+def by_ours(parts):
+    return sum((part.verdict, part.whose) == (REPRODUCED, "ours") for part in parts)
 
 
 def verdicts(figure, points):
@@ -137,6 +142,29 @@ def test_what_differs_says_under_which_rule(rule):
     assert f"rule {rule}" in found.where
     assert found.verdict == DIFFERS
     assert found.reason.startswith("our reading: ")
+
+
+LARGER, SHORTER = "rule level_sync) is larger", "rule orcs) is shorter"
+RANDOM, SPREAD = "routes at random are slower", "which spreads the messages, is faster"
+
+
+@pytest.mark.parametrize(
+    ("rule", "routing", "values", "reasons"),
+    [
+        ("orcs", "d-mod-k", (137, 160, 170), [LARGER, RANDOM]),
+        ("orcs", "random", (137, 160, 170), [LARGER]),
+        ("orcs", "random", (200, 250, 311), [SPREAD]),
+        ("level_sync", "random", (200, 250, 311), [SHORTER, SPREAD]),
+        ("level_sync", "d-mod-k", (200, 250, 311), [SHORTER]),
+        ("level_sync", "d-mod-k", (137, 160, 170), [RANDOM]),
+        ("level_sync", "d-mod-k", (137, 250, 311), []),
+    ],
+)
+def test_reasons_move_towards_the_axis_that_was_missed(rule, routing, values, reasons):
+    """Of slide 13, 150 to 300 %: nothing below it is explained by what is lower still."""
+    (found,) = HSL09["N3"].check(line("N3", values, rule=rule, routing=routing))[:1]
+    named = [reason for reason in (LARGER, SHORTER, RANDOM, SPREAD) if reason in found.reason]
+    assert (found.verdict, named) == (DIFFERS, reasons)
 
 
 def test_findings_against_size_of_the_communicator():
@@ -226,7 +254,7 @@ def test_command_writes_what_it_found(tmp_path, capsys):
     for name in ("N1", "N5"):
         mine = HSL09[name].check([one for one in points if one.setting.figure == name])
         head = next(part for part in text.split("\n\n") if part.startswith(f"{name} ("))
-        assert f"{show_counts(count_verdicts(mine))}." in head.replace("\n    ", " ")
+        assert f"{show_counts(count_verdicts(mine), by_ours(mine))}." in head.replace("\n    ", " ")
     with (tmp_path / "a" / "bisection.csv").open(newline="") as table:
         widths = {(row["network"], row["routing"]): row for row in csv.DictReader(table)}
     expected = jc.bisection_bandwidth(jc.NetworkMap.read(file), 20, 3)

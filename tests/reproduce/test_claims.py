@@ -168,6 +168,8 @@ def test_parts_are_counted():
     assert count_verdicts(parts) == {"reproduced": 2, "differs": 1, "cannot tell": 1}
     assert show_counts(count_verdicts(parts)) == "2 of 4 parts reproduced, 1 differs, 1 cannot tell"
     assert show_counts(count_verdicts(parts[:1])) == "1 of 1 part reproduced"
+    told = show_counts({"reproduced": 5, "differs": 0, "cannot tell": 1}, by_ours=2)
+    assert told == "5 of 6 parts reproduced (3 by the paper's own limits, 2 by ours), 1 cannot tell"
     two = show_counts(count_verdicts(parts[2:3] * 2))
     assert two == "0 of 2 parts reproduced, 2 differ"
 
@@ -260,6 +262,8 @@ def test_the_largest_of_all_has_its_own_interval():
     assert (top.ranks, top.found.value, top.found.high) == (4, 3, 3.5)
     assert top.found.low == pytest.approx(2.7)
     assert (bottom.ranks, bottom.found.low, bottom.found.high) == (16, 0.9, 1.1)
+    assert top.told("D / P") == "3 at 2^2 ranks, D / P = 0.1, of all cells [2.7, 3.5]"
+    assert bottom.told("") == "1 [0.9, 1.1] at 2^4 ranks"
     assert below(cells.largest(known).found, 5) is True
     some = [*known, *judged_cells(unknown)]
     assert below(cells.largest(some).found, 5) is None
@@ -279,19 +283,36 @@ def test_an_axis_needs_every_cell(tmp_path, monkeypatch, few):
         return [found[0]._replace(found=unknown), *found[1:]] if few else found
 
     monkeypatch.setattr(cells.Block, "judged", judged)
-    found = ms12._axis(block, "slowdown", 120, "Fig. 8", known=0.01, toward=-1)
+    found = ms12._axis(block, "slowdown", 120, "Fig. 8", toward=-1)
     assert found.verdict == ("cannot tell" if few else "reproduced")
 
 
-def test_values_of_a_ratio_that_are_ours_decide_no_axis(tmp_path):
+def test_values_of_a_ratio_that_are_ours_decide_no_axis(tmp_path, monkeypatch):
     """At T_comm / D = 0.04 the slowdown is about 6, and at 0.3 below 2."""
     (block,) = cells.blocks(make(MESSAGE, "M3", tmp_path / "out"))
-    found = ms12._axis(block, "slowdown", 3, "Fig. 8", known=0.1, toward=-1)
+    monkeypatch.setattr(ms12, "_KNOWN", 0.1)
+    found = ms12._axis(block, "slowdown", 3, "Fig. 8", toward=-1)
     assert (found.verdict, found.whose) == ("differs", "the paper's axis")
-    found = ms12._axis(block, "slowdown", 3, "Fig. 8", known=0.5, toward=-1)
+    monkeypatch.setattr(ms12, "_KNOWN", 0.5)
+    found = ms12._axis(block, "slowdown", 3, "Fig. 8", toward=-1)
     assert found.verdict == "cannot tell"
     assert "all are on it down to T_comm / D = 0.3" in found.found
     assert found.reason == "our range of T_comm / D: the paper does not list its values"
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "verdict"),
+    [(estimate(110, 5), "cannot tell"), (estimate(130, 30), "differs"),
+     (Estimate(1.0, -np.inf, np.inf, 0.95, 40), "differs")],
+)  # fmt: skip
+def test_cells_that_are_not_known_are_not_on_an_axis(monkeypatch, doubtful, verdict):
+    """What may be beyond the axis within the paper's range does not make the rest ours."""
+    found = {0.02: estimate(50, 5), 0.005: doubtful, 0.001: estimate(170, 9)}
+    block = cells.Block("here", "T_comm / D", [], "ratio")
+    judged = [cells.JudgedCell(2**9, ratio, None, one) for ratio, one in found.items()]
+    monkeypatch.setattr(cells.Block, "judged", lambda self, name: judged)
+    part = ms12._axis(block, "slowdown", 120, "Fig. 8", toward=-1)
+    assert (part.verdict, "all are on it" in part.found) == (verdict, verdict == "cannot tell")
 
 
 def test_a_line_through_the_cycles(tmp_path):

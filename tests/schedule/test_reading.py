@@ -3,6 +3,8 @@
 import random
 import re
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -148,11 +150,16 @@ def test_loggopsim_s_binary_is_checked(tmp_path):
     def one(operation, **changed):
         values = {"ranks": 2, "count": 1, "dependents": 0} | changed
         head = struct.pack("<QIBB", 4223, values["ranks"], 0, 0)
-        head += struct.pack("<QQQQ", 38, 0, 38, 0)  # both ranks are the same
-        node = (
-            struct.pack("<I", 0) + operation + struct.pack("<IIII", values["dependents"], 0, 0, 0)
-        )
-        return head + struct.pack("<II", values["count"], 0) + node
+        ranks = [
+            struct.pack("<II", values["count"], 0)
+            + struct.pack("<I", 0)
+            + operation
+            + struct.pack("<IIII", dependents, 0, 0, 0)
+            for dependents in (0, values["dependents"])
+        ]
+        size = len(ranks[0])
+        head += struct.pack("<QQQQ", 38, 38 + size, 38 + size, 38 + 2 * size)
+        return head + b"".join(ranks)
 
     calc = struct.pack("<BIQIBB", 3, 0, 7, 0, 0, 0)
     assert read(one(calc), tmp_path, "a.bin").operations == 2
@@ -172,6 +179,61 @@ def test_loggopsim_s_binary_is_checked(tmp_path):
             read(one(operation, **changed), tmp_path, "a.bin")
     with pytest.raises(ValueError, match="LogGOPSim has used up this binary schedule"):
         read(struct.pack("<QQ", 2342, 0), tmp_path, "a.bin")
+
+
+def calculations(dependents):
+    """A rank of LogGOPSim's binary: 300, of which the first 100 share a list of dependents."""
+    calc = struct.pack("<IBIQIBB", 0, 3, 0, 7, 0, 0, 0)
+    body = struct.pack("<II", 300, 0)
+    for i in range(300):
+        body += calc + struct.pack("<IIII", len(dependents) if i < 100 else 0, 0, 0, 0)
+    return body + struct.pack(f"<{len(dependents)}I", *dependents)
+
+
+@pytest.mark.parametrize("ranks", [200, 1])
+def test_small_files_do_not_become_large(ranks, tmp_path):
+    """Ranks in one place, or lists of dependents, that overlap."""
+    body = calculations([] if ranks > 1 else range(100, 300))
+    place = 6 + 16 * ranks
+    head = struct.pack("<QIBB", 4223, ranks, 0, 0)
+    head += struct.pack("<QQ", place, place + len(body)) * ranks
+    with pytest.raises(ValueError, match="is damaged: it is too short for what its ranks hold"):
+        read(head + body, tmp_path, "a.bin")
+
+
+def test_the_number_of_ranks_is_checked_before_memory_is_taken(tmp_path):
+    """2^24 ranks in 30 bytes."""
+    path = tmp_path / "a.bin"
+    path.write_bytes(struct.pack("<QIBB", 4223, 2**24, 0, 0) + bytes(16))
+    code = (
+        "import resource, sys, jitterfly as jf\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = peak()\n"
+        "try: jf.Schedule.read(sys.argv[1])\n"
+        "except ValueError as error: print(peak() - before, error)"
+    )
+    words = [sys.executable, "-c", code, path]
+    grown, told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split(
+        maxsplit=1
+    )
+    assert "it is too short" in told
+    assert int(grown) < 50_000  # KiB; a table of the ranks would take 262,144
+
+
+def test_blocks_of_a_file_of_ours_do_not_overlap(tmp_path):
+    read("num_ranks 1\nrank 0 {\n" + 50 * "calc 5\n" + "}\n", tmp_path).write(tmp_path / "own")
+    content = (tmp_path / "own").read_bytes()
+    magic, ranks, *numbers, operations, dependents, table, size = struct.unpack_from(
+        "<8sIIIIQQQQ", content
+    )
+    assert (ranks, operations, size) == (1, 50, len(content))
+    many = 200
+    head = struct.pack("<8sIIIIQQQQ", magic, many, *numbers, many * operations, dependents, table,
+                       table + 16 * many)  # fmt: skip
+    path = tmp_path / "many"
+    path.write_bytes(head + content[len(head) : table] + content[table:] * many)
+    with pytest.raises(ValueError, match="the file of the schedule is damaged"):
+        jf.Schedule.read(path)
 
 
 @pytest.mark.parametrize("kind", ["text", "loggopsim", "own"])

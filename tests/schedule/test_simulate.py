@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -237,6 +238,49 @@ b requires a
     np.testing.assert_array_equal(part.last_rank, free.last_rank[70:90])
 
 
+LONELY = TWO.format("calc 1000", "calc 1000")
+MESSAGE = TWO.format("send 8b to 1", "recv 8b from 0")
+
+
+@pytest.mark.parametrize(
+    ("text", "noise", "why"),
+    [
+        (LONELY, jf.MessageNoise("1us"), "(message) can hit nothing, .*: no messages are"),
+        (LONELY, jf.NetworkJitter("1us", "1us"), "(jitter) can hit nothing, .* no time"),
+        (LONELY, jf.PeriodicNoise("3us", "1us", during="communication"),
+         "(periodic) can hit nothing, .*: the CPU does no work in the communication phase"),
+        (LONELY, jf.PeriodicNoise("3us", "1us"), None),
+        (LONELY, jf.StepNoise("1us"), None),
+        (MESSAGE, jf.PeriodicNoise("3us", "1us"), "(periodic) can hit nothing, .* does no work"),
+        (MESSAGE, jf.StepNoise("1us", during="compute"), "(step) can hit nothing"),
+        (MESSAGE, jf.MessageNoise("1us"), None),
+        (MESSAGE, jf.NetworkJitter("1us", "1us"), None),
+        (MESSAGE, jf.LateArrival("1us"), None),
+    ],
+)  # fmt: skip
+def test_noise_without_effect_is_told(text, noise, why, tmp_path):
+    """And only where it is without effect."""
+    schedule = schedule_of(text, tmp_path)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found = jf.simulate_schedule(schedule, FREE, noise, 50)
+    told = [str(one.message) for one in seen if one.category is jf.IneffectiveNoiseWarning]
+    assert len(told) == (why is not None)
+    assert (found.ticks == found.noise_free * 1e12).all() == (why is not None)
+    if why is not None:
+        assert re.match("noise.0 " + why.replace("(", "\\(").replace(")", "\\)"), told[0])
+        assert "give" not in told[0]  # what a case would have in place of a schedule
+
+
+def test_a_late_rank_is_late_once(tmp_path):
+    schedule = schedule_of(APP, tmp_path)
+    late = [
+        jf.simulate_schedule(schedule, FREE, jf.LateArrival(jf.Exponential("1us"), each=each), 9)
+        for each in ("cycle", "realization")
+    ]
+    np.testing.assert_array_equal(late[0].ticks, late[1].ticks)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -265,6 +309,14 @@ def test_what_is_refused(tmp_path):
         ({"threads": 0}, "threads must be an integer from 1"),
         ({"noise": [jf.Congestion(jf.congestion.FatTree.of(144))]}, "no Congestion"),
         ({"noise": [jf.PeriodicNoise("1ms", "1us", shared=64)]}, "shared must be"),
+        (
+            {"noise": "period=1ms,duration=1us,shared=node"},
+            r"noise\[0\]: shared = 'node' is a level of a Hierarchy; .* .shared = 8.",
+        ),
+        (
+            {"noise": [jf.StepNoise("1us"), jf.StepNoise("1us", shared="level 2")]},
+            r"noise\[1\]: shared = 'level 2' is a level of a Hierarchy",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             jf.simulate_schedule(schedule, **{"network": FREE} | options)
@@ -331,3 +383,48 @@ def test_options_that_do_not_fit(options, message, tmp_path, capsys):
 def test_options_of_a_schedule_for_a_study(capsys):
     assert main(["run", "ms12_alpha", "--noise", "period=1ms,duration=1us"]) == 2
     assert "--noise is for a schedule (APP.goal)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["num_ranks 1\nrank 0 {\n}\n", "num_ranks 1\nrank 0 {\ncalc 0\n}\n"]
+)
+def test_a_schedule_that_takes_no_time(text, tmp_path, capsys):
+    """There is nothing to which its run time could be compared."""
+    path, picture = tmp_path / "app.goal", tmp_path / "a.svg"
+    path.write_text(text)
+    words = ["run", "-q", str(path), "--noise", "period=1ms,duration=25us", "--realizations", "9"]
+    assert main(words) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row for row in rows if row.startswith("slowdown")] == [
+        "slowdown (mean)         ? [?, ?]"
+    ]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["noise_free"] == 0
+    assert found["samples"] == [0] * 9
+    assert found["slowdown"]["value"] is None
+    pytest.importorskip("matplotlib")
+    assert main([*words, "--picture", str(picture)]) == 0
+    assert picture.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"SLURM_STEP_NUM_TASKS": "4"}, "the launcher started 4 processes, and each of them would"),
+        ({"OMPI_COMM_WORLD_SIZE": "3"}, "`env -u OMPI_COMM_WORLD_SIZE jitterfly run ...`"),
+        ({"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_COUNT": "8"}, "one of 8 tasks of a Slurm"),
+    ],
+)
+def test_copies_of_a_launcher_are_refused(environment, message, tmp_path, capsys, monkeypatch):
+    """Each of them would simulate all of it, and print it."""
+    path = tmp_path / "app.goal"
+    path.write_text(APP)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    words = ["run", str(path), "--realizations", "2"]
+    assert main(words) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    for name in environment:
+        monkeypatch.setenv(name, "1")
+    assert main(words) == 0

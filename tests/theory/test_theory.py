@@ -372,6 +372,17 @@ def test_other_noise_leaves_the_bound():
         bound(late)
 
 
+def test_the_bound_of_noise_that_is_shared_by_a_level_is_refused_in_words():
+    """On a machine of levels there is no closed form, and a level alone has no number of ranks."""
+    noise = jf.PeriodicNoise("1ms", "10us", start="stationary", shared="node")
+    machine = jf.Hierarchy([(8, "L=200ns,o=50ns"), "L=1us,o=1us"])
+    case = jf.Case(64, network=machine, algorithm=jf.DisseminationBarrier(), noise=[noise])
+    with pytest.raises(ValueError, match="network must have one level for this closed form"):
+        jf.theory.completion_bound(case)
+    with pytest.raises(ValueError, match=r"shared must be .* got 'node': how many ranks a level"):
+        noise.node_ranks(64)
+
+
 def test_the_bound_of_several_periodic_sources():
     """Against a simulation of the residuals; two sources alike are one of twice the ranks."""
     assert bound(STATIONARY, STATIONARY) == pytest.approx(bound(STATIONARY, ranks=2048), rel=1e-10)

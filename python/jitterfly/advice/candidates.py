@@ -231,9 +231,18 @@ def _hierarchical(leaders: int | str) -> Maker:
         if node == 1:
             raise ValueError("a node has one rank: there is nothing to do within it")
         smallest = ranks % node or node
-        if leaders != "all" and int(leaders) >= smallest > 1:
-            raise ValueError(f"the smallest node has {smallest} ranks: all are leaders then")
-        count = smallest if leaders == "all" else leaders
+        has = (
+            f"the last node has {smallest} of {node} ranks"
+            if smallest > 1
+            else (f"the last node has 1 rank, the others {node}")
+        )
+        if leaders == "all" and smallest < node:
+            raise ValueError(f"{has}: there are as many leaders in each node")
+        if smallest == node and leaders != "all" and int(leaders) >= node:
+            raise ValueError(f"a node has {node} ranks: all are leaders then")
+        if leaders != "all" and int(leaders) > smallest:
+            raise ValueError(f"{has}, and there would be {leaders} leaders in each node")
+        count = node if leaders == "all" else leaders
         table = {"kind": "hierarchical_allreduce", "node_ranks": node, "leaders": count}
         return Algorithm.from_dict(table)
 

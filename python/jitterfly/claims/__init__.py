@@ -13,13 +13,16 @@ from .claim import (
     WORDS,
     Claim,
     Finding,
+    count_by_ours,
     count_verdicts,
     show_counts,
+    whose_limits,
 )
 from .verdicts import CLAIMS, Judged, check_claims, judge, judge_points, report
 
 __all__ = [
     "AXIS", "CANNOT_TELL", "CLAIMS", "CLIP", "DIFFERS", "NUMBER", "OURS", "REPRODUCED", "VERDICTS",
-    "WHOSE", "WORDS", "Claim", "Finding", "Judged", "check_claims", "count_verdicts", "judge",
-    "judge_points", "report", "show_counts",
+    "WHOSE", "WORDS", "Claim", "Finding", "Judged", "check_claims",
+    "count_by_ours", "count_verdicts", "judge", "judge_points", "report", "show_counts",
+    "whose_limits",
 ]  # fmt: skip

@@ -17,12 +17,17 @@ Region = Callable[[int, float], bool]  # by ranks and ratio
 
 
 class JudgedCell(NamedTuple):
-    """One cell: its ranks, its value on the other axis of numbers (0 without one), an estimate."""
+    """One cell: its ranks, its value on the other axis of numbers (0 without one), an estimate.
+
+    `of_all`: the interval of the estimate is not the cell's, but that of the largest or smallest of
+    all cells.
+    """
 
     ranks: int
     ratio: float
     cell: CellResults
     found: Estimate
+    of_all: bool = False
 
     def at(self, name: str) -> str:
         """Where it is, for people: `2^14 ranks, T_comm / D = 0.01`."""
@@ -31,7 +36,10 @@ class JudgedCell(NamedTuple):
 
     def told(self, name: str) -> str:
         """Its value, and where it is."""
-        return f"{interval(self.found)} at {self.at(name)}"
+        if not self.of_all:
+            return f"{interval(self.found)} at {self.at(name)}"
+        value, ends = interval(self.found).split(" ", 1)
+        return f"{value} at {self.at(name)}, of all cells {ends}"
 
 
 class Block(NamedTuple):
@@ -94,7 +102,8 @@ def smallest(cells: Sequence[JudgedCell]) -> JudgedCell:
 def _extreme(cells: Sequence[JudgedCell], pick: Callable[..., Any]) -> JudgedCell:
     cell = pick(cells, key=lambda cell: float(cell.found.value))
     low, high = (pick(float(getattr(c.found, end)) for c in cells) for end in ("low", "high"))
-    return cell._replace(found=replace(cell.found, low=low, high=high))
+    of_all = (low, high) != (float(cell.found.low), float(cell.found.high))
+    return cell._replace(found=replace(cell.found, low=low, high=high), of_all=of_all)
 
 
 CLOSE = 0.05  # of the smallest mean; the T of the very smallest is decided by noise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -96,13 +96,35 @@ def count_verdicts(findings: Sequence[Finding]) -> dict[str, int]:
     return {name: verdicts.count(name) for name in VERDICTS}
 
 
-def show_counts(counts: Mapping[str, int]) -> str:
-    """Counts of verdicts as text: `3 of 5 parts reproduced, 1 differs, 1 cannot tell`."""
+def count_by_ours(parts: Iterable[tuple[str, str]]) -> int:
+    """How many parts are reproduced by a limit of ours; a part is its verdict and whose limit."""
+    return sum(part == (REPRODUCED, OURS) for part in parts)
+
+
+def whose_limits(reproduced: int, by_ours: int) -> str:
+    """Whose limits say that parts are reproduced; nothing where none is ours.
+
+    Examples
+    --------
+    >>> whose_limits(5, 2)
+    " (3 by the paper's own limits, 2 by ours)"
+    """
+    if not by_ours:
+        return ""
+    return f" ({reproduced - by_ours} by the paper's own limits, {by_ours} by ours)"
+
+
+def show_counts(counts: Mapping[str, int], by_ours: int = 0) -> str:
+    """Counts of verdicts as text: `3 of 5 parts reproduced, 1 differs, 1 cannot tell`.
+
+    Those that are reproduced by a limit of ours are told apart from the others.
+    """
     total = sum(counts.values())
     words = {DIFFERS: "differs" if counts[DIFFERS] == 1 else "differ", CANNOT_TELL: CANNOT_TELL}
     others = "".join(f", {counts[name]} {word}" for name, word in words.items() if counts[name])
     parts = "part" if total == 1 else "parts"
-    return f"{counts[REPRODUCED]} of {total} {parts} {REPRODUCED}{others}"
+    whose = whose_limits(counts[REPRODUCED], by_ours)
+    return f"{counts[REPRODUCED]} of {total} {parts} {REPRODUCED}{whose}{others}"
 
 
 def every(parts: Sequence[bool | None]) -> bool | None:

@@ -43,6 +43,9 @@ _LOW, _HIGH = 2**7, 2**14
 _TWICE = 2.0  # ours, for "far", "large" and "suffers"; "small" is up to it
 _ABOUT = 2.0  # ours: "about 10 times" within this factor of it
 _DECADE = math.sqrt(10)  # beyond this factor, 10 is no longer the nearest power of ten
+_KNOWN = 0.01
+"""A ratio that the paper's maps surely have: Fig. 12 is the curve at T_comm / D = 1e-2, and
+Fig. 21 that at D / P = 1e-2."""
 _EDGE = 1 + 1e-9  # a ratio that is at a bound of a claim is neither above nor below it
 _Z = 1.959963984540054  # normal, 95 % two-sided
 
@@ -172,7 +175,7 @@ def fig08(results: Results) -> list[Finding]:
             findings.append(Finding(block.where, '"slowdown up to about 100"', None, "no data"))
             continue
         findings += [
-            _axis(block, slowdown, AXIS_FIG8, "Fig. 8", known=0.01, toward=-1),
+            _axis(block, slowdown, AXIS_FIG8, "Fig. 8", toward=-1),
             _about(block, slowdown, '"slowdown up to about 100"', 100, reached=True),
             _corner(block, cells),
             *_gains(block, gain, lambda n, r: n > 2**8 and r * _EDGE < 0.1,
@@ -227,7 +230,7 @@ def fig13(results: Results) -> list[Finding]:
         findings += [
             _clipped(block, slowdown, level, figures[1]),
             _most(block, slowdown, level, f'"large above", beyond the clip level of {figures[1]}'),
-            _axis(block, slowdown, end, figures[0], known=0.01),
+            _axis(block, slowdown, end, figures[0]),
             *_gains(block, gain, lambda n, r: r > 0.01 * _EDGE and _LOW <= n <= _HIGH,
                     '"gain large there for 2^7 ... 2^14"'),
         ]  # fmt: skip
@@ -499,14 +502,12 @@ def _about(block: Block, name: str, part: str, number: float, *, reached: bool) 
     return Finding(block.where, part, holds, f"at most {peak.told(block.name)}", limit, whose, why)
 
 
-def _axis(
-    block: Block, name: str, end: float, figure: str, known: float, toward: int = 1
-) -> Finding:
+def _axis(block: Block, name: str, end: float, figure: str, toward: int = 1) -> Finding:
     """Whether all values are on the axis of a figure.
 
-    The paper does not list the values of a ratio. Where everything is on the axis up to a ratio
-    beyond `known`, what goes beyond it lies at values that are ours: nothing is decided. `toward`
-    is 1 where large ratios slow down most, -1 where small ones do.
+    The paper does not list the values of a ratio. Where all cells are known to be on the axis up to
+    a ratio beyond `_KNOWN`, what goes beyond it lies at values that are ours: nothing is decided.
+    `toward` is 1 where large ratios slow down most, -1 where small ones do.
     """
     part = f"slowdown is on the axis of {figure}, which ends at {end:g}"
     cells = block.judged(name)
@@ -519,9 +520,9 @@ def _axis(
     if over:
         ranks = show_ranks(min(cell.ranks for cell in over))
         found += f"; beyond it at {len(over)} of {len(cells)} cells, from {ranks} ranks on"
-        first = min(toward * cell.ratio for cell in over)
+        first = min(toward * cell.ratio for cell in cells if cell.found.high > end)
         inside = [toward * c.ratio for c in cells if toward * c.ratio < first]
-        if inside and max(inside) > toward * known * _EDGE**toward:
+        if inside and max(inside) > toward * _KNOWN * _EDGE**toward:
             to = "up" if toward > 0 else "down"
             found += f"; all are on it {to} to {block.name} = {abs(max(inside)):g}"
             holds, why = None, f"our range of {block.name}: the paper does not list its values"

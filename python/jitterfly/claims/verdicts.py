@@ -15,7 +15,7 @@ from ..fields import check_choice
 from ..results import Results
 from ..studies import Study
 from . import cs14, hm18, ms12
-from .claim import EARLIER, UNFINISHED, Claim, Finding, count_verdicts, show_counts
+from .claim import EARLIER, UNFINISHED, Claim, Finding, count_by_ours, count_verdicts, show_counts
 from .hsl09 import HSL09
 
 _WIDTH = 100  # letters of a line
@@ -143,6 +143,12 @@ class Judged(NamedTuple):
         """How many parts have each verdict."""
         return count_verdicts(self.findings)
 
+    @property
+    def counted(self) -> str:
+        """The counts as text, those by a limit of ours told apart."""
+        ours = count_by_ours((found.verdict, found.whose) for found in self.findings)
+        return show_counts(self.counts, ours)
+
 
 def check_claims(study: Study, *, stored: bool = False) -> None:
     """Raise ValueError if a claim is not known, or the study lacks what it speaks of.
@@ -198,7 +204,7 @@ def lines(judged: Sequence[Judged], width: int = _WIDTH) -> list[str]:
     """Each claim and, below it, its findings by cell."""
     lines = []
     for one in judged:
-        head = f"{one.name} ({one.claim.source}): {one.claim.text}: {show_counts(one.counts)}."
+        head = f"{one.name} ({one.claim.source}): {one.claim.text}: {one.counted}."
         lines += _wrapped(head, "    ", width)
         where = ""
         for found in one.findings:

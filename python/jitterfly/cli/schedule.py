@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,30 @@ def _refuse(chosen: argparse.Namespace, left_out: dict[str, Any], what: str, giv
             raise ValueError(f"{option} {what}, and {chosen.study} is {given}: leave it out")
 
 
+def _check_started_once() -> None:
+    """Raise ValueError where a launcher or a job array started the command several times."""
+    from ..launchers import world_size, world_variables
+    from ..sweep.executors import check_not_copies
+
+    try:
+        check_not_copies()
+    except ValueError:
+        what, variables = f"the launcher started {world_size()} processes", world_variables()
+    else:
+        if not os.environ.get("SLURM_ARRAY_TASK_ID"):
+            return
+        tasks = os.environ.get("SLURM_ARRAY_TASK_COUNT", "several")
+        if tasks == "1":
+            return
+        what, variables = f"this is one of {tasks} tasks of a Slurm array", ["SLURM_ARRAY_TASK_ID"]
+    without = " ".join(f"-u {name}" for name in variables)
+    raise ValueError(
+        f"{what}, and each of them would run the whole schedule: start one, which takes all "
+        "processors (srun -n 1, mpiexec -n 1); or, if each is to run a schedule or a seed of its "
+        f"own: `env {without} jitterfly run ...`"
+    )
+
+
 def run_schedule(chosen: argparse.Namespace) -> int:
     """Run the schedule that `chosen.study` names; the exit status."""
     from ..network import Network
@@ -62,6 +87,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     _refuse(chosen, _OF_STUDIES, "is for a study", "a schedule")
     if chosen.backend == "cuda":
         raise ValueError("--backend must be auto or cpu for a schedule, which no GPU runs yet")
+    _check_started_once()
     started = time.monotonic()
     network: Any = USUAL_NETWORK
     if chosen.network is not None:

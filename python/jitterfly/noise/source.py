@@ -239,7 +239,11 @@ def level_of(shared: Any) -> int | None:
 
 def node_ranks(shared: Shared, ranks: int) -> int:
     """How many consecutive ranks share the draws, of so many: a power of two."""
-    assert level_of(shared) is None, "Case.placed_noise has ranks in place of levels"
+    if level_of(shared) is not None:
+        raise ValueError(
+            f"shared must be False, 'machine' or the ranks per node here, got {shorten(shared)}: "
+            "how many ranks a level has is known of a Case alone, whose placed_noise has them"
+        )
     return 1 << (ranks - 1).bit_length() if shared == "machine" else int(shared or 1)
 
 

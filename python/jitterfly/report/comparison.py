@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..claims import show_counts
+from ..claims import count_by_ours, show_counts
 from .document import Report
 
 PARTS = "parts.json"
@@ -75,7 +75,10 @@ def limit_text(part: Mapping[str, Any]) -> str:
 
 def markdown(some: Mapping[str, Any]) -> str:
     """Contents as Markdown: what was run for each study, and a table for each claim."""
-    lines = [f"{show_counts(verdicts(some))}.", ""]
+    sections = some["sections"].values()
+    parts = [part for one in sections for claim in one["claims"] for part in claim["parts"]]
+    ours = count_by_ours((part["verdict"], part["whose"]) for part in parts)
+    lines = [f"{show_counts(verdicts(some), ours)}.", ""]
     for name, section in some["sections"].items():
         run = section["run"]
         provenance = [f"`{section['command']}`"] if section["command"] else []

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..claims.claim import VERDICTS, WHOSE
+from ..claims.claim import VERDICTS, WHOSE, count_by_ours
 from ..fields import check_choice
 
 _WIDE = 600.0  # points: two panels of our figures stay below
@@ -79,6 +79,11 @@ class Claim:
         """How many parts have each verdict."""
         verdicts = [part.verdict for part in self.parts]
         return {name: verdicts.count(name) for name in VERDICTS}
+
+    @property
+    def by_ours(self) -> int:
+        """How many of its parts are reproduced by a limit of ours."""
+        return count_by_ours((part.verdict, part.whose) for part in self.parts)
 
 
 @dataclass(frozen=True)

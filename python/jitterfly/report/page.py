@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from ..claims.claim import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS
+from ..claims.claim import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, whose_limits
 from .comparison import HEADER, TITLE
 from .document import Claim, Facts, Part, Picture, Report, Section, Table
 
@@ -167,8 +167,9 @@ def _part_row(content: Section, claim: Claim, part: Part) -> Html:
 
 def _count(report: Report) -> str:
     counts = report.verdicts
+    ours = sum(claim.by_ours for content in report.sections for claim in content.claims)
     names = {
-        REPRODUCED: "reproduced",
+        REPRODUCED: f"reproduced{whose_limits(counts[REPRODUCED], ours)}",
         DIFFERS: "differs" if counts[DIFFERS] == 1 else "differ",
         CANNOT_TELL: "cannot be told",
     }

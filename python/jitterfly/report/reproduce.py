@@ -200,4 +200,6 @@ class _Progress:
 
 def _verdicts(section: Section) -> str:
     """For a terminal: `  M4: 5 of 6 parts reproduced, 1 cannot tell`."""
-    return "\n".join(f"  {claim.name}: {show_counts(claim.counts)}" for claim in section.claims)
+    return "\n".join(
+        f"  {claim.name}: {show_counts(claim.counts, claim.by_ours)}" for claim in section.claims
+    )

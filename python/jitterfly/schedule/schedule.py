@@ -30,7 +30,7 @@ class Schedule:
         The file's name.
     ranks, cpus, nics : int
         How many ranks there are, and how many CPUs and network interfaces of each are named.
-    operations, messages : int
+    operations, calculations, messages : int
         How many there are in all ranks together.
     message_sizes : int64 array
         The sizes of messages in bytes, each once, in ascending order.
@@ -130,6 +130,10 @@ class Schedule:
     @property
     def operations(self) -> int:
         return self._mapped.operations
+
+    @property
+    def calculations(self) -> int:
+        return self._mapped.operations - self._mapped.sends - self._mapped.receives
 
     @property
     def messages(self) -> int:

@@ -15,15 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import memory, notebook, stats
+from ..case import warn_of_idle_sources
 from ..engine import check_run, core, reporting
 from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass, shorten
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise
-from ..noise.source import check_sources
+from ..noise.source import ExposedWork, check_sources, level_of
 from ..simulate import check_times
 from ..slowdown import in_words
 from ..stats import Estimate
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND, exact, from_ticks, show_seconds, to_ticks
+from .longest import check_operations
 from .schedule import Schedule, in_file
 
 if TYPE_CHECKING:
@@ -98,8 +100,9 @@ class ScheduleResult:
         return stats.mean(self.samples, confidence, noisy=any(one.random for one in self.noise))
 
     def slowdown(self, confidence: float = 0.95) -> Estimate:
-        """Mean run time over that without noise."""
-        return self._scaled(self.mean(confidence), lambda time: time / self.noise_free)
+        """Mean run time over that without noise; NaN where that is 0: the schedule does nothing."""
+        quiet = self.noise_free or math.nan
+        return _scaled(self.mean(confidence), lambda time: time / quiet)
 
     def noise_share(self) -> float | None:
         """The share of CPU time that the noise takes; None where that is not one number.
@@ -127,14 +130,7 @@ class ScheduleResult:
         if share is None:
             return None
         alone = share / (1 - share)
-        return self._scaled(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
-
-    def _scaled(self, estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
-        value, low, high = (
-            scale(float(end)) if self.noise_free or not math.isfinite(float(end)) else math.nan
-            for end in (estimate.value, estimate.low, estimate.high)
-        )
-        return dataclasses.replace(estimate, value=value, low=low, high=high)
+        return _scaled(self.slowdown(confidence), lambda ratio: (ratio - 1) / alone)
 
     def title(self) -> str:
         """What was simulated, under which noise."""
@@ -242,6 +238,8 @@ def compile_schedule(
     wire = [to_ticks(exact(network.G) * n, "(n - 1) G") for n in further]
     cpu = [to_ticks(exact(network.O) * n, "(n - 1) O") for n in further]
     gap = to_ticks(network.g, "g")
+    longest_wire, longest_cpu = max(wire, default=0), max(cpu, default=0)
+    check_operations(schedule, noise, o, gap, way, longest_wire, longest_cpu)
     table = [(o, o, way, gap + bytes_on_wire) for bytes_on_wire in wire]
     program = core.Program(
         log2_ranks=ranks.bit_length() - 1, ranks=ranks, rows=0,
@@ -309,6 +307,11 @@ def simulate_schedule(
     KeyboardInterrupt
         Ctrl-C.
 
+    Warns
+    -----
+    IneffectiveNoiseWarning
+        A source can hit nothing, such as `MessageNoise` where there are no messages.
+
     Notes
     -----
     The rules are LogGOPSim's (Hoefler, Schneider & Lumsdaine, HPDC 2010), n being the bytes of a
@@ -331,7 +334,8 @@ def simulate_schedule(
     Noise of a rank takes all its CPUs. Draws of `StepNoise`, `MessageNoise` and `NetworkJitter` are
     numbered by the operations of a rank, in their order in the file; of messages, by the receive.
     ``during="compute"`` is ``calc``, "communication" are sends and messages taken. Other than in
-    LogGOPSim, noise that hits a send delays its message.
+    LogGOPSim, noise that hits a send delays its message. A schedule has no cycles: `LateArrival`
+    makes a rank begin late, once, whatever its `each` is.
 
     Examples
     --------
@@ -353,10 +357,10 @@ def simulate_schedule(
         schedule = Schedule.read(schedule)
     network = _check_network(network)
     sources = check_sources([noise] if isinstance(noise, (str, Noise)) else noise)
-    if any(isinstance(source, Congestion) for source in sources):
-        raise ValueError(
-            "noise must hold no Congestion for a schedule: its messages have no routes"
-        )
+    _check_sources(sources)
+    if schedule.operations:
+        work = _exposed_work(schedule, network)
+        warn_of_idle_sources(sources, work, schedule.ranks, remedies=False)
     realizations, seed, first_realization = check_run(
         realizations, seed, "cpu", threads, progress, first_realization
     )
@@ -370,6 +374,8 @@ def simulate_schedule(
             f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
             f"{plan.completion / TICKS_PER_SECOND:.3g} s"
         )
+    for source in sources:
+        source.check_length(plan.completion)
     needed = core.schedule_memory(plan, program, realizations, threads or 0) + 24 * realizations
     memory.check_memory(needed, "the realizations in flight", memory.available_bytes())
     with reporting(progress, realizations, "cpu") as report:
@@ -379,6 +385,8 @@ def simulate_schedule(
         else:
             raw = core.simulate_schedule(plan, program, *run)
     check_times(raw[:, :1])
+    for source in sources:
+        source.check_length(int(raw[:, 0].max()))
     checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
     return ScheduleResult(
         schedule=schedule,
@@ -407,6 +415,36 @@ def _check_network(network: LogGOPS | str) -> LogGOPS:
     return found
 
 
+def _check_sources(sources: Sequence[Noise]) -> None:
+    """Raise ValueError for what needs routes or levels, which a schedule's network has not."""
+    for i, source in enumerate(sources):
+        if isinstance(source, Congestion):
+            raise ValueError(
+                "noise must hold no Congestion for a schedule: its messages have no routes"
+            )
+        shared = getattr(source, "shared", False)
+        if level_of(shared) is not None:
+            raise ValueError(
+                f"noise[{i}]: shared = {shared!r} is a level of a Hierarchy; the network of a "
+                "schedule has one level: give the ranks per node, a power of two (shared = 8)"
+            )
+
+
+def _exposed_work(schedule: Schedule, network: LogGOPS) -> ExposedWork:
+    """What noise can hit in a schedule; a calculation counts as work however short it is."""
+    sizes = schedule.message_sizes
+    longest = int(sizes.max(initial=1)) - 1
+    cpu = to_ticks(network.o) + to_ticks(exact(network.O) * longest)
+    way = to_ticks(network.L) + to_ticks(exact(network.G) * longest)
+    there = schedule.messages > 0
+    return ExposedWork(
+        compute=schedule.calculations,
+        communication=cpu if there else 0,
+        transit=way if there else 0,
+        exchanges=schedule.messages,
+    )
+
+
 def _check_order(
     schedule: Schedule, plan: core.SchedulePlan, program: core.Program, seed: int, first: int,
     count: int,
@@ -426,6 +464,11 @@ def _check_order(
         differences.append((ends[1] - ends[0]) / TICKS_PER_SECOND)
     largest = max(map(abs, differences))
     return OrderCheck(count, same, float(np.mean(differences)), largest)
+
+
+def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
+    ends = {name: scale(float(getattr(estimate, name))) for name in ("value", "low", "high")}
+    return dataclasses.replace(estimate, **ends)
 
 
 def _show_times(estimate: Estimate) -> str:

@@ -44,7 +44,9 @@ def completion_bound(case: Case) -> float:
     >>> round(completion_bound(case) * 1e6, 3), round(noise_free_completion(case) * 1e6, 3)
     (19.044, 10.02)
     """
-    periodic: list[Any] = [source for source in check_case(case).noise if source.kind == "periodic"]
+    periodic: list[Any] = [
+        source for source in check_case(case).placed_noise if source.kind == "periodic"
+    ]
     conditions = {
         "cycles must be 1": case.cycles == 1,
         "compute_time must be 0": case.compute_time == 0,

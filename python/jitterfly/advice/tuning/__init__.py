@@ -35,7 +35,7 @@ from ...files import check_replaceable, write_whole
 from ...info import __version__
 from ..question import Question
 from . import mpich_json, nccl_csv, openmpi_json, openmpi_rules
-from .choices import LEAST_CHOICE, Decided, TuningChoice, choose
+from .choices import LEAST_CHOICE, Decided, TuningChoice
 from .table import TuningTable
 
 __all__ = ["TuningChoice", "check_tuning", "tuning_choices", "tuning_format", "write_tuning"]
@@ -83,13 +83,20 @@ def tuning_format(path: str | Path, library: str | None = None) -> Any:
             f"{path.name!r}"
         )
     if library is None and len(fitting) == 1:
-        return fitting[0]
+        form = fitting[0]
+        for other, title in LIBRARIES.items():
+            if path.name.startswith(other) and other != form.LIBRARY:
+                raise ValueError(
+                    f"a file whose name ends in {form.SUFFIX} is for {form.CALLED}, and "
+                    f"{path.name!r} begins with {title}'s name: give `library`, or another name"
+                )
+        return form
     for form in fitting:
         if library == form.LIBRARY or (library is None and path.name.startswith(form.LIBRARY)):
             return form
     if library is None:
         raise ValueError(
-            f"library must be given for {path.name!r}, as its name does not begin with one of "
+            f"`library` must be given for {path.name!r}, as its name does not begin with one of "
             f"{', '.join(form.LIBRARY for form in fitting)}"
         )
     own = " or ".join(form.SUFFIX for form in FORMATS if library == form.LIBRARY)
@@ -176,7 +183,7 @@ def tuning_choices(
         raise ValueError(f"`libmpi` is for MPICH, not for {form.CALLED}: leave it out")
     settings = None if libmpi is None else form.settings("choices", libmpi=libmpi)
     called = _called(advice.question, form, settings)
-    return tuple(choose(advice.question, cell, called, form.CALLED) for cell in advice.cells)
+    return TuningTable(advice, called, form.CALLED).choices
 
 
 def write_tuning(

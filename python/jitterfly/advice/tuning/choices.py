@@ -49,7 +49,7 @@ class TuningChoice:
     called: str
     reason: str
 
-    def told(self) -> str:
+    def comment(self) -> str:
         """Candidate and reason, for a comment."""
         return f"{self.candidate or 'default'}: {self.reason}"
 

@@ -115,8 +115,8 @@ def settings(name: str, *, libmpi: str | Path | None = None) -> MpichLibrary:
         tree = None
     if not isinstance(tree, dict):
         raise ValueError(
-            f"libmpi must be MPICH's shared library (4.0 or later) with its decision tree, such as "
-            f"libmpi.so.12, got {path}"
+            "`libmpi` must be MPICH's shared library (4.0 or later) with its decision tree, such "
+            f"as libmpi.so.12, got {path}"
         )
     known = re.findall(rb"\0algorithm=(MPIR_[A-Za-z0-9_]{1,100})(?=\0)", data)
     algorithms = frozenset(one.decode() for one in known)

@@ -77,10 +77,16 @@ def use(path: Path) -> list[str]:
 
 def notes(protocol: str) -> list[str]:
     """For which ranks and sizes the choices hold."""
-    return [
+    said = [
         "A choice holds for the very ranks below, on any number of nodes, up to the next message "
         "size; elsewhere NCCL chooses algorithm and protocol."
     ]
+    if protocol != "simple":
+        said.append(
+            "The tree was simulated in segments of 512 KiB, which are those of simple, not of "
+            f"{protocol}."
+        )
+    return said
 
 
 def write(tables: Sequence[TuningTable], comments: Sequence[str], protocol: str) -> str:

@@ -83,7 +83,7 @@ def write(tables: Sequence[TuningTable], comments: Sequence[str], settings: None
             if rows[0].first > 0:
                 lines.append(_rule(0, _DEFAULT, "below the sizes asked for"))
             for row in rows:
-                lines.append(_rule(row.first, number(row.choice.called), row.choice.told()))
+                lines.append(_rule(row.first, number(row.choice.called), row.choice.comment()))
             last = rows[-1].last
             if last is not None:
                 lines.append(_rule(last + 1, _DEFAULT, "above the sizes asked for"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from ...slowdown import in_words
@@ -24,6 +25,31 @@ class SizeRange(NamedTuple):
     first: int
     last: int | None
     choice: TuningChoice
+
+
+def _of_all_sizes(choices: tuple[TuningChoice, ...]) -> tuple[TuningChoice, ...]:
+    """Choices of a barrier, whose messages are empty to a library: one rule for all of them.
+
+    So there is none for numbers of ranks at which sizes differ.
+    """
+    called: dict[int, set[str]] = {}
+    for choice in choices:
+        called.setdefault(choice.ranks, set()).add(choice.called)
+    decided, undecided = (
+        f"the best one {what} of the barrier's messages"
+        for what in ("depends on the size", "is not decided at every size")
+    )
+    return tuple(
+        choice
+        if len(called[choice.ranks]) == 1
+        else replace(
+            choice,
+            candidate="",
+            called="",
+            reason=undecided if "" in called[choice.ranks] else decided,
+        )
+        for choice in choices
+    )
 
 
 class TuningTable:
@@ -48,9 +74,8 @@ class TuningTable:
     def __init__(self, advice: Decided, called: Mapping[str, str], library: str):
         self.question: Question = advice.question
         self.collective = self.question.collective
-        self.choices = tuple(
-            choose(advice.question, cell, called, library) for cell in advice.cells
-        )
+        choices = tuple(choose(advice.question, cell, called, library) for cell in advice.cells)
+        self.choices = _of_all_sizes(choices) if self.collective == "barrier" else choices
 
     def ranges(self, ranks: int) -> list[SizeRange]:
         """The ranges of message sizes on so many ranks, ascending and without gaps.
@@ -59,11 +84,7 @@ class TuningTable:
         """
         choices = [choice for choice in self.choices if choice.ranks == ranks]
         if self.collective == "barrier":
-            # Its messages are empty to a library, which has one rule for all of them.
-            if len({choice.called for choice in choices}) > 1:
-                reason = "the best one depends on the size of the barrier's messages"
-                return [SizeRange(0, None, TuningChoice(ranks, 0, "", "", reason))]
-            return [SizeRange(0, None, choices[0])]
+            return [SizeRange(0, None, choices[0])]  # alike at all sizes
         # Libraries count what all ranks put into an allgather; we what one does.
         times = ranks if self.collective == "allgather" else 1
         sizes = [choice.message_bytes * times for choice in choices]
@@ -90,7 +111,7 @@ class TuningTable:
         if question.compute_time:
             text.append(f"{show_seconds(question.compute_time)} of computing before each")
         text += [
-            f"{choice.ranks:,} ranks, {show_size(choice.message_bytes)}: {choice.told()}"
+            f"{choice.ranks:,} ranks, {show_size(choice.message_bytes)}: {choice.comment()}"
             for choice in sorted(self.choices, key=lambda one: (one.ranks, one.message_bytes))
         ]
         return text

@@ -1,0 +1,71 @@
+"""Finding the order of a schedule takes as many events as it has operations, whatever waits."""
+
+import pytest
+
+import jitterfly as jf
+from jitterfly import _core
+from jitterfly.network import check_network
+from jitterfly.schedule.simulate import compile_schedule
+
+COUNT = 20_000
+
+
+def rank_of(number, lines):
+    return f"rank {number} {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def independent(count):
+    """Calculations of one rank that are all free at once."""
+    return "num_ranks 1\n" + rank_of(0, [f"l{i}: calc {1 + i % 7}" for i in range(count)])
+
+
+def after_each_other(count):
+    lines = [f"l{i}: calc {1 + i % 7}" for i in range(count)]
+    lines += [f"l{i} requires l{i - 1}" for i in range(1, count)]
+    return "num_ranks 1\n" + rank_of(0, lines)
+
+
+def sends(count, way="to"):
+    """Sends that are free at once, and their receives; calculations compete with both."""
+    half = count // 2
+    calc = [f"calc {5 + i % 100}" for i in range(half)]
+    return "num_ranks 2\n" + "".join(
+        rank_of(rank, [f"{kind} 8b {way} {1 - rank}" for _ in range(half)] + calc)
+        for rank, (kind, way) in enumerate([("send", "to"), ("recv", "from")])
+    )
+
+
+def incast(count):
+    """Each rank sends to rank 0, all at once."""
+    text = rank_of(0, [f"recv 8b from {rank}" for rank in range(1, count)])
+    text += "".join(rank_of(rank, ["send 8b to 0"]) for rank in range(1, count))
+    return f"num_ranks {count}\n" + text
+
+
+def planned(text, network, folder):
+    path = folder / "backlog.goal"
+    path.write_text(text)
+    schedule = jf.Schedule.read(path)
+    return schedule, compile_schedule(schedule, check_network(network), ())
+
+
+NETWORKS = {
+    "CPU": "L=1us,o=200ns",
+    "ways": "L=1us,o=200ns,g=900ns",
+    "bytes": "L=1us,o=10ns,G=100ns,O=1ns",
+}
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("text", [independent, sends, incast])
+def test_events_are_linear_in_what_waits(text, network, tmp_path):
+    """At most 6 for each operation; those after each other take one each."""
+    _, (plan, _) = planned(after_each_other(COUNT), NETWORKS[network], tmp_path)
+    assert plan.events == COUNT
+    count = COUNT if text is not incast else COUNT // 2
+    schedule, (plan, program) = planned(text(count), NETWORKS[network], tmp_path)
+    assert schedule.operations >= count - 1
+    assert plan.events <= 6 * schedule.operations
+    # The order of arrival runs the same way.
+    ran = _core.simulate_schedule_as_it_comes(schedule._mapped, plan, program, 0, 0, 1)
+    assert ran[0, 0] == plan.completion

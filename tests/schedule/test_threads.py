@@ -1,0 +1,54 @@
+"""Realizations in the order of arrival: as many threads as there are, and what stops them."""
+
+from pathlib import Path
+
+import pytest
+
+import jitterfly as jf
+from jitterfly import _core
+from jitterfly.schedule.simulate import compile_schedule
+
+NOISE = [jf.PeriodicNoise("1ms", "25us")]
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory):
+    """Some tenths of a second for each realization."""
+    path = tmp_path_factory.mktemp("long") / "long.goal"
+    lines = [f"l{i}: calc 1000" for i in range(400_000)]
+    lines += [f"l{i} requires l{i - 1}" for i in range(1, 400_000)]
+    path.write_text("num_ranks 1\nrank 0 {\n" + "\n".join(lines) + "\n}")
+    schedule = jf.Schedule.read(path)
+    return schedule, compile_schedule(schedule, jf.LogGOPS("1us", 0), NOISE)
+
+
+TASKS = Path("/proc/self/task")
+
+
+def threads():
+    return len(list(TASKS.iterdir()))
+
+
+@pytest.mark.skipif(not TASKS.is_dir(), reason="threads are counted on Linux")
+def test_each_realization_has_a_thread(long_run):
+    """Not each register of realizations, of which this order makes no use."""
+    schedule, (plan, program) = long_run
+    before, seen = threads(), []
+    _core.simulate_schedule_as_it_comes(
+        schedule._mapped, plan, program, 1, 0, 8, 4,
+        lambda *_: seen.append(threads()),
+    )  # fmt: skip
+    assert max(seen) == before + 4
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_progress_raises_is_raised(error, long_run):
+    """And not that threads were told to stop."""
+    schedule, (plan, program) = long_run
+
+    def fail(*_):
+        raise error("from progress")
+
+    for _ in range(5):
+        with pytest.raises(error, match="from progress"):
+            _core.simulate_schedule_as_it_comes(schedule._mapped, plan, program, 1, 0, 500, 4, fail)
