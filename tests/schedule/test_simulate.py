@@ -238,6 +238,83 @@ b requires a
     np.testing.assert_array_equal(part.last_rank, free.last_rank[70:90])
 
 
+INCAST = "num_ranks 9\nrank 0 {\n" + "".join(
+    f"a{i}: recv 8b from {i}\n" for i in range(1, 9)
+) + "}\n" + "".join(
+    f"rank {i} {{\na: calc {1000 * i}\nb: send 8b to 0\nb requires a\n}}\n" for i in range(1, 9)
+)  # fmt: skip
+
+
+def test_the_longest_realizations_are_checked(tmp_path):
+    """Rare noise is in few realizations, and in those the order matters: 5 ms, of 8 messages."""
+    schedule = schedule_of(INCAST, tmp_path)
+    noise = jf.StepNoise("5ms", probability=0.003)
+    found = jf.simulate_schedule(schedule, "L=1us,o=1us", noise, 300)
+    check = found.order_check
+    assert check.realizations == 5
+    assert 0 < check.same < 5
+    assert check.mean_added > 1e-3
+    assert "of what noise adds" in found.notes()[-1]
+    most = jf.simulate_schedule(schedule, "L=1us,o=1us", noise, 300, order_checks=300)
+    free = jf.simulate_schedule(schedule, "L=1us,o=1us", noise, 300, order="arrival")
+    effect = float(free.slowdown().value) / float(most.slowdown().value - 1) - 1 / float(
+        most.slowdown().value - 1
+    )
+    all_of_them = most.order_check
+    assert all_of_them.mean_difference / all_of_them.mean_added == pytest.approx(effect - 1)
+    # Where the sample shows nothing, it says how much it can have missed.
+    one = schedule_of("num_ranks 1\nrank 0 {\ncalc 1000\n}", tmp_path, "one.goal")
+    notes = jf.simulate_schedule(one, FREE, "period=1us,duration=10ns", 50).notes()
+    assert "up to 63% of all may differ (95 %)" in notes[-1]
+
+
+def test_memory_is_looked_at_before_the_run(tmp_path, monkeypatch, capsys):
+    """What is missing for the order check is a note; for the rest an error, before any work."""
+    text = "num_ranks 1\nrank 0 {\n" + "calc 1\n" * 20000 + "}"
+    schedule = schedule_of(text, tmp_path)
+    noise = jf.StepNoise("1us")
+    calls = []
+
+    def run(free, **options):
+        monkeypatch.setattr(jf.memory, "available_bytes", lambda: free)
+        return jf.simulate_schedule(
+            schedule, FREE, noise, 20, progress=lambda *now: calls.append(now), **options
+        )
+
+    for free, options, what in (
+        (700_000, {}, "the order of 20,000 operations"),
+        (850_000, {"order": "arrival", "threads": 8}, "the realizations in flight"),
+    ):
+        with pytest.raises(ValueError, match=f"not enough memory for {what}"):
+            run(free, **options)
+    assert not calls
+    found = run(850_000)
+    assert len(found.ticks) == 20
+    assert found.order_check is None
+    assert "not checked (`order_checks`), which takes 86" in found.notes()[-1]
+    assert run(850_000, order="arrival", threads=1).order_check is None
+    empty = "".join(f"rank {i} {{\n}}\n" for i in range(1, 3000))
+    text_of_many = "num_ranks 3000\nrank 0 {\ncalc 1 cpu 255\n}\n" + empty
+    many = schedule_of(text_of_many, tmp_path, "many.goal")
+    with pytest.raises(ValueError, match="not enough memory for the order of 1 operations"):
+        jf.simulate_schedule(many, FREE, noise, 20)
+    words = ["run", "-q", str(tmp_path / "app.goal"), "--noise", "kind=step,delay=1us"]
+    assert main([*words, "--realizations", "9"]) == 0
+    assert "was not checked (--order-checks), which takes" in capsys.readouterr().out
+
+
+def test_order_checks_of_the_command(tmp_path, capsys):
+    (tmp_path / "app.goal").write_text(APP)
+    words = ["run", "-q", str(tmp_path / "app.goal"), "--noise", "period=1ms,duration=25us",
+             "--realizations", "9", "--json", "--order-checks"]  # fmt: skip
+    for count in (0, 7):
+        assert main([*words, str(count)]) == 0
+        check = json.loads(capsys.readouterr().out)["order_check"]
+        assert (check or {"realizations": 0})["realizations"] == count
+    assert main([*words, "3", "--order", "arrival"]) == 2
+    assert "--order-checks is for --order noise-free" in capsys.readouterr().err
+
+
 LONELY = TWO.format("calc 1000", "calc 1000")
 MESSAGE = TWO.format("send 8b to 1", "recv 8b from 0")
 

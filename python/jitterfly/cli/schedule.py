@@ -23,7 +23,13 @@ _OF_STUDIES = {
     "target": None, "out": None, "choose": None, "full": False, "dry_run": False, "shard": None,
     "workers": None, "on_error": "stop", "force": False,
 }  # fmt: skip
-_OF_SCHEDULES = {"noise": None, "network": None, "picture": None, "order": None}
+_OF_SCHEDULES = {
+    "noise": None,
+    "network": None,
+    "picture": None,
+    "order": None,
+    "order_checks": None,
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +41,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "L=1us,o=200ns,G=0.1ns")  # fmt: skip
     add("--order", choices=("noise-free", "arrival"), help="in which operations that compete for "
         "a CPU are executed: that without noise (default), or of arrival (slower)")  # fmt: skip
+    add("--order-checks", metavar="N", help="so many realizations are executed in the order of "
+        "arrival, too, to see whether that matters (default: 5; 0: none)")  # fmt: skip
     add("--picture", type=Path, metavar="FILE", help="a picture of the distribution: .png, .pdf "
         "or .svg")  # fmt: skip
 
@@ -81,6 +89,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     from ..noise import Noise
     from ..plots import draw
     from ..schedule import Schedule, simulate_schedule
+    from ..schedule.simulate import USUAL_ORDER_CHECKS
     from ..slowdown import USUAL_NETWORK
     from ..syntax import read_network
 
@@ -97,6 +106,11 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     realizations = integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS) or 1000
     seed = integer(chosen.seed, "seed", 0, MOST_SEED) or 0
     threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    checks = integer(chosen.order_checks, "order_checks", 0, MOST_REALIZATIONS)
+    if checks is not None and chosen.order == "arrival":
+        raise ValueError(
+            "--order-checks is for --order noise-free, and --order is arrival: give one"
+        )
     noise = [Noise.from_dict(one, "--noise") for one in noises(chosen.noise or [])]
     with show_phases(begun=started) as phases:
         phases(f"reading {chosen.study}")
@@ -110,6 +124,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
         found = simulate_schedule(
             schedule, network, noise, realizations, seed, threads=threads, progress=show,
             order=chosen.order or "noise-free",
+            order_checks=USUAL_ORDER_CHECKS if checks is None else checks,
         )  # fmt: skip
         if chosen.picture is not None:
             phases("drawing the picture")
@@ -147,6 +162,7 @@ def contents(found: Any) -> dict[str, Any]:
         "amplification": found.amplification(),
         "order": found.order,
         "order_check": None if found.order_check is None else found.order_check._asdict(),
+        "unchecked": found.unchecked,
         "samples": found.samples,
         "last_rank": found.last_rank,
     }  # fmt: skip

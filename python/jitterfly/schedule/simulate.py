@@ -18,6 +18,7 @@ from .. import memory, notebook, stats
 from ..case import warn_of_idle_sources
 from ..engine import check_run, core, reporting
 from ..fields import MOST_THREADS, check_choice, check_integer, frozen_dataclass, shorten
+from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise
 from ..noise.source import ExposedWork, check_sources, level_of
@@ -37,17 +38,19 @@ _EAGER = 2**64 - 1  # bytes: all messages are sent without rendezvous
 
 
 class OrderCheck(NamedTuple):
-    """Some realizations once more, in the order of arrival.
+    """Some realizations once more, in the order of arrival: the longest, and the first.
 
-    `realizations`: how many. `same`: in how many of them every operation has the same times.
-    `mean_difference`, `largest_difference`: of the run time, seconds; positive where the order of
-    arrival ends later.
+    `realizations`: how many; half of them, or one more, are the first, the others the longest.
+    `same`: in how many of them every operation has the same times. `mean_difference`,
+    `largest_difference`: of the run time, seconds; positive where the order of arrival ends later.
+    `mean_added`: what noise adds to their run time, seconds.
     """
 
     realizations: int
     same: int
     mean_difference: float
     largest_difference: float
+    mean_added: float
 
 
 @frozen_dataclass(eq=False)
@@ -71,6 +74,8 @@ class ScheduleResult:
         In which operations that compete for a CPU were executed.
     order_check : OrderCheck, optional
         None where there was none.
+    unchecked : str
+        How much memory the order check would have taken, where there was not enough; else "".
     """
 
     schedule: Schedule
@@ -83,6 +88,7 @@ class ScheduleResult:
     noise_free: float
     order: str
     order_check: OrderCheck | None
+    unchecked: str = ""
 
     @cached_property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -176,18 +182,29 @@ class ScheduleResult:
         check = self.order_check
         if self.order == "arrival":
             return ["order of competing operations: that of arrival"]
-        if check is None:
+        if not self.noise:
             return []
-        told = (
-            f"order of competing operations: that without noise; in {check.same} of "
-            f"{check.realizations} realizations all times are the same in the order of arrival"
+        told = "order of competing operations: that without noise"
+        if self.unchecked:
+            return [f"{told}; whether that matters was not checked (`order_checks`), which takes "
+                    f"{self.unchecked} of memory"]  # fmt: skip
+        if check is None:
+            return [f"{told}; whether that matters was not checked (`order_checks`)"]
+        told += (
+            f"; in {check.same} of {check.realizations} realizations, the longest among them, all "
+            "times are the same in the order of arrival"
         )
-        if check.same == check.realizations:
+        if check.same == check.realizations == len(self.ticks):
             return [told]
-        mean = float(self.samples.mean())
+        if check.same == check.realizations:
+            fair = check.realizations - check.realizations // 2
+            return [f"{told}; up to {1 - 0.05 ** (1 / fair):.0%} of all may differ (95 %)"]
+        added = check.mean_added
+        share = f", {check.mean_difference / added:+.1%} of what noise adds" if added > 0 else ""
         return [
-            f"{told}; by that the run time differs by {check.mean_difference / mean:+.2%} on "
-            f"average, {check.largest_difference / mean:.2%} at most (`order` arrival takes it)"
+            f"{told}; by that the run time of these differs by {_signed(check.mean_difference)} on "
+            f"average{share}, {show_seconds(check.largest_difference)} at most (`order` arrival "
+            "takes it)"
         ]
 
     def to_csv(self) -> str:
@@ -293,7 +310,8 @@ def simulate_schedule(
         realization after the other on each processor, event by event, which is slower.
     order_checks : int
         So many realizations in the order without noise are executed in the order of arrival once
-        more, on one processor; 0: none.
+        more, on one processor: half of them are the first, the others those that take longest.
+        0: none. There is none either where memory is short, which `ScheduleResult.notes` say.
 
     Returns
     -------
@@ -368,7 +386,14 @@ def simulate_schedule(
         check_integer(threads, "threads", 1, MOST_THREADS)
     check_choice(order, "order", ORDERS)
     check_integer(order_checks, "order_checks", 0, 10**6)
-    plan, program = compile_schedule(schedule, network, sources)
+    available = memory.available_bytes()
+    memory.check_memory(
+        _plan_bytes(schedule) + 24 * realizations,
+        f"the order of {schedule.operations:,} operations, and {realizations:,} results", available,
+    )  # fmt: skip
+    checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
+    compiled = compile_schedule(schedule, network, sources)
+    plan, program = compiled
     if plan.completion > LONGEST_TICKS:
         raise ValueError(
             f"the schedule must take less than 2^62 ps (53 days), without noise it takes "
@@ -376,8 +401,15 @@ def simulate_schedule(
         )
     for source in sources:
         source.check_length(plan.completion)
-    needed = core.schedule_memory(plan, program, realizations, threads or 0) + 24 * realizations
-    memory.check_memory(needed, "the realizations in flight", memory.available_bytes())
+    available = memory.available_bytes()  # of which the plan has taken some
+    if order == "arrival":
+        most = min(threads or processors(), realizations)
+        needed = most * _arrival_bytes(schedule, len(sources))
+    else:
+        needed = core.schedule_memory(plan, program, realizations, threads or 0)
+    memory.check_memory(needed + 24 * realizations, "the realizations in flight", available)
+    needed = _arrival_bytes(schedule, len(sources)) + 32 * schedule.operations
+    unchecked = bool(checks) and available is not None and needed > available
     with reporting(progress, realizations, "cpu") as report:
         run = (seed, first_realization, realizations, threads or 0, report)
         if order == "arrival":
@@ -387,7 +419,7 @@ def simulate_schedule(
     check_times(raw[:, :1])
     for source in sources:
         source.check_length(int(raw[:, 0].max()))
-    checks = min(order_checks, realizations) if sources and order == "noise-free" else 0
+    chosen = () if unchecked else _to_check(raw[:, 0], checks)
     return ScheduleResult(
         schedule=schedule,
         network=network,
@@ -398,8 +430,29 @@ def simulate_schedule(
         last_rank=np.ascontiguousarray(raw[:, 1]),
         noise_free=plan.completion / TICKS_PER_SECOND,
         order=order,
-        order_check=_check_order(schedule, plan, program, seed, first_realization, checks),
+        order_check=_check_order(schedule, compiled, seed, first_realization, chosen),
+        unchecked=memory.show_bytes(needed) if unchecked else "",
     )
+
+
+def _plan_bytes(schedule: Schedule) -> int:
+    """Memory at least that a schedule's order and its making take.
+
+    24 bytes of an action and 4 of a match for each operation; while it is made, 12 of what each
+    waits for; of a CPU, and of the ways in and out, 16.
+    """
+    each = schedule.ranks * (schedule.cpus + schedule.nics)
+    return 28 * schedule.operations + _waiting_bytes(schedule) + 16 * each
+
+
+def _arrival_bytes(schedule: Schedule, sources: int) -> int:
+    """Memory at least that one realization takes in the order of arrival; 32: state of a source."""
+    each = schedule.ranks * (schedule.cpus + schedule.nics)
+    return _waiting_bytes(schedule) + 16 * each + 32 * sources * schedule.ranks
+
+
+def _waiting_bytes(schedule: Schedule) -> int:
+    return 12 * schedule.operations + schedule.operations // 8
 
 
 def _check_network(network: LogGOPS | str) -> LogGOPS:
@@ -445,30 +498,45 @@ def _exposed_work(schedule: Schedule, network: LogGOPS) -> ExposedWork:
     )
 
 
+def _to_check(ticks: npt.NDArray[np.int64], count: int) -> list[int]:
+    """Which realizations are executed in two orders: the first, and then the longest of the others.
+
+    The first are a fair sample. The longest show what rare noise does, which that sample misses.
+    """
+    first = count - count // 2
+    longest = first + np.argsort(-ticks[first:], kind="stable")[: count // 2]
+    return [*range(first), *sorted(longest.tolist())]
+
+
 def _check_order(
-    schedule: Schedule, plan: core.SchedulePlan, program: core.Program, seed: int, first: int,
-    count: int,
-) -> OrderCheck | None:  # fmt: skip
-    """Realizations from `first` on in two orders."""
-    if not count:
+    schedule: Schedule, compiled: CompiledSchedule, seed: int, first: int, chosen: Sequence[int]
+) -> OrderCheck | None:
+    """The chosen realizations in two orders."""
+    if not chosen:
         return None
-    memory.check_memory(64 * schedule.operations, "order_checks", memory.available_bytes())
-    same, differences = 0, []
-    for number in range(first, first + count):
+    same, differences, added = 0, [], []
+    for number in chosen:
         fixed, free = (
-            core.operation_times(schedule._mapped, plan, program, seed, number, as_they_come)
+            core.operation_times(schedule._mapped, *compiled, seed, first + number, as_they_come)
             for as_they_come in (False, True)
         )
         same += bool(np.array_equal(fixed, free))
         ends = [int(times[:, 1].max(initial=0)) for times in (fixed, free)]
         differences.append((ends[1] - ends[0]) / TICKS_PER_SECOND)
+        added.append((ends[0] - compiled.plan.completion) / TICKS_PER_SECOND)
     largest = max(map(abs, differences))
-    return OrderCheck(count, same, float(np.mean(differences)), largest)
+    return OrderCheck(
+        len(chosen), same, float(np.mean(differences)), largest, float(np.mean(added))
+    )
 
 
 def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
     ends = {name: scale(float(getattr(estimate, name))) for name in ("value", "low", "high")}
     return dataclasses.replace(estimate, **ends)
+
+
+def _signed(seconds: float) -> str:
+    return f"{'-' if seconds < 0 else '+'}{show_seconds(abs(seconds))}"
 
 
 def _show_times(estimate: Estimate) -> str:
