@@ -262,7 +262,9 @@ class InOrder(Rules):
                     pass
             posts = {post for post in posts if not self.try_post(*post)}
             assert sum(map(len, waiting.values())) + len(posts) < before, "nothing can go on"
-        return max((clocks[-1] for clocks in self.clocks.values()), default=0)
+        # A rank that is late is not done before it is there, also one that has no operations.
+        idle = [self.noise.late(rank, 0) for rank in range(len(self.ranks))]
+        return max([*idle, *(clocks[-1] for clocks in self.clocks.values())], default=0)
 
     def required(self, rank, i):
         """When what it requires is done and begun; None: not known yet."""

@@ -353,7 +353,8 @@ def simulate_schedule(
     numbered by the operations of a rank, in their order in the file; of messages, by the receive.
     ``during="compute"`` is ``calc``, "communication" are sends and messages taken. Other than in
     LogGOPSim, noise that hits a send delays its message. A schedule has no cycles: `LateArrival`
-    makes a rank begin late, once, whatever its `each` is.
+    makes a rank begin late, once, whatever its `each` is; the rank is not done before that, also
+    where it has no operations.
 
     Examples
     --------
