@@ -45,6 +45,10 @@ NOT_EXECUTED = {
     "/usr/lib/x86_64-linux-gnu/libmpich.so.12": "needs MPICH; test_advise_tuning_mpich.py has it",
     "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=$PWD/mpich.json MPIR_CVAR_DEVICE_COLLECTIVES=none "
     "mpiexec -n 16 ./program": "needs MPICH, and a program of the reader's",
+    "HTOR_PMPI_FILE_PREFIX=$PWD/trace- LD_PRELOAD=$PWD/liballprof.so mpiexec -n 2 ./program": (
+        "needs liballprof, and a program of the reader's"
+    ),
+    "schedgen -p trace --traces trace-0.txt -o app.goal": "needs Schedgen, and a trace",
     "sbatch --nodes=4 --ntasks-per-node=4 --gres=gpu:4 mpi.sbatch ../ms12_fig12.toml OUT --full": (
         "needs Slurm's MPI and GPUs; test_slurm_scripts.py has the script"
     ),
