@@ -227,6 +227,9 @@ def test_no_closed_form():
 def test_the_textbook_s_choice(kind, winner):
     """Short: the fewest messages. Long: the fewest bytes, in as few messages as may be."""
     n = {"short": 16, "long": 64 * 2**10}[kind]
-    kinds = [k for k, goal in GOALS.items() if goal == "allreduce" and k != "butterfly"]
+    # Not in the textbook: the butterfly is recursive doubling, and so is recursive multiplying with
+    # radix 2; with 4 it has half as many rounds, and is quicker still.
+    others = {"butterfly", "recursive_multiplying_allreduce"}
+    kinds = [k for k, goal in GOALS.items() if goal == "allreduce" and k not in others]
     times = {k: noise_free(made(k, 64, n, jf.Hockney("10us", "1ns", "0.1ns")))[0] for k in kinds}
     assert min(times, key=times.get) == winner
