@@ -505,9 +505,9 @@ def _about(block: Block, name: str, part: str, number: float, *, reached: bool) 
 def _axis(block: Block, name: str, end: float, figure: str, toward: int = 1) -> Finding:
     """Whether all values are on the axis of a figure.
 
-    The paper does not list the values of a ratio. Where all cells are known to be on the axis up to
-    a ratio beyond `_KNOWN`, what goes beyond it lies at values that are ours: nothing is decided.
-    `toward` is 1 where large ratios slow down most, -1 where small ones do.
+    The paper does not list the values of a ratio. Only what is surely beyond the axis at `_KNOWN`,
+    or where slowdowns are less, is called different: at other values, which are ours, nothing is
+    decided. `toward` is 1 where large ratios slow down most, -1 where small ones do.
     """
     part = f"slowdown is on the axis of {figure}, which ends at {end:g}"
     cells = block.judged(name)
@@ -519,12 +519,15 @@ def _axis(block: Block, name: str, end: float, figure: str, toward: int = 1) -> 
     found, why = f"at most {peak.told(block.name)}", ""
     if over:
         ranks = show_ranks(min(cell.ranks for cell in over))
-        found += f"; beyond it at {len(over)} of {len(cells)} cells, from {ranks} ranks on"
+        to, back = ("up", "down") if toward > 0 else ("down", "up")
+        least = min((cell.ratio for cell in over), key=lambda ratio: toward * ratio)
+        found += f"; beyond it at {len(over)} of {len(cells)} cells, from {ranks} ranks on, "
+        found += f"{back} to {block.name} = {least:g}"
         first = min(toward * cell.ratio for cell in cells if cell.found.high > end)
         inside = [toward * c.ratio for c in cells if toward * c.ratio < first]
-        if inside and max(inside) > toward * _KNOWN * _EDGE**toward:
-            to = "up" if toward > 0 else "down"
+        if inside:
             found += f"; all are on it {to} to {block.name} = {abs(max(inside)):g}"
+        if toward * least > toward * _KNOWN * _EDGE**toward:
             holds, why = None, f"our range of {block.name}: the paper does not list its values"
         else:
             why = _RANGE
