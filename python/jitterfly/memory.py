@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 _ROOT = Path("/")
+_NO_LIMIT = 2**60  # version 1 of control groups has no word for it: its largest number of pages
 
 
 def available_bytes(root: Path = _ROOT) -> int | None:
@@ -86,8 +87,8 @@ def _left_of_control_groups(root: Path) -> list[int | None]:
 
 def _left_of_group(folder: Path, limit_file: str, usage_file: str) -> int | None:
     limit = (_read_file(folder / limit_file) or "").strip()
-    if not limit.isdigit():
-        return None  # "max": no limit
+    if not limit.isdigit() or int(limit) >= _NO_LIMIT:
+        return None  # "max" in version 2; what is used need not be read then, which takes longest
     usage = (_read_file(folder / usage_file) or "").strip()
     if not usage.isdigit():
         return None

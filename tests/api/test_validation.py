@@ -583,6 +583,14 @@ def _write(root, files):
             },
             4000,
         ),
+        (
+            {
+                "proc/self/cgroup": "4:memory:/b\n",
+                "sys/fs/cgroup/memory/b/memory.limit_in_bytes": "9223372036854771712",
+                "sys/fs/cgroup/memory/b/memory.usage_in_bytes": "1000",
+            },
+            8 << 30,
+        ),
     ],
 )
 def test_available_memory(tmp_path, files, available):

@@ -84,8 +84,10 @@ def test_moments_of_forms():
     values = samples(30, 3, -(10**9), 10**9).astype(object)
     x = 2 * values[:, 0] - values[:, 2] + 7
     y = values[:, 1] - 5
-    found = Gram.of(values.astype(np.int64)).moments((2, 0, -1, 7), (0, 1, 0, -5))
+    gram = Gram.of(values.astype(np.int64))
+    found = gram.moments((2, 0, -1, 7), (0, 1, 0, -5))
     assert (found.count, found.x, found.y) == (30, x.sum(), y.sum())
+    assert gram.total((2, 0, -1, 7)) == x.sum()
     assert (found.xx, found.yy, found.xy) == ((x * x).sum(), (y * y).sum(), (x * y).sum())
 
 

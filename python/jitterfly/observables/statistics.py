@@ -133,7 +133,8 @@ class Observed:
     def _chosen_member(self) -> int:
         if len(self.family.members) == 1:
             return 0
-        totals = [self._gram.moments(rival).x for rival in self._compared_forms]
+        gram = self._gram
+        totals = [gram.total(rival) for rival in self._compared_forms]
         return totals.index(min(totals))
 
     @property
@@ -174,7 +175,9 @@ class Observed:
     @cached_property
     def _rare_events(self) -> RareEvents | None:
         ratio = self._moments.x / (self._moments.y or 1)
-        return rare_events_of(self.measure, self.data, ratio)
+        return self.data.once(
+            "rare events", self.measure, lambda m: rare_events_of(m, self.data, ratio)
+        )
 
     @property
     def events(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,7 +196,7 @@ class CellData:
 
     def histogram(self, measure: Measure) -> Histogram:
         """Of all realizations; `histogram_scale` is its unit."""
-        return self._once("histogram", measure, self._make_histogram)
+        return self.once("histogram", measure, self._make_histogram)
 
     def _make_histogram(self, measure: Measure) -> Histogram:
         total = Histogram.of(np.zeros(0, np.int64))
@@ -208,7 +208,7 @@ class CellData:
 
     def wins(self, measure: Measure) -> Wins:
         """In how many realizations the numerator was smaller, equal, larger."""
-        return self._once("wins", measure, self._make_wins)
+        return self.once("wins", measure, self._make_wins)
 
     def _make_wins(self, measure: Measure) -> Wins:
         total = (0, 0, 0) if self.ticks is None else wins_of(measure, self.ticks)
@@ -216,7 +216,7 @@ class CellData:
 
     def samples(self, measure: Measure) -> npt.NDArray[np.float64] | None:
         """The measure in every raw realization, in its unit; None without any."""
-        return self._once("samples", measure, lambda m: self.ticks and m(self.ticks))
+        return self.once("samples", measure, lambda m: self.ticks and m(self.ticks))
 
     def ordered(self, measure: Measure) -> npt.NDArray[np.float64] | None:
         """`samples`, ascending; those of the measure that was asked for last are kept."""
@@ -229,7 +229,8 @@ class CellData:
             self._ordered = measure.key, values
         return self._ordered[1]
 
-    def _once(self, what: str, measure: Measure, make: Any) -> Any:
+    def once(self, what: str, measure: Measure, make: Callable[[Measure], Any]) -> Any:
+        """What `make` gives of a measure, kept under the name `what` for the next who asks."""
         key = (what, measure.key)
         if key not in self._cache:
             self._cache[key] = make(measure)

@@ -330,6 +330,7 @@ def finish(figure: Figure, title: str, subtitle: Sequence[str], handles: Sequenc
     top += 0.06 + 0.15 * len(lines)
     bottom = 0.1 + legend
     figure.tight_layout(rect=(0, bottom / height, 1, 1 - top / height))
+    figure.set_layout_engine(None)  # a place holder is left: it makes `savefig` draw twice
 
 
 def _legend_height(lines: list[int], columns: int) -> float:
