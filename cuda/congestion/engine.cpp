@@ -2,16 +2,11 @@
 #include "core/engine.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "congestion/realize.h"
 #include "cpu/instruction_sets.h"
+#include "cpu/thread_pool.h"
 
 namespace jf::congestion {
 
@@ -27,8 +22,6 @@ const VectorLoops& choose_vector() {
 }
 
 namespace {
-
-int threads_of(int wanted) { return wanted > 0 ? wanted : cpu::hardware_threads(); }
 
 template <class Do>
 auto with_counter(const Program& program, Do&& work) {
@@ -58,69 +51,23 @@ class Run {
         histogram_(histogram) {}
 
   void simulate(const Poll& poll) {
-    const int wanted = threads_of(request_.threads);
-    const auto threads = static_cast<int>(std::clamp<std::int64_t>(request_.count, 1, wanted));
-    std::vector<std::thread> workers;
-    {
-      const std::lock_guard hold(mutex_);  // no thread ends before all have been started
-      try {
-        for (int t = 0; t < threads; ++t) {
-          workers.emplace_back([this] { work(); });
-          ++active_;
-        }
-      } catch (const std::system_error& error) {
-        if (workers.empty()) {
-          throw std::invalid_argument(std::string("threads: none could be started: ") +
-                                      error.what());
-        }
-      }
-    }
-    watch(poll);
-    for (std::thread& worker : workers) worker.join();
-    if (error_) std::rethrow_exception(error_);
-    if (poll && !poll(done_)) throw Cancelled();
+    pool_.run(cpu::threads_for(request_.count, request_.threads), [this](int) { work(); }, poll);
   }
 
  private:
   void work() {
-    try {
-      with_worker(program_, view_, [&](auto& worker) {
-        std::vector<std::uint64_t> histogram(histogram_ ? program_.most_messages() + 1 : 0);
-        for (std::int64_t i; !stop_ && (i = claimed_++) < request_.count;) {
-          const auto realization = static_cast<std::uint32_t>(request_.first + i);
-          worker.place(realization);
-          worker.run(realization, out_ + i * kWords, histogram_ ? histogram.data() : nullptr,
-                     [&](std::uint32_t, std::uint32_t) { return !stop_; });
-          ++done_;
-        }
-        const std::lock_guard hold(mutex_);
-        for (std::size_t w = 0; w < histogram.size(); ++w) histogram_[w] += histogram[w];
-      });
-    } catch (...) {
-      stop_ = true;
-      const std::lock_guard hold(mutex_);
-      if (!error_) error_ = std::current_exception();
-    }
-    const std::lock_guard hold(mutex_);
-    --active_;
-    finished_.notify_one();
-  }
-
-  // Polls until all threads have finished. Keeps an exception of poll, or its request to stop.
-  void watch(const Poll& poll) {
-    std::unique_lock lock(mutex_);
-    while (!finished_.wait_for(lock, std::chrono::milliseconds(50), [&] { return active_ == 0; })) {
-      lock.unlock();
-      std::exception_ptr error;
-      try {
-        if (!stop_ && poll && !poll(done_)) error = std::make_exception_ptr(Cancelled());
-      } catch (...) {
-        error = std::current_exception();
+    with_worker(program_, view_, [&](auto& worker) {
+      std::vector<std::uint64_t> histogram(histogram_ ? program_.most_messages() + 1 : 0);
+      for (std::int64_t i; !pool_.stop && (i = pool_.claimed++) < request_.count;) {
+        const auto realization = static_cast<std::uint32_t>(request_.first + i);
+        worker.place(realization);
+        worker.run(realization, out_ + i * kWords, histogram_ ? histogram.data() : nullptr,
+                   [&](std::uint32_t, std::uint32_t) { return !pool_.stop; });
+        ++pool_.done;
       }
-      if (error) stop_ = true;
-      lock.lock();
-      if (error && !error_) error_ = error;
-    }
+      const std::lock_guard hold(mutex_);
+      for (std::size_t w = 0; w < histogram.size(); ++w) histogram_[w] += histogram[w];
+    });
   }
 
   const Program& program_;
@@ -128,12 +75,8 @@ class Run {
   const ProgramView view_;
   std::int64_t* const out_;
   std::uint64_t* const histogram_;
-  std::atomic<std::int64_t> claimed_{0}, done_{0};
-  std::atomic<bool> stop_{false};
-  std::mutex mutex_;
-  std::condition_variable finished_;
-  std::exception_ptr error_;
-  int active_ = 0;
+  std::mutex mutex_;  // of the histogram
+  cpu::ThreadPool pool_;
 };
 
 }  // namespace
@@ -175,8 +118,9 @@ std::int64_t memory(const Program& program, int threads) {
   const std::int64_t hosts = program.hosts, own = program.max_own(), all = program.most_messages();
   const std::int64_t counter = all <= kMaxShortCount ? 2 : 4;
   const std::int64_t buckets = std::int64_t{1} << order_bits(program.hosts);
-  return threads_of(threads) * (24 * hosts + 4 * buckets + counter * program.counters() + 12 * all +
-                                8 * own + 8 * std::int64_t{program.ranks} + 8 * (all + 1));
+  if (threads == 0) threads = cpu::hardware_threads();
+  return threads * (24 * hosts + 4 * buckets + counter * program.counters() + 12 * all + 8 * own +
+                    8 * std::int64_t{program.ranks} + 8 * (all + 1));
 }
 
 }  // namespace jf::congestion

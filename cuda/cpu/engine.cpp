@@ -6,22 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <barrier>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <latch>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 
 #include "cpu/instruction_sets.h"
 #include "cpu/jobs.h"
 #include "cpu/memory.h"
 #include "cpu/plain.h"
+#include "cpu/thread_pool.h"
 
 namespace jf::cpu {
 namespace {
@@ -74,11 +67,21 @@ class Run {
             sizes_, segments_, lanes_, static_cast<std::uint32_t>(request_.first + request_.count),
             program_, view_));
     }
-    start_threads();
-    const std::exception_ptr error = watch(poll);
-    for (std::thread& w : workers_) w.join();
-    if (error) std::rethrow_exception(error);
-    if (poll && !poll(done_)) throw Cancelled();
+    const auto work = [this](int thread) {
+      if (!team_) return work_alone(*scratch_[thread], *states_[thread]);
+      try {
+        work_in_team(thread);
+      } catch (...) {
+        barrier_->arrive_and_drop();  // the others do not wait for this thread any more
+        throw;
+      }
+    };
+    pool_.run(threads_, work, poll, [this](int threads) {
+      const std::int64_t segments = segments_;  // for which there is memory
+      set_threads(threads);
+      segments_ = std::min(segments, segments_);
+      barrier_.emplace(threads);
+    });
   }
 
  private:
@@ -112,51 +115,6 @@ class Run {
     // more memory than everything else.
     if (team_ && sizes_.segment > 0)
       segments_ = std::clamp<std::int64_t>(program_.ranks() / 2 / sizes_.segment, 1, threads);
-  }
-
-  // Starts as many threads as the system allows. The result does not depend on their number.
-  void start_threads() {
-    try {
-      for (int t = 0; t < threads_; ++t) workers_.emplace_back([this, t] { work(t); });
-    } catch (const std::system_error& error) {
-      if (workers_.empty()) {
-        throw std::invalid_argument(std::string("threads: none could be started: ") + error.what());
-      }
-      const std::int64_t segments = segments_;  // for which there is memory
-      set_threads(static_cast<int>(workers_.size()));
-      segments_ = std::min(segments, segments_);
-    }
-    barrier_.emplace(threads_);
-    active_ = threads_;
-    gate_.count_down();
-  }
-
-  void work(int thread) {
-    gate_.wait();
-    if (team_)
-      work_in_team(thread);
-    else
-      work_alone(*scratch_[thread], *states_[thread]);
-    const std::lock_guard lock(mutex_);
-    --active_;
-    finished_.notify_one();
-  }
-
-  // Polls until all threads have finished. Returns what poll threw, or its request to stop.
-  std::exception_ptr watch(const Poll& poll) {
-    std::exception_ptr error;
-    std::unique_lock lock(mutex_);
-    while (!finished_.wait_for(lock, std::chrono::milliseconds(50), [&] { return active_ == 0; })) {
-      lock.unlock();
-      try {
-        if (!error && poll && !poll(done_)) error = std::make_exception_ptr(Cancelled());
-      } catch (...) {
-        error = std::current_exception();
-      }
-      if (error) stop_ = true;
-      lock.lock();
-    }
-    return error;
   }
 
   std::int64_t max_tiles() const {
@@ -199,9 +157,9 @@ class Run {
   void run_segment(const TileJob& job, const Scratch& scratch, const State& state,
                    std::int64_t slot) const {
     if (in_panels_[static_cast<std::size_t>(job.pass - passes_.data())] &&
-        runner_.run_panels({job, scratch.tile, state.segment_memory(slot), &stop_}))
+        runner_.run_panels({job, scratch.tile, state.segment_memory(slot), &pool_.stop}))
       return;
-    cpu::run_segment(job, state.segment(slot), stop_);
+    cpu::run_segment(job, state.segment(slot), pool_.stop);
   }
 
   void run_messages(const Pass& pass, std::int64_t number, std::int64_t count, Scratch& scratch,
@@ -212,7 +170,7 @@ class Run {
     run({&state.loads.view, &pass, static_cast<std::uint32_t>(request_.first + number),
          static_cast<int>(count), request_.full_statistics, &pass == &*first, state.message(),
          state.memory(0), state.second(0), sizes_.memory + sizes_.second_behind, capture_,
-         state.message_cursors(), scratch.rows.data(), &stop_});
+         state.message_cursors(), scratch.rows.data(), &pool_.stop});
   }
 
   // Writes the observations of realization `number` of the request.
@@ -230,23 +188,24 @@ class Run {
   }
 
   void work_alone(Scratch& scratch, State& state) {
-    for (std::int64_t i; !stop_ && (i = claimed_.fetch_add(side_by_side_)) < request_.count;) {
+    for (std::int64_t i;
+         !pool_.stop && (i = pool_.claimed.fetch_add(side_by_side_)) < request_.count;) {
       const std::int64_t count = std::min(side_by_side_, request_.count - i);
       clear(scratch);
-      state.loads.make(static_cast<std::uint32_t>(request_.first + i), count, stop_);
+      state.loads.make(static_cast<std::uint32_t>(request_.first + i), count, pool_.stop);
       for (const Pass& pass : passes_) {
         if (pass.kind == kMessagePass) {
-          if (!stop_) run_messages(pass, i, count, scratch, state);
+          if (!pool_.stop) run_messages(pass, i, count, scratch, state);
           continue;
         }
         for (std::int64_t k = 0; k < count; ++k)
-          for (std::int64_t tile = 0; tile < pass.map.tiles() && !stop_; ++tile)
+          for (std::int64_t tile = 0; tile < pass.map.tiles() && !pool_.stop; ++tile)
             run_tile(pass, tile, i + k, scratch, state, 0, k);
       }
-      if (stop_) return;
+      if (pool_.stop) return;
       for (std::int64_t k = 0; k < count; ++k)
         write(i + k, scratch.rows.data() + k * program_.rows);
-      done_ += count;
+      pool_.done += count;
     }
   }
 
@@ -257,26 +216,28 @@ class Run {
     for (std::int64_t i = 0; i < request_.count; ++i) {
       clear(mine);
       if (program_.loads != nullptr) {
-        if (thread == 0) state.loads.make(static_cast<std::uint32_t>(request_.first + i), 1, stop_);
+        if (thread == 0)
+          state.loads.make(static_cast<std::uint32_t>(request_.first + i), 1, pool_.stop);
         barrier.arrive_and_wait();
       }
       for (const Pass& pass : passes_) {
         const std::int64_t tiles = pass.map.tiles();
         const std::int64_t at_once = pass.kind == kSegmentPass ? segments_ : threads_;
         if (thread < at_once) {
-          for (std::int64_t tile = thread; tile < tiles && !stop_; tile += at_once)
+          for (std::int64_t tile = thread; tile < tiles && !pool_.stop; tile += at_once)
             run_in_team(pass, tile, i, mine, state, thread);
         }
         barrier.arrive_and_wait();  // the next pass reads what all tiles of this one wrote
       }
-      if (thread == 0 && !stop_) {
+      if (thread == 0 && !pool_.stop) {
         for (int t = 1; t < threads_; ++t)
           for (std::size_t row = 0; row < mine.rows.size(); ++row)
             mine.rows[row].merge(scratch_[t]->rows[row]);
         write(i, mine.rows.data());
-        ++done_;
+        ++pool_.done;
       }
-      if (thread == 0) team_stops_ = stop_;  // all threads have to stop at the same realization
+      if (thread == 0)
+        team_stops_ = pool_.stop;  // all threads have to stop at the same realization
       barrier.arrive_and_wait();
       if (team_stops_) return;
     }
@@ -307,15 +268,9 @@ class Run {
   Tick* out_ = nullptr;
   std::vector<std::unique_ptr<Scratch>> scratch_;
   std::vector<std::unique_ptr<State>> states_;
-  std::vector<std::thread> workers_;
-  std::latch gate_{1};
   std::optional<std::barrier<>> barrier_;
-  std::atomic<std::int64_t> claimed_{0}, done_{0};
-  std::atomic<bool> stop_{false};
   bool team_stops_ = false;
-  std::mutex mutex_;
-  std::condition_variable finished_;
-  int active_ = 0;
+  ThreadPool pool_;
 };
 
 }  // namespace
@@ -379,8 +334,6 @@ std::vector<Tick> busy(const Program& program, std::uint64_t seed, std::int64_t 
 std::int64_t memory(const Program& program, const Request& request) {
   return Run(program, request).bytes();
 }
-
-int hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 std::string instruction_set() { return choose_tile_runner().name; }
 

@@ -5,16 +5,13 @@
 // the last rank's time holds the causes along its critical path, which add up to it exactly.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <exception>
-#include <functional>
 #include <memory>
-#include <string>
-#include <thread>
+#include <new>
 
 #include "congestion/loads.h"
 #include "core/engine.h"
 #include "core/messages.h"
+#include "cpu/thread_pool.h"
 
 namespace jf::cpu {
 namespace {
@@ -392,39 +389,21 @@ void explain(const Program& program, const Request& request, const std::vector<T
   check_explainable(program);
   if (combine.size() != program.message_costs.size())
     throw std::invalid_argument("combine must have a time for each message cost");
-  const int wanted = request.threads > 0 ? request.threads : hardware_threads();
-  const auto threads = static_cast<int>(std::clamp<std::int64_t>(request.count, 1, wanted));
+  const auto threads = static_cast<std::size_t>(threads_for(request.count, request.threads));
   std::vector<std::unique_ptr<Explainer>> explainers;
   explainers.push_back(std::make_unique<Explainer>(program, request.seed, combine));
-  std::atomic<std::int64_t> claimed{0}, done{0};
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> workers;
-  const auto work = [&](Explainer& explainer) {
-    for (std::int64_t i; !stop && (i = claimed++) < request.count; ++done)
-      explainer.explain(static_cast<std::uint32_t>(request.first + i), stop, out + i * kExplained);
-  };
-  // As many threads as the system allows: the result does not depend on their number.
   try {
-    for (int t = 0; t < threads; ++t) {
-      if (t > 0) explainers.push_back(std::make_unique<Explainer>(program, request.seed, combine));
-      workers.emplace_back(work, std::ref(*explainers.back()));
-    }
-  } catch (const std::exception& failure) {
-    if (workers.empty())
-      throw std::invalid_argument(std::string("threads: none could be started: ") + failure.what());
+    while (explainers.size() < threads)
+      explainers.push_back(std::make_unique<Explainer>(program, request.seed, combine));
+  } catch (const std::bad_alloc&) {  // then fewer threads do
   }
-  std::exception_ptr error;
-  while (done < request.count && !error) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    try {
-      if (poll && !poll(done)) error = std::make_exception_ptr(Cancelled());
-    } catch (...) {
-      error = std::current_exception();
-    }
-  }
-  stop = error != nullptr;
-  for (std::thread& worker : workers) worker.join();
-  if (error) std::rethrow_exception(error);
+  ThreadPool pool(std::chrono::milliseconds(20));
+  const auto work = [&](int thread) {
+    for (std::int64_t i; !pool.stop && (i = pool.claimed++) < request.count; ++pool.done)
+      explainers[static_cast<std::size_t>(thread)]->explain(
+          static_cast<std::uint32_t>(request.first + i), pool.stop, out + i * kExplained);
+  };
+  pool.run(static_cast<int>(explainers.size()), work, poll);
   for (const auto& explainer : explainers) explainer->merge_into(of_ranks);
 }
 

@@ -1,17 +1,11 @@
 // The engine of schedules on the CPU: each thread computes as many realizations side by side as a
 // register has lanes, from its own memory.
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "cpu/actions.h"
 #include "cpu/instruction_sets.h"
 #include "cpu/memory.h"
+#include "cpu/thread_pool.h"
 #include "schedule/plan.h"
 
 namespace jf {
@@ -103,93 +97,43 @@ class Run {
   std::int64_t bytes() const { return sizes_.bytes() * threads_; }
 
   void simulate(const Poll& poll) {
-    std::vector<std::thread> workers;
-    {
-      const std::lock_guard hold(mutex_);  // no thread ends before all have been started
-      try {
-        for (int t = 0; t < threads_; ++t) {
-          workers.emplace_back([this] { work(); });
-          ++active_;
-        }
-      } catch (const std::system_error& error) {
-        if (workers.empty())
-          throw std::invalid_argument(std::string("threads: none could be started: ") +
-                                      error.what());
-      }
-    }
-    watch(poll);
-    for (std::thread& worker : workers) worker.join();
-    if (error_) std::rethrow_exception(error_);
-    if (poll && !poll(done_)) throw Cancelled();
-  }
-
- private:
-  // No more than there are pieces of work.
-  void use_threads(std::int64_t pieces) {
-    const int wanted = request_.threads > 0 ? request_.threads : cpu::hardware_threads();
-    threads_ = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, wanted));
-  }
-
-  void work() {
-    try {
+    const auto work = [this](int) {
       if (schedule_ != nullptr)
         run_as_they_come();
       else
         run_actions();
-    } catch (...) {
-      const std::lock_guard hold(mutex_);
-      stop_with(std::current_exception());
-    }
-    const std::lock_guard hold(mutex_);
-    --active_;
-    finished_.notify_one();
+    };
+    pool_.run(threads_, work, poll);
   }
+
+ private:
+  // No more than there are pieces of work.
+  void use_threads(std::int64_t pieces) { threads_ = cpu::threads_for(pieces, request_.threads); }
 
   void run_actions() {
     const State state(sizes_, runner_.lanes,
                       static_cast<std::uint32_t>(request_.first + request_.count));
-    for (std::int64_t i; !stop_ && (i = claimed_.fetch_add(runner_.lanes)) < request_.count;) {
+    for (std::int64_t i;
+         !pool_.stop && (i = pool_.claimed.fetch_add(runner_.lanes)) < request_.count;) {
       const std::int64_t count = std::min(runner_.lanes, request_.count - i);
       runner_.run({&view_, &plan_, network_.bytes.data(),
                    static_cast<std::uint32_t>(request_.first + i), static_cast<int>(count),
                    state.processors.get(), plan_.links ? state.ways.get() : nullptr,
-                   state.slots.get(), state.cursors.get(), out_ + 2 * i, times_, begins_, &stop_});
-      done_ += count;
+                   state.slots.get(), state.cursors.get(), out_ + 2 * i, times_, begins_,
+                   &pool_.stop});
+      pool_.done += count;
     }
   }
   void run_as_they_come() {
     const PollActions ask = [this] {
-      if (stop_) throw Cancelled();
+      if (pool_.stop) throw Cancelled();
     };
-    for (std::int64_t i; !stop_ && (i = claimed_++) < request_.count; ++done_) {
+    for (std::int64_t i; !pool_.stop && (i = pool_.claimed++) < request_.count; ++pool_.done) {
       const Ended ended =
           schedule::run_as_they_come(*schedule_, *program_, network_, plan_, request_.seed,
                                      static_cast<std::uint32_t>(request_.first + i), nullptr, ask);
       out_[2 * i] = ended.time;
       out_[2 * i + 1] = ended.rank;
-    }
-  }
-
-  // The first error is kept, before others can see that they shall stop: what they throw then is no
-  // reason. mutex_ is held.
-  void stop_with(const std::exception_ptr& error) {
-    if (!error_) error_ = error;
-    stop_ = true;
-  }
-
-  // Polls until all threads have finished. Keeps an exception of poll, or its request to stop.
-  void watch(const Poll& poll) {
-    std::unique_lock lock(mutex_);
-    while (!finished_.wait_for(lock, std::chrono::milliseconds(50), [&] { return active_ == 0; })) {
-      lock.unlock();
-      std::exception_ptr error;
-      try {
-        if (!stop_ && poll && !poll(done_)) error = std::make_exception_ptr(Cancelled());
-      } catch (...) {
-        error = std::current_exception();
-      }
-      lock.lock();
-      if (error) stop_with(error);
     }
   }
 
@@ -205,12 +149,7 @@ class Run {
   const Schedule* schedule_ = nullptr;
   const Program* program_ = nullptr;
   int threads_ = 1;
-  std::atomic<std::int64_t> claimed_{0}, done_{0};
-  std::atomic<bool> stop_{false};
-  std::mutex mutex_;
-  std::condition_variable finished_;
-  std::exception_ptr error_;
-  int active_ = 0;
+  cpu::ThreadPool pool_;
 };
 
 void check(const Program& program, const Network& network, const Plan& plan) {

@@ -2,9 +2,9 @@
 
 The engine's sources are compiled with the sanitizer into a program of their own, which runs cases
 of every kind of pass on every instruction set that this processor has; what it tells of the
-results must be what the installed extension gives. Congestion and schedules have programs beside
-it. That faults in the engine would be found is tested on builds that misuse it: see JF_PLANT_* in
-sanitizers/engine.cpp.
+results must be what the installed extension gives. Congestion, schedules and the threads that
+all of them use have programs beside it. That faults in the engine would be found is tested on
+builds that misuse it: see JF_PLANT_* in sanitizers/engine.cpp.
 """
 
 import functools
@@ -264,6 +264,12 @@ def test_faults_are_found(built):
         result = execute(program, line("simulate", 1, Run(make("both", "fresh", 3), count=4)))
         assert result.returncode != 0
         assert message in result.stderr, plant
+
+
+def test_threads_are_clean(built):
+    sanitizer, folder, _ = built
+    result = execute(linked(sanitizer, folder, name="thread_pool"), "")
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr[-4000:]
 
 
 # --- congestion

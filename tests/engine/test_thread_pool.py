@@ -1,0 +1,19 @@
+"""Threads of the CPU engines: an error that ends a run is the one that is raised.
+
+A program of its own compiles `cuda/cpu/thread_pool.cpp`, so that it polls often enough to hit a
+moment that in a user's run is rare. `tests/sanitizers` runs it, too.
+"""
+
+import subprocess
+
+from support.compiler import FLAGS, compiler
+from support.paths import CUDA, TESTS
+
+
+def test_threads_end_with_the_first_error(tmp_path):
+    program = tmp_path / "thread_pool"
+    sources = [TESTS / "sanitizers" / "thread_pool.cpp", CUDA / "cpu" / "thread_pool.cpp"]
+    subprocess.run([*compiler(), *FLAGS, "-pthread", f"-I{CUDA}", *sources, "-o", program],
+                   check=True)  # fmt: skip
+    ran = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "")
