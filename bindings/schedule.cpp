@@ -53,6 +53,7 @@ py::array_t<std::uint32_t> requirements_of(const Schedule& s, std::uint32_t rank
 
 // What messages cost is in the program; its plan, and what the program has no place for, here.
 struct PlannedSchedule {
+  const Schedule& schedule;
   schedule::Network network;
   schedule::Plan plan;
 };
@@ -66,7 +67,7 @@ std::unique_ptr<PlannedSchedule> make_plan(const Schedule& s, const Program& pro
                                            std::uint64_t largest_eager) {
   if (wire.size() != cpu.size())
     throw std::invalid_argument("wire and cpu must have an entry for each size of messages");
-  auto made = std::make_unique<PlannedSchedule>();
+  auto made = std::make_unique<PlannedSchedule>(s);
   for (py::ssize_t i = 0; i < wire.size(); ++i)
     made->network.bytes.push_back({wire.data()[i], cpu.data()[i]});
   made->network.largest_eager = largest_eager;
@@ -77,50 +78,34 @@ std::unique_ptr<PlannedSchedule> make_plan(const Schedule& s, const Program& pro
 
 Ticks simulate_schedule(const PlannedSchedule& planned, const Program& program, std::uint64_t seed,
                         std::int64_t first, std::int64_t count, int threads,
-                        const std::optional<py::function>& progress) {
+                        const std::optional<py::function>& progress, bool arrival_order) {
   check_realizations(first, count);
   check_threads(threads);
   Ticks out({static_cast<py::ssize_t>(count), py::ssize_t{2}});
   Tick* data = out.mutable_data();
   const Poll poll = make_poll(progress);
   without_gil([&] {
-    schedule::simulate(program, planned.network, planned.plan, {seed, first, count, false, threads},
-                       data, poll);
+    schedule::simulate(planned.schedule, program, planned.network, planned.plan,
+                       {seed, first, count, false, threads}, arrival_order, data, poll);
   });
   return out;
 }
 
 // Begin and end of each operation.
 Ticks operation_times(const Schedule& s, const PlannedSchedule& planned, const Program& program,
-                      std::uint64_t seed, std::int64_t realization, bool as_they_come) {
+                      std::uint64_t seed, std::int64_t realization, bool arrival_order) {
   check_realizations(realization, 1);
   Ticks out({static_cast<py::ssize_t>(s.operations()), py::ssize_t{2}});
   Tick* data = out.mutable_data();
   const schedule::PollActions poll = make_action_poll();
   const auto number = static_cast<std::uint32_t>(realization);
   without_gil([&] {
-    if (as_they_come)
-      schedule::check_end(schedule::run_as_they_come(s, program, planned.network, planned.plan,
-                                                     seed, number, data, poll)
+    if (arrival_order)
+      schedule::check_end(schedule::run_in_arrival_order(s, program, planned.network, planned.plan,
+                                                         seed, number, data, poll)
                               .time);
     else
       schedule::operation_times(s, program, planned.network, planned.plan, seed, number, data);
-  });
-  return out;
-}
-
-Ticks simulate_as_they_come(const Schedule& s, const PlannedSchedule& planned,
-                            const Program& program, std::uint64_t seed, std::int64_t first,
-                            std::int64_t count, int threads,
-                            const std::optional<py::function>& progress) {
-  check_realizations(first, count);
-  check_threads(threads);
-  Ticks out({static_cast<py::ssize_t>(count), py::ssize_t{2}});
-  Tick* data = out.mutable_data();
-  const Poll poll = make_poll(progress);
-  without_gil([&] {
-    schedule::simulate_as_they_come(s, program, planned.network, planned.plan,
-                                    {seed, first, count, false, threads}, data, poll);
   });
   return out;
 }
@@ -155,7 +140,7 @@ void bind_schedule(py::module_& m) {
 
   py::class_<PlannedSchedule>(m, "SchedulePlan", "A schedule in the order of its execution.")
       .def(py::init(&make_plan), py::arg("schedule"), py::arg("program"), py::arg("wire"),
-           py::arg("cpu"), py::arg("largest_eager"))
+           py::arg("cpu"), py::arg("largest_eager"), py::keep_alive<1, 2>())
       .def_property_readonly("actions",
                              [](const PlannedSchedule& p) { return p.plan.actions.size(); })
       .def_property_readonly("events", [](const PlannedSchedule& p) { return p.plan.events; })
@@ -168,15 +153,11 @@ void bind_schedule(py::module_& m) {
                              [](const PlannedSchedule& p) { return p.plan.last_rank; });
   m.def("simulate_schedule", &simulate_schedule, py::arg("plan"), py::arg("program"),
         py::arg("seed"), py::arg("first"), py::arg("count"), py::arg("threads") = 0,
-        py::arg("progress") = py::none(),
+        py::arg("progress") = py::none(), py::arg("arrival_order") = false,
         "int64 (count, 2): when the last CPU is free, and of which rank it is");
   m.def("operation_times", &operation_times, py::arg("schedule"), py::arg("plan"),
         py::arg("program"), py::arg("seed"), py::arg("realization"),
-        py::arg("as_they_come") = false, "int64 (operations, 2): begin and end");
-  m.def("simulate_schedule_as_it_comes", &simulate_as_they_come, py::arg("schedule"),
-        py::arg("plan"), py::arg("program"), py::arg("seed"), py::arg("first"), py::arg("count"),
-        py::arg("threads") = 0, py::arg("progress") = py::none(),
-        "The same, where CPUs take what comes first.");
+        py::arg("arrival_order") = false, "int64 (operations, 2): begin and end");
   m.def("schedule_memory", &schedule_memory, py::arg("plan"), py::arg("program"), py::arg("count"),
         py::arg("threads") = 0, "Bytes that simulate_schedule holds.");
 }

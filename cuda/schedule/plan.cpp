@@ -655,9 +655,9 @@ Plan make_plan(const Schedule& schedule, const Program& program, const Network& 
   return plan;
 }
 
-Ended run_as_they_come(const Schedule& schedule, const Program& program, const Network& network,
-                       const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
-                       const PollActions& poll) {
+Ended run_in_arrival_order(const Schedule& schedule, const Program& program, const Network& network,
+                           const Plan& plan, std::uint64_t seed, std::uint32_t realization,
+                           Tick* times, const PollActions& poll) {
   check_costs(schedule, program, network);
   if (plan.receive_of.size() != schedule.operations())
     throw std::invalid_argument("the plan is of another schedule");

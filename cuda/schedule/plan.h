@@ -3,8 +3,8 @@
 // The order is that of the run without noise, as LogGOPSim executes it: messages and operations
 // take a CPU as they come. Every realization keeps it. So the order of a rank's operations, and
 // which message a receive takes, do not depend on the noise, and one pass over the list of actions
-// does for as many realizations as there are lanes. run_as_they_come() lets noise change the order,
-// in one realization.
+// does for as many realizations as there are lanes. run_in_arrival_order() lets noise change the
+// order, in one realization.
 #pragma once
 
 #include <functional>
@@ -53,21 +53,20 @@ struct Ended {
 // Throws where a realization ends at kLatest: its times are not those that they would be.
 void check_end(Tick end);
 
-// One realization in which CPUs take what comes first. times: null, or
-// begin and end of each operation (of a receive: of taking its message).
-Ended run_as_they_come(const Schedule& schedule, const Program& program, const Network& network,
-                       const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
-                       const PollActions& poll);
+// One realization in the order of arrival: CPUs take what comes first. times: null, or begin and
+// end of each operation (of a receive: of taking its message).
+Ended run_in_arrival_order(const Schedule& schedule, const Program& program, const Network& network,
+                           const Plan& plan, std::uint64_t seed, std::uint32_t realization,
+                           Tick* times, const PollActions& poll);
 
 // The program's noise, as an engine of schedules sees it: its operations take CPU time.
 ProgramView view_of(const Program& program, std::uint64_t seed);
 
-// out: count x 2, the time at which the last CPU is free, and its rank.
-void simulate(const Program& program, const Network& network, const Plan& plan,
-              const Request& request, Tick* out, const Poll& poll);
-// The same, where CPUs take what comes first in every realization.
-void simulate_as_they_come(const Schedule& schedule, const Program& program, const Network& network,
-                           const Plan& plan, const Request& request, Tick* out, const Poll& poll);
+// out: count x 2, the time at which the last CPU is free, and its rank. arrival_order: CPUs take
+// what comes first in every realization.
+void simulate(const Schedule& schedule, const Program& program, const Network& network,
+              const Plan& plan, const Request& request, bool arrival_order, Tick* out,
+              const Poll& poll);
 // times: begin and end of each operation, as above, by `begins` of the schedule.
 void operation_times(const Schedule& schedule, const Program& program, const Network& network,
                      const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times);

@@ -88,7 +88,7 @@ class Run {
     use_threads((request.count + runner_.lanes - 1) / runner_.lanes);
   }
   // CPUs take what comes first: one realization after the other.
-  void take_what_comes(const Schedule& schedule, const Program& program) {
+  void use_arrival_order(const Schedule& schedule, const Program& program) {
     schedule_ = &schedule;
     program_ = &program;
     use_threads(request_.count);
@@ -99,7 +99,7 @@ class Run {
   void simulate(const Poll& poll) {
     const auto work = [this](int) {
       if (schedule_ != nullptr)
-        run_as_they_come();
+        run_in_arrival_order();
       else
         run_actions();
     };
@@ -124,14 +124,14 @@ class Run {
       pool_.done += count;
     }
   }
-  void run_as_they_come() {
+  void run_in_arrival_order() {
     const PollActions ask = [this] {
       if (pool_.stop) throw Cancelled();
     };
     for (std::int64_t i; !pool_.stop && (i = pool_.claimed++) < request_.count; ++pool_.done) {
-      const Ended ended =
-          schedule::run_as_they_come(*schedule_, *program_, network_, plan_, request_.seed,
-                                     static_cast<std::uint32_t>(request_.first + i), nullptr, ask);
+      const Ended ended = schedule::run_in_arrival_order(
+          *schedule_, *program_, network_, plan_, request_.seed,
+          static_cast<std::uint32_t>(request_.first + i), nullptr, ask);
       out_[2 * i] = ended.time;
       out_[2 * i + 1] = ended.rank;
     }
@@ -159,17 +159,12 @@ void check(const Program& program, const Network& network, const Plan& plan) {
 
 }  // namespace
 
-void simulate(const Program& program, const Network& network, const Plan& plan,
-              const Request& request, Tick* out, const Poll& poll) {
-  check(program, network, plan);
-  Run(program, network, plan, request, out).simulate(poll);
-}
-
-void simulate_as_they_come(const Schedule& schedule, const Program& program, const Network& network,
-                           const Plan& plan, const Request& request, Tick* out, const Poll& poll) {
+void simulate(const Schedule& schedule, const Program& program, const Network& network,
+              const Plan& plan, const Request& request, bool arrival_order, Tick* out,
+              const Poll& poll) {
   check(program, network, plan);
   Run run(program, network, plan, request, out);
-  run.take_what_comes(schedule, program);
+  if (arrival_order) run.use_arrival_order(schedule, program);
   run.simulate(poll);
 }
 

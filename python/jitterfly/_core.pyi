@@ -176,6 +176,7 @@ def simulate_schedule(
     count: int,
     threads: int = 0,
     progress: Callable[[int], object] | None = None,
+    arrival_order: bool = False,
 ) -> Ticks: ...
 def operation_times(
     schedule: Schedule,
@@ -183,17 +184,7 @@ def operation_times(
     program: Program,
     seed: int,
     realization: int,
-    as_they_come: bool = False,
-) -> Ticks: ...
-def simulate_schedule_as_it_comes(
-    schedule: Schedule,
-    plan: SchedulePlan,
-    program: Program,
-    seed: int,
-    first: int,
-    count: int,
-    threads: int = 0,
-    progress: Callable[[int], object] | None = None,
+    arrival_order: bool = False,
 ) -> Ticks: ...
 def schedule_memory(plan: SchedulePlan, program: Program, count: int, threads: int = 0) -> int: ...
 def simulate(

@@ -1,7 +1,7 @@
 """Schedules of applications, executed event by event by LogGOPSim's rules, in ticks.
 
-`AsTheyCome` lets CPUs take what comes first. `InOrder` is told in which order each CPU and each
-way in and out is used, and which message a receive takes, by a run of `AsTheyCome` without noise;
+`ArrivalOrder` lets CPUs take what comes first. `InOrder` is told in which order each CPU and each
+way in and out is used, and which message a receive takes, by a run of `ArrivalOrder` without noise;
 it goes round the ranks until all is done. They share the costs and the noise, and no time.
 """
 
@@ -106,7 +106,7 @@ class Rules:
         self.begin[rank, receive], self.end[rank, receive] = begin, end
 
 
-class AsTheyCome(Rules):
+class ArrivalOrder(Rules):
     """After `execute()`: `begin` and `end`; and what `InOrder` is told.
 
     `matched`: without noise None, else (sender, send) -> receive, of a run without noise.

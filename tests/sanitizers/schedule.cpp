@@ -34,11 +34,11 @@ void run(const schedule::Schedule& s) {
   const schedule::Plan plan = make_plan(s, program, network, nullptr);
   constexpr int kRealizations = 11;
   std::vector<Tick> out(2 * kRealizations), times(2 * s.operations());
-  schedule::simulate(program, network, plan, {7, 3, kRealizations, false, 2}, out.data(), nullptr);
+  schedule::simulate(s, program, network, plan, {7, 3, kRealizations, false, 2}, false, out.data(),
+                     nullptr);
   std::printf("%lld", static_cast<long long>(plan.completion));
   for (int i = 0; i < kRealizations; ++i) std::printf(" %lld", static_cast<long long>(out[2 * i]));
-  schedule::simulate_as_they_come(s, program, network, plan, {7, 3, 2, false, 2}, out.data(),
-                                  nullptr);
+  schedule::simulate(s, program, network, plan, {7, 3, 2, false, 2}, true, out.data(), nullptr);
   schedule::operation_times(s, program, network, plan, 7, 3, times.data());
   std::printf("\n");
 }

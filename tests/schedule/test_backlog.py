@@ -67,5 +67,5 @@ def test_events_are_linear_in_what_waits(text, network, tmp_path):
     assert schedule.operations >= count - 1
     assert plan.events <= 6 * schedule.operations
     # The order of arrival runs the same way.
-    ran = _core.simulate_schedule_as_it_comes(schedule._mapped, plan, program, 0, 0, 1)
+    ran = _core.simulate_schedule(plan, program, 0, 0, 1, arrival_order=True)
     assert ran[0, 0] == plan.completion

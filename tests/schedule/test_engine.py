@@ -13,7 +13,7 @@ from reference.noise import RankDelay
 from reference.public_delays import seconds
 from reference.public_noise import random_sources
 from reference.random_noise import random_delay
-from reference.schedules import AsTheyCome, Costs, InOrder, Operation, as_text, random_schedule
+from reference.schedules import ArrivalOrder, Costs, InOrder, Operation, as_text, random_schedule
 from support.scale import scaled
 
 import jitterfly as jf
@@ -62,7 +62,7 @@ class Case:
 
     def quiet(self):
         """The run without noise, or None where the schedule can not be executed."""
-        run = AsTheyCome(self.ranks, self.costs)
+        run = ArrivalOrder(self.ranks, self.costs)
         try:
             run.last = run.execute()
         except AssertionError:
@@ -103,7 +103,7 @@ def test_without_noise_it_is_the_order_of_coming(kind, number, tmp_path):
     expected = times_of(quiet, case.schedule)
     assert compiled.plan.completion == quiet.last
     np.testing.assert_array_equal(case.times(compiled), expected)
-    np.testing.assert_array_equal(case.times(compiled, as_they_come=True), expected)
+    np.testing.assert_array_equal(case.times(compiled, arrival_order=True), expected)
     raw = _core.simulate_schedule(*compiled, case.seed, case.realization, 1)
     assert raw[0, 0] == quiet.last
 
@@ -111,7 +111,7 @@ def test_without_noise_it_is_the_order_of_coming(kind, number, tmp_path):
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
 @pytest.mark.parametrize(("kind", "number"), NUMBERS)
 def test_under_noise(kind, number, tmp_path):
-    """In the order without noise, and as they come."""
+    """In the order without noise, and in that of arrival."""
     rng = random.Random(f"noisy schedule {kind} {number}")
     case = Case(rng, tmp_path, **OPTIONS[kind])
     quiet = case.quiet()
@@ -132,12 +132,11 @@ def test_under_noise(kind, number, tmp_path):
     raw = _core.simulate_schedule(*compiled, case.seed, case.realization, 1)
     assert raw[0, 0] == last
 
-    free = AsTheyCome(case.ranks, case.costs, *draw, matched=quiet.matched)
+    free = ArrivalOrder(case.ranks, case.costs, *draw, matched=quiet.matched)
     last = free.execute()
-    found = case.times(compiled, as_they_come=True)
+    found = case.times(compiled, arrival_order=True)
     np.testing.assert_array_equal(found, times_of(free, case.schedule))
-    raw = _core.simulate_schedule_as_it_comes(case.schedule._mapped, *compiled, case.seed,
-                                              case.realization, 1)  # fmt: skip
+    raw = _core.simulate_schedule(*compiled, case.seed, case.realization, 1, arrival_order=True)
     assert raw[0, 0] == last
 
 
@@ -168,7 +167,7 @@ def test_loggopsim_agrees(number, tmp_path):
     for operations in ranks:
         for op in operations:
             op.size = max(op.size, 1)  # it knows no messages of 0 bytes
-    run = AsTheyCome(ranks, costs)
+    run = ArrivalOrder(ranks, costs)
     try:
         last = run.execute()
     except AssertionError:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference import delays
 from reference.noise import MessageDelay, PeriodicNoise, RenewalNoise, StepDelay
-from reference.schedules import AsTheyCome, Costs, InOrder, as_text, random_schedule
+from reference.schedules import ArrivalOrder, Costs, InOrder, as_text, random_schedule
 from support.instruction_sets import check_instruction_sets
 from support.scale import scaled
 
@@ -134,7 +134,7 @@ def test_against_the_reference(number, tmp_path):
     costs = Costs(L=10**6, o=10**6, g=rng.choice([0, 10**9]), G=rng.choice([0, 10**12]))
     network = jf.LogGOPS("1us", "1us", g=costs.g * 1e-12, G=costs.G * 1e-12)
     noise, meant = zip(*(random_noise(rng) for _ in range(rng.choice([1, 1, 2]))), strict=True)
-    quiet = AsTheyCome(ranks, costs)
+    quiet = ArrivalOrder(ranks, costs)
     try:
         last = quiet.execute()
     except AssertionError:
@@ -148,14 +148,14 @@ def test_against_the_reference(number, tmp_path):
         return
     assert last < LATEST
     runs = (InOrder(quiet, meant, seed, realization),
-            AsTheyCome(ranks, costs, meant, seed, realization, matched=quiet.matched))  # fmt: skip
-    for run, simulated, as_they_come in (
-        (runs[0], _core.simulate_schedule(*compiled, seed, realization, 1), False),
-        (runs[1], _core.simulate_schedule_as_it_comes(schedule._mapped, *compiled, seed,
-                                                      realization, 1), True),
-    ):  # fmt: skip
+            ArrivalOrder(ranks, costs, meant, seed, realization,
+                         matched=quiet.matched))  # fmt: skip
+    for run, arrival_order in zip(runs, (False, True), strict=True):
         expected = run.execute()
+        simulated = _core.simulate_schedule(
+            *compiled, seed, realization, 1, arrival_order=arrival_order
+        )
         assert simulated[0, 0] == min(expected, LATEST)
         if expected >= LATEST:
             with pytest.raises(ValueError, match=r"the simulated time exceeded 2\^62 ps"):
-                _core.operation_times(schedule._mapped, *compiled, seed, realization, as_they_come)
+                _core.operation_times(schedule._mapped, *compiled, seed, realization, arrival_order)

@@ -19,7 +19,7 @@ def long_run(tmp_path_factory):
     lines += [f"l{i} requires l{i - 1}" for i in range(1, 400_000)]
     path.write_text("num_ranks 1\nrank 0 {\n" + "\n".join(lines) + "\n}")
     schedule = jf.Schedule.read(path)
-    return schedule, compile_schedule(schedule, jf.LogGOPS("1us", 0), NOISE)
+    return compile_schedule(schedule, jf.LogGOPS("1us", 0), NOISE)
 
 
 TASKS = Path("/proc/self/task")
@@ -32,23 +32,22 @@ def threads():
 @pytest.mark.skipif(not TASKS.is_dir(), reason="threads are counted on Linux")
 def test_each_realization_has_a_thread(long_run):
     """Not each register of realizations, of which this order makes no use."""
-    schedule, (plan, program) = long_run
+    plan, program = long_run
     before, seen = threads(), []
-    _core.simulate_schedule_as_it_comes(
-        schedule._mapped, plan, program, 1, 0, 8, 4,
-        lambda *_: seen.append(threads()),
-    )  # fmt: skip
+    _core.simulate_schedule(
+        plan, program, 1, 0, 8, 4, lambda *_: seen.append(threads()), arrival_order=True
+    )
     assert max(seen) == before + 4
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
 def test_what_progress_raises_is_raised(error, long_run):
     """And not that threads were told to stop."""
-    schedule, (plan, program) = long_run
+    plan, program = long_run
 
     def fail(*_):
         raise error("from progress")
 
     for _ in range(5):
         with pytest.raises(error, match="from progress"):
-            _core.simulate_schedule_as_it_comes(schedule._mapped, plan, program, 1, 0, 500, 4, fail)
+            _core.simulate_schedule(plan, program, 1, 0, 500, 4, fail, arrival_order=True)

@@ -412,11 +412,10 @@ def simulate_schedule(
     needed = _arrival_bytes(schedule, len(sources)) + 32 * schedule.operations
     unchecked = bool(checks) and available is not None and needed > available
     with reporting(progress, realizations, "cpu") as report:
-        run = (seed, first_realization, realizations, threads or 0, report)
-        if order == "arrival":
-            raw = core.simulate_schedule_as_it_comes(schedule._mapped, plan, program, *run)
-        else:
-            raw = core.simulate_schedule(plan, program, *run)
+        raw = core.simulate_schedule(
+            plan, program, seed, first_realization, realizations, threads or 0, report,
+            arrival_order=order == "arrival",
+        )  # fmt: skip
     check_times(raw[:, :1])
     for source in sources:
         source.check_length(int(raw[:, 0].max()))
@@ -518,8 +517,8 @@ def _check_order(
     same, differences, added = 0, [], []
     for number in chosen:
         fixed, free = (
-            core.operation_times(schedule._mapped, *compiled, seed, first + number, as_they_come)
-            for as_they_come in (False, True)
+            core.operation_times(schedule._mapped, *compiled, seed, first + number, arrival_order)
+            for arrival_order in (False, True)
         )
         same += bool(np.array_equal(fixed, free))
         ends = [int(times[:, 1].max(initial=0)) for times in (fixed, free)]
