@@ -56,7 +56,12 @@ def test_a_run_and_what_is_asked_of_it(folder, capsys):
         for key in ("value", "low", "high"):
             number = float(row[key] or "nan")
             assert one[key] == (number if math.isfinite(number) else None)
-    assert [claim["name"] for claim in found["claims"]] == ["M4"]
+    (claim,) = found["claims"]
+    assert claim["name"] == "M4"
+    assert sum(claim["reproduced_by"].values()) == claim["counts"]["reproduced"]
+    assert claim["reproduced_by"]["ours"] == sum(
+        (part["verdict"], part["whose"]) == ("reproduced", "ours") for part in claim["parts"]
+    )
     assert "out/summary.csv" in found["written"]
 
     again = output_of(capsys, "plot", "out")

@@ -110,6 +110,9 @@ def test_its_verdicts_in_json(small, capsys):
             verdicts = [part["verdict"] for part in claim["parts"]]
             assert verdicts
             assert claim["counts"] == {one: verdicts.count(one) for one in VERDICTS}
+            limits = [part["whose"] for part in claim["parts"] if part["verdict"] == "reproduced"]
+            ours = limits.count("ours")
+            assert claim["reproduced_by"] == {"paper": len(limits) - ours, "ours": ours}
 
 
 def test_a_second_call_runs_nothing_again(small, said):

@@ -16,6 +16,7 @@ from .claim import (
     count_by_ours,
     count_verdicts,
     show_counts,
+    split_by_limits,
     whose_limits,
 )
 from .verdicts import CLAIMS, Judged, check_claims, judge, judge_points, report
@@ -24,5 +25,5 @@ __all__ = [
     "AXIS", "CANNOT_TELL", "CLAIMS", "CLIP", "DIFFERS", "NUMBER", "OURS", "REPRODUCED", "VERDICTS",
     "WHOSE", "WORDS", "Claim", "Finding", "Judged", "check_claims",
     "count_by_ours", "count_verdicts", "judge", "judge_points", "report", "show_counts",
-    "whose_limits",
+    "split_by_limits", "whose_limits",
 ]  # fmt: skip

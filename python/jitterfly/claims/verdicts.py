@@ -144,10 +144,14 @@ class Judged(NamedTuple):
         return count_verdicts(self.findings)
 
     @property
+    def by_ours(self) -> int:
+        """How many parts are reproduced by a limit of ours."""
+        return count_by_ours((found.verdict, found.whose) for found in self.findings)
+
+    @property
     def counted(self) -> str:
         """The counts as text, those by a limit of ours told apart."""
-        ours = count_by_ours((found.verdict, found.whose) for found in self.findings)
-        return show_counts(self.counts, ours)
+        return show_counts(self.counts, self.by_ours)
 
 
 def check_claims(study: Study, *, stored: bool = False) -> None:

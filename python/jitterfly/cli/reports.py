@@ -42,6 +42,7 @@ def add_reproduce(commands: Any) -> None:
 
 
 def _run_reproduce(chosen: argparse.Namespace) -> None:
+    from ..claims import REPRODUCED, split_by_limits
     from ..report.reproduce import reproduce
     from ..sweep.executors import check_not_copies
 
@@ -64,7 +65,14 @@ def _run_reproduce(chosen: argparse.Namespace) -> None:
             {
                 "name": one.name,
                 "title": one.title,
-                "claims": [plain(claim) | {"counts": claim.counts} for claim in one.claims],
+                "claims": [
+                    plain(claim)
+                    | {
+                        "counts": claim.counts,
+                        "reproduced_by": split_by_limits(claim.counts[REPRODUCED], claim.by_ours),
+                    }
+                    for claim in one.claims
+                ],
             }
             for one in found.sections
         ]

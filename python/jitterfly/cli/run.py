@@ -292,6 +292,7 @@ def _count(number: int, what: str) -> str:
 
 def contents(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
+    from ..claims import REPRODUCED, split_by_limits
     from ..claims.verdicts import judge
     from ..results import Results
     from ..store.export import read_numbers
@@ -313,6 +314,7 @@ def contents(store: Any) -> dict[str, Any]:
             "source": one.claim.source,
             "text": one.claim.text,
             "counts": one.counts,
+            "reproduced_by": split_by_limits(one.counts[REPRODUCED], one.by_ours),
             "parts": [
                 part._asdict() | {"verdict": part.verdict, "why": part.reason}
                 for part in one.findings
