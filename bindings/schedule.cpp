@@ -135,6 +135,7 @@ void bind_schedule(py::module_& m) {
            "uint64 (n, 7): kind (1 send, 2 recv, 3 calc), size, peer, tag, cpu, nic, line")
       .def("requirements_of", &requirements_of, py::arg("rank"),
            "uint32 (m, 3): operation, what it waits for, whether for its start only");
+  py::register_exception<schedule::NotWritten>(m, "NotWritten", PyExc_RuntimeError);
   m.def("read_schedule", &read_schedule, py::arg("path"), py::arg("file"),
         "GOAL text, LogGOPSim's binary or a file of ours, translated into an open file.");
 

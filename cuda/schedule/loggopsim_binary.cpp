@@ -19,17 +19,27 @@ constexpr std::uint32_t kAny = ~std::uint32_t{0};
 class Reader {
  public:
   Reader(const char* begin, const char* end, Writer& writer)
-      : data_(begin + 8), bytes_(static_cast<std::uint64_t>(end - begin) - 8), writer_(writer) {}
+      : data_(begin + 8),
+        bytes_(static_cast<std::uint64_t>(end - begin) - 8),
+        end_(bytes_),
+        writer_(writer) {}
 
   void read() {
     const auto ranks = get<std::uint32_t>(0);
     if (ranks == 0 || ranks > kMostRanks) refuse("its number of ranks is " + std::to_string(ranks));
     unread_ = bytes_;
-    consume(6 + 16 * std::uint64_t{ranks});
+    const std::uint64_t table_end = 6 + 16 * std::uint64_t{ranks};
+    consume(table_end);
     writer_.begin(ranks);
     for (rank_ = 0; rank_ < ranks; ++rank_) {
       begin_ = get<std::uint64_t>(6 + 16 * std::uint64_t{rank_});
+      const auto end = get<std::uint64_t>(14 + 16 * std::uint64_t{rank_});
+      if (end > bytes_) refuse("it is too short");
+      if (begin_ > end) refuse(rank_name() + " ends before it begins");
+      if (begin_ < table_end) refuse(rank_name() + " begins in the table of ranks");
+      end_ = end;
       rank();
+      end_ = bytes_;
       writer_.end_rank(rank_);
     }
   }
@@ -38,6 +48,7 @@ class Reader {
   [[noreturn]] static void refuse(const std::string& what) {
     throw Malformed(0, "LogGOPSim's binary schedule is damaged: " + what);
   }
+  std::string rank_name() const { return "rank " + std::to_string(rank_); }
   // All that is read in a file that is not damaged is read once. Ranks or lists of dependents that
   // overlap could let a small file become any number of operations.
   void consume(std::uint64_t bytes) {
@@ -45,12 +56,12 @@ class Reader {
     unread_ -= bytes;
   }
   [[noreturn]] void refuse_operation(std::uint32_t i, const std::string& what) const {
-    throw Malformed(
-        0, "rank " + std::to_string(rank_) + ", operation " + std::to_string(i) + ": " + what);
+    throw Malformed(0, rank_name() + ", operation " + std::to_string(i) + ": " + what);
   }
   template <class T>
   T get(std::uint64_t place) const {
-    if (place > bytes_ || bytes_ - place < sizeof(T)) refuse("it is too short");
+    if (place > end_ || end_ - place < sizeof(T))
+      refuse(end_ < bytes_ ? rank_name() + " is longer than its place" : "it is too short");
     T value;
     std::memcpy(&value, data_ + place, sizeof value);
     return value;
@@ -58,7 +69,7 @@ class Reader {
 
   void rank() {
     const auto count = get<std::uint32_t>(begin_), roots = get<std::uint32_t>(begin_ + 4);
-    if (begin_ > bytes_ || count > bytes_ / kNode) refuse("it is too short");
+    if (count > bytes_ / kNode) refuse("it is too short");
     consume(8 + 4 * std::uint64_t{roots} + kNode * count);
     const std::uint64_t nodes = begin_ + 8 + 4 * std::uint64_t{roots};
     const std::uint64_t appendix = nodes + kNode * count;
@@ -101,6 +112,8 @@ class Reader {
 
   const char* const data_;
   const std::uint64_t bytes_;
+  // Where what is read now has to end: a rank, or the file.
+  std::uint64_t end_;
   Writer& writer_;
   std::uint32_t rank_ = 0;
   std::uint64_t begin_ = 0, unread_ = 0;  // unread_: bytes that nothing was read from

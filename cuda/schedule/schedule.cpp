@@ -51,7 +51,7 @@ bool is_ours(const Mapped& file) {
 void write_at(int file, const char* data, std::uint64_t bytes, std::uint64_t place) {
   for (std::uint64_t done = 0; done < bytes;) {
     const ssize_t n = pwrite(file, data + done, bytes - done, static_cast<off_t>(place + done));
-    if (n <= 0) throw failed("the schedule can not be written");
+    if (n <= 0) throw NotWritten(std::strerror(errno));
     done += static_cast<std::uint64_t>(n);
   }
 }

@@ -46,6 +46,11 @@ struct Malformed : std::invalid_argument {
       : std::invalid_argument((line > 0 ? "line " + std::to_string(line) + ": " : "") + what) {}
 };
 
+// A file can not be written; the reason is the system's.
+struct NotWritten : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Writes a schedule rank by rank: no more than one rank is in memory.
 class Writer {
  public:
@@ -108,7 +113,7 @@ class Schedule {
   // The number of the first operation of each rank in the whole schedule.
   const std::vector<std::uint64_t>& begins() const { return begins_; }
   RankView rank(std::uint32_t rank) const;
-  void write(int file) const;  // to an open and empty file
+  void write(int file) const;  // to an open and empty file; throws NotWritten
 
  private:
   const Header& header() const { return *reinterpret_cast<const Header*>(data_); }
@@ -128,7 +133,8 @@ void read_goal_text(const char* begin, const char* end, Writer& writer);
 void read_loggopsim_binary(const char* begin, const char* end, Writer& writer);
 bool is_loggopsim_binary(const char* begin, const char* end);
 
-// The schedule in the file at `path`, whichever of the three it is, as a file of ours.
+// The schedule in the file at `path`, whichever of the three it is, as a file of ours. Throws
+// Malformed, NotWritten, and std::runtime_error where it can not be read.
 void read_file(const std::string& path, int out);
 
 constexpr std::uint32_t kMostRanks = 1u << 24, kMostOperations = 1u << 31;  // of a rank

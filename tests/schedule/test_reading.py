@@ -1,10 +1,12 @@
 """Schedules from files: GOAL text, LogGOPSim's binary, and what jitterfly writes itself."""
 
+import os
 import random
 import re
 import struct
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -181,6 +183,47 @@ def test_loggopsim_s_binary_is_checked(tmp_path):
         read(struct.pack("<QQ", 2342, 0), tmp_path, "a.bin")
 
 
+def test_loggopsim_s_ranks_lie_in_their_places(tmp_path):
+    """Each offset of the table as it is, and moved by some: refused, or what is meant is read."""
+    content = loggopsim_binary(SAMPLE_RANKS)
+    sample = [meant(ops) for ops in SAMPLE_RANKS]
+    refused = 0
+    for entry in range(2 * len(SAMPLE_RANKS)):
+        place = 14 + 8 * entry
+        (offset,) = struct.unpack_from("<Q", content, place)
+        for moved in (0, 1, offset - 4, offset - 1, offset + 1, offset + 4, len(content), 2**63,
+                      2**64 - 1):  # fmt: skip
+            changed = bytearray(content)
+            struct.pack_into("<Q", changed, place, moved)
+            try:
+                schedule = read(bytes(changed), tmp_path, "a.bin")
+            except ValueError as error:
+                assert "\n" not in str(error)  # noqa: PT017
+                refused += 1
+            else:  # an end behind that of the rank
+                assert entry % 2 == 1
+                assert moved > offset
+                assert [operations(schedule, rank) for rank in range(len(sample))] == sample
+    assert refused >= 9 * len(SAMPLE_RANKS)
+    for values, message in (
+        ((100, 50), "is damaged: rank 0 ends before it begins"),
+        ((50, 200), "is damaged: rank 0 begins in the table of ranks"),
+        ((6 + 16 * len(SAMPLE_RANKS), 100), "is damaged: rank 0 is longer than its place"),
+        ((6 + 16 * len(SAMPLE_RANKS), len(content)), "is damaged: it is too short"),
+    ):
+        changed = bytearray(content)
+        struct.pack_into("<QQ", changed, 14, *values)
+        with pytest.raises(ValueError, match=message):
+            read(bytes(changed), tmp_path, "a.bin")
+
+
+def test_loggopsim_s_binary_that_was_cut_short(tmp_path):
+    content = loggopsim_binary(SAMPLE_RANKS)
+    for size in range(8, len(content), 7):
+        with pytest.raises(ValueError, match="is damaged: it is too short"):
+            read(content[:size], tmp_path, "a.bin")
+
+
 def calculations(dependents):
     """A rank of LogGOPSim's binary: 300, of which the first 100 share a list of dependents."""
     calc = struct.pack("<IBIQIBB", 0, 3, 0, 7, 0, 0, 0)
@@ -269,6 +312,35 @@ def test_a_damaged_file_of_ours(tmp_path):
     (tmp_path / "own").write_bytes(content[:-1])
     with pytest.raises(ValueError, match="the file of the schedule is damaged"):
         jf.Schedule.read(tmp_path / "own")
+
+
+def test_no_room_for_the_translation(tmp_path):
+    """One line that names the folder; no file may be longer than a limit, as on a full disk."""
+    path = tmp_path / "large.goal"
+    path.write_text("num_ranks 1\nrank 0 {\n" + 10_000 * "calc 5\n" + "}\n")
+    code = (
+        "import resource, sys, jitterfly as jf\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try: jf.Schedule.read(sys.argv[1])\n"
+        "except ValueError as error: print(error)"
+    )
+    words = [sys.executable, "-c", code, path]
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    told = subprocess.run(words, capture_output=True, text=True, check=True,
+                          env=os.environ | {"TMPDIR": str(folder)}).stdout  # fmt: skip
+    assert told == (
+        f"{path}: the schedule is translated into a temporary file, which can not be written in "
+        f"{folder} (File too large): set TMPDIR to a folder with room for about 32 bytes for each "
+        "operation\n"
+    )
+
+
+def test_no_folder_for_temporary_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    message = rf"in {re.escape(str(tmp_path / 'gone'))} \(No such file or directory\): set TMPDIR"
+    with pytest.raises(ValueError, match=message):
+        read(SAMPLE, tmp_path)
 
 
 def test_writing_where_it_can_not_be(tmp_path):

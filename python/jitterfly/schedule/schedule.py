@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +71,7 @@ class Schedule:
         ------
         ValueError
             It can not be read, or is malformed: the message names the line of a text. A receive
-            from any source or with any tag is refused.
+            from any source or with any tag is refused. The temporary file can not be written.
 
         Notes
         -----
@@ -80,10 +81,12 @@ class Schedule:
         """
         path = Path(path)
         try:
-            with open_input(path), tempfile.TemporaryFile() as file:
+            with open_input(path), _temporary_file(path) as file:
                 return cls(path.name, core.read_schedule(str(path), file.fileno()))
         except OSError as error:
             raise ValueError(f"{path} can not be read ({error.strerror})") from None
+        except core.NotWritten as error:
+            raise ValueError(_no_room(path, str(error))) from None
         except (ValueError, RuntimeError) as error:
             known = str(error).startswith(str(path))
             raise ValueError(str(error) if known else in_file(path, error)) from None
@@ -142,6 +145,24 @@ class Schedule:
     @property
     def message_sizes(self) -> npt.NDArray[np.int64]:
         return np.array(self._mapped.sizes, dtype=np.int64)
+
+
+def _temporary_file(path: Path) -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        raise ValueError(_no_room(path, error.strerror or str(error))) from None
+
+
+def _no_room(path: Path, why: str) -> str:
+    try:
+        folder = tempfile.gettempdir()
+    except OSError:  # no folder can be written, which is why
+        folder = "TMPDIR, /tmp or the current folder"
+    return (
+        f"{path}: the schedule is translated into a temporary file, which can not be written in "
+        f"{folder} ({why}): set TMPDIR to a folder with room for about 32 bytes for each operation"
+    )
 
 
 def in_file(path: str | Path, error: Exception) -> str:
