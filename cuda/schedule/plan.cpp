@@ -46,10 +46,21 @@ struct Half {
   std::uint32_t slots[2];         // of begin and end
   std::uint64_t action;           // of a message: its kDoTake
 };
+// Those of a channel, in their order; all are of one kind, as others have met.
 struct Halves {
   bool messages;
-  std::size_t first = 0;
+  std::size_t first = 0;  // in `all`: those before it have met their other half
   std::vector<Half> all;
+
+  Half take() {
+    const Half taken = all[first++];
+    // A channel that is never empty must not keep what has met.
+    if (first >= 64 && 2 * first >= all.size()) {
+      all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first));
+      first = 0;
+    }
+    return taken;
+  }
 };
 struct Channel {
   std::uint64_t ranks, tag;
@@ -315,7 +326,7 @@ class ArrivalRun {
       there.all.push_back(mine);
       return false;
     }
-    other = there.all[there.first++];
+    other = there.take();
     if (there.first == there.all.size()) halves_.erase(where);
     return true;
   }
