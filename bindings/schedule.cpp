@@ -97,15 +97,16 @@ Ticks operation_times(const Schedule& s, const PlannedSchedule& planned, const P
   check_realizations(realization, 1);
   Ticks out({static_cast<py::ssize_t>(s.operations()), py::ssize_t{2}});
   Tick* data = out.mutable_data();
-  const schedule::PollActions poll = make_action_poll();
+  const Poll poll = make_poll();
   const auto number = static_cast<std::uint32_t>(realization);
   without_gil([&] {
     if (arrival_order)
       schedule::check_end(schedule::run_in_arrival_order(s, program, planned.network, planned.plan,
-                                                         seed, number, data, poll)
+                                                         seed, number, data, [&] { poll(0); })
                               .time);
     else
-      schedule::operation_times(s, program, planned.network, planned.plan, seed, number, data);
+      schedule::operation_times(s, program, planned.network, planned.plan, seed, number, data,
+                                poll);
   });
   return out;
 }

@@ -69,7 +69,8 @@ void simulate(const Schedule& schedule, const Program& program, const Network& n
               const Poll& poll);
 // times: begin and end of each operation, as above, by `begins` of the schedule.
 void operation_times(const Schedule& schedule, const Program& program, const Network& network,
-                     const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times);
+                     const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
+                     const Poll& poll);
 // Bytes that simulate holds besides the plan.
 std::int64_t memory(const Program& program, const Plan& plan, const Request& request);
 

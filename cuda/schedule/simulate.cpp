@@ -169,14 +169,15 @@ void simulate(const Schedule& schedule, const Program& program, const Network& n
 }
 
 void operation_times(const Schedule& schedule, const Program& program, const Network& network,
-                     const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times) {
+                     const Plan& plan, std::uint64_t seed, std::uint32_t realization, Tick* times,
+                     const Poll& poll) {
   check(program, network, plan);
   if (plan.receive_of.size() != schedule.operations())
     throw std::invalid_argument("the plan is of another schedule");
   Tick out[2];
   Run(program, network, plan, {seed, realization, 1, false, 1}, out, times,
       schedule.begins().data())
-      .simulate(nullptr);
+      .simulate(poll);
   check_end(out[0]);
 }
 

@@ -1,6 +1,7 @@
 """`simulate_schedule`: its rules by hand, its answers, and what it refuses."""
 
 import json
+import math
 import random
 import re
 import warnings
@@ -13,7 +14,7 @@ from support.instruction_sets import check_instruction_sets
 from support.scale import scaled
 
 import jitterfly as jf
-from jitterfly import _core
+from jitterfly import _core, progress
 from jitterfly.cli import main
 from jitterfly.goal import goal_schedule
 from jitterfly.schedule.simulate import compile_schedule
@@ -193,6 +194,54 @@ def test_where_amplification_is_not_defined(noise, why, tmp_path):
     assert found.amplification() is None
     assert (found.order_check is None) == (not noise)
     assert "amplification" not in "\n".join(found.lines())
+
+
+def test_amplification_of_a_run_that_met_no_noise(tmp_path):
+    schedule = schedule_of("num_ranks 1\nrank 0 {\ncalc 1000\n}", tmp_path)
+    rare = jf.PeriodicNoise("1s", "1ms")
+    found = jf.simulate_schedule(schedule, "L=1us,o=200ns", rare, 50, seed=1)
+    assert set(found.ticks) == {1_000_000}
+    amplified = found.amplification()
+    assert (amplified.low, amplified.high) == (-math.inf, math.inf)
+    text = "\n".join([*found.lines(), *found.notes()])
+    assert "noise amplification     can not be told: no realization met any noise" in text
+    assert (
+        "in the long run; this one takes 1 µs, less than the 1 s from one interval of noise to the "
+        "next, so amplification, which compares with that, says little"
+    ) in text
+
+
+def test_amplification_of_a_run_that_is_shorter_than_the_noise_s_period(tmp_path):
+    """Some realizations are hit: a wide interval, and a note; longer runs have none."""
+    schedule = schedule_of("num_ranks 1\nrank 0 {\ncalc 100000\n}", tmp_path)
+    found = jf.simulate_schedule(schedule, "L=1us,o=200ns", jf.PeriodicNoise("1ms", "25us"), 300)
+    amplified = found.amplification()
+    assert amplified.low < 1 < amplified.high
+    assert "can not be told" not in "\n".join(found.lines())
+    assert "says little" in "\n".join(found.notes())
+    often = jf.PeriodicNoise("50us", "1us")
+    longer = jf.simulate_schedule(schedule, "L=1us,o=200ns", often, 20)
+    assert "in the long run" not in "\n".join(longer.notes())
+    both = jf.simulate_schedule(schedule, "L=1us,o=200ns", [often, jf.PeriodicNoise("1ms", "1us")],
+                                20)  # fmt: skip
+    assert "less than the 1 ms from one interval" in "\n".join(both.notes())
+
+
+def test_amplification_of_a_schedule_that_takes_no_time(tmp_path):
+    schedule = schedule_of("num_ranks 1\nrank 0 {\ncalc 0\n}", tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jf.IneffectiveNoiseWarning)
+        found = jf.simulate_schedule(schedule, "L=1us,o=200ns", jf.PeriodicNoise("1ms", "1us"), 20)
+    assert "noise amplification     can not be told: the schedule takes no time" in found.lines()
+
+
+def test_the_check_of_the_order_shows_how_far_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "FIRST", 0)
+    monkeypatch.setattr(progress, "EVERY", 0)
+    told = []
+    with progress.telling(told.append):
+        jf.simulate_schedule(schedule_of(APP, tmp_path), "L=1us,o=200ns", NOISE, 20, order_checks=2)
+    assert told[:2] == [f"executing realizations in two orders: {done} of 2" for done in (0, 1)]
 
 
 def test_the_order_is_told(tmp_path):

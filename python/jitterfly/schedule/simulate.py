@@ -22,6 +22,7 @@ from ..info import processors
 from ..network import LogGOPS, Network, check_network
 from ..noise import Congestion, Noise
 from ..noise.source import ExposedWork, check_sources, level_of
+from ..progress import each
 from ..simulate import check_times
 from ..slowdown import in_words
 from ..stats import Estimate
@@ -111,7 +112,7 @@ class ScheduleResult:
         return _scaled(self.mean(confidence), lambda time: time / quiet)
 
     def noise_share(self) -> float | None:
-        """The share of CPU time that the noise takes; None where that is not one number.
+        """The share of CPU time that the noise takes; None where it is all, or not one number.
 
         It is where every source takes the CPU at all times and for all work: periodic, renewal and
         trace noise without a window.
@@ -122,7 +123,8 @@ class ScheduleResult:
             if not (everywhere and ever and one.share() > 0):
                 return None
         free = math.prod(1 - one.share() for one in self.noise)
-        return 1 - free if self.noise else None
+        share = 1 - free
+        return share if self.noise and share < 1 else None
 
     def amplification(self, confidence: float = 0.95) -> Estimate | None:
         """How much larger the slowdown is than that of one rank which only calculates.
@@ -130,7 +132,9 @@ class ScheduleResult:
         That one takes 1 / (1 - s) times as long if noise takes a share s of its CPU. Amplification
         is (slowdown - 1) / (1 / (1 - s) - 1): above 1 the application makes noise worse, below 1 it
         absorbs some of it (Ferreira, Bridges & Brightwell, SC'08). None where there is no one s
-        (`noise_share`).
+        (`noise_share`). Where no realization met any noise, its interval has no ends. In a run that
+        is shorter than the time from one interval of noise to the next, a rank that only calculates
+        may be slowed down otherwise; `notes` say so.
         """
         share = self.noise_share()
         if share is None:
@@ -155,7 +159,7 @@ class ScheduleResult:
         ]
         amplified = self.amplification()
         if amplified is not None:
-            rows.append(("noise amplification", _show_ratios(amplified)))
+            rows.append(("noise amplification", self._amplification_in_words(amplified)))
         ranks, counts = np.unique(self.last_rank, return_counts=True)
         most = int(np.argmax(counts))
         rows.append(
@@ -173,10 +177,30 @@ class ScheduleResult:
         ]
         share = self.noise_share()
         if share is not None:
-            text.append(f"noise takes {share:.3%} of CPU time: it slows one rank that only "
-                        f"calculates down {1 / (1 - share):.5g} times")  # fmt: skip
+            told = (f"noise takes {share:.3%} of CPU time: it slows one rank that only calculates "
+                    f"down {1 / (1 - share):.5g} times")  # fmt: skip
+            rarest = self._longest_time_between()
+            if rarest > self.noise_free:
+                told += (
+                    f" in the long run; this one takes {show_seconds(self.noise_free)}, less than "
+                    f"the {show_seconds(rarest)} from one interval of noise to the next, so "
+                    "amplification, which compares with that, says little"
+                )
+            text.append(told)
         text += self._order_in_words()
         return text
+
+    def _amplification_in_words(self, amplified: Estimate) -> str:
+        if not self.noise_free:
+            return "can not be told: the schedule takes no time"
+        if amplified.too_small and bool((self.samples == self.noise_free).all()):
+            return "can not be told: no realization met any noise"
+        return _show_ratios(amplified)
+
+    def _longest_time_between(self) -> float:
+        """Seconds from one interval of noise to the next, on average, of the rarest source."""
+        day = to_ticks(86_400.0)
+        return max(86_400.0 / (one.intervals_in(day) or math.inf) for one in self.noise)
 
     def _order_in_words(self) -> list[str]:
         check = self.order_check
@@ -515,7 +539,7 @@ def _check_order(
     if not chosen:
         return None
     same, differences, added = 0, [], []
-    for number in chosen:
+    for number in each(chosen, len(chosen), "executing realizations in two orders"):
         fixed, free = (
             core.operation_times(schedule._mapped, *compiled, seed, first + number, arrival_order)
             for arrival_order in (False, True)
