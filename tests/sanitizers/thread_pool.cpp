@@ -1,5 +1,5 @@
-// What ends the threads of a run, and what is thrown then (cpu/thread_pool.h). For test_thread_pool.py,
-// and for sanitizers. Prints a line for each check that fails.
+// What ends the threads of a run, and what is thrown then (cpu/thread_pool.h). For
+// test_thread_pool.py, and for sanitizers. Prints a line for each check that fails.
 #include <dlfcn.h>
 #include <pthread.h>
 
