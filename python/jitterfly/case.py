@@ -495,8 +495,8 @@ def warn_of_idle_sources(
     for i, noise in enumerate(sources):
         why = noise.misses(work)
         if why and _longest_delay(noise, work) > 0:
-            told = why if remedies else why.partition(";")[0]
-            message = _hits_nothing(i, noise.kind, f", so it is without effect: {told}", ranks)
+            reason = why if remedies else why.partition(";")[0]
+            message = _hits_nothing(i, noise.kind, f", so it is without effect: {reason}", ranks)
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
         elif unused := noise.ignores(ranks):
             message = f"noise.{i} ({noise.kind}): {unused}"

@@ -271,24 +271,24 @@ class Explanation:
     def title(self) -> str:
         """What was simulated, and the delay in all."""
         mean = float(from_ticks(self.delay.mean()))
-        told = f"a mean delay of {show_seconds(mean)}"
+        delayed = f"a mean delay of {show_seconds(mean)}"
         if mean < 0:
-            told = f"on average {show_seconds(-mean)} less with what is given"
+            delayed = f"on average {show_seconds(-mean)} less with what is given"
         return (
             f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: "
-            f"{show_seconds(float(from_ticks(self.on_time)))} without noise, and {told}"
+            f"{show_seconds(float(from_ticks(self.on_time)))} without noise, and {delayed}"
         )
 
     def notes(self) -> list[str]:
         """How often which rank is to blame, and what the numbers are."""
-        found = self.culprits()
-        if not found:
+        blamed = self.culprits()
+        if not blamed:
             who = "neither noise nor a late rank is on any critical path"
-        elif found[0][1] < min(1.0, max(_STANDS_OUT, 5 / self.case.ranks)):
+        elif blamed[0][1] < min(1.0, max(_STANDS_OUT, 5 / self.case.ranks)):
             who = "no rank stands out as the one that the longest single delay on the path hits"
         else:
-            ranks = ", ".join(f"{rank:,} ({share:.1%})" for rank, share in found)
-            word = "rank" if len(found) == 1 else "ranks"
+            ranks = ", ".join(f"{rank:,} ({share:.1%})" for rank, share in blamed)
+            word = "rank" if len(blamed) == 1 else "ranks"
             who = f"the longest single delay on the path hits {word} {ranks} most often"
         return [
             f"{len(self.ticks):,} realizations, seed {self.seed}; causes along the critical path "
@@ -447,13 +447,13 @@ def _without_delays(case: Case) -> Case:
 
 
 def _explanation(
-    case: Case, seed: int, found: tuple[Ticks, Ticks], without: tuple[Ticks, Ticks]
+    case: Case, seed: int, noisy: tuple[Ticks, Ticks], without: tuple[Ticks, Ticks]
 ) -> Explanation:
     """What the engine's numbers mean, with all that delays and `without` it.
 
     Each has shape (realizations, 5 + causes), and sums over them of shape (ranks, parts, 2).
     """
-    raw, sums = found
+    raw, sums = noisy
     on_time = int(without[0][0, 0])
     parts = list(_PATH_PARTS.values())
     path = raw[:, _HEAD:][:, parts] - without[0][0, _HEAD:][parts]

@@ -183,8 +183,8 @@ class Result:
         }
         seed = self.seed if self.seed < 2**63 else str(self.seed)  # what files can hold
         attributes = {"case": summary(self.case), "seed": seed, "backend": self.backend}
-        found: xarray.Dataset = xr.Dataset(data, coordinates, attributes)
-        return found
+        dataset: xarray.Dataset = xr.Dataset(data, coordinates, attributes)
+        return dataset
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """A picture of how late the realizations are; written to `path`, too, where it is given.
@@ -499,14 +499,14 @@ def noise_intervals(
     program, horizon = compile_case(case), end
     while True:
         _check_intervals(case, horizon)
-        found = core.busy(program, seed, realization, rank, horizon, phase == "compute")
-        found = found[found[:, 0] < end]
-        if not len(found) or found[-1, 1] < horizon or horizon == LONGEST_TICKS:
+        intervals = core.busy(program, seed, realization, rank, horizon, phase == "compute")
+        intervals = intervals[intervals[:, 0] < end]
+        if not len(intervals) or intervals[-1, 1] < horizon or horizon == LONGEST_TICKS:
             break
         # The engine does not look beyond the horizon for what goes on when the last one ends.
-        last = int(found[-1, 1])
+        last = int(intervals[-1, 1])
         horizon = min(last + (last - end) + 1, LONGEST_TICKS)
-    return from_ticks(np.maximum(found, 0))  # what is there at time 0 may have begun before
+    return from_ticks(np.maximum(intervals, 0))  # what is there at time 0 may have begun before
 
 
 def _check_intervals(case: Case, until: int) -> None:

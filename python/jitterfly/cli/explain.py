@@ -88,15 +88,15 @@ def _run(chosen: argparse.Namespace) -> None:
         def show(done: int, count: int) -> None:
             phases(f"following {case.ranks:,} ranks", done, count)
 
-        found = explain(
+        explanation = explain(
             case, realizations or _USUAL_REALIZATIONS, seed, threads=threads, progress=show
         )
     written = []
     if chosen.picture is not None:
-        found.plot(chosen.picture)
+        explanation.plot(chosen.picture)
         written.append(chosen.picture)
     if chosen.ranks_csv is not None:
-        write_whole(chosen.ranks_csv, found.ranks_to_csv().encode())
+        write_whole(chosen.ranks_csv, explanation.ranks_to_csv().encode())
         written.append(chosen.ranks_csv)
     if chosen.json:
         print_json(
@@ -104,19 +104,19 @@ def _run(chosen: argparse.Namespace) -> None:
             case=case.to_dict(),
             cell=where or None,
             seed=seed,
-            realizations=len(found.ticks),
-            on_time=found.on_time * 1e-12,
-            mean_delay=float(found.delay.mean()) * 1e-12,
-            causes=[row._asdict() for row in found.rows()],
-            path=[row._asdict() for row in found.path_rows()],
-            ranks=[row._asdict() for row in found.rank_rows(_MOST_RANKS // 2)],
-            culprits=[{"rank": rank, "share": share} for rank, share in found.culprits()],
+            realizations=len(explanation.ticks),
+            on_time=explanation.on_time * 1e-12,
+            mean_delay=float(explanation.delay.mean()) * 1e-12,
+            causes=[row._asdict() for row in explanation.rows()],
+            path=[row._asdict() for row in explanation.path_rows()],
+            ranks=[row._asdict() for row in explanation.rank_rows(_MOST_RANKS // 2)],
+            culprits=[{"rank": rank, "share": share} for rank, share in explanation.culprits()],
             written=written,
         )
         return
     head = [f"cell of the study: {where}", ""] if where else []
-    tables = [*found.lines(), "", *found.rank_lines()]
-    print("\n".join([*head, found.title(), "", *tables, "", *found.notes()]))
+    tables = [*explanation.lines(), "", *explanation.rank_lines()]
+    print("\n".join([*head, explanation.title(), "", *tables, "", *explanation.notes()]))
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
 

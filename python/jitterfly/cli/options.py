@@ -73,12 +73,12 @@ def integer(text: str | None, name: str, low: int, high: int) -> int | None:
 
 def count(text: str) -> int:
     """The same as a `type` of argparse, where the library checks the range."""
-    found = value(text)
-    if not isinstance(found, int):
+    counted = value(text)
+    if not isinstance(counted, int):
         raise argparse.ArgumentTypeError(
             f"must be a whole number such as 64, 2^12 or 1e6; got {shorten(text)}"
         )
-    return found
+    return counted
 
 
 def share(text: str) -> float:
@@ -147,12 +147,12 @@ def announce_simulation(rounds: float) -> None:
 def number(text: str, name: str) -> float:
     """The finite number after the option `--name`, or in percent."""
     try:
-        found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        parsed = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        parsed = math.nan
+    if not math.isfinite(parsed):
         raise ValueError(f"--{name} must be a number, got {shorten(text)}")
-    return found
+    return parsed
 
 
 def check_units(chosen: Any, names: Iterable[str]) -> None:

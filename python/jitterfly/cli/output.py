@@ -95,8 +95,8 @@ def print_json(command: str, **parts: Any) -> None:
     Times are in seconds. What has an interval is an object with value, low and high. What is not
     known, NaN or infinite is null.
     """
-    found = {"command": command, "jitterfly": __version__, **parts}
-    print(json.dumps(plain(found), indent=1, allow_nan=False, ensure_ascii=False))
+    document = {"command": command, "jitterfly": __version__, **parts}
+    print(json.dumps(plain(document), indent=1, allow_nan=False, ensure_ascii=False))
 
 
 def plain(value: Any) -> Any:
@@ -200,8 +200,8 @@ def check_out(
         return None
     way_out = "choose another --out, or --force to replace it"
     try:
-        found = from_stored(json.loads(read_whole(out / f"{name}.json")))
-        before = {key: found[key] for key in asked}
+        stored = from_stored(json.loads(read_whole(out / f"{name}.json")))
+        before = {key: stored[key] for key in asked}
     except (OSError, ValueError, TypeError, KeyError):
         raise ValueError(
             f"{out} holds {there[0]}, which does not say what was asked; {way_out}"
@@ -218,7 +218,7 @@ def check_out(
         f"jitterfly: {out} holds an answer to the same question: it will be replaced, unless this "
         "one is cut short"
     )
-    return found
+    return stored
 
 
 def _without_names(value: Any) -> Any:

@@ -257,29 +257,29 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
     shard = given.pop("shard")
     study = overridden(study, **given)
     cells = study.cells() if shard is None else shard.of(study.cells())
-    found = forecast(study, cells, backend=how["backend"], threads=how["threads"])
+    costs = forecast(study, cells, backend=how["backend"], threads=how["threads"])
     if as_json:
         part = None if shard is None else str(shard)
-        print_json("run", study=study.name, shard=part, forecast=found, written=[])
+        print_json("run", study=study.name, shard=part, forecast=costs, written=[])
         return
 
     def show(some: Any, one: Any) -> str:
         low, high = one(some.low), one(some.high)
         return low if low == high else f"{low} to {high}"
 
-    rate = f"{found.tried} of the cells tried, {show_rate(found.rate)} rank-rounds/s"
-    if found.seconds is None:
+    rate = f"{costs.tried} of the cells tried, {show_rate(costs.rate)} rank-rounds/s"
+    if costs.seconds is None:
         took = "not known: every cell is too large to be tried"
     else:
-        took = f"about {show(found.seconds, show_time)} in one process, from nothing ({rate})"
+        took = f"about {show(costs.seconds, show_time)} in one process, from nothing ({rate})"
     lines = [
-        f"{study.name}{'' if shard is None else f', shard {shard}'}: {_count(found.cells, 'cell')}",
-        f"realizations  {show(found.realizations, lambda n: f'{n:,.0f}')}",
-        f"work          {show(found.work, lambda n: f'{n:.3g}')} rank-rounds",
+        f"{study.name}{'' if shard is None else f', shard {shard}'}: {_count(costs.cells, 'cell')}",
+        f"realizations  {show(costs.realizations, lambda n: f'{n:,.0f}')}",
+        f"work          {show(costs.work, lambda n: f'{n:.3g}')} rank-rounds",
         f"time          {took}",
-        f"disk          about {show(found.disk, lambda n: show_bytes(round(n)))}, "
-        f"records in at most {_count(found.files, 'file')}",
-        f"memory        about {show_bytes(round(found.memory))}",
+        f"disk          about {show(costs.disk, lambda n: show_bytes(round(n)))}, "
+        f"records in at most {_count(costs.files, 'file')}",
+        f"memory        about {show_bytes(round(costs.memory))}",
     ]
     if study.targets:
         lines.append("from: every target is met at the first look; to: the budget is spent")
@@ -339,11 +339,11 @@ def show(store: Any) -> None:
     print(f"{textwrap.fill(results.title, terminal_width())}\n")
     print(table)
     if any(cell.complete and cell.unmet for cell in results.cells):
-        told = (
+        explained = (
             "Where a target is not met, the budget was spent first. `jitterfly run` with larger "
             "--realizations goes on from here, and ends a cell when its targets are met."
         )
-        print(textwrap.fill(told, terminal_width(), break_on_hyphens=False))
+        print(textwrap.fill(explained, terminal_width(), break_on_hyphens=False))
     if results.study.claims:
         print("\nClaims, and what was found (95 % intervals in brackets):")
         print(claims(results, min(100, terminal_width())))

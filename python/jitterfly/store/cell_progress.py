@@ -163,19 +163,19 @@ def run_progress(path: str | Path) -> RunProgress:
         if kept is not None and who is None and kept.study == study_of(path):
             times = [file.stat().st_mtime for file in (path / RECORDS).glob("*.jfr")]
             age = max(times, default=kept.time) - kept.time
-            found = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
-            if len(found.cells) >= MANY and 0 <= age <= _SOON:
-                return found
+            progress = RunProgress.from_json(path, kept.content, max(age, 0.0), who)
+            if len(progress.cells) >= MANY and 0 <= age <= _SOON:
+                return progress
     store = Store.open(path)
     fingerprint = None
     with suppress(OSError, ValueError):
         fingerprint = fingerprint_of(path)
-    found = RunProgress.of(store)
-    if len(found.cells) >= MANY and found.holder is None and fingerprint is not None:
+    progress = RunProgress.of(store)
+    if len(progress.cells) >= MANY and progress.holder is None and fingerprint is not None:
         with suppress(OSError, ValueError):
             if store.files.is_undisturbed():
-                write_cached(file, found.to_json(), fingerprint)
-    return found
+                write_cached(file, progress.to_json(), fingerprint)
+    return progress
 
 
 def is_finished(path: Path) -> bool:

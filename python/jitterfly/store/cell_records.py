@@ -171,12 +171,12 @@ class CellRecords:
         limit = min(count, self.cell.raw_limit)
         ticks = self.ticks(0, limit, known)
         self.recent.forget(self.cell.index, limit)
-        rest = None
+        summary = None
         if count > limit:
             for step in covering_steps(self.summaries.spans, self._raw(count), limit, count):
                 part = self._summary(step.record, step.first, step.end)
-                rest = part if rest is None else rest + part
-        return CellData(ticks, rest)
+                summary = part if summary is None else summary + part
+        return CellData(ticks, summary)
 
     def _summary(self, record: int | None, first: int, end: int) -> Summary:
         if record is not None:

@@ -116,7 +116,7 @@ def check_orphans(path: Path, study: Study) -> None:
     Of each file the first record is looked at. In files that cells share, cells of the study are
     looked for until one is found. Each record is compared when it is read (see `RecordFile`).
     """
-    found: set[str] = set()
+    identities: set[str] = set()
     for file in sorted((path / RECORDS).glob("*.jfr")):
         head = _first(file)
         if head is None:
@@ -124,9 +124,9 @@ def check_orphans(path: Path, study: Study) -> None:
         if head.get("seed") != study.seed:
             raise _other_run_error(path, f"seed {head.get('seed')}, not {study.seed}")
         if head.get("kind") == RAW:
-            found.add(head.get("id", ""))
+            identities.add(head.get("id", ""))
     ours = {variant.hash for cell in study.cells() for variant in cell.variants}
-    if found and not found & ours and not _holds_any(path, ours):
+    if identities and not identities & ours and not _holds_any(path, ours):
         raise _other_run_error(path, "cells that this study does not have")
 
 
@@ -154,8 +154,8 @@ def _heads(file: Path) -> Iterator[dict[str, Any]]:
     """The headers of the records up to the first damaged one."""
     with file.open("rb") as opened:
         at, end = 0, opened.seek(0, 2)
-        while not isinstance(found := read_head(opened, at, end), str):
-            header, body, size, _ = found
+        while not isinstance(head := read_head(opened, at, end), str):
+            header, body, size, _ = head
             yield header
             at = body + size
 

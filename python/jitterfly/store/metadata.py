@@ -67,13 +67,13 @@ def describe(study: Study) -> dict[str, Any]:
 
 def situations(study: Study) -> set[str]:
     """Hashes of a study's cells, whatever is observed of them."""
-    found = set()
+    hashes = set()
     for cell in study.cells():
         for variant in cell.variants:
             table = variant.case.identity()
             table.pop("observe")
-            found.add(digest(table))
-    return found
+            hashes.add(digest(table))
+    return hashes
 
 
 def digest(value: Any) -> str:

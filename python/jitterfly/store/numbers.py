@@ -159,8 +159,10 @@ class Numbers:
             if row.statistic == WINS:
                 arrays["compares"][here] = True
             at = (*here, number["statistics"][row.statistic])
-            found = row.estimate
-            for key, value in zip(_ENDS, (found.value, found.low, found.high), strict=True):
+            estimate = row.estimate
+            for key, value in zip(
+                _ENDS, (estimate.value, estimate.low, estimate.high), strict=True
+            ):
                 arrays[key][at] = value
         arrays |= _decisions(store, number["targets"])
         labels = [{label: i for i, label in enumerate(names)} for names in about["labels"]]
@@ -236,7 +238,7 @@ class Numbers:
 
 def _about(store: Readable, confidence: float) -> dict[str, Any]:
     study, meta, names = store.study, store.meta, axis_names(store)
-    found: list[dict[str, Any]] = [
+    coordinates_of_labels: list[dict[str, Any]] = [
         {cell.labels[name]: cell.coordinates[name] for cell in store.cells} for name in names
     ]
     units = {
@@ -254,8 +256,8 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
         "versions": meta["versions"],
         "backend": meta["backend"],
         "axes": [[name, axis_unit(study, name)] for name in names],
-        "labels": [list(axis) for axis in found],
-        "coordinates": [list(axis.values()) for axis in found],
+        "labels": [list(axis) for axis in coordinates_of_labels],
+        "coordinates": [list(axis.values()) for axis in coordinates_of_labels],
         "observables": list(units),
         "units": list(units.values()),
         "statistics": statistics(store),
@@ -285,12 +287,12 @@ def to_html(store: Readable) -> str:
     shown = list(islice(means, notebook.MOST_ROWS + 1))
     lines = []
     for row in shown[: notebook.MOST_ROWS]:
-        found = row.estimate
-        ends = (float(found.value), float(found.low), float(found.high))
+        estimate = row.estimate
+        ends = (float(estimate.value), float(estimate.low), float(estimate.high))
         show = show_seconds if row.unit == "s" else _plain
         value, low, high = (show(end) for end in ends)
-        lines.append([*row.cell.labels.values(), row.family.name, f"{found.realizations:,}", value,
-                      f"{low} to {high}"])  # fmt: skip
+        count = f"{estimate.realizations:,}"
+        lines.append([*row.cell.labels.values(), row.family.name, count, value, f"{low} to {high}"])
     more = "and more: to_pandas() has all" if len(shown) > len(lines) else ""
     return notebook.table(repr(store), header, lines, more)
 

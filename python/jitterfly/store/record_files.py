@@ -46,17 +46,17 @@ def gaps(spans: Iterable[Span], first: int, end: int) -> list[Span]:
     >>> gaps([(0, 3), (2, 5), (7, 9)], 0, 12)
     [(5, 7), (9, 12)]
     """
-    found = []
+    missing = []
     here = first
     for start, stop in sorted(spans):
         if start >= end:
             break
         if start > here:
-            found.append((here, start))
+            missing.append((here, start))
         here = max(here, stop)
     if here < end:
-        found.append((here, end))
-    return found
+        missing.append((here, end))
+    return missing
 
 
 def union(spans: Iterable[Span]) -> list[Span]:
@@ -67,13 +67,13 @@ def union(spans: Iterable[Span]) -> list[Span]:
     >>> union([(5, 7), (0, 3), (3, 4)])
     [(0, 4), (5, 7)]
     """
-    found: list[Span] = []
+    joined: list[Span] = []
     for first, end in sorted(spans):
-        if found and first <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
-            found.append((first, end))
-    return found
+            joined.append((first, end))
+    return joined
 
 
 class Step(NamedTuple):

@@ -141,12 +141,12 @@ def scan(file: BinaryIO) -> Iterator[Record | Wrong]:
     here = 0
     known: dict[Identity, Identity] = {}  # most records of a file are of few cells
     while here < end:
-        found = read_head(file, here, end)
-        if isinstance(found, str):
-            yield Wrong(here, here, found)
+        head = read_head(file, here, end)
+        if isinstance(head, str):
+            yield Wrong(here, here, head)
             here = _next_magic(file, here + 1, end)
             continue
-        header, body, size, crc = found
+        header, body, size, crc = head
         if body + size > end:
             yield Wrong(here, here, "cut off")
             here = _next_magic(file, here + 1, end)
@@ -243,8 +243,8 @@ def _next_magic(file: BinaryIO, at: int, end: int) -> int:
     while at < end:
         file.seek(at)
         part = file.read(_CHUNK)
-        found = part.find(MAGIC)
-        if found >= 0:
-            return at + found
+        magic_at = part.find(MAGIC)
+        if magic_at >= 0:
+            return at + magic_at
         at += max(len(part) - len(MAGIC) + 1, 1)
     return end

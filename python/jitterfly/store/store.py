@@ -246,8 +246,8 @@ class Store:
         With targets the data decided when to stop: every interval holds whenever that was.
         """
         level = self.decision(cell).level(confidence)
-        found = self.observed(cell, name).statistic(statistic, level)
-        return replace(found, confidence=confidence)
+        estimate = self.observed(cell, name).statistic(statistic, level)
+        return replace(estimate, confidence=confidence)
 
     def to_xarray(self, confidence: float = 0.95) -> Any:
         """See `numbers.to_xarray`."""
@@ -272,9 +272,9 @@ class Store:
         OSError
             The file can not be written.
         """
-        found = numbers.Numbers.of(self, confidence)
+        table = numbers.Numbers.of(self, confidence)
         with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8") as file:
-            found.write_csv(file)
+            table.write_csv(file)
 
     def summary(self, width: int = 80) -> str:
         """The main numbers as tables of text, with what they mean, as `jitterfly run` prints them.
@@ -324,7 +324,7 @@ def _hint(path: Path) -> str:
     """What may be meant by a directory without a run."""
     if not path.is_dir():
         return ""
-    below = sorted(found.parent.name for found in path.glob(f"*/{metadata.META}"))
+    below = sorted(file.parent.name for file in path.glob(f"*/{metadata.META}"))
     if below:
         more = f" and {len(below) - _MOST_NAMED:,} more" if len(below) > _MOST_NAMED else ""
         return f"; runs below it: {', '.join(below[:_MOST_NAMED])}{more}"

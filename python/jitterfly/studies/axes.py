@@ -65,8 +65,10 @@ def listed(values: Any, where: str) -> list[Any]:
 def label_of(value: Any) -> str:
     """What a value is called: a table by its kind and fields."""
     if isinstance(value, Mapping):
-        rest = " ".join(f"{key} {label_of(entry)}" for key, entry in value.items() if key != "kind")
-        return " ".join(str(part) for part in (value.get("kind", ""), rest) if part)
+        fields = " ".join(
+            f"{key} {label_of(entry)}" for key, entry in value.items() if key != "kind"
+        )
+        return " ".join(str(part) for part in (value.get("kind", ""), fields) if part)
     if isinstance(value, tuple):
         return f"[{' '.join(map(label_of, value))}]"
     return str(value)
@@ -253,13 +255,13 @@ class Axis:
         labels = [value.label for value in self.values]
         chosen = set()
         for name in listed(names, where):
-            found = [label for label in labels if label == name]
-            found = found or [label for label in labels if label.startswith(str(name))]
-            if len(found) != 1:
+            matches = [label for label in labels if label == name]
+            matches = matches or [label for label in labels if label.startswith(str(name))]
+            if len(matches) != 1:
                 known = ", ".join(map(repr, labels))
-                many = "several of" if found else "none of"
+                many = "several of" if matches else "none of"
                 raise ValueError(f"{where}: {shorten(name)} is the beginning of {many} {known}")
-            chosen.add(found[0])
+            chosen.add(matches[0])
         axis = Axis.__new__(Axis)
         values = [value for value in self.values if value.label in chosen]
         axis._put(self.name, values, self.path, self.rule, self.by)

@@ -128,9 +128,9 @@ def without(table: Any, paths: set[str], path: str = "") -> Any:
         for key, value in table.items():
             here = f"{path}.{key}" if path else str(key)
             if here not in paths:
-                rest = without(value, paths, here)
-                if rest != {} or value == {}:
-                    kept[key] = rest
+                remaining = without(value, paths, here)
+                if remaining != {} or value == {}:
+                    kept[key] = remaining
         return Frozen(kept)
     if isinstance(table, (list, tuple)):
         return tuple(

@@ -69,8 +69,8 @@ class RoundTime(CaseTime):
         def time(size: int) -> int:
             return sum(network.costs(size))
 
-        far = min(most - least, 10**6)
-        step = Fraction(time(least + far) - time(least), max(far, 1))
+        span = min(most - least, 10**6)
+        step = Fraction(time(least + span) - time(least), max(span, 1))
         if step == 0:
             ends = (Fraction(time(least)),) * 2
             return (least, None) if wanted == ends[0] else (None, ends)
@@ -228,11 +228,11 @@ def apply(table: dict[str, Any], rule: str, by: Sequence[str], value: float, whe
         try:
             known = other.read(table, path)
             wanted = known * ratio if over else known / ratio
-            found, reach = solved.solve(table, path, wanted)
+            solution, reach = solved.solve(table, path, wanted)
         except ValueError:
             check_spelling(table)
             raise
-        if found is None:
+        if solution is None:
             ends = [end / known if over else known / end for end in reach]
             interval = " to ".join(f"{float(end):.4g}" for end in sorted(ends))
             here = above if not over else below
@@ -240,4 +240,4 @@ def apply(table: dict[str, Any], rule: str, by: Sequence[str], value: float, whe
                 f"{where}: {rule} = {value} is out of reach: by {path} it goes from {interval}, "
                 f"where {here} is {show_seconds(float(known) / TICKS_PER_SECOND)}"
             )
-        put(table, path, found)
+        put(table, path, solution)

@@ -304,8 +304,8 @@ class Study:
 
     def measures(self, cell: Cell) -> tuple[Measure, ...]:
         """All that is measured in a cell, each measure once."""
-        found = {m.key: m for family in self.families(cell).values() for m in family.members}
-        return tuple(found.values())
+        by_key = {m.key: m for family in self.families(cell).values() for m in family.members}
+        return tuple(by_key.values())
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,7 @@ def worst(runs: Sequence[CellRun]) -> tuple[float, str] | None:
 
     Where all intervals are narrow enough and something else is missing, it is said instead.
     """
-    found: tuple[float, float, str] | None = None
+    largest: tuple[float, float, str] | None = None
     for run in runs:
         if run.done or run.decision is None:
             continue
@@ -236,6 +236,6 @@ def worst(runs: Sequence[CellRun]) -> tuple[float, str] | None:
             what = f"{target.statistic} of {target.observable}"
             if error <= goal:
                 what += f": {state.why}"
-            if found is None or error / goal > found[0]:
-                found = (error / goal, shown, what)
-    return found and found[1:]
+            if largest is None or error / goal > largest[0]:
+                largest = (error / goal, shown, what)
+    return largest and largest[1:]

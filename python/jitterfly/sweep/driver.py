@@ -59,12 +59,12 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """From `i/n`, 1 <= i <= n."""
-        found = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text.strip())
-        if not found or not 1 <= int(found[1]) <= int(found[2]) <= MOST_SHARDS:
+        match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text.strip())
+        if not match or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
             raise ValueError(
                 f"shard must be i/n with 1 <= i <= n, such as 2/8; got {shorten(text)}"
             )
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     @classmethod
     def from_slurm(cls, environment: Mapping[str, str] | None = None) -> Shard | None:
@@ -88,8 +88,8 @@ class Shard:
             raise ValueError(
                 "SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT must be integers: give `shard` i/n"
             ) from None
-        index, rest = divmod(task - low, max(step, 1))
-        if rest or not 0 <= index < count or high != low + (count - 1) * step:
+        index, uneven = divmod(task - low, max(step, 1))
+        if uneven or not 0 <= index < count or high != low + (count - 1) * step:
             raise ValueError(
                 f"the {count} tasks of this Slurm array, from {low} to {high}, are not evenly "
                 "numbered: give `shard` i/n"

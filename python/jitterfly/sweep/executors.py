@@ -309,10 +309,10 @@ def depth(executor: Executor) -> int:
 
 def sockets() -> list[list[int]]:
     """The processors that this process may use, by socket."""
-    found: dict[int, list[int]] = {}
+    by_socket: dict[int, list[int]] = {}
     for package, _, processor in _processors():
-        found.setdefault(package, []).append(processor)
-    return list(found.values())
+        by_socket.setdefault(package, []).append(processor)
+    return list(by_socket.values())
 
 
 def shares(number: int) -> list[list[int]]:
