@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -25,6 +25,7 @@ from . import memory, notebook, stats
 from .case import Case, check_case, delays, warn_of_misses, warn_of_unused_costs
 from .engine import core
 from .fields import MOST_THREADS
+from .noise import Noise
 from .program import compile_case
 from .simulate import check_run, check_times, no_memory, reporting
 from .stats import Estimate
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 ARRIVAL, PATH = "arrival", "path"
 """Causes that are no noise: how late ranks are said to be, and the path itself."""
-_HEAD = 5  # time, rank, longest delay, whose, by what
+HEAD = 5  # time, rank, longest delay, whose, by what
 _QUIET = ("arrival", "compute", "message", "way", "combine")  # as the engine numbers them
 _PATH_PARTS = {"compute": 1, "message CPU": 2, "combining": 4, "on the way": 3}
 _RANK_PARTS = ("late", "work", "noise", "waits_for_others", "waits_for_messages", "spared")
@@ -52,6 +53,11 @@ _STANDS_OUT = 0.1  # of the realizations
 _COLUMNS = ("cause", "mean_s", "mean_low_s", "mean_high_s", "share", "largest")
 _WAITS_FOR_OTHERS = _RANK_PARTS.index("waits_for_others")
 _SHOWN_RANKS = 4  # of those that wait least for others, and of those that wait most
+
+OF_RANKS = (
+    "of ranks: means of how late each arrives, of noise of its CPU, and of its waits, on the "
+    "critical path or not; for others: until they had sent; on time: both waits, without delays"
+)
 
 Ticks = npt.NDArray[np.int64]
 
@@ -119,58 +125,37 @@ class RankRow(NamedTuple):
         return sum(self[1 : 1 + len(_RANK_PARTS)])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
-    """What `explain` found.
+class DelayByCause:
+    """What explanations of a collective and of a schedule have in common: their tables.
 
-    Attributes
-    ----------
-    case : Case
-    seed : int
-    causes : tuple of str
-        See `CauseRow`.
-    ticks : int array, shape (realizations, causes)
-        The delay by each cause on the critical path, in ticks of 1 ps. A row sums to the completion
-        less `on_time`.
-    completion : int array, shape (realizations,)
-        When the last rank ends, in ticks.
-    on_time : int
-        The same without noise where all ranks arrive at once and are alike.
-    path_ticks : int array, shape (realizations, 4)
-        What the path's own part, the last column of `ticks`, is made of, and adds up to: more
-        compute phases, CPU time of messages, combining and time on the way than on the path
-        without noise; negative where there is less. `path_parts` has their names.
-    by_rank, by_rank_on_time : float array, shape (ranks, 6)
-        What each rank did with its time up to its end, on the critical path or not, in ticks: the
-        mean over the realizations, and without noise where all arrive at once and are alike. See
-        `RankRow`.
-    last_rank : int array, shape (realizations,)
-        Which one that is; of several the first.
-    longest, longest_rank, longest_cause : int array, shape (realizations,)
-        The longest single delay on the path, by noise or by a late arrival, in ticks, the rank that
-        it hit, and which of the causes it is; -1 where there is none. Where all ranks are delayed
-        alike it is one of them.
+    Attributes are those of `Explanation`.
     """
 
-    case: Case
-    seed: int
     causes: tuple[str, ...]
     ticks: Ticks
     completion: Ticks
     on_time: int
     last_rank: Ticks
-    longest: Ticks
     longest_rank: Ticks
-    longest_cause: Ticks
     path_ticks: Ticks
     by_rank: npt.NDArray[np.float64]
     by_rank_on_time: npt.NDArray[np.float64]
-
-    path_parts: ClassVar[tuple[str, ...]] = tuple(_PATH_PARTS)
+    path_parts: ClassVar[tuple[str, ...]]
 
     def __repr__(self) -> str:
         first = max(self.rows(), key=lambda row: row.share)
-        return f"Explanation({len(self.ticks)} realizations; most by {first.cause})"
+        return f"{type(self).__name__}({len(self.ticks)} realizations; most by {first.cause})"
+
+    def title(self) -> str:
+        """What was simulated, and the delay in all."""
+        raise NotImplementedError
+
+    def notes(self) -> list[str]:
+        """How often which rank is to blame, and what the numbers are."""
+        raise NotImplementedError
+
+    def _varies(self) -> dict[str, bool]:
+        raise NotImplementedError
 
     @property
     def delay(self) -> Ticks:
@@ -195,15 +180,6 @@ class Explanation:
             )
             for i, (cause, own) in enumerate(zip(self.causes, self.ticks.T, strict=True))
         ]
-
-    def _varies(self) -> dict[str, bool]:
-        """Whether the delay by each cause can differ between realizations.
-
-        The path, and which late ranks are on it, depend on all noise.
-        """
-        can = {f"noise.{i} ({noise.kind})": noise.random and delays(noise, self.case)
-               for i, noise in enumerate(self.case.noise)}  # fmt: skip
-        return {cause: can.get(cause, any(can.values())) for cause in self.causes}
 
     def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
         """What the row of the path is made of; `largest`: in how many no other part is larger."""
@@ -254,7 +230,7 @@ class Explanation:
             rows.append((f"  {row.cause}" if part else row.cause,
                          show_seconds(float(row.mean.value)), f"[{low}, {high}]", share,
                          "" if part else largest))  # fmt: skip
-        return _aligned(rows)
+        return aligned(rows)
 
     def rank_lines(self) -> list[str]:
         """The table of ranks as text: those that wait least for others, and most."""
@@ -266,38 +242,7 @@ class Explanation:
             times = (row.late, row.noise, *waits)
             rows.append((f"{row.rank:,}", *map(show_seconds, times),
                          " + ".join(map(show_seconds, quiet))))  # fmt: skip
-        return _aligned(rows)
-
-    def title(self) -> str:
-        """What was simulated, and the delay in all."""
-        mean = float(from_ticks(self.delay.mean()))
-        delayed = f"a mean delay of {show_seconds(mean)}"
-        if mean < 0:
-            delayed = f"on average {show_seconds(-mean)} less with what is given"
-        return (
-            f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: "
-            f"{show_seconds(float(from_ticks(self.on_time)))} without noise, and {delayed}"
-        )
-
-    def notes(self) -> list[str]:
-        """How often which rank is to blame, and what the numbers are."""
-        blamed = self.culprits()
-        if not blamed:
-            who = "neither noise nor a late rank is on any critical path"
-        elif blamed[0][1] < min(1.0, max(_STANDS_OUT, 5 / self.case.ranks)):
-            who = "no rank stands out as the one that the longest single delay on the path hits"
-        else:
-            ranks = ", ".join(f"{rank:,} ({share:.1%})" for rank, share in blamed)
-            word = "rank" if len(blamed) == 1 else "ranks"
-            who = f"the longest single delay on the path hits {word} {ranks} most often"
-        return [
-            f"{len(self.ticks):,} realizations, seed {self.seed}; causes along the critical path "
-            "of the last rank add up to its delay in each",
-            who,
-            "of ranks: means of how late each arrives, of noise of its CPU, and of its waits, on "
-            "the critical path or not; for others: until they had sent; on time: both waits, "
-            "without delays",
-        ]
+        return aligned(rows)
 
     def ranks_to_csv(self) -> str:
         """A line for each rank."""
@@ -337,6 +282,95 @@ class Explanation:
         tables = [*self.lines(), "", *self.rank_lines()]
         return notebook.text([self.title(), "", *tables, "", *self.notes()])
 
+    def _culprits_in_words(self) -> str:
+        found = self.culprits()
+        if not found:
+            return "neither noise nor a late rank is on any critical path"
+        if found[0][1] < min(1.0, max(_STANDS_OUT, 5 / len(self.by_rank))):
+            return "no rank stands out as the one that the longest single delay on the path hits"
+        ranks = ", ".join(f"{rank:,} ({share:.1%})" for rank, share in found)
+        word = "rank" if len(found) == 1 else "ranks"
+        return f"the longest single delay on the path hits {word} {ranks} most often"
+
+    def _delay_in_words(self) -> str:
+        mean = float(from_ticks(self.delay.mean()))
+        told = f"a mean delay of {show_seconds(mean)}"
+        if mean < 0:
+            told = f"on average {show_seconds(-mean)} less with what is given"
+        return f"{show_seconds(float(from_ticks(self.on_time)))} without noise, and {told}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(DelayByCause):
+    """What `explain` found.
+
+    Attributes
+    ----------
+    case : Case
+    seed : int
+    causes : tuple of str
+        See `CauseRow`.
+    ticks : int array, shape (realizations, causes)
+        The delay by each cause on the critical path, in ticks of 1 ps. A row sums to the completion
+        less `on_time`.
+    completion : int array, shape (realizations,)
+        When the last rank ends, in ticks.
+    on_time : int
+        The same without noise where all ranks arrive at once and are alike.
+    path_ticks : int array, shape (realizations, 4)
+        What the path's own part, the last column of `ticks`, is made of, and adds up to: more
+        compute phases, CPU time of messages, combining and time on the way than on the path
+        without noise; negative where there is less. `path_parts` has their names.
+    by_rank, by_rank_on_time : float array, shape (ranks, 6)
+        What each rank did with its time up to its end, on the critical path or not, in ticks: the
+        mean over the realizations, and without noise where all arrive at once and are alike. See
+        `RankRow`.
+    last_rank : int array, shape (realizations,)
+        Which one that is; of several the first.
+    longest, longest_rank, longest_cause : int array, shape (realizations,)
+        The longest single delay on the path, by noise or by a late arrival, in ticks, the rank that
+        it hit, and which of the causes it is; -1 where there is none. Where all ranks are delayed
+        alike it is one of them.
+    """
+
+    case: Case
+    seed: int
+    causes: tuple[str, ...]
+    ticks: Ticks
+    completion: Ticks
+    on_time: int
+    last_rank: Ticks
+    longest: Ticks
+    longest_rank: Ticks
+    longest_cause: Ticks
+    path_ticks: Ticks
+    by_rank: npt.NDArray[np.float64]
+    by_rank_on_time: npt.NDArray[np.float64]
+
+    path_parts: ClassVar[tuple[str, ...]] = tuple(_PATH_PARTS)
+
+    def _varies(self) -> dict[str, bool]:
+        """Whether the delay by each cause can differ between realizations.
+
+        The path, and which late ranks are on it, depend on all noise.
+        """
+        can = {f"noise.{i} ({noise.kind})": noise.random and delays(noise, self.case)
+               for i, noise in enumerate(self.case.noise)}  # fmt: skip
+        return {cause: can.get(cause, any(can.values())) for cause in self.causes}
+
+    def title(self) -> str:
+        """What was simulated, and the delay in all."""
+        return f"{self.case.algorithm.kind} on {self.case.ranks:,} ranks: {self._delay_in_words()}"
+
+    def notes(self) -> list[str]:
+        """How often which rank is to blame, and what the numbers are."""
+        return [
+            f"{len(self.ticks):,} realizations, seed {self.seed}; causes along the critical path "
+            "of the last rank add up to its delay in each",
+            self._culprits_in_words(),
+            OF_RANKS,
+        ]
+
 
 def _largest_in(ticks: Ticks) -> npt.NDArray[np.float64]:
     """In which share of the realizations each column is the largest delay; NaN if nothing delays.
@@ -353,7 +387,8 @@ def _largest_in(ticks: Ticks) -> npt.NDArray[np.float64]:
     return blamed
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """A table as lines of text: the first column to the left, others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -413,7 +448,7 @@ def explain(
     realizations, seed, _ = check_run(realizations, seed, "cpu", threads, progress, 0)
     _check_explainable(case)
     available = memory.available_bytes()
-    held = 2 * 8 * (_HEAD + len(_QUIET) + _MOST) * realizations
+    held = 2 * 8 * (HEAD + len(_QUIET) + _MOST) * realizations
     memory.check_memory(held, f"the results of {realizations} realizations", available)
     each = case.ranks * _bytes_of_rank(case)
     memory.check_memory(held + each, f"the critical paths of {case.ranks} ranks", available)
@@ -456,16 +491,14 @@ def _explanation(
     raw, sums = noisy
     on_time = int(without[0][0, 0])
     parts = list(_PATH_PARTS.values())
-    path = raw[:, _HEAD:][:, parts] - without[0][0, _HEAD:][parts]
-    by_cause = raw[:, _HEAD:]
+    path = raw[:, HEAD:][:, parts] - without[0][0, HEAD:][parts]
+    by_cause = raw[:, HEAD:]
     causes, columns, place = [], [], {-1: -1}
     if case.arrival is not None:
         place[0] = 0
         causes.append(ARRIVAL)
         columns.append(by_cause[:, 0])
-    order = [i for role in _ROLES for i, noise in enumerate(case.noise) if noise.kind in role]
-    for i, noise in enumerate(case.noise):
-        cause = len(_QUIET) + order.index(i)
+    for i, (noise, cause) in enumerate(zip(case.noise, causes_of(case.noise), strict=True)):
         place[cause] = len(causes)
         causes.append(f"noise.{i} ({noise.kind})")
         columns.append(by_cause[:, cause])
@@ -483,12 +516,18 @@ def _explanation(
         longest_rank=raw[:, 3].copy(),
         longest_cause=np.array([place[cause] for cause in raw[:, 4].tolist()], dtype=np.int64),
         path_ticks=path,
-        by_rank=_means(sums, len(raw)),
-        by_rank_on_time=_means(without[1], 1),
+        by_rank=means_of_sums(sums, len(raw)),
+        by_rank_on_time=means_of_sums(without[1], 1),
     )
 
 
-def _means(sums: Ticks, realizations: int) -> npt.NDArray[np.float64]:
+def causes_of(noise: Sequence[Noise]) -> list[int]:
+    """The number that the engine gives each source as a cause."""
+    order = [i for role in _ROLES for i, one in enumerate(noise) if one.kind in role]
+    return [len(_QUIET) + order.index(i) for i in range(len(noise))]
+
+
+def means_of_sums(sums: Ticks, realizations: int) -> npt.NDArray[np.float64]:
     """Of sums that are ``hi * 2^32 + lo``, shape (ranks, parts, 2)."""
     means: npt.NDArray[np.float64] = (sums[..., 0] * 2.0**32 + sums[..., 1]) / realizations
     return means

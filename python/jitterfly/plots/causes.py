@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from ..explain import PATH, Explanation, RankRow
+from ..explain import PATH, DelayByCause, RankRow
 from ..units import from_ticks
 from . import style
 
@@ -23,7 +23,7 @@ _OF_RANKS = {
 """What is shown of a rank's time: field, words, color (none of a cause) and hatch."""
 
 
-def draw(found: Explanation) -> Figure:
+def draw(found: DelayByCause) -> Figure:
     """Bars of equally many realizations, by delay; each is cut by the mean delay of each cause.
 
     Below, the mean time of each rank, or of neighbouring ones, that it did not work.
@@ -60,7 +60,7 @@ def draw(found: Explanation) -> Figure:
     return figure
 
 
-def _draw_ranks(panel: Axes, found: Explanation) -> list[Patch]:
+def _draw_ranks(panel: Axes, found: DelayByCause) -> list[Patch]:
     """Times of ranks on top of each other, up to 256 bars; the handles of the legend."""
     parts = np.array_split(np.arange(len(found.by_rank)), min(_RANK_BINS, len(found.by_rank)))
     begins = np.array([part[0] for part in parts]) - 0.5
@@ -84,7 +84,7 @@ def _draw_ranks(panel: Axes, found: Explanation) -> list[Patch]:
     return handles
 
 
-def _in_words(found: Explanation, cause: str, number: int) -> str:
+def _in_words(found: DelayByCause, cause: str, number: int) -> str:
     share = found.rows()[number].share
     name = "the path itself" if cause == PATH else cause
     return name if np.isnan(share) else f"{name}: {share:.0%}"
